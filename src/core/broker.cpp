@@ -1,0 +1,270 @@
+#include "core/broker.hpp"
+
+#include <algorithm>
+
+#include "core/broker_state.hpp"
+
+namespace millrace {
+
+Broker::Broker(const WorkUnitFormat& format, Options options)
+    : state_(std::make_unique<State>(format, options.random_seed)) {}
+
+Broker::~Broker() = default;
+
+Outcome<Done> Broker::replay(std::string_view batch) {
+  return state_->ledger.replay(batch);
+}
+std::string Broker::take_batch() {
+  return state_->ledger.take_batch();
+}
+bool Broker::has_batch() const {
+  return state_->ledger.has_batch();
+}
+const View& Broker::view() const {
+  return state_->view;
+}
+
+// ---- clients ------------------------------------------------------------------------------------
+
+Client& Broker::State::client_of(ClientId id) {
+  const auto found = clients.find(id);
+  CHECK(found != clients.end());
+  return found->second;
+}
+
+ClientId Broker::connect(Session& session) {
+  const ClientId id = state_->next_client++;
+  Client& client = state_->clients[id];
+  client.id = id;
+  client.session = &session;
+  return id;
+}
+
+void Broker::disconnect(ClientId id, Time now) {
+  State& state = *state_;
+  Client& client = state.client_of(id);
+  stop_waiting(id);
+  Store& store = state.store();
+  if (client.used) {
+    --store.queue(*client.used).user_count;
+    store.collect_queue(*client.used);
+  }
+  for (const QueueId queue : client.watched) {
+    --store.queue(queue).watcher_count;
+    store.collect_queue(queue);
+  }
+  if (const auto worker = state.workers.find(client.wid); worker != state.workers.end()) {
+    worker->second.clients.erase(id);
+    if (worker->second.clients.empty()) state.workers.erase(worker);
+  }
+  state.clients.erase(id);
+  if (!state.release_held(id, now)) state.departed.push_back(id);
+}
+
+std::vector<Session*> Broker::take_woken() {
+  std::vector<Session*> sessions;
+  for (const ClientId id : state_->woken) {
+    const auto found = state_->clients.find(id);
+    if (found == state_->clients.end()) continue;
+    found->second.is_woken = false;
+    sessions.push_back(found->second.session);
+  }
+  state_->woken.clear();
+  return sessions;
+}
+
+// ---- queues -------------------------------------------------------------------------------------
+
+Answer<Done> Broker::use(ClientId id, std::string_view name) {
+  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  Client& client = state_->client_of(id);
+  Store& store = state_->store();
+  const QueueId queue = store.open_queue(name);
+  ++store.queue(queue).user_count;
+  if (client.used) {
+    --store.queue(*client.used).user_count;
+    store.collect_queue(*client.used);
+  }
+  client.used = queue;
+  return Done{};
+}
+
+Answer<std::size_t> Broker::watch(ClientId id, std::string_view name) {
+  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  Client& client = state_->client_of(id);
+  Store& store = state_->store();
+  const QueueId queue = store.open_queue(name);
+  const bool is_watched =
+      std::find(client.watched.begin(), client.watched.end(), queue) != client.watched.end();
+  if (!is_watched) {
+    ++store.queue(queue).watcher_count;
+    client.watched.push_back(queue);
+  }
+  return client.watched.size();
+}
+
+Answer<std::size_t> Broker::ignore(ClientId id, std::string_view name) {
+  Client& client = state_->client_of(id);
+  Store& store = state_->store();
+  const Queue* queue = store.find_queue(name);
+  if (queue == nullptr) return client.watched.size();
+  const auto place = std::find(client.watched.begin(), client.watched.end(), queue->id);
+  if (place == client.watched.end()) return client.watched.size();
+  if (client.watched.size() == 1) return Refusal::kLastQueue;
+  const QueueId ignored = *place;
+  client.watched.erase(place);
+  --store.queue(ignored).watcher_count;
+  store.collect_queue(ignored);
+  return client.watched.size();
+}
+
+Answer<Done> Broker::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
+  Queue* queue = state_->store().find_queue(name);
+  if (queue == nullptr) return Refusal::kNotFound;
+  QueueChanged record{.name = queue->name, .is_kept = queue->is_kept};
+  if (!seconds) {
+    record.paused_until = kNever;
+  } else if (*seconds > 0) {
+    record.paused_until = now + std::chrono::seconds(*seconds);
+    record.pause_s = *seconds;
+    state_->pauses.emplace(record.paused_until, queue->id);
+  }
+  ++queue->pause_count;
+  const QueueId id = queue->id;
+  state_->ledger.commit(std::move(record));
+  state_->serve(id, now);
+  return Done{};
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+Answer<JobId> Broker::put(const NewJob& job, Time now) {
+  if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  CHECK(job.body.size() <= kBodyBytesMax);
+  Ledger& ledger = state_->ledger;
+  const bool is_due = job.due <= now;
+  JobFields fields;
+  fields.state = is_due ? JobState::kReady : JobState::kScheduled;
+  fields.pri = job.pri;
+  fields.when = is_due ? Time{} : job.due;
+  fields.enqueued_at = is_due ? now : Time{};
+  fields.delay_s = job.delay_s;
+  fields.failure = job.failure;
+  const JobId id = ledger.draw_id();
+  fields.sequence = id;
+  ledger.commit(JobAdded{.id = id,
+                         .kind = job.kind,
+                         .queue = job.queue,
+                         .created_at = now,
+                         .ttr_s = std::max<std::uint32_t>(job.ttr_s, 1),
+                         .body = job.body,
+                         .fields = std::move(fields)});
+  Queue& queue = *state_->store().find_queue(job.queue);
+  ++state_->tally.jobs_put;
+  ++queue.total_jobs;
+  if (!is_due) return id;
+  if (job.kind == JobKind::kWorkUnit) state_->keep_queue(queue);
+  state_->serve(queue.id, now);
+  return id;
+}
+
+std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& request, Time now) {
+  State& state = *state_;
+  Client& client = state.client_of(id);
+  CHECK(!client.wait);
+  if (const Job* job = state.choose(client, request, now)) {
+    Reservation reservation{.client = request.wid ? 0 : id,
+                            .wid = request.wid.value_or(""),
+                            .jid = {},
+                            .reserved_at = now};
+    return Delivery{.kind = Delivery::Kind::kJob,
+                    .job = &state.hold(*job, std::move(reservation), now)};
+  }
+  if (!request.wid && state.deadline_soon_at(id) <= now) {
+    return Delivery{.kind = Delivery::Kind::kDeadlineSoon};
+  }
+  if (request.wait_until <= now) return Delivery{.kind = Delivery::Kind::kTimedOut};
+  state.begin_wait(client, request);
+  return std::nullopt;
+}
+
+void Broker::stop_waiting(ClientId id) {
+  Client& client = state_->client_of(id);
+  if (client.wait) state_->end_wait(client);
+}
+
+Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
+  const Job* job = state_->store().find(id);
+  if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
+  return &state_->hold(*job, {.client = client, .wid = {}, .jid = {}, .reserved_at = now}, now);
+}
+
+const Job* Broker::State::held_job(ClientId client, JobId id) {
+  const Job* job = store().find(id);
+  const bool is_held =
+      job != nullptr && job->state == JobState::kReserved && job->reservation()->client == client;
+  return is_held ? job : nullptr;
+}
+
+Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
+  const Job* job = state_->store().find(id);
+  if (job == nullptr) return Refusal::kNotFound;
+  if (job->state == JobState::kReserved) {
+    if (state_->held_job(client, id) == nullptr) return Refusal::kNotFound;
+    state_->ledger.count_processed(now);
+  }
+  ++state_->store().queue(job->queue).delete_count;
+  state_->drop(*job);
+  return Done{};
+}
+
+Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t delay_s, Time now) {
+  const Job* job = state_->held_job(client, id);
+  if (job == nullptr) return Refusal::kNotFound;
+  JobFields fields = Store::fields_of(*job);
+  fields.pri = pri;
+  fields.delay_s = delay_s;
+  ++fields.tallies.releases;
+  if (delay_s == 0) {
+    state_->make_ready(*job, std::move(fields), now);
+    return Done{};
+  }
+  fields.state = JobState::kScheduled;
+  fields.when = now + std::chrono::seconds(delay_s);
+  fields.reservation.reset();
+  state_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
+  return Done{};
+}
+
+Answer<Done> Broker::bury(ClientId client, JobId id, Pri pri, Time now) {
+  const Job* job = state_->held_job(client, id);
+  if (job == nullptr) return Refusal::kNotFound;
+  JobFields fields = Store::fields_of(*job);
+  fields.pri = pri;
+  ++fields.tallies.buries;
+  state_->make_dead(*job, std::move(fields), now);
+  return Done{};
+}
+
+Answer<Done> Broker::touch(ClientId client, JobId id, Time now) {
+  const Job* job = state_->held_job(client, id);
+  if (job == nullptr) return Refusal::kNotFound;
+  JobFields fields = Store::fields_of(*job);
+  fields.when = now + std::chrono::seconds(job->ttr_s);
+  state_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
+  return Done{};
+}
+
+Answer<Done> Broker::kick_job(JobId id, Time now) {
+  const Job* job = state_->store().find(id);
+  if (job == nullptr) return Refusal::kNotFound;
+  if (job->state == JobState::kReady || job->state == JobState::kReserved) {
+    return Refusal::kNotFound;
+  }
+  JobFields fields = Store::fields_of(*job);
+  ++fields.tallies.kicks;
+  state_->make_ready(*job, std::move(fields), now);
+  return Done{};
+}
+
+}  // namespace millrace

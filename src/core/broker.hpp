@@ -1,0 +1,185 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record.hpp"
+#include "core/result.hpp"
+#include "core/session.hpp"
+#include "core/types.hpp"
+#include "core/view.hpp"
+#include "core/work_unit.hpp"
+#include "core/worker.hpp"
+
+namespace millrace {
+
+/// A job to be. Views are copied.
+struct NewJob {
+  JobKind kind = JobKind::kBytes;
+  std::string_view queue;
+  std::string_view body;
+  Pri pri = 0;
+  std::uint32_t ttr_s = 1;    ///< 0 counts as 1
+  std::uint32_t delay_s = 0;  ///< what was asked for, to be shown; `due` decides
+  Time due{};                 ///< later than now: scheduled, else ready at once
+  std::optional<Failure> failure = std::nullopt;  ///< failures brought along from another server
+};
+
+/// What a client wants to have reserved.
+struct ReserveRequest {
+  /// Which of several queues with ready jobs: the smallest (pri, sequence) over all of them
+  /// (beanstalk), or the first of the list that has one (FWP).
+  enum class Choice { kSmallest, kFirstListed };
+
+  Choice choice = Choice::kSmallest;
+  std::vector<std::string_view> queues;  ///< kFirstListed; kSmallest takes the watched ones
+  std::optional<std::string> wid;        ///< set: a worker holds the job, else the connection does
+  Time wait_until = kNever;              ///< now or earlier: do not wait
+};
+
+/// A failed run as the worker reports it.
+struct FailedRun {
+  std::string errtype;
+  std::string message;
+  std::vector<std::string> backtrace;
+};
+
+/// What HELLO says of a worker.
+struct WorkerHello {
+  std::string wid;
+  std::string hostname;
+  std::int64_t pid = 0;
+  std::vector<std::string> labels;
+};
+
+/// The one place where decisions about jobs are made. Both doors, and later the web API, call it;
+/// it knows none of them.
+///
+/// Each operation decides from the present state (and may refuse), emits records, and applies each
+/// at once. The records of all operations since the last `take_batch` form one batch for the
+/// journal: who tells a client about an operation first waits until that batch is durable.
+///
+/// It is given `now`, and random numbers as a seed: equal calls give equal results. No operation
+/// does more than `kSliceJobs` moves; what is longer goes on in `tick`.
+class Broker {
+ public:
+  struct Options {
+    std::uint64_t random_seed = 0;
+  };
+
+  /// `format` must outlive the broker.
+  Broker(const WorkUnitFormat& format, Options options);
+  ~Broker();
+  Broker(const Broker&) = delete;
+  Broker& operator=(const Broker&) = delete;
+
+  // ---- journal ----------------------------------------------------------------------------------
+
+  /// Applies a batch of the log. Only before the first client.
+  [[nodiscard]] Outcome<Done> replay(std::string_view batch);
+
+  /// The records since the last call, encoded; empty when nothing changed.
+  [[nodiscard]] std::string take_batch();
+  [[nodiscard]] bool has_batch() const;
+
+  // ---- clients ----------------------------------------------------------------------------------
+
+  /// `session` is told by `deliver` what it waits for, until `disconnect`.
+  ClientId connect(Session& session);
+
+  /// What the client's connection held becomes ready, what it waited for is forgotten. What its
+  /// worker holds stays reserved.
+  void disconnect(ClientId client, Time now);
+
+  /// The sessions that `deliver` was called on since the last call and that are still connected:
+  /// their driver should `resume` them and send their output.
+  [[nodiscard]] std::vector<Session*> take_woken();
+
+  // ---- queues -----------------------------------------------------------------------------------
+
+  /// The client puts here from now on; the queue exists as long as it does.
+  Answer<Done> use(ClientId client, std::string_view queue);
+
+  /// Both answer how many queues the client now watches. Refused: ignoring the last one.
+  Answer<std::size_t> watch(ClientId client, std::string_view queue);
+  Answer<std::size_t> ignore(ClientId client, std::string_view queue);
+
+  /// Hands out nothing for `seconds`; 0 resumes. nullopt: until resumed. Refused: no such queue.
+  Answer<Done> pause(std::string_view queue, std::optional<std::uint32_t> seconds, Time now);
+
+  // ---- jobs -------------------------------------------------------------------------------------
+
+  /// Refused: a queue name that is too long. Who waits for the job has it when this returns. A
+  /// pushed work unit makes its queue a kept one.
+  Answer<JobId> put(const NewJob& job, Time now);
+
+  /// The job, or the reason why there is none, at once; nullopt when the client now waits and will
+  /// be told by `deliver`. A client waits for one thing at a time.
+  std::optional<Delivery> reserve(ClientId client, const ReserveRequest& request, Time now);
+
+  /// The client gives up waiting (its side of the connection is closed): nothing will be delivered.
+  void stop_waiting(ClientId client);
+
+  /// Reserves that very job for the connection: ready, scheduled, retrying or dead.
+  Answer<const Job*> reserve_job(ClientId client, JobId id, Time now);
+
+  /// Deletes a job that the connection holds (for a pushed one this counts as ACK), or that nobody
+  /// holds.
+  Answer<Done> remove(ClientId client, JobId id, Time now);
+
+  /// The three that need the connection to hold the job.
+  Answer<Done> release(ClientId client, JobId id, Pri pri, std::uint32_t delay_s, Time now);
+  Answer<Done> bury(ClientId client, JobId id, Pri pri, Time now);
+  Answer<Done> touch(ClientId client, JobId id, Time now);
+
+  /// Makes up to `bound` dead jobs of the client's used queue ready, oldest first; when it has
+  /// none, delayed ones, soonest first. Answers how many, or nullopt when the client will be told.
+  std::optional<std::uint64_t> kick(ClientId client, std::uint64_t bound, Time now);
+
+  /// Makes a dead, scheduled or retrying job ready.
+  Answer<Done> kick_job(JobId id, Time now);
+
+  /// Removes every job, forgets kept and paused queues, and sets the totals to zero. True when
+  /// done, false when the client will be told.
+  bool flush(ClientId client, Time now);
+
+  // ---- workers ----------------------------------------------------------------------------------
+
+  /// The client speaks for this worker; its first connection creates it.
+  Answer<Done> register_worker(ClientId client, WorkerHello hello, Time now);
+
+  /// The worker lives. `asked` moves its state rightwards, never back. Refused: unknown wid.
+  Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
+                             Time now);
+
+  /// Finishes the reserved job of that name. Where several jobs carry the name, the one that the
+  /// client's worker holds goes first. Refused: nobody holds such a job.
+  Answer<Done> ack(ClientId client, std::string_view jid, Time now);
+
+  /// Counts a failure: the job is retried after a back-off, dies, or is dropped, as it asked for.
+  Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
+
+  // ---- time -------------------------------------------------------------------------------------
+
+  /// Does what has come due, at most a slice of it. Answers when to call again: `now` or earlier
+  /// when more is waiting already, kNever when nothing is planned.
+  Time tick(Time now);
+
+  // ---- reading ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const View& view() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A connection that reserves is told DEADLINE_SOON when a job that it holds has no more than this
+/// left (beanstalk protocol).
+inline constexpr Duration kSafetyMargin = 1s;
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "core/broker_state.hpp"
+
+namespace millrace {
+
+void Broker::State::enqueue_due(const TimeOrder& order, std::uint64_t& counter, Time now) {
+  for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
+    if (order.empty() || order.begin()->when > now) return;
+    const Job& job = store().at(order.begin()->slot);
+    ++counter;
+    make_ready(job, Store::fields_of(job), now);
+  }
+}
+
+void Broker::State::expire_reservations(Time now) {
+  const TimeOrder& reserved = store().reserved();
+  for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
+    if (reserved.empty() || reserved.begin()->when > now) return;
+    release_expired(store().at(reserved.begin()->slot), now);
+  }
+}
+
+bool Broker::State::release_held(ClientId client, Time now) {
+  for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
+    const TimeOrder* held = store().held_by(client);
+    if (held == nullptr) return true;
+    const Job& job = store().at(held->begin()->slot);
+    make_ready(job, Store::fields_of(job), now);
+  }
+  return store().held_by(client) == nullptr;
+}
+
+void Broker::State::release_departed(Time now) {
+  if (departed.empty()) return;
+  const ClientId client = departed.front();
+  departed.pop_front();
+  if (!release_held(client, now)) departed.push_back(client);
+}
+
+void Broker::State::end_pauses(Time now) {
+  for (std::size_t ended = 0; ended < kSliceJobs; ++ended) {
+    if (pauses.empty() || pauses.begin()->first > now) return;
+    // Outdated when the queue was resumed, paused anew, or dropped since: serving it does no harm.
+    unserved.insert(pauses.begin()->second);
+    pauses.erase(pauses.begin());
+  }
+}
+
+void Broker::State::serve_unserved(Time now) {
+  if (unserved.empty()) return;
+  const QueueId id = *unserved.begin();
+  unserved.erase(unserved.begin());
+  if (store().has_queue(id)) serve(id, now);
+}
+
+void Broker::State::ring_alarms(Time now) {
+  for (std::size_t rung = 0; rung < kSliceJobs; ++rung) {
+    if (alarms.empty() || alarms.begin()->first > now) return;
+    ring(client_of(alarms.begin()->second), now);
+  }
+}
+
+Time Broker::State::next_deadline() const {
+  if (!unserved.empty() || !departed.empty() || !long_tasks.empty()) return Time::min();
+  const Store& jobs = ledger.store();
+  Time next = next_reaping;
+  for (const TimeOrder* order : {&jobs.scheduled(), &jobs.retrying(), &jobs.reserved()}) {
+    if (!order->empty()) next = std::min(next, order->begin()->when);
+  }
+  if (!pauses.empty()) next = std::min(next, pauses.begin()->first);
+  if (!alarms.empty()) next = std::min(next, alarms.begin()->first);
+  return next;
+}
+
+Time Broker::tick(Time now) {
+  State& state = *state_;
+  state.release_departed(now);
+  state.enqueue_due(state.store().scheduled(), state.tally.scheduled_enqueued, now);
+  state.enqueue_due(state.store().retrying(), state.tally.retries_enqueued, now);
+  state.expire_reservations(now);
+  state.end_pauses(now);
+  state.serve_unserved(now);
+  // After everything that can bring a job: who gets one in this moment has not waited in vain.
+  state.ring_alarms(now);
+  state.work_long_tasks(now);
+  state.reap_workers(now);
+  return state.next_deadline();
+}
+
+}  // namespace millrace

@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include "core/broker_state.hpp"
+#include "core/retry.hpp"
+
+namespace millrace {
+
+void Broker::State::keep_queue(const Queue& queue) {
+  if (queue.is_kept) return;
+  ledger.commit(QueueChanged{.name = queue.name,
+                             .is_kept = true,
+                             .paused_until = queue.paused_until,
+                             .pause_s = queue.pause_s});
+}
+
+void Broker::State::make_ready(const Job& job, JobFields fields, Time now) {
+  const QueueId queue = job.queue;
+  const bool is_work_unit = job.kind == JobKind::kWorkUnit;
+  fields.state = JobState::kReady;
+  fields.when = Time{};
+  fields.enqueued_at = now;
+  fields.sequence = is_work_unit ? ledger.draw_id() : job.id;
+  fields.reservation.reset();
+  ledger.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  if (is_work_unit) keep_queue(store().queue(queue));
+  serve(queue, now);
+}
+
+Time Broker::State::time_of_death(Time now) const {
+  const TimeOrder& dead = ledger.store().dead();
+  return dead.empty() ? now : std::max(now, dead.rbegin()->when + Duration{1});
+}
+
+void Broker::State::make_dead(const Job& job, JobFields fields, Time now) {
+  fields.state = JobState::kDead;
+  fields.when = time_of_death(now);
+  fields.reservation.reset();
+  ledger.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+}
+
+const Job& Broker::State::hold(const Job& job, Reservation reservation, Time now) {
+  reservation.reserved_at = now;
+  if (reservation.is_held_by_worker()) {
+    reservation.jid = format.identify(job).jid.substr(0, kJidBytesMax);
+  }
+  JobFields fields = Store::fields_of(job);
+  fields.state = JobState::kReserved;
+  fields.when = now + std::chrono::seconds(job.ttr_s);
+  fields.reservation = std::move(reservation);
+  ++fields.tallies.reserves;
+  ledger.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  return job;
+}
+
+void Broker::State::drop(const Job& job) {
+  ledger.commit(JobRemoved{.id = job.id});
+}
+
+void Broker::State::fail(const Job& job, FailedRun run, Time now) {
+  ledger.count_processed(now);
+  ledger.count_failed(now);
+  std::optional<Verdict> verdict =
+      judge(format.identify(job).retry, job.failure(), now, chance.draw());
+  if (!verdict) {
+    drop(job);
+    return;
+  }
+  JobFields fields = Store::fields_of(job);
+  fields.failure = std::move(verdict->failure);
+  fields.failure->errtype = std::move(run.errtype);
+  fields.failure->message = std::move(run.message);
+  fields.failure->backtrace = std::move(run.backtrace);
+  if (verdict->state == JobState::kDead) {
+    make_dead(job, std::move(fields), now);
+    return;
+  }
+  fields.state = JobState::kRetrying;
+  fields.when = fields.failure->next_at;
+  fields.reservation.reset();
+  ledger.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+}
+
+void Broker::State::release_expired(const Job& job, Time now) {
+  if (job.reservation()->is_held_by_worker()) {
+    ++tally.reservations_expired;
+    fail(job,
+         {.errtype = "ReservationExpired",
+          .message = "Faktory job reservation expired",
+          .backtrace = {}},
+         now);
+    return;
+  }
+  ++tally.reservations_timed_out;
+  JobFields fields = Store::fields_of(job);
+  ++fields.tallies.timeouts;
+  make_ready(job, std::move(fields), now);
+}
+
+}  // namespace millrace

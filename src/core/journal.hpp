@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "core/types.hpp"
+
+namespace millrace {
+
+/// The log of batches that makes the broker's state durable. It moves opaque bytes: what a batch
+/// means is the broker's affair. One process appends at a time.
+///
+/// All calls come from one thread. A write or sync that fails ends the process, since replies that
+/// wait for it must never leave.
+class Journal {
+ public:
+  /// Where a batch stands: [begin, end) are its bytes; it is durable once `durable() >= end`.
+  struct Span {
+    Lsn begin = 0;
+    Lsn end = 0;
+  };
+
+  /// Given every batch once, in order, with the position of its first byte. A problem stops the
+  /// replay.
+  using Visitor = std::function<Outcome<Done>(std::string_view batch, Lsn begin)>;
+
+  virtual ~Journal() = default;
+
+  /// Hands every batch of the log to `visitor`, oldest first. To be called once, before `append`.
+  [[nodiscard]] virtual Outcome<Done> replay(const Visitor& visitor) = 0;
+
+  /// Queues a batch (1 byte to 1 GiB + 64 KiB) for writing and never waits for the disk. A batch is
+  /// replayed whole or, after a crash before it was durable, not at all.
+  virtual Span append(std::string batch) = 0;
+
+  /// Everything before this position is as safe as the sync mode promises.
+  [[nodiscard]] virtual Lsn durable() const = 0;
+
+  /// `wake` is called from another thread each time `durable()` has moved.
+  virtual void on_durable(std::function<void()> wake) = 0;
+
+  /// The bytes at [begin, begin + size) of a batch appended or replayed earlier, and not trimmed.
+  [[nodiscard]] virtual Outcome<std::string> read(Lsn begin, std::size_t size) = 0;
+
+  /// Nothing before `before` will be read or replayed again; its space may be freed.
+  virtual void trim(Lsn before) = 0;
+
+  /// Returns when everything appended is written and synced, whatever the sync mode.
+  virtual void sync() = 0;
+};
+
+}  // namespace millrace

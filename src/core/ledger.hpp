@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/record.hpp"
+#include "core/store.hpp"
+#include "core/types.hpp"
+
+namespace millrace {
+
+/// Where a decision becomes fact: each record is written into the batch and applied to the store,
+/// in that order, and nothing else changes a job. A reservation held by a connection is applied but
+/// not written, since it does not outlive the process: after a restart the job stands where its
+/// last written record left it.
+class Ledger {
+ public:
+  void commit(JobAdded&& record);
+  void commit(JobChanged&& record);
+  void commit(JobRemoved&& record);
+  void commit(QueueChanged&& record);
+
+  /// Reads a batch of the log into the store.
+  [[nodiscard]] Outcome<Done> replay(std::string_view batch);
+
+  /// An id, or a sequence, never given before.
+  [[nodiscard]] JobId draw_id() { return counters_.next_id++; }
+
+  /// Totals. They are written once a batch, as they stand.
+  void count_processed(Time now);
+  void count_failed(Time now);
+  void reset_counters();
+  [[nodiscard]] const CountersChanged& counters() const { return counters_; }
+
+  [[nodiscard]] bool has_batch() const { return !batch_.empty() || are_counters_dirty_; }
+  [[nodiscard]] std::string take_batch();
+
+  [[nodiscard]] Store& store() { return store_; }
+  [[nodiscard]] const Store& store() const { return store_; }
+
+ private:
+  void start_day(Time now);
+
+  Store store_;
+  std::string batch_;
+  CountersChanged counters_;
+  bool are_counters_dirty_ = false;
+};
+
+}  // namespace millrace

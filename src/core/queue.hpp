@@ -1,0 +1,47 @@
+#pragma once
+
+#include <absl/container/btree_map.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/order.hpp"
+#include "core/types.hpp"
+
+namespace millrace {
+
+/// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, someone
+/// uses, watches or waits for it, it is kept, or it is `default`.
+struct Queue {
+  std::string name;
+  QueueId id = 0;
+  std::uint64_t created = 0;  ///< place in the order of creation
+
+  ReadyOrder ready;
+  TimeOrder delayed;  ///< scheduled and retrying, soonest first
+  TimeOrder dead;     ///< oldest first
+  std::uint64_t reserved_count = 0;
+  std::uint64_t urgent_count = 0;  ///< ready with pri < kUrgentPri
+
+  Time paused_until{};
+  std::uint32_t pause_s = 0;
+  bool is_kept = false;
+
+  std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
+  std::uint32_t watcher_count = 0;                   ///< connections that watch it
+  absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: who came first is served first
+
+  // Since it came into being; not stored.
+  std::uint64_t total_jobs = 0;
+  std::uint64_t delete_count = 0;
+  std::uint64_t pause_count = 0;
+
+  [[nodiscard]] bool is_paused(Time now) const { return now < paused_until; }
+  [[nodiscard]] std::uint64_t job_count() const {
+    return ready.size() + delayed.size() + dead.size() + reserved_count;
+  }
+};
+
+inline constexpr const char* kDefaultQueue = "default";
+
+}  // namespace millrace

@@ -1,0 +1,278 @@
+#include "core/store.hpp"
+
+#include <absl/hash/hash.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace millrace {
+namespace {
+
+ReadyEntry ready_entry(const Job& job, JobSlot slot) {
+  return {.pri = job.pri, .slot = slot, .sequence = job.sequence};
+}
+
+TimeEntry time_entry(const Job& job, JobSlot slot) {
+  return {.when = job.when, .id = job.id, .slot = slot};
+}
+
+std::unique_ptr<char[]> copy_body(std::string_view body) {
+  if (body.empty()) return nullptr;
+  std::unique_ptr<char[]> copy(new char[body.size()]);
+  std::memcpy(copy.get(), body.data(), body.size());
+  return copy;
+}
+
+}  // namespace
+
+Store::Store() : index_(jobs_), held_under_jid_(kJidShards) {
+  open_queue(kDefaultQueue);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+const Job* Store::find(JobId id) const {
+  const auto slot = index_.find(id);
+  return slot ? &jobs_[*slot] : nullptr;
+}
+
+JobFields Store::fields_of(const Job& job) {
+  JobFields fields;
+  fields.state = job.state;
+  fields.pri = job.pri;
+  fields.sequence = job.sequence;
+  fields.when = job.when;
+  fields.enqueued_at = job.enqueued_at;
+  fields.delay_s = job.delay_s;
+  if (!job.history) return fields;
+  fields.tallies = job.history->tallies;
+  if (job.history->failure) fields.failure = *job.history->failure;
+  if (job.history->reservation) fields.reservation = *job.history->reservation;
+  return fields;
+}
+
+const TimeOrder* Store::held_by(ClientId client) const {
+  const auto found = held_by_client_.find(client);
+  return found == held_by_client_.end() ? nullptr : &found->second;
+}
+
+Store::JidShard& Store::jid_shard(std::string_view jid) {
+  return held_under_jid_[absl::Hash<std::string_view>{}(jid) % kJidShards];
+}
+
+const Store::JobIds* Store::held_under(std::string_view jid) const {
+  const JidShard& shard = const_cast<Store*>(this)->jid_shard(jid);
+  const auto found = shard.find(jid);
+  return found == shard.end() ? nullptr : &found->second;
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+void Store::apply(Record&& record) {
+  std::visit([this](auto&& value) { apply_one(std::move(value)); }, std::move(record));
+}
+
+void Store::apply_one(JobAdded&& record) {
+  apply_one(JobRemoved{.id = record.id});
+  const QueueId queue = open_queue(record.queue);
+  const JobSlot slot = jobs_.allocate();
+  Job& job = jobs_[slot];
+  job.id = record.id;
+  job.kind = record.kind;
+  job.queue = queue;
+  job.created_at = record.created_at;
+  job.ttr_s = std::max<std::uint32_t>(record.ttr_s, 1);
+  job.body = copy_body(record.body);
+  job.body_bytes = static_cast<std::uint32_t>(record.body.size());
+  set_fields(job, std::move(record.fields));
+  index_.insert(job.id, slot);
+  enter_orders(slot);
+  spend(job.id, job.sequence);
+}
+
+void Store::apply_one(JobChanged&& record) {
+  spend(record.id, record.fields.sequence);
+  const auto slot = index_.find(record.id);
+  if (!slot) return;
+  leave_orders(*slot);
+  set_fields(jobs_[*slot], std::move(record.fields));
+  enter_orders(*slot);
+}
+
+void Store::apply_one(JobRemoved&& record) {
+  const auto slot = index_.find(record.id);
+  if (!slot) return;
+  const QueueId queue = jobs_[*slot].queue;
+  leave_orders(*slot);
+  index_.erase(record.id);
+  jobs_.free(*slot);
+  collect_queue(queue);
+}
+
+void Store::spend(JobId id, Sequence sequence) {
+  counters_.next_id = std::max({counters_.next_id, id + 1, sequence + 1});
+}
+
+void Store::set_fields(Job& job, JobFields&& fields) {
+  job.state = fields.state;
+  job.pri = fields.pri;
+  job.sequence = fields.sequence;
+  job.when = fields.when;
+  job.enqueued_at = fields.enqueued_at;
+  job.delay_s = fields.delay_s;
+  const bool is_fresh = fields.tallies == Tallies{} && !fields.failure && !fields.reservation;
+  if (is_fresh) {
+    job.history.reset();
+    return;
+  }
+  if (!job.history) job.history = std::make_unique<JobHistory>();
+  JobHistory& history = *job.history;
+  history.tallies = fields.tallies;
+  history.failure.reset();
+  history.reservation.reset();
+  if (fields.failure) history.failure = std::make_unique<Failure>(std::move(*fields.failure));
+  if (fields.reservation) {
+    history.reservation = std::make_unique<Reservation>(std::move(*fields.reservation));
+  }
+}
+
+void Store::enter_orders(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  Queue& queue = *queues_[job.queue];
+  ++counts_[static_cast<std::size_t>(job.state)];
+  switch (job.state) {
+    case JobState::kReady:
+      queue.ready.insert(ready_entry(job, slot));
+      if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
+      return;
+    case JobState::kScheduled:
+      queue.delayed.insert(time_entry(job, slot));
+      scheduled_.insert(time_entry(job, slot));
+      return;
+    case JobState::kRetrying:
+      queue.delayed.insert(time_entry(job, slot));
+      retrying_.insert(time_entry(job, slot));
+      return;
+    case JobState::kDead:
+      queue.dead.insert(time_entry(job, slot));
+      dead_.insert(time_entry(job, slot));
+      return;
+    case JobState::kReserved:
+      enter_reserved(job, slot);
+      return;
+  }
+}
+
+void Store::leave_orders(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  Queue& queue = *queues_[job.queue];
+  --counts_[static_cast<std::size_t>(job.state)];
+  switch (job.state) {
+    case JobState::kReady:
+      queue.ready.erase(ready_entry(job, slot));
+      if (job.pri < kUrgentPri) --queue.urgent_count, --urgent_count_;
+      return;
+    case JobState::kScheduled:
+      queue.delayed.erase(time_entry(job, slot));
+      scheduled_.erase(time_entry(job, slot));
+      return;
+    case JobState::kRetrying:
+      queue.delayed.erase(time_entry(job, slot));
+      retrying_.erase(time_entry(job, slot));
+      return;
+    case JobState::kDead:
+      queue.dead.erase(time_entry(job, slot));
+      dead_.erase(time_entry(job, slot));
+      return;
+    case JobState::kReserved:
+      leave_reserved(job, slot);
+      return;
+  }
+}
+
+void Store::enter_reserved(const Job& job, JobSlot slot) {
+  reserved_.insert(time_entry(job, slot));
+  ++queues_[job.queue]->reserved_count;
+  const Reservation& reservation = *job.reservation();
+  if (reservation.is_held_by_worker()) {
+    ++worker_held_count_;
+    jid_shard(reservation.jid)[reservation.jid].push_back(job.id);
+  } else {
+    held_by_client_[reservation.client].insert(time_entry(job, slot));
+  }
+}
+
+void Store::leave_reserved(const Job& job, JobSlot slot) {
+  reserved_.erase(time_entry(job, slot));
+  --queues_[job.queue]->reserved_count;
+  const Reservation& reservation = *job.reservation();
+  if (reservation.is_held_by_worker()) {
+    --worker_held_count_;
+    JidShard& shard = jid_shard(reservation.jid);
+    JobIds& ids = shard[reservation.jid];
+    ids.erase(std::remove(ids.begin(), ids.end(), job.id), ids.end());
+    if (ids.empty()) shard.erase(reservation.jid);
+  } else {
+    const auto held = held_by_client_.find(reservation.client);
+    held->second.erase(time_entry(job, slot));
+    if (held->second.empty()) held_by_client_.erase(held);
+  }
+}
+
+// ---- queues -------------------------------------------------------------------------------------
+
+QueueId Store::open_queue(std::string_view name) {
+  if (const auto found = queue_ids_.find(name); found != queue_ids_.end()) return found->second;
+  QueueId id = static_cast<QueueId>(queues_.size());
+  if (free_queues_.empty()) {
+    queues_.push_back(nullptr);
+  } else {
+    id = free_queues_.back();
+    free_queues_.pop_back();
+  }
+  queues_[id] = std::make_unique<Queue>();
+  Queue& queue = *queues_[id];
+  queue.name = name;
+  queue.id = id;
+  queue.created = next_creation_++;
+  queue_ids_.emplace(queue.name, id);
+  creation_.emplace_hint(creation_.end(), queue.created, id);
+  return id;
+}
+
+Queue* Store::find_queue(std::string_view name) {
+  const auto found = queue_ids_.find(name);
+  return found == queue_ids_.end() ? nullptr : queues_[found->second].get();
+}
+
+const Queue* Store::find_queue(std::string_view name) const {
+  return const_cast<Store*>(this)->find_queue(name);
+}
+
+void Store::collect_queue(QueueId id) {
+  const Queue& queue = *queues_[id];
+  const bool is_needed = queue.job_count() != 0 || queue.user_count != 0 ||
+                         queue.watcher_count != 0 || !queue.waiting.empty() || queue.is_kept ||
+                         queue.name == kDefaultQueue;
+  if (is_needed) return;
+  creation_.erase(queue.created);
+  queue_ids_.erase(queue.name);
+  queues_[id].reset();
+  free_queues_.push_back(id);
+}
+
+void Store::apply_one(QueueChanged&& record) {
+  Queue& queue = *queues_[open_queue(record.name)];
+  queue.is_kept = record.is_kept;
+  queue.paused_until = record.paused_until;
+  queue.pause_s = record.pause_s;
+  collect_queue(queue.id);
+}
+
+void Store::apply_one(CountersChanged&& record) {
+  const JobId next_id = std::max(counters_.next_id, record.next_id);
+  counters_ = record;
+  counters_.next_id = next_id;
+}
+
+}  // namespace millrace

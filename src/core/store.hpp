@@ -1,0 +1,122 @@
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/job_index.hpp"
+#include "core/queue.hpp"
+#include "core/record.hpp"
+#include "core/slab.hpp"
+#include "core/text_map.hpp"
+
+namespace millrace {
+
+/// All jobs and queues, and every order in which they are asked for. `apply` is the only way to
+/// change a job: live traffic, recovery and (later) a standby all come through it.
+class Store {
+ public:
+  Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  /// Makes it so. A change or removal of a job that is not there does nothing: in a log whose
+  /// beginning was cleaned away, the job's whole record stands further on.
+  void apply(Record&& record);
+
+  // ---- jobs -------------------------------------------------------------------------------------
+
+  [[nodiscard]] const Job* find(JobId id) const;
+  [[nodiscard]] const Job& at(JobSlot slot) const { return jobs_[slot]; }
+  /// Slots in use are below this; a free one holds a job with id 0.
+  [[nodiscard]] JobSlot slot_end() const { return jobs_.end(); }
+
+  /// The job's changeable part, to be altered and recorded.
+  [[nodiscard]] static JobFields fields_of(const Job& job);
+
+  [[nodiscard]] const TimeOrder& scheduled() const { return scheduled_; }
+  [[nodiscard]] const TimeOrder& retrying() const { return retrying_; }
+  [[nodiscard]] const TimeOrder& reserved() const { return reserved_; }
+  [[nodiscard]] const TimeOrder& dead() const { return dead_; }
+  [[nodiscard]] std::uint64_t count(JobState state) const {
+    return counts_[static_cast<std::size_t>(state)];
+  }
+  [[nodiscard]] std::uint64_t urgent_count() const { return urgent_count_; }
+  [[nodiscard]] std::uint64_t worker_held_count() const { return worker_held_count_; }
+
+  /// What a connection holds, by deadline; null when nothing.
+  [[nodiscard]] const TimeOrder* held_by(ClientId client) const;
+
+  using JobIds = absl::InlinedVector<JobId, 1>;
+  /// The jobs of that name that workers hold, the first reserved first; null when none.
+  [[nodiscard]] const JobIds* held_under(std::string_view jid) const;
+
+  // ---- queues -----------------------------------------------------------------------------------
+
+  /// Makes the queue if there is none. The caller then gives it a reason to exist, or collects it.
+  QueueId open_queue(std::string_view name);
+  [[nodiscard]] Queue* find_queue(std::string_view name);
+  [[nodiscard]] const Queue* find_queue(std::string_view name) const;
+  [[nodiscard]] Queue& queue(QueueId id) { return *queues_[id]; }
+  [[nodiscard]] const Queue& queue(QueueId id) const { return *queues_[id]; }
+
+  [[nodiscard]] bool has_queue(QueueId id) const { return queues_[id] != nullptr; }
+
+  /// Drops the queue when nothing needs it any more.
+  void collect_queue(QueueId id);
+
+  /// Place of creation to queue.
+  using Creation = absl::btree_map<std::uint64_t, QueueId>;
+  [[nodiscard]] const Creation& queues() const { return creation_; }
+
+  // ---- counters ---------------------------------------------------------------------------------
+
+  /// The totals as recorded; `next_id` is above every id and sequence seen.
+  [[nodiscard]] const CountersChanged& counters() const { return counters_; }
+
+ private:
+  void apply_one(JobAdded&& record);
+  void apply_one(JobChanged&& record);
+  void apply_one(JobRemoved&& record);
+  void apply_one(QueueChanged&& record);
+  void apply_one(CountersChanged&& record);
+
+  void spend(JobId id, Sequence sequence);
+  static void set_fields(Job& job, JobFields&& fields);
+  void enter_orders(JobSlot slot);
+  void leave_orders(JobSlot slot);
+  void enter_reserved(const Job& job, JobSlot slot);
+  void leave_reserved(const Job& job, JobSlot slot);
+
+  Slab<Job> jobs_;
+  JobIndex index_;
+  TimeOrder scheduled_;
+  TimeOrder retrying_;
+  TimeOrder reserved_;
+  TimeOrder dead_;
+  std::array<std::uint64_t, kJobStateCount> counts_{};
+  std::uint64_t urgent_count_ = 0;
+  std::uint64_t worker_held_count_ = 0;
+  absl::flat_hash_map<ClientId, TimeOrder> held_by_client_;
+
+  static constexpr std::size_t kJidShards = 256;
+  using JidShard = TextMap<JobIds>;
+  [[nodiscard]] JidShard& jid_shard(std::string_view jid);
+  std::vector<JidShard> held_under_jid_;
+
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<QueueId> free_queues_;
+  TextMap<QueueId> queue_ids_;
+  Creation creation_;
+  std::uint64_t next_creation_ = 0;
+
+  CountersChanged counters_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+/// The words that every folder shares: ids, time, and the limits on what the core stores.
+namespace millrace {
+
+using namespace std::chrono_literals;
+
+/// A job's number, from 1. Both doors show it, and no number is ever used twice, restarts included.
+using JobId = std::uint64_t;
+
+/// A queue's place in this process's table. It is not stored: records and doors name queues.
+using QueueId = std::uint32_t;
+
+/// A connection as the broker knows it, from 1. Never used twice in one process.
+using ClientId = std::uint64_t;
+
+/// Urgency: the smaller number is served first, as in the beanstalk protocol.
+using Pri = std::uint32_t;
+
+/// The second half of the order (pri, sequence) in which ready jobs are served. Drawn from the same
+/// counter as `JobId`, so that jobs of both doors stand in one line.
+using Sequence = std::uint64_t;
+
+/// A byte position in the log. "Durable up to n" covers every byte before n.
+using Lsn = std::uint64_t;
+
+/// Calendar time in nanoseconds since 1970. It has no `now()`: only the server reads a clock, and
+/// hands the time down.
+struct Calendar {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<Calendar>;
+  static constexpr bool is_steady = false;
+};
+using Time = Calendar::time_point;
+using Duration = Calendar::duration;
+
+inline constexpr Time kNever = Time::max();
+
+/// Limits on what may be stored, whichever door it comes through.
+inline constexpr std::size_t kQueueNameBytesMax = 1024;
+inline constexpr std::size_t kJidBytesMax = 1024;
+inline constexpr std::size_t kWidBytesMax = 1024;
+inline constexpr std::size_t kBodyBytesMax = std::size_t{1} << 30;
+
+/// Ready jobs with a smaller priority count as urgent (beanstalk protocol, `stats`).
+inline constexpr Pri kUrgentPri = 1024;
+
+/// How many jobs one slice of a long operation may move before others get their turn.
+inline constexpr std::size_t kSliceJobs = 500;
+
+}  // namespace millrace

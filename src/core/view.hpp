@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "core/client.hpp"
+#include "core/job.hpp"
+#include "core/ledger.hpp"
+#include "core/queue.hpp"
+#include "core/types.hpp"
+#include "core/worker.hpp"
+
+namespace millrace {
+
+/// What the broker counts beside the stored totals, all queues together, since the process began.
+struct Tally {
+  std::uint64_t jobs_put = 0;
+  std::uint64_t reservations_timed_out = 0;  ///< held by a connection, TTR ran out
+  std::uint64_t reservations_expired = 0;    ///< held by a worker, `reserve_for` ran out
+  std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
+  std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
+  std::uint64_t workers_reaped = 0;
+  std::uint64_t waiting = 0;  ///< clients that wait for a job now
+};
+
+/// Reads the broker's state and changes nothing: statistics, peeking, paging. What it returns
+/// points into that state, and is valid until the next broker operation.
+class View {
+ public:
+  View(const Ledger& ledger, const Clients& clients, const Workers& workers, const Tally& tally)
+      : ledger_(ledger), clients_(clients), workers_(workers), tally_(tally) {}
+
+  [[nodiscard]] const Job* find(JobId id) const { return store().find(id); }
+  [[nodiscard]] const Queue* find_queue(std::string_view name) const {
+    return store().find_queue(name);
+  }
+  [[nodiscard]] const Queue& queue_of(const Job& job) const { return store().queue(job.queue); }
+
+  /// In the order of their creation.
+  void each_queue(const std::function<void(const Queue&)>& visit) const;
+  [[nodiscard]] std::size_t queue_count() const { return store().queues().size(); }
+
+  [[nodiscard]] std::uint64_t job_count(JobState state) const { return store().count(state); }
+  [[nodiscard]] std::uint64_t urgent_count() const { return store().urgent_count(); }
+  [[nodiscard]] std::uint64_t worker_held_count() const { return store().worker_held_count(); }
+
+  /// The first job of a queue's order, or null.
+  [[nodiscard]] const Job* first_ready(const Queue& queue) const;
+  [[nodiscard]] const Job* first_delayed(const Queue& queue) const;
+  [[nodiscard]] const Job* first_dead(const Queue& queue) const;
+
+  using JobVisitor = std::function<void(const Job&)>;
+
+  /// Up to `limit` jobs in `state`, all queues, in the order of (`Job::when`, id), strictly after
+  /// the cursor. Ready jobs have no such order: they are paged by queue.
+  struct Cursor {
+    Time when = Time::min();
+    JobId id = 0;
+  };
+  void page(JobState state, Cursor after, std::size_t limit, const JobVisitor& visit) const;
+
+  /// Up to `limit` ready jobs of a queue, in the order of (pri, sequence), strictly after the
+  /// cursor.
+  struct ReadyCursor {
+    Pri pri = 0;
+    Sequence sequence = 0;
+  };
+  void page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
+                  const JobVisitor& visit) const;
+
+  /// What a connection uses (null: nothing) and watches, in the order of watching.
+  [[nodiscard]] const Queue* used_queue(ClientId client) const;
+  void each_watched(ClientId client, const std::function<void(const Queue&)>& visit) const;
+
+  [[nodiscard]] const Workers& workers() const { return workers_; }
+  /// The worker that the connection speaks for, or null.
+  [[nodiscard]] const Worker* worker_of(ClientId client) const;
+
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const CountersChanged& counters() const { return ledger_.counters(); }
+
+ private:
+  [[nodiscard]] const Store& store() const { return ledger_.store(); }
+
+  const Ledger& ledger_;
+  const Clients& clients_;
+  const Workers& workers_;
+  const Tally& tally_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,161 @@
+#include "core/bench.hpp"
+
+#include <charconv>
+
+namespace millrace::test {
+
+WorkUnitFormat::Identity PlainFormat::identify(const Job& job) const {
+  Identity identity{.jid = "j" + std::to_string(job.id), .retry = 25};
+  const std::string_view body = job.body_view();
+  if (body.starts_with("jid=")) identity.jid = body.substr(4);
+  if (body.starts_with("retry=")) {
+    std::from_chars(body.data() + 6, body.data() + body.size(), identity.retry);
+  }
+  return identity;
+}
+
+void PlainFormat::render(const Job& job, std::string_view, std::string& out) const {
+  out.append(job.body_view());
+}
+
+void FakeSession::deliver(const Delivery& delivery, Time) {
+  got_.push_back({delivery.kind, delivery.job ? delivery.job->id : 0, delivery.count});
+}
+
+std::optional<FakeSession::Got> FakeSession::take() {
+  if (got_.empty()) return std::nullopt;
+  const Got got = got_.back();
+  got_.clear();
+  return got;
+}
+
+Bench::Bench(std::uint64_t seed) : broker(format, {.random_seed = seed}) {}
+
+ClientId Bench::client() {
+  const ClientId id = broker.connect(sessions.emplace_back());
+  CHECK(broker.use(id, kDefaultQueue));
+  CHECK(broker.watch(id, kDefaultQueue));
+  return id;
+}
+
+JobId Bench::put(std::string_view body, NewJob job) {
+  job.body = body;
+  return broker.put(job, now).value();
+}
+
+JobId Bench::push(std::string_view body, std::string_view queue) {
+  return put(body, {.kind = JobKind::kWorkUnit, .queue = queue, .ttr_s = 1800});
+}
+
+std::optional<JobId> Bench::reserve(ClientId client) {
+  const auto delivery = broker.reserve(client, {.wait_until = now}, now);
+  if (!delivery || delivery->kind != Delivery::Kind::kJob) return std::nullopt;
+  return delivery->job->id;
+}
+
+std::optional<JobId> Bench::fetch(ClientId client, std::string_view wid,
+                                  std::vector<std::string_view> queues) {
+  const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
+                               .queues = std::move(queues),
+                               .wid = std::string(wid),
+                               .wait_until = now};
+  const auto delivery = broker.reserve(client, request, now);
+  if (!delivery || delivery->kind != Delivery::Kind::kJob) return std::nullopt;
+  return delivery->job->id;
+}
+
+bool Bench::wait(ClientId client, Duration at_most) {
+  return !broker.reserve(client, {.wait_until = now + at_most}, now);
+}
+
+bool Bench::wait_for(ClientId client, std::vector<std::string_view> queues, std::string_view wid,
+                     Duration at_most) {
+  return !broker.reserve(client,
+                         {.choice = ReserveRequest::Choice::kFirstListed,
+                          .queues = std::move(queues),
+                          .wid = std::string(wid),
+                          .wait_until = now + at_most},
+                         now);
+}
+
+void Bench::settle() {
+  while (broker.tick(now) <= now) {
+  }
+}
+
+void Bench::advance(Duration by) {
+  const Time end = now + by;
+  settle();
+  for (Time next = broker.tick(now); next <= end; next = broker.tick(now)) {
+    now = std::max(now, next);
+    settle();
+  }
+  now = end;
+}
+
+const Job& Bench::job(JobId id) const {
+  const Job* job = broker.view().find(id);
+  CHECK(job != nullptr);
+  return *job;
+}
+
+namespace {
+
+std::string tell_time(Time time) {
+  return std::to_string(time.time_since_epoch().count());
+}
+
+void tell_failure(const Failure& failure, std::string& out) {
+  out += " failure=" + std::to_string(failure.retry_count) + "/" +
+         std::to_string(failure.remaining) + "/" + tell_time(failure.failed_at) + "/" +
+         tell_time(failure.next_at) + "/" + failure.errtype + "/" + failure.message;
+  for (const std::string& line : failure.backtrace) out += "/" + line;
+}
+
+void tell_job(const View& view, const Job& job, std::string& out) {
+  const Reservation* held = job.reservation();
+  const bool is_held_by_client = held != nullptr && !held->is_held_by_worker();
+  out += "job " + std::to_string(job.id) + " " + view.queue_of(job).name;
+  // In a connection's hands: its last written state comes back, which the caller knows.
+  if (is_held_by_client) {
+    out += " held\n";
+    return;
+  }
+  const Tallies t = job.tallies();
+  out += " state=" + std::to_string(static_cast<int>(job.state)) +
+         " pri=" + std::to_string(job.pri) + " seq=" + std::to_string(job.sequence) +
+         " when=" + tell_time(job.when) + " enqueued=" + tell_time(job.enqueued_at) +
+         " created=" + tell_time(job.created_at) + " ttr=" + std::to_string(job.ttr_s) +
+         " delay=" + std::to_string(job.delay_s) + " tallies=" + std::to_string(t.reserves) + "/" +
+         std::to_string(t.timeouts) + "/" + std::to_string(t.releases) + "/" +
+         std::to_string(t.buries) + "/" + std::to_string(t.kicks);
+  if (job.failure() != nullptr) tell_failure(*job.failure(), out);
+  if (held != nullptr) {
+    out += " held=" + held->wid + "/" + held->jid + "/" + tell_time(held->reserved_at);
+  }
+  out += " body=" + std::string(job.body_view()) + "\n";
+}
+
+}  // namespace
+
+std::string tell(const View& view) {
+  std::string out;
+  for (JobId id = 1; id < view.counters().next_id; ++id) {
+    if (const Job* job = view.find(id)) tell_job(view, *job, out);
+  }
+  std::vector<std::string> queues;
+  view.each_queue([&](const Queue& queue) {
+    if (!queue.is_kept) return;
+    queues.push_back("queue " + queue.name + " paused_until=" + tell_time(queue.paused_until) +
+                     "\n");
+  });
+  std::sort(queues.begin(), queues.end());
+  for (const std::string& queue : queues) out += queue;
+  const CountersChanged& c = view.counters();
+  out += "counters " + std::to_string(c.processed) + "/" + std::to_string(c.failed) + "/" +
+         std::to_string(c.day) + "/" + std::to_string(c.processed_today) + "/" +
+         std::to_string(c.failed_today) + "\n";
+  return out;
+}
+
+}  // namespace millrace::test

@@ -1,0 +1,180 @@
+#include <random>
+
+#include "core/bench.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+/// Does random things to a broker, and writes down its batches as a journal would.
+class History {
+ public:
+  explicit History(std::uint64_t seed) : bench(seed), random_(seed) {
+    for (int i = 0; i < 4; ++i) clients_.push_back(bench.client());
+  }
+
+  void step() {
+    const ClientId client = clients_[pick(clients_.size())];
+    const JobId id = 1 + pick(bench.broker.view().counters().next_id);
+    act(client, id);
+    if (pick(4) == 0) log.push_back(bench.broker.take_batch());
+  }
+
+  /// Nobody holds a job by connection any more, so that everything is told.
+  void finish() {
+    for (const ClientId client : clients_) bench.leave(client);
+    bench.settle();
+    log.push_back(bench.broker.take_batch());
+  }
+
+  Bench bench;
+  std::vector<std::string> log;
+
+ private:
+  std::size_t pick(std::size_t end) { return random_() % end; }
+  std::string_view queue() {
+    static constexpr std::string_view kNames[] = {"default", "mail", "slow"};
+    return kNames[pick(3)];
+  }
+
+  void act(ClientId client, JobId id) {
+    const auto pri = static_cast<Pri>(pick(3));
+    const auto delay = static_cast<std::uint32_t>(pick(3));
+    const std::string jid = "j" + std::to_string(id);
+    switch (pick(16)) {
+      case 0:
+      case 1:
+        bench.put("body", {.queue = queue(), .pri = pri, .ttr_s = 2});
+        break;
+      case 2:
+        bench.put("later", {.queue = queue(), .due = bench.now + 1s * delay});
+        break;
+      case 3:
+        bench.push("retry=2", queue());
+        break;
+      case 4:
+        bench.push("retry=-1", queue());
+        break;
+      case 5:
+        bench.reserve(client);
+        break;
+      case 6:
+        (void)bench.broker.reserve_job(client, id, bench.now);
+        break;
+      case 7:
+        (void)bench.broker.remove(client, id, bench.now);
+        break;
+      case 8:
+        (void)bench.broker.release(client, id, pri, delay, bench.now);
+        break;
+      case 9:
+        (void)bench.broker.bury(client, id, pri, bench.now);
+        break;
+      case 10:
+        (void)bench.broker.kick(client, 3, bench.now);
+        break;
+      case 11:
+        bench.fetch(client, "w", {queue(), queue()});
+        break;
+      case 12:
+        (void)bench.broker.ack(client, jid, bench.now);
+        break;
+      case 13:
+        (void)bench.broker.fail(client, jid, {"E", "m", {"b"}}, bench.now);
+        break;
+      case 14:
+        bench.advance(std::chrono::milliseconds(pick(1500)));
+        break;
+      case 15:
+        (void)bench.broker.pause(queue(), delay, bench.now);
+        break;
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::vector<ClientId> clients_;
+};
+
+std::string replayed(const std::vector<std::string>& log) {
+  Bench fresh;
+  for (const std::string& batch : log) REQUIRE(fresh.broker.replay(batch));
+  return tell(fresh.broker.view());
+}
+
+}  // namespace
+
+TEST_CASE("replay: the log gives the live state, after any history") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    History history(seed);
+    for (int i = 0; i < 400; ++i) history.step();
+    history.finish();
+    CHECK((replayed(history.log) == tell(history.bench.broker.view())));
+  }
+}
+
+TEST_CASE("replay: applying the log twice changes nothing") {
+  History history(7);
+  for (int i = 0; i < 400; ++i) history.step();
+  history.finish();
+  std::vector<std::string> twice = history.log;
+  twice.insert(twice.end(), history.log.begin(), history.log.end());
+  CHECK((replayed(twice) == replayed(history.log)));
+}
+
+TEST_CASE("replay: a job in a connection's hands is ready afterwards") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId id = bench.put("x");
+  CHECK(bench.reserve(client) == id);
+  Bench fresh;
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  CHECK(fresh.state(id) == JobState::kReady);
+}
+
+TEST_CASE("replay: a job in a worker's hands stays there, and can be acknowledged") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId id = bench.push("x");
+  CHECK(bench.fetch(client, "w") == id);
+  Bench fresh;
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  CHECK(fresh.state(id) == JobState::kReserved);
+  CHECK(fresh.broker.ack(fresh.client(), "j1", fresh.now));
+}
+
+TEST_CASE("replay: ids are never given twice") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId id = bench.put("x");
+  CHECK(bench.broker.remove(client, id, bench.now));
+  Bench fresh;
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  CHECK(fresh.put("y") > id);
+}
+
+TEST_CASE("replay: buried jobs keep their order") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId a = bench.put("a");
+  const JobId b = bench.put("b");
+  CHECK(bench.reserve(client) == a);
+  CHECK(bench.reserve(client) == b);
+  CHECK(bench.broker.bury(client, b, 0, bench.now));
+  CHECK(bench.broker.bury(client, a, 0, bench.now));
+  Bench fresh;
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  const View& view = fresh.broker.view();
+  CHECK(view.first_dead(*view.find_queue("default"))->id == b);
+}
+
+TEST_CASE("replay: damage in a batch is a problem, not a crash") {
+  Bench bench;
+  bench.put("x");
+  std::string batch = bench.broker.take_batch();
+  batch.pop_back();
+  Bench fresh;
+  CHECK_FALSE(fresh.broker.replay(batch));
+}
+
+}  // namespace millrace::test
