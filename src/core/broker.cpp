@@ -20,6 +20,9 @@ std::string Broker::take_batch() {
 bool Broker::has_batch() const {
   return state_->ledger.has_batch();
 }
+std::size_t Broker::batch_bytes() const {
+  return state_->ledger.batch_bytes();
+}
 const View& Broker::view() const {
   return state_->view;
 }

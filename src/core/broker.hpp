@@ -86,6 +86,9 @@ class Broker {
   [[nodiscard]] std::string take_batch();
   [[nodiscard]] bool has_batch() const;
 
+  /// How long the batch would be by now, the totals left out.
+  [[nodiscard]] std::size_t batch_bytes() const;
+
   // ---- clients ----------------------------------------------------------------------------------
 
   /// `session` is told by `deliver` what it waits for, until `disconnect`.

@@ -24,21 +24,23 @@ class JobIndex {
   }
 
   [[nodiscard]] std::optional<JobSlot> find(JobId id) const {
-    const Shard& shard = shards_[id % kShards];
+    const Shard& shard = shards_[shard_of(id)];
     const auto found = shard.find(id);
     if (found == shard.end()) return std::nullopt;
     return *found;
   }
 
   /// The job in the slot must have its id, and keep it until `erase`.
-  void insert(JobId id, JobSlot slot) { shards_[id % kShards].insert(slot); }
+  void insert(JobId id, JobSlot slot) { shards_[shard_of(id)].insert(slot); }
   void erase(JobId id) {
-    Shard& shard = shards_[id % kShards];
+    Shard& shard = shards_[shard_of(id)];
     if (const auto found = shard.find(id); found != shard.end()) shard.erase(found);
   }
 
  private:
   static constexpr std::size_t kShards = 1024;
+  static constexpr std::size_t kRun = 1024;
+  [[nodiscard]] static std::size_t shard_of(JobId id) { return id / kRun % kShards; }
 
   struct Hash {
     using is_transparent = void;

@@ -33,6 +33,7 @@ class Ledger {
   [[nodiscard]] const CountersChanged& counters() const { return counters_; }
 
   [[nodiscard]] bool has_batch() const { return !batch_.empty() || are_counters_dirty_; }
+  [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
   [[nodiscard]] std::string take_batch();
 
   [[nodiscard]] Store& store() { return store_; }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -46,7 +47,7 @@ class Slab {
   static constexpr Slot kChunk = 512;
 
   std::vector<std::unique_ptr<std::array<T, kChunk>>> chunks_;
-  std::vector<Slot> free_;
+  std::deque<Slot> free_;  // not a vector: one of ten million would be copied in a single step
   Slot end_ = 0;
   std::size_t used_ = 0;
 };
