@@ -1,0 +1,276 @@
+#include "journal/file_journal.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace millrace::journal {
+namespace {
+
+std::uint64_t draw_salt() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+LogWriter::Options writer_options(const FileJournalOptions& options) {
+  return {.segment_bytes = options.segment_bytes,
+          .salt = options.salt ? *options.salt : draw_salt(),
+          .zeroes_ahead = options.sync_mode == SyncMode::kAlways};
+}
+
+/// Replies that wait for the journal must never leave, so nothing is tidied up.
+void end_process(const Problem& problem) {
+  std::fprintf(stderr, "millrace: journal failed: %s\n", problem.text.c_str());
+  ::_exit(1);
+}
+
+/// The batch that holds [begin, begin + size); batches are in the order of their places.
+const PlacedBatch* find_batch(const std::vector<PlacedBatch>& batches, Lsn begin,
+                              std::size_t size) {
+  const auto after =
+      std::upper_bound(batches.begin(), batches.end(), begin,
+                       [](Lsn lsn, const PlacedBatch& batch) { return lsn < batch.begin; });
+  if (after == batches.begin()) return nullptr;
+  const PlacedBatch& batch = *std::prev(after);
+  return begin < batch.end() && size <= batch.end() - begin ? &batch : nullptr;
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files, std::string directory,
+                                                        FileJournalOptions options) {
+  const Outcome<Done> ensured = files.ensure_directory(directory);
+  if (!ensured) return ensured.error();
+  Outcome<std::unique_ptr<Lock>> lock = files.lock(directory + "/lock");
+  if (!lock) return lock.error();
+  Outcome<LogReader> reader = LogReader::open(files, directory);
+  if (!reader) return reader.error();
+  return std::unique_ptr<FileJournal>(new FileJournal(
+      files, std::move(directory), std::move(options), std::move(*lock), std::move(*reader)));
+}
+
+FileJournal::FileJournal(FileSystem& files, std::string directory, FileJournalOptions options,
+                         std::unique_ptr<Lock> lock, LogReader reader)
+    : files_(files),
+      directory_(std::move(directory)),
+      options_(std::move(options)),
+      lock_(std::move(lock)),
+      reader_(std::move(reader)),
+      writer_(files, directory_, writer_options(options_)) {}
+
+FileJournal::~FileJournal() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    is_stopping_ = true;
+  }
+  work_.notify_one();
+  thread_.join();
+}
+
+// ---- the caller's side
+// ---------------------------------------------------------------------------
+
+Outcome<Done> FileJournal::replay(const Visitor& visitor) {
+  CHECK(reader_.has_value());
+  const Outcome<LogEnd> log = reader_->replay(visitor);
+  if (!log) return log.error();
+  const Outcome<Done> resumed = writer_.resume(*reader_, *log);
+  if (!resumed) return resumed.error();
+  for (const Segment& segment : reader_->segments()) segments_.push_back(segment.header.first);
+  if (segments_.empty()) segments_.push_back(writer_.segment());
+  reader_.reset();
+  cut_bytes_ = log->cut_bytes;
+  end_ = sync_done_ = writer_.synced();
+  durable_.store(end_, std::memory_order_release);
+  thread_ = std::thread([this] { run(); });
+  return Done{};
+}
+
+Journal::Span FileJournal::append(std::string batch) {
+  CHECK(thread_.joinable());
+  CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
+  PlacedBatch placed = place(std::move(batch));
+  const Span span{.begin = placed.begin, .end = placed.end()};
+  const std::size_t bytes = placed.payload.size();
+  {
+    const std::lock_guard guard(mutex_);
+    if (has_failed_) return span;
+    pending_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    pending_.push_back(std::move(placed));
+  }
+  work_.notify_one();
+  return span;
+}
+
+/// The next place in the log, in a new segment when the present one is in use and has no room.
+PlacedBatch FileJournal::place(std::string batch) {
+  const std::size_t bytes = frame_bytes(batch.size());
+  const Lsn used = end_ - segments_.back();
+  if (used > kSegmentHeaderBytes && used + bytes > options_.segment_bytes) {
+    segments_.push_back(end_);
+    end_ += kSegmentHeaderBytes;
+  }
+  PlacedBatch placed{
+      .segment = segments_.back(), .begin = end_ + kFrameHeaderBytes, .payload = std::move(batch)};
+  end_ += bytes;
+  return placed;
+}
+
+Lsn FileJournal::durable() const {
+  return durable_.load(std::memory_order_acquire);
+}
+
+std::uint64_t FileJournal::pending_bytes() const {
+  return pending_bytes_.load(std::memory_order_relaxed);
+}
+
+void FileJournal::on_durable(std::function<void()> wake) {
+  const std::lock_guard guard(wake_mutex_);
+  wake_ = std::move(wake);
+}
+
+Outcome<std::string> FileJournal::read(Lsn begin, std::size_t size) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const PlacedBatch* const batch = find_in_memory(begin, size)) {
+      return batch->payload.substr(begin - batch->begin, size);
+    }
+  }
+  return read_from_disk(begin, size);
+}
+
+const PlacedBatch* FileJournal::find_in_memory(Lsn begin, std::size_t size) const {
+  if (const PlacedBatch* const batch = find_batch(in_flight_, begin, size)) return batch;
+  return find_batch(pending_, begin, size);
+}
+
+Outcome<std::string> FileJournal::read_from_disk(Lsn begin, std::size_t size) {
+  const Problem missing{directory_ + " holds no " + std::to_string(size) + " bytes at position " +
+                        std::to_string(begin)};
+  const auto after = std::upper_bound(segments_.begin(), segments_.end(), begin);
+  if (after == segments_.begin() || begin >= end_ || size > end_ - begin) return missing;
+  const Lsn segment = *std::prev(after);
+  if (!read_file_ || read_segment_ != segment) {
+    Outcome<std::unique_ptr<File>> file =
+        files_.open(directory_ + "/" + segment_name(segment), FileSystem::Access::kRead);
+    if (!file) return file.error();
+    read_file_ = std::move(*file);
+    read_segment_ = segment;
+  }
+  std::string bytes(size, '\0');
+  const Outcome<std::size_t> got = read_file_->read(begin - segment, bytes);
+  if (!got) return got.error();
+  if (*got < size) return missing;
+  return bytes;
+}
+
+void FileJournal::trim(Lsn before) {
+  CHECK(thread_.joinable());
+  std::vector<Lsn> removals;
+  while (segments_.size() > 1 && segments_[1] <= before) {
+    removals.push_back(segments_.front());
+    segments_.pop_front();
+  }
+  if (removals.empty()) return;
+  if (read_segment_ < segments_.front()) read_file_.reset();
+  {
+    const std::lock_guard guard(mutex_);
+    removals_.insert(removals_.end(), removals.begin(), removals.end());
+  }
+  work_.notify_one();
+}
+
+void FileJournal::sync() {
+  CHECK(thread_.joinable());
+  std::unique_lock guard(mutex_);
+  sync_asked_ = end_;
+  work_.notify_one();
+  synced_.wait(guard, [&] { return has_failed_ || sync_done_ >= end_; });
+}
+
+// ---- the writer's thread
+// -------------------------------------------------------------------------
+
+void FileJournal::run() {
+  for (;;) {
+    const Round round = next_round();
+    const Outcome<Done> done = carry_out(round);
+    if (!done) return fail(done.error());
+    finish_round();
+    if (round.is_last) return;
+  }
+}
+
+FileJournal::Round FileJournal::next_round() {
+  std::unique_lock guard(mutex_);
+  const bool is_sync_planned =
+      options_.sync_mode == SyncMode::kInterval && writer_.synced() < writer_.written();
+  bool is_sync_due = false;
+  if (is_sync_planned) {
+    work_.wait_until(guard, sync_by_, [&] { return has_work(); });
+    is_sync_due = std::chrono::steady_clock::now() >= sync_by_;
+  } else {
+    work_.wait(guard, [&] { return has_work(); });
+  }
+  Round round;
+  in_flight_.swap(pending_);
+  round.removals.swap(removals_);
+  round.is_last = is_stopping_;
+  round.must_sync = options_.sync_mode == SyncMode::kAlways || is_sync_due ||
+                    sync_asked_ > sync_done_ || !round.removals.empty() || is_stopping_;
+  return round;
+}
+
+bool FileJournal::has_work() const {
+  return !pending_.empty() || !removals_.empty() || sync_asked_ > sync_done_ || is_stopping_;
+}
+
+/// Reads `in_flight_` without the mutex: nobody else changes it.
+Outcome<Done> FileJournal::carry_out(const Round& round) {
+  const bool was_synced = writer_.synced() == writer_.written();
+  Outcome<Done> done = writer_.write(in_flight_);
+  if (done && round.must_sync) done = writer_.sync();
+  if (!done) return done;
+  if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
+  publish(writer_.written());
+  done = writer_.remove(round.removals);
+  if (done && round.is_last) done = writer_.close();
+  return done;
+}
+
+void FileJournal::publish(Lsn durable) {
+  if (durable == durable_.load(std::memory_order_relaxed)) return;
+  durable_.store(durable, std::memory_order_release);
+  const std::lock_guard guard(wake_mutex_);
+  if (wake_) wake_();
+}
+
+void FileJournal::finish_round() {
+  std::uint64_t bytes = 0;
+  for (const PlacedBatch& batch : in_flight_) bytes += batch.payload.size();
+  pending_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  {
+    const std::lock_guard guard(mutex_);
+    in_flight_.swap(finished_);
+    sync_done_ = writer_.synced();
+  }
+  synced_.notify_all();
+  finished_.clear();  // frees the memory without keeping the caller out
+}
+
+void FileJournal::fail(const Problem& problem) {
+  {
+    const std::lock_guard guard(mutex_);
+    has_failed_ = true;
+  }
+  synced_.notify_all();
+  options_.on_failure ? options_.on_failure(problem) : end_process(problem);
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/journal.hpp"
+#include "journal/file_system.hpp"
+#include "journal/log_reader.hpp"
+#include "journal/log_writer.hpp"
+
+namespace millrace::journal {
+
+/// What "durable" promises.
+enum class SyncMode {
+  kAlways,    ///< it survives a power cut
+  kInterval,  ///< it survives the end of the process; a power cut, once the interval is over
+  kOff,       ///< it survives the end of the process
+};
+
+struct FileJournalOptions {
+  std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+  SyncMode sync_mode = SyncMode::kAlways;
+  std::chrono::milliseconds sync_interval{100};  ///< for kInterval
+
+  /// Mixed into the checksums of new segments. nullopt: drawn from the system, so that no client
+  /// can guess it and have a body of his taken for a frame.
+  std::optional<std::uint64_t> salt = std::nullopt;
+
+  /// Called once, on the writer's thread, when the disk has failed. Empty: writes the problem to
+  /// stderr and ends the process. A function that returns leaves a journal that stores nothing
+  /// more: `durable()` stays as it is, and `sync` comes back at once.
+  std::function<void(const Problem&)> on_failure = {};
+};
+
+/// The log in a directory of segment files (docs/journal-format.md).
+///
+/// A thread of its own takes whatever has been appended, writes it with one call and syncs it once,
+/// while the next batches collect. In every mode a segment is synced before the next one begins,
+/// and everything is before a segment is removed.
+class FileJournal final : public Journal {
+ public:
+  /// Takes the directory, created when missing, for as long as the journal lives, and checks what
+  /// can be told from the segments' headers. Changes no segment: that is for `replay`, once
+  /// everything has been read. `files` must outlive the journal.
+  static Outcome<std::unique_ptr<FileJournal>> open(FileSystem& files, std::string directory,
+                                                    FileJournalOptions options);
+
+  /// Writes and syncs what was appended.
+  ~FileJournal() override;
+
+  FileJournal(const FileJournal&) = delete;
+  FileJournal& operator=(const FileJournal&) = delete;
+
+  [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
+  Span append(std::string batch) override;
+  [[nodiscard]] Lsn durable() const override;
+
+  /// Returns when the `wake` set before is not running and will not run again. `wake` may call
+  /// `durable` and nothing else of the journal.
+  void on_durable(std::function<void()> wake) override;
+
+  [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
+
+  /// Removes segments that stand before `before` as a whole, later and on the writer's thread: when
+  /// everything appended up to now has been synced.
+  void trim(Lsn before) override;
+
+  void sync() override;
+
+  /// The size of what was appended and is not durable yet; it is held in memory.
+  [[nodiscard]] std::uint64_t pending_bytes() const;
+
+  /// What `replay` cut off as a torn tail.
+  [[nodiscard]] std::uint64_t cut_bytes() const { return cut_bytes_; }
+
+ private:
+  /// What the writer's thread does between two looks at its mailbox.
+  struct Round {
+    std::vector<Lsn> removals;
+    bool must_sync = false;
+    bool is_last = false;
+  };
+
+  FileJournal(FileSystem& files, std::string directory, FileJournalOptions options,
+              std::unique_ptr<Lock> lock, LogReader reader);
+
+  PlacedBatch place(std::string batch);
+  [[nodiscard]] const PlacedBatch* find_in_memory(Lsn begin, std::size_t size) const;
+  [[nodiscard]] Outcome<std::string> read_from_disk(Lsn begin, std::size_t size);
+
+  void run();
+  Round next_round();
+  [[nodiscard]] bool has_work() const;
+  [[nodiscard]] Outcome<Done> carry_out(const Round& round);
+  void publish(Lsn durable);
+  void finish_round();
+  void fail(const Problem& problem);
+
+  FileSystem& files_;
+  const std::string directory_;
+  const FileJournalOptions options_;
+  const std::unique_ptr<Lock> lock_;
+
+  // The caller's.
+  std::optional<LogReader> reader_;  ///< until it has been replayed
+  std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
+  Lsn end_ = 0;                      ///< where the next frame would stand
+  std::uint64_t cut_bytes_ = 0;
+  std::unique_ptr<File> read_file_;  ///< of the segment read last
+  Lsn read_segment_ = 0;
+
+  // The writer's, once its thread runs.
+  LogWriter writer_;
+  std::vector<PlacedBatch> finished_;
+  std::chrono::steady_clock::time_point
+      sync_by_{};  ///< kInterval: when what is written must be synced
+
+  // Between the two.
+  std::atomic<Lsn> durable_ = 0;
+  std::atomic<std::uint64_t> pending_bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable work_;        ///< for the writer
+  std::condition_variable synced_;      ///< for `sync`
+  std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
+  std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only, under the mutex
+  std::vector<Lsn> removals_;
+  Lsn sync_asked_ = 0;
+  Lsn sync_done_ = 0;
+  bool is_stopping_ = false;
+  bool has_failed_ = false;
+
+  std::mutex wake_mutex_;
+  std::function<void()> wake_;
+
+  std::thread thread_;
+};
+
+}  // namespace millrace::journal

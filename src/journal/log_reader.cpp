@@ -1,0 +1,174 @@
+#include "journal/log_reader.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace millrace::journal {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+
+/// Whether the file holds nothing but zeros from `offset` on.
+Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
+  std::vector<char> chunk(kChunkBytes);
+  for (;;) {
+    const Outcome<std::size_t> got = file.read(offset, chunk);
+    if (!got) return got.error();
+    if (*got == 0) return true;
+    const auto end = chunk.begin() + static_cast<std::ptrdiff_t>(*got);
+    if (std::any_of(chunk.begin(), end, [](char byte) { return byte != 0; })) return false;
+    offset += *got;
+  }
+}
+
+/// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
+/// log had been synced beyond that start.
+bool is_proven_durable(std::string_view bytes, FramePlace place) {
+  for (std::size_t skip = kFrameAlignment; skip + kFrameHeaderBytes <= bytes.size();
+       skip += kFrameAlignment) {
+    const FramePlace there{.lsn = place.lsn + skip, .salt = place.salt};
+    const std::optional<Frame> frame = decode_frame(bytes.substr(skip), there);
+    if (frame && frame->durable > place.lsn) return true;
+  }
+  return false;
+}
+
+/// How many bytes are left when trailing zeros are not counted.
+std::uint64_t bytes_in_use(std::string_view bytes) {
+  return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
+}
+
+}  // namespace
+
+LogReader::LogReader(FileSystem& files, std::string directory)
+    : files_(&files), directory_(std::move(directory)) {}
+
+Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
+  LogReader reader(files, std::move(directory));
+  const Outcome<std::vector<std::string>> names = files.list(reader.directory_);
+  if (!names) return names.error();
+  std::vector<Lsn> firsts;
+  for (const std::string& name : *names) {
+    if (const std::optional<Lsn> first = parse_segment_name(name)) firsts.push_back(*first);
+  }
+  std::sort(firsts.begin(), firsts.end());
+  for (const Lsn first : firsts) {
+    const Outcome<Done> added = reader.add_segment(first, first == firsts.back());
+    if (!added) return added.error();
+  }
+  const Outcome<Done> checked = reader.check_lengths();
+  if (!checked) return checked.error();
+  return reader;
+}
+
+Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
+  if (!segments_.empty()) segments_.back().sealed_at = first;
+  const Outcome<std::unique_ptr<File>> file =
+      files_->open(path_of(first), FileSystem::Access::kRead);
+  if (!file) return file.error();
+  std::string bytes(kSegmentHeaderBytes, '\0');
+  const Outcome<std::size_t> got = (*file)->read(0, bytes);
+  if (!got) return got.error();
+  bytes.resize(*got);
+  if (const std::optional<std::uint32_t> version = foreign_version(bytes)) {
+    return Problem{path_of(first) + " has journal format " + std::to_string(*version) +
+                   "; this program reads format " + std::to_string(kFormatVersion)};
+  }
+  const std::optional<SegmentHeader> header = decode_segment_header(bytes);
+  if (header && header->first == first) {
+    segments_.push_back({.header = *header, .sealed_at = std::nullopt});
+    return Done{};
+  }
+  if (header) return damage(first, 0, "the header belongs to " + segment_name(header->first));
+  const Outcome<bool> is_only_begun = is_zero_from(**file, kSegmentHeaderBytes);
+  if (!is_only_begun) return is_only_begun.error();
+  if (!is_last || !*is_only_begun) return damage(first, 0, "the segment header is not whole");
+  begun_ = first;
+  return Done{};
+}
+
+Outcome<Done> LogReader::check_lengths() const {
+  for (const Segment& segment : segments_) {
+    if (!segment.sealed_at) continue;
+    const Lsn first = segment.header.first;
+    const Outcome<std::unique_ptr<File>> file =
+        files_->open(path_of(first), FileSystem::Access::kRead);
+    if (!file) return file.error();
+    const Outcome<std::uint64_t> size = (*file)->size();
+    if (!size) return size.error();
+    if (*size < *segment.sealed_at - first) {
+      return damage(first, *size, "the log breaks off before " + segment_name(*segment.sealed_at));
+    }
+  }
+  return Done{};
+}
+
+Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {
+  LogEnd log{.end = begun_.value_or(0), .durable = begun_.value_or(0), .cut_bytes = 0};
+  std::string bytes;
+  for (const Segment& segment : segments_) {
+    const Outcome<Done> loaded = load(segment, bytes);
+    if (!loaded) return loaded.error();
+    const Outcome<LogEnd> walked = walk(segment, bytes, visitor);
+    if (!walked) return walked.error();
+    log = *walked;
+  }
+  return log;
+}
+
+/// Whole segments at once: one call, and frames need no copies. A sealed segment may be longer than
+/// its part of the log when a crash kept it from being cut.
+Outcome<Done> LogReader::load(const Segment& segment, std::string& bytes) const {
+  const Lsn first = segment.header.first;
+  const Outcome<std::unique_ptr<File>> file =
+      files_->open(path_of(first), FileSystem::Access::kRead);
+  if (!file) return file.error();
+  const Outcome<std::uint64_t> size = (*file)->size();
+  if (!size) return size.error();
+  bytes.resize(segment.sealed_at ? *segment.sealed_at - first : *size);
+  const Outcome<std::size_t> got = (*file)->read(0, bytes);
+  if (!got) return got.error();
+  if (*got < bytes.size()) return damage(first, *got, "the file became shorter while it was read");
+  return Done{};
+}
+
+Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
+                                const Journal::Visitor& visitor) const {
+  const Lsn first = segment.header.first;
+  const std::uint64_t salt = segment.header.salt;
+  LogEnd log{.end = first, .durable = first, .cut_bytes = 0};
+  std::size_t offset = kSegmentHeaderBytes;
+  while (offset < bytes.size()) {
+    const FramePlace place{.lsn = first + offset, .salt = salt};
+    const std::optional<Frame> frame = decode_frame(bytes.substr(offset), place);
+    if (!frame) break;
+    const Outcome<Done> visited = visitor(frame->payload, place.lsn + kFrameHeaderBytes);
+    if (!visited) return visited.error();
+    log.durable = std::max(log.durable, frame->durable);
+    offset += frame->bytes;
+  }
+  log.end = first + offset;
+  if (offset == bytes.size()) {
+    if (segment.sealed_at) log.durable = log.end;
+    return log;
+  }
+  const std::string_view rest = bytes.substr(offset);
+  if (segment.sealed_at || is_proven_durable(rest, {.lsn = log.end, .salt = salt})) {
+    return damage(first, offset, "a frame that was durable is not whole");
+  }
+  log.cut_bytes = bytes_in_use(rest);
+  return log;
+}
+
+std::string LogReader::path_of(Lsn first) const {
+  return directory_ + "/" + segment_name(first);
+}
+
+Problem LogReader::damage(Lsn first, std::uint64_t offset, std::string_view what) const {
+  return Problem{path_of(first) + " is damaged at offset " + std::to_string(offset) + ": " +
+                 std::string(what) + "; nothing was changed, run `millrace check " + directory_ +
+                 "` to see what can be saved"};
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/journal.hpp"
+#include "core/result.hpp"
+#include "core/types.hpp"
+#include "journal/file_system.hpp"
+#include "journal/log_format.hpp"
+
+namespace millrace::journal {
+
+struct Segment {
+  SegmentHeader header;
+  std::optional<Lsn> sealed_at;  ///< where the next segment begins; nullopt for the last one
+};
+
+/// Where the log ends, as a replay found it.
+struct LogEnd {
+  Lsn end = 0;                  ///< behind the last whole frame: the next one belongs here
+  Lsn durable = 0;              ///< the log itself shows that it was synced up to here
+  std::uint64_t cut_bytes = 0;  ///< from `end` to the last byte of a torn tail; 0: nothing was torn
+};
+
+/// Reads the log of one directory and changes nothing in it.
+///
+/// It tells a torn tail from damage. In the last segment, frames that a crash cut short are
+/// expected: nobody was told that they are durable. The log ends before the first of them. Whatever
+/// else is not as it was written is damage, and a problem: one line with the file, the offset and
+/// what to do.
+class LogReader {
+ public:
+  /// Finds the segments and checks their headers. `files` must outlive the reader.
+  static Outcome<LogReader> open(FileSystem& files, std::string directory);
+
+  /// Hands every whole frame's payload to `visitor`, in order. After a problem (damage, or the
+  /// visitor's own) the frames before it have been visited.
+  [[nodiscard]] Outcome<LogEnd> replay(const Journal::Visitor& visitor) const;
+
+  /// Oldest first, each beginning where the one before it ends.
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+
+  /// The position of a last segment that a crash left without a header. It holds nothing.
+  [[nodiscard]] std::optional<Lsn> begun() const { return begun_; }
+
+ private:
+  LogReader(FileSystem& files, std::string directory);
+
+  Outcome<Done> add_segment(Lsn first, bool is_last);
+  [[nodiscard]] Outcome<Done> check_lengths() const;
+  [[nodiscard]] Outcome<Done> load(const Segment& segment, std::string& bytes) const;
+  [[nodiscard]] Outcome<LogEnd> walk(const Segment& segment, std::string_view bytes,
+                                     const Journal::Visitor& visitor) const;
+  [[nodiscard]] std::string path_of(Lsn first) const;
+  [[nodiscard]] Problem damage(Lsn first, std::uint64_t offset, std::string_view what) const;
+
+  FileSystem* files_;
+  std::string directory_;
+  std::vector<Segment> segments_;
+  std::optional<Lsn> begun_;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,177 @@
+#include "journal/log_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace millrace::journal {
+namespace {
+
+constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
+
+/// How much is zeroed at a time, and the longest run that is worth it.
+constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
+constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
+
+std::string_view view_of(std::span<const char> bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+}  // namespace
+
+LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
+    : files_(files),
+      directory_(std::move(directory)),
+      options_(options),
+      zeros_(kZeroAheadBytes, '\0') {}
+
+Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
+  if (reader.begun()) {
+    const Lsn begun = *reader.begun();
+    const Outcome<Done> removed = remove({&begun, 1});
+    if (!removed) return removed;
+  }
+  if (reader.segments().empty()) return begin_segment(log.end, options_.segment_bytes);
+  return continue_segment(reader.segments().back(), log);
+}
+
+/// What the log does not show to have been synced is written once more: after a failed sync the
+/// system may still show bytes that it will never store.
+Outcome<Done> LogWriter::continue_segment(const Segment& segment, const LogEnd& log) {
+  Outcome<std::unique_ptr<File>> file =
+      files_.open(path_of(segment.header.first), FileSystem::Access::kReadWrite);
+  if (!file) return file.error();
+  file_ = std::move(*file);
+  header_ = segment.header;
+  Outcome<Done> done = file_->truncate(log.end - header_.first);
+  if (done) done = write_again(log.durable, log.end);
+  if (done) done = file_->sync();
+  if (done) done = files_.sync_directory(directory_);
+  if (done) done = file_->preallocate(options_.segment_bytes);
+  if (!done) return done;
+  room_ = options_.segment_bytes;
+  zeroed_ = written_ = synced_ = log.end;
+  return Done{};
+}
+
+Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
+  std::vector<char> buffer(std::min<std::uint64_t>(end - begin, kCopyBytes));
+  while (begin < end) {
+    const std::span<char> piece(buffer.data(), std::min<std::uint64_t>(end - begin, buffer.size()));
+    const Outcome<std::size_t> got = file_->read(begin - header_.first, piece);
+    if (!got) return got.error();
+    if (*got < piece.size()) return Problem{path_of(header_.first) + " became shorter"};
+    const std::string_view part = view_of(piece);
+    const Outcome<Done> written = file_->write(begin - header_.first, {&part, 1});
+    if (!written) return written;
+    begin += piece.size();
+  }
+  return Done{};
+}
+
+/// The header and the name are on stable storage before the first frame is written, so that a
+/// segment without a header can hold nothing.
+Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
+  Outcome<std::unique_ptr<File>> file = files_.create(path_of(first));
+  if (!file) return file.error();
+  file_ = std::move(*file);
+  header_ = {.first = first, .salt = options_.salt};
+  room_ = std::max(bytes, options_.segment_bytes);
+  const auto encoded = encode_segment_header(header_);
+  const std::string_view part = view_of(encoded);
+  Outcome<Done> done = file_->preallocate(room_);
+  if (done) done = file_->write(0, {&part, 1});
+  if (done) done = file_->sync();
+  if (done) done = files_.sync_directory(directory_);
+  if (!done) return done;
+  zeroed_ = written_ = synced_ = first + kSegmentHeaderBytes;
+  return Done{};
+}
+
+/// A sealed segment is synced whole, whatever the sync mode: damage in it is never a torn tail.
+Outcome<Done> LogWriter::seal() {
+  const Outcome<Done> cut = file_->truncate(written_ - header_.first);
+  if (!cut) return cut;
+  return sync();
+}
+
+Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
+  while (!batches.empty()) {
+    const PlacedBatch& front = batches.front();
+    if (front.segment != header_.first) {
+      CHECK(front.segment == written_);
+      const Outcome<Done> sealed = seal();
+      if (!sealed) return sealed;
+      const Outcome<Done> begun = begin_segment(front.segment, front.frame_end() - front.segment);
+      if (!begun) return begun;
+    }
+    const auto elsewhere =
+        std::find_if(batches.begin(), batches.end(),
+                     [&](const PlacedBatch& batch) { return batch.segment != front.segment; });
+    const auto count = static_cast<std::size_t>(elsewhere - batches.begin());
+    const Outcome<Done> written = write_run(batches.first(count));
+    if (!written) return written;
+    batches = batches.subspan(count);
+  }
+  return Done{};
+}
+
+/// One gathered write for all batches of one segment.
+///
+/// Zeros go ahead of the log with some of the writes: where a file system must first note that a
+/// preallocated block has been written, a sync takes half as long again.
+Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
+  CHECK(batches.front().frame_begin() == written_);
+  headers_.clear();
+  headers_.reserve(batches.size());
+  parts_.clear();
+  for (const PlacedBatch& batch : batches) {
+    headers_.push_back(encode_frame_header(batch.payload, synced_,
+                                           {.lsn = batch.frame_begin(), .salt = header_.salt}));
+    parts_.push_back(view_of(headers_.back()));
+    parts_.emplace_back(batch.payload);
+    parts_.push_back(view_of(zeros_).substr(0, batch.frame_end() - batch.end()));
+  }
+  const Lsn end = batches.back().frame_end();
+  const Lsn room_end = header_.first + room_;
+  const bool is_short = end - written_ <= kShortRunBytes;
+  if (options_.zeroes_ahead && is_short && end > zeroed_ && end < room_end) {
+    const std::size_t ahead = std::min<std::uint64_t>(room_end - end, kZeroAheadBytes);
+    parts_.push_back(view_of(zeros_).substr(0, ahead));
+    zeroed_ = end + ahead;
+  }
+  const Outcome<Done> written = file_->write(written_ - header_.first, parts_);
+  if (!written) return written;
+  written_ = end;
+  return Done{};
+}
+
+Outcome<Done> LogWriter::sync() {
+  if (synced_ == written_) return Done{};
+  const Outcome<Done> done = file_->sync();
+  if (done) synced_ = written_;
+  return done;
+}
+
+/// The directory is synced after each, so that no crash leaves a gap in the middle of the log.
+Outcome<Done> LogWriter::remove(std::span<const Lsn> segments) {
+  for (const Lsn first : segments) {
+    Outcome<Done> done = files_.remove(path_of(first));
+    if (done) done = files_.sync_directory(directory_);
+    if (!done) return done;
+  }
+  return Done{};
+}
+
+Outcome<Done> LogWriter::close() {
+  const Outcome<Done> cut = file_->truncate(written_ - header_.first);
+  if (!cut) return cut;
+  return file_->sync();
+}
+
+std::string LogWriter::path_of(Lsn first) const {
+  return directory_ + "/" + segment_name(first);
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/types.hpp"
+#include "journal/file_system.hpp"
+#include "journal/log_format.hpp"
+#include "journal/log_reader.hpp"
+
+namespace millrace::journal {
+
+/// A batch and its place in the log.
+struct PlacedBatch {
+  Lsn segment = 0;  ///< where the header of its segment stands
+  Lsn begin = 0;    ///< its first byte, behind the frame header
+  std::string payload;
+
+  [[nodiscard]] Lsn end() const { return begin + payload.size(); }
+  [[nodiscard]] Lsn frame_begin() const { return begin - kFrameHeaderBytes; }
+  [[nodiscard]] Lsn frame_end() const { return frame_begin() + frame_bytes(payload.size()); }
+};
+
+/// Puts frames into the segments of one directory. It decides on no positions and knows no threads.
+///
+/// After a problem nothing more may be asked of it: what is on the disk then is for the next
+/// recovery to find out.
+class LogWriter {
+ public:
+  struct Options {
+    std::uint64_t segment_bytes = 0;  ///< what is preallocated; longer batches get more
+    std::uint64_t salt = 0;           ///< of new segments
+    bool zeroes_ahead = false;        ///< see `write_run`
+  };
+
+  /// `files` must outlive the writer.
+  LogWriter(FileSystem& files, std::string directory, Options options);
+
+  /// Makes the log found by a replay ready to be continued, and durable: removes a begun segment,
+  /// cuts off the torn tail, and syncs the rest. An empty directory gets its first segment.
+  [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
+
+  /// Writes the batches, which follow each other and all that was written before. Where a batch
+  /// stands in a new segment, the old one is sealed first.
+  [[nodiscard]] Outcome<Done> write(std::span<const PlacedBatch> batches);
+
+  [[nodiscard]] Outcome<Done> sync();
+
+  /// Removes whole segments, oldest first.
+  [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments);
+
+  /// Syncs, and gives back preallocated space.
+  [[nodiscard]] Outcome<Done> close();
+
+  [[nodiscard]] Lsn written() const { return written_; }
+  [[nodiscard]] Lsn synced() const { return synced_; }
+
+  /// Where the header of the present segment stands.
+  [[nodiscard]] Lsn segment() const { return header_.first; }
+
+ private:
+  Outcome<Done> continue_segment(const Segment& segment, const LogEnd& log);
+  Outcome<Done> write_again(Lsn begin, Lsn end);
+  Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
+  Outcome<Done> seal();
+  Outcome<Done> write_run(std::span<const PlacedBatch> batches);
+  [[nodiscard]] std::string path_of(Lsn first) const;
+
+  FileSystem& files_;
+  std::string directory_;
+  Options options_;
+
+  std::unique_ptr<File> file_;
+  SegmentHeader header_;
+  std::uint64_t room_ = 0;  ///< bytes preallocated in the present segment
+  Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
+  Lsn written_ = 0;
+  Lsn synced_ = 0;
+
+  const std::vector<char> zeros_;
+  std::vector<std::array<char, kFrameHeaderBytes>> headers_;
+  std::vector<std::string_view> parts_;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,29 @@
+#include "journal/volatile_journal.hpp"
+
+namespace millrace::journal {
+
+Outcome<Done> VolatileJournal::replay(const Visitor& /*visitor*/) {
+  return Done{};
+}
+
+Journal::Span VolatileJournal::append(std::string batch) {
+  const Lsn begin = end_;
+  end_ += batch.size();
+  return {.begin = begin, .end = end_};
+}
+
+Lsn VolatileJournal::durable() const {
+  return end_;
+}
+
+void VolatileJournal::on_durable(std::function<void()> /*wake*/) {}
+
+Outcome<std::string> VolatileJournal::read(Lsn /*begin*/, std::size_t /*size*/) {
+  return Problem{"a volatile journal keeps nothing to read"};
+}
+
+void VolatileJournal::trim(Lsn /*before*/) {}
+
+void VolatileJournal::sync() {}
+
+}  // namespace millrace::journal

@@ -1,0 +1,274 @@
+/// What a start makes of a log that a crash or a bad disk left behind.
+
+#include "journal/fixture.hpp"
+#include "journal/log_format.hpp"
+#include "journal/simulated_disk.hpp"
+
+namespace millrace::journal {
+namespace {
+
+const std::string kDirectory = "/journal";
+const std::string kFirst = kDirectory + "/" + segment_name(0);
+
+std::string path_of(Lsn first) {
+  return kDirectory + "/" + segment_name(first);
+}
+
+void flip(SimulatedDisk& disk, const std::string& path, std::size_t at) {
+  std::string bytes = disk.contents(path);
+  bytes.at(at) ^= 0x10;
+  disk.set_contents(path, bytes);
+}
+
+/// A disk with these batches, each synced before the next was written.
+void fill(SimulatedDisk& disk, const Batches& batches) {
+  append_synced(*start(disk, kDirectory), batches);
+}
+
+/// Enough for three segments.
+const Batches kThreeSegments(6, std::string(200, 'x'));
+
+/// The positions of the segments on the disk, oldest first.
+std::vector<Lsn> segments_of(SimulatedDisk& disk) {
+  std::vector<Lsn> found;
+  for (const auto& [path, bytes] : disk.files()) {
+    if (const auto first = parse_segment_name(path.substr(kDirectory.size() + 1))) {
+      found.push_back(*first);
+    }
+  }
+  return found;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Where "one" and "two" stand when they are the first batches of a log.
+constexpr std::size_t kOneAt = kSegmentHeaderBytes;
+constexpr std::size_t kTwoAt = kOneAt + frame_bytes(3);
+constexpr std::size_t kEnd = kTwoAt + frame_bytes(3);
+
+}  // namespace
+
+TEST_CASE("recovery: a last frame torn at any byte is cut, and the log goes on") {
+  SimulatedDisk written;
+  fill(written, {"one", "two"});
+  const std::string whole = written.contents(kFirst);
+  REQUIRE(whole.size() == kEnd);
+  for (std::size_t size = kTwoAt; size < kEnd; ++size) {
+    CAPTURE(size);
+    SimulatedDisk disk;
+    disk.set_contents(kFirst, whole.substr(0, size));
+    Batches replayed;
+    start(disk, kDirectory, small_segments(), &replayed)->append("three");
+    REQUIRE(replayed == Batches{"one"});
+    REQUIRE(replayed_by(disk, kDirectory) == Batches{"one", "three"});
+  }
+}
+
+TEST_CASE("recovery: a torn frame is cut inside preallocated zeros as well") {
+  SimulatedDisk written;
+  fill(written, {"one", "two"});
+  const std::string whole = written.contents(kFirst);
+  for (std::size_t size = kTwoAt; size < kEnd - frame_bytes(3) + kFrameHeaderBytes + 3; ++size) {
+    CAPTURE(size);
+    SimulatedDisk disk;
+    disk.set_contents(kFirst, whole.substr(0, size) + std::string(512 - size, '\0'));
+    start(disk, kDirectory)->append("three");
+    REQUIRE(replayed_by(disk, kDirectory) == Batches{"one", "three"});
+  }
+}
+
+TEST_CASE("recovery: what was cut off is told") {
+  SimulatedDisk disk;
+  fill(disk, {"one", "two"});
+  CHECK(start(disk, kDirectory)->cut_bytes() == 0);
+  disk.set_contents(kFirst, disk.contents(kFirst).substr(0, kTwoAt + 26));
+  CHECK(start(disk, kDirectory)->cut_bytes() == 26);
+}
+
+TEST_CASE("recovery: frames behind a torn one are cut with it when none of them was durable") {
+  SimulatedDisk disk;
+  {
+    const auto journal = start(disk, kDirectory);
+    disk.hold_syncs();
+    journal->append("zero");
+    disk.wait_for_held_sync();
+    journal->append("one");
+    journal->append("two");
+    disk.release_syncs();
+  }
+  flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
+  CHECK(replayed_by(disk, kDirectory) == Batches{"zero"});
+  CHECK(disk.contents(kFirst).size() == kSegmentHeaderBytes + frame_bytes(4));
+}
+
+TEST_CASE("recovery: what was cut never comes back behind a new frame of the same length") {
+  SimulatedDisk disk;
+  {
+    const auto journal = start(disk, kDirectory);
+    disk.hold_syncs();
+    journal->append("zero");
+    disk.wait_for_held_sync();
+    journal->append("one");
+    journal->append("two");
+    disk.release_syncs();
+  }
+  flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
+  FileJournalOptions options = small_segments();
+  options.sync_mode = SyncMode::kOff;  // writes no zeros ahead of the log
+  const auto journal = start(disk, kDirectory, options);
+  append_synced(*journal, {"new"});
+  SimulatedDisk killed;
+  killed.set_contents(kFirst, disk.contents(kFirst));
+  CHECK(replayed_by(killed, kDirectory) == Batches{"zero", "new"});
+}
+
+TEST_CASE("recovery: damage before a frame that was written later stops the start") {
+  SimulatedDisk disk;
+  fill(disk, {"one", "two"});
+  flip(disk, kFirst, kOneAt + kFrameHeaderBytes);
+  const auto before = disk.files();
+  const std::string problem = refusal(disk, kDirectory);
+  CHECK(contains(problem, kFirst + " is damaged at offset " + std::to_string(kOneAt)));
+  CHECK(contains(problem, "millrace check " + kDirectory));
+  CHECK_FALSE(contains(problem, "\n"));
+  CHECK(disk.files() == before);
+}
+
+TEST_CASE("recovery: a damaged frame header is found by the frames behind it") {
+  SimulatedDisk disk;
+  fill(disk, {"one", "two"});
+  flip(disk, kFirst, kOneAt + 12);
+  CHECK(contains(refusal(disk, kDirectory), "damaged at offset"));
+}
+
+TEST_CASE("recovery: damage in a sealed segment stops the start, in its last frame too") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  const std::vector<Lsn> segments = segments_of(disk);
+  REQUIRE(segments.size() == 3);
+  flip(disk, path_of(segments[1]), kSegmentHeaderBytes + frame_bytes(200) + 100);
+  CHECK(contains(refusal(disk, kDirectory), path_of(segments[1]) + " is damaged at offset " +
+                                                std::to_string(kSegmentHeaderBytes + 224)));
+}
+
+TEST_CASE("recovery: a damaged segment header stops the start") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  const Lsn last = segments_of(disk).back();
+  SUBCASE("of a sealed segment") {
+    flip(disk, kFirst, 20);
+  }
+  SUBCASE("of the last one, with frames behind it") {
+    flip(disk, path_of(last), 20);
+  }
+  CHECK(contains(refusal(disk, kDirectory), "is damaged at offset 0"));
+}
+
+TEST_CASE("recovery: a missing segment stops the start") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  disk.erase(path_of(segments_of(disk)[1]));
+  CHECK(contains(refusal(disk, kDirectory), kFirst + " is damaged"));
+}
+
+TEST_CASE("recovery: a segment under another's name stops the start") {
+  SimulatedDisk disk;
+  fill(disk, {"one"});
+  disk.set_contents(path_of(8), disk.contents(kFirst));
+  disk.erase(kFirst);
+  CHECK(contains(refusal(disk, kDirectory), "belongs to " + segment_name(0)));
+}
+
+TEST_CASE("recovery: a sealed segment cut short stops the start") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  disk.set_contents(kFirst, disk.contents(kFirst).substr(0, 300));
+  CHECK(contains(refusal(disk, kDirectory), kFirst + " is damaged at offset 300"));
+}
+
+TEST_CASE("recovery: a sealed segment that kept its preallocated end is whole") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  disk.set_contents(kFirst, disk.contents(kFirst) + std::string(500, '\0'));
+  CHECK(replayed_by(disk, kDirectory) == kThreeSegments);
+}
+
+TEST_CASE("recovery: the oldest segments may be gone") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  disk.erase(kFirst);
+  CHECK(replayed_by(disk, kDirectory).size() == 4);
+}
+
+TEST_CASE("recovery: an unknown format version is refused and nothing is changed") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  const std::string path = path_of(segments_of(disk).back());
+  std::string bytes = disk.contents(path);
+  bytes[8] = 7;
+  disk.set_contents(path, bytes);
+  const auto before = disk.files();
+  CHECK(refusal(disk, kDirectory) == path + " has journal format 7; this program reads format 1");
+  CHECK(disk.files() == before);
+}
+
+TEST_CASE("recovery: a last segment that was only begun is made anew") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  const Lsn next =
+      segments_of(disk).back() + disk.contents(path_of(segments_of(disk).back())).size();
+  SUBCASE("empty") {
+    disk.set_contents(path_of(next), "");
+  }
+  SUBCASE("short") {
+    disk.set_contents(path_of(next), "millrac");
+  }
+  SUBCASE("all zeros") {
+    disk.set_contents(path_of(next), std::string(512, '\0'));
+  }
+  SUBCASE("half a header") {
+    const auto header = encode_segment_header({.first = next, .salt = kSalt});
+    disk.set_contents(path_of(next), std::string(header.data(), 20) + std::string(492, '\0'));
+  }
+  start(disk, kDirectory)->append(std::string(200, 'y'));
+  Batches all = kThreeSegments;
+  all.emplace_back(200, 'y');
+  CHECK(replayed_by(disk, kDirectory) == all);
+  CHECK(segments_of(disk).back() == next);
+}
+
+TEST_CASE("recovery: a first segment that was only begun is made anew") {
+  SimulatedDisk disk;
+  disk.set_contents(kFirst, "");
+  start(disk, kDirectory)->append("one");
+  CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
+}
+
+TEST_CASE("recovery: the segment before one that was only begun has no torn tail") {
+  SimulatedDisk disk;
+  fill(disk, {"one"});
+  disk.set_contents(path_of(disk.contents(kFirst).size()), "");
+  flip(disk, kFirst, kOneAt + kFrameHeaderBytes);
+  CHECK(contains(refusal(disk, kDirectory), kFirst + " is damaged"));
+}
+
+TEST_CASE("recovery: a body that looks like a frame proves nothing") {
+  const Lsn inside = kOneAt + kFrameHeaderBytes + 8;
+  const auto forged = encode_frame_header("forged!!", kOneAt + 8, {.lsn = inside, .salt = 1});
+  SimulatedDisk disk;
+  fill(disk, {std::string(8, 'x') + std::string(forged.data(), forged.size()) + "forged!!"});
+  flip(disk, kFirst, kOneAt + kFrameHeaderBytes);
+  CHECK(replayed_by(disk, kDirectory).empty());
+}
+
+TEST_CASE("recovery: other files in the directory do not matter") {
+  SimulatedDisk disk;
+  fill(disk, {"one"});
+  disk.set_contents(kDirectory + "/notes.txt", "mine");
+  CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
+  CHECK(disk.contents(kDirectory + "/notes.txt") == "mine");
+}
+
+}  // namespace millrace::journal
