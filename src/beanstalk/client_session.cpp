@@ -1,0 +1,155 @@
+#include "beanstalk/client_session.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "beanstalk/reply.hpp"
+
+namespace millrace::beanstalk {
+
+void ClientSession::start(Time) {
+  client_ = door_.broker.connect(*this);
+  door_.broker.use(client_, kDefaultQueue).value();
+  door_.broker.watch(client_, kDefaultQueue).value();
+  ++door_.counters.connections;
+  ++door_.counters.total_connections;
+}
+
+void ClientSession::close(Time now) {
+  door_.broker.disconnect(client_, now);
+  --door_.counters.connections;
+  if (is_producer_) --door_.counters.producers;
+  if (is_worker_) --door_.counters.workers;
+}
+
+void ClientSession::receive(std::string_view bytes, Time now) {
+  if (has_quit_) return;
+  if (inbox_.empty()) bytes.remove_prefix(execute_from(bytes, now));
+  if (bytes.empty() || has_quit_) return;
+  inbox_ += bytes;
+  work_through_inbox(now);
+}
+
+void ClientSession::resume(Time now) {
+  work_through_inbox(now);
+}
+
+void ClientSession::end_of_input(Time now) {
+  has_input_ended_ = true;
+  if (wait_ == Wait::kJob) {
+    door_.broker.stop_waiting(client_);
+    output_ += reply::kTimedOut;
+    wait_ = Wait::kNothing;
+  }
+  work_through_inbox(now);
+}
+
+void ClientSession::deliver(const Delivery& delivery, Time) {
+  wait_ = Wait::kNothing;
+  switch (delivery.kind) {
+    case Delivery::Kind::kJob:
+      answer_reserved(*delivery.job);
+      break;
+    case Delivery::Kind::kTimedOut:
+      output_ += reply::kTimedOut;
+      break;
+    case Delivery::Kind::kDeadlineSoon:
+      output_ += reply::kDeadlineSoon;
+      break;
+    case Delivery::Kind::kFinished:
+      reply::kicked(output_, delivery.count);
+      break;
+    case Delivery::Kind::kEvicted:
+      break;  // Only connections that speak for a worker are.
+  }
+}
+
+bool ClientSession::wants_input() const {
+  if (has_quit_ || has_input_ended_) return false;
+  return can_execute() || inbox_.size() - inbox_begin_ < kInboxBytesMax;
+}
+
+bool ClientSession::wants_resume() const {
+  return can_execute() && inbox_.size() - inbox_begin_ >= bytes_needed_;
+}
+
+bool ClientSession::wants_close() const {
+  if (has_quit_) return true;
+  return has_input_ended_ && wait_ == Wait::kNothing &&
+         inbox_.size() - inbox_begin_ < bytes_needed_;
+}
+
+bool ClientSession::can_execute() const {
+  return !has_quit_ && wait_ == Wait::kNothing && output_.size() < kOutputBytesPause;
+}
+
+void ClientSession::work_through_inbox(Time now) {
+  inbox_begin_ += execute_from(std::string_view{inbox_}.substr(inbox_begin_), now);
+  if (inbox_begin_ == inbox_.size() || has_quit_) {
+    std::string{}.swap(inbox_);  // An idle connection holds no buffer.
+    inbox_begin_ = 0;
+  } else if (inbox_begin_ >= kInboxBytesMax / 2) {
+    inbox_.erase(0, inbox_begin_);
+    inbox_begin_ = 0;
+  }
+}
+
+/// Executes as many commands as it may; answers how much of the input they were.
+std::size_t ClientSession::execute_from(std::string_view input, Time now) {
+  std::size_t consumed = 0;
+  while (can_execute() && input.size() - consumed >= bytes_needed_) {
+    std::string_view rest = input.substr(consumed);
+    consumed += skip_ ? skip(rest) : execute_one(rest, now);
+  }
+  return consumed;
+}
+
+std::size_t ClientSession::skip(std::string_view input) {
+  bytes_needed_ = 1;
+  SkippedLine skipped;
+  if (skip_->is_line) {
+    skipped = skip_line(input);
+    bytes_needed_ = input.size() - skipped.consumed + 1;  // A CR that was left waits for its LF.
+  } else {
+    skipped.consumed = std::min<std::uint64_t>(skip_->bytes, input.size());
+    skip_->bytes -= skipped.consumed;
+    skipped.is_complete = skip_->bytes == 0;
+  }
+  if (!skipped.is_complete) return skipped.consumed;
+  bytes_needed_ = 1;
+  output_ += skip_->reply;
+  skip_.reset();
+  return skipped.consumed;
+}
+
+std::size_t ClientSession::execute_one(std::string_view input, Time now) {
+  Parsed parsed = parse(input, door_.settings.job_bytes_max);
+  if (const auto* more = std::get_if<NeedMore>(&parsed.result)) {
+    bytes_needed_ = more->bytes;
+    return parsed.consumed;
+  }
+  bytes_needed_ = 1;
+  if (const auto* refused = std::get_if<Refused>(&parsed.result)) {
+    refuse(*refused);
+    return parsed.consumed;
+  }
+  const Command& command = std::get<Command>(parsed.result);
+  ++door_.counters.commands[command.index()];
+  std::visit([this, now](const auto& each) { execute(each, now); }, command);
+  return parsed.consumed;
+}
+
+void ClientSession::refuse(const Refused& refused) {
+  if (refused.counts_as) ++door_.counters.commands[*refused.counts_as];
+  if (refused.reason == Refused::Reason::kExpectedCrlf) mark_producer();
+  std::string_view reply = reply::refusal(refused.reason);
+  bool is_line = refused.reason == Refused::Reason::kLineTooLong;
+  if (is_line || refused.skip_bytes > 0) {
+    skip_ = Skip{is_line, refused.skip_bytes, reply};
+  } else {
+    output_ += reply;
+  }
+}
+
+}  // namespace millrace::beanstalk

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "beanstalk/command.hpp"
+#include "beanstalk/door_state.hpp"
+#include "core/session.hpp"
+#include "core/types.hpp"
+
+namespace millrace::beanstalk {
+
+/// What a client may send ahead of a command that still waits.
+inline constexpr std::size_t kInboxBytesMax = 64 * 1024;
+
+/// One client's conversation.
+///
+/// It executes commands from the bytes as they arrive, and keeps only what it cannot execute yet:
+/// an incomplete command, or what stands behind a command that waits. `door` must outlive it.
+class ClientSession final : public Session {
+ public:
+  explicit ClientSession(DoorState& door) : door_(door) {}
+
+  void start(Time now) override;
+  void receive(std::string_view bytes, Time now) override;
+  void resume(Time now) override;
+  void end_of_input(Time now) override;
+  void deliver(const Delivery& delivery, Time now) override;
+  void close(Time now) override;
+
+  [[nodiscard]] bool wants_input() const override;
+  [[nodiscard]] bool wants_resume() const override;
+  [[nodiscard]] bool wants_close() const override;
+  [[nodiscard]] std::string& output() override { return output_; }
+
+ private:
+  /// What the client waits for: nothing is executed meanwhile.
+  enum class Wait { kNothing, kJob, kKick };
+
+  /// Input to be dropped before the reply is sent.
+  struct Skip {
+    bool is_line = false;     ///< through the next CR LF
+    std::uint64_t bytes = 0;  ///< else so many bytes
+    std::string_view reply;
+  };
+
+  void work_through_inbox(Time now);
+  std::size_t execute_from(std::string_view input, Time now);
+  [[nodiscard]] bool can_execute() const;
+  std::size_t skip(std::string_view input);
+  std::size_t execute_one(std::string_view input, Time now);
+  void refuse(const Refused& refused);
+
+  // One for each command; each appends one reply, or waits.
+  void execute(const Put& put, Time now);
+  void execute(const Peek& peek, Time now);
+  void execute(const PeekReady& peek, Time now);
+  void execute(const PeekDelayed& peek, Time now);
+  void execute(const PeekBuried& peek, Time now);
+  void execute(const Reserve& reserve, Time now);
+  void execute(const ReserveWithTimeout& reserve, Time now);
+  void execute(const ReserveJob& reserve, Time now);
+  void execute(const Delete& command, Time now);
+  void execute(const Release& release, Time now);
+  void execute(const Bury& bury, Time now);
+  void execute(const Touch& touch, Time now);
+  void execute(const Kick& kick, Time now);
+  void execute(const KickJob& kick, Time now);
+  void execute(const Use& use, Time now);
+  void execute(const Watch& watch, Time now);
+  void execute(const Ignore& ignore, Time now);
+  void execute(const PauseTube& pause, Time now);
+  void execute(const Stats& stats, Time now);
+  void execute(const StatsJob& stats, Time now);
+  void execute(const StatsTube& stats, Time now);
+  void execute(const ListTubes& list, Time now);
+  void execute(const ListTubeUsed& list, Time now);
+  void execute(const ListTubesWatched& list, Time now);
+  void execute(const Quit& quit, Time now);
+
+  void reserve_until(Time wait_until, Time now);
+  void answer_found(const Job* job);
+  void answer_reserved(const Job& job);
+  void answer(const Answer<Done>& answer, std::string_view success);
+  void mark_producer();
+  void mark_worker();
+  [[nodiscard]] const Queue& used_tube() const;
+
+  DoorState& door_;
+  ClientId client_ = 0;
+  std::string output_;
+
+  std::string inbox_;  ///< [inbox_begin_, end) is kept input
+  std::size_t inbox_begin_ = 0;
+  /// With fewer kept bytes there is nothing to execute.
+  std::size_t bytes_needed_ = 1;
+  std::optional<Skip> skip_;
+  Wait wait_ = Wait::kNothing;
+  bool has_input_ended_ = false;
+  bool has_quit_ = false;
+  bool is_producer_ = false;
+  bool is_worker_ = false;
+};
+
+}  // namespace millrace::beanstalk

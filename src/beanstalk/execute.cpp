@@ -1,0 +1,199 @@
+#include <utility>
+#include <vector>
+
+#include "beanstalk/client_session.hpp"
+#include "beanstalk/reply.hpp"
+
+/// What a session does for each command.
+namespace millrace::beanstalk {
+
+using std::chrono::seconds;
+
+void ClientSession::execute(const Put& put, Time now) {
+  mark_producer();
+  if (door_.is_draining) {
+    output_ += reply::kDraining;
+    return;
+  }
+  auto id = door_.broker.put({.kind = JobKind::kBytes,
+                              .queue = used_tube().name,
+                              .body = put.body,
+                              .pri = put.pri,
+                              .ttr_s = put.ttr_s,
+                              .delay_s = put.delay_s,
+                              .due = now + seconds{put.delay_s}},
+                             now);
+  reply::inserted(output_, id.value());
+}
+
+void ClientSession::execute(const Peek& peek, Time) {
+  answer_found(door_.broker.view().find(peek.id));
+}
+
+void ClientSession::execute(const PeekReady&, Time) {
+  answer_found(door_.broker.view().first_ready(used_tube()));
+}
+
+void ClientSession::execute(const PeekDelayed&, Time) {
+  answer_found(door_.broker.view().first_delayed(used_tube()));
+}
+
+void ClientSession::execute(const PeekBuried&, Time) {
+  answer_found(door_.broker.view().first_dead(used_tube()));
+}
+
+void ClientSession::execute(const Reserve&, Time now) {
+  reserve_until(kNever, now);
+}
+
+void ClientSession::execute(const ReserveWithTimeout& reserve, Time now) {
+  reserve_until(now + seconds{reserve.timeout_s}, now);
+}
+
+void ClientSession::execute(const ReserveJob& reserve, Time now) {
+  auto job = door_.broker.reserve_job(client_, reserve.id, now);
+  if (!job) {
+    output_ += reply::kNotFound;
+    return;
+  }
+  mark_worker();
+  answer_reserved(**job);
+}
+
+void ClientSession::execute(const Delete& command, Time now) {
+  answer(door_.broker.remove(client_, command.id, now), reply::kDeleted);
+}
+
+void ClientSession::execute(const Release& release, Time now) {
+  answer(door_.broker.release(client_, release.id, release.pri, release.delay_s, now),
+         reply::kReleased);
+}
+
+void ClientSession::execute(const Bury& bury, Time now) {
+  answer(door_.broker.bury(client_, bury.id, bury.pri, now), reply::kBuried);
+}
+
+void ClientSession::execute(const Touch& touch, Time now) {
+  answer(door_.broker.touch(client_, touch.id, now), reply::kTouched);
+}
+
+void ClientSession::execute(const Kick& kick, Time now) {
+  auto count = door_.broker.kick(client_, kick.bound, now);
+  if (count) {
+    reply::kicked(output_, *count);
+  } else {
+    wait_ = Wait::kKick;
+  }
+}
+
+void ClientSession::execute(const KickJob& kick, Time now) {
+  answer(door_.broker.kick_job(kick.id, now), reply::kKicked);
+}
+
+void ClientSession::execute(const Use& use, Time) {
+  door_.broker.use(client_, use.tube).value();
+  reply::using_tube(output_, use.tube);
+}
+
+void ClientSession::execute(const Watch& watch, Time) {
+  reply::watching(output_, door_.broker.watch(client_, watch.tube).value());
+}
+
+void ClientSession::execute(const Ignore& ignore, Time) {
+  auto count = door_.broker.ignore(client_, ignore.tube);
+  if (count) {
+    reply::watching(output_, *count);
+  } else {
+    output_ += reply::kNotIgnored;
+  }
+}
+
+void ClientSession::execute(const PauseTube& pause, Time now) {
+  answer(door_.broker.pause(pause.tube, pause.seconds, now), reply::kPaused);
+}
+
+void ClientSession::execute(const Stats&, Time now) {
+  reply::stats(output_, door_, door_.broker.view(), now);
+}
+
+void ClientSession::execute(const StatsJob& stats, Time now) {
+  const View& view = door_.broker.view();
+  const Job* job = view.find(stats.id);
+  if (job) {
+    reply::stats_job(output_, *job, view.queue_of(*job).name, now);
+  } else {
+    output_ += reply::kNotFound;
+  }
+}
+
+void ClientSession::execute(const StatsTube& stats, Time now) {
+  const Queue* tube = door_.broker.view().find_queue(stats.tube);
+  if (tube) {
+    reply::stats_tube(output_, *tube, now);
+  } else {
+    output_ += reply::kNotFound;
+  }
+}
+
+void ClientSession::execute(const ListTubes&, Time) {
+  std::vector<std::string_view> names;
+  door_.broker.view().each_queue([&names](const Queue& tube) { names.push_back(tube.name); });
+  reply::tube_list(output_, names);
+}
+
+void ClientSession::execute(const ListTubeUsed&, Time) {
+  reply::using_tube(output_, used_tube().name);
+}
+
+void ClientSession::execute(const ListTubesWatched&, Time) {
+  std::vector<std::string_view> names;
+  door_.broker.view().each_watched(client_,
+                                   [&names](const Queue& tube) { names.push_back(tube.name); });
+  reply::tube_list(output_, names);
+}
+
+void ClientSession::execute(const Quit&, Time) {
+  has_quit_ = true;
+}
+
+/// A client that has closed its sending side does not wait.
+void ClientSession::reserve_until(Time wait_until, Time now) {
+  mark_worker();
+  ReserveRequest request;
+  request.wait_until = has_input_ended_ ? now : wait_until;
+  auto delivery = door_.broker.reserve(client_, request, now);
+  wait_ = Wait::kJob;
+  if (delivery) deliver(*delivery, now);
+}
+
+void ClientSession::answer_found(const Job* job) {
+  if (!job) {
+    output_ += reply::kNotFound;
+    return;
+  }
+  reply::found(output_, {*job, door_.broker.view().queue_of(*job).name, door_.format});
+}
+
+void ClientSession::answer_reserved(const Job& job) {
+  reply::reserved(output_, {job, door_.broker.view().queue_of(job).name, door_.format});
+}
+
+void ClientSession::answer(const Answer<Done>& answer, std::string_view success) {
+  output_ += answer ? success : reply::kNotFound;
+}
+
+void ClientSession::mark_producer() {
+  if (!is_producer_) ++door_.counters.producers;
+  is_producer_ = true;
+}
+
+void ClientSession::mark_worker() {
+  if (!is_worker_) ++door_.counters.workers;
+  is_worker_ = true;
+}
+
+const Queue& ClientSession::used_tube() const {
+  return *door_.broker.view().used_queue(client_);
+}
+
+}  // namespace millrace::beanstalk

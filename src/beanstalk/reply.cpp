@@ -1,0 +1,86 @@
+#include "beanstalk/reply.hpp"
+
+#include <charconv>
+
+#include "core/check.hpp"
+
+namespace millrace::beanstalk::reply {
+namespace {
+
+void append_number(std::string& out, std::uint64_t number) {
+  char digits[20];
+  auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), number);
+  out.append(digits, end);
+}
+
+/// <word> <number>\r\n
+void append_count(std::string& out, std::string_view word, std::uint64_t number) {
+  out += word;
+  append_number(out, number);
+  out += "\r\n";
+}
+
+/// <word> <id> <bytes>\r\n<body>\r\n
+void append_body(std::string& out, std::string_view word, JobId id, std::string_view body) {
+  out += word;
+  append_number(out, id);
+  out += ' ';
+  append_count(out, "", body.size());
+  out += body;
+  out += "\r\n";
+}
+
+void append_job(std::string& out, std::string_view word, const ShownJob& shown) {
+  if (shown.job.kind == JobKind::kBytes) {
+    append_body(out, word, shown.job.id, shown.job.body_view());
+    return;
+  }
+  std::string body;
+  shown.format.render(shown.job, shown.tube, body);
+  append_body(out, word, shown.job.id, body);
+}
+
+}  // namespace
+
+std::string_view refusal(Refused::Reason reason) {
+  switch (reason) {
+    case Refused::Reason::kUnknownCommand:
+      return kUnknownCommand;
+    case Refused::Reason::kBadFormat:
+    case Refused::Reason::kLineTooLong:
+      return kBadFormat;
+    case Refused::Reason::kJobTooBig:
+      return kJobTooBig;
+    case Refused::Reason::kExpectedCrlf:
+      return kExpectedCrlf;
+  }
+  CHECK(false);
+}
+
+void inserted(std::string& out, JobId id) {
+  append_count(out, "INSERTED ", id);
+}
+
+void kicked(std::string& out, std::uint64_t count) {
+  append_count(out, "KICKED ", count);
+}
+
+void watching(std::string& out, std::size_t count) {
+  append_count(out, "WATCHING ", count);
+}
+
+void using_tube(std::string& out, std::string_view tube) {
+  out += "USING ";
+  out += tube;
+  out += "\r\n";
+}
+
+void reserved(std::string& out, const ShownJob& shown) {
+  append_job(out, "RESERVED ", shown);
+}
+
+void found(std::string& out, const ShownJob& shown) {
+  append_job(out, "FOUND ", shown);
+}
+
+}  // namespace millrace::beanstalk::reply

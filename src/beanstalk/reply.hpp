@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "beanstalk/door_state.hpp"
+#include "core/job.hpp"
+#include "core/queue.hpp"
+#include "core/types.hpp"
+#include "core/view.hpp"
+#include "core/work_unit.hpp"
+
+/// Everything that this door says. Each function appends one whole reply to `out`.
+namespace millrace::beanstalk::reply {
+
+inline constexpr std::string_view kBadFormat = "BAD_FORMAT\r\n";
+inline constexpr std::string_view kBuried = "BURIED\r\n";
+inline constexpr std::string_view kDeadlineSoon = "DEADLINE_SOON\r\n";
+inline constexpr std::string_view kDeleted = "DELETED\r\n";
+inline constexpr std::string_view kDraining = "DRAINING\r\n";
+inline constexpr std::string_view kExpectedCrlf = "EXPECTED_CRLF\r\n";
+inline constexpr std::string_view kJobTooBig = "JOB_TOO_BIG\r\n";
+inline constexpr std::string_view kKicked = "KICKED\r\n";
+inline constexpr std::string_view kNotFound = "NOT_FOUND\r\n";
+inline constexpr std::string_view kNotIgnored = "NOT_IGNORED\r\n";
+inline constexpr std::string_view kPaused = "PAUSED\r\n";
+inline constexpr std::string_view kReleased = "RELEASED\r\n";
+inline constexpr std::string_view kTimedOut = "TIMED_OUT\r\n";
+inline constexpr std::string_view kTouched = "TOUCHED\r\n";
+inline constexpr std::string_view kUnknownCommand = "UNKNOWN_COMMAND\r\n";
+
+/// What a refused line or body is answered with.
+[[nodiscard]] std::string_view refusal(Refused::Reason reason);
+
+void inserted(std::string& out, JobId id);
+void kicked(std::string& out, std::uint64_t count);
+void using_tube(std::string& out, std::string_view tube);
+void watching(std::string& out, std::size_t count);
+
+/// RESERVED or FOUND with the job. A pushed work unit is shown as FWP's FETCH would return it.
+struct ShownJob {
+  const Job& job;
+  std::string_view tube;
+  const WorkUnitFormat& format;
+};
+void reserved(std::string& out, const ShownJob& shown);
+void found(std::string& out, const ShownJob& shown);
+
+void tube_list(std::string& out, const std::vector<std::string_view>& tubes);
+void stats(std::string& out, const DoorState& door, const View& view, Time now);
+void stats_job(std::string& out, const Job& job, std::string_view tube, Time now);
+void stats_tube(std::string& out, const Queue& tube, Time now);
+
+}  // namespace millrace::beanstalk::reply

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace millrace::beanstalk {
+
+/// Processor time that the process has used.
+struct ProcessUsage {
+  std::chrono::microseconds user{};
+  std::chrono::microseconds system{};
+};
+
+/// What the operator chose, and what the process is, as `stats` shows it.
+struct Settings {
+  std::size_t job_bytes_max = 65535;  ///< at most kBodyBytesMax
+  std::string version = "1.13";  ///< plain, as clients parse it: the server that this door equals
+  std::string instance_id;       ///< 16 hexadecimal digits, random for each process
+  std::string hostname;          ///< uname: nodename
+  std::string os;                ///< uname: version
+  std::string platform;          ///< uname: machine
+  std::int64_t pid = 0;
+  std::function<ProcessUsage()> usage;  ///< may be empty: zeros are shown
+};
+
+}  // namespace millrace::beanstalk

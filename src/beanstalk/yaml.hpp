@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::beanstalk {
+
+/// Writes a body as beanstalkd does: one `key: value` or `- item` a line, in the order of the
+/// calls, texts in quotes only where said, nothing escaped.
+class Yaml {
+ public:
+  Yaml& number(std::string_view key, std::uint64_t value);
+  Yaml& plain(std::string_view key, std::string_view value);
+  Yaml& quoted(std::string_view key, std::string_view value);
+  Yaml& flag(std::string_view key, bool value);
+  Yaml& item(std::string_view value);
+
+  /// Appends OK <bytes>\r\n<body>\r\n.
+  void append_to(std::string& out) const;
+
+ private:
+  std::string body_ = "---\n";
+};
+
+}  // namespace millrace::beanstalk
