@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/broker.hpp"
+#include "core/result.hpp"
+#include "faktory/job_reader.hpp"
+
+namespace millrace::faktory {
+
+/// Why a job is not taken. `reply` has the words.
+struct JobFault {
+  enum class Kind {
+    kInvalidJson,
+    kJidTooShort,
+    kJidTooLong,
+    kNoJobtype,
+    kNoArgs,
+    kReservedTooLong,
+    kInvalidAt,
+    kInvalidQueueName,
+    kQueueNameTooLong,
+  };
+  Kind kind;
+  std::string detail;
+};
+
+/// What a reservation lasts, whatever `reserve_for` says.
+inline constexpr std::int64_t kReserveForMin = 60;
+inline constexpr std::int64_t kReserveForMax = 86'400;
+inline constexpr std::int64_t kReserveForDefault = 1'800;
+
+inline constexpr std::size_t kJidBytesMin = 8;
+inline constexpr int kDefaultPriority = 5;
+
+/// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
+/// to `body`, which must be empty. The result points into `members` and `body`.
+[[nodiscard]] Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now,
+                                                       std::string& body);
+
+}  // namespace millrace::faktory

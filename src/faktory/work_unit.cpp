@@ -1,0 +1,233 @@
+#include "faktory/work_unit.hpp"
+
+#include <openssl/evp.h>
+#include <simdjson.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "faktory/failed_run.hpp"
+#include "faktory/text.hpp"
+#include "faktory/timestamp.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+constexpr std::string_view kTextStart = R"({"retry":)";
+
+void append_varint(std::size_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+std::optional<std::size_t> take_varint(std::string_view& bytes) {
+  constexpr int kShiftMax = 28;  // enough for 35 bits, and bodies are shorter than 2^32
+  std::size_t value = 0;
+  for (int shift = 0; shift <= kShiftMax && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= static_cast<std::size_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
+/// Appends valid JSON without its insignificant white space.
+void append_compact(std::string_view json, std::string& out) {
+  const std::size_t before = out.size();
+  std::size_t written = 0;
+  out.resize(before + json.size() + simdjson::SIMDJSON_PADDING);
+  const auto error = simdjson::minify(json.data(), json.size(), out.data() + before, written);
+  out.resize(before + (error == simdjson::SUCCESS ? written : 0));
+}
+
+void append_member(std::string_view start, std::int64_t value, std::string& out) {
+  out += start;
+  out += std::to_string(value);
+}
+
+/// A body taken apart.
+struct StoredForm {
+  std::string_view until_retry;  ///< with the number
+  std::string_view until_jid;    ///< with the jid
+  std::string_view until_created_at;
+  std::string_view rest;
+  std::string_view raw_jid;
+  std::int64_t retry = kDefaultRetry;
+};
+
+/// nullopt: no work unit was stored like that. Nothing here trusts the body, it comes from a disk.
+std::optional<StoredForm> take_apart(std::string_view body) {
+  const std::optional<std::size_t> jid_at = take_varint(body);
+  const std::optional<std::size_t> jid_bytes = take_varint(body);
+  const std::optional<std::size_t> head_bytes = take_varint(body);
+  if (!jid_at || !jid_bytes || !head_bytes || !body.starts_with(kTextStart)) return std::nullopt;
+  const std::size_t jid_end = *jid_at + *jid_bytes;
+  if (*jid_bytes < 2 || jid_end + *head_bytes > body.size()) return std::nullopt;
+
+  StoredForm form;
+  const char* const digits = body.data() + kTextStart.size();
+  const auto result = std::from_chars(digits, body.data() + body.size(), form.retry);
+  const auto retry_end = static_cast<std::size_t>(result.ptr - body.data());
+  if (result.ec != std::errc{} || retry_end > *jid_at) return std::nullopt;
+  form.until_retry = body.substr(0, retry_end);
+  form.until_jid = body.substr(retry_end, jid_end - retry_end);
+  form.until_created_at = body.substr(jid_end, *head_bytes);
+  form.rest = body.substr(jid_end + *head_bytes);
+  form.raw_jid = body.substr(*jid_at, *jid_bytes);
+  return form;
+}
+
+void append_form(const StoredForm& form, const Job& job, std::string_view queue, std::string& out) {
+  out += form.until_retry;
+  if (const Failure* failure = job.failure()) {
+    out += R"(,"failure":)";
+    append_failure(*failure, out);
+  }
+  out += form.until_jid;
+  out += R"(,"queue":)";
+  append_json_string(queue, out);
+  out += form.until_created_at;
+  if (job.enqueued_at != Time{}) {
+    out += R"(,"enqueued_at":")";
+    append_time(job.enqueued_at, out);
+    out += '"';
+  }
+  out += form.rest;
+}
+
+/// What a checked JSON string means.
+std::string text_of(std::string_view raw) {
+  if (raw.find('\\') == std::string_view::npos) return std::string(raw.substr(1, raw.size() - 2));
+  const nlohmann::json value = nlohmann::json::parse(raw.begin(), raw.end(), nullptr, false);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::string base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                      reinterpret_cast<const unsigned char*>(bytes.data()),
+                                      static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(written));
+  return out;
+}
+
+std::string fallback_jid(const Job& job) {
+  return "beanstalk-" + std::to_string(job.id);
+}
+
+/// The members of a body that is a work unit: an object with a jobtype and args.
+std::optional<JobMembers> read_body(JobReader& reader, std::string_view body) {
+  if (!trimmed(body).starts_with('{')) return std::nullopt;
+  const Outcome<JobMembers> members = reader.read(body);
+  if (!members || members->jobtype.empty() || members->raw_args.empty()) return std::nullopt;
+  return *members;
+}
+
+/// Everything that is made up for a job that no FWP client pushed: `members` may point into it.
+struct Substitutes {
+  std::string raw_jid;
+  std::string raw_created_at;
+  std::string raw_args;
+};
+
+bool brings_jid(const JobMembers& members) {
+  return !members.jid.empty() && members.jid.size() <= kJidBytesMax;
+}
+
+JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
+  JobMembers members;
+  const bool is_text = is_utf8(body);
+  members.raw_jobtype = R"("beanstalk")";
+  if (!is_text) members.raw_custom = R"({"encoding":"base64"})";
+  substitutes.raw_args = '[';
+  append_json_string(is_text ? body : base64(body), substitutes.raw_args);
+  substitutes.raw_args += ']';
+  members.raw_args = substitutes.raw_args;
+  return members;
+}
+
+}  // namespace
+
+void encode_work_unit(const JobMembers& members, std::string& out) {
+  std::string text(kTextStart);
+  text.reserve(256);
+  text += std::to_string(members.retry.value_or(kDefaultRetry));
+  if (!members.raw_custom.empty()) {
+    const std::size_t before = text.size();
+    text += R"(,"custom":)";
+    append_compact(members.raw_custom, text);
+    if (text.ends_with(":{}")) text.resize(before);
+  }
+  text += R"(,"jid":)";
+  const std::size_t jid_at = text.size();
+  text += members.raw_jid;
+  const std::size_t jid_end = text.size();
+  text += R"(,"jobtype":)";
+  text += members.raw_jobtype;
+  text += R"(,"created_at":)";
+  text += members.raw_created_at;
+  const std::size_t head_end = text.size();
+  if (!members.at.empty()) {
+    text += R"(,"at":)";
+    text += members.raw_at;
+  }
+  text += R"(,"args":)";
+  append_compact(members.raw_args, text);
+  if (members.reserve_for != 0) append_member(R"(,"reserve_for":)", members.reserve_for, text);
+  if (members.backtrace != 0) append_member(R"(,"backtrace":)", members.backtrace, text);
+  for (const auto& [name, value] : members.others) {
+    text += ',';
+    text += name;
+    text += ':';
+    append_compact(value, text);
+  }
+  text += '}';
+
+  append_varint(jid_at, out);
+  append_varint(jid_end - jid_at, out);
+  append_varint(head_end - jid_end, out);
+  out += text;
+}
+
+WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
+  if (job.kind == JobKind::kWorkUnit) {
+    if (const std::optional<StoredForm> form = take_apart(job.body_view())) {
+      return {.jid = text_of(form->raw_jid), .retry = form->retry};
+    }
+  }
+  Identity identity{.jid = fallback_jid(job), .retry = kDefaultRetry};
+  if (const std::optional<JobMembers> members = read_body(reader_, job.body_view())) {
+    if (brings_jid(*members)) identity.jid = std::string(members->jid);
+    identity.retry = members->retry.value_or(kDefaultRetry);
+  }
+  reader_.shrink();
+  return identity;
+}
+
+void WorkUnits::render(const Job& job, std::string_view queue, std::string& out) const {
+  if (job.kind == JobKind::kWorkUnit) {
+    if (const std::optional<StoredForm> form = take_apart(job.body_view())) {
+      append_form(*form, job, queue, out);
+      return;
+    }
+  }
+  Substitutes substitutes;
+  std::optional<JobMembers> members = read_body(reader_, job.body_view());
+  if (!members) members = wrapped(job.body_view(), substitutes);
+  if (!brings_jid(*members)) {
+    append_json_string(fallback_jid(job), substitutes.raw_jid);
+    members->raw_jid = substitutes.raw_jid;
+  }
+  if (members->created_at.empty()) {
+    append_json_string(format_time(job.created_at), substitutes.raw_created_at);
+    members->raw_created_at = substitutes.raw_created_at;
+  }
+  std::string body;
+  encode_work_unit(*members, body);
+  reader_.shrink();
+  if (const std::optional<StoredForm> form = take_apart(body)) append_form(*form, job, queue, out);
+}
+
+}  // namespace millrace::faktory
