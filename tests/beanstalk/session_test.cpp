@@ -1,0 +1,172 @@
+#include "core/session.hpp"
+
+#include <string>
+
+#include "beanstalk/client_session.hpp"
+#include "support/doctest.hpp"
+#include "support/house.hpp"
+
+namespace millrace::test {
+namespace {
+
+/// A house with two beanstalk connections, `a` and `b`.
+class TwoClients {
+ public:
+  explicit TwoClients(House::Options options = {}) : house(std::move(options)) {
+    house.connect("a", Protocol::kBeanstalk);
+    house.connect("b", Protocol::kBeanstalk);
+  }
+
+  std::string a(std::string_view bytes) { return house.ask("a", bytes); }
+  std::string b(std::string_view bytes) { return house.ask("b", bytes); }
+
+  void put_jobs(int count, std::string_view put) {
+    for (int i = 0; i < count; ++i) house.send("b", put);
+    house.take_output("b");
+  }
+
+  House house;
+};
+
+std::string repeated(std::string_view text, std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+/// A session driven by hand, with a broker of its own.
+class LoneSession {
+ public:
+  LoneSession() { session->start(now); }
+  ~LoneSession() { session->close(now); }
+
+  Time now{1000s};
+  faktory::WorkUnits format;
+  Broker broker{format, {}};
+  beanstalk::Door door{broker, format, {}, now};
+  std::unique_ptr<Session> session = door.open();
+};
+
+}  // namespace
+
+TEST_CASE("session: wants no more input once enough waits behind a reserve") {
+  LoneSession lone;
+  lone.session->receive("reserve\r\n", lone.now);
+  CHECK(lone.session->wants_input());
+  lone.session->receive(std::string(beanstalk::kInboxBytesMax - 1, 'x'), lone.now);
+  CHECK(lone.session->wants_input());
+  lone.session->receive("x", lone.now);
+  CHECK(!lone.session->wants_input());
+  CHECK(!lone.session->wants_resume());
+}
+
+TEST_CASE("session: wants the rest of a job, however large") {
+  LoneSession lone;
+  lone.session->receive("put 0 0 1 65535\r\n", lone.now);
+  lone.session->receive(std::string(65534, 'x'), lone.now);
+  CHECK(lone.session->wants_input());
+  lone.session->receive("x\r\n", lone.now);
+  CHECK(lone.session->output() == "INSERTED 1\r\n");
+}
+
+TEST_CASE("session: leaves input alone while its output is not taken") {
+  LoneSession lone;
+  lone.session->receive("put 0 0 1 60000\r\n" + std::string(60000, 'x') + "\r\n", lone.now);
+  lone.session->receive(repeated("peek 1\r\n", 100), lone.now);
+  CHECK(lone.session->output().size() < kOutputBytesPause + 70000);
+  CHECK(!lone.session->wants_resume());
+  lone.session->output().clear();
+  CHECK(lone.session->wants_resume());
+}
+
+TEST_CASE("session: everything is answered when output is taken bit by bit") {
+  TwoClients clients;
+  clients.a("put 0 0 1 60000\r\n" + std::string(60000, 'x') + "\r\n");
+  clients.house.hold_output("a", true);
+  clients.house.send("a", repeated("peek 1\r\n", 100) + "quit\r\n");
+  CHECK(clients.house.is_open("a"));
+  clients.house.hold_output("a", false);
+  CHECK(clients.house.take_output("a").size() == 100 * (sizeof "FOUND 1 60000\r\n" + 1 + 60000));
+  CHECK(!clients.house.is_open("a"));
+}
+
+TEST_CASE("session: a half-closed client gets all replies before the end") {
+  TwoClients clients;
+  clients.a("put 0 0 1 60000\r\n" + std::string(60000, 'x') + "\r\n");
+  clients.house.hold_output("a", true);
+  clients.house.send("a", repeated("peek 1\r\n", 50));
+  clients.house.half_close("a");
+  CHECK(clients.house.is_open("a"));
+  clients.house.hold_output("a", false);
+  CHECK(clients.house.take_output("a").size() == 50 * (sizeof "FOUND 1 60000\r\n" + 1 + 60000));
+  CHECK(!clients.house.is_open("a"));
+}
+
+TEST_CASE("session: a kick of more than one slice is answered when it is through") {
+  TwoClients clients;
+  int count = static_cast<int>(kSliceJobs) * 2 + 1;
+  clients.put_jobs(count, "put 0 100 1 0\r\n\r\n");
+  CHECK(clients.a("kick 100000\r\nlist-tube-used\r\n") ==
+        "KICKED " + std::to_string(count) + "\r\nUSING default\r\n");
+}
+
+TEST_CASE("session: a half-closed client still learns how many were kicked") {
+  LoneSession lone;
+  lone.session->receive(repeated("put 0 100 1 0\r\n\r\n", kSliceJobs + 1), lone.now);
+  lone.session->output().clear();
+  lone.session->receive("kick 100000\r\nlist-tube-used\r\n", lone.now);
+  lone.session->end_of_input(lone.now);
+  CHECK(!lone.session->wants_close());
+  lone.broker.tick(lone.now);
+  lone.session->resume(lone.now);
+  CHECK(lone.session->output() ==
+        "KICKED " + std::to_string(kSliceJobs + 1) + "\r\nUSING default\r\n");
+  CHECK(lone.session->wants_close());
+}
+
+TEST_CASE("session: the bytes behind quit are dropped") {
+  LoneSession lone;
+  lone.session->receive("quit\r\nput 0 0 1 1\r\n", lone.now);
+  lone.session->receive("x\r\n", lone.now);
+  CHECK(lone.session->wants_close());
+  CHECK(!lone.session->wants_input());
+  CHECK(lone.session->output().empty());
+}
+
+TEST_CASE("session: a client that closes in the middle of a body leaves nothing") {
+  TwoClients clients;
+  clients.a("put 0 0 1 10\r\nabc");
+  clients.house.close("a");
+  CHECK(clients.b("peek-ready\r\n") == "NOT_FOUND\r\n");
+  CHECK(clients.b("put 0 0 1 1\r\nx\r\n") == "INSERTED 1\r\n");
+}
+
+TEST_CASE("session: a large body in small pieces is stored whole") {
+  TwoClients clients;
+  std::string body;
+  for (int i = 0; i < 6000; ++i) body += std::to_string(i) + "\r\n";
+  std::string put = "put 0 0 1 " + std::to_string(body.size()) + "\r\n" + body + "\r\n";
+  clients.house.send("a", put, 7);
+  CHECK(clients.house.take_output("a") == "INSERTED 1\r\n");
+  CHECK(clients.b("peek 1\r\n") ==
+        "FOUND 1 " + std::to_string(body.size()) + "\r\n" + body + "\r\n");
+}
+
+TEST_CASE("session: the connection's roles end with it") {
+  TwoClients clients;
+  clients.a("put 0 0 1 1\r\nx\r\nreserve\r\n");
+  clients.house.close("a");
+  std::string stats = clients.b("stats\r\n");
+  CHECK(stats.find("\ncurrent-connections: 1\n") != std::string::npos);
+  CHECK(stats.find("\ncurrent-producers: 0\n") != std::string::npos);
+  CHECK(stats.find("\ncurrent-workers: 0\n") != std::string::npos);
+  CHECK(stats.find("\ntotal-connections: 2\n") != std::string::npos);
+}
+
+TEST_CASE("session: a put whose end of line is missing makes a producer all the same") {
+  TwoClients clients;
+  clients.a("put 0 0 1 1\r\nabc");
+  CHECK(clients.b("stats\r\n").find("\ncurrent-producers: 1\n") != std::string::npos);
+}
+
+}  // namespace millrace::test

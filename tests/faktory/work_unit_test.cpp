@@ -1,0 +1,200 @@
+#include "faktory/work_unit.hpp"
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "faktory/pushed_job.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+const Time kNow{std::chrono::seconds{1'700'000'000}};
+
+std::string encoded(std::string_view json) {
+  JobReader reader;
+  const Outcome<JobMembers> members = reader.read(json);
+  REQUIRE(members);
+  std::string body;
+  REQUIRE(make_pushed_job(*members, kNow, body));
+  return body;
+}
+
+Job make_job(JobKind kind, std::string_view body) {
+  Job job;
+  job.id = 7;
+  job.kind = kind;
+  job.created_at = kNow;
+  job.enqueued_at = kNow + 1s;
+  job.body = std::make_unique<char[]>(body.size());
+  std::memcpy(job.body.get(), body.data(), body.size());
+  job.body_bytes = static_cast<std::uint32_t>(body.size());
+  return job;
+}
+
+std::string rendered(const Job& job, std::string_view queue = "q") {
+  std::string out;
+  WorkUnits().render(job, queue, out);
+  return out;
+}
+
+/// What FETCH returns of what was pushed.
+std::string round_trip(std::string_view json) {
+  return rendered(make_job(JobKind::kWorkUnit, encoded(json)), "default");
+}
+
+/// What FETCH returns of what was put.
+std::string seen(std::string_view body) {
+  return rendered(make_job(JobKind::kBytes, body));
+}
+
+}  // namespace
+
+TEST_CASE("work unit: the stored form, byte for byte") {
+  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[1, 2],"created_at":"c"})") ==
+        "\x12\x0A\x1F"
+        R"({"retry":25,"jid":"12345678","jobtype":"T","created_at":"c","args":[1,2]})");
+}
+
+TEST_CASE("work unit: everything, in the order of the reference") {
+  CHECK(
+      round_trip(
+          R"({"backtrace":3,"args":[1,"<a>",12345678901234567890,1.0,{"z":1,"a":2}],)"
+          R"("at":"2020-01-01T00:00:00Z","enqueued_at":"x","created_at":"garbage","jobtype":"T",)"
+          R"("queue":"default","jid":"aaaaaaaa","custom":{ "b" : 1 , "a" : null },"retry":4,)"
+          R"("reserve_for":90})") ==
+      R"({"retry":4,"custom":{"b":1,"a":null},"jid":"aaaaaaaa","queue":"default","jobtype":"T",)"
+      R"("created_at":"garbage","enqueued_at":"2023-11-14T22:13:21Z","at":"2020-01-01T00:00:00Z",)"
+      R"("args":[1,"<a>",12345678901234567890,1.0,{"z":1,"a":2}],"reserve_for":90,"backtrace":3})");
+}
+
+TEST_CASE("work unit: defaults") {
+  CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":[]})") ==
+        R"({"retry":25,"jid":"12345678","queue":"default","jobtype":"T",)"
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
+}
+
+TEST_CASE("work unit: what is empty is left out") {
+  CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{ },"at":"",)"
+                   R"("reserve_for":0,"backtrace":0,"created_at":"c","queue":""})") ==
+        R"({"retry":25,"jid":"12345678","queue":"default","jobtype":"T","created_at":"c",)"
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
+}
+
+TEST_CASE("work unit: numbers and strings come back as they were sent") {
+  const std::string args =
+      R"([1.50,1e2,-0,0.1E-7,123456789012345678901234567890,"\u003c\/ \"x\" "])";
+  CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":)" + args + "}").find(args) !=
+        std::string::npos);
+}
+
+TEST_CASE("work unit: unknown members come back, priority among them") {
+  const std::string text =
+      round_trip(R"({"priority" : 9,"jid":"12345678","jobtype":"T","args":[],"x y":[ {} ]})");
+  CHECK(text.ends_with(R"("args":[],"priority":9,"x y":[{}]})"));
+}
+
+TEST_CASE("work unit: no enqueued_at while it is scheduled") {
+  Job job = make_job(JobKind::kWorkUnit,
+                     encoded(R"({"jid":"12345678","jobtype":"T","args":[],"created_at":"c"})"));
+  job.enqueued_at = Time{};
+  CHECK(rendered(job).find("enqueued_at") == std::string::npos);
+}
+
+TEST_CASE("work unit: its failure stands behind retry") {
+  Job job = make_job(JobKind::kWorkUnit,
+                     encoded(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"a":1}})"));
+  job.history = std::make_unique<JobHistory>();
+  job.history->failure = std::make_unique<Failure>(
+      Failure{.failed_at = kNow, .errtype = "E", .message = "m", .backtrace = {}});
+  CHECK(rendered(job).starts_with(
+      R"({"retry":25,"failure":{"failed_at":"2023-11-14T22:13:20Z","message":"m","errtype":"E",)"
+      R"("retry_count":0,"remaining":0},"custom":{"a":1},"jid":)"));
+}
+
+TEST_CASE("work unit: its identity") {
+  const WorkUnits units;
+  const auto identity = units.identify(
+      make_job(JobKind::kWorkUnit,
+               encoded(R"({"retry":-7,"jid":"1234\u0041\"\\8","jobtype":"T","args":[]})")));
+  CHECK(identity.jid == "1234A\"\\8");
+  CHECK(identity.retry == -7);
+}
+
+TEST_CASE("work unit: a large custom member moves everything") {
+  const std::string custom = "{\"a\":\"" + std::string(100'000, 'x') + "\"}";
+  const std::string body =
+      encoded(R"({"jid":"12345678","jobtype":"T","args":[],"custom":)" + custom + "}");
+  CHECK(WorkUnits().identify(make_job(JobKind::kWorkUnit, body)).jid == "12345678");
+  CHECK(rendered(make_job(JobKind::kWorkUnit, body)).find(custom) != std::string::npos);
+}
+
+TEST_CASE("work unit: a damaged body is shown as bytes") {
+  const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[]})");
+  for (std::size_t bytes = 0; bytes < 40; ++bytes) {
+    CAPTURE(bytes);
+    const Job job = make_job(JobKind::kWorkUnit, body.substr(0, bytes));
+    CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
+    CHECK_FALSE(rendered(job).empty());
+  }
+}
+
+TEST_CASE("put job: text becomes the one argument") {
+  CHECK(seen("hello \"x\"\n") ==
+        R"({"retry":25,"jid":"beanstalk-7","queue":"q","jobtype":"beanstalk",)"
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z",)"
+        R"("args":["hello \"x\"\n"]})");
+}
+
+TEST_CASE("put job: what is not UTF-8 comes in base64 and says so") {
+  CHECK(seen("\xFF\x01") ==
+        R"({"retry":25,"custom":{"encoding":"base64"},"jid":"beanstalk-7","queue":"q",)"
+        R"("jobtype":"beanstalk","created_at":"2023-11-14T22:13:20Z",)"
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":["/wE="]})");
+}
+
+TEST_CASE("put job: an empty body") {
+  CHECK(seen("").ends_with(R"("args":[""]})"));
+}
+
+TEST_CASE("put job: a work unit is taken as one, and filled in") {
+  CHECK(seen(R"( {"jobtype":"T", "args":[ 1 ], "queue":"other"} )") ==
+        R"({"retry":25,"jid":"beanstalk-7","queue":"q","jobtype":"T",)"
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z","args":[1]})");
+}
+
+TEST_CASE("put job: a work unit keeps what it brings") {
+  CHECK(seen(R"({"jid":"mine","retry":3,"created_at":"c","jobtype":"T","args":[],)"
+             R"("custom":{"a":1}})") ==
+        R"({"retry":3,"custom":{"a":1},"jid":"mine","queue":"q","jobtype":"T","created_at":"c",)"
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
+}
+
+TEST_CASE("put job: no work unit without a jobtype and args") {
+  CHECK(seen(R"({"jobtype":"T"})").ends_with(R"("args":["{\"jobtype\":\"T\"}"]})"));
+  CHECK(seen(R"({"args":[]})").ends_with(R"("args":["{\"args\":[]}"]})"));
+  CHECK(seen(R"({"jobtype":"","args":[]})").find("beanstalk\",\"created") != std::string::npos);
+  CHECK(seen(R"([1])").ends_with(R"("args":["[1]"]})"));
+  CHECK(seen(R"({"jobtype":"T","args":[],})").find(R"("jobtype":"beanstalk")") !=
+        std::string::npos);
+}
+
+TEST_CASE("put job: its identity") {
+  const WorkUnits units;
+  CHECK(units.identify(make_job(JobKind::kBytes, "x")).jid == "beanstalk-7");
+  CHECK(units.identify(make_job(JobKind::kBytes, "x")).retry == 25);
+  const auto brought = units.identify(
+      make_job(JobKind::kBytes, R"({"jid":"mine","jobtype":"T","args":[],"retry":0})"));
+  CHECK(brought.jid == "mine");
+  CHECK(brought.retry == 0);
+}
+
+TEST_CASE("put job: a jid beyond the limit is not used") {
+  const std::string jid(kJidBytesMax + 1, 'j');
+  const Job job = make_job(JobKind::kBytes, R"({"jid":")" + jid + R"(","jobtype":"T","args":[]})");
+  CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
+  CHECK(rendered(job).find(R"("jid":"beanstalk-7")") != std::string::npos);
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,53 @@
+// A whole FWP session over a server in memory: whatever a client sends, every reply that leaves is
+// well-formed, and a beanstalk client can take what was pushed.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "support/house.hpp"
+
+namespace {
+
+using millrace::test::House;
+using millrace::test::Protocol;
+
+/// Aborts at output that no client could parse.
+void check_replies(std::string_view output) {
+  while (!output.empty()) {
+    const std::size_t end = output.find("\r\n");
+    if (end == std::string_view::npos) std::abort();
+    const std::string head(output.substr(0, end));
+    output.remove_prefix(end + 2);
+    if (head.find_first_of("\r\n") != std::string::npos) std::abort();
+    if (head.starts_with('+') || head.starts_with("-ERR ") || head == "$-1") continue;
+    if (!head.starts_with('$')) std::abort();
+    const std::size_t bytes = std::strtoull(head.c_str() + 1, nullptr, 10);
+    if (output.size() < bytes + 2 || output.substr(bytes, 2) != "\r\n") std::abort();
+    if (!output.starts_with('{') || output[bytes - 1] != '}') std::abort();
+    output.remove_prefix(bytes + 2);
+  }
+}
+
+}  // namespace
+
+/// The first byte says in which pieces the rest is sent.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  House::Options options;
+  options.faktory.line_bytes_max = 4096;
+  House house(options);
+  house.connect("a", Protocol::kFaktory);
+  house.connect("b", Protocol::kBeanstalk);
+  house.send("a", "HELLO {\"v\":2,\"wid\":\"w\"}\n");
+  house.send("a", bytes, data[0]);
+  house.advance(std::chrono::seconds{2});
+  house.send("b", "reserve-with-timeout 0\r\n");
+  house.half_close("a");
+  house.advance(std::chrono::hours{1});
+  check_replies(house.take_output("a"));
+  return 0;
+}

@@ -1,0 +1,34 @@
+// Batches of any bytes: replaying one either works or names its problem, and what was read can be
+// written and read again to the same.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/check.hpp"
+#include "core/record.hpp"
+#include "core/store.hpp"
+
+namespace {
+
+void replay(std::string_view batch) {
+  millrace::Store store;
+  while (!batch.empty()) {
+    millrace::Outcome<millrace::Record> record = millrace::decode(batch);
+    if (!record) return;
+    std::string again;
+    millrace::encode(*record, again);
+    std::string_view rest = again;
+    const auto copy = millrace::decode(rest);
+    CHECK(copy.has_value() && rest.empty() && *copy == *record);
+    store.apply(std::move(*record));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  replay({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

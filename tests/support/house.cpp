@@ -1,0 +1,189 @@
+#include "support/house.hpp"
+
+#include <algorithm>
+
+#include "core/check.hpp"
+
+namespace millrace::test {
+namespace {
+
+/// So many rounds without coming to rest mean that session and broker go in circles.
+constexpr int kRoundsMax = 1'000'000;
+
+faktory::Settings with_random(faktory::Settings settings) {
+  if (!settings.random) {
+    settings.random = [next = std::uint64_t{0}]() mutable { return next += 0x9e3779b97f4a7c15u; };
+  }
+  return settings;
+}
+
+}  // namespace
+
+House::House() : House(Options{}) {}
+
+House::House(Options options)
+    : now_(options.now),
+      broker_(format_, {.random_seed = options.random_seed}),
+      beanstalk_(broker_, format_, std::move(options.beanstalk), now_),
+      faktory_(broker_, format_, with_random(std::move(options.faktory)), now_) {}
+
+House::~House() {
+  for (auto& [name, connection] : connections_) end_session(connection);
+}
+
+void House::connect(const std::string& name, Protocol protocol) {
+  auto [place, is_new] = connections_.try_emplace(name);
+  CHECK(is_new);
+  Session& session = *(place->second.session =
+                           protocol == Protocol::kBeanstalk ? beanstalk_.open() : faktory_.open());
+  session.start(now_);
+  come_to_rest();
+}
+
+void House::send(const std::string& name, std::string_view bytes, std::size_t cut) {
+  Connection& connection = find(name);
+  while (!bytes.empty() && connection.session && !connection.is_half_closed) {
+    std::string_view piece = cut == 0 ? bytes : bytes.substr(0, cut);
+    connection.unread += piece;
+    bytes.remove_prefix(piece.size());
+    come_to_rest();
+  }
+}
+
+std::string House::take_output(const std::string& name) {
+  return std::exchange(find(name).output, {});
+}
+
+std::string House::ask(const std::string& name, std::string_view bytes) {
+  send(name, bytes);
+  return take_output(name);
+}
+
+void House::hold_output(const std::string& name, bool is_held) {
+  find(name).is_output_held = is_held;
+  come_to_rest();
+}
+
+void House::half_close(const std::string& name) {
+  find(name).is_half_closed = true;
+  come_to_rest();
+}
+
+void House::close(const std::string& name) {
+  end_session(find(name));
+  come_to_rest();
+}
+
+bool House::is_open(const std::string& name) const {
+  return connections_.at(name).session != nullptr;
+}
+
+void House::advance(Duration duration) {
+  Time end = now_ + duration;
+  come_to_rest();
+  while (now_ < end) {
+    Time planned = std::min(broker_.tick(now_), next_close());
+    now_ = std::clamp(planned, now_, end);
+    close_overdue();
+    come_to_rest();
+  }
+}
+
+void House::drain() {
+  beanstalk_.drain();
+  faktory_.drain();
+}
+
+std::vector<std::string> House::take_batches() {
+  come_to_rest();
+  return std::exchange(batches_, {});
+}
+
+House::Connection& House::find(const std::string& name) {
+  auto found = connections_.find(name);
+  CHECK(found != connections_.end());
+  return found->second;
+}
+
+void House::end_session(Connection& connection) {
+  if (!connection.session) return;
+  connection.session->close(now_);
+  connection.session.reset();
+  connection.unread.clear();
+}
+
+void House::come_to_rest() {
+  for (int round = 0; settle() <= now_; ++round) CHECK(round < kRoundsMax);
+}
+
+/// Lets everybody do what can be done without the clock, then the broker what is due. Answers when
+/// the broker has something planned.
+Time House::settle() {
+  bool is_busy = true;
+  for (int round = 0; is_busy; ++round) {
+    CHECK(round < kRoundsMax);
+    is_busy = resume_woken();
+    for (auto& [name, connection] : connections_) is_busy = serve(connection) || is_busy;
+  }
+  Time planned = broker_.tick(now_);
+  if (broker_.has_batch()) batches_.push_back(broker_.take_batch());
+  return resume_woken() ? now_ : planned;
+}
+
+bool House::resume_woken() {
+  std::vector<Session*> woken = broker_.take_woken();
+  for (Session* session : woken) {
+    if (session->wants_resume()) session->resume(now_);
+  }
+  return !woken.empty();
+}
+
+/// One round for a connection; true when something was done.
+bool House::serve(Connection& connection) {
+  if (!connection.session) return false;
+  Session& session = *connection.session;
+  bool is_busy = feed(connection);
+  if (!connection.is_output_held && !session.output().empty()) {
+    connection.output += std::exchange(session.output(), {});
+    is_busy = true;
+  }
+  if (session.wants_resume()) {
+    session.resume(now_);
+    is_busy = true;
+  }
+  if (session.wants_close() && session.output().empty()) {
+    end_session(connection);
+    is_busy = true;
+  }
+  return is_busy;
+}
+
+bool House::feed(Connection& connection) {
+  Session& session = *connection.session;
+  if (!connection.unread.empty() && session.wants_input()) {
+    session.receive(std::exchange(connection.unread, {}), now_);
+    return true;
+  }
+  if (connection.unread.empty() && connection.is_half_closed && !connection.knows_end) {
+    connection.knows_end = true;
+    session.end_of_input(now_);
+    return true;
+  }
+  return false;
+}
+
+Time House::next_close() const {
+  Time next = kNever;
+  for (const auto& [name, connection] : connections_) {
+    if (connection.session) next = std::min(next, connection.session->close_at());
+  }
+  return next;
+}
+
+void House::close_overdue() {
+  for (auto& [name, connection] : connections_) {
+    if (connection.session && connection.session->close_at() <= now_) end_session(connection);
+  }
+}
+
+}  // namespace millrace::test

@@ -1,0 +1,114 @@
+#include "support/run_transcripts.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+class HouseDriver final : public Driver {
+ public:
+  HouseDriver(House::Options options, Protocol protocol)
+      : house_(std::move(options)), protocol_(protocol) {}
+
+  void open(char connection) override { house_.connect(name(connection), protocol_); }
+  void send(char connection, std::string_view bytes) override {
+    house_.send(name(connection), bytes);
+  }
+  void half_close(char connection) override { house_.half_close(name(connection)); }
+  void close(char connection) override { house_.close(name(connection)); }
+  std::string receive(char connection, Patience) override {
+    return house_.take_output(name(connection));
+  }
+  bool is_closed(char connection) override { return !house_.is_open(name(connection)); }
+  void advance(Duration duration) override { house_.advance(duration); }
+  void drain() override { house_.drain(); }
+
+ private:
+  static std::string name(char connection) { return {connection}; }
+
+  House house_;
+  Protocol protocol_;
+};
+
+House::Options house_options(const Transcript& transcript) {
+  House::Options options;
+  for (const auto& [name, value] : transcript.options) {
+    if (name == "job_bytes_max") {
+      options.beanstalk.job_bytes_max = std::stoull(value);
+    } else if (name == "password") {
+      options.faktory.password = value;
+    } else if (name == "line_bytes_max") {
+      options.faktory.line_bytes_max = std::stoull(value);
+    } else if (name != "newline") {
+      throw std::runtime_error("unknown option " + name);
+    }
+  }
+  return options;
+}
+
+std::vector<std::filesystem::path> list_transcripts(const std::string& folder) {
+  std::vector<std::filesystem::path> paths;
+  std::filesystem::path root = std::filesystem::path{MILLRACE_TRANSCRIPTS} / folder;
+  for (const auto& entry : std::filesystem::directory_iterator{root}) {
+    if (entry.path().extension() == ".txt") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string describe(const std::string& path, std::size_t cut, const Mismatch& mismatch) {
+  return path + ":" + std::to_string(mismatch.line) +
+         (cut == 0 ? " (whole)" : " (cut at " + std::to_string(cut) + ")") + "\n  expected " +
+         mismatch.expected + "\n  got      " + mismatch.got;
+}
+
+void run_transcript(const std::string& path, const std::vector<std::size_t>& cuts,
+                    const MakeDriver& make_driver) {
+  Transcript transcript;
+  try {
+    transcript = read_transcript(path);
+  } catch (const std::runtime_error& error) {
+    FAIL(path << ": " << error.what());
+  }
+  for (std::size_t cut : cuts) {
+    auto mismatch = play(transcript, *make_driver(transcript), cut);
+    CHECK_MESSAGE(!mismatch, (mismatch ? describe(path, cut, *mismatch) : path));
+  }
+}
+
+}  // namespace
+
+std::vector<Transcript> read_transcripts(const std::string& folder) {
+  std::vector<Transcript> transcripts;
+  for (const auto& path : list_transcripts(folder)) {
+    transcripts.push_back(read_transcript(path.string()));
+  }
+  return transcripts;
+}
+
+std::unique_ptr<Driver> make_house_driver(const Transcript& transcript, Protocol protocol) {
+  return std::make_unique<HouseDriver>(house_options(transcript), protocol);
+}
+
+void run_transcripts(const std::string& folder, const std::vector<std::size_t>& cuts,
+                     const MakeDriver& make_driver) {
+  std::vector<std::filesystem::path> paths = list_transcripts(folder);
+  REQUIRE_MESSAGE(!paths.empty(), "no transcripts in " << folder);
+  for (const auto& path : paths) {
+    SUBCASE(path.filename().c_str()) {
+      run_transcript(path.string(), cuts, make_driver);
+    }
+  }
+}
+
+void run_transcripts(const std::string& folder, Protocol protocol) {
+  run_transcripts(folder, {1, 2, 5, 100, 0}, [protocol](const Transcript& transcript) {
+    return make_house_driver(transcript, protocol);
+  });
+}
+
+}  // namespace millrace::test

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/house.hpp"
+#include "support/transcript.hpp"
+
+namespace millrace::test {
+
+/// A fresh server for one playing of a transcript, with the options that it asks for.
+using MakeDriver = std::function<std::unique_ptr<Driver>(const Transcript&)>;
+
+/// Plays every transcript of the folder (below tests/transcripts), each as a SUBCASE of the running
+/// test case, with the input cut into pieces of each size of `cuts` (0: whole).
+void run_transcripts(const std::string& folder, const std::vector<std::size_t>& cuts,
+                     const MakeDriver& make_driver);
+
+/// In memory, with pieces of 1, 2, 5 and 100 bytes and whole.
+void run_transcripts(const std::string& folder, Protocol protocol);
+
+/// Every transcript of the folder.
+[[nodiscard]] std::vector<Transcript> read_transcripts(const std::string& folder);
+
+/// A house as a driver.
+[[nodiscard]] std::unique_ptr<Driver> make_house_driver(const Transcript& transcript,
+                                                        Protocol protocol);
+
+}  // namespace millrace::test
