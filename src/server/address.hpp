@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace millrace::server {
+
+/// Where a port is opened: `host:port`, `[IPv6]:port`, or `unix:PATH`.
+struct Address {
+  std::string host;        ///< a name or a number, without brackets; empty for a unix address
+  std::uint16_t port = 0;  ///< 0: the system chooses one
+  std::string path;        ///< of a unix address, else empty
+
+  [[nodiscard]] bool is_unix() const { return !path.empty(); }
+  [[nodiscard]] std::string text() const;
+  bool operator==(const Address&) const = default;
+};
+
+/// The longest path that a unix socket can have.
+inline constexpr std::size_t kUnixPathBytesMax = 107;
+
+[[nodiscard]] Outcome<Address> parse_address(std::string_view text);
+
+}  // namespace millrace::server

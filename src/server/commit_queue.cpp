@@ -1,0 +1,131 @@
+#include "server/commit_queue.hpp"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace millrace::server {
+
+CommitQueue::CommitQueue(Parts parts, std::function<void(Time)> on_turn)
+    : parts_(parts), on_turn_(std::move(on_turn)) {
+  parts_.journal.on_durable([this] {
+    if (is_wake_posted_.exchange(true)) return;
+    asio::post(parts_.loop, [this] { on_durable(); });
+  });
+}
+
+// The journal's thread must not post to a loop that is about to go.
+CommitQueue::~CommitQueue() {
+  parts_.journal.on_durable({});
+}
+
+void CommitQueue::introduce(Session& session, Participant& participant) {
+  participants_.emplace(&session, &participant);
+}
+
+void CommitQueue::forget(Session& session, Participant& participant) {
+  participants_.erase(&session);
+  const auto clear = [&](std::vector<Participant*>& list) {
+    std::replace(list.begin(), list.end(), &participant, static_cast<Participant*>(nullptr));
+  };
+  clear(enlisted_);
+  clear(committing_);
+  for (Waiting& waiting : waiting_) clear(waiting.members);
+}
+
+void CommitQueue::enlist(Participant& participant) {
+  append_if_large();
+  if (participant.is_enlisted_) return;
+  participant.is_enlisted_ = true;
+  enlisted_.push_back(&participant);
+  schedule();
+}
+
+bool CommitQueue::is_behind() const {
+  return end_ > parts_.journal.durable() + kUndurableBytesMax;
+}
+
+void CommitQueue::schedule() {
+  if (std::exchange(is_scheduled_, true)) return;
+  asio::post(parts_.loop, [this] {
+    is_scheduled_ = false;
+    turn();
+  });
+}
+
+void CommitQueue::turn() {
+  const Time now = parts_.clock.now();
+  enlist_woken();
+  // Those whom the following ones wake only hand over what they were given: they go on in the next
+  // turn, so that sessions which serve each other cannot keep this one from ending.
+  const std::size_t count = enlisted_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (enlisted_[i] == nullptr) continue;
+    enlisted_[i]->resume(now);
+  }
+  on_turn_(now);
+  enlist_woken();
+  append_batch();
+  commit_members();
+}
+
+void CommitQueue::enlist_woken() {
+  for (Session* session : parts_.broker.take_woken()) {
+    const auto found = participants_.find(session);
+    if (found != participants_.end()) enlist(*found->second);
+  }
+}
+
+void CommitQueue::append_batch() {
+  if (!parts_.broker.has_batch()) return;
+  end_ = parts_.journal.append(parts_.broker.take_batch()).end;
+}
+
+void CommitQueue::append_if_large() {
+  if (parts_.broker.batch_bytes() >= kBatchBytesPause) append_batch();
+}
+
+void CommitQueue::commit_members() {
+  CHECK(committing_.empty());
+  committing_.swap(enlisted_);
+  for (Participant* member : committing_) {
+    if (member != nullptr) member->is_enlisted_ = false;
+  }
+  const Lsn durable = parts_.journal.durable();
+  std::vector<Participant*> open;
+  if (!spare_lists_.empty()) {
+    open = std::move(spare_lists_.back());
+    spare_lists_.pop_back();
+  }
+  // By index and looked up each time: a member that fails is forgotten, here too.
+  for (std::size_t i = 0; i < committing_.size(); ++i) {
+    if (committing_[i] == nullptr) continue;
+    if (!committing_[i]->commit(end_, durable)) continue;
+    if (committing_[i] != nullptr) open.push_back(committing_[i]);
+  }
+  committing_.clear();
+  if (open.empty()) {
+    spare_lists_.push_back(std::move(open));
+  } else {
+    waiting_.push_back({.lsn = end_, .members = std::move(open)});
+  }
+}
+
+void CommitQueue::on_durable() {
+  is_wake_posted_ = false;
+  const Lsn durable = parts_.journal.durable();
+  while (!waiting_.empty() && waiting_.front().lsn <= durable) {
+    // Taken out member by member while the group stays in place, so that `forget` finds them.
+    std::vector<Participant*>& members = waiting_.front().members;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (members[i] != nullptr) members[i]->send(durable);
+    }
+    members.clear();
+    spare_lists_.push_back(std::move(members));
+    waiting_.pop_front();
+  }
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,247 @@
+#include "server/config.hpp"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "core/result.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// The longest --sync interval: beyond that it is a mistake.
+constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
+
+Outcome<std::uint64_t> parse_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number < min || number > max) {
+    return Problem{"'" + text + "' is not a number from " + std::to_string(min) + " to " +
+                   std::to_string(max)};
+  }
+  return number;
+}
+
+Outcome<Done> set_text(std::string& member, const std::string& text) {
+  if (text.empty()) return Problem{"must not be empty"};
+  member = text;
+  return Done{};
+}
+
+Outcome<Done> set_address(std::optional<Address>& member, const std::string& text) {
+  member.reset();
+  if (text == "off") return Done{};
+  const Outcome<Address> address = parse_address(text);
+  if (!address) return address.error();
+  member = *address;
+  return Done{};
+}
+
+Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
+  constexpr std::string_view kInterval = "interval:";
+  if (text == "always") {
+    member = {.mode = SyncChoice::Mode::kAlways};
+  } else if (text == "off") {
+    member = {.mode = SyncChoice::Mode::kOff};
+  } else if (text.starts_with(kInterval)) {
+    const auto milliseconds = parse_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
+    if (!milliseconds) return milliseconds.error();
+    member = {.mode = SyncChoice::Mode::kInterval,
+              .interval = std::chrono::milliseconds(*milliseconds)};
+  } else {
+    return Problem{"'" + text + "' is not always, interval:MS or off"};
+  }
+  return Done{};
+}
+
+Outcome<Done> set_size(std::size_t& member, const std::string& text) {
+  const auto size = parse_number(text, 0, kBodyBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
+Outcome<Done> set_switch(bool& member, const std::string& text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") {
+    member = true;
+  } else if (text == "false" || text == "0" || text == "no" || text == "off") {
+    member = false;
+  } else {
+    return Problem{"'" + text + "' is not true or false"};
+  }
+  return Done{};
+}
+
+/// One option of `serve`: the flag is `--name`, the config file's key `name`, the environment's
+/// variable MILLRACE_NAME with `_` for `-`.
+struct Row {
+  const char* name;
+  const char* value;  ///< what stands for the value in the help; null: a switch
+  const char* help;
+  Outcome<Done> (*apply)(Config&, const std::string&);
+};
+
+constexpr std::array kRows = {
+    Row{"data", "DIR", "Where the journal is kept (./millrace-data)",
+        [](Config& c, const std::string& text) { return set_text(c.data, text); }},
+    Row{"beanstalk", "ADDR|off", "Port for beanstalk clients (127.0.0.1:11300)",
+        [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); }},
+    Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (127.0.0.1:7419)",
+        [](Config& c, const std::string& text) { return set_address(c.faktory, text); }},
+    Row{"password-file", "FILE", "Holds the password that Faktory clients must know",
+        [](Config& c, const std::string& text) { return set_text(c.password_file, text); }},
+    Row{"sync", "MODE",
+        "When a change is safe enough to be answered: always (on disk), interval:MS (written, on "
+        "disk every MS milliseconds), off (written) (always)",
+        [](Config& c, const std::string& text) { return set_sync(c.sync, text); }},
+    Row{"volatile", nullptr, "Keep no journal: --data and --sync mean nothing, a restart forgets",
+        [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); }},
+    Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (65535)",
+        [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); }},
+    Row{"insecure", nullptr, "Open ports to other machines even where no password is asked for",
+        [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); }},
+};
+
+constexpr const char* kFooter =
+    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Every option is also a key of the config file\n"
+    "(data = \"/var/lib/millrace\") and an environment variable (MILLRACE_DATA); a flag goes "
+    "before\n"
+    "the environment, which goes before the file. FAKTORY_PASSWORD holds the password itself, or\n"
+    "the name of its file when it starts with '/'.";
+
+std::string variable_of(std::string_view name) {
+  std::string variable = "MILLRACE_";
+  for (const char c : name) {
+    variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return variable;
+}
+
+/// What CLI11 made of the command line and the environment. It is not copied: CLI11 keeps
+/// addresses.
+struct Parser {
+  CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
+  CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
+  std::array<std::string, kRows.size()> texts;
+  std::array<CLI::Option*, kRows.size()> options{};
+  std::string config_file;
+
+  Parser() {
+    app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
+    app.require_subcommand(0, 1);
+    serve->footer(kFooter);
+    for (std::size_t i = 0; i < kRows.size(); ++i) {
+      options[i] = add(kRows[i]);
+      options[i]->envname(variable_of(kRows[i].name));
+    }
+    serve->add_option("--config", config_file, "Reads options from this file")
+        ->type_name("FILE")
+        ->envname("MILLRACE_CONFIG");
+  }
+
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+ private:
+  CLI::Option* add(const Row& row) {
+    std::string& text = texts[static_cast<std::size_t>(&row - kRows.data())];
+    const std::string flag = std::string("--") + row.name;
+    if (row.value == nullptr) return serve->add_flag(flag, text, row.help);
+    return serve->add_option(flag, text, row.help)->type_name(row.value);
+  }
+};
+
+/// CLI11's texts may have several lines; a refusal has one.
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+Invocation refuse(const std::string& text) {
+  return {.action = Invocation::Action::kRefuse, .config = {}, .text = first_line(text)};
+}
+
+Invocation print(std::string text) {
+  return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
+}
+
+Outcome<Done> apply_item(const CLI::ConfigItem& item, const Parser& parser, Config& config) {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (item.name != kRows[i].name || !item.parents.empty()) continue;
+    if (parser.options[i]->count() > 0) return Done{};
+    if (item.inputs.size() != 1) return Problem{item.name + " needs one value"};
+    const Outcome<Done> applied = kRows[i].apply(config, item.inputs.front());
+    if (!applied) return Problem{item.name + ": " + applied.error().text};
+    return Done{};
+  }
+  return Problem{"unknown key '" + item.fullname() + "'"};
+}
+
+Outcome<Done> apply_file(const Parser& parser, Config& config) {
+  if (parser.config_file.empty()) return Done{};
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigTOML().from_file(parser.config_file);
+  } catch (const CLI::Error&) {
+    return Problem{"cannot read config file " + parser.config_file};
+  }
+  for (const CLI::ConfigItem& item : items) {
+    const Outcome<Done> applied = apply_item(item, parser, config);
+    if (!applied) return Problem{parser.config_file + ": " + applied.error().text};
+  }
+  return Done{};
+}
+
+Outcome<Done> apply_flags(const Parser& parser, Config& config) {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (parser.options[i]->count() == 0) continue;
+    const Outcome<Done> applied = kRows[i].apply(config, parser.texts[i]);
+    if (!applied) return Problem{std::string("--") + kRows[i].name + ": " + applied.error().text};
+  }
+  return Done{};
+}
+
+void apply_faktory_password(Config& config) {
+  const char* text = std::getenv("FAKTORY_PASSWORD");
+  if (text == nullptr || !config.password_file.empty()) return;
+  (*text == '/' ? config.password_file : config.password) = text;
+}
+
+Invocation read_serve(const Parser& parser) {
+  Invocation invocation{.action = Invocation::Action::kServe, .config = {}, .text = {}};
+  Config& config = invocation.config;
+  if (const auto applied = apply_file(parser, config); !applied) {
+    return refuse(applied.error().text);
+  }
+  if (const auto applied = apply_flags(parser, config); !applied) {
+    return refuse(applied.error().text);
+  }
+  apply_faktory_password(config);
+  if (!config.beanstalk && !config.faktory) {
+    return refuse("--beanstalk and --faktory are both off: nothing to serve");
+  }
+  return invocation;
+}
+
+}  // namespace
+
+Invocation read_invocation(const std::vector<std::string>& arguments) {
+  Parser parser;
+  try {
+    // CLI11 takes them from the back.
+    parser.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return print(parser.app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return print(std::string(version.what()) + "\n");
+  } catch (const CLI::Error& error) {
+    return refuse(error.what());
+  }
+  if (!parser.serve->parsed()) return print(parser.app.help());
+  return read_serve(parser);
+}
+
+}  // namespace millrace::server

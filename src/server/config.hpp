@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+#include "server/address.hpp"
+
+namespace millrace::server {
+
+/// How far the journal goes before a reply leaves.
+struct SyncChoice {
+  enum class Mode {
+    kAlways,    ///< on stable storage
+    kInterval,  ///< written; stable storage follows every `interval`
+    kOff,       ///< written; the system decides when it becomes stable
+  };
+  Mode mode = Mode::kAlways;
+  std::chrono::milliseconds interval{0};
+
+  bool operator==(const SyncChoice&) const = default;
+};
+
+/// What the operator asked for. Each member is one row of the option table in config.cpp.
+struct Config {
+  std::string data = "./millrace-data";
+  std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
+  std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
+  std::string password_file;  ///< empty: none
+  std::string password;       ///< given as such, in FAKTORY_PASSWORD; `password_file` goes first
+  SyncChoice sync;
+  bool is_volatile = false;
+  std::size_t job_bytes_max = 65535;
+  bool is_insecure = false;  ///< open ports without a password beyond this machine are fine
+};
+
+/// What the command line says is to be done.
+struct Invocation {
+  enum class Action {
+    kServe,   ///< with `config`
+    kPrint,   ///< `text` to stdout, and it is done (help, version)
+    kRefuse,  ///< `text` to stderr, one line: what was asked for makes no sense
+  };
+  Action action = Action::kRefuse;
+  Config config;
+  std::string text;
+};
+
+/// Reads the arguments (without the program's name), the environment and the config file, in this
+/// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
+[[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
+
+}  // namespace millrace::server

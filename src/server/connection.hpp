@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/session.hpp"
+#include "server/clock.hpp"
+#include "server/commit_queue.hpp"
+#include "server/logging.hpp"
+#include "server/loop.hpp"
+#include "server/outbox.hpp"
+#include "server/ticker.hpp"
+
+namespace millrace::server {
+
+/// What all connections use. It outlives them.
+struct Surroundings {
+  CommitQueue& commits;
+  Ticker& ticker;
+  Clock& clock;
+  const Log& log;
+  std::vector<char> receive_buffer;  ///< one for all: what arrives is passed on at once
+};
+
+/// How much is received at a time, and so how much one connection does before others get their
+/// turn.
+inline constexpr std::size_t kReceiveBytes = 32 * 1024;
+
+/// While this much waits to be sent, nothing more is executed or received.
+inline constexpr std::size_t kOutboxBytesMax = 256 * 1024;
+
+/// How long a connection that we close waits for the client to close too, so that what the client
+/// still sends does not make the system throw away our last reply.
+inline constexpr Duration kLingerMax = 1s;
+
+/// One client's socket and its session: passes on what arrives, and sends what the commit queue
+/// lets go. While nothing happens it holds no buffer.
+class Connection final : public Participant, public Deadline {
+ public:
+  Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings);
+  ~Connection() override;
+
+  /// Serves the client until the connection is closed. To be run once; when it returns, nothing of
+  /// the connection is in use any more.
+  Task<void> run();
+
+  /// The server stops: takes no further input, and closes when everything is answered.
+  void finish();
+
+  /// Closes at once.
+  void drop();
+
+  void resume(Time now) override;
+  bool commit(Lsn lsn, Lsn durable) override;
+  void send(Lsn durable) override;
+  void expire(Time now) override;
+
+ private:
+  enum class Phase {
+    kServing,
+    kLingering,  ///< everything is sent and our side is closed; what still arrives is thrown away
+    kClosed,
+  };
+
+  Task<void> read_loop();
+  Task<void> wait_until_readable();
+  Task<void> wait_until_wanted();
+  void read_once();
+  void take_input(std::size_t size);
+  void send_covered(Lsn durable);
+  void wait_until_writable();
+  void settle();
+  void close_gently();
+  void leave(Time now) noexcept;
+  template <typename Call>
+  void call_session(Call call);
+  [[nodiscard]] bool may_read() const;
+  [[nodiscard]] bool is_all_sent() const;
+
+  Socket socket_;
+  std::unique_ptr<Session> session_;  ///< null once it was closed
+  Surroundings& surroundings_;
+  Outbox outbox_;
+  Lsn durable_ = 0;  ///< the greatest that `commit` and `send` were told
+  Phase phase_ = Phase::kServing;
+  bool is_input_over_ = false;        ///< the client sends nothing more
+  bool is_finishing_ = false;         ///< the server stops
+  bool is_parked_ = false;            ///< the coroutine does not wait for input
+  bool is_waiting_to_write_ = false;  ///< the socket is full, its handler will send
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "beanstalk/door.hpp"
+#include "core/broker.hpp"
+#include "core/journal.hpp"
+#include "faktory/door.hpp"
+#include "faktory/work_unit.hpp"
+#include "server/clock.hpp"
+#include "server/commit_queue.hpp"
+#include "server/connection.hpp"
+#include "server/listener.hpp"
+#include "server/logging.hpp"
+#include "server/loop.hpp"
+#include "server/ticker.hpp"
+
+namespace millrace::server {
+
+/// The whole server: one broker, its journal, both doors, and one thread that serves their clients.
+class Server {
+ public:
+  struct Options {
+    std::optional<Address> beanstalk;  ///< nullopt: the door stays closed
+    std::optional<Address> faktory;
+    std::string password;               ///< of the Faktory door; empty: none
+    std::size_t job_bytes_max = 65535;  ///< a body put through the beanstalk door
+    std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;  ///< a Faktory command
+    bool is_insecure = false;
+    std::uint64_t random_seed = 0;
+  };
+
+  struct Port {
+    const char* door;
+    Address address;
+  };
+
+  /// `clock` and `log` outlive the server.
+  Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Takes the addresses, reads the journal, and then lets clients in, who are served by `run`.
+  [[nodiscard]] Outcome<Done> open();
+
+  [[nodiscard]] std::vector<Port> ports() const;
+
+  /// Serves until `stop` is through. Everything appended is on the disk when it returns.
+  void run();
+
+  /// Lets nobody in any more, refuses new work, answers what is in flight within `kStopMax`, and
+  /// makes `run` return. Called again: does not wait for answers. Like all the following, to be
+  /// called in the loop's thread, for example by way of `asio::post(loop(), ...)`.
+  void stop();
+
+  /// The beanstalk door takes no new jobs from now on; or neither door does.
+  void drain_beanstalk() { beanstalk_.drain(); }
+  void drain();
+
+  /// Does what has come due by the clock.
+  void wake() { commits_.schedule(); }
+
+  /// True when nothing is left to do before the clock moves on or a client sends something.
+  [[nodiscard]] bool is_at_rest() const { return commits_.is_at_rest(); }
+
+  /// When the next thing is due.
+  [[nodiscard]] Time next_due() const { return ticker_.next(); }
+
+  [[nodiscard]] std::size_t connection_count() const { return connections_.size(); }
+  [[nodiscard]] Loop& loop() { return loop_; }
+
+ private:
+  /// A door and the port through which one comes to it.
+  struct Gate {
+    const char* door;
+    bool asks_password;
+    std::function<std::unique_ptr<Session>()> open_session;
+    std::unique_ptr<Listener> listener = nullptr;
+  };
+
+  Outcome<Done> bind_gates();
+  Outcome<Done> bind(const std::optional<Address>& address, Gate gate);
+  Outcome<Done> replay();
+  Outcome<Done> listen();
+  void admit(const Gate& gate, Socket socket);
+  void finish_connections();
+  void drop_connections();
+  void end();
+
+  Options options_;
+  std::unique_ptr<Journal> journal_;
+  Clock& clock_;
+  const Log& log_;
+  Loop loop_;
+  faktory::WorkUnits work_units_;
+  Broker broker_;
+  beanstalk::Door beanstalk_;
+  faktory::Door faktory_;
+  Ticker ticker_;
+  CommitQueue commits_;
+  Surroundings surroundings_;
+  std::vector<Gate> gates_;
+  std::list<Connection> connections_;
+  Timer stop_timer_;
+  bool is_stopping_ = false;
+};
+
+/// How long clients are still served after `stop`, with new work refused: what was already on its
+/// way when we decided to stop arrives within this.
+inline constexpr auto kStopGrace = std::chrono::milliseconds(100);
+
+/// After this, clients who do not take their answers are left behind.
+inline constexpr auto kStopMax = std::chrono::seconds(5);
+
+}  // namespace millrace::server

@@ -1,0 +1,193 @@
+#include "server/config.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "server/scratch.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+using Action = Invocation::Action;
+using Arguments = std::vector<std::string>;
+
+/// An environment variable for the length of a test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+Config serve(Arguments flags) {
+  flags.insert(flags.begin(), "serve");
+  const Invocation invocation = read_invocation(flags);
+  REQUIRE_MESSAGE(invocation.action == Action::kServe, invocation.text);
+  return invocation.config;
+}
+
+std::string refusal(Arguments flags) {
+  flags.insert(flags.begin(), "serve");
+  const Invocation invocation = read_invocation(flags);
+  REQUIRE(invocation.action == Action::kRefuse);
+  CHECK(invocation.text.find('\n') == std::string::npos);
+  return invocation.text;
+}
+
+TEST_CASE("config: what nobody says is the default") {
+  const Config config = serve({});
+  CHECK(config.data == "./millrace-data");
+  CHECK(config.beanstalk->text() == "127.0.0.1:11300");
+  CHECK(config.faktory->text() == "127.0.0.1:7419");
+  CHECK(config.sync == SyncChoice{});
+  CHECK(config.job_bytes_max == 65535);
+  CHECK_FALSE(config.is_volatile);
+  CHECK_FALSE(config.is_insecure);
+  CHECK(config.password.empty());
+  CHECK(config.password_file.empty());
+}
+
+TEST_CASE("config: every option as a flag") {
+  const Config config =
+      serve({"--data", "/d", "--beanstalk=off", "--faktory", "unix:/f.sock", "--password-file",
+             "/p", "--sync", "interval:250", "--volatile", "--max-job-size", "10", "--insecure"});
+  CHECK(config.data == "/d");
+  CHECK_FALSE(config.beanstalk);
+  CHECK(config.faktory->path == "/f.sock");
+  CHECK(config.password_file == "/p");
+  CHECK(config.sync == SyncChoice{.mode = SyncChoice::Mode::kInterval, .interval = 250ms});
+  CHECK(config.is_volatile);
+  CHECK(config.job_bytes_max == 10);
+  CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: every option as an environment variable") {
+  const Variable data("MILLRACE_DATA", "/d");
+  const Variable beanstalk("MILLRACE_BEANSTALK", "[::1]:5");
+  const Variable faktory("MILLRACE_FAKTORY", "off");
+  const Variable password_file("MILLRACE_PASSWORD_FILE", "/p");
+  const Variable sync("MILLRACE_SYNC", "off");
+  const Variable is_volatile("MILLRACE_VOLATILE", "true");
+  const Variable job_size("MILLRACE_MAX_JOB_SIZE", "0");
+  const Variable insecure("MILLRACE_INSECURE", "1");
+  const Config config = serve({});
+  CHECK(config.data == "/d");
+  CHECK(config.beanstalk->text() == "[::1]:5");
+  CHECK_FALSE(config.faktory);
+  CHECK(config.password_file == "/p");
+  CHECK(config.sync.mode == SyncChoice::Mode::kOff);
+  CHECK(config.is_volatile);
+  CHECK(config.job_bytes_max == 0);
+  CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: every option as a key of the file") {
+  const Scratch scratch;
+  const std::string file = scratch.write("config", R"(# for the test
+data = "/d"
+beanstalk = "127.0.0.1:5"
+faktory = "off"
+password-file = "/p"
+sync = "interval:1"
+volatile = true
+max-job-size = 1073741824
+insecure = true
+)");
+  const Config config = serve({"--config", file});
+  CHECK(config.data == "/d");
+  CHECK(config.beanstalk->port == 5);
+  CHECK_FALSE(config.faktory);
+  CHECK(config.password_file == "/p");
+  CHECK(config.sync.interval == 1ms);
+  CHECK(config.is_volatile);
+  CHECK(config.job_bytes_max == 1073741824);
+  CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: a flag goes before the environment, and that before the file") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.write("config", "data = \"file\"\nmax-job-size = 1\nsync = \"off\"\n");
+  const Variable config_file("MILLRACE_CONFIG", file);
+  const Variable data("MILLRACE_DATA", "environment");
+  const Variable job_size("MILLRACE_MAX_JOB_SIZE", "2");
+  const Config config = serve({"--data", "flag"});
+  CHECK(config.data == "flag");
+  CHECK(config.job_bytes_max == 2);
+  CHECK(config.sync.mode == SyncChoice::Mode::kOff);
+}
+
+TEST_CASE("config: an empty environment variable says nothing") {
+  const Variable data("MILLRACE_DATA", "");
+  CHECK(serve({}).data == "./millrace-data");
+}
+
+TEST_CASE("config: FAKTORY_PASSWORD is the password, or names its file") {
+  {
+    const Variable password("FAKTORY_PASSWORD", "secret");
+    CHECK(serve({}).password == "secret");
+    CHECK(serve({"--password-file", "f"}).password.empty());
+  }
+  const Variable password("FAKTORY_PASSWORD", "/run/secret");
+  CHECK(serve({}).password.empty());
+  CHECK(serve({}).password_file == "/run/secret");
+}
+
+TEST_CASE("config: a value that makes no sense is refused with its option") {
+  CHECK(refusal({"--sync", "sometimes"}) ==
+        "--sync: 'sometimes' is not always, interval:MS or off");
+  CHECK(refusal({"--sync", "interval:0"}) == "--sync: '0' is not a number from 1 to 3600000");
+  CHECK(refusal({"--max-job-size", "1073741825"}) ==
+        "--max-job-size: '1073741825' is not a number from 0 to 1073741824");
+  CHECK(refusal({"--max-job-size", "64k"}).starts_with("--max-job-size: '64k' is not"));
+  CHECK(refusal({"--beanstalk", "11300"}).starts_with("--beanstalk: '11300' is not"));
+  CHECK(refusal({"--faktory", ""}).starts_with("--faktory"));
+  CHECK(refusal({"--data", ""}).starts_with("--data"));
+}
+
+TEST_CASE("config: an option that does not exist is refused by name") {
+  CHECK(refusal({"--frobnicate"}).find("--frobnicate") != std::string::npos);
+  CHECK(refusal({"extra"}).find("extra") != std::string::npos);
+  CHECK(refusal({"--data"}).find("--data") != std::string::npos);
+}
+
+TEST_CASE("config: both doors off is refused") {
+  CHECK(refusal({"--beanstalk", "off", "--faktory", "off"}).find("nothing to serve") !=
+        std::string::npos);
+}
+
+TEST_CASE("config: a bad file is refused with its name") {
+  const Scratch scratch;
+  CHECK(refusal({"--config", "/nowhere"}) == "cannot read config file /nowhere");
+  const std::string unknown = scratch.write("unknown", "colour = \"red\"\n");
+  CHECK(refusal({"--config", unknown}) == unknown + ": unknown key 'colour'");
+  const std::string bad = scratch.write("bad", "sync = \"never\"\n");
+  CHECK(refusal({"--config", bad}) == bad + ": sync: 'never' is not always, interval:MS or off");
+  const std::string nested = scratch.write("nested", "[serve]\ndata = \"x\"\n");
+  CHECK(refusal({"--config", nested}).starts_with(nested + ": unknown key"));
+}
+
+TEST_CASE("config: version, help, and nothing at all print and are done") {
+  CHECK(read_invocation({"--version"}).text == "millrace " MILLRACE_VERSION "\n");
+  CHECK(read_invocation({"--help"}).action == Action::kPrint);
+  CHECK(read_invocation({}).action == Action::kPrint);
+  CHECK(read_invocation({}).text.find("serve") != std::string::npos);
+  CHECK(read_invocation({"serve", "--help"}).text.find("MILLRACE_MAX_JOB_SIZE") !=
+        std::string::npos);
+}
+
+TEST_CASE("config: a command that does not exist is refused") {
+  CHECK(read_invocation({"dance"}).action == Action::kRefuse);
+  CHECK(read_invocation({"--dance"}).action == Action::kRefuse);
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/journal.hpp"
+
+namespace millrace::server {
+
+/// A journal whose disk is the test: nothing is durable before the test says so.
+class FakeJournal final : public Journal {
+ public:
+  Outcome<Done> replay(const Visitor& visitor) override {
+    for (const std::string& batch : to_replay) {
+      if (auto visited = visitor(batch, 0); !visited) return visited;
+    }
+    return Done{};
+  }
+
+  Span append(std::string batch) override {
+    const std::lock_guard guard(mutex_);
+    const Lsn begin = end_;
+    end_ += batch.size();
+    batches_.push_back(std::move(batch));
+    return {.begin = begin, .end = end_};
+  }
+
+  [[nodiscard]] Lsn durable() const override { return durable_; }
+
+  void on_durable(std::function<void()> wake) override {
+    const std::lock_guard guard(mutex_);
+    wake_ = std::move(wake);
+  }
+
+  Outcome<std::string> read(Lsn, std::size_t) override { return Problem{"not kept"}; }
+  void trim(Lsn) override {}
+  void sync() override { sync_count += 1; }
+
+  /// The disk has stored everything before `lsn`.
+  void make_durable(Lsn lsn) {
+    durable_ = lsn;
+    const std::lock_guard guard(mutex_);
+    if (wake_) wake_();
+  }
+
+  [[nodiscard]] Lsn end() const {
+    const std::lock_guard guard(mutex_);
+    return end_;
+  }
+
+  [[nodiscard]] std::size_t batch_count() const {
+    const std::lock_guard guard(mutex_);
+    return batches_.size();
+  }
+
+  std::vector<std::string> to_replay;
+  std::atomic<int> sync_count = 0;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> batches_;
+  Lsn end_ = 0;
+  std::atomic<Lsn> durable_ = 0;
+  std::function<void()> wake_;
+};
+
+}  // namespace millrace::server

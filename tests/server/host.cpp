@@ -1,0 +1,94 @@
+#include "server/host.hpp"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <future>
+
+#include "journal/volatile_journal.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// So many looks in a row at a server at rest, each behind a look at its sockets, mean that nothing
+/// is on its way any more.
+constexpr int kRestingLooks = 4;
+
+}  // namespace
+
+Server::Options Host::default_options() {
+  return {.beanstalk = Address{.host = "127.0.0.1", .port = 0},
+          .faktory = Address{.host = "127.0.0.1", .port = 0}};
+}
+
+Host::Host(Setup setup) {
+  if (!setup.journal) setup.journal = std::make_unique<journal::VolatileJournal>();
+  server_ = std::make_unique<Server>(setup.options, std::move(setup.journal), clock_, log_);
+  const Outcome<Done> opened = server_->open();
+  REQUIRE_MESSAGE(opened, opened.error().text);
+  ports_ = server_->ports();
+  thread_ = std::thread([this] { server_->run(); });
+}
+
+Host::~Host() {
+  stop();
+}
+
+Address Host::address(const std::string& door) const {
+  const auto port = std::find_if(ports_.begin(), ports_.end(),
+                                 [&](const Server::Port& each) { return each.door == door; });
+  REQUIRE(port != ports_.end());
+  return port->address;
+}
+
+void Host::on_loop(const std::function<void()>& call) {
+  std::promise<void> done;
+  asio::post(server_->loop(), [&] {
+    call();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void Host::settle() {
+  for (int looks = 0; looks < kRestingLooks; ++looks) {
+    on_loop([&] {
+      if (!server_->is_at_rest()) looks = 0;
+    });
+  }
+}
+
+void Host::settle_turns() {
+  for (int looks = 0; looks < kRestingLooks; ++looks) on_loop([] {});
+}
+
+void Host::advance(Duration duration) {
+  settle();
+  const Time end = clock_.now() + duration;
+  while (clock_.now() < end) {
+    on_loop([&] {
+      clock_.set(std::clamp(server_->next_due(), clock_.now(), end));
+      server_->wake();
+    });
+    settle();
+  }
+}
+
+std::size_t Host::connection_count() {
+  std::size_t count = 0;
+  on_loop([&] { count = server_->connection_count(); });
+  return count;
+}
+
+void Host::wait_for_connections(std::size_t count) {
+  const auto deadline = std::chrono::steady_clock::now() + SocketClient::kPatience;
+  while (connection_count() != count) REQUIRE(std::chrono::steady_clock::now() < deadline);
+}
+
+void Host::stop() {
+  if (!thread_.joinable()) return;
+  asio::post(server_->loop(), [this] { server_->stop(); });
+  thread_.join();
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "server/client.hpp"
+#include "server/fake_journal.hpp"
+#include "server/manual_clock.hpp"
+#include "server/server.hpp"
+
+namespace millrace::server {
+
+/// A whole server in a thread of its own, with both doors on ports of its own, under a clock that
+/// the test moves.
+///
+///     Host host;
+///     SocketClient client = host.connect("beanstalk");
+///     CHECK(client.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
+class Host {
+ public:
+  struct Setup {
+    Server::Options options = default_options();
+    std::unique_ptr<Journal> journal;  ///< null: a volatile one
+  };
+
+  Host() : Host(Setup{}) {}
+  explicit Host(Setup setup);
+  /// Stops the server if the test has not.
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  static Server::Options default_options();
+
+  [[nodiscard]] Address address(const std::string& door) const;
+  [[nodiscard]] SocketClient connect(const std::string& door) const {
+    return SocketClient(address(door));
+  }
+
+  /// Runs it in the server's thread, and waits for it.
+  void on_loop(const std::function<void()>& call);
+
+  /// Waits until the server has nothing left to do, with everything read that clients sent before.
+  void settle();
+
+  /// The same, though replies may still wait for the disk.
+  void settle_turns();
+
+  /// Moves the clock from one planned thing to the next.
+  void advance(Duration duration);
+
+  [[nodiscard]] std::size_t connection_count();
+
+  /// Waits until so many clients are connected.
+  void wait_for_connections(std::size_t count);
+
+  /// Stops the server and waits until it has ended.
+  void stop();
+
+  [[nodiscard]] Server& server() { return *server_; }
+  [[nodiscard]] ManualClock& clock() { return clock_; }
+  [[nodiscard]] const std::string& logged() const { return logged_; }
+
+ private:
+  std::string logged_;
+  Log log_{[this](std::string_view line) { logged_ += line; }};
+  ManualClock clock_;
+  std::unique_ptr<Server> server_;
+  std::vector<Server::Port> ports_;
+  std::thread thread_;
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,48 @@
+#include "server/logging.hpp"
+
+#include <regex>
+#include <string>
+
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+struct CapturedLog {
+  std::string text;
+  Log log{[this](std::string_view line) { text += line; }};
+  /// Without the timestamp and the line feed.
+  [[nodiscard]] std::string line() const { return text.substr(25, text.size() - 26); }
+};
+
+TEST_CASE("log: a line is a time, an event, and what belongs to it") {
+  CapturedLog captured;
+  captured.log.event("stopped", {{"connections", 3}, {"why", "signal"}});
+  CHECK(captured.line() == "stopped connections=3 why=signal");
+  const std::regex timestamp(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z stopped [^\n]*\n)");
+  CHECK(std::regex_match(captured.text, timestamp));
+}
+
+TEST_CASE("log: a value that could be misread is quoted") {
+  CapturedLog captured;
+  captured.log.event("e", {{"a", "two words"}, {"b", ""}, {"c", "x=\"y\""}});
+  CHECK(captured.line() == R"(e a="two words" b="" c="x=\"y\"")");
+}
+
+TEST_CASE("log: a value cannot begin a line of its own") {
+  CapturedLog captured;
+  captured.log.event("e", {{"a", "x\nforged event"}});
+  CHECK(captured.line() == R"(e a="x?forged event")");
+}
+
+TEST_CASE("log limit: admits one in an interval and counts the rest") {
+  LogLimit limit(10s);
+  CHECK(limit.admits(Time{100s}));
+  CHECK_FALSE(limit.admits(Time{101s}));
+  CHECK_FALSE(limit.admits(Time{109s}));
+  CHECK(limit.admits(Time{110s}));
+  CHECK(limit.skipped() == 2);
+}
+
+}  // namespace
+}  // namespace millrace::server

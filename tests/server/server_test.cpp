@@ -1,0 +1,139 @@
+#include "server/server.hpp"
+
+#include "server/host.hpp"
+#include "server/scratch.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// A server that is opened and not run.
+struct Opened {
+  ManualClock clock;
+  Log log{[](std::string_view) {}};
+  Server server;
+  Outcome<Done> outcome;
+
+  explicit Opened(Server::Options options, std::unique_ptr<FakeJournal> journal = nullptr)
+      : server(std::move(options), journal ? std::move(journal) : std::make_unique<FakeJournal>(),
+               clock, log),
+        outcome(server.open()) {}
+};
+
+Address loopback(std::uint16_t port) {
+  return {.host = "127.0.0.1", .port = port};
+}
+
+TEST_CASE("server: a taken port is refused, whichever door it is for") {
+  Host host;
+  const Address taken = host.address("faktory");
+  const std::string expected = "cannot listen on " + taken.text() + ": Address already in use";
+  CHECK(Opened({.beanstalk = taken}).outcome.error().text == expected);
+  CHECK(Opened({.faktory = taken}).outcome.error().text == expected);
+}
+
+TEST_CASE("server: a door that is off has no port") {
+  const Opened opened({.faktory = loopback(0)});
+  REQUIRE(opened.outcome);
+  REQUIRE(opened.server.ports().size() == 1);
+  CHECK(opened.server.ports().front().door == std::string("faktory"));
+}
+
+TEST_CASE("server: ports open to other machines need a password or --insecure") {
+  const Address all{.host = "0.0.0.0", .port = 0};
+  CHECK(Opened({.beanstalk = all}).outcome.error().text.find("--insecure") != std::string::npos);
+  CHECK_FALSE(Opened({.faktory = all}).outcome);
+  CHECK(Opened({.faktory = all, .password = "secret"}).outcome);
+  CHECK_FALSE(Opened({.beanstalk = all, .password = "secret"}).outcome);
+  CHECK(Opened({.beanstalk = all, .faktory = all, .is_insecure = true}).outcome);
+}
+
+TEST_CASE("server: what the journal holds is there when the first client comes") {
+  auto journal = std::make_unique<FakeJournal>();
+  {
+    faktory::WorkUnits format;
+    Broker broker(format, {});
+    REQUIRE(broker.put({.queue = "old", .body = "job"}, Time{1s}));
+    journal->to_replay.push_back(broker.take_batch());
+  }
+  Host host({.journal = std::move(journal)});
+  SocketClient client = host.connect("beanstalk");
+  const std::string expected = "FOUND 1 3\r\njob\r\n";
+  CHECK(client.ask("peek 1\r\n", expected) == expected);
+}
+
+TEST_CASE("server: a journal that makes no sense stops the start") {
+  auto journal = std::make_unique<FakeJournal>();
+  journal->to_replay.push_back("\xff\xff\xff");
+  CHECK_FALSE(Opened({.beanstalk = loopback(0)}, std::move(journal)).outcome);
+}
+
+TEST_CASE("server: stops at once when nobody is connected, with everything on the disk") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& journal = *owned;
+  Host host({.journal = std::move(owned)});
+  host.stop();
+  CHECK(journal.sync_count == 1);
+}
+
+TEST_CASE("server: stopping answers what is in flight and refuses new work") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host host({.journal = std::move(owned)});
+  SocketClient client = host.connect("beanstalk");
+  client.send("put 0 0 60 1\r\nx\r\n");
+  while (disk.end() == 0) host.settle_turns();
+  host.on_loop([&] { host.server().stop(); });
+  client.send("put 0 0 60 1\r\ny\r\n");
+  host.settle_turns();
+  CHECK(client.read_available().empty());
+  disk.make_durable(disk.end());
+  CHECK(client.read(22) == "INSERTED 1\r\nDRAINING\r\n");
+  CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("server: stopping closes clients that wait for work") {
+  Host host;
+  SocketClient client = host.connect("beanstalk");
+  client.send("reserve\r\n");
+  host.settle();
+  host.stop();
+  CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("server: stopping again leaves behind who does not take his answers") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host host({.journal = std::move(owned)});
+  SocketClient client = host.connect("beanstalk");
+  client.send("put 0 0 60 1\r\nx\r\n");
+  while (disk.end() == 0) host.settle_turns();
+  host.on_loop([&] { host.server().stop(); });
+  host.stop();
+  CHECK(client.is_closed_by_server());
+  CHECK(client.read_available().empty());
+}
+
+TEST_CASE("server: while stopping nobody else is let in") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host host({.journal = std::move(owned)});
+  SocketClient client = host.connect("beanstalk");
+  client.send("put 0 0 60 1\r\nx\r\n");
+  while (disk.end() == 0) host.settle_turns();
+  host.on_loop([&] { host.server().stop(); });
+  Opened other({.beanstalk = host.address("beanstalk")});
+  CHECK(other.outcome);
+}
+
+TEST_CASE("server: drain mode refuses puts, and goes on with everything else") {
+  Host host;
+  SocketClient client = host.connect("beanstalk");
+  CHECK(client.ask("put 0 0 60 1\r\nx\r\n", "INSERTED 1\r\n") == "INSERTED 1\r\n");
+  host.on_loop([&] { host.server().drain_beanstalk(); });
+  CHECK(client.ask("put 0 0 60 1\r\nx\r\n", "DRAINING\r\n") == "DRAINING\r\n");
+  CHECK(client.ask("delete 1\r\n", "DELETED\r\n") == "DELETED\r\n");
+}
+
+}  // namespace
+}  // namespace millrace::server

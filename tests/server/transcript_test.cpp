@@ -1,0 +1,88 @@
+#include <map>
+
+#include "server/host.hpp"
+#include "support/doctest.hpp"
+#include "support/run_transcripts.hpp"
+
+namespace millrace::server {
+namespace {
+
+using test::Transcript;
+
+/// Plays a transcript over real sockets.
+class SocketDriver final : public test::Driver {
+ public:
+  SocketDriver(const Transcript& transcript, std::string door)
+      : host_({.options = options_of(transcript)}), door_(std::move(door)) {}
+
+  ~SocketDriver() override {
+    // With nobody connected any more the server stops at once.
+    clients_.clear();
+    host_.settle();
+  }
+
+  void open(char connection) override {
+    host_.settle();
+    clients_.emplace(connection, host_.connect(door_));
+  }
+  void send(char connection, std::string_view bytes) override {
+    // The server is to see what different clients do in the order of the transcript.
+    if (connection != last_sender_) host_.settle();
+    last_sender_ = connection;
+    client(connection).send_what_fits(bytes, SocketClient::kPatience);
+  }
+  void half_close(char connection) override {
+    host_.settle();
+    client(connection).half_close();
+  }
+  void close(char connection) override {
+    host_.settle();
+    client(connection).reset();
+  }
+  std::string receive(char connection, Patience patience) override {
+    host_.settle();
+    return patience == Patience::kBriefly ? client(connection).read_available()
+                                          : client(connection).read_some();
+  }
+  bool is_closed(char connection) override { return client(connection).is_closed_by_server(); }
+  void advance(Duration duration) override { host_.advance(duration); }
+  void drain() override {
+    host_.settle();
+    host_.on_loop([this] { host_.server().drain(); });
+  }
+
+ private:
+  static Server::Options options_of(const Transcript& transcript) {
+    Server::Options options = Host::default_options();
+    for (const auto& [name, value] : transcript.options) {
+      if (name == "job_bytes_max") options.job_bytes_max = std::stoull(value);
+      if (name == "line_bytes_max") options.line_bytes_max = std::stoull(value);
+      if (name == "password") options.password = value;
+    }
+    return options;
+  }
+
+  SocketClient& client(char connection) { return clients_.at(connection); }
+
+  Host host_;
+  std::string door_;
+  std::map<char, SocketClient> clients_;
+  char last_sender_ = 0;
+};
+
+void run_over_sockets(const std::string& door) {
+  test::run_transcripts(door, {1, 0}, [&door](const Transcript& transcript) {
+    return std::make_unique<SocketDriver>(transcript, door);
+  });
+}
+
+TEST_CASE("transcripts: the beanstalk door over real sockets") {
+  run_over_sockets("beanstalk");
+}
+
+TEST_CASE("transcripts: the Faktory door over real sockets") {
+  run_over_sockets("faktory");
+}
+
+}  // namespace
+}  // namespace millrace::server
