@@ -69,7 +69,7 @@ const Store::JobIds* Store::held_under(std::string_view jid) const {
 // ---- jobs ---------------------------------------------------------------------------------------
 
 void Store::apply(Record&& record) {
-  std::visit([this](auto&& value) { apply_one(std::move(value)); }, std::move(record));
+  std::visit([this](auto& value) { apply_one(std::move(value)); }, record);
 }
 
 void Store::apply_one(JobAdded&& record) {
