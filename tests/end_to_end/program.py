@@ -1,0 +1,169 @@
+"""The real program under test: how it is started, ended and asked to refuse."""
+
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
+START_SECONDS_MAX = 30
+STOP_SECONDS_MAX = 20
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(more=None):
+    """Ours, without what would configure the program."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+    own.pop("FAKTORY_PASSWORD", None)
+    return {**own, **(more or {})}
+
+
+class Server:
+    """One data directory and two addresses (None: that door is off). One process after the other
+    serves them."""
+
+    def __init__(self, data, flags=(), env=None):
+        self.data = data
+        self.flags = list(flags)
+        self.env = env
+        self.beanstalk_address = ("127.0.0.1", free_port())
+        self.faktory_address = ("127.0.0.1", free_port())
+        self.process = None
+        self.errors = None
+        self.ports = []
+
+    def arguments(self):
+        return [
+            PROGRAM,
+            "serve",
+            f"--data={self.data}",
+            f"--beanstalk={flag_of(self.beanstalk_address)}",
+            f"--faktory={flag_of(self.faktory_address)}",
+            *self.flags,
+        ]
+
+    def start(self):
+        """Returns when the program has said `ready`; `ports` holds what it said before."""
+        self.close_errors()
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            self.arguments(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=environment(self.env),
+            text=True,
+        )
+        lines = queue.Queue()
+        threading.Thread(target=forward, args=(self.process.stdout, lines), daemon=True).start()
+        self.ports = []
+        end = time.monotonic() + START_SECONDS_MAX
+        while True:
+            line = lines.get(timeout=max(0.01, end - time.monotonic()))
+            if line == "ready":
+                return self
+            if line is None:
+                raise AssertionError(f"the server did not start: {self.error_text()}")
+            self.ports.append(line)
+
+    def error_text(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def end(self):
+        """Leaves nothing behind, whatever state it is in."""
+        if self.process and self.process.poll() is None:
+            self.kill()
+        self.close_errors()
+
+    def close_errors(self):
+        if self.errors:
+            self.errors.close()
+
+    def kill(self):
+        """The way a crash ends it."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS_MAX)
+
+    def terminate(self):
+        """The way a supervisor ends it; returns the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_SECONDS_MAX)
+
+    def restart(self):
+        if self.process.poll() is None:
+            self.kill()
+        return self.start()
+
+    def segments(self):
+        """The journal's files, oldest first."""
+        names = sorted(name for name in os.listdir(self.data) if name.endswith(".log"))
+        return [os.path.join(self.data, name) for name in names]
+
+
+def flag_of(address):
+    if address is None:
+        return "off"
+    return f"unix:{address}" if isinstance(address, str) else f"{address[0]}:{address[1]}"
+
+
+def forward(stream, lines):
+    with stream:
+        for line in stream:
+            lines.put(line.rstrip("\n"))
+    lines.put(None)
+
+
+class ServerTest(unittest.TestCase):
+    """A test with a directory of its own, whose servers end with it."""
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="millrace-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def server(self, *flags, env=None, data="data"):
+        server = Server(self.path(data), flags, env)
+        self.addCleanup(server.end)
+        return server
+
+    def open(self, client):
+        self.addCleanup(client.close)
+        return client
+
+    def assert_refused(self, arguments, text, env=None):
+        """The program ends with a failure and one line on stderr that matches `text`."""
+        done = subprocess.run(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment(env),
+            text=True,
+            timeout=START_SECONDS_MAX,
+        )
+        self.assertGreater(done.returncode, 0, done.stderr)
+        self.assertNotIn("ready", done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, text)
+
+
+def wait_until(condition, what, seconds=20):
+    """For what happens in another process and says nothing when it does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.01)

@@ -1,0 +1,44 @@
+"""What the README offers to be pasted works as it stands."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from clients import Faktory
+from program import ServerTest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class ReadmeTest(ServerTest):
+    def run_snippet(self, language, server, *command):
+        """Runs the README's snippet in that language, on the test's own ports; its output."""
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            snippet = re.search(rf"```{language}\n(.*?)```", file.read(), re.DOTALL).group(1)
+        snippet = snippet.replace("11300", str(server.beanstalk_address[1]))
+        snippet = snippet.replace("7419", str(server.faktory_address[1]))
+        done = subprocess.run(
+            command, input=snippet, capture_output=True, text=True, timeout=30, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split("\n")[:-1]
+
+    def test_python(self):
+        said = self.run_snippet("python", self.server().start(), sys.executable)
+        self.assertEqual(said, ["INSERTED 1", "RESERVED 1 5", "hello", "DELETED"])
+
+    def test_bash(self):
+        server = self.server().start()
+        said = self.run_snippet("bash", server, "bash")
+        self.assertEqual(said, ['+HI {"v":2}', "+OK", "+OK", "+OK"])
+        self.assertEqual(self.open(Faktory(server.faktory_address)).fetch()["jobtype"], "Greet")
+
+    def test_ruby(self):
+        said = self.run_snippet("ruby", self.server().start(), "ruby")
+        self.assertEqual(said, ['{"to": "you"}'])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+"""A start that cannot succeed ends with one clear line, and harms nothing."""
+
+import os
+import socket
+import unittest
+
+from clients import Beanstalk
+from program import PROGRAM, ServerTest
+
+
+class UnusableTest(ServerTest):
+    def test_a_bad_flag(self):
+        self.assert_refused([PROGRAM, "serve", "--no-such-flag"], "no-such-flag")
+
+    def test_a_bad_value(self):
+        for flag in ("--sync=sometimes", "--beanstalk=nowhere", "--max-job-size=many"):
+            with self.subTest(flag):
+                self.assert_refused([PROGRAM, "serve", flag], flag.split("=")[1])
+
+    def test_a_taken_port(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            server = self.server()
+            server.beanstalk_address = taken.getsockname()
+            self.assert_refused(server.arguments(), f"{taken.getsockname()[1]}.*in use")
+
+    def test_a_data_directory_in_use(self):
+        first = self.server().start()
+        second = self.server()
+        self.assert_refused(second.arguments(), "data")
+        self.assertEqual(self.open(Beanstalk(first.beanstalk_address)).put(b"a"), 1)
+
+    def test_a_data_directory_that_cannot_be(self):
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        server = self.server(data="file/data")
+        self.assert_refused(server.arguments(), "file/data")
+
+    @unittest.skipIf(os.getuid() == 0, "root may write anywhere")
+    def test_an_unwritable_data_directory(self):
+        os.mkdir(self.path("data"), 0o500)
+        self.assert_refused(self.server().arguments(), "data")
+
+    def test_a_missing_password_file(self):
+        server = self.server("--password-file=/nowhere/password")
+        self.assert_refused(server.arguments(), "/nowhere/password")
+
+
+class DamageTest(ServerTest):
+    def filled(self, jobs=50):
+        """A server that was killed after so many acknowledged puts."""
+        server = self.server().start()
+        client = self.open(Beanstalk(server.beanstalk_address))
+        for number in range(jobs):
+            client.put(b"job number %d" % number)
+        server.kill()
+        return server
+
+    @staticmethod
+    def contents(path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    @staticmethod
+    def change(path, offset, data):
+        with open(path, "r+b") as file:
+            file.seek(offset)
+            file.write(data)
+
+    def flip(self, path, offset):
+        self.change(path, offset, bytes([self.contents(path)[offset] ^ 0x40]))
+
+    def ready_after_start(self, server):
+        client = self.open(Beanstalk(server.start().beanstalk_address))
+        return int(client.stats("stats-tube default")["current-jobs-ready"])
+
+    def test_a_flipped_byte_in_the_middle(self):
+        server = self.filled()
+        segment = server.segments()[-1]
+        offset = self.contents(segment).index(b"job number 7")
+        self.flip(segment, offset)
+        before = self.contents(segment)
+        self.assert_refused(server.arguments(), os.path.basename(segment))
+        self.assertEqual(self.contents(segment), before, "a refused start changed the journal")
+        self.flip(segment, offset)
+        self.assertEqual(self.ready_after_start(server), 50)
+
+    def test_a_flipped_byte_in_a_header(self):
+        server = self.filled()
+        self.flip(server.segments()[0], 20)
+        self.assert_refused(server.arguments(), os.path.basename(server.segments()[0]))
+
+    def test_a_missing_piece(self):
+        server = self.filled()
+        segment = server.segments()[-1]
+        middle = self.contents(segment).index(b"job number 9")
+        os.truncate(segment, os.path.getsize(segment))
+        self.change(segment, middle - 100, bytes(200))
+        self.assert_refused(server.arguments(), os.path.basename(segment))
+
+    def test_a_torn_tail_is_cut_and_told(self):
+        server = self.filled()
+        segment = server.segments()[-1]
+        end = len(self.contents(segment).rstrip(b"\0"))
+        self.change(segment, (end + 7) // 8 * 8, b"half a frame that a crash left behind")
+        self.assertEqual(self.ready_after_start(server), 50)
+        self.assertRegex(server.error_text(), "cut|torn")
+
+    def test_a_cut_last_frame_loses_only_itself(self):
+        server = self.filled()
+        segment = server.segments()[-1]
+        end = len(self.contents(segment).rstrip(b"\0"))
+        os.truncate(segment, end - 4)
+        self.assertEqual(self.ready_after_start(server), 49)
+        self.assertRegex(server.error_text(), "cut|torn")
+
+    def test_work_goes_on_behind_a_cut_tail(self):
+        server = self.filled()
+        segment = server.segments()[-1]
+        os.truncate(segment, len(self.contents(segment).rstrip(b"\0")) - 4)
+        self.assertEqual(self.ready_after_start(server), 49)
+        self.open(Beanstalk(server.beanstalk_address)).put(b"after")
+        server.kill()
+        self.assertEqual(self.ready_after_start(server), 50)
+
+
+if __name__ == "__main__":
+    unittest.main()

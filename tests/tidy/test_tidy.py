@@ -1,0 +1,140 @@
+"""The tree keeps the rules, and each rule catches what it is there for."""
+
+import unittest
+
+import tidy
+
+
+def problems(rule, path, text):
+    return list(rule(tidy.Source(path, text)))
+
+
+class RulesTest(unittest.TestCase):
+    def assert_caught(self, rule, path, *texts):
+        for text in texts:
+            self.assertTrue(problems(rule, path, text), f"{rule.__name__} missed {text!r}")
+
+    def assert_fine(self, rule, path, *texts):
+        for text in texts:
+            self.assertEqual(problems(rule, path, text), [], text)
+
+    def test_core_includes_no_other_folder(self):
+        rule = tidy.folder_directions
+        self.assert_caught(rule, "src/core/a.cpp", '#include "server/config.hpp"\n')
+        self.assert_caught(rule, "src/core/a.cpp", '#include "journal/file_journal.hpp"\n')
+        self.assert_fine(rule, "src/core/a.cpp", '#include "core/job.hpp"\n')
+
+    def test_doors_do_not_include_each_other(self):
+        rule = tidy.folder_directions
+        self.assert_caught(rule, "src/beanstalk/a.hpp", '#include "faktory/door.hpp"\n')
+        self.assert_caught(rule, "src/faktory/a.hpp", '#include "beanstalk/door.hpp"\n')
+        self.assert_caught(rule, "src/http/a.hpp", '#include "faktory/door.hpp"\n')
+        self.assert_fine(rule, "src/faktory/a.hpp", '#include "core/broker.hpp"\n')
+
+    def test_journal_includes_only_core(self):
+        rule = tidy.folder_directions
+        self.assert_caught(rule, "src/journal/a.cpp", '#include "server/logging.hpp"\n')
+        self.assert_fine(rule, "src/server/a.cpp", '#include "journal/file_journal.hpp"\n')
+
+    def test_includes_are_written_from_src(self):
+        self.assert_caught(tidy.folder_directions, "src/core/a.cpp", '#include "job.hpp"\n')
+
+    def test_core_sees_no_library_but_containers(self):
+        texts = ["asio.hpp", "nlohmann/json.hpp", "simdjson.h", "openssl/sha.h", "thread"]
+        texts += ["sys/socket.h", "unistd.h", "filesystem"]
+        includes = [f"#include <{name}>\n" for name in texts]
+        self.assert_caught(tidy.library_directions, "src/core/a.cpp", *includes)
+        fine = ["#include <absl/container/btree_set.h>\n", "#include <string>\n"]
+        self.assert_fine(tidy.library_directions, "src/core/a.cpp", *fine)
+
+    def test_doors_see_no_asio(self):
+        for path in ("src/beanstalk/a.cpp", "src/faktory/a.cpp", "src/http/a.cpp"):
+            self.assert_caught(tidy.library_directions, path, "#include <asio/buffer.hpp>\n")
+        self.assert_fine(tidy.library_directions, "src/server/a.cpp", "#include <asio.hpp>\n")
+
+    def test_clocks_are_read_in_server_only(self):
+        calls = [
+            "auto t = std::chrono::steady_clock::now();\n",
+            "auto t = std::chrono::system_clock::now();\n",
+            "auto t = std::time(nullptr);\n",
+            "auto t = time(0);\n",
+            "gettimeofday(&tv, nullptr);\n",
+        ]
+        self.assert_caught(tidy.banned_calls, "src/core/a.cpp", *calls)
+        self.assert_caught(tidy.banned_calls, "src/journal/a.cpp", *calls)
+        self.assert_fine(tidy.banned_calls, "src/server/clock.cpp", *calls)
+        self.assert_fine(tidy.banned_calls, "src/core/a.cpp", "job.time();\n", "run_time(0);\n")
+
+    def test_chance_and_environment_come_from_server(self):
+        self.assert_caught(tidy.banned_calls, "src/core/a.cpp", "rand();\n", "std::random_device d;\n")
+        self.assert_caught(tidy.banned_calls, "src/server/server.cpp", 'std::getenv("A");\n')
+        self.assert_fine(tidy.banned_calls, "src/server/config.cpp", 'std::getenv("A");\n')
+
+    def test_prints_go_through_logging(self):
+        calls = ['std::printf("a");\n', "std::cout << 1;\n", 'fprintf(stderr, "a");\n', 'puts("a");\n']
+        self.assert_caught(tidy.banned_calls, "src/server/server.cpp", *calls)
+        self.assert_fine(tidy.banned_calls, "src/server/logging.cpp", *calls)
+        self.assert_fine(tidy.banned_calls, "src/core/a.cpp", "std::snprintf(b, 4, f);\n")
+
+    def test_nothing_sleeps_or_detaches(self):
+        texts = ["std::this_thread::sleep_for(1s);\n", "usleep(5);\n", "sleep(1);\n"]
+        self.assert_caught(tidy.banned_calls, "tests/core/a.cpp", *texts)
+        self.assert_caught(tidy.banned_calls, "src/server/a.cpp", "spawn(x, asio::detached);\n")
+
+    def test_comments_and_strings_are_not_code(self):
+        texts = ["// never detached\n", '/* std::rand() */ f("usleep(1)");\n', "f(R\"(rand())\");\n"]
+        self.assert_fine(tidy.banned_calls, "src/core/a.cpp", *texts)
+        self.assert_caught(tidy.banned_calls, "src/core/a.cpp", 'f("\\""); rand(); g("");\n')
+        self.assert_caught(tidy.banned_calls, "src/core/a.cpp", "n = 1'000; rand(); m = 1'000;\n")
+
+    def test_shared_ownership_says_why(self):
+        text = "std::shared_ptr<int> a;\n"
+        self.assert_caught(tidy.shared_ownership, "src/server/a.hpp", "\n" + text)
+        self.assert_fine(tidy.shared_ownership, "src/server/a.hpp", "// Outlives the writer.\n" + text)
+
+    def test_length_of_files(self):
+        self.assert_caught(tidy.file_length, "src/core/a.cpp", "\n" * 501)
+        self.assert_fine(tidy.file_length, "src/core/a.cpp", "\n" * 500)
+        self.assert_caught(tidy.file_length, "tests/core/a.cpp", "\n" * 801)
+        self.assert_fine(tidy.file_length, "tests/core/a.cpp", "\n" * 800)
+
+    def test_length_of_functions(self):
+        def function(lines, head="void f() {\n"):
+            return head + "  a();\n" * (lines - 2) + "}\n"
+
+        rule, path = tidy.function_length, "src/core/a.cpp"
+        constructor = "X::X(int a)\n    : a_(a) {\n"
+        self.assert_caught(rule, path, function(71), function(70, constructor))
+        self.assert_caught(rule, path, "namespace a {\n" + function(71) + "}\n")
+        self.assert_fine(rule, path, function(70), function(70) * 2, function(69, constructor))
+        self.assert_fine(rule, path, function(90, "namespace a {\n"))
+
+    def test_length_of_lines(self):
+        self.assert_caught(tidy.line_length, "src/core/a.cpp", "/" * 101 + "\n")
+        self.assert_fine(tidy.line_length, "src/core/a.cpp", "/" * 100 + "\n", "é" * 100 + "\n")
+
+    def test_tabs_and_trailing_space(self):
+        self.assert_caught(tidy.tabs_and_trailing_space, "src/core/a.cpp", "a; \n", "\ta;\n")
+
+    def test_headers_are_guarded(self):
+        self.assert_caught(tidy.include_guard, "src/core/a.hpp", "#include <string>\n", "")
+        self.assert_fine(tidy.include_guard, "src/core/a.hpp", "// What it is.\n#pragma once\n")
+
+    def test_words_that_do_not_belong(self):
+        texts = ["// FIXME\n", "// TODO: later\n", "open(/work/data)\n", '"/root/x"\n', "/home/me\n"]
+        self.assert_caught(tidy.stray_words, "src/core/a.cpp", *texts)
+        fine = ["// TODO(gcc 13): use std::format\n", "build/work/x\n", "https://a.b/c\n"]
+        self.assert_fine(tidy.stray_words, "src/core/a.cpp", *fine)
+
+
+class TreeTest(unittest.TestCase):
+    def test_the_tree_keeps_the_rules(self):
+        found = [problem for source in tidy.tree() for problem in tidy.check(source)]
+        self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_the_tree_was_read(self):
+        self.assertGreater(sum(source.is_cpp for source in tidy.tree()), 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
