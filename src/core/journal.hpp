@@ -31,7 +31,7 @@ class Journal {
   /// Hands every batch of the log to `visitor`, oldest first. To be called once, before `append`.
   [[nodiscard]] virtual Outcome<Done> replay(const Visitor& visitor) = 0;
 
-  /// Queues a batch (1 byte to 1 GiB + 64 KiB) for writing and never waits for the disk. A batch is
+  /// Queues a batch (1 byte to 1.25 GiB) for writing and never waits for the disk. A batch is
   /// replayed whole or, after a crash before it was durable, not at all.
   virtual Span append(std::string batch) = 0;
 

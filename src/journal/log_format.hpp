@@ -23,8 +23,8 @@ inline constexpr std::size_t kSegmentHeaderBytes = 40;
 inline constexpr std::size_t kFrameHeaderBytes = 24;
 inline constexpr std::size_t kFrameAlignment = 8;
 
-/// The longest payload: a whole job of the greatest size with all its fields.
-inline constexpr std::size_t kBatchBytesMax = kBodyBytesMax + (std::size_t{64} << 10);
+/// The longest payload: a job of the greatest size, and what others record in the same turn.
+inline constexpr std::size_t kBatchBytesMax = kBodyBytesMax + (std::size_t{256} << 20);
 
 /// The name of the segment whose header stands at `first`: 20 decimal digits and ".log".
 std::string segment_name(Lsn first);

@@ -9,6 +9,13 @@
 namespace millrace::server {
 namespace {
 
+/// Sanitizers keep freed memory back, so that nothing can be said about how much is in use.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsMemoryTold = false;
+#else
+constexpr bool kIsMemoryTold = true;
+#endif
+
 std::string put(std::string_view body) {
   return "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + std::string(body) + "\r\n";
 }
@@ -156,7 +163,7 @@ TEST_CASE("connection: a client that does not read its replies is not listened t
   const std::uint64_t before_mb = used_memory_mb();
   client.send_what_fits(commands, 200ms);
   host.settle();
-  CHECK(used_memory_mb() - before_mb < 16);
+  if (kIsMemoryTold) CHECK(used_memory_mb() - before_mb < 16);
   // It is well all the same.
   std::size_t read = 0;
   const std::size_t wanted = 1000 * (std::string("FOUND 1 60000\r\n").size() + body.size() + 2);
@@ -205,7 +212,7 @@ TEST_CASE("connection: a thousand clients, and none of them idle holds a buffer"
   }
   CHECK(host.connection_count() == 1000);
   // The bodies alone are 30 MB; a buffer in and a buffer out for each would be 60 MB more.
-  CHECK(used_memory_mb() - before_mb < 45);
+  if (kIsMemoryTold) CHECK(used_memory_mb() - before_mb < 45);
   clients.clear();
   host.wait_for_connections(0);
 }

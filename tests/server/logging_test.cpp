@@ -1,6 +1,6 @@
 #include "server/logging.hpp"
 
-#include <regex>
+#include <algorithm>
 #include <string>
 
 #include "support/doctest.hpp"
@@ -13,14 +13,22 @@ struct CapturedLog {
   Log log{[this](std::string_view line) { text += line; }};
   /// Without the timestamp and the line feed.
   [[nodiscard]] std::string line() const { return text.substr(25, text.size() - 26); }
+
+  /// What stands before, with every digit as 0.
+  [[nodiscard]] std::string shape() const {
+    std::string shape = text.substr(0, 25);
+    std::replace_if(
+        shape.begin(), shape.end(), [](char c) { return c >= '0' && c <= '9'; }, '0');
+    return shape;
+  }
 };
 
 TEST_CASE("log: a line is a time, an event, and what belongs to it") {
   CapturedLog captured;
   captured.log.event("stopped", {{"connections", 3}, {"why", "signal"}});
   CHECK(captured.line() == "stopped connections=3 why=signal");
-  const std::regex timestamp(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z stopped [^\n]*\n)");
-  CHECK(std::regex_match(captured.text, timestamp));
+  CHECK(captured.shape() == "0000-00-00T00:00:00.000Z ");
+  CHECK(captured.text.back() == '\n');
 }
 
 TEST_CASE("log: a value that could be misread is quoted") {
