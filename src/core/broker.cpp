@@ -7,7 +7,7 @@
 namespace millrace {
 
 Broker::Broker(const WorkUnitFormat& format, Options options)
-    : state_(std::make_unique<State>(format, options.random_seed)) {}
+    : state_(std::make_unique<State>(format, options)) {}
 
 Broker::~Broker() = default;
 
@@ -121,21 +121,27 @@ Answer<std::size_t> Broker::ignore(ClientId id, std::string_view name) {
   return client.watched.size();
 }
 
-Answer<Done> Broker::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
-  Queue* queue = state_->store().find_queue(name);
-  if (queue == nullptr) return Refusal::kNotFound;
+bool Broker::State::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
+  Queue* queue = store().find_queue(name);
+  if (queue == nullptr) return false;
+  ++queue->pause_count;
   QueueChanged record{.name = queue->name, .is_kept = queue->is_kept};
   if (!seconds) {
     record.paused_until = kNever;
   } else if (*seconds > 0) {
     record.paused_until = now + std::chrono::seconds(*seconds);
     record.pause_s = *seconds;
-    state_->pauses.emplace(record.paused_until, queue->id);
   }
-  ++queue->pause_count;
+  // To say again what holds already would only make the log longer.
+  if (record.paused_until == queue->paused_until) return true;
   const QueueId id = queue->id;
-  state_->ledger.commit(std::move(record));
-  state_->serve(id, now);
+  ledger.commit(std::move(record));
+  if (store().has_queue(id)) serve(id, now);
+  return true;
+}
+
+Answer<Done> Broker::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
+  if (!state_->pause(name, seconds, now)) return Refusal::kNotFound;
   return Done{};
 }
 
@@ -264,9 +270,7 @@ Answer<Done> Broker::kick_job(JobId id, Time now) {
   if (job->state == JobState::kReady || job->state == JobState::kReserved) {
     return Refusal::kNotFound;
   }
-  JobFields fields = Store::fields_of(*job);
-  ++fields.tallies.kicks;
-  state_->make_ready(*job, std::move(fields), now);
+  state_->kick(*job, now);
   return Done{};
 }
 

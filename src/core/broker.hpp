@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,6 +50,21 @@ struct FailedRun {
   std::vector<std::string> backtrace;
 };
 
+/// What is to happen to some jobs of a server-wide set.
+struct Mutation {
+  enum class Action {
+    kDiscard,  ///< as a client deletes a job
+    kKill,     ///< as one buries it; of dead jobs, the time of death is renewed
+    kRequeue,  ///< as one kicks it
+  };
+
+  JobState set = JobState::kDead;  ///< kScheduled, kRetrying or kDead
+  Action action = Action::kDiscard;
+  /// Which jobs; empty: all. It is kept until the mutation is through, and must be able to outlive
+  /// the client.
+  std::function<bool(const Job& job, const Queue& queue)> matches = {};
+};
+
 /// What HELLO says of a worker.
 struct WorkerHello {
   std::string wid;
@@ -69,6 +86,8 @@ class Broker {
  public:
   struct Options {
     std::uint64_t random_seed = 0;
+    /// Pushed jobs that may be dead at a time; the one that has been dead for longest goes first.
+    std::size_t dead_jobs_max = std::numeric_limits<std::size_t>::max();
   };
 
   /// `format` must outlive the broker.
@@ -146,6 +165,20 @@ class Broker {
   /// Makes a dead, scheduled or retrying job ready.
   Answer<Done> kick_job(JobId id, Time now);
 
+  /// Changes the matching jobs that are in the set now. Answers how many, or nullopt when the
+  /// client will be told. It goes on when the client leaves.
+  std::optional<std::uint64_t> mutate(ClientId client, Mutation mutation, Time now);
+
+  /// `pause` for each of these queues. Answers how many there were, or nullopt when the client will
+  /// be told. Unknown names are passed over.
+  std::optional<std::uint64_t> pause_queues(ClientId client, std::vector<std::string> names,
+                                            std::optional<std::uint32_t> seconds, Time now);
+
+  /// Deletes what is ready in these queues now, ends their pauses, and forgets that they were kept.
+  /// Answers as `mutate`. Unknown names are passed over.
+  std::optional<std::uint64_t> remove_queues(ClientId client, std::vector<std::string> names,
+                                             Time now);
+
   /// Removes every job, forgets kept and paused queues, and sets the totals to zero. True when
   /// done, false when the client will be told.
   bool flush(ClientId client, Time now);
@@ -159,9 +192,13 @@ class Broker {
   Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
                              Time now);
 
-  /// Finishes the reserved job of that name. Where several jobs carry the name, the one that the
-  /// client's worker holds goes first. Refused: nobody holds such a job.
+  /// Finishes the reserved job of that name. Where several jobs carry the name, of the 64 oldest
+  /// the one that the client's worker holds goes first. Refused: nobody holds such a job.
   Answer<Done> ack(ClientId client, std::string_view jid, Time now);
+
+  /// Undoes a fetch of which the worker never learned: the job stands where it stood before, and no
+  /// failure is counted. Refused: that reservation is over.
+  Answer<Done> give_back(JobId id, Time reserved_at, Time now);
 
   /// Counts a failure: the job is retried after a back-off, dies, or is dropped, as it asked for.
   Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
@@ -184,5 +221,9 @@ class Broker {
 /// A connection that reserves is told DEADLINE_SOON when a job that it holds has no more than this
 /// left (beanstalk protocol).
 inline constexpr Duration kSafetyMargin = 1s;
+
+/// A pushed job is dropped when it has been dead for so long (reference server: 180 days). Buried
+/// ones stay.
+inline constexpr Duration kDeadLimit = 180 * 24h;
 
 }  // namespace millrace

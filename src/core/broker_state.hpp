@@ -33,23 +33,37 @@ class Chance {
 
 /// An operation too long for one turn. It goes on by slices in `tick`.
 struct LongTask {
-  enum class Kind { kKickDead, kKickDelayed, kFlush };
+  enum class Kind { kKickDead, kKickDelayed, kFlush, kMutate, kRemoveQueues, kPauseQueues };
 
   Kind kind = Kind::kFlush;
   ClientId client = 0;  ///< who is told the end
   QueueId queue = 0;
-  std::uint64_t left = 0;  ///< kick: how many more; flush: unused
+  std::uint64_t left = 0;  ///< kick: how many more
   std::uint64_t moved = 0;
-  JobId id_end = 0;  ///< flush: younger jobs stay
+  JobId id_end = 0;  ///< flush, mutate, remove: what is younger, or came into line later, stays
   JobSlot next_slot = 0;
   std::uint64_t next_queue = 0;
+  std::uint64_t queue_end = 0;  ///< flush: queues that came into being later stay
+
+  Mutation mutation = {};
+  TimeEntry after = {.when = Time::min()};  ///< mutate: so far it has come
+  TimeEntry last = {};                      ///< mutate: the end of the set when it began
+
+  std::vector<std::string> names = {};  ///< remove, pause: the queues
+  std::optional<std::uint32_t> pause_s = {};
+  std::size_t next_name = 0;
+  ReadyEntry after_ready = {};  ///< remove: so far it has come in the queue at hand
 };
 
 struct Broker::State {
-  State(const WorkUnitFormat& work_unit_format, std::uint64_t seed)
-      : format(work_unit_format), chance(seed), view(ledger, clients, workers, tally) {}
+  State(const WorkUnitFormat& work_unit_format, const Options& chosen)
+      : format(work_unit_format),
+        options(chosen),
+        chance(chosen.random_seed),
+        view(ledger, clients, workers, tally) {}
 
   const WorkUnitFormat& format;
+  const Options options;
   Ledger ledger;
   Clients clients;
   Workers workers;
@@ -61,7 +75,6 @@ struct Broker::State {
   std::uint64_t next_ticket = 1;
   std::vector<ClientId> woken;
   absl::btree_set<std::pair<Time, ClientId>> alarms;  ///< of waits that can end without a job
-  absl::btree_set<std::pair<Time, QueueId>> pauses;   ///< ends of pauses, some perhaps outdated
   std::set<QueueId> unserved;     ///< queues where a slice ended before all waiting were served
   std::deque<ClientId> departed;  ///< closed connections that still hold jobs
   std::deque<LongTask> long_tasks;
@@ -76,6 +89,9 @@ struct Broker::State {
   void make_dead(const Job& job, JobFields fields, Time now);
   const Job& hold(const Job& job, Reservation reservation, Time now);
   void drop(const Job& job);
+  void kick(const Job& job, Time now);
+  /// False when there is no such queue.
+  bool pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now);
   void keep_queue(const Queue& queue);
   /// A failed run, reported or by expiry.
   void fail(const Job& job, FailedRun run, Time now);
@@ -107,6 +123,11 @@ struct Broker::State {
   void ring_alarms(Time now);
   void work_long_tasks(Time now);
   void reap_workers(Time now);
+  /// A worker that is told to stop waits for no further job.
+  void end_waits_of(const Worker& worker, Time now);
+  void purge_dead(Time now);
+  /// When the oldest dead job that was pushed is to go; kNever when there is none.
+  [[nodiscard]] Time next_purge() const;
   [[nodiscard]] Time next_deadline() const;
 
   // ---- long operations (long_task.cpp) ----------------------------------------------------------
@@ -115,7 +136,14 @@ struct Broker::State {
   bool work(LongTask& task, Time now);
   bool work_kick(LongTask& task, Time now);
   bool work_flush(LongTask& task);
-  [[nodiscard]] bool start(LongTask& task, Time now);
+  bool work_mutate(LongTask& task, Time now);
+  bool work_remove(LongTask& task, Time now);
+  bool work_pause(LongTask& task, Time now);
+  /// True when no ready job of the queue is left to remove; counts its steps.
+  bool empty_queue(LongTask& task, Queue& queue, std::size_t& steps);
+  void mutate(const Job& job, Mutation::Action action, Time now);
+  /// Works its first slice. How many jobs it moved if that was all; else it goes on in `tick`.
+  std::optional<std::uint64_t> start(LongTask task, Time now);
 
   [[nodiscard]] Client& client_of(ClientId id);
   [[nodiscard]] const Job* held_job(ClientId client, JobId id);

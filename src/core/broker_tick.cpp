@@ -39,11 +39,11 @@ void Broker::State::release_departed(Time now) {
 }
 
 void Broker::State::end_pauses(Time now) {
+  const Store::PauseEnds& ends = store().pause_ends();
   for (std::size_t ended = 0; ended < kSliceJobs; ++ended) {
-    if (pauses.empty() || pauses.begin()->first > now) return;
-    // Outdated when the queue was resumed, paused anew, or dropped since: serving it does no harm.
-    unserved.insert(pauses.begin()->second);
-    pauses.erase(pauses.begin());
+    if (ends.empty() || ends.begin()->first > now) return;
+    unserved.insert(ends.begin()->second);
+    store().drop_pause_end();
   }
 }
 
@@ -61,14 +61,28 @@ void Broker::State::ring_alarms(Time now) {
   }
 }
 
+Time Broker::State::next_purge() const {
+  const TimeOrder& dead = ledger.store().dead_work_units();
+  if (dead.empty()) return kNever;
+  if (dead.size() > options.dead_jobs_max) return Time::min();
+  return dead.begin()->when + kDeadLimit;
+}
+
+void Broker::State::purge_dead(Time now) {
+  for (std::size_t purged = 0; purged < kSliceJobs && next_purge() <= now; ++purged) {
+    ++tally.dead_purged;
+    drop(store().at(store().dead_work_units().begin()->slot));
+  }
+}
+
 Time Broker::State::next_deadline() const {
   if (!unserved.empty() || !departed.empty() || !long_tasks.empty()) return Time::min();
   const Store& jobs = ledger.store();
-  Time next = next_reaping;
+  Time next = std::min(next_reaping, next_purge());
   for (const TimeOrder* order : {&jobs.scheduled(), &jobs.retrying(), &jobs.reserved()}) {
     if (!order->empty()) next = std::min(next, order->begin()->when);
   }
-  if (!pauses.empty()) next = std::min(next, pauses.begin()->first);
+  if (!jobs.pause_ends().empty()) next = std::min(next, jobs.pause_ends().begin()->first);
   if (!alarms.empty()) next = std::min(next, alarms.begin()->first);
   return next;
 }
@@ -84,6 +98,7 @@ Time Broker::tick(Time now) {
   // After everything that can bring a job: who gets one in this moment has not waited in vain.
   state.ring_alarms(now);
   state.work_long_tasks(now);
+  state.purge_dead(now);
   state.reap_workers(now);
   return state.next_deadline();
 }

@@ -52,6 +52,12 @@ const Job& Broker::State::hold(const Job& job, Reservation reservation, Time now
   return job;
 }
 
+void Broker::State::kick(const Job& job, Time now) {
+  JobFields fields = Store::fields_of(job);
+  ++fields.tallies.kicks;
+  make_ready(job, std::move(fields), now);
+}
+
 void Broker::State::drop(const Job& job) {
   ledger.commit(JobRemoved{.id = job.id});
 }

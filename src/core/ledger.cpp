@@ -26,6 +26,12 @@ void Ledger::commit(QueueChanged&& record) {
   store_.apply(record);
 }
 
+void Ledger::commit(HistoryChanged&& record) {
+  Record whole(std::move(record));
+  encode(whole, batch_);
+  store_.apply(std::move(whole));
+}
+
 Outcome<Done> Ledger::replay(std::string_view batch) {
   while (!batch.empty()) {
     Outcome<Record> record = decode(batch);
@@ -39,7 +45,16 @@ Outcome<Done> Ledger::replay(std::string_view batch) {
 void Ledger::start_day(Time now) {
   const auto day = std::chrono::floor<std::chrono::days>(now.time_since_epoch()).count();
   are_counters_dirty_ = true;
-  if (day == counters_.day) return;
+  // A clock that was set back since the last run does not open a day anew.
+  if (day <= counters_.day) return;
+  if (counters_.processed_today > 0) {
+    HistoryChanged history{.days = store_.history()};
+    if (history.days.size() == kHistoryDaysMax) history.days.erase(history.days.begin());
+    history.days.push_back({.day = counters_.day,
+                            .processed = counters_.processed_today,
+                            .failed = counters_.failed_today});
+    commit(std::move(history));
+  }
   counters_.day = static_cast<std::int32_t>(day);
   counters_.processed_today = 0;
   counters_.failed_today = 0;
@@ -59,6 +74,7 @@ void Ledger::count_failed(Time now) {
 
 void Ledger::reset_counters() {
   are_counters_dirty_ = true;
+  if (!store_.history().empty()) commit(HistoryChanged{});
   counters_.processed = counters_.failed = 0;
   counters_.processed_today = counters_.failed_today = 0;
 }

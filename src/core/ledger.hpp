@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/record.hpp"
 #include "core/store.hpp"
@@ -31,6 +32,7 @@ class Ledger {
   void count_failed(Time now);
   void reset_counters();
   [[nodiscard]] const CountersChanged& counters() const { return counters_; }
+  [[nodiscard]] const std::vector<DayCounts>& history() const { return store_.history(); }
 
   [[nodiscard]] bool has_batch() const { return !batch_.empty() || are_counters_dirty_; }
   [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
@@ -40,6 +42,7 @@ class Ledger {
   [[nodiscard]] const Store& store() const { return store_; }
 
  private:
+  void commit(HistoryChanged&& record);
   void start_day(Time now);
 
   Store store_;

@@ -8,10 +8,7 @@ bool Broker::State::work_kick(LongTask& task, Time now) {
   Queue& queue = store().queue(task.queue);
   const TimeOrder& order = task.kind == LongTask::Kind::kKickDead ? queue.dead : queue.delayed;
   for (std::size_t i = 0; i < kSliceJobs && task.left > 0 && !order.empty(); ++i) {
-    const Job& job = store().at(order.begin()->slot);
-    JobFields fields = Store::fields_of(job);
-    ++fields.tallies.kicks;
-    make_ready(job, std::move(fields), now);
+    kick(store().at(order.begin()->slot), now);
     --task.left;
     ++task.moved;
   }
@@ -29,17 +26,17 @@ bool Broker::State::work_flush(LongTask& task) {
     ++task.moved;
   }
   if (task.next_slot < store().slot_end()) return false;
-  auto place = store().queues().lower_bound(task.next_queue);
-  while (place != store().queues().end() && steps < kSliceJobs) {
-    const Queue& queue = store().queue(place->second);
+  for (; steps < kSliceJobs; ++steps) {
+    const auto place = store().queues().lower_bound(task.next_queue);
+    if (place == store().queues().end() || place->first >= task.queue_end) return true;
     task.next_queue = place->first + 1;
-    ++steps;
-    if (queue.is_kept || queue.paused_until != Time{}) {
-      ledger.commit(QueueChanged{.name = queue.name});
-    }
-    place = store().queues().lower_bound(task.next_queue);
+    const Queue& queue = store().queue(place->second);
+    if (!queue.is_kept && queue.paused_until == Time{}) continue;
+    // One that holds a job by now was pushed to meanwhile.
+    ledger.commit(
+        QueueChanged{.name = queue.name, .is_kept = queue.is_kept && queue.job_count() > 0});
   }
-  return place == store().queues().end();
+  return false;
 }
 
 bool Broker::State::work(LongTask& task, Time now) {
@@ -49,25 +46,34 @@ bool Broker::State::work(LongTask& task, Time now) {
       return work_kick(task, now);
     case LongTask::Kind::kFlush:
       return work_flush(task);
+    case LongTask::Kind::kMutate:
+      return work_mutate(task, now);
+    case LongTask::Kind::kRemoveQueues:
+      return work_remove(task, now);
+    case LongTask::Kind::kPauseQueues:
+      return work_pause(task, now);
   }
   return true;
 }
 
-bool Broker::State::start(LongTask& task, Time now) {
-  if (work(task, now)) return true;
-  long_tasks.push_back(task);
-  return false;
+std::optional<std::uint64_t> Broker::State::start(LongTask task, Time now) {
+  if (work(task, now)) return task.moved;
+  long_tasks.push_back(std::move(task));
+  return std::nullopt;
 }
 
 void Broker::State::work_long_tasks(Time now) {
   if (long_tasks.empty()) return;
-  LongTask task = long_tasks.front();
+  LongTask task = std::move(long_tasks.front());
   long_tasks.pop_front();
+  const bool is_kick =
+      task.kind == LongTask::Kind::kKickDead || task.kind == LongTask::Kind::kKickDelayed;
   const auto client = clients.find(task.client);
   const bool is_wanted = client != clients.end();
-  if (!is_wanted && task.kind != LongTask::Kind::kFlush) return;
+  // A kick works on the queue that its client uses, and that may be gone with the client.
+  if (!is_wanted && is_kick) return;
   if (!work(task, now)) {
-    long_tasks.push_back(task);
+    long_tasks.push_back(std::move(task));
   } else if (is_wanted) {
     deliver(client->second,
             {.kind = Delivery::Kind::kFinished, .job = nullptr, .count = task.moved}, now);
@@ -84,8 +90,7 @@ std::optional<std::uint64_t> Broker::kick(ClientId id, std::uint64_t bound, Time
   // What is buried or delayed again while this goes on is not kicked a second time.
   task.left =
       std::min<std::uint64_t>(bound, queue.dead.empty() ? queue.delayed.size() : queue.dead.size());
-  if (!state_->start(task, now)) return std::nullopt;
-  return task.moved;
+  return state_->start(std::move(task), now);
 }
 
 bool Broker::flush(ClientId id, Time now) {
@@ -93,8 +98,9 @@ bool Broker::flush(ClientId id, Time now) {
   task.client = id;
   task.kind = LongTask::Kind::kFlush;
   task.id_end = state_->ledger.counters().next_id;
+  task.queue_end = state_->store().next_creation();
   state_->ledger.reset_counters();
-  return state_->start(task, now);
+  return state_->start(std::move(task), now).has_value();
 }
 
 }  // namespace millrace

@@ -11,7 +11,7 @@
 namespace millrace {
 
 /// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, someone
-/// uses, watches or waits for it, it is kept, or it is `default`.
+/// uses, watches or waits for it, it is kept or paused without end, or it is `default`.
 struct Queue {
   std::string name;
   QueueId id = 0;

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-enum class Tag : std::uint8_t { kAdded = 1, kChanged, kRemoved, kQueue, kCounters };
+enum class Tag : std::uint8_t { kAdded = 1, kChanged, kRemoved, kQueue, kCounters, kHistory };
 
 constexpr std::uint8_t kStateBits = 0x07;
 constexpr std::uint8_t kHasTallies = 0x08;
@@ -127,6 +127,16 @@ void put(const CountersChanged& record, std::string& out) {
   put_signed(record.day, out);
   put_number(record.processed_today, out);
   put_number(record.failed_today, out);
+}
+
+void put(const HistoryChanged& record, std::string& out) {
+  put_tag(Tag::kHistory, out);
+  put_number(record.days.size(), out);
+  for (const DayCounts& day : record.days) {
+    put_signed(day.day, out);
+    put_number(day.processed, out);
+    put_number(day.failed, out);
+  }
 }
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -284,6 +294,20 @@ CountersChanged read_counters(Reader& reader) {
   return record;
 }
 
+HistoryChanged read_history(Reader& reader) {
+  HistoryChanged record;
+  const std::uint64_t days = reader.number();
+  if (days > kHistoryDaysMax) reader.fail();
+  for (std::uint64_t i = 0; i < days && reader.is_good(); ++i) {
+    DayCounts day;
+    day.day = static_cast<std::int32_t>(reader.signed_number());
+    day.processed = reader.number();
+    day.failed = reader.number();
+    record.days.push_back(day);
+  }
+  return record;
+}
+
 std::optional<Record> read_record(Reader& reader) {
   switch (static_cast<Tag>(reader.byte())) {
     case Tag::kAdded:
@@ -296,6 +320,8 @@ std::optional<Record> read_record(Reader& reader) {
       return read_queue(reader);
     case Tag::kCounters:
       return read_counters(reader);
+    case Tag::kHistory:
+      return read_history(reader);
   }
   return std::nullopt;
 }

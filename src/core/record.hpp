@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/job.hpp"
 #include "core/result.hpp"
@@ -77,7 +78,28 @@ struct CountersChanged {
   bool operator==(const CountersChanged&) const = default;
 };
 
-using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged>;
+/// How many runs ended on a day, which is days since 1970 in UTC.
+struct DayCounts {
+  std::int32_t day = 0;
+  std::uint64_t processed = 0;  ///< failed ones included
+  std::uint64_t failed = 0;
+
+  bool operator==(const DayCounts&) const = default;
+};
+
+/// The days that are over, oldest first. Written when a day has ended, with all that are
+/// remembered, so that the last such record is all that must be kept.
+struct HistoryChanged {
+  std::vector<DayCounts> days;
+
+  bool operator==(const HistoryChanged&) const = default;
+};
+
+/// So many days are remembered beside the present one.
+inline constexpr std::size_t kHistoryDaysMax = 180;
+
+using Record =
+    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged>;
 
 /// Appends the record's bytes (grammar: docs/journal-format.md). A reservation held by a connection
 /// must not be encoded: it does not outlive the process.

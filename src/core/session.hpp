@@ -53,6 +53,10 @@ class Session {
   /// it may only read and render: what follows is done by the next `resume`.
   virtual void deliver(const Delivery& delivery, Time now) = 0;
 
+  /// So many further bytes of the output were handed over for the client. What is not told so
+  /// before `close` never reached it, and a session may undo what only that output told of.
+  virtual void sent(std::size_t /*bytes*/) {}
+
   /// The connection is gone: leaves the broker. Nothing is called afterwards.
   virtual void close(Time now) = 0;
 
@@ -68,6 +72,9 @@ class Session {
   /// When the driver should close the connection without a word (handshake limit), or kNever.
   [[nodiscard]] virtual Time close_at() const { return kNever; }
 
+  /// When the driver should call `resume` though nothing happened, or kNever.
+  [[nodiscard]] virtual Time wake_at() const { return kNever; }
+
   /// The rendered replies, to be taken away (moved from) by the driver.
   [[nodiscard]] virtual std::string& output() = 0;
 };
@@ -75,5 +82,9 @@ class Session {
 /// A session leaves the rest of its input alone while this much output waits to be taken, so that
 /// small commands with large replies cannot fill the memory.
 inline constexpr std::size_t kOutputBytesPause = 256 * 1024;
+
+/// Nor while the records of this turn have grown to so much (`Broker::batch_bytes`): they go to the
+/// journal first.
+inline constexpr std::size_t kBatchBytesPause = std::size_t{1} << 20;
 
 }  // namespace millrace

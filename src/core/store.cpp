@@ -156,6 +156,7 @@ void Store::enter_orders(JobSlot slot) {
     case JobState::kDead:
       queue.dead.insert(time_entry(job, slot));
       dead_.insert(time_entry(job, slot));
+      if (job.kind == JobKind::kWorkUnit) dead_work_units_.insert(time_entry(job, slot));
       return;
     case JobState::kReserved:
       enter_reserved(job, slot);
@@ -183,6 +184,7 @@ void Store::leave_orders(JobSlot slot) {
     case JobState::kDead:
       queue.dead.erase(time_entry(job, slot));
       dead_.erase(time_entry(job, slot));
+      if (job.kind == JobKind::kWorkUnit) dead_work_units_.erase(time_entry(job, slot));
       return;
     case JobState::kReserved:
       leave_reserved(job, slot);
@@ -196,7 +198,7 @@ void Store::enter_reserved(const Job& job, JobSlot slot) {
   const Reservation& reservation = *job.reservation();
   if (reservation.is_held_by_worker()) {
     ++worker_held_count_;
-    jid_shard(reservation.jid)[reservation.jid].push_back(job.id);
+    jid_shard(reservation.jid)[reservation.jid].insert(job.id);
   } else {
     held_by_client_[reservation.client].insert(time_entry(job, slot));
   }
@@ -210,7 +212,7 @@ void Store::leave_reserved(const Job& job, JobSlot slot) {
     --worker_held_count_;
     JidShard& shard = jid_shard(reservation.jid);
     JobIds& ids = shard[reservation.jid];
-    ids.erase(std::remove(ids.begin(), ids.end(), job.id), ids.end());
+    ids.erase(job.id);
     if (ids.empty()) shard.erase(reservation.jid);
   } else {
     const auto held = held_by_client_.find(reservation.client);
@@ -253,9 +255,10 @@ void Store::collect_queue(QueueId id) {
   const Queue& queue = *queues_[id];
   const bool is_needed = queue.job_count() != 0 || queue.user_count != 0 ||
                          queue.watcher_count != 0 || !queue.waiting.empty() || queue.is_kept ||
-                         queue.name == kDefaultQueue;
+                         queue.paused_until == kNever || queue.name == kDefaultQueue;
   if (is_needed) return;
   creation_.erase(queue.created);
+  pause_ends_.erase({queue.paused_until, id});
   queue_ids_.erase(queue.name);
   queues_[id].reset();
   free_queues_.push_back(id);
@@ -263,6 +266,10 @@ void Store::collect_queue(QueueId id) {
 
 void Store::apply_one(QueueChanged&& record) {
   Queue& queue = *queues_[open_queue(record.name)];
+  pause_ends_.erase({queue.paused_until, queue.id});
+  if (record.paused_until != Time{} && record.paused_until != kNever) {
+    pause_ends_.emplace(record.paused_until, queue.id);
+  }
   queue.is_kept = record.is_kept;
   queue.paused_until = record.paused_until;
   queue.pause_s = record.pause_s;
@@ -273,6 +280,10 @@ void Store::apply_one(CountersChanged&& record) {
   const JobId next_id = std::max(counters_.next_id, record.next_id);
   counters_ = record;
   counters_.next_id = next_id;
+}
+
+void Store::apply_one(HistoryChanged&& record) {
+  history_ = std::move(record.days);
 }
 
 }  // namespace millrace

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/inlined_vector.h>
 
 #include <array>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/job_index.hpp"
@@ -44,6 +45,8 @@ class Store {
   [[nodiscard]] const TimeOrder& retrying() const { return retrying_; }
   [[nodiscard]] const TimeOrder& reserved() const { return reserved_; }
   [[nodiscard]] const TimeOrder& dead() const { return dead_; }
+  /// Those of the dead that were pushed, which do not stay for ever.
+  [[nodiscard]] const TimeOrder& dead_work_units() const { return dead_work_units_; }
   [[nodiscard]] std::uint64_t count(JobState state) const {
     return counts_[static_cast<std::size_t>(state)];
   }
@@ -53,8 +56,8 @@ class Store {
   /// What a connection holds, by deadline; null when nothing.
   [[nodiscard]] const TimeOrder* held_by(ClientId client) const;
 
-  using JobIds = absl::InlinedVector<JobId, 1>;
-  /// The jobs of that name that workers hold, the first reserved first; null when none.
+  using JobIds = absl::btree_set<JobId>;
+  /// The jobs of that name that workers hold, the oldest first; null when none.
   [[nodiscard]] const JobIds* held_under(std::string_view jid) const;
 
   // ---- queues -----------------------------------------------------------------------------------
@@ -68,17 +71,25 @@ class Store {
 
   [[nodiscard]] bool has_queue(QueueId id) const { return queues_[id] != nullptr; }
 
+  /// When pauses of queues end, soonest first; endless ones are not in it.
+  using PauseEnds = absl::btree_set<std::pair<Time, QueueId>>;
+  [[nodiscard]] const PauseEnds& pause_ends() const { return pause_ends_; }
+  /// The first of them is over and was dealt with.
+  void drop_pause_end() { pause_ends_.erase(pause_ends_.begin()); }
+
   /// Drops the queue when nothing needs it any more.
   void collect_queue(QueueId id);
 
   /// Place of creation to queue.
   using Creation = absl::btree_map<std::uint64_t, QueueId>;
   [[nodiscard]] const Creation& queues() const { return creation_; }
+  [[nodiscard]] std::uint64_t next_creation() const { return next_creation_; }
 
   // ---- counters ---------------------------------------------------------------------------------
 
   /// The totals as recorded; `next_id` is above every id and sequence seen.
   [[nodiscard]] const CountersChanged& counters() const { return counters_; }
+  [[nodiscard]] const std::vector<DayCounts>& history() const { return history_; }
 
  private:
   void apply_one(JobAdded&& record);
@@ -86,6 +97,7 @@ class Store {
   void apply_one(JobRemoved&& record);
   void apply_one(QueueChanged&& record);
   void apply_one(CountersChanged&& record);
+  void apply_one(HistoryChanged&& record);
 
   void spend(JobId id, Sequence sequence);
   static void set_fields(Job& job, JobFields&& fields);
@@ -100,6 +112,7 @@ class Store {
   TimeOrder retrying_;
   TimeOrder reserved_;
   TimeOrder dead_;
+  TimeOrder dead_work_units_;
   std::array<std::uint64_t, kJobStateCount> counts_{};
   std::uint64_t urgent_count_ = 0;
   std::uint64_t worker_held_count_ = 0;
@@ -114,9 +127,11 @@ class Store {
   std::vector<QueueId> free_queues_;
   TextMap<QueueId> queue_ids_;
   Creation creation_;
+  PauseEnds pause_ends_;
   std::uint64_t next_creation_ = 0;
 
   CountersChanged counters_;
+  std::vector<DayCounts> history_;
 };
 
 }  // namespace millrace

@@ -54,4 +54,7 @@ inline constexpr Pri kUrgentPri = 1024;
 /// How many jobs one slice of a long operation may move before others get their turn.
 inline constexpr std::size_t kSliceJobs = 500;
 
+/// A slice that reads the bodies of its jobs ends early after so many bytes.
+inline constexpr std::size_t kSliceBodyBytes = 256 * 1024;
+
 }  // namespace millrace

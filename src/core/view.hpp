@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "core/client.hpp"
 #include "core/job.hpp"
@@ -21,7 +22,8 @@ struct Tally {
   std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
   std::uint64_t workers_reaped = 0;
-  std::uint64_t waiting = 0;  ///< clients that wait for a job now
+  std::uint64_t dead_purged = 0;  ///< pushed jobs that were dead for too long, or too many
+  std::uint64_t waiting = 0;      ///< clients that wait for a job now
 };
 
 /// Reads the broker's state and changes nothing: statistics, peeking, paging. What it returns
@@ -79,6 +81,8 @@ class View {
 
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] const CountersChanged& counters() const { return ledger_.counters(); }
+  /// The days before the one that `counters` is about, oldest first.
+  [[nodiscard]] const std::vector<DayCounts>& history() const { return ledger_.history(); }
 
  private:
   [[nodiscard]] const Store& store() const { return ledger_.store(); }

@@ -167,8 +167,8 @@ std::string LogReader::path_of(Lsn first) const {
 
 Problem LogReader::damage(Lsn first, std::uint64_t offset, std::string_view what) const {
   return Problem{path_of(first) + " is damaged at offset " + std::to_string(offset) + ": " +
-                 std::string(what) + "; nothing was changed, run `millrace check " + directory_ +
-                 "` to see what can be saved"};
+                 std::string(what) +
+                 "; nothing was changed: restore a backup, or set the directory aside"};
 }
 
 }  // namespace millrace::journal

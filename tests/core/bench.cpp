@@ -29,7 +29,7 @@ std::optional<FakeSession::Got> FakeSession::take() {
   return got;
 }
 
-Bench::Bench(std::uint64_t seed) : broker(format, {.random_seed = seed}) {}
+Bench::Bench(const Broker::Options& options) : broker(format, options) {}
 
 ClientId Bench::client() {
   const ClientId id = broker.connect(sessions.emplace_back());
@@ -45,6 +45,19 @@ JobId Bench::put(std::string_view body, NewJob job) {
 
 JobId Bench::push(std::string_view body, std::string_view queue) {
   return put(body, {.kind = JobKind::kWorkUnit, .queue = queue, .ttr_s = 1800});
+}
+
+JobId Bench::schedule(std::string_view body, Duration in, std::string_view queue) {
+  return put(body, {.kind = JobKind::kWorkUnit, .queue = queue, .ttr_s = 1800, .due = now + in});
+}
+
+JobId Bench::push_dead(std::string_view body, std::string_view queue) {
+  const JobId id = push(body, queue);
+  const ClientId killer = client();
+  CHECK(broker.reserve_job(killer, id, now));
+  CHECK(broker.bury(killer, id, 0, now));
+  leave(killer);
+  return id;
 }
 
 std::optional<JobId> Bench::reserve(ClientId client) {
@@ -155,6 +168,10 @@ std::string tell(const View& view) {
   out += "counters " + std::to_string(c.processed) + "/" + std::to_string(c.failed) + "/" +
          std::to_string(c.day) + "/" + std::to_string(c.processed_today) + "/" +
          std::to_string(c.failed_today) + "\n";
+  for (const DayCounts& day : view.history()) {
+    out += "day " + std::to_string(day.day) + " " + std::to_string(day.processed) + "/" +
+           std::to_string(day.failed) + "\n";
+  }
   return out;
 }
 

@@ -49,7 +49,8 @@ class FakeSession : public Session {
 /// A broker with a clock in hand, spoken to in the words of the domain.
 class Bench {
  public:
-  explicit Bench(std::uint64_t seed = 1);
+  explicit Bench(std::uint64_t seed = 1) : Bench(Broker::Options{.random_seed = seed}) {}
+  explicit Bench(const Broker::Options& options);
 
   /// A connection that uses and watches `default`.
   ClientId client();
@@ -60,6 +61,10 @@ class Bench {
 
   JobId put(std::string_view body, NewJob job = {.queue = "default", .ttr_s = 60});
   JobId push(std::string_view body, std::string_view queue = "default");
+  /// Pushes a job that is due in so long.
+  JobId schedule(std::string_view body, Duration in, std::string_view queue = "default");
+  /// Pushes a job and makes it dead.
+  JobId push_dead(std::string_view body, std::string_view queue = "default");
 
   /// The id of the job reserved at once, or nothing.
   std::optional<JobId> reserve(ClientId client);

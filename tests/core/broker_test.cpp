@@ -269,6 +269,34 @@ TEST_CASE("pause: an unknown queue is refused") {
   CHECK_FALSE(bench.broker.pause("nobody", 1, bench.now));
 }
 
+TEST_CASE("pause: what is paused already is not written again") {
+  Bench bench;
+  CHECK(bench.broker.pause("default", std::nullopt, bench.now));
+  (void)bench.broker.take_batch();
+  CHECK(bench.broker.pause("default", std::nullopt, bench.now));
+  CHECK_FALSE(bench.broker.has_batch());
+}
+
+TEST_CASE("pause: one that was resumed or overwritten rings no more") {
+  Bench bench;
+  CHECK(bench.broker.pause("default", 4'000'000'000, bench.now));
+  CHECK(bench.broker.pause("default", 9, bench.now));
+  CHECK(bench.broker.tick(bench.now) == bench.now + 9s);
+  CHECK(bench.broker.pause("default", 0, bench.now));
+  CHECK(bench.broker.tick(bench.now) == kNever);
+}
+
+TEST_CASE("pause: one without end keeps its queue") {
+  Bench bench;
+  const ClientId client = bench.client();
+  CHECK(bench.broker.use(client, "t"));
+  CHECK(bench.broker.pause("t", std::nullopt, bench.now));
+  CHECK(bench.broker.use(client, "default"));
+  CHECK(bench.broker.view().find_queue("t") != nullptr);
+  CHECK(bench.broker.pause("t", 0, bench.now));
+  CHECK(bench.broker.view().find_queue("t") == nullptr);
+}
+
 // ---- queues -------------------------------------------------------------------------------------
 
 TEST_CASE("queue: vanishes when nothing needs it") {
@@ -337,6 +365,21 @@ TEST_CASE("kick: more than a slice goes on in ticks, and its end is told") {
   CHECK_FALSE(bench.delivered(client));
   bench.settle();
   CHECK(bench.delivered(client)->count == kSliceJobs + 1);
+}
+
+TEST_CASE("flush: queues that are pushed to meanwhile stay") {
+  Bench bench;
+  const ClientId client = bench.client();
+  for (std::size_t i = 0; i < kSliceJobs; ++i) bench.push("x", "old");
+  bench.push("x", "gone");
+  CHECK_FALSE(bench.broker.flush(client, bench.now));
+  bench.push("y", "old");
+  bench.push("y", "young");
+  bench.settle();
+  const View& view = bench.broker.view();
+  CHECK(view.find_queue("gone") == nullptr);
+  CHECK(view.find_queue("old")->is_kept);
+  CHECK(view.find_queue("young")->is_kept);
 }
 
 TEST_CASE("kick-job: refuses ready and reserved jobs") {
@@ -457,6 +500,17 @@ TEST_CASE("beat: states move rightwards only") {
   CHECK(bench.broker.beat("w", State::kQuiet, 1, bench.now).value() == State::kQuiet);
   CHECK(bench.broker.beat("w", State::kRunning, 2, bench.now).value() == State::kQuiet);
   CHECK_FALSE(bench.broker.beat("nobody", State::kRunning, 0, bench.now));
+}
+
+TEST_CASE("beat: a worker that turns quiet gets nothing for a FETCH that waits already") {
+  Bench bench;
+  const ClientId client = bench.client();
+  CHECK(bench.broker.register_worker(client, {.wid = "w"}, bench.now));
+  CHECK(bench.wait_for(client, {"default"}, "w"));
+  CHECK(bench.broker.beat("w", Worker::State::kQuiet, 0, bench.now));
+  CHECK(bench.delivered(client)->kind == Delivery::Kind::kTimedOut);
+  const JobId id = bench.push("x");
+  CHECK(bench.state(id) == JobState::kReady);
 }
 
 TEST_CASE("beat: a silent worker is dropped and its connections are told to close") {

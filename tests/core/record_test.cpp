@@ -67,6 +67,26 @@ TEST_CASE("record: a removal, a queue and counters come back as they were") {
   CHECK((round_trip(counters) == counters));
 }
 
+TEST_CASE("record: a history comes back as it was") {
+  const HistoryChanged history{.days = {{.day = 20'000, .processed = 300, .failed = 2},
+                                        {.day = 20'002, .processed = 1, .failed = 0}}};
+  CHECK((round_trip(history) == history));
+  CHECK((round_trip(HistoryChanged{}) == HistoryChanged{}));
+}
+
+TEST_CASE("record: a history of too many days is refused") {
+  std::string bytes;
+  encode(HistoryChanged{.days = std::vector<DayCounts>(kHistoryDaysMax + 1)}, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: golden bytes of a history") {
+  std::string bytes;
+  encode(HistoryChanged{.days = {{.day = 1, .processed = 300, .failed = 2}}}, bytes);
+  CHECK((bytes == "\x06\x01\x02\xac\x02\x02"));
+}
+
 TEST_CASE("record: golden bytes of a put") {
   JobAdded record{.id = 1, .queue = "default", .created_at = Time{1ns}, .ttr_s = 60, .body = "hi"};
   record.fields.state = JobState::kReady;

@@ -41,7 +41,7 @@ class History {
     const auto pri = static_cast<Pri>(pick(3));
     const auto delay = static_cast<std::uint32_t>(pick(3));
     const std::string jid = "j" + std::to_string(id);
-    switch (pick(16)) {
+    switch (pick(20)) {
       case 0:
       case 1:
         bench.put("body", {.queue = queue(), .pri = pri, .ttr_s = 2});
@@ -88,7 +88,37 @@ class History {
       case 15:
         (void)bench.broker.pause(queue(), delay, bench.now);
         break;
+      case 16:
+        (void)bench.broker.mutate(client, mutation(), bench.now);
+        break;
+      case 17:
+        if (pick(8) == 0) {
+          (void)bench.broker.remove_queues(client, {std::string(queue())}, bench.now);
+        }
+        break;
+      case 18:
+        if (bench.has(id)) give_back(id);
+        break;
+      case 19:
+        if (pick(8) == 0) bench.advance(24h);
+        break;
     }
+  }
+
+  Mutation mutation() {
+    static constexpr JobState kSets[] = {JobState::kScheduled, JobState::kRetrying,
+                                         JobState::kDead};
+    static constexpr Mutation::Action kActions[] = {
+        Mutation::Action::kDiscard, Mutation::Action::kKill, Mutation::Action::kRequeue};
+    const std::size_t odd = pick(2);
+    return {.set = kSets[pick(3)],
+            .action = kActions[pick(3)],
+            .matches = [odd](const Job& job, const Queue&) { return job.id % 2 == odd; }};
+  }
+
+  void give_back(JobId id) {
+    const Reservation* held = bench.job(id).reservation();
+    if (held != nullptr) (void)bench.broker.give_back(id, held->reserved_at, bench.now);
   }
 
   std::mt19937_64 random_;
@@ -166,6 +196,29 @@ TEST_CASE("replay: buried jobs keep their order") {
   REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
   const View& view = fresh.broker.view();
   CHECK(view.first_dead(*view.find_queue("default"))->id == b);
+}
+
+TEST_CASE("replay: a pause that goes on afterwards ends, and serves who waits") {
+  Bench bench;
+  const JobId id = bench.put("x");
+  CHECK(bench.broker.pause("default", 8, bench.now));
+  Bench fresh;
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  const ClientId client = fresh.client();
+  CHECK(fresh.wait(client));
+  fresh.advance(8s);
+  CHECK(fresh.delivered(client)->job == id);
+}
+
+TEST_CASE("replay: a queue without jobs that is paused without end stays paused") {
+  Bench bench;
+  const ClientId user = bench.client();
+  CHECK(bench.broker.use(user, "t"));
+  CHECK(bench.broker.pause("t", std::nullopt, bench.now));
+  bench.put("x", {.queue = "t"});
+  Bench fresh;
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  CHECK(fresh.fetch(fresh.client(), "w", {"t"}) == std::nullopt);
 }
 
 TEST_CASE("replay: damage in a batch is a problem, not a crash") {

@@ -131,7 +131,7 @@ TEST_CASE("recovery: damage before a frame that was written later stops the star
   const auto before = disk.files();
   const std::string problem = refusal(disk, kDirectory);
   CHECK(contains(problem, kFirst + " is damaged at offset " + std::to_string(kOneAt)));
-  CHECK(contains(problem, "millrace check " + kDirectory));
+  CHECK(contains(problem, "restore a backup"));
   CHECK_FALSE(contains(problem, "\n"));
   CHECK(disk.files() == before);
 }
