@@ -10,6 +10,7 @@
 #include "core/queue.hpp"
 #include "core/types.hpp"
 #include "faktory/object_reader.hpp"
+#include "faktory/parse_mutate.hpp"
 #include "faktory/text.hpp"
 #include "faktory/timestamp.hpp"
 
@@ -110,22 +111,67 @@ Parsed parse_beat(std::string_view argument) {
   return Command{std::move(beat)};
 }
 
+/// The names behind a subcommand, and whether the first is the wildcard.
+struct QueueNames {
+  std::vector<std::string_view> names;
+  bool is_all = false;
+};
+
+Command pause_queues(QueueNames&& queues) {
+  return PauseQueues{.action = PauseQueues::Action::kPause,
+                     .is_all = queues.is_all,
+                     .names = std::move(queues.names)};
+}
+
+Command resume_queues(QueueNames&& queues) {
+  return PauseQueues{.action = PauseQueues::Action::kResume,
+                     .is_all = queues.is_all,
+                     .names = std::move(queues.names)};
+}
+
+Command remove_queues(QueueNames&& queues) {
+  return RemoveQueues{.is_all = queues.is_all, .names = std::move(queues.names)};
+}
+
+Command queue_latency(QueueNames&& queues) {
+  return QueueLatency{.names = std::move(queues.names)};
+}
+
+struct QueueRow {
+  std::string_view subcommand;
+  bool needs_names;
+  bool takes_wildcard;
+  Command (*make)(QueueNames&& queues);
+};
+
+constexpr std::array kQueueRows = {
+    QueueRow{"pause", true, true, pause_queues},
+    QueueRow{"resume", true, true, resume_queues},
+    QueueRow{"remove", true, true, remove_queues},
+    QueueRow{"latency", false, false, queue_latency},
+};
+
 Parsed parse_queue(std::string_view argument) {
   const std::size_t end = std::min(argument.find(' '), argument.size());
   const std::string_view subcommand = argument.substr(0, end);
-  PauseQueues queues;
-  if (equals_ignoring_case(subcommand, "pause")) {
-    queues.action = PauseQueues::Action::kPause;
-  } else if (equals_ignoring_case(subcommand, "resume")) {
-    queues.action = PauseQueues::Action::kResume;
-  } else {
-    return CommandFault{Kind::kUnknownSubcommand, subcommand};
-  }
-  if (end == argument.size()) return CommandFault{Kind::kNoArgument, {}};
-  queues.names = words(argument.substr(end + 1));
+  const auto row =
+      std::find_if(kQueueRows.begin(), kQueueRows.end(), [&](const QueueRow& candidate) {
+        return equals_ignoring_case(subcommand, candidate.subcommand);
+      });
+  if (row == kQueueRows.end()) return CommandFault{Kind::kUnknownSubcommand, subcommand};
+  if (end == argument.size() && row->needs_names) return CommandFault{Kind::kNoArgument, {}};
+  QueueNames queues{.names = words(argument.substr(std::min(end + 1, argument.size())))};
   if (queues.names.size() > kNamedQueuesMax) return CommandFault{Kind::kTooManyQueues, {}};
   queues.is_all = !queues.names.empty() && queues.names.front() == "*";
-  return Command{std::move(queues)};
+  const bool is_only_wildcard = queues.is_all && queues.names.size() == 1;
+  if (is_only_wildcard && !row->takes_wildcard) return CommandFault{Kind::kLatencyOfAll, {}};
+  return row->make(std::move(queues));
+}
+
+Parsed parse_mutation(std::string_view argument) {
+  Result<Mutate, CommandFault> mutate = parse_mutate(argument);
+  if (!mutate) return mutate.error();
+  return Command{std::move(*mutate)};
 }
 
 template <typename Simple>
@@ -150,6 +196,7 @@ constexpr std::array kRows = {
     Row{"INFO", false, parse_simple<Info>},
     Row{"FLUSH", false, parse_simple<Flush>},
     Row{"QUEUE", true, parse_queue},
+    Row{"MUTATE", false, parse_mutation},
     Row{"TRACK", false, parse_simple<Track>},
     Row{"BATCH", false, parse_simple<Batch>},
     Row{"END", false, parse_simple<End>},

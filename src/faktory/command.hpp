@@ -11,6 +11,7 @@
 #include "core/broker.hpp"
 #include "core/result.hpp"
 #include "core/worker.hpp"
+#include "faktory/job_filter.hpp"
 
 /// What a client can say after the handshake, and HELLO, which is the handshake. Views point into
 /// the parsed line.
@@ -70,6 +71,25 @@ struct PauseQueues {
   std::vector<std::string_view> names;
 };
 
+/// `QUEUE REMOVE name ...`, `QUEUE REMOVE *`
+struct RemoveQueues {
+  bool is_all = false;
+  std::vector<std::string_view> names;
+};
+
+/// `QUEUE LATENCY name ...`
+struct QueueLatency {
+  std::vector<std::string_view> names;
+};
+
+/// `MUTATE {"cmd":"kill","target":"retries","filter":{"jids":[..],"regexp":"..","jobtype":".."}}`.
+/// No space may stand in the JSON.
+struct Mutate {
+  JobState set = JobState::kDead;
+  Mutation::Action action = Mutation::Action::kDiscard;
+  JobFilter filter;
+};
+
 /// `TRACK ...`
 struct Track {};
 
@@ -80,7 +100,7 @@ struct Batch {};
 struct End {};
 
 using Command = std::variant<Push, PushBulk, Fetch, Ack, Fail, Beat, Info, Flush, PauseQueues,
-                             Track, Batch, End>;
+                             RemoveQueues, QueueLatency, Mutate, Track, Batch, End>;
 
 /// Why a line is no command. `reply` has the words; `text` is what they quote.
 struct CommandFault {
@@ -93,6 +113,12 @@ struct CommandFault {
     kInvalidBeat,
     kUnknownSubcommand,
     kTooManyQueues,
+    kLatencyOfAll,
+    kInvalidMutateFormat,
+    kInvalidMutateJson,
+    kUnknownMutation,
+    kInvalidTarget,
+    kGlobTooLong,
   };
   Kind kind;
   std::string_view text;

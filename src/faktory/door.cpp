@@ -12,8 +12,8 @@ Door::Door(Broker& broker, const WorkUnitFormat& format, Settings settings, Time
              .settings = std::move(settings),
              .started_at = started_at} {}
 
-std::unique_ptr<Session> Door::open() {
-  return std::make_unique<FwpSession>(state_);
+std::unique_ptr<Session> Door::open(std::string peer) {
+  return std::make_unique<FwpSession>(state_, std::move(peer));
 }
 
 }  // namespace millrace::faktory

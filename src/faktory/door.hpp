@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/broker.hpp"
 #include "core/session.hpp"
 #include "core/types.hpp"
 #include "core/work_unit.hpp"
 #include "faktory/job_reader.hpp"
+#include "faktory/login_guard.hpp"
 
 namespace millrace::faktory {
 
@@ -18,6 +20,7 @@ struct Settings {
   std::string password;                    ///< empty: none
   std::size_t line_bytes_max = 32u << 20;  ///< a longer line is skipped and answered with -ERR
   std::string version = "1.10.0";          ///< of the server that we stand in for
+  std::uint64_t connections_max = 0;       ///< through the handshake at a time; 0: any number
   std::function<std::uint64_t()> random;   ///< cryptographically good; needed with a password
   std::function<std::uint64_t()> used_memory_mb;  ///< may be empty: zero
 };
@@ -31,6 +34,12 @@ struct DoorState {
   bool is_draining = false;
   std::uint64_t connection_count = 0;  ///< open and through the handshake
   std::uint64_t command_count = 0;     ///< known commands since the start
+  LoginGuard logins = {};
+
+  /// The session whose password is being hashed: one at a time, so that many logins at once take no
+  /// more of a turn than one.
+  const Session* hashing = nullptr;
+
   JobReader reader = {};
 
   /// Two buffers, since a put may at once be delivered to another session: what is being pushed,
@@ -45,7 +54,11 @@ class Door {
  public:
   Door(Broker& broker, const WorkUnitFormat& format, Settings settings, Time started_at);
 
-  [[nodiscard]] std::unique_ptr<Session> open();
+  /// `peer` names where the client comes from, to slow down who tries passwords.
+  [[nodiscard]] std::unique_ptr<Session> open(std::string peer = {});
+
+  /// For who connects from now on.
+  void set_password(std::string password) { state_.settings.password = std::move(password); }
 
   /// From now on every command is answered with an error and the end of its connection.
   void drain() { state_.is_draining = true; }

@@ -14,11 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The queues that an FWP client knows of: those that were pushed to, and those with jobs in them.
+/// The queues that an FWP client knows of: those that were pushed to and not removed, and those
+/// with jobs in line.
 std::map<std::string, std::uint64_t> queue_sizes(const View& view) {
   std::map<std::string, std::uint64_t> sizes;
   view.each_queue([&](const Queue& queue) {
-    if (queue.is_kept || queue.job_count() > 0) sizes.emplace(queue.name, queue.ready.size());
+    if (queue.is_kept || !queue.ready.empty()) sizes.emplace(queue.name, queue.ready.size());
   });
   return sizes;
 }
@@ -40,7 +41,7 @@ Json render_tasks(const View& view) {
   const Tally& tally = view.tally();
   Json tasks;
   tasks["Busy"] = {{"reaped", tally.reservations_expired}, {"size", view.worker_held_count()}};
-  tasks["Dead"] = render_task(0, view.job_count(JobState::kDead));
+  tasks["Dead"] = render_task(tally.dead_purged, view.job_count(JobState::kDead));
   tasks["Retries"] = render_task(tally.retries_enqueued, view.job_count(JobState::kRetrying));
   tasks["Scheduled"] = render_task(tally.scheduled_enqueued, view.job_count(JobState::kScheduled));
   tasks["Workers"] = {{"reaped", tally.workers_reaped}, {"size", view.workers().size()}};
@@ -52,7 +53,9 @@ Json render_jobs(const View& view) {
   const CountersChanged& counters = view.counters();
   Json jobs;
   jobs["queues"] = Json::object();
-  for (const auto& [name, size] : sizes) jobs["queues"].push_back({name, size});
+  // Behind the library's back, since it would look for each name among all those before it.
+  auto& queues = jobs["queues"].get_ref<Json::object_t&>();
+  for (const auto& [name, size] : sizes) queues.Json::object_t::Container::emplace_back(name, size);
   jobs["sets"] = render_sets(view);
   jobs["tasks"] = render_tasks(view);
   jobs["total_failures"] = counters.failed;

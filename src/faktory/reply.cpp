@@ -65,6 +65,18 @@ std::string fault_text(const CommandFault& fault) {
       return "no such QUEUE subcommand: " + upper_case(text);
     case CommandFault::Kind::kTooManyQueues:
       return "more than " + std::to_string(kNamedQueuesMax) + " queue names";
+    case CommandFault::Kind::kLatencyOfAll:
+      return "QUEUE LATENCY does not support wildcards";
+    case CommandFault::Kind::kInvalidMutateFormat:
+      return "invalid format";
+    case CommandFault::Kind::kInvalidMutateJson:
+      return "invalid JSON";
+    case CommandFault::Kind::kUnknownMutation:
+      return "unknown mutate operation";
+    case CommandFault::Kind::kInvalidTarget:
+      return "invalid target for mutation command";
+    case CommandFault::Kind::kGlobTooLong:
+      return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
   }
   return {};
 }
@@ -100,6 +112,10 @@ std::string job_not_found(std::string_view jid) {
 
 std::string unknown_worker(std::string_view wid) {
   return "unknown worker " + std::string(wid);
+}
+
+std::string too_many_connections(std::uint64_t count) {
+  return "too many connections: " + std::to_string(count);
 }
 
 std::string line_too_long(std::size_t line_bytes_max) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ void append_error(std::string_view text, std::string& out);
 [[nodiscard]] std::string fault_text(const JobFault& fault);
 [[nodiscard]] std::string job_not_found(std::string_view jid);
 [[nodiscard]] std::string unknown_worker(std::string_view wid);
+[[nodiscard]] std::string too_many_connections(std::uint64_t count);
 [[nodiscard]] std::string line_too_long(std::size_t line_bytes_max);
 
 inline constexpr std::string_view kInvalidPassword = "Invalid password";

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,26 +32,58 @@ inline constexpr Duration kFetchWait = 1950ms;
 /// socket.
 inline constexpr std::size_t kPipelinedBytesMax = 64 * 1024;
 
+/// So many hashes of a password are made at a time.
+inline constexpr std::uint32_t kHashesPerTurn = 512;
+
 /// One FWP connection.
 class FwpSession final : public Session {
  public:
-  explicit FwpSession(DoorState& door);
+  FwpSession(DoorState& door, std::string peer);
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;
   void resume(Time now) override;
   void end_of_input(Time now) override;
   void deliver(const Delivery& delivery, Time now) override;
+  void sent(std::size_t bytes) override;
   void close(Time now) override;
 
   [[nodiscard]] bool wants_input() const override;
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override { return is_closing_; }
   [[nodiscard]] Time close_at() const override { return close_at_; }
+  [[nodiscard]] Time wake_at() const override;
   [[nodiscard]] std::string& output() override { return output_; }
 
  private:
-  enum class Waiting { kNothing, kJob, kFlush };
+  enum class Waiting { kNothing, kJob, kLongTask };
+
+  /// HELLO with a password that is still to be looked at.
+  struct Login {
+    Hello hello;
+    PasswordHash hash;
+    Time turn;             ///< not before
+    bool is_turn = false;  ///< it has come
+  };
+
+  /// A fetched job whose reply may not have left yet.
+  struct Fetched {
+    JobId id = 0;
+    Time reserved_at{};
+    std::uint64_t reply_end = 0;  ///< counted from the first byte of output ever
+  };
+
+  /// Keeps count of the output while one of the session's functions adds to it.
+  class CountOutput {
+   public:
+    explicit CountOutput(FwpSession& session) : session_(session) {
+      session_.counted_ = session_.output_.size();
+    }
+    ~CountOutput() { session_.produced_ = session_.output_end(); }
+
+   private:
+    FwpSession& session_;
+  };
 
   /// A job of a PUSHB that is not put yet. It owns what its parts view.
   struct BulkJob {
@@ -70,8 +103,14 @@ class FwpSession final : public Session {
   [[nodiscard]] bool can_execute() const;
   void execute(Time now);
   void execute_line(const LineBuffer::Line& line, Time now);
+
+  // The handshake (handshake.cpp).
   void shake_hands(const LineBuffer::Line& line, Time now);
-  [[nodiscard]] bool knows_password(const Hello& hello) const;
+  void check_login(Time now);
+  void finish_login(Time now);
+  void welcome(Hello&& hello, Time now);
+
+  // The commands (execute.cpp).
 
   void handle(const Push& push, Time now);
   void handle(const PushBulk& push, Time now);
@@ -82,6 +121,9 @@ class FwpSession final : public Session {
   void handle(const Info& info, Time now);
   void handle(const Flush& flush, Time now);
   void handle(const PauseQueues& queues, Time now);
+  void handle(const RemoveQueues& queues, Time now);
+  void handle(const QueueLatency& queues, Time now);
+  void handle(const Mutate& mutate, Time now);
   void handle(const Track& track, Time now);
   void handle(const Batch& batch, Time now);
   void handle(const End& end, Time now);
@@ -89,11 +131,19 @@ class FwpSession final : public Session {
   void push_slice(Time now);
   [[nodiscard]] bool is_told_to_stop() const;
   void answer_fetch(const Delivery& delivery);
+  void answer_long_task(std::optional<std::uint64_t> moved);
+  [[nodiscard]] std::uint64_t output_end() const { return produced_ + output_.size() - counted_; }
 
   DoorState& door_;
+  const std::string peer_;
   LineBuffer lines_;
   std::string output_;
+  std::uint64_t produced_ = 0;  ///< bytes of output ever, as of the last call's end
+  std::size_t counted_ = 0;     ///< how much of the output was there when this call began
+  std::uint64_t sent_ = 0;
+  std::vector<Fetched> fetched_;  ///< the oldest first
   std::optional<Challenge> challenge_;
+  std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
   Waiting waiting_ = Waiting::kNothing;

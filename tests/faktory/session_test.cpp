@@ -4,6 +4,7 @@
 #include <string>
 
 #include "faktory/auth.hpp"
+#include "faktory/work_unit.hpp"
 #include "support/doctest.hpp"
 #include "support/house.hpp"
 
@@ -59,6 +60,11 @@ std::string payload(const std::string& reply) {
 
 std::string info(House& house, const std::string& name) {
   return payload(house.ask(name, "INFO\r\n"));
+}
+
+const WorkUnits& test_format() {
+  static const WorkUnits format;
+  return format;
 }
 
 bool contains(const std::string& text, std::string_view part) {
@@ -336,6 +342,110 @@ TEST_CASE("a backtrace of 60 lines is cut to 50") {
   house.advance(45s);
   const std::string text = house.ask("a", "FETCH default\r\n");
   CHECK(contains(text, R"("line49"])"));
+}
+
+TEST_CASE("fetch: a job whose reply could not be sent is given back") {
+  House house;
+  join(house, "worker", "w");
+  join(house, "push");
+  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  house.hold_output("worker", true);
+  house.send("worker", "FETCH default\r\n");
+  CHECK(contains(info(house, "push"), R"("working":1)"));
+  house.close("worker");
+  const std::string after = info(house, "push");
+  CHECK(contains(after, R"("queues":{"default":1})"));
+  CHECK(contains(after, R"("total_failures":0,"total_processed":0)"));
+}
+
+TEST_CASE("fetch: a job whose reply was sent stays with its worker") {
+  House house;
+  join(house, "worker", "w");
+  join(house, "push");
+  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  house.send("worker", "FETCH default\r\n");
+  house.close("worker");
+  CHECK(contains(info(house, "push"), R"("working":1)"));
+}
+
+TEST_CASE("fetch: of several, those are given back whose replies were not sent") {
+  House house;
+  join(house, "worker", "w");
+  join(house, "push");
+  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  CHECK(house.ask("push", "PUSH " + job("23456789") + "\r\n") == "+OK\r\n");
+  CHECK(contains(house.ask("worker", "INFO\r\nFETCH default\r\n"), "12345678"));
+  house.hold_output("worker", true);
+  house.send("worker", "INFO\r\nFETCH default\r\n");
+  house.close("worker");
+  CHECK(contains(info(house, "push"), R"("working":1)"));
+  CHECK(contains(house.ask("push", "FETCH default\r\n"), "23456789"));
+}
+
+TEST_CASE("fetch: a job that was acknowledged elsewhere is not given back") {
+  House house;
+  join(house, "worker", "w");
+  join(house, "push");
+  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  house.hold_output("worker", true);
+  house.send("worker", "FETCH default\r\n");
+  CHECK(house.ask("push", "ACK {\"jid\":\"12345678\"}\r\n") == "+OK\r\n");
+  house.close("worker");
+  CHECK(contains(info(house, "push"), R"("total_processed":1)"));
+}
+
+TEST_CASE("password: a hash is made piece by piece, one client at a time") {
+  Broker broker(test_format(), {});
+  Settings settings;
+  settings.password = "secret";
+  settings.random = [] { return 4095; };
+  Door door(broker, test_format(), settings, Time{});
+  const auto first = door.open("a");
+  const auto second = door.open("b");
+  first->start(Time{});
+  second->start(Time{});
+  first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  second->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  int turns = 1;
+  for (; first->wants_resume() && !first->wants_close(); ++turns) first->resume(Time{});
+  CHECK(turns == 16);
+  CHECK_FALSE(second->wants_close());
+  for (; second->wants_resume() && !second->wants_close(); ++turns) second->resume(Time{});
+  CHECK(turns == 32);
+}
+
+TEST_CASE("password: who leaves in the middle of it holds nobody up") {
+  Broker broker(test_format(), {});
+  Settings settings;
+  settings.password = "secret";
+  settings.random = [] { return 4095; };
+  Door door(broker, test_format(), settings, Time{});
+  const auto first = door.open("a");
+  const auto second = door.open("b");
+  first->start(Time{});
+  second->start(Time{});
+  first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  second->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  first->close(Time{});
+  while (second->wants_resume()) second->resume(Time{});
+  CHECK(contains(second->output(), "-ERR Invalid password"));
+}
+
+TEST_CASE("mutate: a long one is answered when it is through") {
+  House house;
+  join(house, "a");
+  std::string batch = "PUSHB [";
+  for (int i = 0; i < 1'200; ++i) {
+    batch += (i == 0 ? "" : ",") +
+             job("job-" + std::to_string(10'000 + i), R"(,"at":"2100-01-01T00:00:00Z")");
+  }
+  CHECK(house.ask("a", batch + "]\r\n") == "$2\r\n{}\r\n");
+  CHECK(house
+            .ask("a",
+                 "MUTATE {\"cmd\":\"kill\",\"target\":\"scheduled\",\"filter\":"
+                 "{\"jobtype\":\"T\"}}\r\nTRACK\r\n")
+            .starts_with("+OK\r\n-ERR tracking"));
+  CHECK(contains(info(house, "a"), R"("dead":1200)"));
 }
 
 }  // namespace millrace::faktory

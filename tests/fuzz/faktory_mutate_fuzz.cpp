@@ -1,0 +1,64 @@
+// MUTATE: any filter can be asked about any job, and a glob agrees with a plain one that is written
+// without thought for speed.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/queue.hpp"
+#include "faktory/glob.hpp"
+#include "faktory/parse_mutate.hpp"
+#include "faktory/work_unit.hpp"
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::faktory;
+
+/// Short patterns and texts only: it tries everything. Classes are left to the real one.
+bool matches_plainly(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    return matches_plainly(pattern.substr(1), text) ||
+           (!text.empty() && matches_plainly(pattern, text.substr(1)));
+  }
+  if (text.empty()) return false;
+  if (pattern.front() == '?') return matches_plainly(pattern.substr(1), text.substr(1));
+  if (pattern.front() == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
+  return pattern.front() == text.front() && matches_plainly(pattern.substr(1), text.substr(1));
+}
+
+void check_glob(std::string_view bytes) {
+  const std::size_t middle = bytes.find('|');
+  if (middle == std::string_view::npos) return;
+  const std::string_view pattern = bytes.substr(0, middle);
+  const std::string_view text = bytes.substr(middle + 1);
+  const bool is_match = matches_glob(pattern, text);
+  if (pattern.size() > 8 || text.size() > 12 || pattern.find('[') != std::string_view::npos) return;
+  if (is_match != matches_plainly(pattern, text)) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  check_glob(bytes);
+  const auto mutate = parse_mutate(bytes);
+  if (!mutate) return 0;
+  static const WorkUnits format;
+  const auto matches = make_matcher(mutate->filter, format);
+  if (matches == nullptr) return 0;
+  Queue queue;
+  queue.name = "default";
+  Job job;
+  job.id = 1;
+  constexpr std::string_view kBody = R"({"jobtype":"Foo","args":[1,"two"],"jid":"job-00001"})";
+  job.body.reset(new char[kBody.size()]);
+  std::memcpy(job.body.get(), kBody.data(), kBody.size());
+  job.body_bytes = kBody.size();
+  (void)matches(job, queue);
+  return 0;
+}
