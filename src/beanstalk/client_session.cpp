@@ -81,7 +81,8 @@ bool ClientSession::wants_close() const {
 }
 
 bool ClientSession::can_execute() const {
-  return !has_quit_ && wait_ == Wait::kNothing && output_.size() < kOutputBytesPause;
+  return !has_quit_ && wait_ == Wait::kNothing && output_.size() < kOutputBytesPause &&
+         door_.broker.batch_bytes() < kBatchBytesPause;
 }
 
 void ClientSession::work_through_inbox(Time now) {

@@ -11,8 +11,10 @@ using std::chrono::floor;
 using std::chrono::seconds;
 
 /// What beanstalkd shows when it was started without a log; ours is another.
-constexpr std::uint64_t kBinlogBytesMax = 10485760;
 constexpr std::uint64_t kBinlogIndex = 0;
+
+/// A pause that FWP began lasts until it is ended: told as the longest that beanstalkd knows.
+constexpr std::uint64_t kEndlessPauseS = 4294967295;
 
 /// Whole seconds from one time to the other, 0 if that is past.
 std::uint64_t seconds_between(Time from, Time to) {
@@ -110,7 +112,7 @@ void add_process(Yaml& yaml, const DoorState& door, Time now) {
       .number("binlog-current-index", kBinlogIndex)
       .number("binlog-records-migrated", 0)
       .number("binlog-records-written", 0)
-      .number("binlog-max-size", kBinlogBytesMax)
+      .number("binlog-max-size", settings.binlog_bytes_max)
       .flag("draining", door.is_draining)
       .plain("id", settings.instance_id)
       .quoted("hostname", settings.hostname)
@@ -150,6 +152,7 @@ void stats_job(std::string& out, const Job& job, std::string_view tube, Time now
 }
 
 void stats_tube(std::string& out, const Queue& tube, Time now) {
+  const bool is_endless = tube.paused_until == kNever;
   Yaml{}
       .quoted("name", tube.name)
       .number("current-jobs-urgent", tube.urgent_count)
@@ -163,8 +166,11 @@ void stats_tube(std::string& out, const Queue& tube, Time now) {
       .number("current-waiting", tube.waiting.size())
       .number("cmd-delete", tube.delete_count)
       .number("cmd-pause-tube", tube.pause_count)
-      .number("pause", tube.is_paused(now) ? tube.pause_s : 0)
-      .number("pause-time-left", seconds_between(now, tube.paused_until))
+      .number("pause", is_endless            ? kEndlessPauseS
+                       : tube.is_paused(now) ? tube.pause_s
+                                             : 0)
+      .number("pause-time-left",
+              is_endless ? kEndlessPauseS : seconds_between(now, tube.paused_until))
       .append_to(out);
 }
 

@@ -17,6 +17,8 @@ struct ProcessUsage {
 /// What the operator chose, and what the process is, as `stats` shows it.
 struct Settings {
   std::size_t job_bytes_max = 65535;  ///< at most kBodyBytesMax
+  /// What beanstalkd shows as the size of its log files; ours are others.
+  std::uint64_t binlog_bytes_max = 10485760;
   std::string version = "1.13";  ///< plain, as clients parse it: the server that this door equals
   std::string instance_id;       ///< 16 hexadecimal digits, random for each process
   std::string hostname;          ///< uname: nodename

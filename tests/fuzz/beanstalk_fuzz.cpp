@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "beanstalk/argument.hpp"
 #include "core/check.hpp"
 #include "support/house.hpp"
 
@@ -21,21 +23,74 @@ using namespace std::chrono_literals;
 using millrace::test::House;
 using millrace::test::Protocol;
 
+/// All that the door can say, without what follows it: a number, a name, or an id and a size.
+constexpr std::string_view kWords[] = {"BAD_FORMAT", "BURIED",        "DEADLINE_SOON",  "DELETED",
+                                       "DRAINING",   "EXPECTED_CRLF", "JOB_TOO_BIG",    "KICKED",
+                                       "NOT_FOUND",  "NOT_IGNORED",   "PAUSED",         "RELEASED",
+                                       "TIMED_OUT",  "TOUCHED",       "UNKNOWN_COMMAND"};
+constexpr std::string_view kWordsBeforeNumber[] = {"INSERTED ", "KICKED ", "WATCHING "};
+constexpr std::string_view kWordsBeforeBody[] = {"FOUND ", "RESERVED ", "OK "};
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Takes one line off the front.
+std::string_view take_line(std::string_view& output) {
+  const std::size_t end = output.find("\r\n");
+  CHECK(end != std::string_view::npos);
+  const std::string_view line = output.substr(0, end);
+  output.remove_prefix(end + 2);
+  return line;
+}
+
+/// Takes the body that the line announces, if it does.
+bool take_body(std::string_view line, std::string_view& output) {
+  for (const std::string_view word : kWordsBeforeBody) {
+    if (!line.starts_with(word)) continue;
+    const std::string_view digits = line.substr(line.rfind(' ') + 1);
+    CHECK(is_number(digits));
+    const std::size_t size = std::stoull(std::string(digits));
+    CHECK(output.size() >= size + 2 && output.substr(size, 2) == "\r\n");
+    output.remove_prefix(size + 2);
+    return true;
+  }
+  return false;
+}
+
+bool is_plain_reply(std::string_view line) {
+  for (const std::string_view word : kWords) {
+    if (line == word) return true;
+  }
+  for (const std::string_view word : kWordsBeforeNumber) {
+    if (line.starts_with(word)) return is_number(line.substr(word.size()));
+  }
+  return line.starts_with("USING ") && millrace::beanstalk::is_tube_name(line.substr(6));
+}
+
+/// How many replies these are; each must be one that there can be.
+std::size_t count_replies(std::string_view output) {
+  std::size_t count = 0;
+  for (; !output.empty(); ++count) {
+    const std::string_view line = take_line(output);
+    CHECK(take_body(line, output) || is_plain_reply(line));
+  }
+  return count;
+}
+
 constexpr char kEscape = '\xff';
 constexpr std::size_t kJobBytesMax = 100;
 
 class Clients {
  public:
   explicit Clients(std::size_t cut) : house_(options()), cut_(cut) {
-    for (auto& name : names_) reconnect(name);
+    for (int client : {0, 1}) reconnect(client);
   }
 
   void say(std::string_view bytes) {
+    lines_[current_] += std::count(bytes.begin(), bytes.end(), '\n');
     house_.send(names_[current_], bytes, cut_);
-    for (const auto& name : names_) {
-      std::string output = house_.take_output(name);
-      CHECK(output.empty() || output.ends_with("\r\n"));
-    }
+    check_replies();
   }
 
   /// Takes the operation and what belongs to it off the input.
@@ -45,9 +100,10 @@ class Clients {
     if (operation == 't')
       house_.advance(millrace::Duration{100ms} * static_cast<unsigned char>(take(input)));
     if (operation == 'h') house_.half_close(names_[current_]);
-    if (operation == 'c') reconnect(names_[current_]);
+    if (operation == 'c') reconnect(current_);
     if (operation == 'd') house_.drain();
     if (operation == kEscape) say({&kEscape, 1});
+    check_replies();
   }
 
  private:
@@ -64,15 +120,27 @@ class Clients {
     return byte;
   }
 
-  void reconnect(std::string& name) {
+  void reconnect(int client) {
+    std::string& name = names_[client];
     if (!name.empty()) house_.close(name);
     name = std::to_string(++connections_);
     house_.connect(name, Protocol::kBeanstalk);
+    lines_[client] = 0;
+  }
+
+  /// No reply without a command, which takes at least one line.
+  void check_replies() {
+    for (int client : {0, 1}) {
+      const std::size_t replies = count_replies(house_.take_output(names_[client]));
+      CHECK(replies <= lines_[client]);
+      lines_[client] -= replies;
+    }
   }
 
   House house_;
   std::size_t cut_;
   std::string names_[2];
+  std::size_t lines_[2] = {0, 0};  ///< sent, and not answered yet
   int current_ = 0;
   int connections_ = 0;
 };
