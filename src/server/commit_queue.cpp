@@ -32,6 +32,7 @@ void CommitQueue::forget(Session& session, Participant& participant) {
   };
   clear(enlisted_);
   clear(committing_);
+  clear(held_);
   for (Waiting& waiting : waiting_) clear(waiting.members);
 }
 
@@ -43,8 +44,9 @@ void CommitQueue::enlist(Participant& participant) {
   schedule();
 }
 
-bool CommitQueue::is_behind() const {
-  return end_ > parts_.journal.durable() + kUndurableBytesMax;
+void CommitQueue::measure_lag() {
+  const std::size_t lag = end_ - std::min(end_, parts_.journal.durable());
+  is_behind_ = lag > (is_behind_ ? kUndurableBytesLow : kUndurableBytesMax);
 }
 
 void CommitQueue::schedule() {
@@ -81,6 +83,7 @@ void CommitQueue::enlist_woken() {
 void CommitQueue::append_batch() {
   if (!parts_.broker.has_batch()) return;
   end_ = parts_.journal.append(parts_.broker.take_batch()).end;
+  measure_lag();
 }
 
 void CommitQueue::append_if_large() {
@@ -93,6 +96,7 @@ void CommitQueue::commit_members() {
   for (Participant* member : committing_) {
     if (member != nullptr) member->is_enlisted_ = false;
   }
+  if (is_behind_) hold_members();
   const Lsn durable = parts_.journal.durable();
   std::vector<Participant*> open;
   if (!spare_lists_.empty()) {
@@ -113,9 +117,26 @@ void CommitQueue::commit_members() {
   }
 }
 
+void CommitQueue::hold_members() {
+  for (Participant* member : committing_) {
+    if (member == nullptr || std::exchange(member->is_held_, true)) continue;
+    held_.push_back(member);
+  }
+}
+
+void CommitQueue::release_held() {
+  for (Participant* member : std::exchange(held_, {})) {
+    if (member == nullptr) continue;
+    member->is_held_ = false;
+    enlist(*member);
+  }
+}
+
 void CommitQueue::on_durable() {
   is_wake_posted_ = false;
   const Lsn durable = parts_.journal.durable();
+  measure_lag();
+  if (!is_behind_ && !held_.empty()) release_held();
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     // Taken out member by member while the group stays in place, so that `forget` finds them.
     std::vector<Participant*>& members = waiting_.front().members;

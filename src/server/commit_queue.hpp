@@ -34,6 +34,7 @@ class Participant {
  private:
   friend class CommitQueue;
   bool is_enlisted_ = false;
+  bool is_held_ = false;
 };
 
 /// Turns what all connections did at about the same time into one batch of the journal, and lets
@@ -66,9 +67,9 @@ class CommitQueue {
   /// The participant takes part in the next turn. To be called after each call of its session.
   void enlist(Participant& participant);
 
-  /// True while the disk is so far behind that nobody should be listened to. Who waits for the end
-  /// of this enlists, and is then called by `send`.
-  [[nodiscard]] bool is_behind() const;
+  /// True while the disk is so far behind that nobody is listened to and nothing is executed. Who
+  /// enlists meanwhile is enlisted anew when this ends.
+  [[nodiscard]] bool is_behind() const { return is_behind_; }
 
   /// There will be a turn soon, whether anybody enlists or not.
   void schedule();
@@ -88,7 +89,10 @@ class CommitQueue {
   void enlist_woken();
   void append_batch();
   void append_if_large();
+  void measure_lag();
   void commit_members();
+  void hold_members();
+  void release_held();
   void on_durable();
 
   Parts parts_;
@@ -97,17 +101,18 @@ class CommitQueue {
   std::vector<Participant*> enlisted_;    ///< null: forgotten meanwhile
   std::vector<Participant*> committing_;  ///< those of the turn at work, likewise
   std::deque<Waiting> waiting_;           ///< in the order of LSN, likewise
+  std::vector<Participant*> held_;        ///< who enlisted while the disk was behind, likewise
   std::vector<std::vector<Participant*>> spare_lists_;
   Lsn end_ = 0;  ///< of what was appended last
   bool is_scheduled_ = false;
+  bool is_behind_ = false;
   std::atomic<bool> is_wake_posted_ = false;  ///< the only thing that another thread touches
 };
 
-/// How much of the journal may wait for the disk before clients are not listened to: it is held in
-/// memory.
+/// How much of the journal may wait for the disk, and so is held in memory, before the server stops
+/// to listen, and how little before it goes on. They lie several batches (kBatchBytesPause) apart,
+/// so that everybody gets a turn in between, not only who has most to say.
 inline constexpr std::size_t kUndurableBytesMax = std::size_t{16} << 20;
-
-/// A batch of this size goes to the journal at once, before others add to it.
-inline constexpr std::size_t kBatchBytesPause = std::size_t{1} << 20;
+inline constexpr std::size_t kUndurableBytesLow = kUndurableBytesMax / 2;
 
 }  // namespace millrace::server

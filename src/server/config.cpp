@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 
@@ -14,6 +15,9 @@ namespace {
 
 /// The longest --sync interval: beyond that it is a mistake.
 constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
+
+/// More of anything is a mistake.
+constexpr std::uint64_t kCountMax = 1'000'000'000;
 
 Outcome<std::uint64_t> parse_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
   std::uint64_t number = 0;
@@ -65,6 +69,13 @@ Outcome<Done> set_size(std::size_t& member, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
+  const auto count = parse_number(text, 0, kCountMax);
+  if (!count) return count.error();
+  member = *count;
+  return Done{};
+}
+
 Outcome<Done> set_switch(bool& member, const std::string& text) {
   if (text == "true" || text == "1" || text == "yes" || text == "on") {
     member = true;
@@ -94,6 +105,14 @@ constexpr std::array kRows = {
         [](Config& c, const std::string& text) { return set_address(c.faktory, text); }},
     Row{"password-file", "FILE", "Holds the password that Faktory clients must know",
         [](Config& c, const std::string& text) { return set_text(c.password_file, text); }},
+    Row{"tls-cert", "FILE", "Certificate (PEM): all ports then speak TLS only",
+        [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); }},
+    Row{"tls-key", "FILE", "The key of the certificate (PEM)",
+        [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); }},
+    Row{"max-connections", "N", "Faktory connections at a time; 0: any number (0)",
+        [](Config& c, const std::string& text) { return set_count(c.connections_max, text); }},
+    Row{"dead-max-jobs", "N", "Pushed jobs that may be dead, the oldest go first (1000000)",
+        [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); }},
     Row{"sync", "MODE",
         "When a change is safe enough to be answered: always (on disk), interval:MS (written, on "
         "disk every MS milliseconds), off (written) (always)",
@@ -102,6 +121,8 @@ constexpr std::array kRows = {
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); }},
     Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (65535)",
         [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); }},
+    Row{"user", "USER", "Keeps only this user's rights once the ports are open",
+        [](Config& c, const std::string& text) { return set_text(c.user, text); }},
     Row{"insecure", nullptr, "Open ports to other machines even where no password is asked for",
         [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); }},
 };
@@ -126,6 +147,9 @@ std::string variable_of(std::string_view name) {
 struct Parser {
   CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
   CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
+  CLI::App* check =
+      app.add_subcommand("check", "Tell what a journal holds, or where it is damaged");
+  std::string checked_directory;
   std::array<std::string, kRows.size()> texts;
   std::array<CLI::Option*, kRows.size()> options{};
   std::string config_file;
@@ -141,6 +165,8 @@ struct Parser {
     serve->add_option("--config", config_file, "Reads options from this file")
         ->type_name("FILE")
         ->envname("MILLRACE_CONFIG");
+    check->add_option("DIR", checked_directory, "The data directory; nothing in it is changed")
+        ->required();
   }
 
   Parser(const Parser&) = delete;
@@ -182,11 +208,15 @@ Outcome<Done> apply_item(const CLI::ConfigItem& item, const Parser& parser, Conf
 
 Outcome<Done> apply_file(const Parser& parser, Config& config) {
   if (parser.config_file.empty()) return Done{};
+  const Problem unreadable{"cannot read config file " + parser.config_file};
+  // CLI11 would read a directory as an empty file.
+  std::error_code error;
+  if (std::filesystem::is_directory(parser.config_file, error)) return unreadable;
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_file(parser.config_file);
   } catch (const CLI::Error&) {
-    return Problem{"cannot read config file " + parser.config_file};
+    return unreadable;
   }
   for (const CLI::ConfigItem& item : items) {
     const Outcome<Done> applied = apply_item(item, parser, config);
@@ -220,6 +250,10 @@ Invocation read_serve(const Parser& parser) {
     return refuse(applied.error().text);
   }
   apply_faktory_password(config);
+  config.handover = read_handover();
+  if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
+    return refuse("--tls-cert and --tls-key need each other");
+  }
   if (!config.beanstalk && !config.faktory) {
     return refuse("--beanstalk and --faktory are both off: nothing to serve");
   }
@@ -227,6 +261,17 @@ Invocation read_serve(const Parser& parser) {
 }
 
 }  // namespace
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+
+Handover read_handover() {
+  return {.pid = environment_variable("LISTEN_PID").value_or(""),
+          .count = environment_variable("LISTEN_FDS").value_or(""),
+          .names = environment_variable("LISTEN_FDNAMES").value_or("")};
+}
 
 Invocation read_invocation(const std::vector<std::string>& arguments) {
   Parser parser;
@@ -239,6 +284,9 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return print(std::string(version.what()) + "\n");
   } catch (const CLI::Error& error) {
     return refuse(error.what());
+  }
+  if (parser.check->parsed()) {
+    return {.action = Invocation::Action::kCheck, .config = {}, .text = parser.checked_directory};
   }
   if (!parser.serve->parsed()) return print(parser.app.help());
   return read_serve(parser);

@@ -8,6 +8,7 @@
 
 #include "core/types.hpp"
 #include "server/address.hpp"
+#include "server/handover.hpp"
 
 namespace millrace::server {
 
@@ -31,16 +32,28 @@ struct Config {
   std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
   std::string password_file;  ///< empty: none
   std::string password;       ///< given as such, in FAKTORY_PASSWORD; `password_file` goes first
+  std::string tls_certificate_file;   ///< empty: ports are not encrypted
+  std::string tls_key_file;           ///< set exactly when there is a certificate
+  std::uint64_t connections_max = 0;  ///< of the Faktory door; 0: any number
+  std::size_t dead_jobs_max = 1'000'000;
   SyncChoice sync;
   bool is_volatile = false;
   std::size_t job_bytes_max = 65535;
   bool is_insecure = false;  ///< open ports without a password beyond this machine are fine
+  std::string user;          ///< whose rights to keep once the ports are open; empty: all
+  Handover handover;         ///< the ports that are open already
+
+  // Set when the program was called as `beanstalkd`, by server/beanstalkd_options.
+  bool acts_as_beanstalkd = false;
+  int verbosity = 0;
+  std::uint64_t binlog_bytes_max = 10485760;  ///< shown in `stats`
 };
 
 /// What the command line says is to be done.
 struct Invocation {
   enum class Action {
     kServe,   ///< with `config`
+    kCheck,   ///< the journal in the directory `text`
     kPrint,   ///< `text` to stdout, and it is done (help, version)
     kRefuse,  ///< `text` to stderr, one line: what was asked for makes no sense
   };
@@ -52,5 +65,12 @@ struct Invocation {
 /// Reads the arguments (without the program's name), the environment and the config file, in this
 /// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
 [[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
+
+/// A variable of the environment; nullopt when it is not set.
+[[nodiscard]] std::optional<std::string> environment_variable(const char* name);
+
+/// What systemd's socket activation says in the environment: LISTEN_PID, LISTEN_FDS and
+/// LISTEN_FDNAMES.
+[[nodiscard]] Handover read_handover();
 
 }  // namespace millrace::server

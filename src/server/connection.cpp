@@ -7,11 +7,16 @@
 #include <asio/redirect_error.hpp>
 #include <cerrno>
 #include <exception>
+#include <utility>
 
 namespace millrace::server {
 
-Connection::Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings)
-    : socket_(std::move(socket)), session_(std::move(session)), surroundings_(surroundings) {
+Connection::Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings,
+                       std::unique_ptr<TlsStream> tls)
+    : socket_(std::move(socket)),
+      session_(std::move(session)),
+      surroundings_(surroundings),
+      tls_(std::move(tls)) {
   surroundings_.commits.introduce(*session_, *this);
 }
 
@@ -76,15 +81,29 @@ void Connection::read_once() {
     if (received == 0) drop();
     return;
   }
-  take_input(static_cast<std::size_t>(received));
+  const std::string_view bytes(surroundings_.receive_buffer.data(),
+                               static_cast<std::size_t>(received));
+  if (tls_ && !bytes.empty()) return take_encrypted(bytes);
+  take_input(bytes);
 }
 
-void Connection::take_input(std::size_t size) {
-  if (size == 0) {
+void Connection::take_encrypted(std::string_view arrived) {
+  std::string plain;
+  const bool is_whole = tls_->receive(arrived, plain);
+  if (!is_waiting_to_write_) send_encrypted();
+  if (!is_whole) return drop();
+  if (phase_ == Phase::kServing && !plain.empty()) take_input(plain);
+  if (phase_ == Phase::kServing && tls_->is_input_over()) take_input({});
+  // What waited for the end of the handshake can leave now.
+  if (phase_ == Phase::kServing) surroundings_.commits.enlist(*this);
+}
+
+/// Nothing means that the client sends nothing more.
+void Connection::take_input(std::string_view bytes) {
+  if (bytes.empty()) {
     is_input_over_ = true;
     call_session([](Session& session, Time now) { session.end_of_input(now); });
   } else {
-    const std::string_view bytes(surroundings_.receive_buffer.data(), size);
     call_session([bytes](Session& session, Time now) { session.receive(bytes, now); });
   }
 }
@@ -105,12 +124,13 @@ void Connection::call_session(Call call) {
 }
 
 void Connection::resume(Time) {
-  if (!session_ || !session_->wants_resume()) return;
+  if (!session_ || !session_->wants_resume() || surroundings_.commits.is_behind()) return;
   call_session([](Session& session, Time now) { session.resume(now); });
 }
 
-void Connection::expire(Time) {
-  drop();
+void Connection::expire(Time now) {
+  if (!session_ || session_->close_at() <= now) return drop();
+  call_session([](Session& session, Time at) { session.resume(at); });
 }
 
 void Connection::leave(Time now) noexcept {
@@ -128,7 +148,7 @@ bool Connection::commit(Lsn lsn, Lsn durable) {
   // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
   if (session_ && outbox_.size() < kOutboxBytesMax) outbox_.take(session_->output(), lsn);
   send(durable);
-  return outbox_.size() > outbox_.covered(durable).size() || surroundings_.commits.is_behind();
+  return outbox_.size() > outbox_.covered(durable).size();
 }
 
 void Connection::send(Lsn durable) {
@@ -138,16 +158,49 @@ void Connection::send(Lsn durable) {
   if (phase_ == Phase::kServing) settle();
 }
 
-void Connection::send_covered(Lsn durable) {
-  const std::string_view bytes = outbox_.covered(durable);
-  if (bytes.empty()) return;
+/// What the system takes of it; the rest is for when there is room again. Drops the connection when
+/// it is broken.
+std::size_t Connection::send_now(std::string_view bytes) {
   const ssize_t sent =
       ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) return drop();
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+    drop();
+    return 0;
+  }
   const std::size_t sent_bytes = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-  const bool is_rest = sent_bytes < bytes.size();
-  outbox_.consume(sent_bytes);
-  if (is_rest) wait_until_writable();
+  if (sent_bytes < bytes.size()) wait_until_writable();
+  return sent_bytes;
+}
+
+void Connection::send_covered(Lsn durable) {
+  if (tls_) return encrypt_covered(durable);
+  const std::string_view bytes = outbox_.covered(durable);
+  if (bytes.empty()) return;
+  const std::size_t sent = send_now(bytes);
+  if (phase_ != Phase::kServing) return;
+  outbox_.consume(sent);
+  session_->sent(sent);
+}
+
+void Connection::encrypt_covered(Lsn durable) {
+  send_encrypted();
+  while (phase_ == Phase::kServing && tls_->pending().empty() && tls_->is_open()) {
+    const std::string_view bytes = outbox_.covered(durable).substr(0, kTlsWriteBytes);
+    if (bytes.empty()) return;
+    tls_->write(bytes);
+    encrypted_bytes_ = bytes.size();
+    outbox_.consume(bytes.size());
+    send_encrypted();
+  }
+}
+
+void Connection::send_encrypted() {
+  if (tls_->pending().empty()) return;
+  const std::size_t sent = send_now(tls_->pending());
+  if (phase_ == Phase::kClosed) return;
+  tls_->consume(sent);
+  if (!tls_->pending().empty() || !session_) return;
+  session_->sent(std::exchange(encrypted_bytes_, 0));
 }
 
 void Connection::wait_until_writable() {
@@ -162,17 +215,18 @@ void Connection::wait_until_writable() {
 /// Looks at what follows from the session's state and from what was sent.
 void Connection::settle() {
   if (is_all_sent() && (session_->wants_close() || is_finishing_)) return close_gently();
-  const bool is_room = outbox_.size() < kOutboxBytesMax;
-  if (is_room && (session_->wants_resume() || !session_->output().empty())) {
+  const bool may_go_on = outbox_.size() < kOutboxBytesMax && !surroundings_.commits.is_behind();
+  if (may_go_on && (session_->wants_resume() || !session_->output().empty())) {
     surroundings_.commits.enlist(*this);
   }
-  surroundings_.ticker.plan(*this, session_->close_at());
+  surroundings_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
   if (is_parked_ && may_read()) socket_.cancel();
 }
 
 bool Connection::is_all_sent() const {
   const bool is_done = session_->wants_close() || !session_->wants_resume();
-  return is_done && outbox_.is_empty() && session_->output().empty();
+  const bool is_flushed = outbox_.is_empty() && (!tls_ || tls_->pending().empty());
+  return is_done && is_flushed && session_->output().empty();
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -180,12 +234,21 @@ bool Connection::is_all_sent() const {
 void Connection::finish() {
   if (phase_ != Phase::kServing) return;
   is_finishing_ = true;
-  // Nothing is on its way, so there is nothing to lose.
-  if (is_all_sent()) drop();
+  // Who waits is answered that nothing came; what was sent is executed; the rest has nothing to
+  // lose.
+  if (!is_input_over_) {
+    call_session([](Session& session, Time now) { session.end_of_input(now); });
+  }
+  if (phase_ == Phase::kServing && is_all_sent()) drop();
 }
 
 void Connection::close_gently() {
   if (is_input_over_) return drop();
+  if (tls_) {
+    tls_->finish();
+    send_encrypted();
+    if (phase_ == Phase::kClosed) return;
+  }
   leave(surroundings_.clock.now());
   phase_ = Phase::kLingering;
   surroundings_.ticker.plan(*this, surroundings_.clock.now() + kLingerMax);

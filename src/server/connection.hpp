@@ -10,6 +10,7 @@
 #include "server/loop.hpp"
 #include "server/outbox.hpp"
 #include "server/ticker.hpp"
+#include "server/tls.hpp"
 
 namespace millrace::server {
 
@@ -37,7 +38,9 @@ inline constexpr Duration kLingerMax = 1s;
 /// lets go. While nothing happens it holds no buffer.
 class Connection final : public Participant, public Deadline {
  public:
-  Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings);
+  /// `tls`: null on a port without encryption.
+  Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings,
+             std::unique_ptr<TlsStream> tls = nullptr);
   ~Connection() override;
 
   /// Serves the client until the connection is closed. To be run once; when it returns, nothing of
@@ -66,8 +69,12 @@ class Connection final : public Participant, public Deadline {
   Task<void> wait_until_readable();
   Task<void> wait_until_wanted();
   void read_once();
-  void take_input(std::size_t size);
+  void take_encrypted(std::string_view arrived);
+  void take_input(std::string_view bytes);
   void send_covered(Lsn durable);
+  void encrypt_covered(Lsn durable);
+  void send_encrypted();
+  [[nodiscard]] std::size_t send_now(std::string_view bytes);
   void wait_until_writable();
   void settle();
   void close_gently();
@@ -80,6 +87,8 @@ class Connection final : public Participant, public Deadline {
   Socket socket_;
   std::unique_ptr<Session> session_;  ///< null once it was closed
   Surroundings& surroundings_;
+  std::unique_ptr<TlsStream> tls_;
+  std::size_t encrypted_bytes_ = 0;  ///< of output, that `tls_` has still to send
   Outbox outbox_;
   Lsn durable_ = 0;  ///< the greatest that `commit` and `send` were told
   Phase phase_ = Phase::kServing;

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "core/result.hpp"
 #include "server/address.hpp"
+#include "server/bound_socket.hpp"
 #include "server/clock.hpp"
 #include "server/logging.hpp"
 #include "server/loop.hpp"
@@ -20,15 +19,14 @@ class Listener {
     Loop& loop;
     Clock& clock;
     const Log& log;
+    std::function<bool()> has_room = {};  ///< for another client; empty: always
   };
 
   /// Given each new client, in the loop's thread.
   using Accept = std::function<void(Socket)>;
 
-  /// Takes the address for us; clients are refused until `listen`. The file of a unix socket on
-  /// which nobody answers any more is replaced.
-  [[nodiscard]] static Outcome<std::unique_ptr<Listener>> bind(const Address& address, Parts parts);
-
+  /// Clients are refused until `listen`.
+  Listener(BoundSocket socket, Parts parts);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -42,36 +40,17 @@ class Listener {
   /// Accepts nobody any more; a unix socket's file is removed.
   void close();
 
-  /// The address as it came out: with the port that the system chose.
-  [[nodiscard]] const Address& address() const { return address_; }
-
-  /// True when only programs on this machine can connect.
-  [[nodiscard]] bool is_local() const { return is_local_; }
+  [[nodiscard]] const Address& address() const { return bound_.address(); }
 
  private:
-  /// Tells our socket file from one that somebody else put in its place since.
-  struct FileIdentity {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    bool operator==(const FileIdentity&) const = default;
-  };
-  static std::optional<FileIdentity> identify(const std::string& path);
+  /// Leaves clients in the backlog for a while, and says why.
+  Task<void> pause_accepting(std::string why);
 
-  Listener(const Address& address, Parts parts);
-
-  Outcome<Done> bind_tcp();
-  Outcome<Done> bind_unix();
-  Outcome<Done> bind_endpoint(const Endpoint& endpoint);
-  void remove_file();
-  [[nodiscard]] Problem problem(const std::string& why) const;
-
-  Address address_;
+  BoundSocket bound_;  ///< its descriptor has become the acceptor's
   Parts parts_;
   Acceptor acceptor_;
   Timer pause_;
   LogLimit failures_;
-  bool is_local_ = true;
-  std::optional<FileIdentity> file_;  ///< the socket file that we made
 };
 
 /// How many clients may wait to be accepted.

@@ -1,13 +1,19 @@
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "server/beanstalkd_options.hpp"
+#include "server/check.hpp"
 #include "server/config.hpp"
+#include "server/faktory_options.hpp"
 #include "server/logging.hpp"
 #include "server/serve.hpp"
 
 namespace {
+
+using millrace::server::StartFailure;
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
@@ -15,6 +21,13 @@ constexpr int kExitUsage = 2;
 int fail(const std::string& text, int code) {
   std::fprintf(stderr, "millrace: %s\n", text.c_str());
   return code;
+}
+
+int check(const std::string& directory) {
+  const auto report = millrace::server::check_journal(directory);
+  if (!report) return fail(report.error().text, kExitFailed);
+  std::fputs(report->c_str(), stdout);
+  return 0;
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -26,9 +39,55 @@ int run(const std::vector<std::string>& arguments) {
       return 0;
     case Invocation::Action::kRefuse:
       return fail(invocation.text, kExitUsage);
+    case Invocation::Action::kCheck:
+      return check(invocation.text);
     case Invocation::Action::kServe:
       break;
   }
+  const millrace::server::Log log;
+  const auto served = millrace::server::serve(invocation.config, log);
+  return served ? 0 : fail(served.error().text, kExitFailed);
+}
+
+/// The statuses with which beanstalkd ends.
+int beanstalkd_status(StartFailure::Step step) {
+  switch (step) {
+    case StartFailure::Step::kListen:
+      return 111;
+    case StartFailure::Step::kFindUser:
+      return 33;
+    case StartFailure::Step::kBecomeUser:
+      return 34;
+    case StartFailure::Step::kOpenJournal:
+      return 10;
+    case StartFailure::Step::kOther:
+      break;
+  }
+  return 1;
+}
+
+int run_as_beanstalkd(const std::vector<std::string>& arguments) {
+  const auto invocation = millrace::server::read_beanstalkd_invocation(arguments);
+  std::fputs(invocation.output.c_str(), stdout);
+  std::fputs(invocation.errors.c_str(), stderr);
+  if (invocation.exit_status) return *invocation.exit_status;
+  const millrace::server::Log log;
+  const auto served = millrace::server::serve(invocation.config, log);
+  if (!served) {
+    std::fprintf(stderr, "beanstalkd: %s\n", served.error().text.c_str());
+    return beanstalkd_status(served.error().step);
+  }
+  // It dies of the signal; the first process of a container only ends with a status that says so.
+  std::signal(served->signal, SIG_DFL);
+  std::raise(served->signal);
+  return 128 + served->signal;
+}
+
+int run_as_faktory(const std::vector<std::string>& arguments) {
+  const auto invocation = millrace::server::read_faktory_invocation(arguments);
+  std::fputs(invocation.output.c_str(), stdout);
+  std::fputs(invocation.errors.c_str(), stderr);
+  if (invocation.exit_status) return *invocation.exit_status;
   const millrace::server::Log log;
   const auto served = millrace::server::serve(invocation.config, log);
   return served ? 0 : fail(served.error().text, kExitFailed);
@@ -38,7 +97,11 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   try {
-    return run(std::vector<std::string>(argv + 1, argv + argc));
+    const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+    const bool is_beanstalkd = argc > 0 && millrace::server::is_called_as_beanstalkd(argv[0]);
+    if (is_beanstalkd) return run_as_beanstalkd(arguments);
+    const bool is_faktory = argc > 0 && millrace::server::is_called_as_faktory(argv[0]);
+    return is_faktory ? run_as_faktory(arguments) : run(arguments);
   } catch (const std::exception& exception) {
     return fail(exception.what(), kExitFailed);
   }

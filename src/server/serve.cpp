@@ -1,22 +1,33 @@
 #include "server/serve.hpp"
 
+#include <algorithm>
 #include <asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "journal/file_journal.hpp"
 #include "journal/volatile_journal.hpp"
+#include "server/handover.hpp"
 #include "server/password.hpp"
 #include "server/process.hpp"
 #include "server/server.hpp"
+#include "server/user.hpp"
 
 namespace millrace::server {
 namespace {
 
+/// Of the descriptors that the process may have, so many are not for clients: without one for the
+/// journal's next segment it could not go on. It and the sockets need about fifteen.
+constexpr std::uint64_t kDescriptorsKept = 32;
+
 constexpr int kExitJournalFailed = 3;
+
+using DoorSocket = std::optional<BoundSocket>;
 
 journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   switch (mode) {
@@ -52,13 +63,41 @@ Outcome<std::string> password_of(const Config& config, const Log& log) {
   return read_password_file(config.password_file, log);
 }
 
+/// What SIGHUP reads anew.
+struct Secrets {
+  std::string password;
+  /// Shared with the options of the server; null: none.
+  std::shared_ptr<const TlsContext> tls;
+};
+
+Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
+  Secrets secrets;
+  const Outcome<std::string> password = password_of(config, log);
+  if (!password) return password.error();
+  secrets.password = *password;
+  if (config.tls_certificate_file.empty()) return secrets;
+  auto tls = TlsContext::load(config.tls_certificate_file, config.tls_key_file);
+  if (!tls) return tls.error();
+  // Shared with the options of the server.
+  secrets.tls = std::make_shared<const TlsContext>(std::move(*tls));
+  return secrets;
+}
+
 /// Stays in wait for signals as long as the loop runs.
 class Signals {
  public:
-  explicit Signals(Server& server)
-      : server_(server), signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
+  Signals(Server& server, const Config& config, const Log& log)
+      : server_(server),
+        config_(config),
+        log_(log),
+        signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
+    // beanstalkd dies of it, as of any signal that it does not know.
+    if (!config.acts_as_beanstalkd) signals_.add(SIGHUP);
     wait();
   }
+
+  /// The one that ended the server.
+  [[nodiscard]] int last() const { return last_; }
 
  private:
   void wait() {
@@ -66,62 +105,176 @@ class Signals {
       if (error) return;
       if (signal == SIGUSR1) {
         server_.drain_beanstalk();
+      } else if (signal == SIGHUP) {
+        reload();
       } else {
+        last_ = signal;
         server_.stop();
+        // A second call does not wait for clients.
+        if (config_.acts_as_beanstalkd) server_.stop();
       }
       wait();
     });
   }
 
+  /// What cannot be read leaves everything as it is.
+  void reload() {
+    Outcome<Secrets> secrets = read_secrets(config_, log_);
+    if (!secrets) return log_.event("reload_failed", {{"problem", secrets.error().text}});
+    server_.reload(std::move(secrets->password), std::move(secrets->tls));
+    log_.event("reloaded");
+  }
+
   Server& server_;
+  const Config& config_;
+  const Log& log_;
+  int last_ = SIGTERM;
   asio::basic_signal_set<Executor> signals_;
 };
 
-void announce(const Server& server) {
-  for (const Server::Port& port : server.ports()) {
-    std::printf("%s: %s\n", port.door, port.address.text().c_str());
+// ---- the ports ----------------------------------------------------------------------------------
+
+/// A socket goes to the door that it is named after, any other to the first door without one.
+DoorSocket* door_for(const std::string& name, Server::Sockets& doors) {
+  if (name == "faktory") return doors.faktory ? nullptr : &doors.faktory;
+  if (!doors.beanstalk) return &doors.beanstalk;
+  return name == "beanstalk" || doors.faktory ? nullptr : &doors.faktory;
+}
+
+/// The sockets that were opened for us. beanstalkd takes one, and leaves the others alone.
+Outcome<Server::Sockets> handed_over(const Config& config, const Log& log) {
+  auto taken = take_sockets(config.handover, process_id());
+  if (!taken) return taken.error();
+  Server::Sockets doors;
+  for (HandedOver& each : *taken) {
+    const bool is_too_many = config.acts_as_beanstalkd && doors.beanstalk;
+    DoorSocket* door = is_too_many ? nullptr : door_for(each.name, doors);
+    if (door == nullptr) {
+      log.event("inherited_socket_ignored", {{"address", each.socket.address().text()}});
+      continue;
+    }
+    door->emplace(std::move(each.socket));
   }
-  std::puts("ready");
+  return doors;
+}
+
+Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options& options,
+                                    const Log& log) {
+  auto given = handed_over(config, log);
+  if (!given) return given.error();
+  return Server::bind(options, std::move(*given), log);
+}
+
+void announce(const Server& server, const Config& config) {
+  if (config.acts_as_beanstalkd && config.verbosity == 0) return;
+  if (config.acts_as_beanstalkd) std::printf("pid %lld\n", static_cast<long long>(process_id()));
+  for (const Server::Port& port : server.ports()) {
+    const char* what = config.acts_as_beanstalkd ? "bind" : port.door;
+    const char* separator = config.acts_as_beanstalkd ? " " : ": ";
+    std::printf("%s%s%s\n", what, separator, port.address.text().c_str());
+  }
+  if (!config.acts_as_beanstalkd) std::puts("ready");
   std::fflush(stdout);
 }
 
-/// `file_journal` is the server's journal, or null when it has none.
-Outcome<Done> run(Server& server, const journal::FileJournal* file_journal, const Log& log) {
-  if (auto opened = server.open(); !opened) return opened;
-  if (file_journal != nullptr && file_journal->cut_bytes() > 0) {
-    log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
+// ---- the journal --------------------------------------------------------------------------------
+
+/// beanstalkd does not make its directory; and what it has stored there we could not read.
+Outcome<Done> check_beanstalkd_directory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error);
+  if (error) return Problem{"cannot use directory " + directory + ": " + error.message()};
+  for (const auto& entry : entries) {
+    if (!entry.path().filename().string().starts_with("binlog.")) continue;
+    return Problem{directory + " holds jobs that another beanstalkd has stored (" +
+                   entry.path().filename().string() +
+                   "), which cannot be read; let it finish them, or name another directory"};
   }
-  const Signals signals(server);
-  announce(server);
-  server.run();
-  log.event("stopped");
   return Done{};
+}
+
+// ---- all together -------------------------------------------------------------------------------
+
+using Step = StartFailure::Step;
+
+StartFailure failure(Step step, const Problem& problem) {
+  return {step, problem.text};
+}
+
+Result<Done, StartFailure> give_up_rights(const Config& config) {
+  if (config.user.empty()) return Done{};
+  const Outcome<User> user = find_user(config.user);
+  if (!user) return failure(Step::kFindUser, user.error());
+  if (const auto become_it = become(*user); !become_it) {
+    return failure(Step::kBecomeUser, become_it.error());
+  }
+  return Done{};
+}
+
+/// What a server is made of, once its ports are open.
+struct Start {
+  const Config& config;
+  const Server::Options& options;
+  Server::Sockets sockets;
+  const Log& log;
+};
+
+/// `file_journal` is what `journal` points to, or null when it is another kind.
+Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
+                                const journal::FileJournal* file_journal) {
+  SystemClock clock;
+  Server server(start.options, std::move(journal), clock, start.log);
+  if (auto opened = server.open(std::move(start.sockets)); !opened) {
+    return failure(Step::kOther, opened.error());
+  }
+  if (file_journal != nullptr && file_journal->cut_bytes() > 0) {
+    start.log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
+  }
+  const Signals signals(server, start.config, start.log);
+  announce(server, start.config);
+  server.run();
+  if (!start.config.acts_as_beanstalkd) start.log.event("stopped");
+  return Ended{signals.last()};
+}
+
+Result<Ended, StartFailure> run_with_file_journal(Start start) {
+  const Config& config = start.config;
+  if (config.acts_as_beanstalkd) {
+    const auto checked = check_beanstalkd_directory(config.data);
+    if (!checked) return failure(Step::kOpenJournal, checked.error());
+  }
+  journal::PosixFileSystem files;
+  auto journal = open_file_journal(config, files, start.log);
+  if (!journal) return failure(Step::kOpenJournal, journal.error());
+  const journal::FileJournal* file_journal = journal->get();
+  return run(std::move(start), std::move(*journal), file_journal);
 }
 
 }  // namespace
 
-Outcome<Done> serve(const Config& config, const Log& log) {
+Result<Ended, StartFailure> serve(const Config& config, const Log& log) {
   std::signal(SIGPIPE, SIG_IGN);
-  raise_descriptor_limit();
-  const Outcome<std::string> password = password_of(config, log);
-  if (!password) return password.error();
-  SystemClock clock;
-  const Server::Options options{.beanstalk = config.beanstalk,
-                                .faktory = config.faktory,
-                                .password = *password,
-                                .job_bytes_max = config.job_bytes_max,
-                                .is_insecure = config.is_insecure,
-                                .random_seed = random_number()};
-  if (config.is_volatile) {
-    Server server(options, std::make_unique<journal::VolatileJournal>(), clock, log);
-    return run(server, nullptr, log);
-  }
-  journal::PosixFileSystem files;
-  auto journal = open_file_journal(config, files, log);
-  if (!journal) return journal.error();
-  const journal::FileJournal* file_journal = journal->get();
-  Server server(options, std::move(*journal), clock, log);
-  return run(server, file_journal, log);
+  const std::uint64_t descriptors = raise_descriptor_limit();
+  const Outcome<Secrets> secrets = read_secrets(config, log);
+  if (!secrets) return failure(Step::kOther, secrets.error());
+  const Server::Options options{
+      .beanstalk = config.beanstalk,
+      .faktory = config.faktory,
+      .password = secrets->password,
+      .tls = secrets->tls,
+      .connections_max = config.connections_max,
+      .clients_max = descriptors - std::min(descriptors / 2, kDescriptorsKept),
+      .dead_jobs_max = config.dead_jobs_max,
+      .job_bytes_max = config.job_bytes_max,
+      .binlog_bytes_max = config.binlog_bytes_max,
+      .is_insecure = config.is_insecure,
+      .random_seed = random_number()};
+  auto sockets = open_ports(config, options, log);
+  if (!sockets) return failure(Step::kListen, sockets.error());
+  if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
+  Start start{config, options, std::move(*sockets), log};
+  if (!config.is_volatile) return run_with_file_journal(std::move(start));
+  return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);
 }
 
 }  // namespace millrace::server

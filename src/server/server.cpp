@@ -1,5 +1,8 @@
 #include "server/server.hpp"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <asio/co_spawn.hpp>
 #include <exception>
 #include <utility>
@@ -16,6 +19,7 @@ beanstalk::Settings beanstalk_settings(const Server::Options& options) {
   const HostFacts facts = host_facts();
   beanstalk::Settings settings;
   settings.job_bytes_max = options.job_bytes_max;
+  settings.binlog_bytes_max = options.binlog_bytes_max;
   settings.instance_id = random_instance_id();
   settings.hostname = facts.hostname;
   settings.os = facts.os;
@@ -29,9 +33,48 @@ faktory::Settings faktory_settings(const Server::Options& options) {
   faktory::Settings settings;
   settings.password = options.password;
   settings.line_bytes_max = options.line_bytes_max;
+  settings.connections_max = options.connections_max;
   settings.random = random_number;
   settings.used_memory_mb = used_memory_mb;
   return settings;
+}
+
+using DoorSocket = std::optional<BoundSocket>;
+
+Outcome<DoorSocket> bind_door(const std::optional<Address>& address, DoorSocket given,
+                              const Log& log) {
+  if (given || !address) return Outcome<DoorSocket>(std::move(given));
+  auto bound = BoundSocket::bind(*address, log);
+  if (!bound) return bound.error();
+  return DoorSocket(std::move(*bound));
+}
+
+bool is_open_to_others(const DoorSocket& socket) {
+  return socket && !socket->is_local();
+}
+
+Problem refuse_to_open(const std::string& door, const BoundSocket& socket) {
+  return Problem{"refusing to open the " + door + " port on " + socket.address().text() +
+                 ", since other machines could use it without a password; --insecure allows it"};
+}
+
+/// What tells clients from elsewhere apart: an IPv4 address, or the network that an IPv6 address is
+/// in, since who has one has all of it. Clients of a unix socket are one.
+std::string peer_of(const Socket& socket) {
+  constexpr std::size_t kNetworkBytes = 8;
+  asio::error_code error;
+  const Endpoint endpoint = socket.remote_endpoint(error);
+  if (error) return "unknown";
+  const auto* name = reinterpret_cast<const sockaddr*>(endpoint.data());
+  if (name->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(name);
+    return {reinterpret_cast<const char*>(&v4->sin_addr), sizeof v4->sin_addr};
+  }
+  if (name->sa_family != AF_INET6) return "unix";
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(name);
+  const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+  const auto* bytes = reinterpret_cast<const char*>(&v6->sin6_addr);
+  return {bytes, is_mapped ? sizeof v6->sin6_addr : kNetworkBytes};
 }
 
 /// The text of an exception that ended a coroutine, if one did.
@@ -51,7 +94,8 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       clock_(clock),
       log_(log),
       loop_(1),
-      broker_(work_units_, {.random_seed = options_.random_seed}),
+      broker_(work_units_,
+              {.random_seed = options_.random_seed, .dead_jobs_max = options_.dead_jobs_max}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
       ticker_(loop_, broker_, clock, [this] { commits_.schedule(); }),
@@ -68,34 +112,43 @@ Server::~Server() = default;
 
 // ---- starting -----------------------------------------------------------------------------------
 
+Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, const Log& log) {
+  auto beanstalk = bind_door(options.beanstalk, std::move(given.beanstalk), log);
+  if (!beanstalk) return beanstalk.error();
+  auto faktory = bind_door(options.faktory, std::move(given.faktory), log);
+  if (!faktory) return faktory.error();
+  if (options.is_insecure) return Sockets{std::move(*beanstalk), std::move(*faktory)};
+  if (is_open_to_others(*beanstalk)) return refuse_to_open("beanstalk", **beanstalk);
+  if (is_open_to_others(*faktory) && options.password.empty()) {
+    return refuse_to_open("faktory", **faktory);
+  }
+  return Sockets{std::move(*beanstalk), std::move(*faktory)};
+}
+
 Outcome<Done> Server::open() {
-  if (auto bound = bind_gates(); !bound) return bound;
+  auto sockets = bind(options_, {}, log_);
+  if (!sockets) return sockets.error();
+  return open(std::move(*sockets));
+}
+
+Outcome<Done> Server::open(Sockets sockets) {
+  add_gate("beanstalk", sockets.beanstalk,
+           [this](const std::string&) { return beanstalk_.open(); });
+  add_gate("faktory", sockets.faktory,
+           [this](std::string peer) { return faktory_.open(std::move(peer)); });
   if (auto replayed = replay(); !replayed) return replayed;
   return listen();
 }
 
-Outcome<Done> Server::bind_gates() {
-  auto bound = bind(options_.beanstalk, {.door = "beanstalk",
-                                         .asks_password = false,
-                                         .open_session = [this] { return beanstalk_.open(); }});
-  if (!bound) return bound;
-  return bind(options_.faktory, {.door = "faktory",
-                                 .asks_password = !options_.password.empty(),
-                                 .open_session = [this] { return faktory_.open(); }});
-}
-
-Outcome<Done> Server::bind(const std::optional<Address>& address, Gate gate) {
-  if (!address) return Done{};
-  auto listener = Listener::bind(*address, {.loop = loop_, .clock = clock_, .log = log_});
-  if (!listener) return listener.error();
-  gate.listener = std::move(*listener);
-  if (!gate.listener->is_local() && !gate.asks_password && !options_.is_insecure) {
-    return Problem{"refusing to open the " + std::string(gate.door) + " port on " +
-                   gate.listener->address().text() +
-                   ", since other machines could use it without a password; --insecure allows it"};
-  }
-  gates_.push_back(std::move(gate));
-  return Done{};
+void Server::add_gate(const char* door, std::optional<BoundSocket>& socket,
+                      OpenSession open_session) {
+  if (!socket) return;
+  const Listener::Parts parts{.loop = loop_, .clock = clock_, .log = log_, .has_room = [this] {
+                                return connections_.size() < options_.clients_max;
+                              }};
+  gates_.push_back({.door = door,
+                    .open_session = std::move(open_session),
+                    .listener = std::make_unique<Listener>(std::move(*socket), parts)});
 }
 
 Outcome<Done> Server::replay() {
@@ -150,13 +203,21 @@ void Server::run() {
 
 void Server::admit(const Gate& gate, Socket socket) {
   if (is_stopping_) return;
-  connections_.emplace_back(std::move(socket), gate.open_session(), surroundings_);
+  std::unique_ptr<Session> session = gate.open_session(peer_of(socket));
+  auto tls = options_.tls ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
+  connections_.emplace_back(std::move(socket), std::move(session), surroundings_, std::move(tls));
   const auto connection = std::prev(connections_.end());
   asio::co_spawn(loop_, connection->run(), [this, connection](const std::exception_ptr& failure) {
     if (failure) log_.event("connection_failed", {{"error", text_of(failure)}});
     connections_.erase(connection);
     if (is_stopping_ && connections_.empty()) end();
   });
+}
+
+// Shared with the options that the server was made from, as before.
+void Server::reload(std::string password, std::shared_ptr<const TlsContext> tls) {
+  faktory_.set_password(std::move(password));
+  if (tls && options_.tls) options_.tls = std::move(tls);
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

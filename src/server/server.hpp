@@ -13,6 +13,7 @@
 #include "core/journal.hpp"
 #include "faktory/door.hpp"
 #include "faktory/work_unit.hpp"
+#include "server/bound_socket.hpp"
 #include "server/clock.hpp"
 #include "server/commit_queue.hpp"
 #include "server/connection.hpp"
@@ -20,6 +21,7 @@
 #include "server/logging.hpp"
 #include "server/loop.hpp"
 #include "server/ticker.hpp"
+#include "server/tls.hpp"
 
 namespace millrace::server {
 
@@ -29,9 +31,15 @@ class Server {
   struct Options {
     std::optional<Address> beanstalk;  ///< nullopt: the door stays closed
     std::optional<Address> faktory;
-    std::string password;               ///< of the Faktory door; empty: none
+    std::string password;                    ///< of the Faktory door; empty: none
+    std::shared_ptr<const TlsContext> tls;   ///< for both doors, null: plain; shared with whoever
+                                             ///< copies the options
+    std::uint64_t connections_max = 0;       ///< of the Faktory door; 0: any number
+    std::uint64_t clients_max = UINT64_MAX;  ///< of both doors; further ones are not let in
+    std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
     std::size_t job_bytes_max = 65535;  ///< a body put through the beanstalk door
-    std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;  ///< a Faktory command
+    std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
+    std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
   };
@@ -47,7 +55,20 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Takes the addresses, reads the journal, and then lets clients in, who are served by `run`.
+  /// The doors' ports; nullopt: that door stays closed.
+  struct Sockets {
+    std::optional<BoundSocket> beanstalk;
+    std::optional<BoundSocket> faktory;
+  };
+
+  /// Takes the addresses that `options` name, those of `given` excepted, which are there already.
+  /// Refuses what other machines could use without a password.
+  [[nodiscard]] static Outcome<Sockets> bind(const Options& options, Sockets given, const Log& log);
+
+  /// Reads the journal, and then lets clients in, who are served by `run`.
+  [[nodiscard]] Outcome<Done> open(Sockets sockets);
+
+  /// Binds and opens.
   [[nodiscard]] Outcome<Done> open();
 
   [[nodiscard]] std::vector<Port> ports() const;
@@ -64,6 +85,9 @@ class Server {
   void drain_beanstalk() { beanstalk_.drain(); }
   void drain();
 
+  /// For who connects from now on. The certificate can be exchanged, not added or removed.
+  void reload(std::string password, std::shared_ptr<const TlsContext> tls);
+
   /// Does what has come due by the clock.
   void wake() { commits_.schedule(); }
 
@@ -77,16 +101,17 @@ class Server {
   [[nodiscard]] Loop& loop() { return loop_; }
 
  private:
+  /// Given the name of where the client comes from.
+  using OpenSession = std::function<std::unique_ptr<Session>(std::string peer)>;
+
   /// A door and the port through which one comes to it.
   struct Gate {
     const char* door;
-    bool asks_password;
-    std::function<std::unique_ptr<Session>()> open_session;
-    std::unique_ptr<Listener> listener = nullptr;
+    OpenSession open_session;
+    std::unique_ptr<Listener> listener;
   };
 
-  Outcome<Done> bind_gates();
-  Outcome<Done> bind(const std::optional<Address>& address, Gate gate);
+  void add_gate(const char* door, std::optional<BoundSocket>& socket, OpenSession open_session);
   Outcome<Done> replay();
   Outcome<Done> listen();
   void admit(const Gate& gate, Socket socket);

@@ -19,6 +19,7 @@ class Client:
             self.socket.settimeout(timeout)
             self.socket.connect(address)
         except OSError as error:
+            self.socket.close()
             raise Gone(str(error)) from error
         self.input = self.socket.makefile("rb")
 

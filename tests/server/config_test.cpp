@@ -56,9 +56,29 @@ TEST_CASE("config: what nobody says is the default") {
 }
 
 TEST_CASE("config: every option as a flag") {
-  const Config config =
-      serve({"--data", "/d", "--beanstalk=off", "--faktory", "unix:/f.sock", "--password-file",
-             "/p", "--sync", "interval:250", "--volatile", "--max-job-size", "10", "--insecure"});
+  const Config config = serve({"--data",
+                               "/d",
+                               "--beanstalk=off",
+                               "--faktory",
+                               "unix:/f.sock",
+                               "--password-file",
+                               "/p",
+                               "--sync",
+                               "interval:250",
+                               "--volatile",
+                               "--max-job-size",
+                               "10",
+                               "--insecure",
+                               "--user",
+                               "nobody",
+                               "--tls-cert",
+                               "/c",
+                               "--tls-key",
+                               "/k",
+                               "--max-connections",
+                               "20",
+                               "--dead-max-jobs",
+                               "0"});
   CHECK(config.data == "/d");
   CHECK_FALSE(config.beanstalk);
   CHECK(config.faktory->path == "/f.sock");
@@ -66,7 +86,17 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.sync == SyncChoice{.mode = SyncChoice::Mode::kInterval, .interval = 250ms});
   CHECK(config.is_volatile);
   CHECK(config.job_bytes_max == 10);
+  CHECK(config.user == "nobody");
+  CHECK(config.tls_certificate_file == "/c");
+  CHECK(config.tls_key_file == "/k");
+  CHECK(config.connections_max == 20);
+  CHECK(config.dead_jobs_max == 0);
   CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: certificate and key need each other") {
+  CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key need each other");
+  CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key need each other");
 }
 
 TEST_CASE("config: every option as an environment variable") {

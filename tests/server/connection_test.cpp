@@ -1,5 +1,6 @@
 #include "server/connection.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "server/host.hpp"
@@ -15,6 +16,9 @@ constexpr bool kIsMemoryTold = false;
 #else
 constexpr bool kIsMemoryTold = true;
 #endif
+
+/// Close to the longest name that a queue may have.
+constexpr std::size_t kLongQueueName = 900;
 
 std::string put(std::string_view body) {
   return "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + std::string(body) + "\r\n";
@@ -87,6 +91,45 @@ TEST_CASE("connection: while the disk is far behind nobody is listened to") {
   }
   while (disk.durable() < 700 * body.size()) disk.make_durable(disk.end());
   CHECK(client.read(12) == "INSERTED 1\r\n");
+}
+
+TEST_CASE("connection: while the disk is far behind nothing is executed, and then all get a turn") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host host({.journal = std::move(owned)});
+  SocketClient hog = host.connect("faktory");
+  std::string flood = "HELLO {\"v\":2}\r\n";
+  for (int i = 0; i < 100; ++i) {
+    const std::string queue = std::to_string(1000 + i) + std::string(kLongQueueName, 'n');
+    flood += R"(PUSH {"jid":"job)" + std::to_string(10000000 + i) +
+             R"(","jobtype":"t","args":[],"queue":")" + queue + "\"}\r\n";
+  }
+  hog.send(flood);
+  host.settle_turns();
+  disk.make_durable(disk.end());
+  // Few bytes that record many: 100 long names each.
+  flood.clear();
+  for (int i = 0; i < 500; ++i) flood += "QUEUE PAUSE *\r\nQUEUE RESUME *\r\n";
+  const Lsn before = disk.durable();
+  hog.send(flood);
+  while (disk.end() <= before + kUndurableBytesMax) host.settle_turns();
+  host.settle_turns();
+  const Lsn behind = disk.end();
+  CHECK(behind < before + kUndurableBytesMax + 2 * kBatchBytesPause);
+
+  SocketClient bystander = host.connect("beanstalk");
+  bystander.send("list-tube-used\r\n");
+  host.settle_turns();
+  CHECK(disk.end() == behind);
+  // The disk catches up a batch at a time, which favours who is always ready.
+  std::string answer;
+  while (answer.empty() && disk.durable() < disk.end()) {
+    disk.make_durable(std::min(disk.end(), disk.durable() + kBatchBytesPause));
+    host.settle_turns();
+    answer = bystander.read_available();
+  }
+  CHECK(answer == "USING default\r\n");
+  CHECK(disk.end() < behind + 2 * kUndurableBytesMax);
 }
 
 TEST_CASE("connection: closing it gives back what it held") {

@@ -92,12 +92,13 @@ TEST_CASE("server: stopping answers what is in flight and refuses new work") {
   CHECK(client.is_closed_by_server());
 }
 
-TEST_CASE("server: stopping closes clients that wait for work") {
+TEST_CASE("server: stopping tells clients that wait for work that none comes") {
   Host host;
   SocketClient client = host.connect("beanstalk");
   client.send("reserve\r\n");
   host.settle();
   host.stop();
+  CHECK(client.read(11) == "TIMED_OUT\r\n");
   CHECK(client.is_closed_by_server());
 }
 

@@ -57,6 +57,7 @@ class SocketDriver final : public test::Driver {
     for (const auto& [name, value] : transcript.options) {
       if (name == "job_bytes_max") options.job_bytes_max = std::stoull(value);
       if (name == "line_bytes_max") options.line_bytes_max = std::stoull(value);
+      if (name == "connections_max") options.connections_max = std::stoull(value);
       if (name == "password") options.password = value;
     }
     return options;

@@ -82,9 +82,9 @@ void House::advance(Duration duration) {
   Time end = now_ + duration;
   come_to_rest();
   while (now_ < end) {
-    Time planned = std::min(broker_.tick(now_), next_close());
+    Time planned = std::min(broker_.tick(now_), next_deadline());
     now_ = std::clamp(planned, now_, end);
-    close_overdue();
+    meet_deadlines();
     come_to_rest();
   }
 }
@@ -144,7 +144,9 @@ bool House::serve(Connection& connection) {
   Session& session = *connection.session;
   bool is_busy = feed(connection);
   if (!connection.is_output_held && !session.output().empty()) {
-    connection.output += std::exchange(session.output(), {});
+    const std::string taken = std::exchange(session.output(), {});
+    session.sent(taken.size());
+    connection.output += taken;
     is_busy = true;
   }
   if (session.wants_resume()) {
@@ -172,17 +174,23 @@ bool House::feed(Connection& connection) {
   return false;
 }
 
-Time House::next_close() const {
+Time House::next_deadline() const {
   Time next = kNever;
   for (const auto& [name, connection] : connections_) {
-    if (connection.session) next = std::min(next, connection.session->close_at());
+    if (!connection.session) continue;
+    next = std::min({next, connection.session->close_at(), connection.session->wake_at()});
   }
   return next;
 }
 
-void House::close_overdue() {
+void House::meet_deadlines() {
   for (auto& [name, connection] : connections_) {
-    if (connection.session && connection.session->close_at() <= now_) end_session(connection);
+    if (!connection.session) continue;
+    if (connection.session->close_at() <= now_) {
+      end_session(connection);
+    } else if (connection.session->wake_at() <= now_) {
+      connection.session->resume(now_);
+    }
   }
 }
 

@@ -91,8 +91,8 @@ class House {
   bool serve(Connection& connection);
   bool feed(Connection& connection);
   bool resume_woken();
-  Time next_close() const;
-  void close_overdue();
+  Time next_deadline() const;
+  void meet_deadlines();
 
   Time now_;
   faktory::WorkUnits format_;

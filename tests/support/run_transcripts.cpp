@@ -39,6 +39,8 @@ House::Options house_options(const Transcript& transcript) {
   for (const auto& [name, value] : transcript.options) {
     if (name == "job_bytes_max") {
       options.beanstalk.job_bytes_max = std::stoull(value);
+    } else if (name == "connections_max") {
+      options.faktory.connections_max = std::stoull(value);
     } else if (name == "password") {
       options.faktory.password = value;
     } else if (name == "line_bytes_max") {

@@ -1,0 +1,231 @@
+#include "server/faktory_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "faktory/door.hpp"
+
+namespace millrace::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+constexpr const char* kUsage =
+    "Use: faktory [options]\n"
+    " -b ADDR  clients and workers connect here (default is localhost:7419)\n"
+    " -w ADDR  web pages; accepted, and means nothing yet\n"
+    " -e ENV   development, staging or production (default is FAKTORY_ENV, or development)\n"
+    " -d DIR   where jobs are stored\n"
+    " -c DIR   where conf.d, certificate and key are\n"
+    " -l LEVEL accepted, and means nothing\n"
+    " -v       show version information\n"
+    " -h       show this help\n";
+
+constexpr const char* kDefaultBinding = "localhost:7419";
+constexpr const char* kPasswordFile = "/etc/faktory/password";
+constexpr const char* kNoPassword =
+    "faktory requires a password to be set in staging or production, see the Security wiki page";
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+/// `:7419` means every interface.
+Outcome<Address> parse_binding(const std::string& text) {
+  return parse_address(text.starts_with(':') ? "0.0.0.0" + text : text);
+}
+
+/// The keys of the config files that mean something here.
+struct FileSettings {
+  std::string binding;
+  std::string password;
+};
+
+Outcome<Done> read_file(const fs::path& path, FileSettings& settings) {
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigTOML().from_file(path.string());
+  } catch (const CLI::Error&) {
+    return Problem{"cannot read config file " + path.string()};
+  }
+  for (const CLI::ConfigItem& item : items) {
+    if (item.parents != std::vector<std::string>{"faktory"} || item.inputs.size() != 1) continue;
+    if (item.name == "binding") settings.binding = item.inputs.front();
+    if (item.name == "password") settings.password = item.inputs.front();
+  }
+  return Done{};
+}
+
+/// In alphabetical order: a later file goes before an earlier one.
+Outcome<FileSettings> read_files(const fs::path& directory) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory / "conf.d", error)) {
+    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  FileSettings settings;
+  for (const fs::path& path : paths) {
+    if (auto read = read_file(path, settings); !read) return read.error();
+  }
+  return settings;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {
+    Config& config = read_.config;
+    config.beanstalk.reset();
+    // As that server does, which asks for a password where it finds one necessary.
+    config.is_insecure = true;
+  }
+
+  FaktoryInvocation read() {
+    environment_ = environment_variable("FAKTORY_ENV").value_or("development");
+    while (next_ < arguments_.size() && !read_.exit_status) read_flag(arguments_[next_++]);
+    if (!read_.exit_status) settle();
+    return std::move(read_);
+  }
+
+ private:
+  /// `-b ADDR`, `-b=ADDR`, and the same with two dashes.
+  void read_flag(std::string_view argument) {
+    std::string_view name =
+        argument.substr(std::min(argument.find_first_not_of('-'), argument.size()));
+    const std::size_t dashes = argument.size() - name.size();
+    const std::size_t equals = std::min(name.find('='), name.size());
+    std::optional<std::string> value;
+    if (equals < name.size()) value = name.substr(equals + 1);
+    name = name.substr(0, equals);
+    if (dashes < 1 || dashes > 2 || name.size() != 1) return refuse(argument);
+    if (name == "v") return end(0, "Faktory " + faktory::Settings{}.version + "\n");
+    if (name == "h") return end(0, kUsage);
+    std::string* target = target_of(name.front());
+    if (target == nullptr) return refuse(argument);
+    if (!value && next_ == arguments_.size()) return refuse(argument);
+    *target = value ? *value : arguments_[next_++];
+  }
+
+  std::string* target_of(char flag) {
+    switch (flag) {
+      case 'b':
+        return &binding_;
+      case 'e':
+        return &environment_;
+      case 'd':
+        return &storage_;
+      case 'c':
+        return &directory_;
+      case 'w':
+      case 'l':
+        return &ignored_;
+      default:
+        return nullptr;
+    }
+  }
+
+  void settle() {
+    constexpr std::array kEnvironments = {"development", "staging", "production"};
+    if (std::find(kEnvironments.begin(), kEnvironments.end(), environment_) ==
+        kEnvironments.end()) {
+      return fail("unknown environment '" + environment_ + "'");
+    }
+    const fs::path home = environment_variable("HOME").value_or(".");
+    if (directory_.empty()) directory_ = is_development() ? home / ".faktory" : "/etc/faktory";
+    if (storage_.empty())
+      storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
+    const Outcome<FileSettings> files = read_files(directory_);
+    if (!files) return fail(files.error().text);
+    settle_binding(files->binding);
+    settle_password(files->password);
+    settle_tls();
+    settle_storage();
+  }
+
+  [[nodiscard]] bool is_development() const { return environment_ == "development"; }
+
+  void settle_binding(const std::string& from_file) {
+    const bool is_default = binding_ == kDefaultBinding;
+    const Outcome<Address> address =
+        parse_binding(is_default && !from_file.empty() ? from_file : binding_);
+    if (!address) return fail(address.error().text);
+    read_.config.faktory = *address;
+  }
+
+  void settle_password(const std::string& from_file) {
+    std::string password = environment_variable("FAKTORY_PASSWORD").value_or(from_file);
+    if (password.empty() && !is_development() && is_file(kPasswordFile)) password = kPasswordFile;
+    (password.starts_with('/') ? read_.config.password_file : read_.config.password) = password;
+    const std::string skip = environment_variable("FAKTORY_SKIP_PASSWORD").value_or("");
+    const bool is_skipped = skip == "1" || skip == "true" || skip == "yes";
+    if (password.empty() && !is_development() && !is_skipped) fail(kNoPassword);
+  }
+
+  void settle_tls() {
+    const fs::path certificate = fs::path(directory_) / "public.cert.pem";
+    const fs::path key = fs::path(directory_) / "private.key.pem";
+    if (!is_file(certificate) || !is_file(key)) return;
+    read_.config.tls_certificate_file = certificate;
+    read_.config.tls_key_file = key;
+  }
+
+  /// That server makes its directory; and what it has stored there we could not read.
+  void settle_storage() {
+    if (is_file(fs::path(storage_) / "faktory.rdb")) {
+      return fail(
+          storage_ +
+          " holds jobs that another Faktory has stored (faktory.rdb), which cannot be read; "
+          "let it finish them, or name another directory");
+    }
+    std::error_code error;
+    fs::create_directories(storage_, error);
+    if (error) return fail("cannot use directory " + storage_ + ": " + error.message());
+    read_.config.data = storage_;
+  }
+
+  void end(int status, const std::string& text) {
+    read_.output += text;
+    read_.exit_status = status;
+  }
+
+  void fail(const std::string& text) {
+    if (read_.exit_status) return;
+    read_.errors += "faktory: " + text + "\n";
+    read_.exit_status = kExitFailed;
+  }
+
+  void refuse(std::string_view argument) {
+    read_.errors += "faktory: cannot understand " + std::string(argument) + "\n" + kUsage;
+    read_.exit_status = kExitUsage;
+  }
+
+  const std::vector<std::string>& arguments_;
+  std::size_t next_ = 0;
+  std::string binding_ = kDefaultBinding;
+  std::string environment_;
+  std::string storage_;
+  std::string directory_;
+  std::string ignored_;
+  FaktoryInvocation read_;
+};
+
+}  // namespace
+
+bool is_called_as_faktory(std::string_view program) {
+  return program.substr(program.rfind('/') + 1) == "faktory";
+}
+
+FaktoryInvocation read_faktory_invocation(const std::vector<std::string>& arguments) {
+  FaktoryInvocation invocation = Reader(arguments).read();
+  invocation.config.handover = read_handover();
+  return invocation;
+}
+
+}  // namespace millrace::server

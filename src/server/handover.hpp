@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "server/bound_socket.hpp"
+
+namespace millrace::server {
+
+/// What systemd's socket activation says in the environment: sockets that it has opened for us
+/// stand at descriptor 3 and behind.
+struct Handover {
+  std::string pid;    ///< LISTEN_PID: the process that is meant
+  std::string count;  ///< LISTEN_FDS
+  std::string names;  ///< LISTEN_FDNAMES: one for each, between colons; may be missing
+};
+
+struct HandedOver {
+  std::string name;  ///< empty: none was given
+  BoundSocket socket;
+};
+
+/// The sockets, none when another process is meant. A descriptor that does not listen is a problem.
+[[nodiscard]] Outcome<std::vector<HandedOver>> take_sockets(const Handover& handover,
+                                                            std::int64_t own_pid);
+
+/// Where systemd begins.
+inline constexpr int kFirstHandedOver = 3;
+
+/// More are a mistake.
+inline constexpr int kHandedOverMax = 64;
+
+}  // namespace millrace::server

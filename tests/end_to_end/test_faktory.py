@@ -1,0 +1,293 @@
+"""The Faktory door of the real program: encryption, new secrets by SIGHUP, tried passwords; and the
+program called as `faktory`, with its flags and files."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import unittest
+
+from clients import Faktory
+from program import PROGRAM, START_SECONDS_MAX, ServerTest, environment, free_port, wait_until
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def make_certificate(certificate, key, name):
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        + ["-nodes", "-days", "2", "-subj", f"/CN={name}", "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
+    )
+
+
+def encrypted(address, newest=None):
+    """An encrypted connection, whoever the server says it is."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if newest:
+        context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+        context.maximum_version = newest
+    return context.wrap_socket(socket.create_connection(address, timeout=30))
+
+
+def read_line(stream):
+    line = b""
+    while not line.endswith(b"\r\n"):
+        byte = stream.recv(1)
+        if not byte:
+            break
+        line += byte
+    return line.decode()
+
+
+def ask(stream, command):
+    stream.sendall(command.encode() + b"\r\n")
+    return read_line(stream)
+
+
+class TlsTest(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.certificate = self.path("cert.pem")
+        self.key = self.path("key.pem")
+        make_certificate(self.certificate, self.key, "first")
+        flags = (f"--tls-cert={self.certificate}", f"--tls-key={self.key}")
+        self.running = self.server(*flags).start()
+
+    def faktory(self):
+        stream = self.open(encrypted(self.running.faktory_address))
+        self.assertEqual(read_line(stream), '+HI {"v":2}\r\n')
+        self.assertEqual(ask(stream, 'HELLO {"v":2}'), "+OK\r\n")
+        return stream
+
+    def test_both_doors(self):
+        stream = self.faktory()
+        push = {"jid": "12345678", "jobtype": "T", "args": ["x" * 1_000_000]}
+        self.assertEqual(ask(stream, "PUSH " + json.dumps(push)), "+OK\r\n")
+        tube = self.open(encrypted(self.running.beanstalk_address))
+        size = int(ask(tube, "reserve-with-timeout 0").split()[2])
+        body = b""
+        while len(body) < size + 2:
+            body += tube.recv(size + 2 - len(body))
+        self.assertEqual(json.loads(body)["args"], push["args"])
+        self.assertEqual(ask(tube, "delete 1"), "DELETED\r\n")
+
+    def test_versions_before_1_2_are_refused(self):
+        with self.assertRaises(OSError):
+            encrypted(self.running.faktory_address, ssl.TLSVersion.TLSv1_1)
+        encrypted(self.running.faktory_address, ssl.TLSVersion.TLSv1_2).close()
+
+    def test_a_client_without_tls_is_sent_away(self):
+        with socket.create_connection(self.running.faktory_address, timeout=10) as plain:
+            plain.sendall(b'HELLO {"v":2}\r\n')
+            self.assertNotIn(b"+", plain.recv(100))
+
+    def test_a_handshake_that_does_not_come(self):
+        begin = time.monotonic()
+        with socket.create_connection(self.running.faktory_address, timeout=10) as plain:
+            self.assertEqual(plain.recv(1), b"")
+        self.assertAlmostEqual(time.monotonic() - begin, 2.0, delta=0.5)
+
+    def test_a_new_certificate_by_hup(self):
+        before = self.faktory()
+        make_certificate(self.certificate, self.key, "second")
+        self.running.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "reloaded" in self.running.error_text(), "reloaded")
+        after = self.faktory()
+        self.assertNotEqual(before.getpeercert(True), after.getpeercert(True))
+        self.assertEqual(ask(before, "FLUSH"), "+OK\r\n")
+
+    def test_a_bad_certificate_by_hup_changes_nothing(self):
+        write(self.certificate, "none")
+        self.running.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "reload_failed" in self.running.error_text(), "reload_failed")
+        self.faktory()
+
+    def test_files_that_cannot_be_used(self):
+        self.assert_refused([PROGRAM, "serve", "--tls-cert=/nowhere"], "--tls-key")
+        flags = ["--tls-cert=/nowhere", f"--tls-key={self.key}"]
+        self.assert_refused([PROGRAM, "serve", *flags], "/nowhere")
+        other = self.path("other.pem")
+        make_certificate(self.path("unused.pem"), other, "other")
+        flags = [f"--tls-cert={self.certificate}", f"--tls-key={other}"]
+        self.assert_refused([PROGRAM, "serve", *flags], "other.pem")
+
+
+class PasswordTest(ServerTest):
+    def test_a_new_password_by_hup(self):
+        path = write(self.path("password"), "old\n")
+        server = self.server(f"--password-file={path}").start()
+        before = self.open(Faktory(server.faktory_address, password="old"))
+        write(path, "new\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "reloaded" in server.error_text(), "reloaded")
+        wrong = self.open(Faktory(server.faktory_address, password="old"))
+        self.assertEqual(wrong.hello_reply, "-ERR Invalid password")
+        right = self.open(Faktory(server.faktory_address, password="new"))
+        self.assertEqual(right.hello_reply, "+OK")
+        self.assertEqual(before.push("12345678"), "+OK")
+
+    def test_who_tries_passwords_is_slowed_down(self):
+        server = self.server(env={"FAKTORY_PASSWORD": "secret"}).start()
+        begin = time.monotonic()
+        for _ in range(7):
+            self.open(Faktory(server.faktory_address, password="wrong"))
+        self.assertGreater(time.monotonic() - begin, 0.1 + 0.1 + 0.2 - 0.05)
+
+
+class DropinTest(ServerTest):
+    """Called as `faktory`: a link, a home directory and an address of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.link = self.path("faktory")
+        os.symlink(os.path.abspath(PROGRAM), self.link)
+        self.files = self.path("files")
+        os.makedirs(os.path.join(self.files, "conf.d"))
+        self.storage = self.path("storage/db")
+
+    def arguments(self, *flags):
+        return [self.link, "-c", self.files, "-d", self.storage, *flags]
+
+    def write_toml(self, name, text):
+        write(os.path.join(self.files, f"conf.d/{name}.toml"), text)
+
+    def run_briefly(self, *flags, env=None):
+        return subprocess.run(
+            self.arguments(*flags),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment({"HOME": self.directory, **(env or {})}),
+            text=True,
+            timeout=START_SECONDS_MAX,
+        )
+
+    def start(self, *flags, env=None):
+        server = self.server(env={"HOME": self.directory, **(env or {})})
+        server.arguments = lambda: self.arguments(*flags)
+        return server.start()
+
+    def test_version_and_help(self):
+        done = self.run_briefly("-v")
+        self.assertEqual((done.returncode, done.stdout), (0, "Faktory 1.10.0\n"))
+        done = self.run_briefly("-h")
+        self.assertEqual(done.returncode, 0)
+        for flag in "bwedclvh":
+            self.assertRegex(done.stdout, rf"(?m)^ -{flag} ")
+
+    def test_what_makes_no_sense(self):
+        for flags in (["-x"], ["--binding", "a"], ["b"], ["-b"]):
+            self.assertEqual(self.run_briefly(*flags).returncode, 2, flags)
+        self.assertEqual(self.run_briefly("-e", "testing").returncode, 1)
+
+    def test_serves(self):
+        port = free_port()
+        server = self.start("-b", f":{port}", "-w=:0", "-e", "development", "-l", "debug")
+        self.assertEqual(server.ports, [f"faktory: 0.0.0.0:{port}"])
+        client = self.open(Faktory(("127.0.0.1", port)))
+        self.assertEqual(client.push("12345678"), "+OK")
+        self.assertEqual(server.terminate(), 0)
+        self.assertTrue(os.listdir(self.storage))
+
+    def test_production_wants_a_password(self):
+        done = self.run_briefly("-e", "production", env={"FAKTORY_PASSWORD": ""})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("requires a password", done.stderr)
+        port = free_port()
+        env = {"FAKTORY_ENV": "staging", "FAKTORY_PASSWORD": "s"}
+        self.start("-b", f"localhost:{port}", env=env)
+        self.assertEqual(self.open(Faktory(("127.0.0.1", port), password="s")).hello_reply, "+OK")
+
+    def test_files(self):
+        port = free_port()
+        self.write_toml("a", f'[faktory]\nbinding = "localhost:{port}"\n')
+        secret = write(self.path("secret"), " file-secret \n")
+        self.write_toml("b", f'[faktory]\npassword = "{secret}"\n[web]\nbinding = ":1"\n')
+        self.start()
+        client = self.open(Faktory(("127.0.0.1", port), password="file-secret"))
+        self.assertEqual(client.hello_reply, "+OK")
+
+    def test_certificate_and_key(self):
+        make_certificate(
+            os.path.join(self.files, "public.cert.pem"),
+            os.path.join(self.files, "private.key.pem"),
+            "dropin",
+        )
+        port = free_port()
+        self.start("-b", f"localhost:{port}")
+        self.assertEqual(read_line(self.open(encrypted(("127.0.0.1", port)))), '+HI {"v":2}\r\n')
+
+    def test_start_failures_are_failures(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            done = self.run_briefly("-b", f"127.0.0.1:{taken.getsockname()[1]}")
+            self.assertEqual(done.returncode, 1)
+        self.write_toml("a", '[faktory]\nbinding = "nowhere"\n')
+        self.assertEqual(self.run_briefly().returncode, 1)
+
+    def test_what_another_faktory_has_stored_is_not_left_behind(self):
+        os.makedirs(self.storage)
+        write(os.path.join(self.storage, "faktory.rdb"), "x")
+        done = self.run_briefly()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("faktory.rdb", done.stderr)
+
+
+class RestartTest(ServerTest):
+    def test_pauses_totals_and_what_is_held(self):
+        server = self.server().start()
+        client = self.open(Faktory(server.faktory_address))
+        for jid in ("job-00001", "job-00002", "job-00003"):
+            client.push(jid, queue="slow")
+        client.fetch("slow")
+        client.ack("job-00001")
+        client.fetch("slow")
+        client.command("QUEUE PAUSE slow")
+        server.restart()
+        client = self.open(Faktory(server.faktory_address))
+        self.assertIsNone(client.fetch("slow"))
+        client.ack("job-00002")
+        info = client.info()["faktory"]
+        self.assertEqual(info["total_processed"], 2)
+        self.assertEqual(info["queues"], {"slow": 1})
+        client.command("QUEUE RESUME slow")
+        self.assertEqual(client.fetch("slow")["jid"], "job-00003")
+
+
+class AtTheSameTimeTest(ServerTest):
+    def test_info_and_new_queues(self):
+        server = self.server("--sync=off").start()
+        reader = self.open(Faktory(server.faktory_address))
+        writer = self.open(Faktory(server.faktory_address))
+        for number in range(300):
+            reader.send(b"INFO\r\n")
+            writer.push(f"job-{number:05}", queue=f"queue-{number}")
+            reader.body(int(reader.line()[1:]))
+        self.assertEqual(reader.info()["faktory"]["total_queues"], 300)
+
+
+class DeadTest(ServerTest):
+    def test_beyond_its_size_the_oldest_goes(self):
+        server = self.server("--dead-max-jobs=2").start()
+        client = self.open(Faktory(server.faktory_address))
+        for number in range(3):
+            client.push(f"job-{number:05}", retry=-1)
+            client.fetch()
+            client.command("FAIL " + json.dumps({"jid": f"job-{number:05}"}))
+        self.assertEqual(client.info()["faktory"]["sets"]["dead"], 2)
+        self.assertEqual(client.info()["faktory"]["tasks"]["Dead"]["enqueued"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
