@@ -11,8 +11,23 @@ Broker::Broker(const WorkUnitFormat& format, Options options)
 
 Broker::~Broker() = default;
 
-Outcome<Done> Broker::replay(std::string_view batch) {
-  return state_->ledger.replay(batch);
+Outcome<Done> Broker::replay(std::string_view batch, Lsn begin) {
+  return state_->ledger.replay(batch, begin);
+}
+void Broker::place_batch(Lsn begin) {
+  state_->ledger.place(begin);
+}
+Lsn Broker::oldest_needed() const {
+  return state_->store().oldest_needed();
+}
+void Broker::rewrite(Lsn before, std::size_t bytes_max) {
+  state_->tally.jobs_rewritten += state_->ledger.rewrite(before, bytes_max);
+}
+void Broker::write_totals() {
+  state_->ledger.write_counters();
+}
+std::uint64_t Broker::live_bytes() const {
+  return state_->store().live_bytes();
 }
 std::string Broker::take_batch() {
   return state_->ledger.take_batch();

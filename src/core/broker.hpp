@@ -98,12 +98,28 @@ class Broker {
 
   // ---- journal ----------------------------------------------------------------------------------
 
-  /// Applies a batch of the log. Only before the first client.
-  [[nodiscard]] Outcome<Done> replay(std::string_view batch);
+  /// Applies a batch that stands in the log at `begin`. Only before the first client.
+  [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
 
   /// The records since the last call, encoded; empty when nothing changed.
   [[nodiscard]] std::string take_batch();
   [[nodiscard]] bool has_batch() const;
+
+  /// To be called with the place of the batch that was just taken: where it begins in the log.
+  void place_batch(Lsn begin);
+
+  /// Everything in the log before this position is obsolete, if the totals are written once more
+  /// (`write_totals`). Greater than any position when nothing is needed.
+  [[nodiscard]] Lsn oldest_needed() const;
+
+  /// Adds to the batch what stands in the log before `before` and is still needed, the oldest first
+  /// and until that is `bytes_max` bytes or a little more, so that the log's beginning can go. It
+  /// changes nothing else.
+  void rewrite(Lsn before, std::size_t bytes_max);
+  void write_totals();
+
+  /// About how long a log would be that held nothing obsolete; rather less than more.
+  [[nodiscard]] std::uint64_t live_bytes() const;
 
   /// How long the batch would be by now, the totals left out.
   [[nodiscard]] std::size_t batch_bytes() const;

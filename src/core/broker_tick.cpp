@@ -43,7 +43,7 @@ void Broker::State::end_pauses(Time now) {
   for (std::size_t ended = 0; ended < kSliceJobs; ++ended) {
     if (ends.empty() || ends.begin()->first > now) return;
     unserved.insert(ends.begin()->second);
-    store().drop_pause_end();
+    store().end_pause();
   }
 }
 

@@ -76,6 +76,11 @@ struct Job {
   Time when{};
   std::unique_ptr<char[]> body;
   std::unique_ptr<JobHistory> history;  ///< null until it is first reserved or fails
+  /// Where the log holds the body, within the last whole record of the job. While `is_placed` is
+  /// false: its offset in the batch that collects.
+  Lsn body_at = 0;
+  JobSlot older = kNoJob;  ///< neighbours in the order of the log
+  JobSlot newer = kNoJob;
   std::uint32_t body_bytes = 0;
   QueueId queue = 0;
   Pri pri = 0;
@@ -83,6 +88,7 @@ struct Job {
   std::uint32_t delay_s = 0;  ///< the delay last asked for; shown, not used
   JobState state = JobState::kReady;
   JobKind kind = JobKind::kBytes;
+  bool is_placed = false;
 
   [[nodiscard]] std::string_view body_view() const { return {body.get(), body_bytes}; }
   [[nodiscard]] Tallies tallies() const { return history ? history->tallies : Tallies{}; }

@@ -44,6 +44,16 @@ class Journal {
   /// The bytes at [begin, begin + size) of a batch appended or replayed earlier, and not trimmed.
   [[nodiscard]] virtual Outcome<std::string> read(Lsn begin, std::size_t size) = 0;
 
+  /// How much log there is. It can be freed in pieces only, from the front.
+  struct Extent {
+    Lsn begin = 0;                  ///< of the oldest piece
+    Lsn oldest_end = 0;             ///< of the oldest piece; `begin` when it is the one written to
+    Lsn end = 0;                    ///< of what was appended
+    std::uint64_t piece_bytes = 0;  ///< how long a piece is, as a rule
+    std::size_t pieces = 0;
+  };
+  [[nodiscard]] virtual Extent extent() const = 0;
+
   /// Nothing before `before` will be read or replayed again; its space may be freed.
   virtual void trim(Lsn before) = 0;
 

@@ -3,8 +3,10 @@
 namespace millrace {
 
 void Ledger::commit(JobAdded&& record) {
+  const std::size_t body_bytes = record.body.size();
   Record whole(std::move(record));
   encode(whole, batch_);
+  std::get<JobAdded>(whole).body_at = batch_.size() - body_bytes;
   store_.apply(std::move(whole));
 }
 
@@ -32,12 +34,19 @@ void Ledger::commit(HistoryChanged&& record) {
   store_.apply(std::move(whole));
 }
 
-Outcome<Done> Ledger::replay(std::string_view batch) {
+Outcome<Done> Ledger::replay(std::string_view batch, Lsn begin) {
+  store_.set_replaying(true);
+  const char* const start = batch.data();
   while (!batch.empty()) {
     Outcome<Record> record = decode(batch);
     if (!record) return record.error();
+    if (auto* added = std::get_if<JobAdded>(&*record)) {
+      added->body_at = static_cast<Lsn>(batch.data() - start) - added->body.size();
+    }
     store_.apply(std::move(*record));
   }
+  store_.place(begin);
+  store_.set_replaying(false);
   counters_ = store_.counters();
   return Done{};
 }
@@ -79,7 +88,60 @@ void Ledger::reset_counters() {
   counters_.processed_today = counters_.failed_today = 0;
 }
 
+/// What a connection holds is written as ready, which it becomes when the connection ends: and no
+/// connection outlives the process.
+void Ledger::rewrite_job(JobSlot slot) {
+  const Job& job = store_.at(slot);
+  JobFields fields = Store::fields_of(job);
+  if (fields.reservation && !fields.reservation->is_held_by_worker()) {
+    fields.state = JobState::kReady;
+    fields.when = Time{};
+    fields.reservation.reset();
+  }
+  encode(JobAdded{.id = job.id,
+                  .kind = job.kind,
+                  .queue = store_.queue(job.queue).name,
+                  .created_at = job.created_at,
+                  .ttr_s = job.ttr_s,
+                  .body = job.body_view(),
+                  .fields = std::move(fields)},
+         batch_);
+  store_.move_to_log_end(slot, batch_.size() - job.body_bytes);
+}
+
+std::size_t Ledger::rewrite(Lsn before, std::size_t bytes_max) {
+  const std::size_t full = batch_.size() + bytes_max;
+  std::size_t jobs = 0;
+  while (store_.oldest_needed() < before && batch_.size() < full) {
+    const JobSlot oldest = store_.oldest_job();
+    const Queue* const queue = store_.oldest_queue_record();
+    if (oldest != kNoJob && store_.stands_before(oldest, before)) {
+      rewrite_job(oldest);
+      ++jobs;
+    } else if (queue != nullptr && store_.stands_before(*queue, before)) {
+      encode(QueueChanged{.name = queue->name,
+                          .is_kept = queue->is_kept,
+                          .paused_until = queue->paused_until,
+                          .pause_s = queue->pause_s},
+             batch_);
+      store_.move_to_log_end(*queue);
+    } else {
+      commit(HistoryChanged{.days = store_.history()});
+    }
+  }
+  return jobs;
+}
+
+void Ledger::write_lost_pauses() {
+  for (const std::string& name : store_.take_lost_pauses()) {
+    // A queue of that name that has come into being since has the last word.
+    const Queue* const queue = store_.find_queue(name);
+    if (queue == nullptr || !queue->record_place) encode(QueueChanged{.name = name}, batch_);
+  }
+}
+
 std::string Ledger::take_batch() {
+  if (store_.has_lost_pauses()) write_lost_pauses();
   if (are_counters_dirty_) encode(counters_, batch_);
   are_counters_dirty_ = false;
   return std::exchange(batch_, {});

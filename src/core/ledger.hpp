@@ -21,8 +21,13 @@ class Ledger {
   void commit(JobRemoved&& record);
   void commit(QueueChanged&& record);
 
-  /// Reads a batch of the log into the store.
-  [[nodiscard]] Outcome<Done> replay(std::string_view batch);
+  /// Reads a batch, which stands in the log at `begin`, into the store.
+  [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
+
+  /// Writes what stands in the log before `before` and is still needed once more, at its end, the
+  /// oldest first and until that has `bytes_max` bytes or a little more. Changes no job. Answers
+  /// how many jobs it wrote.
+  std::size_t rewrite(Lsn before, std::size_t bytes_max);
 
   /// An id, or a sequence, never given before.
   [[nodiscard]] JobId draw_id() { return counters_.next_id++; }
@@ -34,9 +39,15 @@ class Ledger {
   [[nodiscard]] const CountersChanged& counters() const { return counters_; }
   [[nodiscard]] const std::vector<DayCounts>& history() const { return store_.history(); }
 
-  [[nodiscard]] bool has_batch() const { return !batch_.empty() || are_counters_dirty_; }
+  [[nodiscard]] bool has_batch() const {
+    return !batch_.empty() || are_counters_dirty_ || store_.has_lost_pauses();
+  }
   [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
   [[nodiscard]] std::string take_batch();
+  /// The batch taken last stands in the log at `begin`.
+  void place(Lsn begin) { store_.place(begin); }
+  /// The next batch will hold the totals, whether they changed or not.
+  void write_counters() { are_counters_dirty_ = true; }
 
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] const Store& store() const { return store_; }
@@ -44,6 +55,8 @@ class Ledger {
  private:
   void commit(HistoryChanged&& record);
   void start_day(Time now);
+  void rewrite_job(JobSlot slot);
+  void write_lost_pauses();
 
   Store store_;
   std::string batch_;

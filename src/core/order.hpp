@@ -11,8 +11,6 @@
 /// one touches no job that is not wanted.
 namespace millrace {
 
-using JobSlot = std::uint32_t;
-
 /// Ready jobs of a queue: smallest priority first, then smallest sequence.
 struct ReadyEntry {
   Pri pri;

@@ -3,6 +3,8 @@
 #include <absl/container/btree_map.h>
 
 #include <cstdint>
+#include <list>
+#include <optional>
 #include <string>
 
 #include "core/order.hpp"
@@ -26,6 +28,11 @@ struct Queue {
   Time paused_until{};
   std::uint32_t pause_s = 0;
   bool is_kept = false;
+
+  /// Where the log holds the batch with the queue's last record; 0 while it is being collected.
+  Lsn record_at = 0;
+  /// Its place among the queues that have a record worth keeping, if it has one.
+  std::optional<std::list<QueueId>::iterator> record_place;
 
   std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
   std::uint32_t watcher_count = 0;                   ///< connections that watch it

@@ -39,6 +39,8 @@ struct JobAdded {
   std::uint32_t ttr_s = 1;
   std::string_view body;
   JobFields fields;
+  /// Not stored: where the body stands in the log, or in the batch that is to go there.
+  Lsn body_at = 0;
 
   bool operator==(const JobAdded&) const = default;
 };

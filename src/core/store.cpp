@@ -16,6 +16,17 @@ TimeEntry time_entry(const Job& job, JobSlot slot) {
   return {.when = job.when, .id = job.id, .slot = slot};
 }
 
+/// About how many bytes the job's whole record takes in the log; for no job more than it does.
+std::uint64_t record_bytes(const Job& job) {
+  constexpr std::uint64_t kRestOfRecord = 32;
+  std::uint64_t bytes = kRestOfRecord + job.body_bytes;
+  const Failure* failure = job.failure();
+  if (failure == nullptr) return bytes;
+  bytes += failure->errtype.size() + failure->message.size();
+  for (const std::string& line : failure->backtrace) bytes += line.size();
+  return bytes;
+}
+
 std::unique_ptr<char[]> copy_body(std::string_view body) {
   if (body.empty()) return nullptr;
   std::unique_ptr<char[]> copy(new char[body.size()]);
@@ -25,7 +36,7 @@ std::unique_ptr<char[]> copy_body(std::string_view body) {
 
 }  // namespace
 
-Store::Store() : index_(jobs_), held_under_jid_(kJidShards) {
+Store::Store() : index_(jobs_), held_under_jid_(kJidShards), log_order_(jobs_) {
   open_queue(kDefaultQueue);
 }
 
@@ -72,9 +83,10 @@ void Store::apply(Record&& record) {
   std::visit([this](auto& value) { apply_one(std::move(value)); }, record);
 }
 
+/// A job that is there already stays in its queue: it was only written once more.
 void Store::apply_one(JobAdded&& record) {
-  apply_one(JobRemoved{.id = record.id});
   const QueueId queue = open_queue(record.queue);
+  if (const auto former = index_.find(record.id)) erase(*former);
   const JobSlot slot = jobs_.allocate();
   Job& job = jobs_[slot];
   job.id = record.id;
@@ -85,6 +97,7 @@ void Store::apply_one(JobAdded&& record) {
   job.body = copy_body(record.body);
   job.body_bytes = static_cast<std::uint32_t>(record.body.size());
   set_fields(job, std::move(record.fields));
+  enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
   enter_orders(slot);
   spend(job.id, job.sequence);
@@ -95,7 +108,10 @@ void Store::apply_one(JobChanged&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   leave_orders(*slot);
-  set_fields(jobs_[*slot], std::move(record.fields));
+  Job& job = jobs_[*slot];
+  live_bytes_ -= record_bytes(job);
+  set_fields(job, std::move(record.fields));
+  live_bytes_ += record_bytes(job);
   enter_orders(*slot);
 }
 
@@ -103,10 +119,15 @@ void Store::apply_one(JobRemoved&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   const QueueId queue = jobs_[*slot].queue;
-  leave_orders(*slot);
-  index_.erase(record.id);
-  jobs_.free(*slot);
+  erase(*slot);
   collect_queue(queue);
+}
+
+void Store::erase(JobSlot slot) {
+  leave_orders(slot);
+  leave_log(slot);
+  index_.erase(jobs_[slot].id);
+  jobs_.free(slot);
 }
 
 void Store::spend(JobId id, Sequence sequence) {
@@ -251,12 +272,24 @@ const Queue* Store::find_queue(std::string_view name) const {
   return const_cast<Store*>(this)->find_queue(name);
 }
 
+void Store::end_pause() {
+  const QueueId id = pause_ends_.begin()->second;
+  pause_ends_.erase(pause_ends_.begin());
+  collect_queue(id);
+}
+
 void Store::collect_queue(QueueId id) {
   const Queue& queue = *queues_[id];
   const bool is_needed = queue.job_count() != 0 || queue.user_count != 0 ||
                          queue.watcher_count != 0 || !queue.waiting.empty() || queue.is_kept ||
                          queue.paused_until == kNever || queue.name == kDefaultQueue;
   if (is_needed) return;
+  if (queue.paused_until != Time{}) {
+    // Its jobs may stand further on in the log than its pause.
+    if (is_replaying_) return;
+    lost_pauses_.push_back(queue.name);
+  }
+  forget_record(*queues_[id]);
   creation_.erase(queue.created);
   pause_ends_.erase({queue.paused_until, id});
   queue_ids_.erase(queue.name);
@@ -273,6 +306,8 @@ void Store::apply_one(QueueChanged&& record) {
   queue.is_kept = record.is_kept;
   queue.paused_until = record.paused_until;
   queue.pause_s = record.pause_s;
+  forget_record(queue);
+  if (queue.is_kept || queue.paused_until != Time{}) note_record(queue);
   collect_queue(queue.id);
 }
 
@@ -284,6 +319,84 @@ void Store::apply_one(CountersChanged&& record) {
 
 void Store::apply_one(HistoryChanged&& record) {
   history_ = std::move(record.days);
+  history_at_ = history_.empty() ? kNoRecord : 0;
+}
+
+// ---- the log ------------------------------------------------------------------------------------
+
+void Store::enter_log(JobSlot slot, Lsn body_at) {
+  Job& job = jobs_[slot];
+  job.body_at = body_at;
+  job.is_placed = false;
+  log_order_.push_newest(slot);
+  if (first_unplaced_ == kNoJob) first_unplaced_ = slot;
+  live_bytes_ += record_bytes(job);
+}
+
+void Store::leave_log(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  if (first_unplaced_ == slot) first_unplaced_ = job.newer;
+  log_order_.remove(slot);
+  live_bytes_ -= record_bytes(job);
+}
+
+void Store::move_to_log_end(JobSlot slot, Lsn body_at) {
+  leave_log(slot);
+  enter_log(slot, body_at);
+}
+
+void Store::forget_record(Queue& queue) {
+  if (!queue.record_place) return;
+  queue_records_.erase(*queue.record_place);
+  queue.record_place.reset();
+}
+
+void Store::note_record(Queue& queue) {
+  queue.record_at = 0;
+  queue.record_place = queue_records_.insert(queue_records_.end(), queue.id);
+}
+
+void Store::move_to_log_end(const Queue& queue) {
+  Queue& moved = *queues_[queue.id];
+  forget_record(moved);
+  note_record(moved);
+}
+
+void Store::place(Lsn begin) {
+  for (JobSlot slot = first_unplaced_; slot != kNoJob; slot = jobs_[slot].newer) {
+    jobs_[slot].body_at += begin;
+    jobs_[slot].is_placed = true;
+  }
+  first_unplaced_ = kNoJob;
+  for (auto id = queue_records_.rbegin(); id != queue_records_.rend(); ++id) {
+    if (queues_[*id]->record_at != 0) break;
+    queues_[*id]->record_at = begin;
+  }
+  if (history_at_ == 0) history_at_ = begin;
+}
+
+const Queue* Store::oldest_queue_record() const {
+  return queue_records_.empty() ? nullptr : queues_[queue_records_.front()].get();
+}
+
+/// The byte before the body belongs to the record, even where the body is empty.
+bool Store::stands_before(JobSlot slot, Lsn before) const {
+  const Job& job = jobs_[slot];
+  return job.is_placed && job.body_at - 1 < before;
+}
+
+bool Store::stands_before(const Queue& queue, Lsn before) const {
+  return queue.record_at != 0 && queue.record_at < before;
+}
+
+Lsn Store::oldest_needed() const {
+  // What is not placed yet will stand behind all that is.
+  Lsn oldest = history_at_ == 0 ? kNoRecord : history_at_;
+  const Queue* const queue = oldest_queue_record();
+  if (queue != nullptr && stands_before(*queue, oldest)) oldest = queue->record_at;
+  const JobSlot job = oldest_job();
+  if (job != kNoJob && stands_before(job, oldest)) oldest = jobs_[job].body_at - 1;
+  return oldest;
 }
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <array>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/job_index.hpp"
+#include "core/log_order.hpp"
 #include "core/queue.hpp"
 #include "core/record.hpp"
 #include "core/slab.hpp"
@@ -74,16 +76,48 @@ class Store {
   /// When pauses of queues end, soonest first; endless ones are not in it.
   using PauseEnds = absl::btree_set<std::pair<Time, QueueId>>;
   [[nodiscard]] const PauseEnds& pause_ends() const { return pause_ends_; }
-  /// The first of them is over and was dealt with.
-  void drop_pause_end() { pause_ends_.erase(pause_ends_.begin()); }
+  /// The first of them is over; the queue goes if nothing else needs it.
+  void end_pause();
 
-  /// Drops the queue when nothing needs it any more.
+  /// Drops the queue when nothing needs it any more. A pause that ends with it is to be recorded,
+  /// see `take_lost_pauses`.
   void collect_queue(QueueId id);
+
+  /// The names of queues that were dropped before their pause was over, since the last call.
+  [[nodiscard]] std::vector<std::string> take_lost_pauses() {
+    return std::exchange(lost_pauses_, {});
+  }
+  [[nodiscard]] bool has_lost_pauses() const { return !lost_pauses_.empty(); }
+
+  /// While the log is read a paused queue stays until its record says otherwise.
+  void set_replaying(bool is_replaying) { is_replaying_ = is_replaying; }
 
   /// Place of creation to queue.
   using Creation = absl::btree_map<std::uint64_t, QueueId>;
   [[nodiscard]] const Creation& queues() const { return creation_; }
   [[nodiscard]] std::uint64_t next_creation() const { return next_creation_; }
+
+  // ---- the log ----------------------------------------------------------------------------------
+
+  /// The batch of everything applied since the last call stands at `begin`.
+  void place(Lsn begin);
+
+  /// The job's whole record was written once more, with its body at this offset of the batch.
+  void move_to_log_end(JobSlot slot, Lsn body_at);
+  void move_to_log_end(const Queue& queue);
+
+  /// Whose whole record stands first in the log; kNoJob when there are no jobs.
+  [[nodiscard]] JobSlot oldest_job() const { return log_order_.oldest(); }
+  /// The queue whose record, worth keeping, stands first; null when there is none.
+  [[nodiscard]] const Queue* oldest_queue_record() const;
+  /// True when the record stands there; false when it is newer or in the batch that collects.
+  [[nodiscard]] bool stands_before(JobSlot job, Lsn before) const;
+  [[nodiscard]] bool stands_before(const Queue& queue, Lsn before) const;
+
+  /// Everything in the log before this position is obsolete, the totals left out.
+  [[nodiscard]] Lsn oldest_needed() const;
+  /// About how long the log would be that held nothing obsolete.
+  [[nodiscard]] std::uint64_t live_bytes() const { return live_bytes_; }
 
   // ---- counters ---------------------------------------------------------------------------------
 
@@ -99,8 +133,13 @@ class Store {
   void apply_one(CountersChanged&& record);
   void apply_one(HistoryChanged&& record);
 
+  void erase(JobSlot slot);
   void spend(JobId id, Sequence sequence);
   static void set_fields(Job& job, JobFields&& fields);
+  void enter_log(JobSlot slot, Lsn body_at);
+  void leave_log(JobSlot slot);
+  void forget_record(Queue& queue);
+  void note_record(Queue& queue);
   void enter_orders(JobSlot slot);
   void leave_orders(JobSlot slot);
   void enter_reserved(const Job& job, JobSlot slot);
@@ -129,6 +168,16 @@ class Store {
   Creation creation_;
   PauseEnds pause_ends_;
   std::uint64_t next_creation_ = 0;
+
+  LogOrder log_order_;
+  JobSlot first_unplaced_ = kNoJob;
+  bool is_replaying_ = false;
+  std::vector<std::string> lost_pauses_;
+  std::list<QueueId> queue_records_;  ///< in the order of the log
+  std::uint64_t live_bytes_ = 0;
+
+  static constexpr Lsn kNoRecord = UINT64_MAX;
+  Lsn history_at_ = kNoRecord;  ///< 0: in the batch that collects
 
   CountersChanged counters_;
   std::vector<DayCounts> history_;

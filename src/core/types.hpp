@@ -28,6 +28,10 @@ using Sequence = std::uint64_t;
 /// A byte position in the log. "Durable up to n" covers every byte before n.
 using Lsn = std::uint64_t;
 
+/// A job's place in this process's table.
+using JobSlot = std::uint32_t;
+inline constexpr JobSlot kNoJob = UINT32_MAX;
+
 /// Calendar time in nanoseconds since 1970. It has no `now()`: only the server reads a clock, and
 /// hands the time down.
 struct Calendar {

@@ -22,8 +22,9 @@ struct Tally {
   std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
   std::uint64_t workers_reaped = 0;
-  std::uint64_t dead_purged = 0;  ///< pushed jobs that were dead for too long, or too many
-  std::uint64_t waiting = 0;      ///< clients that wait for a job now
+  std::uint64_t dead_purged = 0;     ///< pushed jobs that were dead for too long, or too many
+  std::uint64_t jobs_rewritten = 0;  ///< moved to the log's end, so that its beginning could go
+  std::uint64_t waiting = 0;         ///< clients that wait for a job now
 };
 
 /// Reads the broker's state and changes nothing: statistics, peeking, paging. What it returns

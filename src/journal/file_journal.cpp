@@ -170,6 +170,15 @@ Outcome<std::string> FileJournal::read_from_disk(Lsn begin, std::size_t size) {
   return bytes;
 }
 
+Journal::Extent FileJournal::extent() const {
+  const Lsn begin = segments_.front();
+  return {.begin = begin,
+          .oldest_end = segments_.size() > 1 ? segments_[1] : begin,
+          .end = end_,
+          .piece_bytes = options_.segment_bytes,
+          .pieces = segments_.size()};
+}
+
 void FileJournal::trim(Lsn before) {
   CHECK(thread_.joinable());
   std::vector<Lsn> removals;

@@ -71,6 +71,8 @@ class FileJournal final : public Journal {
 
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
 
+  [[nodiscard]] Extent extent() const override;
+
   /// Removes segments that stand before `before` as a whole, later and on the writer's thread: when
   /// everything appended up to now has been synced.
   void trim(Lsn before) override;

@@ -22,6 +22,10 @@ Outcome<std::string> VolatileJournal::read(Lsn /*begin*/, std::size_t /*size*/) 
   return Problem{"a volatile journal keeps nothing to read"};
 }
 
+Journal::Extent VolatileJournal::extent() const {
+  return {.begin = end_, .oldest_end = end_, .end = end_};
+}
+
 void VolatileJournal::trim(Lsn /*before*/) {}
 
 void VolatileJournal::sync() {}

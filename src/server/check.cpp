@@ -71,10 +71,10 @@ Outcome<std::string> check_journal(const std::string& directory) {
   }
   Contents contents;
   const Outcome<journal::LogEnd> end =
-      reader->replay([&](std::string_view batch, Lsn) -> Outcome<Done> {
+      reader->replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
         ++contents.batches;
         contents.bytes += batch.size();
-        return contents.ledger.replay(batch);
+        return contents.ledger.replay(batch, begin);
       });
   if (!end) return end.error();
   return report(*reader, *end, contents);

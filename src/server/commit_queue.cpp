@@ -82,7 +82,9 @@ void CommitQueue::enlist_woken() {
 
 void CommitQueue::append_batch() {
   if (!parts_.broker.has_batch()) return;
-  end_ = parts_.journal.append(parts_.broker.take_batch()).end;
+  const Journal::Span span = parts_.journal.append(parts_.broker.take_batch());
+  parts_.broker.place_batch(span.begin);
+  end_ = span.end;
   measure_lag();
 }
 
@@ -118,6 +120,7 @@ void CommitQueue::commit_members() {
 }
 
 void CommitQueue::hold_members() {
+  has_held_ = true;
   for (Participant* member : committing_) {
     if (member == nullptr || std::exchange(member->is_held_, true)) continue;
     held_.push_back(member);
@@ -130,13 +133,15 @@ void CommitQueue::release_held() {
     member->is_held_ = false;
     enlist(*member);
   }
+  // Others than clients may have waited too.
+  schedule();
 }
 
 void CommitQueue::on_durable() {
   is_wake_posted_ = false;
   const Lsn durable = parts_.journal.durable();
   measure_lag();
-  if (!is_behind_ && !held_.empty()) release_held();
+  if (!is_behind_ && std::exchange(has_held_, false)) release_held();
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     // Taken out member by member while the group stays in place, so that `forget` finds them.
     std::vector<Participant*>& members = waiting_.front().members;

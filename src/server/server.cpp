@@ -100,7 +100,8 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
       ticker_(loop_, broker_, clock, [this] { commits_.schedule(); }),
       commits_({.loop = loop_, .broker = broker_, .journal = *journal_, .clock = clock},
-               [this](Time now) { ticker_.work(now); }),
+               [this](Time now) { work(now); }),
+      cleaner_(broker_, *journal_),
       surroundings_{.commits = commits_,
                     .ticker = ticker_,
                     .clock = clock,
@@ -157,10 +158,10 @@ Outcome<Done> Server::replay() {
   (void)progress.admits(started_at);
   std::uint64_t bytes = 0;
   const Outcome<Done> replayed =
-      journal_->replay([&](std::string_view batch, Lsn) -> Outcome<Done> {
+      journal_->replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
         bytes += batch.size();
         if (progress.admits(clock_.now())) log_.event("replaying", {{"bytes", bytes}});
-        return broker_.replay(batch);
+        return broker_.replay(batch, begin);
       });
   if (!replayed) return replayed;
   const auto took =
@@ -199,6 +200,12 @@ void Server::run() {
   // The last connections changed something when they left.
   commits_.turn();
   journal_->sync();
+}
+
+/// What a turn does beside what clients asked for.
+void Server::work(Time now) {
+  ticker_.work(now);
+  if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
 }
 
 void Server::admit(const Gate& gate, Socket socket) {

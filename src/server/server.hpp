@@ -14,6 +14,7 @@
 #include "faktory/door.hpp"
 #include "faktory/work_unit.hpp"
 #include "server/bound_socket.hpp"
+#include "server/cleaner.hpp"
 #include "server/clock.hpp"
 #include "server/commit_queue.hpp"
 #include "server/connection.hpp"
@@ -118,6 +119,7 @@ class Server {
   void finish_connections();
   void drop_connections();
   void end();
+  void work(Time now);
 
   Options options_;
   std::unique_ptr<Journal> journal_;
@@ -130,6 +132,7 @@ class Server {
   faktory::Door faktory_;
   Ticker ticker_;
   CommitQueue commits_;
+  Cleaner cleaner_;
   Surroundings surroundings_;
   std::vector<Gate> gates_;
   std::list<Connection> connections_;

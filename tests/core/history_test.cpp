@@ -43,7 +43,7 @@ TEST_CASE("history: a day in whose midst the server restarts is one day") {
   const ClientId client = bench.client();
   finish_one(bench, client);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   const ClientId again = fresh.client();
   finish_one(fresh, again);
   fresh.now += 24h;
@@ -62,7 +62,7 @@ TEST_CASE("history: the last record of it is enough") {
   }
   finish_one(bench, client);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   CHECK(fresh.broker.view().history() == bench.broker.view().history());
   CHECK(fresh.broker.view().history().size() == 3);
 }

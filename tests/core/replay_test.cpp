@@ -6,6 +6,13 @@
 namespace millrace::test {
 namespace {
 
+/// A batch and its place in the log.
+struct Placed {
+  Lsn begin;
+  std::string batch;
+};
+using Log = std::vector<Placed>;
+
 /// Does random things to a broker, and writes down its batches as a journal would.
 class History {
  public:
@@ -17,20 +24,40 @@ class History {
     const ClientId client = clients_[pick(clients_.size())];
     const JobId id = 1 + pick(bench.broker.view().counters().next_id);
     act(client, id);
-    if (pick(4) == 0) log.push_back(bench.broker.take_batch());
+    if (pick(4) == 0) append();
+  }
+
+  /// Writes a part of what is needed of the log's beginning once more, and cuts off what is not.
+  void clean() {
+    if (log.empty()) return;
+    const Lsn before = log[pick(log.size())].begin;
+    bench.broker.rewrite(before, 1 + pick(300));
+    const Lsn needed = bench.broker.oldest_needed();
+    bench.broker.write_totals();
+    append();
+    while (log.size() > 1 && log[1].begin <= needed) log.erase(log.begin());
   }
 
   /// Nobody holds a job by connection any more, so that everything is told.
   void finish() {
     for (const ClientId client : clients_) bench.leave(client);
     bench.settle();
-    log.push_back(bench.broker.take_batch());
+    append();
   }
 
   Bench bench;
-  std::vector<std::string> log;
+  Log log;
 
  private:
+  void append() {
+    std::string batch = bench.broker.take_batch();
+    if (batch.empty()) return;
+    end_ += 24;  // room for a frame's header
+    bench.broker.place_batch(end_);
+    log.push_back({.begin = end_, .batch = batch});
+    end_ += batch.size();
+  }
+
   std::size_t pick(std::size_t end) { return random_() % end; }
   std::string_view queue() {
     static constexpr std::string_view kNames[] = {"default", "mail", "slow"};
@@ -123,11 +150,12 @@ class History {
 
   std::mt19937_64 random_;
   std::vector<ClientId> clients_;
+  Lsn end_ = 16;
 };
 
-std::string replayed(const std::vector<std::string>& log) {
+std::string replayed(const Log& log) {
   Bench fresh;
-  for (const std::string& batch : log) REQUIRE(fresh.broker.replay(batch));
+  for (const Placed& each : log) REQUIRE(fresh.broker.replay(each.batch, each.begin));
   return tell(fresh.broker.view());
 }
 
@@ -143,11 +171,37 @@ TEST_CASE("replay: the log gives the live state, after any history") {
   }
 }
 
+TEST_CASE("replay: a log that is cleaned all the time gives the live state, and stays short") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    History history(seed);
+    for (int i = 0; i < 400; ++i) {
+      history.step();
+      if (i % 5 == 0) history.clean();
+    }
+    history.finish();
+    CHECK((replayed(history.log) == tell(history.bench.broker.view())));
+  }
+}
+
+TEST_CASE("replay: a log whose whole beginning was written once more holds nothing else") {
+  History history(11);
+  for (int i = 0; i < 4000; ++i) history.step();
+  history.finish();
+  const Lsn end = history.log.back().begin + history.log.back().batch.size();
+  history.bench.broker.rewrite(end, SIZE_MAX);
+  CHECK(history.bench.broker.oldest_needed() == UINT64_MAX);
+  history.bench.broker.write_totals();
+  const std::string batch = history.bench.broker.take_batch();
+  CHECK(batch.size() >= history.bench.broker.live_bytes());
+  CHECK((replayed({{.begin = end, .batch = batch}}) == tell(history.bench.broker.view())));
+}
+
 TEST_CASE("replay: applying the log twice changes nothing") {
   History history(7);
   for (int i = 0; i < 400; ++i) history.step();
   history.finish();
-  std::vector<std::string> twice = history.log;
+  Log twice = history.log;
   twice.insert(twice.end(), history.log.begin(), history.log.end());
   CHECK((replayed(twice) == replayed(history.log)));
 }
@@ -158,7 +212,7 @@ TEST_CASE("replay: a job in a connection's hands is ready afterwards") {
   const JobId id = bench.put("x");
   CHECK(bench.reserve(client) == id);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   CHECK(fresh.state(id) == JobState::kReady);
 }
 
@@ -168,7 +222,7 @@ TEST_CASE("replay: a job in a worker's hands stays there, and can be acknowledge
   const JobId id = bench.push("x");
   CHECK(bench.fetch(client, "w") == id);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   CHECK(fresh.state(id) == JobState::kReserved);
   CHECK(fresh.broker.ack(fresh.client(), "j1", fresh.now));
 }
@@ -179,7 +233,7 @@ TEST_CASE("replay: ids are never given twice") {
   const JobId id = bench.put("x");
   CHECK(bench.broker.remove(client, id, bench.now));
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   CHECK(fresh.put("y") > id);
 }
 
@@ -193,7 +247,7 @@ TEST_CASE("replay: buried jobs keep their order") {
   CHECK(bench.broker.bury(client, b, 0, bench.now));
   CHECK(bench.broker.bury(client, a, 0, bench.now));
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   const View& view = fresh.broker.view();
   CHECK(view.first_dead(*view.find_queue("default"))->id == b);
 }
@@ -203,7 +257,7 @@ TEST_CASE("replay: a pause that goes on afterwards ends, and serves who waits") 
   const JobId id = bench.put("x");
   CHECK(bench.broker.pause("default", 8, bench.now));
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   const ClientId client = fresh.client();
   CHECK(fresh.wait(client));
   fresh.advance(8s);
@@ -217,7 +271,7 @@ TEST_CASE("replay: a queue without jobs that is paused without end stays paused"
   CHECK(bench.broker.pause("t", std::nullopt, bench.now));
   bench.put("x", {.queue = "t"});
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch()));
+  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
   CHECK(fresh.fetch(fresh.client(), "w", {"t"}) == std::nullopt);
 }
 
@@ -227,7 +281,7 @@ TEST_CASE("replay: damage in a batch is a problem, not a crash") {
   std::string batch = bench.broker.take_batch();
   batch.pop_back();
   Bench fresh;
-  CHECK_FALSE(fresh.broker.replay(batch));
+  CHECK_FALSE(fresh.broker.replay(batch, 1));
 }
 
 }  // namespace millrace::test

@@ -36,6 +36,10 @@ class FakeJournal final : public Journal {
   }
 
   Outcome<std::string> read(Lsn, std::size_t) override { return Problem{"not kept"}; }
+  [[nodiscard]] Extent extent() const override {
+    const std::lock_guard guard(mutex_);
+    return {.begin = end_, .oldest_end = end_, .end = end_};
+  }
   void trim(Lsn) override {}
   void sync() override { sync_count += 1; }
 

@@ -1,0 +1,101 @@
+#include "server/cleaner.hpp"
+
+#include <filesystem>
+
+#include "journal/file_journal.hpp"
+#include "server/host.hpp"
+#include "server/scratch.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = 64 * 1024;
+
+std::string put(std::string_view body) {
+  return "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + std::string(body) + "\r\n";
+}
+
+/// A server with small segments, in a directory that outlives it.
+struct House {
+  explicit House(const std::string& directory) : host({.journal = open(directory)}) {}
+
+  std::unique_ptr<Journal> open(const std::string& directory) {
+    auto journal = journal::FileJournal::open(
+        files, directory,
+        {.segment_bytes = kSegmentBytes, .sync_mode = journal::SyncMode::kOff, .salt = 1});
+    REQUIRE_MESSAGE(journal, journal.error().text);
+    return std::move(*journal);
+  }
+
+  journal::PosixFileSystem files;
+  Host host;
+};
+
+std::uint64_t bytes_in(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("cleaner: a log that is churned stays within twice what is needed and four segments") {
+  const Scratch scratch;
+  const std::string cold(1000, 'c');
+  constexpr int kColdJobs = 400;
+  constexpr std::uint64_t kBytesMax = 2 * kColdJobs * 1032 + 4 * kSegmentBytes;
+  {
+    House house(scratch.path("data"));
+    SocketClient client = house.host.connect("beanstalk");
+    for (int i = 1; i <= kColdJobs; ++i) {
+      const std::string expected = "INSERTED " + std::to_string(i) + "\r\n";
+      REQUIRE(client.ask(put(cold), expected) == expected);
+    }
+    client.ask("use hot\r\nwatch hot\r\nignore default\r\n",
+               "USING hot\r\nWATCHING 2\r\nWATCHING 1\r\n");
+    REQUIRE(client.ask(put("x"), "INSERTED 401\r\n") == "INSERTED 401\r\n");
+    // One job goes round and round, which makes beanstalkd's log grow without end.
+    std::string rounds;
+    std::string expected;
+    for (int i = 0; i < 100; ++i) {
+      rounds += "reserve\r\nbury 401 0\r\nkick 1\r\nreserve\r\nrelease 401 0 0\r\n";
+      expected +=
+          "RESERVED 401 1\r\nx\r\nBURIED\r\nKICKED 1\r\nRESERVED 401 1\r\nx\r\nRELEASED\r\n";
+    }
+    std::uint64_t most = 0;
+    for (int i = 0; i < 200; ++i) {
+      REQUIRE(client.ask(rounds, expected) == expected);
+      most = std::max(most, bytes_in(scratch.path("data")));
+    }
+    CHECK(most < kBytesMax);
+  }
+  House again(scratch.path("data"));
+  SocketClient client = again.host.connect("beanstalk");
+  CHECK(client.ask("peek 1\r\n", "FOUND 1 1000\r\n" + cold + "\r\n") ==
+        "FOUND 1 1000\r\n" + cold + "\r\n");
+  CHECK(client.ask(put("y"), "INSERTED 402\r\n") == "INSERTED 402\r\n");
+}
+
+TEST_CASE("cleaner: a drained log shrinks to its last segments, and no id comes back") {
+  const Scratch scratch;
+  {
+    House house(scratch.path("data"));
+    SocketClient client = house.host.connect("beanstalk");
+    const std::string body(60'000, 'b');
+    for (int i = 1; i <= 40; ++i) {
+      const std::string id = std::to_string(i);
+      const std::string expected = "INSERTED " + id + "\r\nDELETED\r\n";
+      REQUIRE(client.ask(put(body) + "delete " + id + "\r\n", expected) == expected);
+    }
+    house.host.settle();
+    CHECK(bytes_in(scratch.path("data")) < 4 * kSegmentBytes);
+  }
+  House again(scratch.path("data"));
+  SocketClient client = again.host.connect("beanstalk");
+  CHECK(client.ask(put("y"), "INSERTED 41\r\n") == "INSERTED 41\r\n");
+}
+
+}  // namespace millrace::server
