@@ -23,7 +23,11 @@ void ClientSession::execute(const Put& put, Time now) {
                               .delay_s = put.delay_s,
                               .due = now + seconds{put.delay_s}},
                              now);
-  reply::inserted(output_, id.value());
+  if (!id) {
+    output_ += reply::kOutOfMemory;
+    return;
+  }
+  reply::inserted(output_, *id);
 }
 
 void ClientSession::execute(const Peek& peek, Time) {

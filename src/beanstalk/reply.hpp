@@ -25,6 +25,7 @@ inline constexpr std::string_view kJobTooBig = "JOB_TOO_BIG\r\n";
 inline constexpr std::string_view kKicked = "KICKED\r\n";
 inline constexpr std::string_view kNotFound = "NOT_FOUND\r\n";
 inline constexpr std::string_view kNotIgnored = "NOT_IGNORED\r\n";
+inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY\r\n";
 inline constexpr std::string_view kPaused = "PAUSED\r\n";
 inline constexpr std::string_view kReleased = "RELEASED\r\n";
 inline constexpr std::string_view kTimedOut = "TIMED_OUT\r\n";

@@ -162,7 +162,15 @@ Answer<Done> Broker::pause(std::string_view name, std::optional<std::uint32_t> s
 
 // ---- jobs ---------------------------------------------------------------------------------------
 
+void Broker::refuse_jobs(bool refuses) {
+  state_->refuses_jobs = refuses;
+}
+bool Broker::refuses_jobs() const {
+  return state_->refuses_jobs;
+}
+
 Answer<JobId> Broker::put(const NewJob& job, Time now) {
+  if (state_->refuses_jobs) return Refusal::kNoRoom;
   if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   CHECK(job.body.size() <= kBodyBytesMax);
   Ledger& ledger = state_->ledger;

@@ -151,8 +151,12 @@ class Broker {
 
   // ---- jobs -------------------------------------------------------------------------------------
 
-  /// Refused: a queue name that is too long. Who waits for the job has it when this returns. A
-  /// pushed work unit makes its queue a kept one.
+  /// New jobs are refused from now on, or taken again; everything else goes on.
+  void refuse_jobs(bool refuses);
+  [[nodiscard]] bool refuses_jobs() const;
+
+  /// Refused: a queue name that is too long, or any job while `refuses_jobs`. Who waits for the job
+  /// has it when this returns. A pushed work unit makes its queue a kept one.
   Answer<JobId> put(const NewJob& job, Time now);
 
   /// The job, or the reason why there is none, at once; nullopt when the client now waits and will

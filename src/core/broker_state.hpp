@@ -79,6 +79,7 @@ struct Broker::State {
   std::deque<ClientId> departed;  ///< closed connections that still hold jobs
   std::deque<LongTask> long_tasks;
   Time next_reaping = kNever;
+  bool refuses_jobs = false;
 
   Store& store() { return ledger.store(); }
 

@@ -38,7 +38,7 @@ class Journal {
   /// Everything before this position is as safe as the sync mode promises.
   [[nodiscard]] virtual Lsn durable() const = 0;
 
-  /// `wake` is called from another thread each time `durable()` has moved.
+  /// `wake` is called from another thread each time `durable()` or `is_full()` has changed.
   virtual void on_durable(std::function<void()> wake) = 0;
 
   /// The bytes at [begin, begin + size) of a batch appended or replayed earlier, and not trimmed.
@@ -53,6 +53,10 @@ class Journal {
     std::size_t pieces = 0;
   };
   [[nodiscard]] virtual Extent extent() const = 0;
+
+  /// True while there is hardly room for what ends jobs, and none for new ones. Changes are told by
+  /// the wake-up too.
+  [[nodiscard]] virtual bool is_full() const = 0;
 
   /// Nothing before `before` will be read or replayed again; its space may be freed.
   virtual void trim(Lsn before) = 0;

@@ -13,11 +13,13 @@ enum class Refusal {
   kNotFound,     ///< no such job or queue, or not in a state in which this client may do that
   kLastQueue,    ///< a connection watches at least one queue
   kNameTooLong,  ///< a queue name, jid or wid beyond its limit
+  kNoRoom,       ///< the disk or the memory is full: new work is not taken, all else goes on
 };
 
 /// Why something outside (a file, an address, an option) could not be used: one line for a person.
 struct Problem {
   std::string text;
+  bool is_out_of_space = false;  ///< it would be none if the disk had more room
 };
 
 /// A value, or the reason why there is none. Test before use: `value()` of an error is our own bug.

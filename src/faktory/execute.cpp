@@ -57,6 +57,12 @@ void append_number(double value, std::string& out) {
   out.append(digits.begin(), end);
 }
 
+/// Why the broker did not take a job that has the right form.
+JobFault fault_of(Refusal refusal) {
+  return {refusal == Refusal::kNoRoom ? JobFault::Kind::kNoRoom : JobFault::Kind::kQueueNameTooLong,
+          {}};
+}
+
 }  // namespace
 
 // ---- producers ----------------------------------------------------------------------------------
@@ -66,8 +72,10 @@ void FwpSession::handle(const Push& push, Time now) {
   std::optional<JobFault> fault;
   if (members) {
     const Result<NewJob, JobFault> job = make_pushed_job(*members, now, door_.pushed);
-    if (!job || !door_.broker.put(*job, now)) {
-      fault = job ? JobFault{JobFault::Kind::kQueueNameTooLong, {}} : job.error();
+    if (!job) {
+      fault = job.error();
+    } else if (const Answer<JobId> id = door_.broker.put(*job, now); !id) {
+      fault = fault_of(id.error());
     }
   } else {
     fault = JobFault{JobFault::Kind::kInvalidJson, members.error().text};
@@ -110,8 +118,8 @@ void FwpSession::push_slice(Time now) {
     BulkJob& next = bulk.jobs[bulk.done];
     next.job.queue = next.queue;
     next.job.body = next.body;
-    if (!door_.broker.put(next.job, now)) {
-      bulk.faults[next.jid] = fault_text(JobFault{JobFault::Kind::kQueueNameTooLong, {}});
+    if (const Answer<JobId> id = door_.broker.put(next.job, now); !id) {
+      bulk.faults[next.jid] = fault_text(fault_of(id.error()));
     }
     next = BulkJob{};
   }

@@ -23,6 +23,7 @@ struct JobFault {
     kInvalidAt,
     kInvalidQueueName,
     kQueueNameTooLong,
+    kNoRoom,  ///< see Refusal::kNoRoom
   };
   Kind kind;
   std::string detail;

@@ -102,6 +102,8 @@ std::string fault_text(const JobFault& fault) {
              "\" queue: queue names must match \\A[a-zA-Z0-9._-]+\\z";
     case JobFault::Kind::kQueueNameTooLong:
       return "queue names cannot be longer than " + std::to_string(kQueueNameBytesMax) + " bytes";
+    case JobFault::Kind::kNoRoom:
+      return "server is out of space: no jobs are taken until some have ended";
   }
   return {};
 }

@@ -20,8 +20,13 @@ std::uint64_t draw_salt() {
 LogWriter::Options writer_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
           .salt = options.salt ? *options.salt : draw_salt(),
-          .zeroes_ahead = options.sync_mode == SyncMode::kAlways};
+          .zeroes_ahead = options.sync_mode == SyncMode::kAlways,
+          .spare_bytes = options.spare_bytes};
 }
+
+/// How often a full disk is looked at, and how long a write that found no room at all waits.
+constexpr std::chrono::seconds kLookInterval{1};
+constexpr std::chrono::milliseconds kNoRoomPause{100};
 
 /// Replies that wait for the journal must never leave, so nothing is tidied up.
 void end_process(const Problem& problem) {
@@ -88,6 +93,9 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   cut_bytes_ = log->cut_bytes;
   end_ = sync_done_ = writer_.synced();
   durable_.store(end_, std::memory_order_release);
+  const Outcome<bool> spare = writer_.take_spare();
+  if (!spare) return spare.error();
+  is_full_ = !*spare;
   thread_ = std::thread([this] { run(); });
   return Done{};
 }
@@ -170,6 +178,10 @@ Outcome<std::string> FileJournal::read_from_disk(Lsn begin, std::size_t size) {
   return bytes;
 }
 
+bool FileJournal::is_full() const {
+  return is_full_.load(std::memory_order_acquire);
+}
+
 Journal::Extent FileJournal::extent() const {
   const Lsn begin = segments_.front();
   return {.begin = begin,
@@ -224,6 +236,8 @@ FileJournal::Round FileJournal::next_round() {
   if (is_sync_planned) {
     work_.wait_until(guard, sync_by_, [&] { return has_work(); });
     is_sync_due = std::chrono::steady_clock::now() >= sync_by_;
+  } else if (is_full()) {
+    work_.wait_until(guard, look_by_, [&] { return has_work(); });
   } else {
     work_.wait(guard, [&] { return has_work(); });
   }
@@ -243,19 +257,55 @@ bool FileJournal::has_work() const {
 /// Reads `in_flight_` without the mutex: nobody else changes it.
 Outcome<Done> FileJournal::carry_out(const Round& round) {
   const bool was_synced = writer_.synced() == writer_.written();
-  Outcome<Done> done = writer_.write(in_flight_);
+  Outcome<Done> done = write_in_flight();
   if (done && round.must_sync) done = writer_.sync();
   if (!done) return done;
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
   publish(writer_.written());
   done = writer_.remove(round.removals);
+  if (done && is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
   return done;
+}
+
+/// Where the disk is full, with the space that was kept back; and where that is used up, when there
+/// is room again.
+Outcome<Done> FileJournal::write_in_flight() {
+  for (;;) {
+    Outcome<Done> written = writer_.write(in_flight_);
+    if (written || !written.error().is_out_of_space) return written;
+    set_full(true);
+    const Outcome<bool> given_up = writer_.give_up_spare();
+    if (!given_up) return given_up.error();
+    if (*given_up) continue;
+    std::unique_lock guard(mutex_);
+    if (work_.wait_for(guard, kNoRoomPause, [&] { return is_stopping_; })) return written;
+  }
+}
+
+Outcome<Done> FileJournal::look_for_room() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < look_by_) return Done{};
+  look_by_ = now + kLookInterval;
+  const Outcome<bool> found = writer_.take_spare();
+  if (!found) return found.error();
+  if (*found) set_full(false);
+  return Done{};
+}
+
+void FileJournal::set_full(bool is_full) {
+  if (is_full_.exchange(is_full, std::memory_order_acq_rel) == is_full) return;
+  look_by_ = std::chrono::steady_clock::now() + kLookInterval;
+  wake();
 }
 
 void FileJournal::publish(Lsn durable) {
   if (durable == durable_.load(std::memory_order_relaxed)) return;
   durable_.store(durable, std::memory_order_release);
+  wake();
+}
+
+void FileJournal::wake() {
   const std::lock_guard guard(wake_mutex_);
   if (wake_) wake_();
 }

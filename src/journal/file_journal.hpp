@@ -29,6 +29,11 @@ enum class SyncMode {
 
 struct FileJournalOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+
+  /// How much of the disk is kept back, so that what ends jobs can still be stored when there is no
+  /// room for new ones. With more than a segment the log can also be cleaned then.
+  std::uint64_t spare_bytes = 0;
+
   SyncMode sync_mode = SyncMode::kAlways;
   std::chrono::milliseconds sync_interval{100};  ///< for kInterval
 
@@ -47,6 +52,9 @@ struct FileJournalOptions {
 /// A thread of its own takes whatever has been appended, writes it with one call and syncs it once,
 /// while the next batches collect. In every mode a segment is synced before the next one begins,
 /// and everything is before a segment is removed.
+///
+/// A disk without room is no failure: the space kept back is used, `is_full` says so, and when that
+/// is used up too, batches wait in memory until there is room again. It is looked for every second.
 class FileJournal final : public Journal {
  public:
   /// Takes the directory, created when missing, for as long as the journal lives, and checks what
@@ -72,6 +80,7 @@ class FileJournal final : public Journal {
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
 
   [[nodiscard]] Extent extent() const override;
+  [[nodiscard]] bool is_full() const override;
 
   /// Removes segments that stand before `before` as a whole, later and on the writer's thread: when
   /// everything appended up to now has been synced.
@@ -104,6 +113,10 @@ class FileJournal final : public Journal {
   Round next_round();
   [[nodiscard]] bool has_work() const;
   [[nodiscard]] Outcome<Done> carry_out(const Round& round);
+  [[nodiscard]] Outcome<Done> write_in_flight();
+  [[nodiscard]] Outcome<Done> look_for_room();
+  void set_full(bool is_full);
+  void wake();
   void publish(Lsn durable);
   void finish_round();
   void fail(const Problem& problem);
@@ -126,10 +139,12 @@ class FileJournal final : public Journal {
   std::vector<PlacedBatch> finished_;
   std::chrono::steady_clock::time_point
       sync_by_{};  ///< kInterval: when what is written must be synced
+  std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
 
   // Between the two.
   std::atomic<Lsn> durable_ = 0;
   std::atomic<std::uint64_t> pending_bytes_ = 0;
+  std::atomic<bool> is_full_ = false;
   std::mutex mutex_;
   std::condition_variable work_;        ///< for the writer
   std::condition_variable synced_;      ///< for `sync`

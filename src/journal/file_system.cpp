@@ -21,8 +21,9 @@ constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 
 Problem failed_to(std::string_view verb, const std::string& path, int error) {
-  return Problem{"cannot " + std::string(verb) + " " + path + ": " +
-                 std::system_category().message(error)};
+  return Problem{.text = "cannot " + std::string(verb) + " " + path + ": " +
+                         std::system_category().message(error),
+                 .is_out_of_space = error == ENOSPC || error == EDQUOT};
 }
 
 /// Owns a file descriptor; negative: none.

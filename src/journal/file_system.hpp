@@ -16,7 +16,8 @@ class File {
  public:
   virtual ~File() = default;
 
-  /// Writes the parts one after the other from `offset` on, all of them or a problem.
+  /// Writes the parts one after the other from `offset` on. After a problem some of it may be
+  /// there; one that is out of space may be tried again as a whole.
   virtual Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) = 0;
 
   /// Fills `into` from `offset` on; answers how many bytes that were: fewer only at the file's end.

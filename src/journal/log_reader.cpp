@@ -1,6 +1,8 @@
 #include "journal/log_reader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -22,21 +24,29 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
   }
 }
 
+/// How many bytes are left when trailing zeros are not counted. Whole blocks of them are skipped,
+/// since there may be a segment full.
+std::size_t bytes_in_use(std::string_view bytes) {
+  static constexpr std::array<char, 4096> kZeros{};
+  while (bytes.size() >= kZeros.size() &&
+         std::memcmp(bytes.data() + bytes.size() - kZeros.size(), kZeros.data(), kZeros.size()) ==
+             0) {
+    bytes.remove_suffix(kZeros.size());
+  }
+  return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
+}
+
 /// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
 /// log had been synced beyond that start.
 bool is_proven_durable(std::string_view bytes, FramePlace place) {
-  for (std::size_t skip = kFrameAlignment; skip + kFrameHeaderBytes <= bytes.size();
-       skip += kFrameAlignment) {
+  // Most of the rest is room that was never written to, where no frame begins.
+  const std::size_t end = bytes_in_use(bytes);
+  for (std::size_t skip = kFrameAlignment; skip < end; skip += kFrameAlignment) {
     const FramePlace there{.lsn = place.lsn + skip, .salt = place.salt};
     const std::optional<Frame> frame = decode_frame(bytes.substr(skip), there);
     if (frame && frame->durable > place.lsn) return true;
   }
   return false;
-}
-
-/// How many bytes are left when trailing zeros are not counted.
-std::uint64_t bytes_in_use(std::string_view bytes) {
-  return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
 }
 
 }  // namespace

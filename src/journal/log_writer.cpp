@@ -48,9 +48,9 @@ Outcome<Done> LogWriter::continue_segment(const Segment& segment, const LogEnd& 
   if (done) done = write_again(log.durable, log.end);
   if (done) done = file_->sync();
   if (done) done = files_.sync_directory(directory_);
-  if (done) done = file_->preallocate(options_.segment_bytes);
   if (!done) return done;
-  room_ = options_.segment_bytes;
+  // A full disk does not keep the server from starting.
+  room_ = file_->preallocate(options_.segment_bytes) ? options_.segment_bytes : 0;
   zeroed_ = written_ = synced_ = log.end;
   return Done{};
 }
@@ -73,21 +73,64 @@ Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
 /// The header and the name are on stable storage before the first frame is written, so that a
 /// segment without a header can hold nothing.
 Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
-  Outcome<std::unique_ptr<File>> file = files_.create(path_of(first));
-  if (!file) return file.error();
+  const SegmentHeader header{.first = first, .salt = options_.salt};
+  const std::uint64_t room = std::max(bytes, options_.segment_bytes);
+  Outcome<std::unique_ptr<File>> file = create_segment(header, room);
+  if (!file) {
+    // It may be tried again, which needs the name.
+    if (file.error().is_out_of_space) (void)files_.remove(path_of(first));
+    return file.error();
+  }
   file_ = std::move(*file);
-  header_ = {.first = first, .salt = options_.salt};
-  room_ = std::max(bytes, options_.segment_bytes);
-  const auto encoded = encode_segment_header(header_);
-  const std::string_view part = view_of(encoded);
-  Outcome<Done> done = file_->preallocate(room_);
-  if (done) done = file_->write(0, {&part, 1});
-  if (done) done = file_->sync();
-  if (done) done = files_.sync_directory(directory_);
-  if (!done) return done;
+  header_ = header;
+  room_ = room;
   zeroed_ = written_ = synced_ = first + kSegmentHeaderBytes;
   return Done{};
 }
+
+Outcome<std::unique_ptr<File>> LogWriter::create_segment(const SegmentHeader& header,
+                                                         std::uint64_t room) {
+  Outcome<std::unique_ptr<File>> file = files_.create(path_of(header.first));
+  if (!file) return file;
+  const auto encoded = encode_segment_header(header);
+  const std::string_view part = view_of(encoded);
+  Outcome<Done> done = (*file)->preallocate(room);
+  if (done) done = (*file)->write(0, {&part, 1});
+  if (done) done = (*file)->sync();
+  if (done) done = files_.sync_directory(directory_);
+  if (!done) return done.error();
+  return file;
+}
+
+// ---- the spare ----------------------------------------------------------------------------------
+
+Outcome<bool> LogWriter::take_spare() {
+  if (options_.spare_bytes == 0 || has_spare_) return true;
+  Outcome<bool> former = give_up_spare();
+  if (!former) return former;
+  Outcome<std::unique_ptr<File>> file = files_.create(spare_path());
+  Outcome<Done> done = Done{};
+  if (!file) done = file.error();
+  if (done) done = (*file)->preallocate(options_.spare_bytes + options_.segment_bytes);
+  if (done) done = (*file)->truncate(options_.spare_bytes);
+  has_spare_ = bool{done};
+  if (done) return true;
+  if (!done.error().is_out_of_space) return done.error();
+  if (file) (void)files_.remove(spare_path());
+  return false;
+}
+
+Outcome<bool> LogWriter::give_up_spare() {
+  has_spare_ = false;
+  const Outcome<std::vector<std::string>> names = files_.list(directory_);
+  if (!names) return names.error();
+  if (std::find(names->begin(), names->end(), kSpareName) == names->end()) return false;
+  const Outcome<Done> removed = files_.remove(spare_path());
+  if (!removed) return removed.error();
+  return true;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
 
 /// A sealed segment is synced whole, whatever the sync mode: damage in it is never a torn tail.
 Outcome<Done> LogWriter::seal() {
@@ -99,6 +142,10 @@ Outcome<Done> LogWriter::seal() {
 Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
   while (!batches.empty()) {
     const PlacedBatch& front = batches.front();
+    if (front.frame_end() <= written_) {
+      batches = batches.subspan(1);
+      continue;
+    }
     if (front.segment != header_.first) {
       CHECK(front.segment == written_);
       const Outcome<Done> sealed = seal();

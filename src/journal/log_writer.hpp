@@ -28,16 +28,20 @@ struct PlacedBatch {
   [[nodiscard]] Lsn frame_end() const { return frame_begin() + frame_bytes(payload.size()); }
 };
 
+/// The file that does nothing but take space, until it is needed.
+inline constexpr const char* kSpareName = "spare";
+
 /// Puts frames into the segments of one directory. It decides on no positions and knows no threads.
 ///
 /// After a problem nothing more may be asked of it: what is on the disk then is for the next
-/// recovery to find out.
+/// recovery to find out. A disk without room is the exception: the same can be asked again.
 class LogWriter {
  public:
   struct Options {
     std::uint64_t segment_bytes = 0;  ///< what is preallocated; longer batches get more
     std::uint64_t salt = 0;           ///< of new segments
     bool zeroes_ahead = false;        ///< see `write_run`
+    std::uint64_t spare_bytes = 0;    ///< kept back for when the disk is full
   };
 
   /// `files` must outlive the writer.
@@ -47,8 +51,16 @@ class LogWriter {
   /// cuts off the torn tail, and syncs the rest. An empty directory gets its first segment.
   [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
 
+  /// Takes the space that is kept back, and sees whether there is room for another segment beside
+  /// it. False when there is not, and then nothing is taken.
+  [[nodiscard]] Outcome<bool> take_spare();
+
+  /// Lets it be used. False when there was none.
+  [[nodiscard]] Outcome<bool> give_up_spare();
+
   /// Writes the batches, which follow each other and all that was written before. Where a batch
-  /// stands in a new segment, the old one is sealed first.
+  /// stands in a new segment, the old one is sealed first. Batches that were written by a call that
+  /// ran out of space are passed over.
   [[nodiscard]] Outcome<Done> write(std::span<const PlacedBatch> batches);
 
   [[nodiscard]] Outcome<Done> sync();
@@ -71,7 +83,9 @@ class LogWriter {
   Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
   Outcome<Done> seal();
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
+  Outcome<std::unique_ptr<File>> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
+  [[nodiscard]] std::string spare_path() const { return directory_ + "/" + kSpareName; }
 
   FileSystem& files_;
   std::string directory_;
@@ -83,6 +97,7 @@ class LogWriter {
   Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
   Lsn written_ = 0;
   Lsn synced_ = 0;
+  bool has_spare_ = false;
 
   const std::vector<char> zeros_;
   std::vector<std::array<char, kFrameHeaderBytes>> headers_;

@@ -14,6 +14,7 @@ class VolatileJournal final : public Journal {
   void on_durable(std::function<void()> wake) override;
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
+  [[nodiscard]] bool is_full() const override { return false; }
   void trim(Lsn before) override;
   void sync() override;
 

@@ -7,7 +7,10 @@ namespace millrace::server {
 
 bool Cleaner::is_too_long(const Journal::Extent& log) const {
   const std::uint64_t needed = broker_.live_bytes();
-  return log.end - log.begin > needed + needed / 2 + 2 * log.piece_bytes;
+  const std::uint64_t bytes = log.end - log.begin;
+  // On a full disk what is obsolete is worth more than what it costs to be rid of it.
+  if (journal_.is_full()) return bytes > needed + needed / 16 + log.piece_bytes;
+  return bytes > needed + needed / 2 + 2 * log.piece_bytes;
 }
 
 bool Cleaner::work() {

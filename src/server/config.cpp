@@ -69,6 +69,16 @@ Outcome<Done> set_size(std::size_t& member, const std::string& text) {
   return Done{};
 }
 
+/// Of at least so much: the journal reserves room in these steps.
+constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
+
+Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
+  const auto size = parse_number(text, kSegmentBytesMin, kBodyBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
 Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
   const auto count = parse_number(text, 0, kCountMax);
   if (!count) return count.error();
@@ -119,6 +129,8 @@ constexpr std::array kRows = {
         [](Config& c, const std::string& text) { return set_sync(c.sync, text); }},
     Row{"volatile", nullptr, "Keep no journal: --data and --sync mean nothing, a restart forgets",
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); }},
+    Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (67108864)",
+        [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); }},
     Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (65535)",
         [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); }},
     Row{"user", "USER", "Keeps only this user's rights once the ports are open",

@@ -204,6 +204,10 @@ void Server::run() {
 
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
+  if (journal_->is_full() != broker_.refuses_jobs()) {
+    broker_.refuse_jobs(journal_->is_full());
+    log_.event(journal_->is_full() ? "disk_full" : "disk_has_room");
+  }
   ticker_.work(now);
   if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
 }

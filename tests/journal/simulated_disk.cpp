@@ -75,6 +75,11 @@ void SimulatedDisk::fail_writes(bool fails) {
   fails_writes_ = fails;
 }
 
+void SimulatedDisk::set_capacity(std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  capacity_ = bytes;
+}
+
 void SimulatedDisk::fail_syncs(bool fails) {
   const std::lock_guard guard(mutex_);
   fails_syncs_ = fails;
@@ -247,8 +252,18 @@ void SimulatedDisk::apply(const Change& change, std::string& bytes) {
   bytes.replace(change.offset, change.bytes.size(), change.bytes);
 }
 
+bool SimulatedDisk::has_room(const Node& node, std::uint64_t bytes) const {
+  if (bytes <= node.now.size()) return true;
+  std::uint64_t used = bytes - node.now.size();
+  for (const auto& [path, each] : names_) used += each->now.size();
+  return used <= capacity_;
+}
+
 /// The change at which the power goes fails, and may still reach the disk.
 Outcome<Done> SimulatedDisk::change(Node& node, Change change) {
+  if (!has_room(node, change.resized.value_or(change.offset + change.bytes.size()))) {
+    return Problem{.text = "no space left: simulated", .is_out_of_space = true};
+  }
   const bool was_powered = is_powered_;
   const std::optional<Problem> problem = spend();
   if (was_powered) {

@@ -25,6 +25,9 @@ class SimulatedDisk final : public FileSystem {
 
   void fail_writes(bool fails);
 
+  /// The disk has room for so many bytes; longer files are refused as out of space.
+  void set_capacity(std::uint64_t bytes);
+
   /// The failing sync stores nothing, and what it should have stored is never stored by a later
   /// one: the file goes on showing it. So do real systems.
   void fail_syncs(bool fails);
@@ -80,6 +83,8 @@ class SimulatedDisk final : public FileSystem {
   };
   using Names = std::map<std::string, std::shared_ptr<Node>>;
 
+  /// Whether the file would have room if it became so long.
+  [[nodiscard]] bool has_room(const Node& node, std::uint64_t bytes) const;
   static void apply(const Change& change, std::string& bytes);
   static void survive(Node& node, std::mt19937_64& random);
   Outcome<Done> change(Node& node, Change change);
@@ -94,6 +99,7 @@ class SimulatedDisk final : public FileSystem {
   std::set<std::string> locks_;
   std::optional<std::uint64_t> changes_left_;
   bool is_powered_ = true;
+  std::uint64_t capacity_ = UINT64_MAX;
   bool fails_writes_ = false;
   bool fails_syncs_ = false;
   bool holds_syncs_ = false;

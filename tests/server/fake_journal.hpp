@@ -40,12 +40,19 @@ class FakeJournal final : public Journal {
     const std::lock_guard guard(mutex_);
     return {.begin = end_, .oldest_end = end_, .end = end_};
   }
+  [[nodiscard]] bool is_full() const override { return is_full_; }
   void trim(Lsn) override {}
   void sync() override { sync_count += 1; }
 
   /// The disk has stored everything before `lsn`.
   void make_durable(Lsn lsn) {
     durable_ = lsn;
+    const std::lock_guard guard(mutex_);
+    if (wake_) wake_();
+  }
+
+  void set_full(bool is_full) {
+    is_full_ = is_full;
     const std::lock_guard guard(mutex_);
     if (wake_) wake_();
   }
@@ -68,6 +75,7 @@ class FakeJournal final : public Journal {
   std::vector<std::string> batches_;
   Lsn end_ = 0;
   std::atomic<Lsn> durable_ = 0;
+  std::atomic<bool> is_full_ = false;
   std::function<void()> wake_;
 };
 

@@ -1,0 +1,104 @@
+"""A disk that is full: new work is refused, what ends jobs goes on, and room is found again."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from clients import Beanstalk, Faktory
+from program import Server
+
+DISK_BYTES = 48 << 20
+SEGMENT_BYTES = 4 << 20
+BODY = b"b" * 60_000
+PATIENCE_S = 20
+
+
+class SmallDisk:
+    """A file system in memory of its own; `skip` where this machine does not let us mount one."""
+
+    def __init__(self, test):
+        self.path = tempfile.mkdtemp(prefix="millrace-disk-")
+        test.addCleanup(shutil.rmtree, self.path, ignore_errors=True)
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", self.path],
+            capture_output=True,
+            text=True,
+        )
+        if mounted.returncode != 0:
+            test.skipTest(f"no file system of its own: {mounted.stderr.strip()}")
+        test.addCleanup(subprocess.run, ["umount", "-l", self.path], check=True)
+
+
+class FullDiskTest(unittest.TestCase):
+    def setUp(self):
+        self.disk = SmallDisk(self)
+        self.server = Server(
+            f"{self.disk.path}/data", [f"--segment-bytes={SEGMENT_BYTES}", "--max-job-size=100000"]
+        )
+        self.addCleanup(self.server.end)
+        self.server.start()
+        self.client = Beanstalk(self.server.beanstalk_address)
+        self.addCleanup(self.client.close)
+
+    def fill(self):
+        ids = []
+        while (reply := self.client.put(BODY)) != "OUT_OF_MEMORY":
+            self.assertIsInstance(reply, int)
+            ids.append(reply)
+        return ids
+
+    def wait_for_room(self):
+        """Puts as soon as that works."""
+        end = time.monotonic() + PATIENCE_S
+        while (reply := self.client.put(BODY)) == "OUT_OF_MEMORY":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        return reply
+
+    def delete_all(self, ids):
+        for each in ids:
+            self.assertEqual(self.client.delete(each), "DELETED")
+
+    def test_jobs_are_refused_and_what_ends_them_is_not(self):
+        ids = self.fill()
+        self.assertGreater(len(ids) * len(BODY), DISK_BYTES / 4)
+        worker = Faktory(self.server.faktory_address)
+        self.addCleanup(worker.close)
+        self.assertEqual(
+            worker.command('PUSH {"jid":"12345678","jobtype":"t","args":[]}'),
+            "-ERR server is out of space: no jobs are taken until some have ended",
+        )
+        self.assertEqual(self.client.reserve(), (ids[0], BODY))
+        self.assertEqual(self.client.command(f"bury {ids[0]} 1"), "BURIED")
+        self.assertEqual(self.client.command("kick 1"), "KICKED 1")
+        self.delete_all(ids[1:])
+        again = self.wait_for_room()
+        self.server.kill()
+        self.server.start()
+        client = Beanstalk(self.server.beanstalk_address)
+        self.addCleanup(client.close)
+        self.assertEqual(client.command(f"peek {ids[1]}"), "NOT_FOUND")
+        for each in [ids[0], again]:
+            self.assertEqual(client.command(f"peek {each}"), f"FOUND {each} {len(BODY)}")
+            self.assertEqual(client.body(len(BODY)), BODY)
+
+    def test_room_that_others_took_is_found_when_they_give_it_back(self):
+        ids = [self.client.put(BODY)]
+        ballast = f"{self.disk.path}/ballast"
+        with open(ballast, "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(bytes(65536))
+        ids += self.fill()
+        self.delete_all(ids)
+        os.remove(ballast)
+        self.wait_for_room()
+        self.assertIn("disk_full", self.server.error_text())
+        self.assertIn("disk_has_room", self.server.error_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
