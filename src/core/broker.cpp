@@ -26,6 +26,24 @@ void Broker::rewrite(Lsn before, std::size_t bytes_max) {
 void Broker::write_totals() {
   state_->ledger.write_counters();
 }
+void Broker::limit_memory(Journal& journal, std::size_t bytes_max) {
+  state_->memory_bytes_max = bytes_max;
+  state_->spills = true;
+  state_->store().bodies().spill_to(journal, bytes_max);
+}
+void Broker::limit_memory(std::size_t bytes_max) {
+  state_->memory_bytes_max = bytes_max;
+}
+bool Broker::is_memory_full() const {
+  const Store& store = state_->store();
+  const std::size_t needed = state_->spills ? store.other_memory_bytes() : store.memory_bytes();
+  // Once full, it is so until some has become free: not with every job that comes or goes.
+  const std::size_t limit = state_->memory_bytes_max;
+  return needed >= (state_->refuses_jobs ? limit - limit / 16 : limit);
+}
+std::size_t Broker::memory_bytes() const {
+  return state_->store().memory_bytes();
+}
 std::uint64_t Broker::live_bytes() const {
   return state_->store().live_bytes();
 }
@@ -209,8 +227,9 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
                             .wid = request.wid.value_or(""),
                             .jid = {},
                             .reserved_at = now};
-    return Delivery{.kind = Delivery::Kind::kJob,
-                    .job = &state.hold(*job, std::move(reservation), now)};
+    const Job& held = state.hold(*job, std::move(reservation), now);
+    state.expect_next(state.store().queue(held.queue));
+    return Delivery{.kind = Delivery::Kind::kJob, .job = &held};
   }
   if (!request.wid && state.deadline_soon_at(id) <= now) {
     return Delivery{.kind = Delivery::Kind::kDeadlineSoon};

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/journal.hpp"
 #include "core/record.hpp"
 #include "core/result.hpp"
 #include "core/session.hpp"
@@ -118,7 +119,19 @@ class Broker {
   void rewrite(Lsn before, std::size_t bytes_max);
   void write_totals();
 
-  /// About how long a log would be that held nothing obsolete; rather less than more.
+  /// From now on the bodies that would not fit into `bytes_max` together with everything else are
+  /// in the log only. With it goes `is_memory_full`. `journal` outlives the broker.
+  void limit_memory(Journal& journal, std::size_t bytes_max);
+  /// The same where nothing keeps the bodies: they count in full.
+  void limit_memory(std::size_t bytes_max);
+
+  /// True when what must be in memory has reached the limit.
+  [[nodiscard]] bool is_memory_full() const;
+
+  /// About what jobs and queues take in memory now.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+  /// How long a log would be that held nothing obsolete, or a little more.
   [[nodiscard]] std::uint64_t live_bytes() const;
 
   /// How long the batch would be by now, the totals left out.

@@ -80,6 +80,8 @@ struct Broker::State {
   std::deque<LongTask> long_tasks;
   Time next_reaping = kNever;
   bool refuses_jobs = false;
+  std::size_t memory_bytes_max = SIZE_MAX;
+  bool spills = false;  ///< bodies beyond it are in the log only
 
   Store& store() { return ledger.store(); }
 
@@ -103,6 +105,8 @@ struct Broker::State {
 
   /// Hands ready jobs of the queue to who waits for it, at most a slice.
   void serve(QueueId queue, Time now);
+  /// A job has just been taken out of the queue's line: the next ones will soon be wanted.
+  void expect_next(Queue& queue);
   [[nodiscard]] const Job* choose(const Client& client, const ReserveRequest& request, Time now);
   void begin_wait(Client& client, const ReserveRequest& request);
   void end_wait(Client& client);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/types.hpp"
 
 namespace millrace {
@@ -74,8 +75,8 @@ struct Job {
   /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when, never the same for
   /// two dead jobs. Ready: not used.
   Time when{};
-  std::unique_ptr<char[]> body;
-  std::unique_ptr<JobHistory> history;  ///< null until it is first reserved or fails
+  mutable std::unique_ptr<char[]> body;  ///< null: empty, or spilled; see core/bodies.hpp
+  std::unique_ptr<JobHistory> history;   ///< null until it is first reserved or fails
   /// Where the log holds the body, within the last whole record of the job. While `is_placed` is
   /// false: its offset in the batch that collects.
   Lsn body_at = 0;
@@ -90,7 +91,13 @@ struct Job {
   JobKind kind = JobKind::kBytes;
   bool is_placed = false;
 
-  [[nodiscard]] std::string_view body_view() const { return {body.get(), body_bytes}; }
+  /// True when only the log holds the body.
+  [[nodiscard]] bool is_spilled() const { return body_bytes != 0 && !body; }
+  /// Whoever hands out a job sees to it that the body is in memory.
+  [[nodiscard]] std::string_view body_view() const {
+    CHECK(!is_spilled());
+    return {body.get(), body_bytes};
+  }
   [[nodiscard]] Tallies tallies() const { return history ? history->tallies : Tallies{}; }
   [[nodiscard]] const Failure* failure() const {
     return history ? history->failure.get() : nullptr;

@@ -39,6 +39,7 @@ void Broker::State::make_dead(const Job& job, JobFields fields, Time now) {
 }
 
 const Job& Broker::State::hold(const Job& job, Reservation reservation, Time now) {
+  store().load_body(job);
   reservation.reserved_at = now;
   if (reservation.is_held_by_worker()) {
     reservation.jid = format.identify(job).jid.substr(0, kJidBytesMax);
@@ -63,6 +64,7 @@ void Broker::State::drop(const Job& job) {
 }
 
 void Broker::State::fail(const Job& job, FailedRun run, Time now) {
+  store().load_body(job);
   ledger.count_processed(now);
   ledger.count_failed(now);
   std::optional<Verdict> verdict =

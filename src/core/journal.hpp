@@ -44,6 +44,9 @@ class Journal {
   /// The bytes at [begin, begin + size) of a batch appended or replayed earlier, and not trimmed.
   [[nodiscard]] virtual Outcome<std::string> read(Lsn begin, std::size_t size) = 0;
 
+  /// These bytes will soon be read: they may be fetched from the disk meanwhile.
+  virtual void expect(Lsn begin, std::size_t size) = 0;
+
   /// How much log there is. It can be freed in pieces only, from the front.
   struct Extent {
     Lsn begin = 0;                  ///< of the oldest piece

@@ -91,7 +91,7 @@ void Ledger::reset_counters() {
 /// What a connection holds is written as ready, which it becomes when the connection ends: and no
 /// connection outlives the process.
 void Ledger::rewrite_job(JobSlot slot) {
-  const Job& job = store_.at(slot);
+  const Job& job = store_.with_body(slot);
   JobFields fields = Store::fields_of(job);
   if (fields.reservation && !fields.reservation->is_held_by_worker()) {
     fields.state = JobState::kReady;

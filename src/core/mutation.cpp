@@ -40,6 +40,7 @@ bool Broker::State::work_mutate(LongTask& task, Time now) {
     if (job.sequence >= task.id_end) continue;
     if (task.mutation.matches) {
       read_bytes += job.body_bytes;
+      store().load_body(job);
       if (!task.mutation.matches(job, store().queue(job.queue))) continue;
     }
     mutate(job, task.mutation.action, now);

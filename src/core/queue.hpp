@@ -42,6 +42,7 @@ struct Queue {
   std::uint64_t total_jobs = 0;
   std::uint64_t delete_count = 0;
   std::uint64_t pause_count = 0;
+  std::uint32_t taken_count = 0;  ///< jobs handed out of the ready line
 
   [[nodiscard]] bool is_paused(Time now) const { return now < paused_until; }
   [[nodiscard]] std::uint64_t job_count() const {

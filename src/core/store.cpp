@@ -3,7 +3,7 @@
 #include <absl/hash/hash.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace millrace {
 namespace {
@@ -16,27 +16,38 @@ TimeEntry time_entry(const Job& job, JobSlot slot) {
   return {.when = job.when, .id = job.id, .slot = slot};
 }
 
-/// About how many bytes the job's whole record takes in the log; for no job more than it does.
-std::uint64_t record_bytes(const Job& job) {
-  constexpr std::uint64_t kRestOfRecord = 32;
-  std::uint64_t bytes = kRestOfRecord + job.body_bytes;
-  const Failure* failure = job.failure();
-  if (failure == nullptr) return bytes;
-  bytes += failure->errtype.size() + failure->message.size();
-  for (const std::string& line : failure->backtrace) bytes += line.size();
+std::uint64_t number_bytes(std::uint64_t number) {
+  return (static_cast<std::uint64_t>(std::bit_width(number | 1)) + 6) / 7;
+}
+
+std::uint64_t text_bytes(const Job& job) {
+  std::uint64_t bytes = 0;
+  if (const Reservation* reservation = job.reservation()) {
+    bytes += reservation->wid.size() + reservation->jid.size();
+  }
+  if (const Failure* failure = job.failure()) {
+    bytes += failure->errtype.size() + failure->message.size();
+    for (const std::string& line : failure->backtrace) bytes += line.size() + 2;
+  }
   return bytes;
 }
 
-std::unique_ptr<char[]> copy_body(std::string_view body) {
-  if (body.empty()) return nullptr;
-  std::unique_ptr<char[]> copy(new char[body.size()]);
-  std::memcpy(copy.get(), body.data(), body.size());
-  return copy;
+/// How long the job's whole record would be, or a few bytes more: never less, since a log that
+/// cannot become as short as it should would be cleaned for ever.
+std::uint64_t record_bytes(const Job& job, const Queue& queue) {
+  constexpr std::uint64_t kTimeBytes = 10;
+  constexpr std::uint64_t kFixedBytes = 16 + 2 * kTimeBytes;
+  constexpr std::uint64_t kHistoryBytes = 96;
+  std::uint64_t bytes = kFixedBytes + number_bytes(job.id) + number_bytes(job.sequence) +
+                        number_bytes(job.pri) + number_bytes(job.ttr_s) +
+                        number_bytes(job.delay_s) + queue.name.size() + job.body_bytes;
+  if (job.state != JobState::kReady) bytes += kTimeBytes;
+  return job.history ? bytes + kHistoryBytes + text_bytes(job) : bytes;
 }
 
 }  // namespace
 
-Store::Store() : index_(jobs_), held_under_jid_(kJidShards), log_order_(jobs_) {
+Store::Store() : bodies_(jobs_), index_(jobs_), held_under_jid_(kJidShards), log_order_(jobs_) {
   open_queue(kDefaultQueue);
 }
 
@@ -77,6 +88,17 @@ const Store::JobIds* Store::held_under(std::string_view jid) const {
   return found == shard.end() ? nullptr : &found->second;
 }
 
+/// By what was measured at ten million jobs. The texts of failures are what records have beyond
+/// their bodies and a usual rest.
+std::size_t Store::other_memory_bytes() const {
+  constexpr std::size_t kJobBytes = 144;
+  constexpr std::size_t kQueueBytes = 1024;
+  constexpr std::size_t kUsualRestBytes = 64;
+  const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
+  const std::size_t texts = live_bytes_ - std::min<std::size_t>(live_bytes_, usual);
+  return jobs_.size() * kJobBytes + creation_.size() * kQueueBytes + texts;
+}
+
 // ---- jobs ---------------------------------------------------------------------------------------
 
 void Store::apply(Record&& record) {
@@ -94,8 +116,8 @@ void Store::apply_one(JobAdded&& record) {
   job.queue = queue;
   job.created_at = record.created_at;
   job.ttr_s = std::max<std::uint32_t>(record.ttr_s, 1);
-  job.body = copy_body(record.body);
-  job.body_bytes = static_cast<std::uint32_t>(record.body.size());
+  bodies_.keep(job, record.body);
+  all_body_bytes_ += job.body_bytes;
   set_fields(job, std::move(record.fields));
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
@@ -109,9 +131,9 @@ void Store::apply_one(JobChanged&& record) {
   if (!slot) return;
   leave_orders(*slot);
   Job& job = jobs_[*slot];
-  live_bytes_ -= record_bytes(job);
+  live_bytes_ -= record_bytes(job, *queues_[job.queue]);
   set_fields(job, std::move(record.fields));
-  live_bytes_ += record_bytes(job);
+  live_bytes_ += record_bytes(job, *queues_[job.queue]);
   enter_orders(*slot);
 }
 
@@ -126,6 +148,8 @@ void Store::apply_one(JobRemoved&& record) {
 void Store::erase(JobSlot slot) {
   leave_orders(slot);
   leave_log(slot);
+  bodies_.forget(jobs_[slot]);
+  all_body_bytes_ -= jobs_[slot].body_bytes;
   index_.erase(jobs_[slot].id);
   jobs_.free(slot);
 }
@@ -330,14 +354,27 @@ void Store::enter_log(JobSlot slot, Lsn body_at) {
   job.is_placed = false;
   log_order_.push_newest(slot);
   if (first_unplaced_ == kNoJob) first_unplaced_ = slot;
-  live_bytes_ += record_bytes(job);
+  live_bytes_ += record_bytes(job, *queues_[job.queue]);
 }
 
 void Store::leave_log(JobSlot slot) {
   const Job& job = jobs_[slot];
   if (first_unplaced_ == slot) first_unplaced_ = job.newer;
+  if (newest_resident_ == slot) newest_resident_ = job.older;
   log_order_.remove(slot);
-  live_bytes_ -= record_bytes(job);
+  live_bytes_ -= record_bytes(job, *queues_[job.queue]);
+}
+
+/// The newest first, since in a line they are needed last. A job that comes brings less along than
+/// may go with it, so that memory becomes less even where jobs alone outgrow what was kept.
+void Store::spill_some() {
+  constexpr int kAtATime = 4;
+  for (int i = 0; i < kAtATime && newest_resident_ != kNoJob; ++i) {
+    if (!bodies_.is_too_much(other_memory_bytes())) return;
+    const Job& job = jobs_[newest_resident_];
+    bodies_.spill(job);
+    newest_resident_ = job.older;
+  }
 }
 
 void Store::move_to_log_end(JobSlot slot, Lsn body_at) {
@@ -364,8 +401,15 @@ void Store::move_to_log_end(const Queue& queue) {
 
 void Store::place(Lsn begin) {
   for (JobSlot slot = first_unplaced_; slot != kNoJob; slot = jobs_[slot].newer) {
-    jobs_[slot].body_at += begin;
-    jobs_[slot].is_placed = true;
+    Job& job = jobs_[slot];
+    job.body_at += begin;
+    job.is_placed = true;
+    if (bodies_.is_too_much(other_memory_bytes())) {
+      bodies_.spill(job);
+      spill_some();
+    } else {
+      newest_resident_ = slot;
+    }
   }
   first_unplaced_ = kNoJob;
   for (auto id = queue_records_.rbegin(); id != queue_records_.rend(); ++id) {

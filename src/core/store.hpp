@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bodies.hpp"
 #include "core/job_index.hpp"
 #include "core/log_order.hpp"
 #include "core/queue.hpp"
@@ -39,6 +40,25 @@ class Store {
   [[nodiscard]] const Job& at(JobSlot slot) const { return jobs_[slot]; }
   /// Slots in use are below this; a free one holds a job with id 0.
   [[nodiscard]] JobSlot slot_end() const { return jobs_.end(); }
+
+  /// The same, with the body in memory. Throws std::runtime_error when it cannot be read.
+  [[nodiscard]] const Job& with_body(JobSlot slot) const {
+    const Job& job = jobs_[slot];
+    if (job.is_spilled()) bodies_.load(job, slot);
+    return job;
+  }
+  [[nodiscard]] const Job* find_with_body(JobId id) const {
+    const auto slot = index_.find(id);
+    return slot ? &with_body(*slot) : nullptr;
+  }
+  /// Of a job found before.
+  void load_body(const Job& job) const {
+    if (job.is_spilled()) (void)find_with_body(job.id);
+  }
+  [[nodiscard]] Bodies& bodies() const { return bodies_; }
+  /// What is in memory, bodies and all else, about.
+  [[nodiscard]] std::size_t memory_bytes() const { return bodies_.bytes() + other_memory_bytes(); }
+  [[nodiscard]] std::size_t other_memory_bytes() const;
 
   /// The job's changeable part, to be altered and recorded.
   [[nodiscard]] static JobFields fields_of(const Job& job);
@@ -116,7 +136,7 @@ class Store {
 
   /// Everything in the log before this position is obsolete, the totals left out.
   [[nodiscard]] Lsn oldest_needed() const;
-  /// About how long the log would be that held nothing obsolete.
+  /// How long the log would be that held nothing obsolete, or a little more.
   [[nodiscard]] std::uint64_t live_bytes() const { return live_bytes_; }
 
   // ---- counters ---------------------------------------------------------------------------------
@@ -138,6 +158,7 @@ class Store {
   static void set_fields(Job& job, JobFields&& fields);
   void enter_log(JobSlot slot, Lsn body_at);
   void leave_log(JobSlot slot);
+  void spill_some();
   void forget_record(Queue& queue);
   void note_record(Queue& queue);
   void enter_orders(JobSlot slot);
@@ -146,6 +167,7 @@ class Store {
   void leave_reserved(const Job& job, JobSlot slot);
 
   Slab<Job> jobs_;
+  mutable Bodies bodies_;
   JobIndex index_;
   TimeOrder scheduled_;
   TimeOrder retrying_;
@@ -171,10 +193,13 @@ class Store {
 
   LogOrder log_order_;
   JobSlot first_unplaced_ = kNoJob;
+  /// Every job that stands behind it in the log is spilled, or was brought back since.
+  JobSlot newest_resident_ = kNoJob;
   bool is_replaying_ = false;
   std::vector<std::string> lost_pauses_;
   std::list<QueueId> queue_records_;  ///< in the order of the log
   std::uint64_t live_bytes_ = 0;
+  std::uint64_t all_body_bytes_ = 0;  ///< in memory or not
 
   static constexpr Lsn kNoRecord = UINT64_MAX;
   Lsn history_at_ = kNoRecord;  ///< 0: in the batch that collects

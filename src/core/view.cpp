@@ -5,7 +5,7 @@ namespace {
 
 template <typename Order>
 const Job* first_of(const Store& store, const Order& order) {
-  return order.empty() ? nullptr : &store.at(order.begin()->slot);
+  return order.empty() ? nullptr : &store.with_body(order.begin()->slot);
 }
 
 const TimeOrder* order_of(const Store& store, JobState state) {
@@ -44,7 +44,8 @@ void View::page(JobState state, Cursor after, std::size_t limit, const JobVisito
   const TimeOrder* order = order_of(store(), state);
   if (order == nullptr) return;
   auto place = order->upper_bound(TimeEntry{.when = after.when, .id = after.id, .slot = 0});
-  for (; place != order->end() && limit > 0; ++place, --limit) visit(store().at(place->slot));
+  for (; place != order->end() && limit > 0; ++place, --limit)
+    visit(store().with_body(place->slot));
 }
 
 void View::page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
@@ -52,7 +53,7 @@ void View::page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
   auto place =
       queue.ready.upper_bound(ReadyEntry{.pri = after.pri, .slot = 0, .sequence = after.sequence});
   for (; place != queue.ready.end() && limit > 0; ++place, --limit) {
-    visit(store().at(place->slot));
+    visit(store().with_body(place->slot));
   }
 }
 

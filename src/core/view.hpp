@@ -34,7 +34,7 @@ class View {
   View(const Ledger& ledger, const Clients& clients, const Workers& workers, const Tally& tally)
       : ledger_(ledger), clients_(clients), workers_(workers), tally_(tally) {}
 
-  [[nodiscard]] const Job* find(JobId id) const { return store().find(id); }
+  [[nodiscard]] const Job* find(JobId id) const { return store().find_with_body(id); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {
     return store().find_queue(name);
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,6 +80,7 @@ class FileJournal final : public Journal {
 
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
 
+  void expect(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
   [[nodiscard]] bool is_full() const override;
 
@@ -108,6 +110,8 @@ class FileJournal final : public Journal {
   PlacedBatch place(std::string batch);
   [[nodiscard]] const PlacedBatch* find_in_memory(Lsn begin, std::size_t size) const;
   [[nodiscard]] Outcome<std::string> read_from_disk(Lsn begin, std::size_t size);
+  [[nodiscard]] std::optional<Lsn> segment_with(Lsn begin, std::size_t size) const;
+  [[nodiscard]] Outcome<File*> file_of(Lsn segment);
 
   void run();
   Round next_round();
@@ -131,8 +135,7 @@ class FileJournal final : public Journal {
   std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
   Lsn end_ = 0;                      ///< where the next frame would stand
   std::uint64_t cut_bytes_ = 0;
-  std::unique_ptr<File> read_file_;  ///< of the segment read last
-  Lsn read_segment_ = 0;
+  std::map<Lsn, std::unique_ptr<File>> read_files_;  ///< by segment, a few
 
   // The writer's, once its thread runs.
   LogWriter writer_;

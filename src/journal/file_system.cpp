@@ -117,6 +117,11 @@ class PosixFile final : public File {
     return filled;
   }
 
+  void expect(std::uint64_t offset, std::uint64_t size) override {
+    (void)::posix_fadvise(descriptor_.get(), static_cast<off_t>(offset), static_cast<off_t>(size),
+                          POSIX_FADV_WILLNEED);
+  }
+
   Outcome<std::uint64_t> size() override {
     struct stat status = {};
     if (::fstat(descriptor_.get(), &status) < 0) return failed_to("examine", path_, errno);

@@ -23,6 +23,9 @@ class File {
   /// Fills `into` from `offset` on; answers how many bytes that were: fewer only at the file's end.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
 
+  /// These bytes will soon be read; the system may fetch them in the meantime. Does not wait.
+  virtual void expect(std::uint64_t /*offset*/, std::uint64_t /*size*/) {}
+
   virtual Outcome<std::uint64_t> size() = 0;
 
   /// Cuts the file, or extends it with zeros.

@@ -28,9 +28,8 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
 /// since there may be a segment full.
 std::size_t bytes_in_use(std::string_view bytes) {
   static constexpr std::array<char, 4096> kZeros{};
-  while (bytes.size() >= kZeros.size() &&
-         std::memcmp(bytes.data() + bytes.size() - kZeros.size(), kZeros.data(), kZeros.size()) ==
-             0) {
+  while (bytes.size() >= kZeros.size() && std::memcmp(bytes.data() + bytes.size() - kZeros.size(),
+                                                      kZeros.data(), kZeros.size()) == 0) {
     bytes.remove_suffix(kZeros.size());
   }
   return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0

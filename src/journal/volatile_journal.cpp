@@ -22,6 +22,8 @@ Outcome<std::string> VolatileJournal::read(Lsn /*begin*/, std::size_t /*size*/) 
   return Problem{"a volatile journal keeps nothing to read"};
 }
 
+void VolatileJournal::expect(Lsn /*begin*/, std::size_t /*size*/) {}
+
 Journal::Extent VolatileJournal::extent() const {
   return {.begin = end_, .oldest_end = end_, .end = end_};
 }

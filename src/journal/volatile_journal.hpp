@@ -13,6 +13,7 @@ class VolatileJournal final : public Journal {
   [[nodiscard]] Lsn durable() const override;
   void on_durable(std::function<void()> wake) override;
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
+  void expect(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
   [[nodiscard]] bool is_full() const override { return false; }
   void trim(Lsn before) override;

@@ -7,10 +7,18 @@ namespace millrace::server {
 
 bool Cleaner::is_too_long(const Journal::Extent& log) const {
   const std::uint64_t needed = broker_.live_bytes();
-  const std::uint64_t bytes = log.end - log.begin;
-  // On a full disk what is obsolete is worth more than what it costs to be rid of it.
-  if (journal_.is_full()) return bytes > needed + needed / 16 + log.piece_bytes;
-  return bytes > needed + needed / 2 + 2 * log.piece_bytes;
+  return log.end - log.begin > needed + needed / 2 + 2 * log.piece_bytes;
+}
+
+/// What is obsolete is worth more then than what it costs to be rid of it: so the whole log is gone
+/// through once, and again when another piece has become obsolete.
+bool Cleaner::is_worth_it_when_full(const Journal::Extent& log) {
+  const std::uint64_t needed = broker_.live_bytes();
+  if (round_end_ == 0 || needed + log.piece_bytes < needed_at_round_) {
+    round_end_ = log.end;
+    needed_at_round_ = needed;
+  }
+  return log.begin < round_end_ && log.end - log.begin > needed + log.piece_bytes;
 }
 
 bool Cleaner::work() {
@@ -28,7 +36,8 @@ bool Cleaner::work() {
     trim_to_ = needed;
     return true;
   }
-  if (!is_too_long(log)) return false;
+  if (!journal_.is_full()) round_end_ = 0;
+  if (!is_too_long(log) && !(journal_.is_full() && is_worth_it_when_full(log))) return false;
   broker_.rewrite(log.oldest_end,
                   std::max<std::size_t>(kCleanBytesMin, kCleanPace * broker_.batch_bytes()));
   return true;

@@ -24,11 +24,16 @@ class Cleaner {
 
  private:
   [[nodiscard]] bool is_too_long(const Journal::Extent& log) const;
+  [[nodiscard]] bool is_worth_it_when_full(const Journal::Extent& log);
 
   Broker& broker_;
   Journal& journal_;
   Lsn trim_to_ = 0;  ///< 0: nothing; else when the batch with the totals was taken
   std::uint64_t freed_pieces_ = 0;
+
+  // Of the round through the whole log that a full disk is worth; 0: none yet.
+  Lsn round_end_ = 0;
+  std::uint64_t needed_at_round_ = 0;
 };
 
 /// Cleaning begins at three halves of what is needed, and two pieces, and then writes twice as much

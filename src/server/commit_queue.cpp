@@ -142,8 +142,8 @@ void CommitQueue::on_durable() {
   const Lsn durable = parts_.journal.durable();
   measure_lag();
   if (!is_behind_ && std::exchange(has_held_, false)) release_held();
-  // There is room again, or no more.
-  if (parts_.journal.is_full() != parts_.broker.refuses_jobs()) schedule();
+  // There may be room again, or no more.
+  if (parts_.journal.is_full() || parts_.broker.refuses_jobs()) schedule();
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     // Taken out member by member while the group stays in place, so that `forget` finds them.
     std::vector<Participant*>& members = waiting_.front().members;

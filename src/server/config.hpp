@@ -38,6 +38,7 @@ struct Config {
   std::size_t dead_jobs_max = 1'000'000;
   SyncChoice sync;
   bool is_volatile = false;
+  std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< of the journal
   std::size_t job_bytes_max = 65535;
   bool is_insecure = false;  ///< open ports without a password beyond this machine are fine

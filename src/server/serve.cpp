@@ -269,6 +269,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log) {
       .dead_jobs_max = config.dead_jobs_max,
       .job_bytes_max = config.job_bytes_max,
       .binlog_bytes_max = config.binlog_bytes_max,
+      .memory_bytes_max = config.memory_bytes_max,
+      .is_volatile = config.is_volatile,
       .is_insecure = config.is_insecure,
       .random_seed = random_number()};
   auto sockets = open_ports(config, options, log);

@@ -107,7 +107,14 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                     .clock = clock,
                     .log = log,
                     .receive_buffer = std::vector<char>(kReceiveBytes)},
-      stop_timer_(loop_) {}
+      stop_timer_(loop_) {
+  if (options_.memory_bytes_max == 0) return;
+  if (options_.is_volatile) {
+    broker_.limit_memory(options_.memory_bytes_max);
+  } else {
+    broker_.limit_memory(*journal_, options_.memory_bytes_max);
+  }
+}
 
 Server::~Server() = default;
 
@@ -202,12 +209,23 @@ void Server::run() {
   journal_->sync();
 }
 
+/// New jobs are refused while there is no room for them.
+void Server::look_for_room() {
+  const bool is_disk_full = journal_->is_full();
+  const bool is_memory_full = broker_.is_memory_full();
+  if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
+    log_.event(is_disk_full ? "disk_full" : "disk_has_room");
+  }
+  if (std::exchange(is_memory_full_, is_memory_full) != is_memory_full) {
+    log_.event(is_memory_full ? "memory_full" : "memory_has_room",
+               {{"bytes", broker_.memory_bytes()}});
+  }
+  broker_.refuse_jobs(is_disk_full || is_memory_full);
+}
+
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
-  if (journal_->is_full() != broker_.refuses_jobs()) {
-    broker_.refuse_jobs(journal_->is_full());
-    log_.event(journal_->is_full() ? "disk_full" : "disk_has_room");
-  }
+  look_for_room();
   ticker_.work(now);
   if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
 }

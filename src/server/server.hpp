@@ -41,6 +41,8 @@ class Server {
     std::size_t job_bytes_max = 65535;  ///< a body put through the beanstalk door
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
+    std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
+    bool is_volatile = false;            ///< the journal keeps nothing
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
   };
@@ -120,6 +122,7 @@ class Server {
   void drop_connections();
   void end();
   void work(Time now);
+  void look_for_room();
 
   Options options_;
   std::unique_ptr<Journal> journal_;
@@ -133,6 +136,8 @@ class Server {
   Ticker ticker_;
   CommitQueue commits_;
   Cleaner cleaner_;
+  bool is_disk_full_ = false;    ///< as logged
+  bool is_memory_full_ = false;  ///< likewise
   Surroundings surroundings_;
   std::vector<Gate> gates_;
   std::list<Connection> connections_;

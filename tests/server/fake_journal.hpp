@@ -36,6 +36,7 @@ class FakeJournal final : public Journal {
   }
 
   Outcome<std::string> read(Lsn, std::size_t) override { return Problem{"not kept"}; }
+  void expect(Lsn, std::size_t) override {}
   [[nodiscard]] Extent extent() const override {
     const std::lock_guard guard(mutex_);
     return {.begin = end_, .oldest_end = end_, .end = end_};
