@@ -13,6 +13,7 @@
 #include "core/record.hpp"
 #include "core/result.hpp"
 #include "core/session.hpp"
+#include "core/steps.hpp"
 #include "core/types.hpp"
 #include "core/view.hpp"
 #include "core/work_unit.hpp"
@@ -51,6 +52,9 @@ struct FailedRun {
   std::vector<std::string> backtrace;
 };
 
+/// What a mutation's filter says of a job. kUnfinished: its steps were spent before it knew.
+enum class Match { kNo, kYes, kUnfinished };
+
 /// What is to happen to some jobs of a server-wide set.
 struct Mutation {
   enum class Action {
@@ -62,8 +66,9 @@ struct Mutation {
   JobState set = JobState::kDead;  ///< kScheduled, kRetrying or kDead
   Action action = Action::kDiscard;
   /// Which jobs; empty: all. It is kept until the mutation is through, and must be able to outlive
-  /// the client.
-  std::function<bool(const Job& job, const Queue& queue)> matches = {};
+  /// the client. What it has not finished it is asked again with new steps, the same job first
+  /// unless that has left the set.
+  std::function<Match(const Job& job, const Queue& queue, Steps& steps)> matches = {};
 };
 
 /// What HELLO says of a worker.

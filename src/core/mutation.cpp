@@ -32,17 +32,22 @@ void Broker::State::mutate(const Job& job, Mutation::Action action, Time now) {
 bool Broker::State::work_mutate(LongTask& task, Time now) {
   const TimeOrder& order = order_of(store(), task.mutation.set);
   std::size_t read_bytes = 0;
+  Steps steps(kSliceSteps);
   for (std::size_t i = 0; i < kSliceJobs && read_bytes < kSliceBodyBytes; ++i) {
     const auto place = order.upper_bound(task.after);
     if (place == order.end() || task.last < *place) return true;
-    task.after = *place;
-    const Job& job = store().at(place->slot);
-    if (job.sequence >= task.id_end) continue;
-    if (task.mutation.matches) {
+    const TimeEntry entry = *place;
+    const Job& job = store().at(entry.slot);
+    bool is_chosen = job.sequence < task.id_end;
+    if (is_chosen && task.mutation.matches) {
       read_bytes += job.body_bytes;
       store().load_body(job);
-      if (!task.mutation.matches(job, store().queue(job.queue))) continue;
+      const Match match = task.mutation.matches(job, store().queue(job.queue), steps);
+      if (match == Match::kUnfinished) return false;
+      is_chosen = match == Match::kYes;
     }
+    task.after = entry;
+    if (!is_chosen) continue;
     mutate(job, task.mutation.action, now);
     ++task.moved;
   }

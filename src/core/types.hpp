@@ -58,6 +58,9 @@ inline constexpr Pri kUrgentPri = 1024;
 /// How many jobs one slice of a long operation may move before others get their turn.
 inline constexpr std::size_t kSliceJobs = 500;
 
+/// How many steps one slice may spend: about a millisecond.
+inline constexpr std::size_t kSliceSteps = std::size_t{1} << 19;
+
 /// A slice that reads the bodies of its jobs ends early after so many bytes.
 inline constexpr std::size_t kSliceBodyBytes = 256 * 1024;
 

@@ -10,45 +10,69 @@
 namespace millrace::faktory {
 namespace {
 
-/// A condition on a job's JSON.
-struct TextCondition {
-  std::string pattern;
-  bool is_glob = true;  ///< else the pattern stands somewhere in the text
-
-  [[nodiscard]] bool holds(std::string_view text) const {
-    return is_glob ? matches_glob(pattern, text) : text.find(pattern) != std::string_view::npos;
-  }
-};
-
-std::vector<TextCondition> conditions_of(const JobFilter& filter) {
-  std::vector<TextCondition> conditions;
-  const std::string member = R"("jobtype":")" + filter.jobtype + '"';
-  const bool is_plain = !filter.regexp.empty() || is_plain_text(filter.jobtype);
-  if (!filter.regexp.empty()) conditions.push_back({.pattern = filter.regexp});
-  if (filter.jobtype.empty()) return conditions;
-  conditions.push_back({.pattern = is_plain ? member : '*' + member + '*', .is_glob = !is_plain});
-  return conditions;
+/// Globs that a job's JSON must be like, all of them.
+std::vector<Glob> globs_of(const JobFilter& filter) {
+  std::vector<Glob> globs;
+  if (!filter.regexp.empty()) globs.emplace_back(filter.regexp);
+  if (filter.jobtype.empty()) return globs;
+  const bool is_text = !filter.regexp.empty();
+  const std::string jobtype = is_text ? glob_of_text(filter.jobtype) : filter.jobtype;
+  globs.emplace_back(R"(*"jobtype":")" + jobtype + R"("*)");
+  return globs;
 }
+
+/// Compares jobs' JSON with globs. A long one it keeps, to go on with when it is asked again.
+class TextMatcher {
+ public:
+  TextMatcher(std::vector<Glob> globs, const WorkUnitFormat& format)
+      : globs_(std::move(globs)), format_(&format) {}
+
+  Match operator()(const Job& job, const Queue& queue, Steps& steps) {
+    if (job.id != job_ || job.when != when_) begin(job, queue);
+    for (; next_glob_ < globs_.size(); ++next_glob_, read_bytes_ = 0) {
+      Glob& glob = globs_[next_glob_];
+      if (read_bytes_ == 0) glob.restart();
+      read_bytes_ += glob.read(std::string_view(text_).substr(read_bytes_), steps);
+      const bool is_through = glob.is_decided() || read_bytes_ == text_.size();
+      if (!is_through) return Match::kUnfinished;
+      if (!glob.matches()) return end(Match::kNo);
+    }
+    return end(Match::kYes);
+  }
+
+ private:
+  void begin(const Job& job, const Queue& queue) {
+    job_ = job.id;
+    when_ = job.when;
+    next_glob_ = 0;
+    read_bytes_ = 0;
+    text_.clear();
+    format_->render(job, queue.name, text_);
+  }
+
+  Match end(Match verdict) {
+    job_ = 0;
+    return verdict;
+  }
+
+  std::vector<Glob> globs_;
+  const WorkUnitFormat* format_;
+  JobId job_ = 0;  ///< 0: none is begun
+  Time when_{};    ///< its own: if it changed, so may have the text
+  std::string text_;
+  std::size_t next_glob_ = 0;
+  std::size_t read_bytes_ = 0;  ///< by that one
+};
 
 }  // namespace
 
-std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filter,
-                                                           const WorkUnitFormat& format) {
+std::function<Match(const Job&, const Queue&, Steps&)> make_matcher(const JobFilter& filter,
+                                                                    const WorkUnitFormat& format) {
   if (filter.is_empty()) return {};
-  if (!filter.jids.empty()) {
-    absl::flat_hash_set<std::string> jids(filter.jids.begin(), filter.jids.end());
-    return [jids = std::move(jids), &format](const Job& job, const Queue&) {
-      return jids.contains(format.identify(job).jid);
-    };
-  }
-  return [conditions = conditions_of(filter), &format, text = std::string()](
-             const Job& job, const Queue& queue) mutable {
-    text.clear();
-    format.render(job, queue.name, text);
-    for (const TextCondition& condition : conditions) {
-      if (!condition.holds(text)) return false;
-    }
-    return true;
+  if (filter.jids.empty()) return TextMatcher(globs_of(filter), format);
+  absl::flat_hash_set<std::string> jids(filter.jids.begin(), filter.jids.end());
+  return [jids = std::move(jids), &format](const Job& job, const Queue&, Steps&) {
+    return jids.contains(format.identify(job).jid) ? Match::kYes : Match::kNo;
   };
 }
 

@@ -24,7 +24,7 @@ struct JobFilter {
 inline constexpr std::size_t kGlobBytesMax = 1024;
 
 /// The filter as the broker asks it; empty when it is about all. `format` must outlive the result.
-[[nodiscard]] std::function<bool(const Job& job, const Queue& queue)> make_matcher(
+[[nodiscard]] std::function<Match(const Job& job, const Queue& queue, Steps& steps)> make_matcher(
     const JobFilter& filter, const WorkUnitFormat& format);
 
 }  // namespace millrace::faktory

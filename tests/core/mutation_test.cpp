@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "core/bench.hpp"
 #include "support/doctest.hpp"
 
@@ -6,8 +8,10 @@ namespace {
 
 using Action = Mutation::Action;
 
-std::function<bool(const Job&, const Queue&)> body_is(std::string_view body) {
-  return [body](const Job& job, const Queue&) { return job.body_view() == body; };
+std::function<Match(const Job&, const Queue&, Steps&)> body_is(std::string_view body) {
+  return [body](const Job& job, const Queue&, Steps&) {
+    return job.body_view() == body ? Match::kYes : Match::kNo;
+  };
 }
 
 void schedule_many(Bench& bench, std::size_t count) {
@@ -100,9 +104,44 @@ TEST_CASE("mutate: a slice that reads large bodies ends early") {
   bench.schedule(body, 1h);
   bench.schedule(body, 1h);
   const Mutation mutation{.set = JobState::kScheduled,
-                          .matches = [](const Job&, const Queue&) { return true; }};
+                          .matches = [](const Job&, const Queue&, Steps&) { return Match::kYes; }};
   CHECK_FALSE(bench.broker.mutate(client, mutation, bench.now));
   CHECK(bench.broker.view().job_count(JobState::kScheduled) == 1);
+}
+
+TEST_CASE("mutate: a job that takes many slices to compare is asked about until it is clear") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId first = bench.schedule("a", 1h);
+  bench.schedule("b", 2h);
+  std::vector<JobId> asked;
+  const auto slowly = [&](const Job& job, const Queue&, Steps& steps) {
+    asked.push_back(job.id);
+    steps.spend(kSliceSteps);
+    return asked.size() < 3 ? Match::kUnfinished : Match::kYes;
+  };
+  CHECK_FALSE(
+      bench.broker.mutate(client, {.set = JobState::kScheduled, .matches = slowly}, bench.now));
+  CHECK(asked == std::vector<JobId>{first});
+  bench.settle();
+  CHECK(asked == std::vector<JobId>{first, first, first, first + 1});
+  CHECK(bench.delivered(client)->count == 2);
+}
+
+TEST_CASE("mutate: a job that goes before it is compared holds up nothing") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId first = bench.schedule("a", 1h);
+  const JobId second = bench.schedule("b", 2h);
+  const auto slowly = [first](const Job& job, const Queue&, Steps&) {
+    return job.id == first ? Match::kUnfinished : Match::kYes;
+  };
+  CHECK_FALSE(
+      bench.broker.mutate(client, {.set = JobState::kScheduled, .matches = slowly}, bench.now));
+  CHECK(bench.broker.remove(client, first, bench.now));
+  bench.settle();
+  CHECK_FALSE(bench.has(second));
+  CHECK(bench.delivered(client)->count == 1);
 }
 
 TEST_CASE("mutate: what comes meanwhile stays") {

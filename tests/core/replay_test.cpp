@@ -140,7 +140,9 @@ class History {
     const std::size_t odd = pick(2);
     return {.set = kSets[pick(3)],
             .action = kActions[pick(3)],
-            .matches = [odd](const Job& job, const Queue&) { return job.id % 2 == odd; }};
+            .matches = [odd](const Job& job, const Queue&, Steps&) {
+              return job.id % 2 == odd ? Match::kYes : Match::kNo;
+            }};
   }
 
   void give_back(JobId id) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace millrace {
+
+/// How much work may still be done in one go. Who works counts its steps, each of which takes a few
+/// nanoseconds, and stops when they are spent.
+class Steps {
+ public:
+  explicit Steps(std::size_t count) : left_(count) {}
+
+  void spend(std::size_t count) { left_ -= std::min(count, left_); }
+  [[nodiscard]] bool are_spent() const { return left_ == 0; }
+  [[nodiscard]] std::size_t left() const { return left_; }
+
+ private:
+  std::size_t left_;
+};
+
+}  // namespace millrace
