@@ -68,9 +68,15 @@ bool Connection::may_read() const {
          !surroundings_.commits.is_behind();
 }
 
+bool Connection::is_turn_full() const {
+  return surroundings_.turn_output_bytes >= kTurnOutputBytesMax;
+}
+
 void Connection::read_once() {
   // Two waits may both have ended before the first of them got here.
   if (!may_read()) return;
+  // What is not received now is still readable in the next turn.
+  if (is_turn_full()) return surroundings_.commits.schedule();
   const ssize_t received = ::recv(socket_.native_handle(), surroundings_.receive_buffer.data(),
                                   kReceiveBytes, MSG_DONTWAIT);
   if (received < 0) {
@@ -116,6 +122,7 @@ template <typename Call>
 void Connection::call_session(Call call) {
   try {
     call(*session_, surroundings_.clock.now());
+    count_unsent();
     surroundings_.commits.enlist(*this);
   } catch (const std::exception& exception) {
     surroundings_.log.event("session_failed", {{"error", exception.what()}});
@@ -124,7 +131,8 @@ void Connection::call_session(Call call) {
 }
 
 void Connection::resume(Time) {
-  if (!session_ || !session_->wants_resume() || surroundings_.commits.is_behind()) return;
+  if (!session_ || !session_->wants_resume()) return;
+  if (surroundings_.commits.is_behind() || is_turn_full()) return;
   call_session([](Session& session, Time now) { session.resume(now); });
 }
 
@@ -147,6 +155,7 @@ void Connection::leave(Time now) noexcept {
 bool Connection::commit(Lsn lsn, Lsn durable) {
   // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
   if (session_ && outbox_.size() < kOutboxBytesMax) outbox_.take(session_->output(), lsn);
+  count_unsent();  // What was delivered to the session is not counted yet.
   send(durable);
   return outbox_.size() > outbox_.covered(durable).size();
 }
@@ -155,6 +164,7 @@ void Connection::send(Lsn durable) {
   if (phase_ != Phase::kServing) return;
   durable_ = durable;
   if (!is_waiting_to_write_) send_covered(durable);
+  count_unsent();
   if (phase_ == Phase::kServing) settle();
 }
 
@@ -168,7 +178,10 @@ std::size_t Connection::send_now(std::string_view bytes) {
     return 0;
   }
   const std::size_t sent_bytes = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-  if (sent_bytes < bytes.size()) wait_until_writable();
+  const bool had_stalled = std::exchange(has_stalled_, sent_bytes < bytes.size());
+  if (!has_stalled_) return sent_bytes;
+  if (sent_bytes > 0 || !had_stalled) stalled_since_ = surroundings_.clock.now();
+  wait_until_writable();
   return sent_bytes;
 }
 
@@ -210,6 +223,14 @@ void Connection::wait_until_writable() {
     is_waiting_to_write_ = false;
     send(durable_);
   });
+}
+
+void Connection::count_unsent() {
+  const std::size_t bytes = outbox_.size() + (session_ ? session_->output().size() : 0);
+  if (bytes > unsent_bytes_) surroundings_.turn_output_bytes += bytes - unsent_bytes_;
+  surroundings_.unsent_bytes += bytes;
+  surroundings_.unsent_bytes -= unsent_bytes_;
+  unsent_bytes_ = bytes;
 }
 
 /// Looks at what follows from the session's state and from what was sent.
@@ -263,6 +284,7 @@ void Connection::drop() {
   leave(surroundings_.clock.now());
   surroundings_.ticker.plan(*this, kNever);
   outbox_.clear();
+  count_unsent();
   asio::error_code error;
   socket_.close(error);
 }

@@ -21,6 +21,9 @@ struct Surroundings {
   Clock& clock;
   const Log& log;
   std::vector<char> receive_buffer;  ///< one for all: what arrives is passed on at once
+
+  std::size_t unsent_bytes = 0;       ///< of output, in all connections and sessions
+  std::size_t turn_output_bytes = 0;  ///< so much of it came since the last turn
 };
 
 /// How much is received at a time, and so how much one connection does before others get their
@@ -29,6 +32,14 @@ inline constexpr std::size_t kReceiveBytes = 32 * 1024;
 
 /// While this much waits to be sent, nothing more is executed or received.
 inline constexpr std::size_t kOutboxBytesMax = 256 * 1024;
+
+/// When all output that waits to be sent takes more than this, clients that do not read are left:
+/// see `Server::drop_slow_readers`.
+inline constexpr std::size_t kUnsentBytesMax = std::size_t{256} << 20;
+
+/// When a turn has brought so much output, nothing more is executed before that was offered to the
+/// sockets. One reply can take it beyond.
+inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{32} << 20;
 
 /// How long a connection that we close waits for the client to close too, so that what the client
 /// still sends does not make the system throw away our last reply.
@@ -53,6 +64,11 @@ class Connection final : public Participant, public Deadline {
   /// Closes at once.
   void drop();
 
+  /// The client has not taken all that was offered to it, and nothing since `stalled_since`.
+  [[nodiscard]] bool is_stalled() const { return phase_ == Phase::kServing && has_stalled_; }
+  [[nodiscard]] Time stalled_since() const { return stalled_since_; }
+  [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
+
   void resume(Time now) override;
   bool commit(Lsn lsn, Lsn durable) override;
   void send(Lsn durable) override;
@@ -76,12 +92,14 @@ class Connection final : public Participant, public Deadline {
   void send_encrypted();
   [[nodiscard]] std::size_t send_now(std::string_view bytes);
   void wait_until_writable();
+  void count_unsent();
   void settle();
   void close_gently();
   void leave(Time now) noexcept;
   template <typename Call>
   void call_session(Call call);
   [[nodiscard]] bool may_read() const;
+  [[nodiscard]] bool is_turn_full() const;
   [[nodiscard]] bool is_all_sent() const;
 
   Socket socket_;
@@ -90,6 +108,9 @@ class Connection final : public Participant, public Deadline {
   std::unique_ptr<TlsStream> tls_;
   std::size_t encrypted_bytes_ = 0;  ///< of output, that `tls_` has still to send
   Outbox outbox_;
+  std::size_t unsent_bytes_ = 0;  ///< of outbox and session, as counted in `surroundings_`
+  bool has_stalled_ = false;      ///< the system did not take all of what was last offered
+  Time stalled_since_{};
   Lsn durable_ = 0;  ///< the greatest that `commit` and `send` were told
   Phase phase_ = Phase::kServing;
   bool is_input_over_ = false;        ///< the client sends nothing more

@@ -3,9 +3,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <asio/co_spawn.hpp>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "server/process.hpp"
 
@@ -226,8 +228,35 @@ void Server::look_for_room() {
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
   look_for_room();
+  surroundings_.turn_output_bytes = 0;
+  if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
   ticker_.work(now);
   if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
+}
+
+/// Replies that nobody reads must not take all memory. Those who go hold more than an even share,
+/// and have not read for the longest; what they had reserved goes to others.
+void Server::drop_slow_readers() {
+  const std::size_t share = options_.unsent_bytes_max / connections_.size();
+  std::vector<Connection*> stalled;
+  for (Connection& connection : connections_) {
+    if (connection.is_stalled() && connection.unsent_bytes() > share) {
+      stalled.push_back(&connection);
+    }
+  }
+  std::stable_sort(stalled.begin(), stalled.end(), [](const Connection* a, const Connection* b) {
+    return a->stalled_since() < b->stalled_since();
+  });
+  const std::size_t before = surroundings_.unsent_bytes;
+  std::size_t count = 0;
+  for (Connection* connection : stalled) {
+    if (surroundings_.unsent_bytes <= options_.unsent_bytes_max) break;
+    connection->drop();
+    ++count;
+  }
+  if (count == 0) return;
+  log_.event("slow_readers_dropped",
+             {{"connections", count}, {"bytes", before - surroundings_.unsent_bytes}});
 }
 
 void Server::admit(const Gate& gate, Socket socket) {

@@ -43,6 +43,7 @@ class Server {
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
     std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
     bool is_volatile = false;            ///< the journal keeps nothing
+    std::size_t unsent_bytes_max = kUnsentBytesMax;
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
   };
@@ -120,6 +121,7 @@ class Server {
   void admit(const Gate& gate, Socket socket);
   void finish_connections();
   void drop_connections();
+  void drop_slow_readers();
   void end();
   void work(Time now);
   void look_for_room();

@@ -20,6 +20,9 @@ constexpr bool kIsMemoryTold = true;
 /// Close to the longest name that a queue may have.
 constexpr std::size_t kLongQueueName = 900;
 
+/// Much more than the system's socket buffers take.
+constexpr std::size_t kLargeBody = 24'000'000;
+
 std::string put(std::string_view body) {
   return "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + std::string(body) + "\r\n";
 }
@@ -215,6 +218,46 @@ TEST_CASE("connection: a client that does not read its replies is not listened t
     REQUIRE(some > 0);
     read += some;
   }
+}
+
+TEST_CASE("connection: when unread replies take too much, who has not read for longest is left") {
+  Host::Setup setup;
+  setup.options.job_bytes_max = kLargeBody;
+  setup.options.unsent_bytes_max = kLargeBody;
+  Host host(std::move(setup));
+  SocketClient deaf = host.connect("beanstalk");
+  const std::string body(kLargeBody, 'x');
+  CHECK(deaf.ask(put(body), "INSERTED 1\r\n") == "INSERTED 1\r\n");
+  deaf.send("peek 1\r\n");
+  host.settle();
+  host.advance(1s);
+  SocketClient slow = host.connect("beanstalk");
+  host.wait_for_connections(2);
+  slow.send("peek 1\r\n");
+  host.wait_for_connections(1);
+  CHECK(host.logged().find("slow_readers_dropped connections=1 ") != std::string::npos);
+  // It was not the younger one, which gets all of its reply.
+  const std::string expected =
+      "FOUND 1 " + std::to_string(kLargeBody) + "\r\n" + body + "\r\nUSING b\r\n";
+  CHECK(slow.ask("use b\r\n", expected) == expected);
+}
+
+TEST_CASE("connection: replies that many ask for at once do not fill the memory") {
+  Host::Setup setup;
+  setup.options.job_bytes_max = kLargeBody;
+  setup.options.unsent_bytes_max = kLargeBody;
+  Host host(std::move(setup));
+  SocketClient producer = host.connect("beanstalk");
+  CHECK(producer.ask(put(std::string(kLargeBody, 'x')), "INSERTED 1\r\n") == "INSERTED 1\r\n");
+  const std::uint64_t before_mb = used_memory_mb();
+  std::vector<SocketClient> deaf;
+  for (int i = 0; i < 30; ++i) deaf.push_back(host.connect("beanstalk"));
+  for (SocketClient& client : deaf) client.send("peek 1\r\n");
+  // Of the 720 MB: what may wait, what a turn may bring, and the reply that takes it beyond.
+  constexpr std::uint64_t kMax = 2 * kLargeBody + kTurnOutputBytesMax;
+  host.settle();
+  if (kIsMemoryTold) CHECK(used_memory_mb() - before_mb < (kMax >> 20) + 16);
+  CHECK(producer.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
 }
 
 TEST_CASE("connection: others are served while one does not read") {
