@@ -32,6 +32,7 @@ void ClientSession::receive(std::string_view bytes, Time now) {
 }
 
 void ClientSession::resume(Time now) {
+  if (listing_) list_slice();
   work_through_inbox(now);
 }
 
@@ -71,17 +72,17 @@ bool ClientSession::wants_input() const {
 }
 
 bool ClientSession::wants_resume() const {
-  return can_execute() && inbox_.size() - inbox_begin_ >= bytes_needed_;
+  return listing_ || (can_execute() && inbox_.size() - inbox_begin_ >= bytes_needed_);
 }
 
 bool ClientSession::wants_close() const {
   if (has_quit_) return true;
-  return has_input_ended_ && wait_ == Wait::kNothing &&
+  return has_input_ended_ && wait_ == Wait::kNothing && !listing_ &&
          inbox_.size() - inbox_begin_ < bytes_needed_;
 }
 
 bool ClientSession::can_execute() const {
-  return !has_quit_ && wait_ == Wait::kNothing && output_.size() < kOutputBytesPause &&
+  return !has_quit_ && wait_ == Wait::kNothing && !listing_ && output_.size() < kOutputBytesPause &&
          door_.broker.batch_bytes() < kBatchBytesPause;
 }
 
@@ -96,10 +97,13 @@ void ClientSession::work_through_inbox(Time now) {
   }
 }
 
-/// Executes as many commands as it may; answers how much of the input they were.
+/// Executes as many commands as it may; answers how much of the input they were. Who spends many
+/// steps goes on in the next turn.
 std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   std::size_t consumed = 0;
-  while (can_execute() && input.size() - consumed >= bytes_needed_) {
+  const std::uint64_t steps_end = door_.broker.step_count() + kTurnSteps;
+  while (can_execute() && input.size() - consumed >= bytes_needed_ &&
+         door_.broker.step_count() < steps_end) {
     std::string_view rest = input.substr(consumed);
     consumed += skip_ ? skip(rest) : execute_one(rest, now);
   }

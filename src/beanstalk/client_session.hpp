@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "beanstalk/command.hpp"
 #include "beanstalk/door_state.hpp"
+#include "beanstalk/yaml.hpp"
 #include "core/session.hpp"
 #include "core/types.hpp"
 
@@ -39,6 +41,14 @@ class ClientSession final : public Session {
  private:
   /// What the client waits for: nothing is executed meanwhile.
   enum class Wait { kNothing, kJob, kKick };
+
+  /// list-tubes at work. Long ones are told in slices between other clients' commands: a tube that
+  /// comes or goes meanwhile may be in it or not.
+  struct Listing {
+    std::uint64_t next = 0;  ///< places in the order of creation
+    std::uint64_t end = 0;
+    Yaml yaml;
+  };
 
   /// Input to be dropped before the reply is sent.
   struct Skip {
@@ -81,6 +91,7 @@ class ClientSession final : public Session {
   void execute(const ListTubesWatched& list, Time now);
   void execute(const Quit& quit, Time now);
 
+  void list_slice();
   void reserve_until(Time wait_until, Time now);
   void answer_found(const Job* job);
   void answer_reserved(const Job& job);
@@ -99,6 +110,7 @@ class ClientSession final : public Session {
   std::size_t bytes_needed_ = 1;
   std::optional<Skip> skip_;
   Wait wait_ = Wait::kNothing;
+  std::unique_ptr<Listing> listing_;
   bool has_input_ended_ = false;
   bool has_quit_ = false;
   bool is_producer_ = false;

@@ -100,7 +100,12 @@ void ClientSession::execute(const Use& use, Time) {
 }
 
 void ClientSession::execute(const Watch& watch, Time) {
-  reply::watching(output_, door_.broker.watch(client_, watch.tube).value());
+  const auto count = door_.broker.watch(client_, watch.tube);
+  if (count) {
+    reply::watching(output_, *count);
+  } else {
+    output_ += reply::kOutOfMemory;
+  }
 }
 
 void ClientSession::execute(const Ignore& ignore, Time) {
@@ -140,9 +145,19 @@ void ClientSession::execute(const StatsTube& stats, Time now) {
 }
 
 void ClientSession::execute(const ListTubes&, Time) {
-  std::vector<std::string_view> names;
-  door_.broker.view().each_queue([&names](const Queue& tube) { names.push_back(tube.name); });
-  reply::tube_list(output_, names);
+  listing_ = std::make_unique<Listing>();
+  listing_->end = door_.broker.view().queues_end();
+  list_slice();
+}
+
+void ClientSession::list_slice() {
+  Listing& listing = *listing_;
+  listing.next =
+      door_.broker.view().page_queues(listing.next, listing.end, kSliceQueues,
+                                      [&](const Queue& tube) { listing.yaml.item(tube.name); });
+  if (listing.next < listing.end) return;
+  listing.yaml.append_to(output_);
+  listing_.reset();
 }
 
 void ClientSession::execute(const ListTubeUsed&, Time) {

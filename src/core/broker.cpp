@@ -56,6 +56,9 @@ bool Broker::has_batch() const {
 std::size_t Broker::batch_bytes() const {
   return state_->ledger.batch_bytes();
 }
+std::uint64_t Broker::step_count() const {
+  return state_->step_count;
+}
 const View& Broker::view() const {
   return state_->view;
 }
@@ -125,17 +128,25 @@ Answer<Done> Broker::use(ClientId id, std::string_view name) {
   return Done{};
 }
 
+std::optional<std::size_t> Broker::State::place_of(const Client& client, QueueId queue) {
+  constexpr std::size_t kIdsPerStep = 64;
+  step_count += client.watched.size() / kIdsPerStep;
+  const auto place = std::find(client.watched.begin(), client.watched.end(), queue);
+  if (place == client.watched.end()) return std::nullopt;
+  return place - client.watched.begin();
+}
+
 Answer<std::size_t> Broker::watch(ClientId id, std::string_view name) {
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   Client& client = state_->client_of(id);
   Store& store = state_->store();
+  const Queue* known = store.find_queue(name);
+  const bool is_watched = known != nullptr && state_->place_of(client, known->id);
+  if (is_watched) return client.watched.size();
+  if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
   const QueueId queue = store.open_queue(name);
-  const bool is_watched =
-      std::find(client.watched.begin(), client.watched.end(), queue) != client.watched.end();
-  if (!is_watched) {
-    ++store.queue(queue).watcher_count;
-    client.watched.push_back(queue);
-  }
+  ++store.queue(queue).watcher_count;
+  client.watched.push_back(queue);
   return client.watched.size();
 }
 
@@ -144,11 +155,11 @@ Answer<std::size_t> Broker::ignore(ClientId id, std::string_view name) {
   Store& store = state_->store();
   const Queue* queue = store.find_queue(name);
   if (queue == nullptr) return client.watched.size();
-  const auto place = std::find(client.watched.begin(), client.watched.end(), queue->id);
-  if (place == client.watched.end()) return client.watched.size();
+  const std::optional<std::size_t> place = state_->place_of(client, queue->id);
+  if (!place) return client.watched.size();
   if (client.watched.size() == 1) return Refusal::kLastQueue;
-  const QueueId ignored = *place;
-  client.watched.erase(place);
+  const QueueId ignored = queue->id;
+  client.watched.erase(client.watched.begin() + static_cast<std::ptrdiff_t>(*place));
   --store.queue(ignored).watcher_count;
   store.collect_queue(ignored);
   return client.watched.size();

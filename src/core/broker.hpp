@@ -160,7 +160,8 @@ class Broker {
   /// The client puts here from now on; the queue exists as long as it does.
   Answer<Done> use(ClientId client, std::string_view queue);
 
-  /// Both answer how many queues the client now watches. Refused: ignoring the last one.
+  /// Both answer how many queues the client now watches. Refused: one more than
+  /// `kWatchedQueuesMax`, and ignoring the last one.
   Answer<std::size_t> watch(ClientId client, std::string_view queue);
   Answer<std::size_t> ignore(ClientId client, std::string_view queue);
 
@@ -246,6 +247,10 @@ class Broker {
   /// Does what has come due, at most a slice of it. Answers when to call again: `now` or earlier
   /// when more is waiting already, kNever when nothing is planned.
   Time tick(Time now);
+
+  /// How many queues were looked at for clients so far, each of which may cost a cache miss or
+  /// more: what a session counts its work by.
+  [[nodiscard]] std::uint64_t step_count() const;
 
   // ---- reading ----------------------------------------------------------------------------------
 

@@ -82,6 +82,7 @@ struct Broker::State {
   bool refuses_jobs = false;
   std::size_t memory_bytes_max = SIZE_MAX;
   bool spills = false;  ///< bodies beyond it are in the log only
+  std::uint64_t step_count = 0;
 
   Store& store() { return ledger.store(); }
 
@@ -151,6 +152,8 @@ struct Broker::State {
   std::optional<std::uint64_t> start(LongTask task, Time now);
 
   [[nodiscard]] Client& client_of(ClientId id);
+  /// Where in the list of what it watches.
+  [[nodiscard]] std::optional<std::size_t> place_of(const Client& client, QueueId queue);
   [[nodiscard]] const Job* held_job(ClientId client, JobId id);
   /// The job that the client means by this name, among those that workers hold.
   [[nodiscard]] const Job* named_job(ClientId client, std::string_view jid);

@@ -34,6 +34,9 @@ struct Queue {
   /// Its place among the queues that have a record worth keeping, if it has one.
   std::optional<std::list<QueueId>::iterator> record_place;
 
+  /// Its place among the listed queues, if it is one: see `Store::listed_queues`.
+  std::optional<std::uint32_t> listed_at;
+
   std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
   std::uint32_t watcher_count = 0;                   ///< connections that watch it
   absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: who came first is served first

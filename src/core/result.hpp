@@ -10,10 +10,11 @@ namespace millrace {
 
 /// Why an operation that a client asked for was not done. Doors turn these into their own words.
 enum class Refusal {
-  kNotFound,     ///< no such job or queue, or not in a state in which this client may do that
-  kLastQueue,    ///< a connection watches at least one queue
-  kNameTooLong,  ///< a queue name, jid or wid beyond its limit
-  kNoRoom,       ///< the disk or the memory is full: new work is not taken, all else goes on
+  kNotFound,       ///< no such job or queue, or not in a state in which this client may do that
+  kLastQueue,      ///< a connection watches at least one queue
+  kTooManyQueues,  ///< a connection watches `kWatchedQueuesMax` already
+  kNameTooLong,    ///< a queue name, jid or wid beyond its limit
+  kNoRoom,         ///< the disk or the memory is full: new work is not taken, all else goes on
 };
 
 /// Why something outside (a file, an address, an option) could not be used: one line for a person.

@@ -188,6 +188,7 @@ void Store::enter_orders(JobSlot slot) {
   switch (job.state) {
     case JobState::kReady:
       queue.ready.insert(ready_entry(job, slot));
+      list_queue(queue);
       if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
       return;
     case JobState::kScheduled:
@@ -216,6 +217,7 @@ void Store::leave_orders(JobSlot slot) {
   switch (job.state) {
     case JobState::kReady:
       queue.ready.erase(ready_entry(job, slot));
+      list_queue(queue);
       if (job.pri < kUrgentPri) --queue.urgent_count, --urgent_count_;
       return;
     case JobState::kScheduled:
@@ -287,6 +289,22 @@ QueueId Store::open_queue(std::string_view name) {
   return id;
 }
 
+/// Lists the queue, or no longer, as it is now.
+void Store::list_queue(Queue& queue) {
+  const bool is_listed = queue.is_kept || !queue.ready.empty();
+  if (is_listed == queue.listed_at.has_value()) return;
+  if (is_listed) {
+    queue.listed_at = static_cast<std::uint32_t>(listed_queues_.size());
+    listed_queues_.push_back(queue.id);
+    return;
+  }
+  const QueueId last = listed_queues_.back();
+  listed_queues_[*queue.listed_at] = last;
+  queues_[last]->listed_at = queue.listed_at;
+  listed_queues_.pop_back();
+  queue.listed_at.reset();
+}
+
 Queue* Store::find_queue(std::string_view name) {
   const auto found = queue_ids_.find(name);
   return found == queue_ids_.end() ? nullptr : queues_[found->second].get();
@@ -328,6 +346,7 @@ void Store::apply_one(QueueChanged&& record) {
     pause_ends_.emplace(record.paused_until, queue.id);
   }
   queue.is_kept = record.is_kept;
+  list_queue(queue);
   queue.paused_until = record.paused_until;
   queue.pause_s = record.pause_s;
   forget_record(queue);

@@ -117,6 +117,9 @@ class Store {
   [[nodiscard]] const Creation& queues() const { return creation_; }
   [[nodiscard]] std::uint64_t next_creation() const { return next_creation_; }
 
+  /// Those that are kept or have a ready job, in no order.
+  [[nodiscard]] const std::vector<QueueId>& listed_queues() const { return listed_queues_; }
+
   // ---- the log ----------------------------------------------------------------------------------
 
   /// The batch of everything applied since the last call stands at `begin`.
@@ -161,6 +164,7 @@ class Store {
   void spill_some();
   void forget_record(Queue& queue);
   void note_record(Queue& queue);
+  void list_queue(Queue& queue);
   void enter_orders(JobSlot slot);
   void leave_orders(JobSlot slot);
   void enter_reserved(const Job& job, JobSlot slot);
@@ -188,6 +192,7 @@ class Store {
   std::vector<QueueId> free_queues_;
   TextMap<QueueId> queue_ids_;
   Creation creation_;
+  std::vector<QueueId> listed_queues_;
   PauseEnds pause_ends_;
   std::uint64_t next_creation_ = 0;
 

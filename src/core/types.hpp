@@ -48,6 +48,7 @@ inline constexpr Time kNever = Time::max();
 
 /// Limits on what may be stored, whichever door it comes through.
 inline constexpr std::size_t kQueueNameBytesMax = 1024;
+inline constexpr std::size_t kWatchedQueuesMax = 10'000;  ///< by one connection
 inline constexpr std::size_t kJidBytesMax = 1024;
 inline constexpr std::size_t kWidBytesMax = 1024;
 inline constexpr std::size_t kBodyBytesMax = std::size_t{1} << 30;
@@ -60,6 +61,12 @@ inline constexpr std::size_t kSliceJobs = 500;
 
 /// How many steps one slice may spend: about a millisecond.
 inline constexpr std::size_t kSliceSteps = std::size_t{1} << 19;
+
+/// A session leaves the rest of its input to the next turn after so many (`Broker::step_count`).
+inline constexpr std::size_t kTurnSteps = 10'000;
+
+/// How many queues one slice of a list may tell of.
+inline constexpr std::size_t kSliceQueues = 5'000;
 
 /// A slice that reads the bodies of its jobs ends early after so many bytes.
 inline constexpr std::size_t kSliceBodyBytes = 256 * 1024;

@@ -30,6 +30,20 @@ void View::each_queue(const std::function<void(const Queue&)>& visit) const {
   for (const auto& [created, id] : store().queues()) visit(store().queue(id));
 }
 
+std::uint64_t View::page_queues(std::uint64_t begin, std::uint64_t end, std::size_t limit,
+                                const std::function<void(const Queue&)>& visit) const {
+  auto place = store().queues().lower_bound(begin);
+  for (; place != store().queues().end() && place->first < end; ++place, --limit) {
+    if (limit == 0) return place->first;
+    visit(store().queue(place->second));
+  }
+  return end;
+}
+
+void View::each_listed_queue(const std::function<void(const Queue&)>& visit) const {
+  for (const QueueId id : store().listed_queues()) visit(store().queue(id));
+}
+
 const Job* View::first_ready(const Queue& queue) const {
   return first_of(store(), queue.ready);
 }

@@ -42,6 +42,14 @@ class View {
 
   /// In the order of their creation.
   void each_queue(const std::function<void(const Queue&)>& visit) const;
+  /// Up to `limit` of them, from place `begin` in that order and before place `end`. Answers the
+  /// place to go on from, `end` when there are no more.
+  std::uint64_t page_queues(std::uint64_t begin, std::uint64_t end, std::size_t limit,
+                            const std::function<void(const Queue&)>& visit) const;
+  /// The place behind all that are there now.
+  [[nodiscard]] std::uint64_t queues_end() const { return store().next_creation(); }
+  /// Those that are kept or have a ready job, in no order; looks at no others.
+  void each_listed_queue(const std::function<void(const Queue&)>& visit) const;
   [[nodiscard]] std::size_t queue_count() const { return store().queues().size(); }
 
   [[nodiscard]] std::uint64_t job_count(JobState state) const { return store().count(state); }

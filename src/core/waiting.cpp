@@ -3,6 +3,12 @@
 #include "core/broker_state.hpp"
 
 namespace millrace {
+namespace {
+
+/// To enter a queue's line and to leave it costs about as much as looking at so many queues.
+constexpr std::size_t kWaitSteps = 8;
+
+}  // namespace
 
 void Broker::State::deliver(Client& client, const Delivery& delivery, Time now) {
   if (!client.is_woken) woken.push_back(client.id);
@@ -54,8 +60,10 @@ const Job* Broker::State::choose(const Client& client, const ReserveRequest& req
     return true;
   };
   if (request.choice == ReserveRequest::Choice::kSmallest) {
+    step_count += client.watched.size();
     for (const QueueId id : client.watched) consider(store().queue(id));
   } else {
+    step_count += request.queues.size();
     for (const std::string_view name : request.queues) {
       const Queue* queue = store().find_queue(name);
       if (queue != nullptr && consider(*queue)) break;
@@ -76,6 +84,7 @@ void Broker::State::begin_wait(Client& client, const ReserveRequest& request) {
       if (name.size() <= kQueueNameBytesMax) wait.queues.push_back(store().open_queue(name));
     }
   }
+  step_count += kWaitSteps * wait.queues.size();
   for (const QueueId id : wait.queues) store().queue(id).waiting.emplace(wait.ticket, client.id);
   wait.alarm = wait.wid ? wait.until : std::min(wait.until, deadline_soon_at(client.id));
   if (wait.alarm != kNever) alarms.emplace(wait.alarm, client.id);
@@ -89,9 +98,10 @@ void Broker::State::end_wait(Client& client) {
   --tally.waiting;
   alarms.erase({wait.alarm, client.id});
   for (const QueueId id : wait.queues) store().queue(id).waiting.erase(wait.ticket);
-  // A queue named twice is collected once: afterwards its place may be another's or nobody's.
-  absl::btree_set<QueueId> distinct(wait.queues.begin(), wait.queues.end());
-  for (const QueueId id : distinct) store().collect_queue(id);
+  for (const QueueId id : wait.queues) {
+    // A queue named twice is collected once.
+    if (store().has_queue(id)) store().collect_queue(id);
+  }
 }
 
 Time Broker::State::deadline_soon_at(ClientId client) const {

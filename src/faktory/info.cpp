@@ -18,9 +18,8 @@ using Json = nlohmann::ordered_json;
 /// with jobs in line.
 std::map<std::string, std::uint64_t> queue_sizes(const View& view) {
   std::map<std::string, std::uint64_t> sizes;
-  view.each_queue([&](const Queue& queue) {
-    if (queue.is_kept || !queue.ready.empty()) sizes.emplace(queue.name, queue.ready.size());
-  });
+  view.each_listed_queue(
+      [&](const Queue& queue) { sizes.emplace(queue.name, queue.ready.size()); });
   return sizes;
 }
 

@@ -91,7 +91,8 @@ bool FwpSession::can_execute() const {
 void FwpSession::execute(Time now) {
   if (login_) check_login(now);
   if (bulk_ && can_execute()) push_slice(now);
-  while (!bulk_ && !login_ && can_execute()) {
+  const std::uint64_t steps_end = door_.broker.step_count() + kTurnSteps;
+  while (!bulk_ && !login_ && can_execute() && door_.broker.step_count() < steps_end) {
     const std::optional<LineBuffer::Line> line = lines_.next();
     if (!line) {
       is_closing_ = is_input_over_;

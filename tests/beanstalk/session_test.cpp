@@ -40,6 +40,20 @@ class LoneSession {
   LoneSession() { session->start(now); }
   ~LoneSession() { session->close(now); }
 
+  /// Sends, and lets it do all that it can.
+  void tell(std::string_view bytes) {
+    session->receive(bytes, now);
+    while (session->wants_resume()) session->resume(now);
+  }
+
+  /// t1, t2, ...
+  void watch(std::size_t count) {
+    for (std::size_t i = 1; i <= count; ++i) {
+      tell("watch t" + std::to_string(i) + "\r\n");
+      session->output().clear();
+    }
+  }
+
   Time now{1000s};
   faktory::WorkUnits format;
   Broker broker{format, {}};
@@ -167,6 +181,43 @@ TEST_CASE("session: a put whose end of line is missing makes a producer all the 
   TwoClients clients;
   clients.a("put 0 0 1 1\r\nabc");
   CHECK(clients.b("stats\r\n").find("\ncurrent-producers: 1\n") != std::string::npos);
+}
+
+// ---- many tubes ---------------------------------------------------------------------------------
+
+TEST_CASE("session: one tube more than a client may watch is refused, and the client goes on") {
+  LoneSession lone;
+  lone.watch(kWatchedQueuesMax - 1);
+  lone.tell("watch more\r\nwatch t1\r\n");
+  CHECK(lone.session->output() == "OUT_OF_MEMORY\r\nWATCHING 10000\r\n");
+}
+
+TEST_CASE("session: costly commands in a row go on in later turns") {
+  LoneSession lone;
+  lone.watch(kWatchedQueuesMax - 1);
+  lone.session->receive(repeated("reserve-with-timeout 0\r\n", 20), lone.now);
+  CHECK(lone.session->output().size() < repeated("TIMED_OUT\r\n", 5).size());
+  CHECK(lone.session->wants_resume());
+  const std::string before = lone.session->output();
+  lone.session->resume(lone.now);
+  CHECK(lone.session->output().size() > before.size());
+  lone.tell("");
+  CHECK(lone.session->output() == repeated("TIMED_OUT\r\n", 20));
+}
+
+TEST_CASE("session: a long list of tubes is told in slices, and then what stands behind it") {
+  LoneSession lone;
+  lone.watch(kSliceQueues);
+  lone.session->receive("list-tubes\r\nuse x\r\n", lone.now);
+  CHECK(lone.session->output().empty());
+  CHECK(lone.session->wants_resume());
+  lone.session->end_of_input(lone.now);
+  lone.tell("");
+  const std::string& output = lone.session->output();
+  CHECK(output.starts_with("OK "));
+  CHECK(output.find("\n- default\n- t1\n- t2\n") != std::string::npos);
+  CHECK(output.ends_with("- t" + std::to_string(kSliceQueues) + "\n\r\nUSING x\r\n"));
+  CHECK(lone.session->wants_close());
 }
 
 }  // namespace millrace::test

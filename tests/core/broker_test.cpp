@@ -1,5 +1,8 @@
 #include "core/broker.hpp"
 
+#include <set>
+#include <string>
+
 #include "core/bench.hpp"
 #include "support/doctest.hpp"
 
@@ -325,6 +328,65 @@ TEST_CASE("ignore: the last watched queue stays") {
   CHECK(bench.broker.watch(client, "t").value() == 2);
   CHECK(bench.broker.ignore(client, "default").value() == 1);
   CHECK(bench.broker.ignore(client, "unknown").value() == 1);
+}
+
+TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
+  Bench bench;
+  const ClientId client = bench.client();
+  for (std::size_t i = 1; i < kWatchedQueuesMax; ++i) {
+    REQUIRE(bench.broker.watch(client, "t" + std::to_string(i)).value() == i + 1);
+  }
+  CHECK(bench.broker.watch(client, "more").error() == Refusal::kTooManyQueues);
+  CHECK(bench.broker.view().find_queue("more") == nullptr);
+  CHECK(bench.broker.watch(client, "t1").value() == kWatchedQueuesMax);
+  CHECK(bench.broker.ignore(client, "t1").value() == kWatchedQueuesMax - 1);
+  CHECK(bench.broker.watch(client, "more").value() == kWatchedQueuesMax);
+}
+
+TEST_CASE("steps: a reserve counts the queues that it looks at") {
+  Bench bench;
+  const ClientId client = bench.client();
+  for (int i = 1; i < 100; ++i) CHECK(bench.broker.watch(client, "t" + std::to_string(i)));
+  const std::uint64_t before = bench.broker.step_count();
+  CHECK_FALSE(bench.reserve(client));
+  CHECK(bench.broker.step_count() == before + 100);
+}
+
+TEST_CASE("queue: it is listed while it is kept or has a ready job") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const auto listed = [&] {
+    std::set<std::string> names;
+    bench.broker.view().each_listed_queue([&](const Queue& queue) { names.insert(queue.name); });
+    return names;
+  };
+  CHECK(bench.broker.watch(client, "watched"));
+  CHECK(listed().empty());
+  bench.put("a", {.queue = "put", .ttr_s = 60});
+  const JobId pushed = bench.push("b", "pushed");
+  const JobId other = bench.put("c", {.queue = "watched", .ttr_s = 60});
+  CHECK(listed() == std::set<std::string>{"put", "pushed", "watched"});
+  CHECK(bench.broker.remove(client, pushed, bench.now));
+  CHECK(bench.reserve(client) == other);
+  CHECK(listed() == std::set<std::string>{"put", "pushed"});
+  CHECK(bench.broker.remove_queues(client, {"put", "pushed"}, bench.now));
+  CHECK(listed().empty());
+}
+
+TEST_CASE("queue: pages stand in the order of creation, up to an end") {
+  Bench bench;
+  const ClientId client = bench.client();
+  for (const char* name : {"a", "b", "c"}) CHECK(bench.broker.watch(client, name));
+  const View& view = bench.broker.view();
+  const std::uint64_t end = view.queues_end();
+  CHECK(bench.broker.watch(client, "late"));
+  std::string names;
+  const auto add = [&](const Queue& queue) { names += queue.name + ' '; };
+  const std::uint64_t next = view.page_queues(0, end, 2, add);
+  CHECK(names == "default a ");
+  CHECK(next < end);
+  CHECK(view.page_queues(next, end, 2, add) == end);
+  CHECK(names == "default a b c ");
 }
 
 TEST_CASE("queue: a name at the limit is taken, one byte more is refused") {
