@@ -57,12 +57,6 @@ void append_number(double value, std::string& out) {
   out.append(digits.begin(), end);
 }
 
-/// Why the broker did not take a job that has the right form.
-JobFault fault_of(Refusal refusal) {
-  return {refusal == Refusal::kNoRoom ? JobFault::Kind::kNoRoom : JobFault::Kind::kQueueNameTooLong,
-          {}};
-}
-
 }  // namespace
 
 // ---- producers ----------------------------------------------------------------------------------
@@ -90,50 +84,12 @@ void FwpSession::handle(const Push& push, Time now) {
 }
 
 void FwpSession::handle(const PushBulk& push, Time now) {
-  Bulk bulk;
-  const Outcome<Done> read = door_.reader.read_each(push.json, [&](const JobMembers& members) {
-    BulkJob next;
-    const Result<NewJob, JobFault> job = make_pushed_job(members, now, next.body);
-    if (!job) {
-      bulk.faults[std::string(members.jid)] = fault_text(job.error());
-      return;
-    }
-    next.jid = members.jid;
-    next.queue = job->queue;
-    next.job = *job;
-    bulk.jobs.push_back(std::move(next));
-  });
-  door_.reader.shrink();
-  if (!read) {
-    const JobFault fault{JobFault::Kind::kInvalidJson, read.error().text};
-    return append_error(fault_text(fault), output_);
-  }
-  bulk_ = std::move(bulk);
-  push_slice(now);
+  bulk_.emplace(push.json, now);
+  work_bulk(now);
 }
 
-void FwpSession::push_slice(Time now) {
-  Bulk& bulk = *bulk_;
-  for (std::size_t i = 0; i < kSliceJobs && bulk.done < bulk.jobs.size(); ++i, ++bulk.done) {
-    BulkJob& next = bulk.jobs[bulk.done];
-    next.job.queue = next.queue;
-    next.job.body = next.body;
-    if (const Answer<JobId> id = door_.broker.put(next.job, now); !id) {
-      bulk.faults[next.jid] = fault_text(fault_of(id.error()));
-    }
-    next = BulkJob{};
-  }
-  if (bulk.done < bulk.jobs.size()) return;
-  const char* separator = "";
-  for (const auto& [jid, text] : bulk.faults) {
-    door_.shown += std::exchange(separator, ",");
-    append_json_string(jid, door_.shown);
-    door_.shown += ':';
-    append_json_string(text, door_.shown);
-  }
-  append_bulk('{' + door_.shown + '}', output_);
-  clear(door_.shown);
-  bulk_.reset();
+void FwpSession::work_bulk(Time now) {
+  if (bulk_->work(door_, now, output_)) bulk_.reset();
 }
 
 // ---- workers ------------------------------------------------------------------------------------

@@ -159,46 +159,16 @@ MaybeProblem check_end(ondemand::document& document) {
   return Problem{"invalid character after top-level value"};
 }
 
-Problem type_problem(simdjson::error_code error, const char* wanted) {
-  return error == simdjson::INCORRECT_TYPE ? Problem{wanted} : json_problem(error);
-}
-
-Outcome<JobMembers> read_object_root(ondemand::document& document) {
+Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
   ondemand::object object;
   if (const auto error = document.get_object().get(object)) {
-    return type_problem(error, "a job must be an object");
+    if (error == simdjson::INCORRECT_TYPE) return Problem{"a job must be an object"};
+    return json_problem(error);
   }
-  Outcome<JobMembers> job = read_job(document, object, 1);
+  Outcome<JobMembers> job = read_job(document, object, depth);
   if (!job) return job;
   if (MaybeProblem problem = check_end(document)) return *problem;
   return job;
-}
-
-Outcome<JobMembers> read_element(ondemand::document& document, ondemand::value value) {
-  ondemand::json_type type;
-  if (const auto error = value.type().get(type)) return json_problem(error);
-  if (type == ondemand::json_type::null && raw_token(value) == "null") return JobMembers{};
-  ondemand::object object;
-  if (const auto error = value.get_object().get(object)) {
-    return type_problem(error, "a job must be an object");
-  }
-  return read_job(document, object, 2);
-}
-
-Outcome<Done> read_array_root(ondemand::document& document, const JobReader::JobVisitor& visit) {
-  ondemand::array array;
-  if (const auto error = document.get_array().get(array)) {
-    return type_problem(error, "jobs must be an array");
-  }
-  for (auto element : array) {
-    ondemand::value value;
-    if (const auto error = element.get(value)) return json_problem(error);
-    Outcome<JobMembers> job = read_element(document, value);
-    if (!job) return job.error();
-    visit(*job);
-  }
-  if (MaybeProblem problem = check_end(document)) return *problem;
-  return Done{};
 }
 
 }  // namespace
@@ -209,23 +179,21 @@ simdjson::error_code JobReader::open(std::string_view json) {
   return parser_.iterate(text_.data(), json.size(), text_.size()).get(document_);
 }
 
-template <typename T, typename Read>
-Outcome<T> JobReader::with_document(std::string_view json, Read read_root) {
-  if (trimmed(json) == "null") return T{};
+Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth) {
+  if (trimmed(json) == "null") return JobMembers{};
   const std::optional<std::string> repaired = repaired_json(json);
   if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
     return json_problem(error);
   }
-  return read_root(document_);
+  return read_root(document_, depth);
 }
 
 Outcome<JobMembers> JobReader::read(std::string_view json) {
-  return with_document<JobMembers>(json, read_object_root);
+  return read_at(json, 1);
 }
 
-Outcome<Done> JobReader::read_each(std::string_view json, const JobVisitor& visit) {
-  return with_document<Done>(
-      json, [&](ondemand::document& document) { return read_array_root(document, visit); });
+Outcome<JobMembers> JobReader::read_element(std::string_view json) {
+  return read_at(json, 2);
 }
 
 void JobReader::shrink() {

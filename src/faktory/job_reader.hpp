@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,17 +48,14 @@ class JobReader {
   /// One object; null counts as one without members.
   [[nodiscard]] Outcome<JobMembers> read(std::string_view json);
 
-  /// An array of such jobs; null counts as an empty one. Hands each on as soon as it is read, so
-  /// that many small ones need little memory: a problem may come after some were handed on.
-  using JobVisitor = std::function<void(const JobMembers&)>;
-  [[nodiscard]] Outcome<Done> read_each(std::string_view json, const JobVisitor& visit);
+  /// The same for one that stands in an array, which counts for how deep it may be nested.
+  [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
 
   /// Frees the buffers if a large text has made them large.
   void shrink();
 
  private:
-  template <typename T, typename Read>
-  Outcome<T> with_document(std::string_view json, Read read_root);
+  Outcome<JobMembers> read_at(std::string_view json, std::size_t depth);
   simdjson::error_code open(std::string_view json);
 
   simdjson::ondemand::parser parser_;

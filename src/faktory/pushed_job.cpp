@@ -83,4 +83,9 @@ Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now, st
   return job;
 }
 
+JobFault fault_of(Refusal refusal) {
+  return {refusal == Refusal::kNoRoom ? JobFault::Kind::kNoRoom : JobFault::Kind::kQueueNameTooLong,
+          {}};
+}
+
 }  // namespace millrace::faktory

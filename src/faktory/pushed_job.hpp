@@ -42,4 +42,7 @@ inline constexpr int kDefaultPriority = 5;
 [[nodiscard]] Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now,
                                                        std::string& body);
 
+/// Why the broker did not take a job that has the right form.
+[[nodiscard]] JobFault fault_of(Refusal refusal);
+
 }  // namespace millrace::faktory

@@ -90,7 +90,7 @@ bool FwpSession::can_execute() const {
 
 void FwpSession::execute(Time now) {
   if (login_) check_login(now);
-  if (bulk_ && can_execute()) push_slice(now);
+  if (bulk_ && can_execute()) work_bulk(now);
   const std::uint64_t steps_end = door_.broker.step_count() + kTurnSteps;
   while (!bulk_ && !login_ && can_execute() && door_.broker.step_count() < steps_end) {
     const std::optional<LineBuffer::Line> line = lines_.next();

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "core/session.hpp"
 #include "core/types.hpp"
 #include "faktory/auth.hpp"
+#include "faktory/bulk_push.hpp"
 #include "faktory/command.hpp"
 #include "faktory/door.hpp"
 #include "faktory/line_buffer.hpp"
@@ -85,21 +85,6 @@ class FwpSession final : public Session {
     FwpSession& session_;
   };
 
-  /// A job of a PUSHB that is not put yet. It owns what its parts view.
-  struct BulkJob {
-    std::string jid;
-    std::string queue;
-    std::string body;
-    NewJob job;
-  };
-
-  /// A PUSHB at work. Long ones are done in slices between other clients' commands.
-  struct Bulk {
-    std::vector<BulkJob> jobs;
-    std::size_t done = 0;
-    std::map<std::string, std::string> faults;  ///< jid to text
-  };
-
   [[nodiscard]] bool can_execute() const;
   void execute(Time now);
   void execute_line(const LineBuffer::Line& line, Time now);
@@ -128,7 +113,7 @@ class FwpSession final : public Session {
   void handle(const Batch& batch, Time now);
   void handle(const End& end, Time now);
 
-  void push_slice(Time now);
+  void work_bulk(Time now);
   [[nodiscard]] bool is_told_to_stop() const;
   void answer_fetch(const Delivery& delivery);
   void answer_long_task(std::optional<std::uint64_t> moved);
@@ -147,7 +132,7 @@ class FwpSession final : public Session {
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
   Waiting waiting_ = Waiting::kNothing;
-  std::optional<Bulk> bulk_;
+  std::optional<BulkPush> bulk_;  ///< a PUSHB at work
   Time close_at_ = kNever;
   bool is_input_over_ = false;
   bool is_closing_ = false;

@@ -249,6 +249,41 @@ TEST_CASE("PUSHB: more jobs than one slice") {
   CHECK(contains(house.ask("a", "FETCH default\r\n"), "job-100000"));
 }
 
+TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing pushed") {
+  House house;
+  join(house, "b");
+  WorkUnits format;
+  Door door(house.broker(), format, {}, house.now());
+  const std::unique_ptr<Session> session = door.open();
+  session->start(house.now());
+  session->receive("HELLO {\"v\":2}\n", house.now());
+  session->output().clear();
+  std::string jobs;
+  while (jobs.size() < 2 * kBulkSliceBytes) jobs += job("job-12345") + ",";
+  session->receive("PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n", house.now());
+  CHECK(session->output().empty());
+  CHECK(session->wants_resume());
+  while (session->wants_resume()) session->resume(house.now());
+  CHECK(session->output() == "-ERR invalid JSON: a job must be an object\r\n+OK\r\n");
+  CHECK(contains(info(house, "b"), R"("total_enqueued":0)"));
+  session->close(house.now());
+}
+
+TEST_CASE("PUSHB: large jobs are pushed as far as a batch of records goes, then the others") {
+  House house;
+  join(house, "a");
+  const std::string large = R"(,"custom":{"x":")" + std::string(400'000, 'x') + R"("})";
+  std::string jobs;
+  for (int i = 0; i < 10; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i), large);
+  CHECK(house.ask("a", "PUSHB [" + jobs.substr(1) + "]\n") == "$2\r\n{}\r\n");
+  std::size_t total = 0;
+  for (const std::string& batch : house.take_batches()) {
+    total += batch.size();
+    CHECK(batch.size() < kBatchBytesPause + 500'000);
+  }
+  CHECK(total > 4'000'000);
+}
+
 TEST_CASE("PUSHB: a client that closes its side gets the answer of a long one") {
   House house;
   join(house, "a");

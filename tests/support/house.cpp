@@ -127,7 +127,12 @@ Time House::settle() {
   }
   Time planned = broker_.tick(now_);
   if (broker_.has_batch()) batches_.push_back(broker_.take_batch());
-  return resume_woken() ? now_ : planned;
+  // Who waited only for the batch to be taken goes on.
+  const bool is_wanted =
+      std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {
+        return entry.second.session && entry.second.session->wants_resume();
+      });
+  return resume_woken() || is_wanted ? now_ : planned;
 }
 
 bool House::resume_woken() {

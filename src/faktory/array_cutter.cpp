@@ -1,0 +1,75 @@
+#include "faktory/array_cutter.hpp"
+
+#include <algorithm>
+
+#include "faktory/text.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using Cut = Outcome<std::optional<std::string_view>>;
+
+constexpr const char* kUnexpectedEnd = "unexpected end of JSON input";
+
+/// Behind the string that is open at `at`.
+std::size_t string_end(std::string_view text, std::size_t at) {
+  while (true) {
+    at = text.find_first_of("\"\\", at);
+    if (at == std::string_view::npos) return text.size();
+    if (text[at] == '"') return at + 1;
+    at = std::min(at + 2, text.size());
+  }
+}
+
+}  // namespace
+
+ArrayCutter::ArrayCutter(std::string_view json) : rest_(trimmed(json)) {
+  if (rest_ != "null") return;
+  is_over_ = true;
+  rest_ = {};
+}
+
+Cut ArrayCutter::next() {
+  if (is_over_) return end();
+  if (!is_open_) return open();
+  const std::size_t size = element_end();
+  if (size == rest_.size()) return Problem{kUnexpectedEnd};
+  if (rest_[size] == '}') return Problem{"a bracket that was not opened"};
+  const std::string_view element = rest_.substr(0, size);
+  is_over_ = rest_[size] == ']';
+  rest_.remove_prefix(size + 1);
+  return std::optional(element);
+}
+
+Cut ArrayCutter::open() {
+  if (rest_.empty()) return Problem{kUnexpectedEnd};
+  if (!rest_.starts_with('[')) return Problem{"jobs must be an array"};
+  is_open_ = true;
+  rest_ = trimmed(rest_.substr(1));
+  if (!rest_.starts_with(']')) return next();
+  is_over_ = true;
+  rest_.remove_prefix(1);
+  return end();
+}
+
+Cut ArrayCutter::end() const {
+  if (!rest_.empty()) return Problem{"invalid character after top-level value"};
+  return std::optional<std::string_view>();
+}
+
+/// Up to the comma or bracket behind the element.
+std::size_t ArrayCutter::element_end() const {
+  std::size_t depth = 0;
+  std::size_t at = 0;
+  while (at < rest_.size()) {
+    const char byte = rest_[at];
+    const bool closes = byte == ']' || byte == '}';
+    if (depth == 0 && (closes || byte == ',')) return at;
+    if (byte == '[' || byte == '{') ++depth;
+    if (closes) --depth;
+    at = byte == '"' ? string_end(rest_, at + 1) : at + 1;
+  }
+  return at;
+}
+
+}  // namespace millrace::faktory
