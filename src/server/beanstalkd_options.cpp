@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "beanstalk/settings.hpp"
@@ -54,10 +56,30 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return is_beyond ? kMax : number;
 }
 
+/// beanstalkd does not make its directory; and what it has stored there we could not read.
+Outcome<Done> check_directory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error);
+  if (error) return Problem{"cannot use directory " + directory + ": " + error.message()};
+  for (const auto& entry : entries) {
+    if (!entry.path().filename().string().starts_with("binlog.")) continue;
+    return Problem{directory + " holds jobs that another beanstalkd has stored (" +
+                   entry.path().filename().string() +
+                   "), which cannot be read; let it finish them, or name another directory"};
+  }
+  return Done{};
+}
+
+/// It says nothing unless asked to, and dies of any signal that it does not know.
+constexpr Personality kPersonality{.announcement = Personality::Announcement::kNone,
+                                   .reloads = false,
+                                   .waits_for_clients = false,
+                                   .check_directory = check_directory};
+
 class Reader {
  public:
   explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {
-    read_.config.acts_as_beanstalkd = true;
+    read_.config.personality = kPersonality;
     read_.config.is_volatile = true;
     read_.config.is_insecure = true;
     read_.config.faktory.reset();
@@ -95,7 +117,7 @@ class Reader {
         say(std::string("-") + argument[at] + " flag was removed. binlog is always compacted.");
         break;
       case 'V':
-        ++read_.config.verbosity;
+        read_.config.personality.announcement = Personality::Announcement::kBeanstalkd;
         break;
       case 'v':
         read_.output += "beanstalkd " + beanstalk::Settings{}.version + "\n";

@@ -9,6 +9,7 @@
 #include "core/types.hpp"
 #include "server/address.hpp"
 #include "server/handover.hpp"
+#include "server/personality.hpp"
 
 namespace millrace::server {
 
@@ -45,9 +46,8 @@ struct Config {
   std::string user;          ///< whose rights to keep once the ports are open; empty: all
   Handover handover;         ///< the ports that are open already
 
-  // Set when the program was called as `beanstalkd`, by server/beanstalkd_options.
-  bool acts_as_beanstalkd = false;
-  int verbosity = 0;
+  // Not in the table: it follows from the name that the program was called by.
+  Personality personality;
   std::uint64_t binlog_bytes_max = 10485760;  ///< shown in `stats`
 };
 

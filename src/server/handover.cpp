@@ -1,5 +1,6 @@
 #include "server/handover.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,17 @@ std::string take_name(std::string_view& names) {
   return std::string(name);
 }
 
+/// The door that a socket's name means, if there is one of that name.
+std::string_view door_of(std::string_view name) {
+  constexpr std::string_view kUnitSuffix = ".socket";
+  if (name.ends_with(kUnitSuffix)) name.remove_suffix(kUnitSuffix.size());
+  return name == "beanstalkd" ? "beanstalk" : name;
+}
+
+bool is_free(const SocketPlace& place) {
+  return place.is_wanted && !place.socket;
+}
+
 }  // namespace
 
 Outcome<std::vector<HandedOver>> take_sockets(const Handover& handover, std::int64_t own_pid) {
@@ -37,6 +49,33 @@ Outcome<std::vector<HandedOver>> take_sockets(const Handover& handover, std::int
     taken.push_back({take_name(names), std::move(*socket)});
   }
   return taken;
+}
+
+std::vector<HandedOver> hand_out(std::vector<HandedOver> sockets,
+                                 std::span<const SocketPlace> places) {
+  std::vector<HandedOver> unnamed;
+  std::vector<HandedOver> left;
+  for (HandedOver& each : sockets) {
+    const auto own = std::find_if(places.begin(), places.end(), [&](const SocketPlace& place) {
+      return place.door == door_of(each.name);
+    });
+    if (own == places.end()) {
+      unnamed.push_back(std::move(each));
+    } else if (is_free(*own)) {
+      own->socket.emplace(std::move(each.socket));
+    } else {
+      left.push_back(std::move(each));
+    }
+  }
+  for (HandedOver& each : unnamed) {
+    const auto free = std::find_if(places.begin(), places.end(), is_free);
+    if (free == places.end()) {
+      left.push_back(std::move(each));
+    } else {
+      free->socket.emplace(std::move(each.socket));
+    }
+  }
+  return left;
 }
 
 }  // namespace millrace::server

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -25,6 +27,20 @@ struct HandedOver {
 /// The sockets, none when another process is meant. A descriptor that does not listen is a problem.
 [[nodiscard]] Outcome<std::vector<HandedOver>> take_sockets(const Handover& handover,
                                                             std::int64_t own_pid);
+
+/// Where a socket may go.
+struct SocketPlace {
+  std::string_view door;               ///< its name
+  bool is_wanted;                      ///< false: it stays empty
+  std::optional<BoundSocket>& socket;  ///< set once it has one
+};
+
+/// Gives each place that is wanted one socket at most, and answers what is left, which nobody may
+/// connect to. A socket that is named after a door goes there and nowhere else; `faktory.socket`,
+/// the name that systemd gives where the unit says none, is `faktory`, and `beanstalkd` is
+/// `beanstalk`. Then the others take the places that are still empty, in order.
+[[nodiscard]] std::vector<HandedOver> hand_out(std::vector<HandedOver> sockets,
+                                               std::span<const SocketPlace> places);
 
 /// Where systemd begins.
 inline constexpr int kFirstHandedOver = 3;

@@ -1,13 +1,12 @@
 #include "server/serve.hpp"
 
 #include <algorithm>
+#include <array>
 #include <asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "journal/file_journal.hpp"
@@ -26,8 +25,6 @@ namespace {
 constexpr std::uint64_t kDescriptorsKept = 32;
 
 constexpr int kExitJournalFailed = 3;
-
-using DoorSocket = std::optional<BoundSocket>;
 
 journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   switch (mode) {
@@ -93,8 +90,7 @@ class Signals {
         config_(config),
         log_(log),
         signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
-    // beanstalkd dies of it, as of any signal that it does not know.
-    if (!config.acts_as_beanstalkd) signals_.add(SIGHUP);
+    if (config.personality.reloads) signals_.add(SIGHUP);
     wait();
   }
 
@@ -113,7 +109,7 @@ class Signals {
         last_ = signal;
         server_.stop();
         // A second call does not wait for clients.
-        if (config_.acts_as_beanstalkd) server_.stop();
+        if (!config_.personality.waits_for_clients) server_.stop();
       }
       wait();
     });
@@ -136,26 +132,21 @@ class Signals {
 
 // ---- the ports ----------------------------------------------------------------------------------
 
-/// A socket goes to the door that it is named after, any other to the first door without one.
-DoorSocket* door_for(const std::string& name, Server::Sockets& doors) {
-  if (name == "faktory") return doors.faktory ? nullptr : &doors.faktory;
-  if (!doors.beanstalk) return &doors.beanstalk;
-  return name == "beanstalk" || doors.faktory ? nullptr : &doors.faktory;
-}
-
-/// The sockets that were opened for us. beanstalkd takes one, and leaves the others alone.
+/// The sockets that were opened for us, at the doors that are wanted.
 Outcome<Server::Sockets> handed_over(const Config& config, const Log& log) {
   auto taken = take_sockets(config.handover, process_id());
   if (!taken) return taken.error();
   Server::Sockets doors;
-  for (HandedOver& each : *taken) {
-    const bool is_too_many = config.acts_as_beanstalkd && doors.beanstalk;
-    DoorSocket* door = is_too_many ? nullptr : door_for(each.name, doors);
-    if (door == nullptr) {
-      log.event("inherited_socket_ignored", {{"address", each.socket.address().text()}});
-      continue;
-    }
-    door->emplace(std::move(each.socket));
+  const std::array places = {
+      SocketPlace{.door = "beanstalk",
+                  .is_wanted = config.beanstalk.has_value(),
+                  .socket = doors.beanstalk},
+      SocketPlace{
+          .door = "faktory", .is_wanted = config.faktory.has_value(), .socket = doors.faktory},
+  };
+  for (const HandedOver& left : hand_out(std::move(*taken), places)) {
+    log.event("inherited_socket_ignored",
+              {{"name", left.name}, {"address", left.socket.address().text()}});
   }
   return doors;
 }
@@ -167,32 +158,24 @@ Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options&
   return Server::bind(options, std::move(*given), log);
 }
 
-void announce(const Server& server, const Config& config) {
-  if (config.acts_as_beanstalkd && config.verbosity == 0) return;
-  if (config.acts_as_beanstalkd) std::printf("pid %lld\n", static_cast<long long>(process_id()));
-  for (const Server::Port& port : server.ports()) {
-    const char* what = config.acts_as_beanstalkd ? "bind" : port.door;
-    const char* separator = config.acts_as_beanstalkd ? " " : ": ";
-    std::printf("%s%s%s\n", what, separator, port.address.text().c_str());
+void announce(const Server& server, Personality::Announcement announcement) {
+  switch (announcement) {
+    case Personality::Announcement::kDoors:
+      for (const Server::Port& port : server.ports()) {
+        std::printf("%s: %s\n", port.door, port.address.text().c_str());
+      }
+      std::puts("ready");
+      break;
+    case Personality::Announcement::kBeanstalkd:
+      std::printf("pid %lld\n", static_cast<long long>(process_id()));
+      for (const Server::Port& port : server.ports()) {
+        std::printf("bind %s\n", port.address.text().c_str());
+      }
+      break;
+    case Personality::Announcement::kNone:
+      break;
   }
-  if (!config.acts_as_beanstalkd) std::puts("ready");
   std::fflush(stdout);
-}
-
-// ---- the journal --------------------------------------------------------------------------------
-
-/// beanstalkd does not make its directory; and what it has stored there we could not read.
-Outcome<Done> check_beanstalkd_directory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(directory, error);
-  if (error) return Problem{"cannot use directory " + directory + ": " + error.message()};
-  for (const auto& entry : entries) {
-    if (!entry.path().filename().string().starts_with("binlog.")) continue;
-    return Problem{directory + " holds jobs that another beanstalkd has stored (" +
-                   entry.path().filename().string() +
-                   "), which cannot be read; let it finish them, or name another directory"};
-  }
-  return Done{};
 }
 
 // ---- all together -------------------------------------------------------------------------------
@@ -233,16 +216,17 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     start.log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
   const Signals signals(server, start.config, start.log);
-  announce(server, start.config);
+  const Personality& personality = start.config.personality;
+  announce(server, personality.announcement);
   server.run();
-  if (!start.config.acts_as_beanstalkd) start.log.event("stopped");
+  if (personality.waits_for_clients) start.log.event("stopped");
   return Ended{signals.last()};
 }
 
 Result<Ended, StartFailure> run_with_file_journal(Start start) {
   const Config& config = start.config;
-  if (config.acts_as_beanstalkd) {
-    const auto checked = check_beanstalkd_directory(config.data);
+  if (config.personality.check_directory != nullptr) {
+    const auto checked = config.personality.check_directory(config.data);
     if (!checked) return failure(Step::kOpenJournal, checked.error());
   }
   journal::PosixFileSystem files;

@@ -281,6 +281,8 @@ class UserTest(DropinTest):
         self.assertEqual(done.returncode, 34)
 
 
+# Sockets wait there for their place; far above what a test has open.
+SPARE = 100
 # Stands between, as systemd does: the process that is started must know its own id.
 ACTIVATE = 'export LISTEN_PID=$$; exec "$0" "$@"'
 
@@ -288,11 +290,11 @@ ACTIVATE = 'export LISTEN_PID=$$; exec "$0" "$@"'
 class ActivationTest(DropinTest):
     """Sockets that are open already, at descriptor 3 and behind."""
 
-    def activate(self, sockets, program, *flags, names=None):
-        moves = " ".join(f"{3 + i}<&{10 + i}" for i in range(len(sockets)))
+    def activate(self, sockets, program, *flags, names=None, env=None):
+        moves = " ".join(f"{3 + i}<&{SPARE + i}" for i in range(len(sockets)))
         for i, each in enumerate(sockets):
-            os.dup2(each.fileno(), 10 + i)
-        env = {"LISTEN_FDS": str(len(sockets))}
+            os.dup2(each.fileno(), SPARE + i)
+        env = {**(env or {}), "LISTEN_FDS": str(len(sockets))}
         if names:
             env["LISTEN_FDNAMES"] = names
         process = subprocess.Popen(
@@ -300,12 +302,12 @@ class ActivationTest(DropinTest):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            pass_fds=range(10, 10 + len(sockets)),
+            pass_fds=range(SPARE, SPARE + len(sockets)),
             env={**os.environ, **env},
             text=True,
         )
         for i in range(len(sockets)):
-            os.close(10 + i)
+            os.close(SPARE + i)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -346,6 +348,32 @@ class ActivationTest(DropinTest):
         self.activate(sockets, PROGRAM, "serve", "--volatile", names="faktory:beanstalk")
         self.assertEqual(self.open(Beanstalk(sockets[1].getsockname())).put(b"a"), 1)
         self.assertEqual(self.open(Faktory(sockets[0].getsockname())).hello_reply, "+OK")
+
+    def test_beanstalkd_leaves_a_socket_for_another_door_alone(self):
+        sockets = [self.listening_socket(), self.listening_socket()]
+        process = self.activate(sockets, self.link, names="faktory.socket:beanstalkd.socket")
+        self.assertEqual(self.open(Beanstalk(sockets[1].getsockname())).put(b"a"), 1)
+        self.assertIn("name=faktory.socket", process.stderr.readline())
+
+    def test_faktory_opens_no_other_door(self):
+        link = self.path("faktory")
+        os.symlink(os.path.abspath(PROGRAM), link)
+        flags = ("-e", "production", "-d", self.path("storage"), "-c", self.path("files"))
+        for names in ("faktory.socket", "millrace.socket", None):
+            with self.subTest(names):
+                listener = self.listening_socket()
+                process = self.activate(
+                    [listener], link, *flags, names=names, env={"FAKTORY_PASSWORD": "secret"}
+                )
+                client = Faktory(listener.getsockname(), password="secret")
+                self.assertEqual(self.open(client).hello_reply, "+OK")
+                process.terminate()
+                process.wait()
+
+    def test_a_door_that_is_off_stays_closed(self):
+        listener = self.listening_socket()
+        self.activate([listener], PROGRAM, "serve", "--volatile", "--beanstalk=off")
+        self.assertEqual(self.open(Faktory(listener.getsockname())).hello_reply, "+OK")
 
     def test_what_does_not_listen_is_refused(self):
         plain = socket.socket()

@@ -24,7 +24,9 @@ TEST_CASE("beanstalkd options: the name counts, not the path") {
 
 TEST_CASE("beanstalkd options: what nobody says is as beanstalkd has it") {
   const Config config = config_of({});
-  CHECK(config.acts_as_beanstalkd);
+  CHECK(config.personality.announcement == Personality::Announcement::kNone);
+  CHECK_FALSE(config.personality.reloads);
+  CHECK_FALSE(config.personality.waits_for_clients);
   CHECK(config.beanstalk->text() == "0.0.0.0:11300");
   CHECK_FALSE(config.faktory);
   CHECK(config.is_volatile);
@@ -41,7 +43,7 @@ TEST_CASE("beanstalkd options: values stand behind their flag, or are attached t
   CHECK(config.job_bytes_max == 10);
   CHECK(config.data == "/var");
   CHECK_FALSE(config.is_volatile);
-  CHECK(config.verbosity == 1);
+  CHECK(config.personality.announcement == Personality::Announcement::kBeanstalkd);
 }
 
 TEST_CASE("beanstalkd options: a unix socket has no port") {
