@@ -4,11 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "core/result.hpp"
+#include "server/config_file.hpp"
 
 namespace millrace::server {
 namespace {
@@ -209,33 +208,25 @@ Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
 }
 
-Outcome<Done> apply_item(const CLI::ConfigItem& item, const Parser& parser, Config& config) {
+Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config& config) {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
-    if (item.name != kRows[i].name || !item.parents.empty()) continue;
+    if (setting.path.size() != 1 || setting.path.front() != kRows[i].name) continue;
     if (parser.options[i]->count() > 0) return Done{};
-    if (item.inputs.size() != 1) return Problem{item.name + " needs one value"};
-    const Outcome<Done> applied = kRows[i].apply(config, item.inputs.front());
-    if (!applied) return Problem{item.name + ": " + applied.error().text};
+    if (setting.kind == Setting::Kind::kOther) return Problem{setting.name() + " needs one value"};
+    const Outcome<Done> applied = kRows[i].apply(config, setting.text);
+    if (!applied) return Problem{setting.name() + ": " + applied.error().text};
     return Done{};
   }
-  return Problem{"unknown key '" + item.fullname() + "'"};
+  return Problem{"unknown key '" + setting.name() + "'"};
 }
 
 Outcome<Done> apply_file(const Parser& parser, Config& config) {
   if (parser.config_file.empty()) return Done{};
-  const Problem unreadable{"cannot read config file " + parser.config_file};
-  // CLI11 would read a directory as an empty file.
-  std::error_code error;
-  if (std::filesystem::is_directory(parser.config_file, error)) return unreadable;
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigTOML().from_file(parser.config_file);
-  } catch (const CLI::Error&) {
-    return unreadable;
-  }
-  for (const CLI::ConfigItem& item : items) {
-    const Outcome<Done> applied = apply_item(item, parser, config);
-    if (!applied) return Problem{parser.config_file + ": " + applied.error().text};
+  const auto settings = read_settings({parser.config_file});
+  if (!settings) return settings.error();
+  for (const Setting& setting : *settings) {
+    const Outcome<Done> applied = apply_setting(setting, parser, config);
+    if (!applied) return Problem{setting.place + ": " + applied.error().text};
   }
   return Done{};
 }

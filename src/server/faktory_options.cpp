@@ -1,12 +1,12 @@
 #include "server/faktory_options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
 
 #include "faktory/door.hpp"
+#include "server/config_file.hpp"
 
 namespace millrace::server {
 namespace {
@@ -48,34 +48,31 @@ struct FileSettings {
   std::string password;
 };
 
-Outcome<Done> read_file(const fs::path& path, FileSettings& settings) {
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigTOML().from_file(path.string());
-  } catch (const CLI::Error&) {
-    return Problem{"cannot read config file " + path.string()};
-  }
-  for (const CLI::ConfigItem& item : items) {
-    if (item.parents != std::vector<std::string>{"faktory"} || item.inputs.size() != 1) continue;
-    if (item.name == "binding") settings.binding = item.inputs.front();
-    if (item.name == "password") settings.password = item.inputs.front();
-  }
-  return Done{};
-}
-
-/// In alphabetical order: a later file goes before an earlier one.
+/// In alphabetical order, as one document.
 Outcome<FileSettings> read_files(const fs::path& directory) {
-  std::vector<fs::path> paths;
+  const fs::path folder = directory / "conf.d";
+  std::vector<std::string> paths;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory / "conf.d", error)) {
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".toml") paths.push_back(entry.path());
   }
-  std::sort(paths.begin(), paths.end());
-  FileSettings settings;
-  for (const fs::path& path : paths) {
-    if (auto read = read_file(path, settings); !read) return read.error();
+  // With a folder that cannot be read, a password in it would be passed over.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Problem{"cannot read config files in " + folder.string() + ": " + error.message()};
   }
-  return settings;
+  std::sort(paths.begin(), paths.end());
+  const auto settings = read_settings(paths);
+  if (!settings) return settings.error();
+  FileSettings known;
+  for (const Setting& setting : *settings) {
+    const std::string name = setting.path.size() == 2 ? setting.name() : "";
+    if (name != "faktory.binding" && name != "faktory.password") continue;
+    if (setting.kind != Setting::Kind::kString) {
+      return Problem{setting.place + ": " + name + " must be a text in quotes"};
+    }
+    (name == "faktory.binding" ? known.binding : known.password) = setting.text;
+  }
+  return known;
 }
 
 class Reader {
@@ -88,7 +85,8 @@ class Reader {
   }
 
   FaktoryInvocation read() {
-    environment_ = environment_variable("FAKTORY_ENV").value_or("development");
+    environment_ = environment_variable("FAKTORY_ENV").value_or("");
+    if (environment_.empty()) environment_ = "development";
     while (next_ < arguments_.size() && !read_.exit_status) read_flag(arguments_[next_++]);
     if (!read_.exit_status) settle();
     return std::move(read_);

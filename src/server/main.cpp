@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/beanstalkd_options.hpp"
@@ -15,17 +16,22 @@ namespace {
 
 using millrace::server::StartFailure;
 
+// The names that the program is called by, as its messages begin. Literals, so they end in NUL.
+constexpr std::string_view kMillrace = "millrace";
+constexpr std::string_view kBeanstalkd = "beanstalkd";
+constexpr std::string_view kFaktory = "faktory";
+
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
-int fail(const std::string& text, int code) {
-  std::fprintf(stderr, "millrace: %s\n", text.c_str());
+int fail(std::string_view program, const std::string& text, int code) {
+  std::fprintf(stderr, "%s: %s\n", program.data(), text.c_str());
   return code;
 }
 
 int check(const std::string& directory) {
   const auto report = millrace::server::check_journal(directory);
-  if (!report) return fail(report.error().text, kExitFailed);
+  if (!report) return fail(kMillrace, report.error().text, kExitFailed);
   std::fputs(report->c_str(), stdout);
   return 0;
 }
@@ -38,7 +44,7 @@ int run(const std::vector<std::string>& arguments) {
       std::fputs(invocation.text.c_str(), stdout);
       return 0;
     case Invocation::Action::kRefuse:
-      return fail(invocation.text, kExitUsage);
+      return fail(kMillrace, invocation.text, kExitUsage);
     case Invocation::Action::kCheck:
       return check(invocation.text);
     case Invocation::Action::kServe:
@@ -46,7 +52,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   const millrace::server::Log log;
   const auto served = millrace::server::serve(invocation.config, log);
-  return served ? 0 : fail(served.error().text, kExitFailed);
+  return served ? 0 : fail(kMillrace, served.error().text, kExitFailed);
 }
 
 /// The statuses with which beanstalkd ends.
@@ -74,8 +80,7 @@ int run_as_beanstalkd(const std::vector<std::string>& arguments) {
   const millrace::server::Log log;
   const auto served = millrace::server::serve(invocation.config, log);
   if (!served) {
-    std::fprintf(stderr, "beanstalkd: %s\n", served.error().text.c_str());
-    return beanstalkd_status(served.error().step);
+    return fail(kBeanstalkd, served.error().text, beanstalkd_status(served.error().step));
   }
   // It dies of the signal; the first process of a container only ends with a status that says so.
   std::signal(served->signal, SIG_DFL);
@@ -90,19 +95,23 @@ int run_as_faktory(const std::vector<std::string>& arguments) {
   if (invocation.exit_status) return *invocation.exit_status;
   const millrace::server::Log log;
   const auto served = millrace::server::serve(invocation.config, log);
-  return served ? 0 : fail(served.error().text, kExitFailed);
+  return served ? 0 : fail(kFaktory, served.error().text, kExitFailed);
+}
+
+std::string_view called_as(std::string_view path) {
+  if (millrace::server::is_called_as_beanstalkd(path)) return kBeanstalkd;
+  return millrace::server::is_called_as_faktory(path) ? kFaktory : kMillrace;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view program = called_as(argc > 0 ? argv[0] : "");
   try {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-    const bool is_beanstalkd = argc > 0 && millrace::server::is_called_as_beanstalkd(argv[0]);
-    if (is_beanstalkd) return run_as_beanstalkd(arguments);
-    const bool is_faktory = argc > 0 && millrace::server::is_called_as_faktory(argv[0]);
-    return is_faktory ? run_as_faktory(arguments) : run(arguments);
+    if (program == kBeanstalkd) return run_as_beanstalkd(arguments);
+    return program == kFaktory ? run_as_faktory(arguments) : run(arguments);
   } catch (const std::exception& exception) {
-    return fail(exception.what(), kExitFailed);
+    return fail(program, exception.what(), kExitFailed);
   }
 }

@@ -210,9 +210,10 @@ class DropinTest(ServerTest):
 
     def test_files(self):
         port = free_port()
-        self.write_toml("a", f'[faktory]\nbinding = "localhost:{port}"\n')
         secret = write(self.path("secret"), " file-secret \n")
-        self.write_toml("b", f'[faktory]\npassword = "{secret}"\n[web]\nbinding = ":1"\n')
+        keys = f'binding = "localhost:{port}"\npassword = "{secret}"\n'
+        self.write_toml("a", "[faktory]\n" + keys)
+        self.write_toml("b", '[web]\nbinding = ":1"\n')
         self.start()
         client = self.open(Faktory(("127.0.0.1", port), password="file-secret"))
         self.assertEqual(client.hello_reply, "+OK")
@@ -235,6 +236,26 @@ class DropinTest(ServerTest):
             self.assertEqual(done.returncode, 1)
         self.write_toml("a", '[faktory]\nbinding = "nowhere"\n')
         self.assertEqual(self.run_briefly().returncode, 1)
+
+    def test_failures_begin_with_the_name_and_tell_the_place(self):
+        self.write_toml("a", "[faktory]\npassword = unquoted\n")
+        done = self.run_briefly()
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^faktory: .*/conf\.d/a\.toml:2: .+\n$")
+        self.write_toml("a", '[faktory]\npassword = "/nowhere"\n')
+        done = self.run_briefly()
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^faktory: .*/nowhere.*\n$")
+
+    def test_a_password_behind_a_comment_counts(self):
+        port = free_port()
+        keys = f'binding = "localhost:{port}"\npassword = "a#b"\n'
+        self.write_toml("a", "[faktory] # main\n" + keys)
+        self.start()
+        client = self.open(Faktory(("127.0.0.1", port), password="a#b"))
+        self.assertEqual(client.hello_reply, "+OK")
+        wrong = self.open(Faktory(("127.0.0.1", port), password="a"))
+        self.assertEqual(wrong.hello_reply, "-ERR Invalid password")
 
     def test_what_another_faktory_has_stored_is_not_left_behind(self):
         os.makedirs(self.storage)

@@ -1,10 +1,10 @@
 #include "server/config.hpp"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "server/scratch.hpp"
+#include "server/variable.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -12,20 +12,6 @@ namespace {
 
 using Action = Invocation::Action;
 using Arguments = std::vector<std::string>;
-
-/// An environment variable for the length of a test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
 
 Config serve(Arguments flags) {
   flags.insert(flags.begin(), "serve");
@@ -196,13 +182,18 @@ TEST_CASE("config: both doors off is refused") {
 
 TEST_CASE("config: a bad file is refused with its name") {
   const Scratch scratch;
-  CHECK(refusal({"--config", "/nowhere"}) == "cannot read config file /nowhere");
+  CHECK(refusal({"--config", "/nowhere"}) ==
+        "cannot read config file /nowhere: No such file or directory");
   const std::string unknown = scratch.write("unknown", "colour = \"red\"\n");
-  CHECK(refusal({"--config", unknown}) == unknown + ": unknown key 'colour'");
+  CHECK(refusal({"--config", unknown}) == unknown + ":1: unknown key 'colour'");
   const std::string bad = scratch.write("bad", "sync = \"never\"\n");
-  CHECK(refusal({"--config", bad}) == bad + ": sync: 'never' is not always, interval:MS or off");
+  CHECK(refusal({"--config", bad}) == bad + ":1: sync: 'never' is not always, interval:MS or off");
   const std::string nested = scratch.write("nested", "[serve]\ndata = \"x\"\n");
-  CHECK(refusal({"--config", nested}).starts_with(nested + ": unknown key"));
+  CHECK(refusal({"--config", nested}) == nested + ":2: unknown key 'serve.data'");
+  const std::string list = scratch.write("list", "\ndata = [\"x\"]\n");
+  CHECK(refusal({"--config", list}) == list + ":2: data needs one value");
+  const std::string broken = scratch.write("broken", "volatile = true\nsync = always\n");
+  CHECK(refusal({"--config", broken}).starts_with(broken + ":2: "));
 }
 
 TEST_CASE("config: version, help, and nothing at all print and are done") {
