@@ -25,34 +25,48 @@ void FwpSession::shake_hands(const LineBuffer::Line& line, Time now) {
     return;
   }
   if (!challenge_) return welcome(std::move(*hello), now);
-  const std::optional<Time> turn = door_.logins.turn_of(peer_, now);
-  if (!turn) {
-    is_closing_ = true;
-    return;
-  }
   if (hello->version < kIteratingVersion) challenge_->iterations = 1;
   PasswordHash hash(door_.settings.password, *challenge_);
-  login_ = std::make_unique<Login>(Login{std::move(*hello), std::move(hash), *turn});
-  close_at_ = *turn + kHandshakeLimit;
+  login_ = std::make_unique<Login>(Login{std::move(*hello), std::move(hash)});
+  // The client has done its part: what it waits for from here on is our doing, and bounded.
+  close_at_ = kNever;
   check_login(now);
 }
 
 Time FwpSession::wake_at() const {
-  return login_ && !login_->is_turn ? login_->turn : kNever;
+  return login_ && login_->is_waiting() ? login_->turn->at : kNever;
 }
 
 /// A piece of the password's hash, if it is this session's turn.
 void FwpSession::check_login(Time now) {
-  login_->is_turn = login_->is_turn || now >= login_->turn;
-  if (!login_->is_turn) return;
+  if (door_.hashing != this && !may_begin_login(now)) return;
   if (door_.hashing == nullptr) door_.hashing = this;
   if (door_.hashing != this || !login_->hash.work(kHashesPerTurn)) return;
-  door_.hashing = nullptr;
   finish_login(now);
 }
 
+/// Asked until it begins: the address may become a slow one while others of it are looked at.
+bool FwpSession::may_begin_login(Time now) {
+  if (!login_->turn) {
+    if (!door_.logins.is_slow(peer_, now)) return true;
+    login_->turn = door_.logins.wait(peer_, now);
+    if (!login_->turn) {
+      is_closing_ = true;
+      return false;
+    }
+  }
+  login_->is_turn = now >= login_->turn->at;
+  return login_->is_turn;
+}
+
+std::unique_ptr<FwpSession::Login> FwpSession::leave_login() {
+  if (door_.hashing == this) door_.hashing = nullptr;
+  if (login_ && login_->turn) door_.logins.leave(*login_->turn);
+  return std::move(login_);
+}
+
 void FwpSession::finish_login(Time now) {
-  const std::unique_ptr<Login> login = std::move(login_);
+  const std::unique_ptr<Login> login = leave_login();
   if (is_same_hash(login->hello.password_hash, login->hash.text())) {
     return welcome(std::move(login->hello), now);
   }

@@ -58,7 +58,7 @@ void FwpSession::sent(std::size_t bytes) {
 }
 
 void FwpSession::close(Time now) {
-  if (door_.hashing == this) door_.hashing = nullptr;
+  leave_login();
   if (client_ == 0) return;
   for (const Fetched& fetched : fetched_) {
     // Refused when it is over already: acknowledged by another connection of the worker, or
@@ -77,7 +77,7 @@ bool FwpSession::wants_input() const {
 }
 
 bool FwpSession::wants_resume() const {
-  if (login_) return login_->is_turn;
+  if (login_) return !is_closing_ && !login_->is_waiting();
   return can_execute() && (bulk_ || lines_.may_have_line() || is_input_over_);
 }
 
@@ -89,7 +89,7 @@ bool FwpSession::can_execute() const {
 }
 
 void FwpSession::execute(Time now) {
-  if (login_) check_login(now);
+  if (login_ && !is_closing_) check_login(now);
   if (bulk_ && can_execute()) work_bulk(now);
   const std::uint64_t steps_end = door_.broker.step_count() + kTurnSteps;
   while (!bulk_ && !login_ && can_execute() && door_.broker.step_count() < steps_end) {

@@ -18,7 +18,8 @@
 
 namespace millrace::faktory {
 
-/// The handshake must be over by then (reference server: 2 s).
+/// HELLO must be there by then (reference server: 2 s). How long its password may take to be looked
+/// at is the login guard's matter.
 inline constexpr Duration kHandshakeLimit = 2s;
 
 /// HELLO cannot be longer; who sends more is no worker, and has no password yet.
@@ -62,8 +63,10 @@ class FwpSession final : public Session {
   struct Login {
     Hello hello;
     PasswordHash hash;
-    Time turn;             ///< not before
-    bool is_turn = false;  ///< it has come
+    std::optional<LoginGuard::Turn> turn = std::nullopt;  ///< when the client's address is slow
+    bool is_turn = false;                                 ///< it has come
+
+    [[nodiscard]] bool is_waiting() const { return turn && !is_turn; }
   };
 
   /// A fetched job whose reply may not have left yet.
@@ -92,6 +95,8 @@ class FwpSession final : public Session {
   // The handshake (handshake.cpp).
   void shake_hands(const LineBuffer::Line& line, Time now);
   void check_login(Time now);
+  [[nodiscard]] bool may_begin_login(Time now);
+  std::unique_ptr<Login> leave_login();
   void finish_login(Time now);
   void welcome(Hello&& hello, Time now);
 

@@ -15,62 +15,89 @@ void fail_times(LoginGuard& guard, std::string_view peer, std::uint32_t count) {
 
 TEST_CASE("login guard: a few wrong passwords cost nothing") {
   LoginGuard guard;
+  CHECK_FALSE(guard.is_slow("a", kNow));
   fail_times(guard, "a", kFreeFailures);
-  CHECK(guard.turn_of("a", kNow) == kNow);
+  CHECK_FALSE(guard.is_slow("a", kNow));
 }
 
-TEST_CASE("login guard: one more, and turns are kept apart") {
+TEST_CASE("login guard: one more, and the address is slow, others are not") {
   LoginGuard guard;
   fail_times(guard, "a", kFreeFailures + 1);
-  CHECK(guard.turn_of("a", kNow) == kNow + kTurnPauseMin);
-  CHECK(guard.turn_of("a", kNow) == kNow + 2 * kTurnPauseMin);
+  CHECK(guard.is_slow("a", kNow));
+  CHECK_FALSE(guard.is_slow("b", kNow));
 }
 
-TEST_CASE("login guard: the pause doubles up to its limit") {
+TEST_CASE("login guard: one login waits for a pause, several at once for longer") {
   LoginGuard guard;
   fail_times(guard, "a", kFreeFailures + 1);
-  CHECK(guard.turn_of("a", kNow) == kNow + kTurnPauseMin);
-  guard.note_failure("a", kNow);
-  CHECK(guard.turn_of("a", kNow) == kNow + 2 * kTurnPauseMin);
-  CHECK(guard.turn_of("a", kNow) == kNow + 4 * kTurnPauseMin);
-  fail_times(guard, "a", 100);
-  CHECK(guard.turn_of("a", kNow + 10s) == kNow + 10s);
-  CHECK(guard.turn_of("a", kNow + 10s) == kNow + 10s + kTurnPauseMax);
+  CHECK(guard.wait("a", kNow)->at == kNow + kTurnPause);
+  CHECK(guard.wait("a", kNow)->at > kNow + kTurnPause);
+  CHECK(guard.wait("a", kNow)->at > kNow + 3 * kTurnPause / 2);
+  CHECK(guard.wait("a", kNow)->at == kNow + 2 * kTurnPause);
 }
 
-TEST_CASE("login guard: who would wait for too long is sent away") {
+TEST_CASE("login guard: who has left is not counted") {
   LoginGuard guard;
-  fail_times(guard, "a", 100);
-  CHECK(guard.turn_of("a", kNow + 1s));
-  CHECK(guard.turn_of("a", kNow + 1s));
-  CHECK(guard.turn_of("a", kNow + 1s));
-  CHECK_FALSE(guard.turn_of("a", kNow + 1s));
+  fail_times(guard, "a", kFreeFailures + 1);
+  for (int i = 0; i < 10; ++i) guard.leave(guard.wait("a", kNow).value());
+  CHECK(guard.wait("a", kNow)->at == kNow + kTurnPause);
 }
 
-TEST_CASE("login guard: other peers are not affected") {
+TEST_CASE(
+    "login guard: the last one that may wait does so within the limit; one more is sent away") {
   LoginGuard guard;
-  fail_times(guard, "a", 100);
-  CHECK(guard.turn_of("b", kNow) == kNow);
+  fail_times(guard, "a", kFreeFailures + 1);
+  std::optional<LoginGuard::Turn> turn;
+  for (std::uint32_t i = 0; i < kWaitingOfPeerMax; ++i) turn = guard.wait("a", kNow);
+  REQUIRE(turn);
+  CHECK(turn->at <= kNow + kTurnWaitMax);
+  CHECK(turn->at > kNow + kTurnWaitMax - kTurnPause);
+  CHECK_FALSE(guard.wait("a", kNow));
+  guard.leave(*turn);
+  CHECK(guard.wait("a", kNow));
+}
+
+TEST_CASE("login guard: there is a limit for all that wait") {
+  LoginGuard guard;
+  for (std::size_t i = 0; i < kWaitingMax; ++i) {
+    const std::string peer = std::to_string(i / kWaitingOfPeerMax);
+    fail_times(guard, peer, kFreeFailures + 1);
+    REQUIRE(guard.wait(peer, kNow));
+  }
+  fail_times(guard, "a", kFreeFailures + 1);
+  CHECK_FALSE(guard.wait("a", kNow));
 }
 
 TEST_CASE("login guard: forgets in time") {
   LoginGuard guard;
   fail_times(guard, "a", 100);
-  CHECK(guard.turn_of("a", kNow + kFailuresRemembered) == kNow + kFailuresRemembered);
-  CHECK(guard.size() == 0);
+  CHECK(guard.is_slow("a", kNow + kFailuresRemembered - 1ms));
+  CHECK_FALSE(guard.is_slow("a", kNow + kFailuresRemembered));
+  guard.note_failure("a", kNow + kFailuresRemembered);
+  CHECK_FALSE(guard.is_slow("a", kNow + kFailuresRemembered));
+}
+
+TEST_CASE("login guard: a further wrong password is remembered as long as the first") {
+  LoginGuard guard;
+  fail_times(guard, "a", kFreeFailures + 1);
+  guard.note_failure("a", kNow + kFailuresRemembered - 1ms);
+  CHECK(guard.is_slow("a", kNow + kFailuresRemembered));
 }
 
 TEST_CASE("login guard: has a limit, beyond which peers are one") {
   LoginGuard guard;
   for (std::size_t i = 0; i < kPeersMax; ++i) guard.note_failure(std::to_string(i), kNow);
-  CHECK(guard.turn_of("new", kNow) == kNow);
+  CHECK_FALSE(guard.is_slow("new", kNow));
   for (std::uint32_t i = 0; i <= kFreeFailures; ++i) {
     guard.note_failure("new" + std::to_string(i), kNow);
   }
   CHECK(guard.size() == kPeersMax + 1);
-  CHECK(guard.turn_of("another", kNow) > kNow);
+  CHECK(guard.is_slow("another", kNow));
+  CHECK_FALSE(guard.is_slow("1", kNow));
+  const auto turn = guard.wait("another", kNow);
   guard.note_failure("later", kNow + kFailuresRemembered);
-  CHECK(guard.size() == 1);
+  CHECK(guard.size() == 2);
+  guard.leave(turn.value());
 }
 
 }  // namespace millrace::faktory

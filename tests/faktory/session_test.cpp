@@ -48,6 +48,24 @@ std::string hello(const std::string& version, const std::string& hash) {
   return "HELLO {" + version + "\"pwdhash\":\"" + hash + "\"}\r\n";
 }
 
+/// So many clients `wrong0`, `wrong1`, ..., each with a wrong password.
+void try_wrong(House& house, int count) {
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "wrong" + std::to_string(i);
+    greeting(house, name);
+    house.send(name, hello("", "x"));
+  }
+}
+
+/// How many of them have got their answer since the last call.
+int count_answered(House& house, int count) {
+  int answered = 0;
+  for (int i = 0; i < count; ++i) {
+    if (!house.take_output("wrong" + std::to_string(i)).empty()) ++answered;
+  }
+  return answered;
+}
+
 std::string job(const std::string& jid, const std::string& more = "") {
   return R"({"jid":")" + jid + R"(","jobtype":"T","args":[],"created_at":"c")" + more + "}";
 }
@@ -464,6 +482,61 @@ TEST_CASE("password: who leaves in the middle of it holds nobody up") {
   first->close(Time{});
   while (second->wants_resume()) second->resume(Time{});
   CHECK(contains(second->output(), "-ERR Invalid password"));
+}
+
+TEST_CASE("password: of many tries at once a few are looked at, the others wait") {
+  House house(with_password("secret"));
+  try_wrong(house, 200);
+  CHECK(count_answered(house, 200) == kFreeFailures + 1);
+  house.advance(kTurnPause - 1ms);
+  CHECK(count_answered(house, 200) == 0);
+  house.advance(9 * kTurnPause);
+  const int answered = count_answered(house, 200);
+  CHECK(answered > 50);
+  CHECK(answered < 110);
+  house.advance(kTurnWaitMax);
+  CHECK(count_answered(house, 200) == 196 - answered);
+}
+
+TEST_CASE("password: the right one gets in while others of the address try wrong ones") {
+  House house(with_password("secret"));
+  try_wrong(house, 900);
+  const Challenge challenge = greeting(house, "right");
+  house.send("right", hello("\"v\":2,", password_hash("secret", challenge)));
+  house.advance(kTurnPause);
+  CHECK(house.take_output("right").empty());
+  house.advance(kTurnWaitMax);
+  CHECK(house.take_output("right") == "+OK\r\n");
+}
+
+TEST_CASE("password: many right ones are not slowed down") {
+  House house(with_password("secret"));
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "right" + std::to_string(i);
+    const Challenge challenge = greeting(house, name);
+    CHECK(house.ask(name, hello("", password_hash("secret", {1, challenge.salt}))) == "+OK\r\n");
+  }
+}
+
+TEST_CASE("password: who waits for a turn longer than for the handshake is not sent away") {
+  House house(with_password("secret"));
+  try_wrong(house, 4 + 900);
+  house.advance(kHandshakeLimit + 500ms);
+  CHECK(house.is_open("wrong903"));
+  house.advance(kTurnWaitMax);
+  CHECK(house.take_output("wrong903") == "-ERR Invalid password\r\n");
+}
+
+TEST_CASE("password: when too many wait, one more is sent away; who leaves makes room") {
+  House house(with_password("secret"));
+  try_wrong(house, static_cast<int>(kFreeFailures + 1 + kWaitingOfPeerMax));
+  const Challenge challenge = greeting(house, "late");
+  CHECK(house.ask("late", hello("", "x")).empty());
+  CHECK_FALSE(house.is_open("late"));
+  house.close("wrong500");
+  greeting(house, "later");
+  CHECK(house.ask("later", hello("", "x")).empty());
+  CHECK(house.is_open("later"));
 }
 
 TEST_CASE("mutate: a long one is answered when it is through") {
