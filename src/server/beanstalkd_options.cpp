@@ -1,5 +1,9 @@
 #include "server/beanstalkd_options.hpp"
 
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -38,7 +42,7 @@ constexpr const char* kUsage =
     "          at most 1073741824\n"
     " -s BYTES is shown in the statistics, and means nothing else\n"
     " -v       show version information\n"
-    " -V       say what is opened\n"
+    " -V       say what is opened, who comes, and who goes\n"
     " -h       show this help\n";
 
 /// size = *SP [ "+" / "-" ] 1*DIGIT; the largest number for what is larger, and for what is smaller
@@ -54,6 +58,19 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
   const bool is_beyond = error == std::errc::result_out_of_range || (is_negative && number > 0);
   return is_beyond ? kMax : number;
+}
+
+/// beanstalkd leaves it to the system's library, which knows names (`http`) and takes numbers
+/// modulo 65536.
+std::optional<std::uint16_t> find_port(const std::string& text) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(nullptr, text.c_str(), &hints, &found) != 0) return std::nullopt;
+  const std::uint16_t port = ntohs(reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_port);
+  freeaddrinfo(found);
+  return port;
 }
 
 /// beanstalkd does not make its directory; and what it has stored there we could not read.
@@ -184,14 +201,12 @@ class Reader {
   Address address() {
     constexpr std::string_view kUnixPrefix = "unix:";
     if (host_.starts_with(kUnixPrefix)) return {.path = host_.substr(kUnixPrefix.size())};
-    Address address{.host = host_, .port = 0};
-    const char* end = port_.data() + port_.size();
-    const auto [stop, error] = std::from_chars(port_.data(), end, address.port);
-    if (error != std::errc{} || stop != end || port_.empty()) {
+    const std::optional<std::uint16_t> port = find_port(port_);
+    if (!port) {
       say("cannot listen: '" + port_ + "' is not a port");
       read_.exit_status = kExitListen;
     }
-    return address;
+    return {.host = host_, .port = port.value_or(0)};
   }
 
   void say(const std::string& text) { read_.errors += "beanstalkd: " + text + "\n"; }

@@ -253,6 +253,8 @@ bool Connection::is_all_sent() const {
 // ---- the end ------------------------------------------------------------------------------------
 
 void Connection::finish() {
+  // It has its answers already.
+  if (phase_ == Phase::kLingering) return drop();
   if (phase_ != Phase::kServing) return;
   is_finishing_ = true;
   // Who waits is answered that nothing came; what was sent is executed; the rest has nothing to

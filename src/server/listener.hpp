@@ -41,6 +41,7 @@ class Listener {
   void close();
 
   [[nodiscard]] const Address& address() const { return bound_.address(); }
+  [[nodiscard]] int descriptor() { return acceptor_.native_handle(); }
 
  private:
   /// Leaves clients in the backlog for a while, and says why.

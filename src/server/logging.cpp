@@ -49,7 +49,7 @@ void write_to_stderr(std::string_view line) {
 
 }  // namespace
 
-Log::Log() : sink_(write_to_stderr) {}
+Log::Log(Routine routine) : sink_(write_to_stderr), routine_(routine) {}
 
 void Log::event(std::string_view name, std::initializer_list<LogField> fields) const {
   std::string line;
@@ -64,6 +64,10 @@ void Log::event(std::string_view name, std::initializer_list<LogField> fields) c
   }
   line += '\n';
   sink_(line);
+}
+
+void Log::routine(std::string_view name, std::initializer_list<LogField> fields) const {
+  if (routine_ == Routine::kLogged) event(name, fields);
 }
 
 bool LogLimit::admits(Time now) {

@@ -29,14 +29,23 @@ class Log {
   /// Given each line whole, with its line feed.
   using Sink = std::function<void(std::string_view line)>;
 
-  /// Writes to stderr.
-  Log();
-  explicit Log(Sink sink) : sink_(std::move(sink)) {}
+  /// What becomes of routine events.
+  enum class Routine { kLogged, kLeftOut };
 
+  /// Writes to stderr.
+  explicit Log(Routine routine = Routine::kLogged);
+  explicit Log(Sink sink, Routine routine = Routine::kLogged)
+      : sink_(std::move(sink)), routine_(routine) {}
+
+  /// Something that an operator should know of.
   void event(std::string_view name, std::initializer_list<LogField> fields = {}) const;
+
+  /// Something that is part of every run, such as its end.
+  void routine(std::string_view name, std::initializer_list<LogField> fields = {}) const;
 
  private:
   Sink sink_;
+  Routine routine_;
 };
 
 /// Lets an event that may repeat endlessly be logged once in an interval.

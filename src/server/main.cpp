@@ -77,7 +77,11 @@ int run_as_beanstalkd(const std::vector<std::string>& arguments) {
   std::fputs(invocation.output.c_str(), stdout);
   std::fputs(invocation.errors.c_str(), stderr);
   if (invocation.exit_status) return *invocation.exit_status;
-  const millrace::server::Log log;
+  using millrace::server::Log;
+  using millrace::server::Personality;
+  const auto announcement = invocation.config.personality.announcement;
+  const bool is_silent = announcement == Personality::Announcement::kNone;
+  const Log log(is_silent ? Log::Routine::kLeftOut : Log::Routine::kLogged);
   const auto served = millrace::server::serve(invocation.config, log);
   if (!served) {
     return fail(kBeanstalkd, served.error().text, beanstalkd_status(served.error().step));

@@ -11,8 +11,8 @@ namespace millrace::server {
 struct Personality {
   enum class Announcement {
     kDoors,       ///< a line for each door, and then `ready`
-    kBeanstalkd,  ///< the process and what it is bound to, in beanstalkd's words
-    kNone,
+    kBeanstalkd,  ///< the process, what it is bound to, who comes and goes, in beanstalkd's words
+    kNone,        ///< nor is there anything on stderr in a normal run
   };
   Announcement announcement = Announcement::kDoors;
   bool reloads = true;            ///< SIGHUP reads secrets anew; else it ends the process

@@ -120,7 +120,7 @@ class Signals {
     Outcome<Secrets> secrets = read_secrets(config_, log_);
     if (!secrets) return log_.event("reload_failed", {{"problem", secrets.error().text}});
     server_.reload(std::move(secrets->password), std::move(secrets->tls));
-    log_.event("reloaded");
+    log_.routine("reloaded");
   }
 
   Server& server_;
@@ -158,6 +158,16 @@ Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options&
   return Server::bind(options, std::move(*given), log);
 }
 
+/// As beanstalkd writes it: the path alone.
+std::string text_of(const Address& address) {
+  return address.is_unix() ? address.path : address.text();
+}
+
+void announce_visit(Server::Visit visit, int descriptor) {
+  std::printf("%s %d\n", visit == Server::Visit::kBegun ? "accept" : "close", descriptor);
+  std::fflush(stdout);
+}
+
 void announce(const Server& server, Personality::Announcement announcement) {
   switch (announcement) {
     case Personality::Announcement::kDoors:
@@ -169,7 +179,7 @@ void announce(const Server& server, Personality::Announcement announcement) {
     case Personality::Announcement::kBeanstalkd:
       std::printf("pid %lld\n", static_cast<long long>(process_id()));
       for (const Server::Port& port : server.ports()) {
-        std::printf("bind %s\n", port.address.text().c_str());
+        std::printf("bind %d %s\n", port.descriptor, text_of(port.address).c_str());
       }
       break;
     case Personality::Announcement::kNone:
@@ -219,7 +229,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   const Personality& personality = start.config.personality;
   announce(server, personality.announcement);
   server.run();
-  if (personality.waits_for_clients) start.log.event("stopped");
+  start.log.routine("stopped");
   return Ended{signals.last()};
 }
 
@@ -243,6 +253,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log) {
   const std::uint64_t descriptors = raise_descriptor_limit();
   const Outcome<Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());
+  const bool announces_visits =
+      config.personality.announcement == Personality::Announcement::kBeanstalkd;
   const Server::Options options{
       .beanstalk = config.beanstalk,
       .faktory = config.faktory,
@@ -256,7 +268,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log) {
       .memory_bytes_max = config.memory_bytes_max,
       .is_volatile = config.is_volatile,
       .is_insecure = config.is_insecure,
-      .random_seed = random_number()};
+      .random_seed = random_number(),
+      .on_visit = announces_visits ? announce_visit : nullptr};
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();

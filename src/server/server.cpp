@@ -169,13 +169,13 @@ Outcome<Done> Server::replay() {
   const Outcome<Done> replayed =
       journal_->replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
         bytes += batch.size();
-        if (progress.admits(clock_.now())) log_.event("replaying", {{"bytes", bytes}});
+        if (progress.admits(clock_.now())) log_.routine("replaying", {{"bytes", bytes}});
         return broker_.replay(batch, begin);
       });
   if (!replayed) return replayed;
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - started_at);
-  if (bytes > 0) log_.event("replayed", {{"bytes", bytes}, {"milliseconds", took.count()}});
+  if (bytes > 0) log_.routine("replayed", {{"bytes", bytes}, {"milliseconds", took.count()}});
   return Done{};
 }
 
@@ -198,7 +198,9 @@ Outcome<Done> Server::listen() {
 
 std::vector<Server::Port> Server::ports() const {
   std::vector<Port> ports;
-  for (const Gate& gate : gates_) ports.push_back({gate.door, gate.listener->address()});
+  for (const Gate& gate : gates_) {
+    ports.push_back({gate.door, gate.listener->address(), gate.listener->descriptor()});
+  }
   return ports;
 }
 
@@ -261,13 +263,16 @@ void Server::drop_slow_readers() {
 
 void Server::admit(const Gate& gate, Socket socket) {
   if (is_stopping_) return;
+  const int descriptor = socket.native_handle();
+  if (options_.on_visit) options_.on_visit(Visit::kBegun, descriptor);
   std::unique_ptr<Session> session = gate.open_session(peer_of(socket));
   auto tls = options_.tls ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
   connections_.emplace_back(std::move(socket), std::move(session), surroundings_, std::move(tls));
   const auto connection = std::prev(connections_.end());
-  asio::co_spawn(loop_, connection->run(), [this, connection](const std::exception_ptr& failure) {
+  asio::co_spawn(loop_, connection->run(), [=, this](const std::exception_ptr& failure) {
     if (failure) log_.event("connection_failed", {{"error", text_of(failure)}});
     connections_.erase(connection);
+    if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
     if (is_stopping_ && connections_.empty()) end();
   });
 }
@@ -282,7 +287,7 @@ void Server::reload(std::string password, std::shared_ptr<const TlsContext> tls)
 
 void Server::stop() {
   if (std::exchange(is_stopping_, true)) return drop_connections();
-  log_.event("stopping", {{"connections", connections_.size()}});
+  log_.routine("stopping", {{"connections", connections_.size()}});
   for (Gate& gate : gates_) gate.listener->close();
   drain();
   if (connections_.empty()) return end();
@@ -306,7 +311,7 @@ void Server::finish_connections() {
 }
 
 void Server::drop_connections() {
-  log_.event("leaving_clients_behind", {{"connections", connections_.size()}});
+  log_.routine("leaving_clients_behind", {{"connections", connections_.size()}});
   for (Connection& connection : connections_) connection.drop();
 }
 

@@ -29,6 +29,9 @@ namespace millrace::server {
 /// The whole server: one broker, its journal, both doors, and one thread that serves their clients.
 class Server {
  public:
+  /// What a client does, as far as it shows from outside.
+  enum class Visit { kBegun, kOver };
+
   struct Options {
     std::optional<Address> beanstalk;  ///< nullopt: the door stays closed
     std::optional<Address> faktory;
@@ -46,11 +49,15 @@ class Server {
     std::size_t unsent_bytes_max = kUnsentBytesMax;
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
+    /// Told who comes and who has gone, by the socket's descriptor, which may have become somebody
+    /// else's before the second. May be empty.
+    std::function<void(Visit visit, int descriptor)> on_visit = {};
   };
 
   struct Port {
     const char* door;
     Address address;
+    int descriptor;  ///< of the socket that clients come to
   };
 
   /// `clock` and `log` outlive the server.

@@ -99,12 +99,26 @@ class ServingTest(DropinTest):
 
     def test_verbose_says_what_it_opens(self):
         server = self.dropin("-V")
-        self.client(server)
-        server.process.kill()
-        self.assertEqual(
-            server.process.stdout.read(),
-            f"pid {server.process.pid}\nbind 127.0.0.1:{server.address[1]}\n",
-        )
+        output = server.process.stdout
+        self.assertEqual(output.readline(), f"pid {server.process.pid}\n")
+        self.assertRegex(output.readline(), rf"^bind \d+ 127.0.0.1:{server.address[1]}$")
+
+    def test_verbose_says_who_comes_and_goes(self):
+        server = self.dropin("-V")
+        output = server.process.stdout
+        client = server.client()
+        accepted = [output.readline() for _ in range(3)][2]
+        self.assertRegex(accepted, r"^accept \d+$")
+        client.close()
+        self.assertEqual(output.readline(), accepted.replace("accept", "close"))
+
+    def test_a_normal_run_writes_nothing_on_stderr(self):
+        for _ in range(2):
+            server = self.dropin("-b", self.directory)
+            self.assertEqual(self.client(server).command("use a"), "USING a")
+            self.client(server).put(b"x")
+            self.assertEqual(self.terminate(server)[0], -signal.SIGTERM)
+            self.assertEqual((server.process.stdout.read(), server.error_text()), ("", ""))
 
     def test_a_unix_socket_again_and_again(self):
         path = self.path("socket")
@@ -121,7 +135,7 @@ class ServingTest(DropinTest):
             self.skipTest("no IPv6 here")
         server = self.dropin("-V", "-l", "::1", "-p", "0", address=("::1", 0))
         self.assertRegex(server.process.stdout.readline(), r"^pid \d+$")
-        self.assertRegex(server.process.stdout.readline(), r"^bind \[::1\]:\d+$")
+        self.assertRegex(server.process.stdout.readline(), r"^bind \d+ \[::1\]:\d+$")
 
     def test_it_serves_within_100_ms(self):
         def start_seconds():

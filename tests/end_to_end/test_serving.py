@@ -172,6 +172,15 @@ class StopTest(ServerTest):
         self.assertLess(time.monotonic() - began, 10)
         self.assertTrue(idle.is_closed_by_server())
 
+    def test_sigterm_does_not_wait_for_who_has_his_answers_and_stays(self):
+        server = self.server().start()
+        staying = self.open(Faktory(server.faktory_address))
+        self.assertEqual(staying.command("END"), "+OK")
+        self.assertTrue(staying.is_closed_by_server())
+        began = time.monotonic()
+        self.assertEqual(server.terminate(), 0)
+        self.assertLess(time.monotonic() - began, 0.8)
+
     def test_sigterm_removes_the_sockets(self):
         server = self.server()
         server.beanstalk_address = self.path("beanstalk.sock")

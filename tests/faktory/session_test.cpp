@@ -539,6 +539,18 @@ TEST_CASE("password: when too many wait, one more is sent away; who leaves makes
   CHECK(house.is_open("later"));
 }
 
+TEST_CASE("fetch: what a worker waits for is a tube as long as it waits, and no queue of INFO") {
+  House house;
+  join(house, "worker", "w");
+  house.connect("tube", Protocol::kBeanstalk);
+  house.send("worker", "FETCH ghost\r\n");
+  CHECK(contains(house.ask("tube", "list-tubes\r\n"), "- ghost\n"));
+  join(house, "asks");
+  CHECK_FALSE(contains(info(house, "asks"), "ghost"));
+  house.advance(kFetchWait);
+  CHECK_FALSE(contains(house.ask("tube", "list-tubes\r\n"), "- ghost\n"));
+}
+
 TEST_CASE("mutate: a long one is answered when it is through") {
   House house;
   join(house, "a");

@@ -46,6 +46,14 @@ TEST_CASE("beanstalkd options: values stand behind their flag, or are attached t
   CHECK(config.personality.announcement == Personality::Announcement::kBeanstalkd);
 }
 
+TEST_CASE("beanstalkd options: a port is what the system's library takes it for") {
+  CHECK(config_of({"-p", "70000"}).beanstalk->port == 70000 - 65536);
+  CHECK(config_of({"-p", "65536"}).beanstalk->port == 0);
+  CHECK(config_of({"-p", ""}).beanstalk->port == 0);
+  CHECK(read({"-p", "-1"}).exit_status == 111);
+  CHECK(read({"-p", "1x"}).exit_status == 111);
+}
+
 TEST_CASE("beanstalkd options: a unix socket has no port") {
   CHECK(config_of({"-l", "unix:/run/socket", "-p", "x"}).beanstalk->path == "/run/socket");
 }

@@ -23,6 +23,19 @@ struct CapturedLog {
   }
 };
 
+TEST_CASE("log: routine events can be left out, others cannot") {
+  std::string text;
+  const auto sink = [&](std::string_view line) { text += line; };
+  Log(sink).routine("stopped", {{"connections", 3}});
+  CHECK(text.find(" stopped connections=3\n") != std::string::npos);
+  text.clear();
+  const Log quiet(sink, Log::Routine::kLeftOut);
+  quiet.routine("stopped");
+  CHECK(text.empty());
+  quiet.event("torn_tail_cut");
+  CHECK(text.find(" torn_tail_cut\n") != std::string::npos);
+}
+
 TEST_CASE("log: a line is a time, an event, and what belongs to it") {
   CapturedLog captured;
   captured.log.event("stopped", {{"connections", 3}, {"why", "signal"}});
