@@ -19,6 +19,11 @@ std::unique_ptr<Session> Door::open() {
   return std::make_unique<ClientSession>(*state_);
 }
 
+void Door::set_job_bytes_max(std::size_t max) {
+  CHECK(max <= kBodyBytesMax);
+  state_->settings.job_bytes_max = max;
+}
+
 void Door::drain() {
   state_->is_draining = true;
 }

@@ -25,6 +25,9 @@ class Door {
   /// it in `close`.
   [[nodiscard]] std::unique_ptr<Session> open();
 
+  /// For puts that begin from now on. At most kBodyBytesMax.
+  void set_job_bytes_max(std::size_t max);
+
   /// From now on every put is answered with DRAINING. There is no way back.
   void drain();
 

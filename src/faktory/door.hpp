@@ -60,6 +60,9 @@ class Door {
   /// For who connects from now on.
   void set_password(std::string password) { state_.settings.password = std::move(password); }
 
+  /// Who is through the handshake stays.
+  void set_connections_max(std::uint64_t max) { state_.settings.connections_max = max; }
+
   /// From now on every command is answered with an error and the end of its connection.
   void drain() { state_.is_draining = true; }
 

@@ -103,42 +103,82 @@ struct Row {
   const char* value;  ///< what stands for the value in the help; null: a switch
   const char* help;
   Outcome<Done> (*apply)(Config&, const std::string&);
+  /// False when they differ in what counts at a start only. No row can be without it.
+  bool (&is_same)(const Config&, const Config&);
 };
+
+template <auto member>
+bool is_same(const Config& a, const Config& b) {
+  return a.*member == b.*member;
+}
+
+/// SIGHUP brings it into force.
+bool any_change(const Config&, const Config&) {
+  return true;
+}
+
+/// Ports become encrypted, or plain, at a start only.
+bool is_same_tls(const Config& a, const Config& b) {
+  return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
+}
+
+/// A password is not taken away from ports that are open.
+bool keeps_password(const Config& a, const Config& b) {
+  const auto has_password = [](const Config& c) {
+    return !c.password.empty() || !c.password_file.empty();
+  };
+  return !has_password(a) || has_password(b);
+}
 
 constexpr std::array kRows = {
     Row{"data", "DIR", "Where the journal is kept (./millrace-data)",
-        [](Config& c, const std::string& text) { return set_text(c.data, text); }},
+        [](Config& c, const std::string& text) { return set_text(c.data, text); },
+        is_same<&Config::data>},
     Row{"beanstalk", "ADDR|off", "Port for beanstalk clients (127.0.0.1:11300)",
-        [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); }},
+        [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); },
+        is_same<&Config::beanstalk>},
     Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (127.0.0.1:7419)",
-        [](Config& c, const std::string& text) { return set_address(c.faktory, text); }},
+        [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
+        is_same<&Config::faktory>},
     Row{"password-file", "FILE", "Holds the password that Faktory clients must know",
-        [](Config& c, const std::string& text) { return set_text(c.password_file, text); }},
+        [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
+        keeps_password},
     Row{"tls-cert", "FILE", "Certificate (PEM): all ports then speak TLS only",
-        [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); }},
+        [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); },
+        is_same_tls},
     Row{"tls-key", "FILE", "The key of the certificate (PEM)",
-        [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); }},
+        [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); },
+        any_change},
     Row{"max-connections", "N", "Faktory connections at a time; 0: any number (0)",
-        [](Config& c, const std::string& text) { return set_count(c.connections_max, text); }},
+        [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
+        any_change},
     Row{"dead-max-jobs", "N", "Pushed jobs that may be dead, the oldest go first (1000000)",
-        [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); }},
+        [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
+        is_same<&Config::dead_jobs_max>},
     Row{"sync", "MODE",
         "When a change is safe enough to be answered: always (on disk), interval:MS (written, on "
         "disk every MS milliseconds), off (written) (always)",
-        [](Config& c, const std::string& text) { return set_sync(c.sync, text); }},
+        [](Config& c, const std::string& text) { return set_sync(c.sync, text); },
+        is_same<&Config::sync>},
     Row{"volatile", nullptr, "Keep no journal: --data and --sync mean nothing, a restart forgets",
-        [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); }},
+        [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
+        is_same<&Config::is_volatile>},
     Row{"memory-limit", "BYTES",
         "What jobs may take in memory; further bodies are in the journal only. 0: no limit (0)",
-        [](Config& c, const std::string& text) { return set_count(c.memory_bytes_max, text); }},
+        [](Config& c, const std::string& text) { return set_count(c.memory_bytes_max, text); },
+        is_same<&Config::memory_bytes_max>},
     Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (67108864)",
-        [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); }},
+        [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },
+        is_same<&Config::segment_bytes>},
     Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (65535)",
-        [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); }},
+        [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); },
+        any_change},
     Row{"user", "USER", "Keeps only this user's rights once the ports are open",
-        [](Config& c, const std::string& text) { return set_text(c.user, text); }},
+        [](Config& c, const std::string& text) { return set_text(c.user, text); },
+        is_same<&Config::user>},
     Row{"insecure", nullptr, "Open ports to other machines even where no password is asked for",
-        [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); }},
+        [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); },
+        is_same<&Config::is_insecure>},
 };
 
 constexpr const char* kFooter =
@@ -267,6 +307,14 @@ Invocation read_serve(const Parser& parser) {
 }
 
 }  // namespace
+
+std::vector<std::string> options_for_restart(const Config& started, const Config& wanted) {
+  std::vector<std::string> names;
+  for (const Row& row : kRows) {
+    if (!row.is_same(started, wanted)) names.emplace_back(row.name);
+  }
+  return names;
+}
 
 std::optional<std::string> environment_variable(const char* name) {
   const char* text = std::getenv(name);

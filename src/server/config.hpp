@@ -64,6 +64,11 @@ struct Invocation {
   std::string text;
 };
 
+/// The names of the options in which `wanted` differs from what the server was started with and
+/// that count at a start only.
+[[nodiscard]] std::vector<std::string> options_for_restart(const Config& started,
+                                                           const Config& wanted);
+
 /// Reads the arguments (without the program's name), the environment and the config file, in this
 /// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
 [[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);

@@ -14,6 +14,9 @@
 
 namespace {
 
+using millrace::Outcome;
+using millrace::Problem;
+using millrace::server::Config;
 using millrace::server::StartFailure;
 
 // The names that the program is called by, as its messages begin. Literals, so they end in NUL.
@@ -27,6 +30,10 @@ constexpr int kExitUsage = 2;
 int fail(std::string_view program, const std::string& text, int code) {
   std::fprintf(stderr, "%s: %s\n", program.data(), text.c_str());
   return code;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
 }
 
 int check(const std::string& directory) {
@@ -50,8 +57,13 @@ int run(const std::vector<std::string>& arguments) {
     case Invocation::Action::kServe:
       break;
   }
+  const auto read_again = [&]() -> Outcome<Config> {
+    Invocation again = millrace::server::read_invocation(arguments);
+    if (again.action != Invocation::Action::kServe) return Problem{again.text};
+    return std::move(again.config);
+  };
   const millrace::server::Log log;
-  const auto served = millrace::server::serve(invocation.config, log);
+  const auto served = millrace::server::serve(invocation.config, log, read_again);
   return served ? 0 : fail(kMillrace, served.error().text, kExitFailed);
 }
 
@@ -97,8 +109,13 @@ int run_as_faktory(const std::vector<std::string>& arguments) {
   std::fputs(invocation.output.c_str(), stdout);
   std::fputs(invocation.errors.c_str(), stderr);
   if (invocation.exit_status) return *invocation.exit_status;
+  const auto read_again = [&]() -> Outcome<Config> {
+    auto again = millrace::server::read_faktory_invocation(arguments);
+    if (again.exit_status) return Problem{first_line(again.errors)};
+    return std::move(again.config);
+  };
   const millrace::server::Log log;
-  const auto served = millrace::server::serve(invocation.config, log);
+  const auto served = millrace::server::serve(invocation.config, log, read_again);
   return served ? 0 : fail(kFaktory, served.error().text, kExitFailed);
 }
 

@@ -82,15 +82,39 @@ Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
   return secrets;
 }
 
+Server::Options server_options(const Config& config, const Secrets& secrets) {
+  return {.beanstalk = config.beanstalk,
+          .faktory = config.faktory,
+          .password = secrets.password,
+          .tls = secrets.tls,
+          .connections_max = config.connections_max,
+          .dead_jobs_max = config.dead_jobs_max,
+          .job_bytes_max = config.job_bytes_max,
+          .binlog_bytes_max = config.binlog_bytes_max,
+          .memory_bytes_max = config.memory_bytes_max,
+          .is_volatile = config.is_volatile,
+          .is_insecure = config.is_insecure};
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+/// What a server and those who watch over it have been given.
+struct Watch {
+  const Config& config;
+  const ReadConfig& read_config;
+  const Log& log;
+};
+
 /// Stays in wait for signals as long as the loop runs.
 class Signals {
  public:
-  Signals(Server& server, const Config& config, const Log& log)
-      : server_(server),
-        config_(config),
-        log_(log),
-        signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
-    if (config.personality.reloads) signals_.add(SIGHUP);
+  Signals(Server& server, const Watch& watch)
+      : server_(server), watch_(watch), signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
+    if (watch.config.personality.reloads) signals_.add(SIGHUP);
     wait();
   }
 
@@ -104,28 +128,35 @@ class Signals {
       if (signal == SIGUSR1) {
         server_.drain_beanstalk();
       } else if (signal == SIGHUP) {
-        reload();
+        if (const auto reloaded = reload(); !reloaded) {
+          watch_.log.event("reload_failed", {{"problem", reloaded.error().text}});
+        }
       } else {
         last_ = signal;
         server_.stop();
         // A second call does not wait for clients.
-        if (!config_.personality.waits_for_clients) server_.stop();
+        if (!watch_.config.personality.waits_for_clients) server_.stop();
       }
       wait();
     });
   }
 
-  /// What cannot be read leaves everything as it is.
-  void reload() {
-    Outcome<Secrets> secrets = read_secrets(config_, log_);
-    if (!secrets) return log_.event("reload_failed", {{"problem", secrets.error().text}});
-    server_.reload(std::move(secrets->password), std::move(secrets->tls));
-    log_.routine("reloaded");
+  /// What cannot be read, in whatever part, leaves everything as it is.
+  Outcome<Done> reload() {
+    const Outcome<Config> wanted =
+        watch_.read_config ? watch_.read_config() : Outcome<Config>(watch_.config);
+    if (!wanted) return wanted.error();
+    const Outcome<Secrets> secrets = read_secrets(*wanted, watch_.log);
+    if (!secrets) return secrets.error();
+    server_.reload(server_options(*wanted, *secrets));
+    watch_.log.routine("reloaded");
+    const std::vector<std::string> waiting = options_for_restart(watch_.config, *wanted);
+    if (!waiting.empty()) watch_.log.event("restart_needed", {{"options", join(waiting)}});
+    return Done{};
   }
 
   Server& server_;
-  const Config& config_;
-  const Log& log_;
+  const Watch watch_;
   int last_ = SIGTERM;
   asio::basic_signal_set<Executor> signals_;
 };
@@ -208,39 +239,38 @@ Result<Done, StartFailure> give_up_rights(const Config& config) {
 
 /// What a server is made of, once its ports are open.
 struct Start {
-  const Config& config;
+  Watch watch;
   const Server::Options& options;
   Server::Sockets sockets;
-  const Log& log;
 };
 
 /// `file_journal` is what `journal` points to, or null when it is another kind.
 Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
                                 const journal::FileJournal* file_journal) {
+  const Log& log = start.watch.log;
   SystemClock clock;
-  Server server(start.options, std::move(journal), clock, start.log);
+  Server server(start.options, std::move(journal), clock, log);
   if (auto opened = server.open(std::move(start.sockets)); !opened) {
     return failure(Step::kOther, opened.error());
   }
   if (file_journal != nullptr && file_journal->cut_bytes() > 0) {
-    start.log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
+    log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
-  const Signals signals(server, start.config, start.log);
-  const Personality& personality = start.config.personality;
-  announce(server, personality.announcement);
+  const Signals signals(server, start.watch);
+  announce(server, start.watch.config.personality.announcement);
   server.run();
-  start.log.routine("stopped");
+  log.routine("stopped");
   return Ended{signals.last()};
 }
 
 Result<Ended, StartFailure> run_with_file_journal(Start start) {
-  const Config& config = start.config;
+  const Config& config = start.watch.config;
   if (config.personality.check_directory != nullptr) {
     const auto checked = config.personality.check_directory(config.data);
     if (!checked) return failure(Step::kOpenJournal, checked.error());
   }
   journal::PosixFileSystem files;
-  auto journal = open_file_journal(config, files, start.log);
+  auto journal = open_file_journal(config, files, start.watch.log);
   if (!journal) return failure(Step::kOpenJournal, journal.error());
   const journal::FileJournal* file_journal = journal->get();
   return run(std::move(start), std::move(*journal), file_journal);
@@ -248,32 +278,22 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
 
 }  // namespace
 
-Result<Ended, StartFailure> serve(const Config& config, const Log& log) {
+Result<Ended, StartFailure> serve(const Config& config, const Log& log,
+                                  const ReadConfig& read_config) {
   std::signal(SIGPIPE, SIG_IGN);
   const std::uint64_t descriptors = raise_descriptor_limit();
   const Outcome<Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());
-  const bool announces_visits =
-      config.personality.announcement == Personality::Announcement::kBeanstalkd;
-  const Server::Options options{
-      .beanstalk = config.beanstalk,
-      .faktory = config.faktory,
-      .password = secrets->password,
-      .tls = secrets->tls,
-      .connections_max = config.connections_max,
-      .clients_max = descriptors - std::min(descriptors / 2, kDescriptorsKept),
-      .dead_jobs_max = config.dead_jobs_max,
-      .job_bytes_max = config.job_bytes_max,
-      .binlog_bytes_max = config.binlog_bytes_max,
-      .memory_bytes_max = config.memory_bytes_max,
-      .is_volatile = config.is_volatile,
-      .is_insecure = config.is_insecure,
-      .random_seed = random_number(),
-      .on_visit = announces_visits ? announce_visit : nullptr};
+  Server::Options options = server_options(config, *secrets);
+  options.clients_max = descriptors - std::min(descriptors / 2, kDescriptorsKept);
+  options.random_seed = random_number();
+  if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
+    options.on_visit = announce_visit;
+  }
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
-  Start start{config, options, std::move(*sockets), log};
+  Start start{{config, read_config, log}, options, std::move(*sockets)};
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);
 }

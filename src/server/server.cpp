@@ -277,10 +277,12 @@ void Server::admit(const Gate& gate, Socket socket) {
   });
 }
 
-// Shared with the options that the server was made from, as before.
-void Server::reload(std::string password, std::shared_ptr<const TlsContext> tls) {
-  faktory_.set_password(std::move(password));
-  if (tls && options_.tls) options_.tls = std::move(tls);
+void Server::reload(const Options& options) {
+  if (!options.password.empty()) faktory_.set_password(options.password);
+  faktory_.set_connections_max(options.connections_max);
+  beanstalk_.set_job_bytes_max(options.job_bytes_max);
+  // Shared with the options that they come from, as before.
+  if (options.tls && options_.tls) options_.tls = options.tls;
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

@@ -96,8 +96,10 @@ class Server {
   void drain_beanstalk() { beanstalk_.drain(); }
   void drain();
 
-  /// For who connects from now on. The certificate can be exchanged, not added or removed.
-  void reload(std::string password, std::shared_ptr<const TlsContext> tls);
+  /// Takes from `options` what may change while it serves: the password and the certificate, for
+  /// who connects from now on; `connections_max`; `job_bytes_max`. A certificate can be exchanged,
+  /// not added or removed; and a password not removed.
+  void reload(const Options& options);
 
   /// Does what has come due by the clock.
   void wake() { commits_.schedule(); }

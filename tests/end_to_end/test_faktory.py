@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from clients import Faktory
+from clients import Beanstalk, Faktory
 from program import PROGRAM, START_SECONDS_MAX, ServerTest, environment, free_port, wait_until
 
 
@@ -160,6 +160,70 @@ class PasswordTest(ServerTest):
         self.assertGreater(time.monotonic() - begin, 1)
 
 
+class ReloadTest(ServerTest):
+    """SIGHUP, where options come from a file."""
+
+    def start(self, text):
+        self.config = write(self.path("config.toml"), text)
+        return self.server(f"--config={self.config}").start()
+
+    def reload(self, server, text, event):
+        """Returns the log's lines on it."""
+        write(self.config, text)
+        before = len(server.error_text())
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: event in server.error_text()[before:], event)
+        return server.error_text()[before:]
+
+    def secret(self, name, text):
+        path = write(self.path(name), text)
+        os.chmod(path, 0o600)
+        return path
+
+    def test_limits_and_password_change_and_nobody_is_disconnected(self):
+        old, new = self.secret("old", "old"), self.secret("new", "new")
+        server = self.start(f'password-file = "{old}"\nmax-job-size = 10\n')
+        worker = self.open(Faktory(server.faktory_address, password="old"))
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        self.assertEqual(tube.put(b"x" * 11), "JOB_TOO_BIG")
+        text = f'password-file = "{new}"\nmax-job-size = 11\nmax-connections = 1\n'
+        log = self.reload(server, text, "reloaded")
+        self.assertNotIn("restart_needed", log)
+        self.assertEqual(tube.put(b"x" * 11), 1)
+        self.assertEqual(tube.stats()["max-job-size"], "11")
+        self.assertEqual(worker.push("job-00001"), "+OK")
+        wrong = self.open(Faktory(server.faktory_address, password="old"))
+        self.assertEqual(wrong.hello_reply, "-ERR Invalid password")
+        second = self.open(Faktory(server.faktory_address, password="new"))
+        self.assertEqual(second.hello_reply, "+OK")
+        self.assertEqual(second.line(), "-ERR too many connections: 2")
+        self.assertEqual(worker.push("job-00002"), "+OK")
+
+    def test_what_needs_a_restart_is_named_and_left(self):
+        server = self.start('sync = "always"\n')
+        text = f'sync = "off"\ndata = "{self.path("elsewhere")}"\nmax-job-size = 1\n'
+        log = self.reload(server, text, "restart_needed")
+        # --data is a flag, and goes before the file.
+        self.assertRegex(log, r"restart_needed options=sync\n")
+        self.assertEqual(self.open(Beanstalk(server.beanstalk_address)).put(b"xx"), "JOB_TOO_BIG")
+
+    def test_a_password_is_not_taken_away(self):
+        server = self.start(f'password-file = "{self.secret("old", "old")}"\n')
+        log = self.reload(server, "", "restart_needed")
+        self.assertIn("options=password-file", log)
+        without = self.open(Faktory(server.faktory_address))
+        self.assertEqual(without.hello_reply, "-ERR Invalid password")
+
+    def test_a_file_that_is_wrong_changes_nothing(self):
+        server = self.start("max-job-size = 10\n")
+        log = self.reload(server, "max-job-size = 20\ncolour = 'red'\n", "reload_failed")
+        self.assertIn("unknown key", log)
+        log = self.reload(server, "max-job-size = \n", "reload_failed")
+        self.assertIn("config.toml:1: ", log)
+        stats = self.open(Beanstalk(server.beanstalk_address)).stats()
+        self.assertEqual(stats["max-job-size"], "10")
+
+
 class DropinTest(ServerTest):
     """Called as `faktory`: a link, a home directory and an address of its own."""
 
@@ -231,6 +295,16 @@ class DropinTest(ServerTest):
         self.write_toml("b", '[web]\nbinding = ":1"\n')
         self.start()
         client = self.open(Faktory(("127.0.0.1", port), password="file-secret"))
+        self.assertEqual(client.hello_reply, "+OK")
+
+    def test_a_new_password_in_a_file_by_hup(self):
+        port = free_port()
+        self.write_toml("a", f'[faktory]\nbinding = "localhost:{port}"\npassword = "old"\n')
+        server = self.start()
+        self.write_toml("a", f'[faktory]\nbinding = "localhost:1"\npassword = "new"\n')
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "restart_needed options=faktory\n" in server.error_text(), "reloaded")
+        client = self.open(Faktory(("127.0.0.1", port), password="new"))
         self.assertEqual(client.hello_reply, "+OK")
 
     def test_certificate_and_key(self):

@@ -196,6 +196,25 @@ TEST_CASE("config: a bad file is refused with its name") {
   CHECK(refusal({"--config", broken}).starts_with(broken + ":2: "));
 }
 
+TEST_CASE("config: which changes count at a start only") {
+  const Config started = serve({"--max-connections=5", "--password-file=/p"});
+  CHECK(options_for_restart(started, started).empty());
+  const Config live = serve({"--max-connections=6", "--password-file=/q", "--max-job-size=1"});
+  CHECK(options_for_restart(started, live).empty());
+  const Config other = serve({"--data=/d", "--beanstalk=off", "--faktory=127.0.0.1:1",
+                              "--tls-cert=/c", "--tls-key=/k", "--dead-max-jobs=1", "--sync=off",
+                              "--volatile", "--segment-bytes=1048576", "--user=u", "--insecure"});
+  CHECK(options_for_restart(started, other) ==
+        Arguments{"data", "beanstalk", "faktory", "password-file", "tls-cert", "dead-max-jobs",
+                  "sync", "volatile", "segment-bytes", "user", "insecure"});
+}
+
+TEST_CASE("config: a certificate can be exchanged, and a password set, without a restart") {
+  const Config started = serve({"--tls-cert=/c", "--tls-key=/k"});
+  const Config wanted = serve({"--tls-cert=/d", "--tls-key=/l", "--password-file=/p"});
+  CHECK(options_for_restart(started, wanted).empty());
+}
+
 TEST_CASE("config: version, help, and nothing at all print and are done") {
   CHECK(read_invocation({"--version"}).text == "millrace " MILLRACE_VERSION "\n");
   CHECK(read_invocation({"--help"}).action == Action::kPrint);
