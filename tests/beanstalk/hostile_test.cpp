@@ -9,7 +9,7 @@
 namespace millrace::test {
 namespace {
 
-constexpr int kRandomLines = 100'000;
+constexpr int kRandomLines = 1'000'000;
 constexpr std::uint32_t kSeed = 20240229;
 
 /// A line of words that mean something to the parser, in any order, and of any bytes but CR LF.

@@ -9,7 +9,7 @@
 namespace millrace::test {
 namespace {
 
-constexpr int kRandomLines = 100'000;
+constexpr int kRandomLines = 1'000'000;
 constexpr std::uint32_t kSeed = 20240301;
 
 const std::string kHello = "HELLO {\"v\":2,\"wid\":\"w\"}\r\n";
@@ -111,8 +111,7 @@ TEST_CASE("hostile: each of many random lines gets exactly one reply") {
       house.advance(1950ms);
       output = house.take_output("a");
     }
-    CAPTURE(line);
-    REQUIRE(count_replies(output) == 1);
+    if (count_replies(output) != 1) FAIL("line " << i << ": " << line << "\ngot: " << output);
     if (i % 20 == 0) CHECK(house.ask("a", "BEAT {\"wid\":\"w\"}\n").size() > 2);
   }
 }
