@@ -6,36 +6,19 @@ to; the tables of docs/compatibility.md name these transcripts and no others. Mi
 nowhere.
 """
 
-import concurrent.futures
+import functools
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
 import unittest
 
-from player import Player, Process
-from transcript import Unlike, read_transcript
+from player import Process
+from runs import PROGRAM, Runs, compatibility_rows, folder, report, transcripts
+from transcript import Unlike
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FOLDER = os.path.join(ROOT, "tests", "transcripts", "beanstalk")
-COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility.md")
-PROGRAM = os.path.abspath(os.environ.get("MILLRACE", "build/release/millrace"))
-
-# A transcript that moves the clock farther is left to the runs under a given clock.
-CLOCK_SECONDS_MAX = 15
-# Most of a playing is sleep.
-AT_ONCE = 16
-# By the real clock a busy machine may be too late for a transcript. A difference stays.
-ATTEMPTS = 3
-START_SECONDS_MAX = 20
-
-
-def transcripts():
-    names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".txt"))
-    return [read_transcript(os.path.join(FOLDER, name), name[:-4]) for name in names]
+DOOR = "beanstalk"
 
 
 def start(program, transcript, directory):
@@ -58,16 +41,6 @@ def quote_as_1_13(body):
     return re.sub(rb"(?m)^(tube|name|hostname|os|platform): ([^\"\n].*)$", rb'\1: "\2"', body)
 
 
-def wait_for_server(server):
-    """Without a connection, which the server would count: by the kernel's list of listeners."""
-    end = time.monotonic() + START_SECONDS_MAX
-    while not is_listening(server.address):
-        if server.process.poll() is not None or time.monotonic() > end:
-            raise AssertionError(f"{server.process.args} did not start")
-        time.sleep(0.005)
-    server.settle()
-
-
 def is_listening(path):
     with open("/proc/net/unix", encoding="latin1") as file:
         rows = [row.split() for row in file]
@@ -75,38 +48,8 @@ def is_listening(path):
     return any(row[-1] == path and row[3] == "00010000" for row in rows)
 
 
-def play(program, transcript):
-    """The first difference, or None."""
-    with tempfile.TemporaryDirectory(prefix="millrace-") as directory:
-        server = start(program, transcript, directory)
-        try:
-            wait_for_server(server)
-            return Player(transcript, server).play()
-        finally:
-            server.process.kill()
-            server.process.wait()
-
-
-def play_as_expected(program, transcript, is_expected):
-    """The difference of the last attempt; attempts end when it is the expected one."""
-    for _ in range(ATTEMPTS):
-        difference = play(program, transcript)
-        if is_expected(transcript, difference):
-            break
-    return difference
-
-
 def play_all(program, is_expected):
-    """(played transcripts, left out, {name: difference} of those that were not as expected)"""
-    chosen, left_out = [], []
-    for each in transcripts():
-        is_long = each.seconds() > CLOCK_SECONDS_MAX
-        (left_out if is_long or each.needs_given_clock else chosen).append(each)
-    chosen.sort(key=lambda each: -each.seconds())
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        played = pool.map(lambda each: play_as_expected(program, each, is_expected), chosen)
-        differences = {each.name: got for each, got in zip(chosen, played)}
-    return chosen, left_out, differences
+    return Runs(functools.partial(start, program), is_listening, is_expected).play_all(DOOR)
 
 
 def is_as_told(transcript, difference):
@@ -119,30 +62,15 @@ def is_as_told(transcript, difference):
 
 def named_in_tables():
     """The transcripts that the tables on beanstalkd name in their last column."""
-    with open(COMPATIBILITY, encoding="utf-8") as file:
-        section = file.read().split("\n## beanstalk\n", 1)[1].split("\n## ", 1)[0]
-    rows = [line for line in section.splitlines() if line.startswith("|")]
+    rows = compatibility_rows(DOOR)
     return {name for row in rows for name in re.findall(r"`beanstalk/([\w-]+)`", row)}
-
-
-def report(what, chosen, left_out, differing):
-    names = ", ".join(f"{each.name} ({each.seconds():.0f} s)" for each in left_out)
-    print(
-        f"{what}: {len(chosen)} transcripts played, {len(left_out)} left out because they need a "
-        f"given clock or move it more than {CLOCK_SECONDS_MAX} s: {names or 'none'}; "
-        f"{len(differing)} differ",
-        file=sys.stderr,
-    )
 
 
 @unittest.skipUnless(shutil.which("beanstalkd"), "beanstalkd is not installed")
 class BeanstalkdTest(unittest.TestCase):
     def test_it_differs_where_the_transcripts_say_so(self):
         chosen, left_out, differences = play_all(shutil.which("beanstalkd"), is_as_told)
-        differing = {name: got for name, got in differences.items() if got}
-        report("beanstalkd", chosen, left_out, differing)
-        for name, difference in sorted(differing.items()):
-            print(f"  {name}: {difference}", file=sys.stderr)
+        report("beanstalkd", chosen, left_out, differences)
         for each in chosen:
             with self.subTest(each.name):
                 got = differences[each.name]
@@ -151,16 +79,16 @@ class BeanstalkdTest(unittest.TestCase):
 
 class CompatibilityTableTest(unittest.TestCase):
     def test_it_names_the_transcripts_that_beanstalkd_differs_in(self):
-        told = {each.name for each in transcripts() if each.unlike()}
+        told = {each.name for each in transcripts(DOOR) if each.unlike()}
         self.assertEqual(named_in_tables(), told)
 
 
 class CoverageTest(unittest.TestCase):
     def test_every_transcript_stands_in_a_table(self):
-        with open(os.path.join(FOLDER, "README.md"), encoding="utf-8") as file:
+        with open(os.path.join(folder(DOOR), "README.md"), encoding="utf-8") as file:
             cells = [line.split("|")[2] for line in file if line.startswith("|")]
         named = {name for cell in cells for name in re.findall(r"`([a-z0-9-]+)`", cell)}
-        self.assertEqual(named, {each.name for each in transcripts()})
+        self.assertEqual(named, {each.name for each in transcripts(DOOR)})
 
 
 class MillraceTest(unittest.TestCase):
@@ -169,7 +97,7 @@ class MillraceTest(unittest.TestCase):
             link = os.path.join(directory, "beanstalkd")
             os.symlink(PROGRAM, link)
             chosen, left_out, differences = play_all(link, lambda _, got: got is None)
-        report("Millrace", chosen, left_out, {name for name, got in differences.items() if got})
+        report("Millrace", chosen, left_out, differences)
         for name, difference in differences.items():
             with self.subTest(name):
                 self.assertIsNone(difference)

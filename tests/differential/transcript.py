@@ -89,8 +89,8 @@ def expected_line(text):
     return Expected(data[:-1] if has_body else data), has_body
 
 
-def parse_step(number, line):
-    """None for a line that belongs to the step before."""
+def parse_step(number, line, newline):
+    """`newline` ends what is sent, unless a backslash stands there."""
     if line.startswith("@ "):
         count, unit = re.fullmatch(r"@ \+(\d+)(\w+)", line).groups()
         return Step("advance", number, seconds=int(count) * UNIT_SECONDS[unit])
@@ -101,7 +101,7 @@ def parse_step(number, line):
         return Step(line[2:], number, connection)
     if line.startswith(">"):
         data, is_open, _ = unescape(line[2:])
-        return Step("send", number, connection, data if is_open else data + b"\r\n")
+        return Step("send", number, connection, data if is_open else data + newline)
     if line in ("<.", "<!"):
         return Step("nothing" if line == "<." else "closed", number, connection)
     expected, has_body = expected_line(line[1:])
@@ -134,7 +134,8 @@ def read_transcript(path, name):
         elif re.match(r"[a-z]?<[+|]", line):
             transcript.steps[-1].body.append(parse_body_line(line))
         elif line and not line.startswith("#"):
-            step = parse_step(number, line)
+            newline = b"\n" if transcript.options.get("newline") == "lf" else b"\r\n"
+            step = parse_step(number, line, newline)
             if step.kind not in ("send", "advance", "open"):
                 step.unlike, unlike = unlike, None
             transcript.steps.append(step)

@@ -1,0 +1,106 @@
+"""Plays the transcripts of a door, each against a fresh server process."""
+
+import concurrent.futures
+import os
+import sys
+import tempfile
+import time
+
+from player import Player
+from transcript import read_transcript
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility.md")
+PROGRAM = os.path.abspath(os.environ.get("MILLRACE", "build/release/millrace"))
+
+# A transcript that moves the clock farther is left to the runs under a given clock.
+CLOCK_SECONDS_MAX = 15
+# Most of a playing is sleep.
+AT_ONCE = 16
+# By the real clock a busy machine may be too late for a transcript. A difference stays.
+ATTEMPTS = 3
+START_SECONDS_MAX = 20
+
+
+def folder(door):
+    return os.path.join(ROOT, "tests", "transcripts", door)
+
+
+def transcripts(door):
+    names = sorted(name for name in os.listdir(folder(door)) if name.endswith(".txt"))
+    return [read_transcript(os.path.join(folder(door), name), name[:-4]) for name in names]
+
+
+def compatibility_rows(door):
+    """The lines of tables in the section of docs/compatibility.md on the door."""
+    with open(COMPATIBILITY, encoding="utf-8") as file:
+        section = file.read().split(f"\n## {door}\n", 1)[1].split("\n## ", 1)[0]
+    return [line for line in section.splitlines() if line.startswith("|")]
+
+
+def wait_for_server(server, is_listening):
+    """Without a connection, which the server would count: by the kernel's list of listeners."""
+    end = time.monotonic() + START_SECONDS_MAX
+    while not is_listening(server.address):
+        if server.process.poll() is not None or time.monotonic() > end:
+            raise AssertionError(f"{server.process.args} did not start")
+        time.sleep(0.005)
+    server.settle()
+
+
+class Runs:
+    """How transcripts are played against one kind of server."""
+
+    def __init__(self, start, is_listening, is_expected, can_play=lambda transcript: True):
+        """`start(transcript, directory)` answers a Process; `is_expected(transcript, difference)`
+        ends the attempts."""
+        self.start = start
+        self.is_listening = is_listening
+        self.is_expected = is_expected
+        self.can_play = can_play
+
+    def play(self, transcript):
+        """The first difference, or None."""
+        # What a server has started may still be writing when it is gone.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            server = self.start(transcript, directory)
+            try:
+                wait_for_server(server, self.is_listening)
+                return Player(transcript, server).play()
+            finally:
+                server.process.kill()
+                server.process.wait()
+
+    def play_as_expected(self, transcript):
+        """The difference of the last attempt; attempts end when it is the expected one."""
+        for _ in range(ATTEMPTS):
+            difference = self.play(transcript)
+            if self.is_expected(transcript, difference):
+                break
+        return difference
+
+    def play_all(self, door):
+        """(played transcripts, left out, {name: difference or None} of the played)"""
+        chosen, left_out = [], []
+        for each in transcripts(door):
+            is_long = each.seconds() > CLOCK_SECONDS_MAX
+            is_out = is_long or each.needs_given_clock or not self.can_play(each)
+            (left_out if is_out else chosen).append(each)
+        chosen.sort(key=lambda each: -each.seconds())
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            played = pool.map(self.play_as_expected, chosen)
+            differences = {each.name: got for each, got in zip(chosen, played)}
+        return chosen, left_out, differences
+
+
+def report(what, chosen, left_out, differences):
+    differing = {name: got for name, got in differences.items() if got}
+    names = ", ".join(f"{each.name} ({each.seconds():.0f} s)" for each in left_out)
+    print(
+        f"{what}: {len(chosen)} transcripts played, {len(left_out)} left out because they need a "
+        f"given clock, move it more than {CLOCK_SECONDS_MAX} s, or need what no flag gives: "
+        f"{names or 'none'}; {len(differing)} differ",
+        file=sys.stderr,
+    )
+    for name, difference in sorted(differing.items()):
+        print(f"  {name}: {difference}", file=sys.stderr)

@@ -1,0 +1,115 @@
+"""The transcripts of the Faktory door, played over sockets against the official program, where the
+environment variable FAKTORY_BIN names it, and against Millrace called as `faktory`.
+
+The official program may differ in the transcripts that the tables of docs/compatibility.md name, in
+no others. Millrace differs nowhere.
+"""
+
+import functools
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import unittest
+
+from player import Process
+from runs import PROGRAM, Runs, compatibility_rows, folder, report, transcripts
+
+DOOR = "faktory"
+# An absolute path, or a name that PATH knows.
+OFFICIAL = os.environ.get("FAKTORY_BIN")
+
+# What a program can be told at its start, or needs not to know.
+OPTIONS = {"password", "newline"}
+
+
+def can_play(transcript):
+    is_drained = any(step.kind == "drain" for step in transcript.steps)
+    return not is_drained and OPTIONS.issuperset(transcript.options)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(program, transcript, directory):
+    """A fresh server, with no files but its own."""
+    port = free_port()
+    arguments = [program, "-b", f"127.0.0.1:{port}", "-w", ":0", "-e", "development"]
+    arguments += ["-c", os.path.join(directory, "files"), "-d", os.path.join(directory, "db")]
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("FAKTORY_")
+    }
+    environment["HOME"] = directory
+    if "password" in transcript.options:
+        environment["FAKTORY_PASSWORD"] = transcript.options["password"]
+    process = subprocess.Popen(
+        arguments,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return Process(process, ("127.0.0.1", port))
+
+
+def is_listening(address):
+    """By the kernel's list: the port in hexadecimal, state 0A."""
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [row.split() for row in file]
+    return any(row[1].endswith(f":{address[1]:04X}") and row[3] == "0A" for row in rows[1:])
+
+
+def play_all(program, is_expected):
+    runs = Runs(functools.partial(start, program), is_listening, is_expected, can_play)
+    return runs.play_all(DOOR)
+
+
+def named_in_tables():
+    rows = compatibility_rows("Faktory")
+    return {name for row in rows for name in re.findall(r"`faktory/([\w-]+)`", row)}
+
+
+@unittest.skipUnless(OFFICIAL, "FAKTORY_BIN does not name the official program")
+class OfficialTest(unittest.TestCase):
+    def test_it_differs_only_where_the_tables_say_so(self):
+        named = named_in_tables()
+        chosen, left_out, differences = play_all(
+            OFFICIAL, lambda transcript, got: got is None or transcript.name in named
+        )
+        report(f"{OFFICIAL} (FAKTORY_BIN)", chosen, left_out, differences)
+        for name, difference in differences.items():
+            with self.subTest(name):
+                self.assertTrue(difference is None or name in named, difference)
+
+
+class CompatibilityTableTest(unittest.TestCase):
+    def test_it_names_transcripts_that_there_are(self):
+        self.assertEqual(named_in_tables() - {each.name for each in transcripts(DOOR)}, set())
+
+
+class CoverageTest(unittest.TestCase):
+    def test_every_transcript_stands_in_a_table(self):
+        with open(os.path.join(folder(DOOR), "README.md"), encoding="utf-8") as file:
+            cells = [line.split("|")[2] for line in file if line.startswith("|")]
+        named = {name for cell in cells for name in re.findall(r"`([a-z0-9-]+)`", cell)}
+        self.assertEqual({each.name for each in transcripts(DOOR)} - named, set())
+
+
+class MillraceTest(unittest.TestCase):
+    def test_called_as_faktory_it_does_what_the_transcripts_say(self):
+        with tempfile.TemporaryDirectory(prefix="millrace-") as directory:
+            link = os.path.join(directory, "faktory")
+            os.symlink(PROGRAM, link)
+            chosen, left_out, differences = play_all(link, lambda _, got: got is None)
+        report("Millrace", chosen, left_out, differences)
+        for name, difference in differences.items():
+            with self.subTest(name):
+                self.assertIsNone(difference)
+
+
+if __name__ == "__main__":
+    unittest.main()
