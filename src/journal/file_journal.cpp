@@ -72,10 +72,14 @@ FileJournal::FileJournal(FileSystem& files, std::string directory, FileJournalOp
       writer_(files, directory_, writer_options(options_)) {}
 
 FileJournal::~FileJournal() {
-  if (!thread_.joinable()) return;
+  if (!is_started_) return;
   {
     const std::lock_guard guard(mutex_);
     is_stopping_ = true;
+  }
+  if (options_.is_stepped) {
+    step();
+    return;
   }
   work_.notify_one();
   thread_.join();
@@ -99,12 +103,13 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   const Outcome<bool> spare = writer_.take_spare();
   if (!spare) return spare.error();
   is_full_ = !*spare;
-  thread_ = std::thread([this] { run(); });
+  is_started_ = true;
+  if (!options_.is_stepped) thread_ = std::thread([this] { run(); });
   return Done{};
 }
 
 Journal::Span FileJournal::append(std::string batch) {
-  CHECK(thread_.joinable());
+  CHECK(is_started_);
   CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
   PlacedBatch placed = place(std::move(batch));
   const Span span{.begin = placed.begin, .end = placed.end()};
@@ -213,7 +218,7 @@ Journal::Extent FileJournal::extent() const {
 }
 
 void FileJournal::trim(Lsn before) {
-  CHECK(thread_.joinable());
+  CHECK(is_started_);
   std::vector<Lsn> removals;
   while (segments_.size() > 1 && segments_[1] <= before) {
     removals.push_back(segments_.front());
@@ -229,9 +234,15 @@ void FileJournal::trim(Lsn before) {
 }
 
 void FileJournal::sync() {
-  CHECK(thread_.joinable());
+  CHECK(is_started_);
   std::unique_lock guard(mutex_);
   sync_asked_ = end_;
+  if (options_.is_stepped) {
+    guard.unlock();
+    while (sync_done_ < end_ && step()) {
+    }
+    return;
+  }
   work_.notify_one();
   synced_.wait(guard, [&] { return has_failed_ || sync_done_ >= end_; });
 }
@@ -240,13 +251,38 @@ void FileJournal::sync() {
 // -------------------------------------------------------------------------
 
 void FileJournal::run() {
-  for (;;) {
-    const Round round = next_round();
-    const Outcome<Done> done = carry_out(round);
-    if (!done) return fail(done.error());
-    finish_round();
-    if (round.is_last) return;
+  while (work(next_round())) {
   }
+}
+
+bool FileJournal::step() {
+  CHECK(options_.is_stepped && is_started_);
+  Round round;
+  {
+    const std::lock_guard guard(mutex_);
+    if (has_failed_) return false;
+    if (unfinished_) {
+      round = *std::exchange(unfinished_, std::nullopt);
+      round.is_last = is_stopping_;
+    } else {
+      if (!has_work() && !is_full()) return false;
+      round = take_round(false);
+    }
+  }
+  return work(round);
+}
+
+/// False when it was the last round, or cannot go on.
+bool FileJournal::work(const Round& round) {
+  const Outcome<Done> done = carry_out(round);
+  if (done) {
+    finish_round();
+  } else if (options_.is_stepped && done.error().is_out_of_space && !round.is_last) {
+    unfinished_ = round;
+  } else {
+    fail(done.error());
+  }
+  return done && !round.is_last;
 }
 
 FileJournal::Round FileJournal::next_round() {
@@ -262,6 +298,11 @@ FileJournal::Round FileJournal::next_round() {
   } else {
     work_.wait(guard, [&] { return has_work(); });
   }
+  return take_round(is_sync_due);
+}
+
+/// Everything that has been asked for up to now; under the mutex.
+FileJournal::Round FileJournal::take_round(bool is_sync_due) {
   Round round;
   in_flight_.swap(pending_);
   round.removals.swap(removals_);
@@ -299,6 +340,7 @@ Outcome<Done> FileJournal::write_in_flight() {
     const Outcome<bool> given_up = writer_.give_up_spare();
     if (!given_up) return given_up.error();
     if (*given_up) continue;
+    if (options_.is_stepped) return written;
     std::unique_lock guard(mutex_);
     if (work_.wait_for(guard, kNoRoomPause, [&] { return is_stopping_; })) return written;
   }
@@ -306,7 +348,7 @@ Outcome<Done> FileJournal::write_in_flight() {
 
 Outcome<Done> FileJournal::look_for_room() {
   const auto now = std::chrono::steady_clock::now();
-  if (now < look_by_) return Done{};
+  if (now < look_by_ && !options_.is_stepped) return Done{};
   look_by_ = now + kLookInterval;
   const Outcome<bool> found = writer_.take_spare();
   if (!found) return found.error();

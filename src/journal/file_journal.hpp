@@ -46,6 +46,10 @@ struct FileJournalOptions {
   /// stderr and ends the process. A function that returns leaves a journal that stores nothing
   /// more: `durable()` stays as it is, and `sync` comes back at once.
   std::function<void(const Problem&)> on_failure = {};
+
+  /// The writer has no thread of its own: the caller runs it with `step`. Then every order of
+  /// events can be chosen, and repeated, which is what a simulation needs.
+  bool is_stepped = false;
 };
 
 /// The log in a directory of segment files (docs/journal-format.md).
@@ -90,6 +94,12 @@ class FileJournal final : public Journal {
 
   void sync() override;
 
+  /// Does in the caller's thread what the writer has to do by now; false when that is nothing, or
+  /// the disk has failed, or has no room at all: then the next step tries again. Looks for room
+  /// each time while the disk is full. What is appended while it works (by the file system that it
+  /// calls) is left for the next step, as it is for a thread's next round. Only with `is_stepped`.
+  bool step();
+
   /// The size of what was appended and is not durable yet; it is held in memory.
   [[nodiscard]] std::uint64_t pending_bytes() const;
 
@@ -115,6 +125,8 @@ class FileJournal final : public Journal {
 
   void run();
   Round next_round();
+  Round take_round(bool is_sync_due);
+  bool work(const Round& round);
   [[nodiscard]] bool has_work() const;
   [[nodiscard]] Outcome<Done> carry_out(const Round& round);
   [[nodiscard]] Outcome<Done> write_in_flight();
@@ -132,14 +144,16 @@ class FileJournal final : public Journal {
 
   // The caller's.
   std::optional<LogReader> reader_;  ///< until it has been replayed
+  bool is_started_ = false;          ///< it has been replayed, and can be appended to
   std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
   Lsn end_ = 0;                      ///< where the next frame would stand
   std::uint64_t cut_bytes_ = 0;
   std::map<Lsn, std::unique_ptr<File>> read_files_;  ///< by segment, a few
 
-  // The writer's, once its thread runs.
+  // The writer's, once the log has been replayed.
   LogWriter writer_;
   std::vector<PlacedBatch> finished_;
+  std::optional<Round> unfinished_;  ///< when stepped: it found no room, and is to be tried again
   std::chrono::steady_clock::time_point
       sync_by_{};  ///< kInterval: when what is written must be synced
   std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
