@@ -60,6 +60,8 @@ void FwpSession::sent(std::size_t bytes) {
 void FwpSession::close(Time now) {
   leave_login();
   if (client_ == 0) return;
+  // Else what is given back could go to this very session.
+  door_.broker.stop_waiting(client_);
   for (const Fetched& fetched : fetched_) {
     // Refused when it is over already: acknowledged by another connection of the worker, or
     // expired.

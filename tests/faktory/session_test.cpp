@@ -435,6 +435,17 @@ TEST_CASE("fetch: of several, those are given back whose replies were not sent")
   CHECK(contains(house.ask("push", "FETCH default\r\n"), "23456789"));
 }
 
+TEST_CASE("fetch: a job that is given back does not go to the connection that is closing") {
+  House house;
+  join(house, "worker", "w");
+  join(house, "push");
+  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  house.hold_output("worker", true);
+  house.send("worker", "FETCH default\r\nFETCH default\r\n");
+  house.close("worker");
+  CHECK(contains(info(house, "push"), R"("working":0)"));
+}
+
 TEST_CASE("fetch: a job that was acknowledged elsewhere is not given back") {
   House house;
   join(house, "worker", "w");
