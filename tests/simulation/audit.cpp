@@ -1,0 +1,173 @@
+#include "simulation/audit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "core/record.hpp"
+#include "core/store.hpp"
+#include "simulation/violation.hpp"
+
+namespace millrace::simulation {
+namespace {
+
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+constexpr std::array kTimedStates = {JobState::kScheduled, JobState::kReserved, JobState::kRetrying,
+                                     JobState::kDead};
+constexpr Pri kUrgentBelow = 1024;
+
+std::vector<JobId> ready_ids(const View& view, const Queue& queue) {
+  std::vector<JobId> ids;
+  view.page_ready(queue, {}, kAll, [&](const Job& job) { ids.push_back(job.id); });
+  return ids;
+}
+
+std::vector<JobId> ids_in(const View& view, JobState state) {
+  std::vector<JobId> ids;
+  view.page(state, {}, kAll, [&](const Job& job) { ids.push_back(job.id); });
+  return ids;
+}
+
+[[noreturn]] void disagree(JobId id, const char* what) {
+  throw Violation("job " + std::to_string(id) + ": server and model disagree on its " + what);
+}
+
+void compare_holder(const Job& job, const ModelJob& expected,
+                    std::map<ClientNumber, ClientId>& connections) {
+  const Reservation& held = *job.reservation();
+  if (held.is_held_by_worker() != (expected.client == 0)) disagree(job.id, "holder");
+  if (expected.client == 0) {
+    if (held.wid != expected.wid || held.reserved_at != expected.reserved_at) {
+      disagree(job.id, "worker");
+    }
+    return;
+  }
+  const auto [place, is_new] = connections.try_emplace(expected.client, held.client);
+  if (place->second != held.client) disagree(job.id, "connection");
+}
+
+void compare_job(const Job& job, const std::string& queue, const ModelJob& expected) {
+  if (job.state != expected.state) disagree(job.id, "state");
+  if (queue != expected.queue) disagree(job.id, "queue");
+  if (job.pri != expected.pri) disagree(job.id, "priority");
+  if (job.ttr_s != expected.ttr_s) disagree(job.id, "ttr");
+  if ((job.kind == JobKind::kWorkUnit) != expected.is_pushed) disagree(job.id, "kind");
+  const std::string_view body = job.body_view();
+  const bool is_body_right =
+      expected.is_pushed ? body.find(R"("jid":")" + expected.name + '"') != std::string_view::npos
+                         : body == expected.name;
+  if (!is_body_right) disagree(job.id, "body");
+  if (job.state != JobState::kReady && job.when != expected.due) disagree(job.id, "time");
+}
+
+void compare_queue(const View& view, const Model& model, const std::string& name, Time now) {
+  const Queue* const queue = view.find_queue(name);
+  const auto must = [&](bool is_true, const char* what) {
+    if (!is_true) throw Violation("queue " + name + ": server and model disagree on " + what);
+  };
+  const auto count = [&](JobState state) { return model.in_order(state, name).size(); };
+  const std::vector<JobId> ready = model.in_order(JobState::kReady, name);
+  must(model.exists(name) == (queue != nullptr), "whether it exists");
+  if (queue == nullptr) return;
+  must(model.facts.kept.contains(name) == queue->is_kept, "whether it is kept");
+  must(model.is_paused(name, now) == queue->is_paused(now), "whether it is paused");
+  must(ready_ids(view, *queue) == ready, "its order");
+  must(queue->delayed.size() == count(JobState::kScheduled) + count(JobState::kRetrying),
+       "the count of its delayed jobs");
+  must(queue->dead.size() == count(JobState::kDead), "the count of its dead jobs");
+  must(queue->reserved_count == count(JobState::kReserved), "the count of its reserved jobs");
+  const auto urgent = std::count_if(ready.begin(), ready.end(), [&](JobId id) {
+    return model.facts.jobs.at(id).pri < kUrgentBelow;
+  });
+  must(queue->urgent_count == static_cast<std::uint64_t>(urgent), "the count of its urgent jobs");
+}
+
+void compare_totals(const View& view, const Model& model) {
+  const CountersChanged& counters = view.counters();
+  demand(counters.processed == model.facts.processed, "the count of finished runs is wrong");
+  demand(counters.failed == model.facts.failed, "the count of failed runs is wrong");
+  demand(counters.next_id >= model.facts.next_id, "an id could be given a second time");
+  std::uint64_t total = 0;
+  for (const JobState state : {JobState::kReady, JobState::kScheduled, JobState::kReserved,
+                               JobState::kRetrying, JobState::kDead}) {
+    total += view.job_count(state);
+    demand(view.job_count(state) == model.in_order(state, "").size(), "a count of jobs is wrong");
+  }
+  demand(total == model.facts.jobs.size(), "the count of all jobs is wrong");
+}
+
+JobAdded record_of(const View& view, const Job& job) {
+  return JobAdded{.id = job.id,
+                  .kind = job.kind,
+                  .queue = view.queue_of(job).name,
+                  .created_at = job.created_at,
+                  .ttr_s = job.ttr_s,
+                  .body = job.body_view(),
+                  .fields = Store::fields_of(job)};
+}
+
+}  // namespace
+
+void settle(const View& view, Facts& facts) {
+  for (auto& [id, expected] : facts.jobs) {
+    if (expected.due_latest == Time{} && !expected.may_be_ready) continue;
+    const Job* const job = view.find(id);
+    const bool was_held = std::exchange(expected.may_be_ready, false);
+    const Time latest = std::exchange(expected.due_latest, Time{});
+    if (job == nullptr) continue;  // `compare` will say so
+    if (was_held && job->state == JobState::kReady) {
+      expected.state = JobState::kReady;
+      expected.due = Time{};
+    }
+    if (latest != Time{} && job->state == JobState::kRetrying && job->state == expected.state) {
+      if (job->when < expected.due || job->when > latest) disagree(id, "back-off");
+      expected.due = job->when;
+    }
+  }
+}
+
+void compare(const View& view, const Model& model, Time now) {
+  std::map<ClientNumber, ClientId> connections;
+  for (const auto& [id, expected] : model.facts.jobs) {
+    const Job* const job = view.find(id);
+    if (job == nullptr) throw Violation("job " + std::to_string(id) + " is lost");
+    compare_job(*job, view.queue_of(*job).name, expected);
+    if (job->state == JobState::kReserved) compare_holder(*job, expected, connections);
+  }
+  for (const JobState state : kTimedStates) {
+    demand(ids_in(view, state) == model.in_order(state, ""),
+           "server and model disagree on the order of a set");
+  }
+  for (const std::string& queue : kQueues) compare_queue(view, model, queue, now);
+  compare_totals(view, model);
+}
+
+std::string stored_state(const View& view, std::set<JobId>& held) {
+  std::map<JobId, std::string> jobs;
+  const auto tell = [&](const Job& job) {
+    const Reservation* const reservation = job.reservation();
+    if (reservation != nullptr && !reservation->is_held_by_worker()) held.insert(job.id);
+    if (!held.contains(job.id)) encode(record_of(view, job), jobs[job.id]);
+  };
+  std::map<std::string, std::string> queues;
+  view.each_queue([&](const Queue& queue) {
+    view.page_ready(queue, {}, kAll, tell);
+    if (!queue.is_kept && queue.paused_until == Time{}) return;
+    encode(QueueChanged{.name = queue.name,
+                        .is_kept = queue.is_kept,
+                        .paused_until = queue.paused_until,
+                        .pause_s = queue.pause_s},
+           queues[queue.name]);
+  });
+  for (const JobState state : kTimedStates) view.page(state, {}, kAll, tell);
+  std::string bytes;
+  for (const JobId id : held) bytes += "held " + std::to_string(id) + "\n";
+  for (const auto& [id, job] : jobs) bytes += job;
+  for (const auto& [name, queue] : queues) bytes += queue;
+  encode(view.counters(), bytes);
+  encode(HistoryChanged{.days = view.history()}, bytes);
+  return bytes;
+}
+
+}  // namespace millrace::simulation

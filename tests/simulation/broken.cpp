@@ -1,0 +1,199 @@
+#include "simulation/broken.hpp"
+
+#include "core/check.hpp"
+#include "core/record.hpp"
+#include "core/store.hpp"
+
+namespace millrace::simulation::broken {
+namespace {
+
+using journal::File;
+using journal::FileSystem;
+using journal::Lock;
+
+/// A journal that does as another one does.
+class Passing : public Journal {
+ public:
+  explicit Passing(Journal& journal) : journal_(journal) {}
+
+  Outcome<Done> replay(const Visitor& visitor) override { return journal_.replay(visitor); }
+  Span append(std::string batch) override { return journal_.append(std::move(batch)); }
+  [[nodiscard]] Lsn durable() const override { return journal_.durable(); }
+  void on_durable(std::function<void()> wake) override { journal_.on_durable(std::move(wake)); }
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    return journal_.read(begin, size);
+  }
+  [[nodiscard]] Extent extent() const override { return journal_.extent(); }
+  void trim(Lsn before) override { journal_.trim(before); }
+  void sync() override { journal_.sync(); }
+
+ protected:
+  Journal& journal_;
+};
+
+class ReplyBeforeSync final : public Passing {
+ public:
+  using Passing::Passing;
+
+  Span append(std::string batch) override {
+    const Span span = Passing::append(std::move(batch));
+    end_ = span.end;
+    return span;
+  }
+  [[nodiscard]] Lsn durable() const override { return std::max(end_, Passing::durable()); }
+
+ private:
+  Lsn end_ = 0;
+};
+
+class DroppedRecord final : public Passing {
+ public:
+  DroppedRecord(Journal& journal, std::uint64_t one_in) : Passing(journal), one_in_(one_in) {}
+
+  Span append(std::string batch) override {
+    if (random_.one_in(one_in_)) batch.resize(last_record_at(batch));
+    return Passing::append(std::move(batch));
+  }
+
+ private:
+  /// Where the last record begins, or the end when it is the only one.
+  static std::size_t last_record_at(std::string_view batch) {
+    std::string_view rest = batch;
+    std::size_t at = 0;
+    while (!rest.empty()) {
+      at = batch.size() - rest.size();
+      CHECK(decode(rest).has_value());
+    }
+    return at == 0 ? batch.size() : at;
+  }
+
+  const std::uint64_t one_in_;
+  Random random_{1};
+};
+
+class ForgetfulReplay final : public Passing {
+ public:
+  using Passing::Passing;
+
+  Outcome<Done> replay(const Visitor& visitor) override {
+    std::uint64_t visited = 0;
+    return Passing::replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
+      return ++visited == 5 ? Done{} : visitor(batch, begin);
+    });
+  }
+};
+
+class EarlyTrim final : public Passing {
+ public:
+  EarlyTrim(Journal& journal, std::uint64_t one_in) : Passing(journal), one_in_(one_in) {}
+
+  Span append(std::string batch) override {
+    const Span span = Passing::append(std::move(batch));
+    if (random_.one_in(one_in_)) trim(span.begin);
+    return span;
+  }
+
+ private:
+  const std::uint64_t one_in_;
+  Random random_{1};
+};
+
+/// A file system that forgets one of the two kinds of sync.
+class Unsynced final : public FileSystem {
+ public:
+  enum class Forgets { kFiles, kDirectories };
+
+  Unsynced(FileSystem& files, Forgets forgets) : files_(files), forgets_(forgets) {}
+
+  Outcome<Done> ensure_directory(const std::string& path) override {
+    return files_.ensure_directory(path);
+  }
+  Outcome<std::vector<std::string>> list(const std::string& directory) override {
+    return files_.list(directory);
+  }
+  Outcome<std::unique_ptr<File>> create(const std::string& path) override {
+    return wrapped(files_.create(path));
+  }
+  Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override {
+    return wrapped(files_.open(path, access));
+  }
+  Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
+  Outcome<Done> sync_directory(const std::string& path) override {
+    return forgets_ == Forgets::kDirectories ? Done{} : files_.sync_directory(path);
+  }
+  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override {
+    return files_.lock(path);
+  }
+
+ private:
+  class UnsyncedFile final : public File {
+   public:
+    explicit UnsyncedFile(std::unique_ptr<File> file) : file_(std::move(file)) {}
+
+    Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) override {
+      return file_->write(offset, parts);
+    }
+    Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
+      return file_->read(offset, into);
+    }
+    Outcome<std::uint64_t> size() override { return file_->size(); }
+    Outcome<Done> truncate(std::uint64_t size) override { return file_->truncate(size); }
+    Outcome<Done> preallocate(std::uint64_t size) override { return file_->preallocate(size); }
+    Outcome<Done> sync() override { return Done{}; }
+
+   private:
+    std::unique_ptr<File> file_;
+  };
+
+  Outcome<std::unique_ptr<File>> wrapped(Outcome<std::unique_ptr<File>> file) const {
+    if (!file || forgets_ != Forgets::kFiles) return file;
+    return std::unique_ptr<File>(std::make_unique<UnsyncedFile>(std::move(*file)));
+  }
+
+  FileSystem& files_;
+  const Forgets forgets_;
+};
+
+}  // namespace
+
+JournalWrap reply_before_sync() {
+  return [](Journal& journal) { return std::make_unique<ReplyBeforeSync>(journal); };
+}
+
+JournalWrap dropped_record(std::uint64_t one_in) {
+  return [one_in](Journal& journal) { return std::make_unique<DroppedRecord>(journal, one_in); };
+}
+
+JournalWrap forgetful_replay() {
+  return [](Journal& journal) { return std::make_unique<ForgetfulReplay>(journal); };
+}
+
+JournalWrap early_trim(std::uint64_t one_in) {
+  return [one_in](Journal& journal) { return std::make_unique<EarlyTrim>(journal, one_in); };
+}
+
+DiskWrap skipped_sync() {
+  return [](FileSystem& files) {
+    return std::make_unique<Unsynced>(files, Unsynced::Forgets::kFiles);
+  };
+}
+
+DiskWrap skipped_directory_sync() {
+  return [](FileSystem& files) {
+    return std::make_unique<Unsynced>(files, Unsynced::Forgets::kDirectories);
+  };
+}
+
+void apply_outside_of_the_log(Broker& broker, Random& random, std::uint64_t one_in) {
+  if (!random.one_in(one_in)) return;
+  const Queue& queue = *broker.view().find_queue(kDefaultQueue);
+  const Job* const job = broker.view().first_ready(queue);
+  if (job == nullptr) return;
+  JobChanged change{.id = job->id, .fields = Store::fields_of(*job)};
+  ++change.fields.pri;
+  std::string bytes;
+  encode(change, bytes);
+  CHECK(broker.replay(bytes, 0).has_value());
+}
+
+}  // namespace millrace::simulation::broken

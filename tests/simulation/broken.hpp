@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/broker.hpp"
+#include "core/journal.hpp"
+#include "journal/file_system.hpp"
+#include "simulation/random.hpp"
+
+/// Servers that are broken on purpose, to be put into a world: each makes one mistake that the
+/// simulation must find.
+namespace millrace::simulation::broken {
+
+using JournalWrap = std::function<std::unique_ptr<Journal>(Journal&)>;
+using DiskWrap = std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)>;
+
+/// Calls durable what was only appended, so that replies leave before the sync.
+JournalWrap reply_before_sync();
+
+/// Leaves the last record out of one batch in so many.
+JournalWrap dropped_record(std::uint64_t one_in);
+
+/// Leaves one batch out of a replay.
+JournalWrap forgetful_replay();
+
+/// Frees the log up to the last batch, once in so many batches.
+JournalWrap early_trim(std::uint64_t one_in);
+
+/// Says that files were synced, and does nothing.
+DiskWrap skipped_sync();
+
+/// The same for directories.
+DiskWrap skipped_directory_sync();
+
+/// Changes a job's priority behind the log's back, once in so many steps.
+void apply_outside_of_the_log(Broker& broker, Random& random, std::uint64_t one_in);
+
+}  // namespace millrace::simulation::broken

@@ -1,0 +1,90 @@
+#include "simulation/client.hpp"
+
+#include <charconv>
+
+#include "simulation/violation.hpp"
+
+namespace millrace::simulation {
+namespace {
+
+/// How long the body is that a reply's first line announces, with its line end.
+std::size_t body_bytes(std::string_view line) {
+  const bool has_body = line.starts_with("RESERVED ") || line.starts_with("FOUND ") ||
+                        line.starts_with("OK ") || line.starts_with("$");
+  if (!has_body || line == "$-1") return 0;
+  const std::size_t at = line.find_last_of(" $") + 1;
+  std::size_t bytes = 0;
+  std::from_chars(line.data() + at, line.data() + line.size(), bytes);
+  return bytes + 2;
+}
+
+std::string take_reply(std::string_view& bytes) {
+  const std::size_t line_end = bytes.find("\r\n");
+  demand(line_end != std::string_view::npos, "a reply has no end");
+  const std::size_t size = line_end + 2 + body_bytes(bytes.substr(0, line_end));
+  demand(size <= bytes.size() && bytes.substr(0, size).ends_with("\r\n"), "a reply is not whole");
+  std::string reply(bytes.substr(0, size));
+  bytes.remove_prefix(size);
+  return reply;
+}
+
+}  // namespace
+
+Client::Client(ClientNumber number, std::string wid, std::unique_ptr<Session> session,
+               Events events)
+    : number_(number),
+      wid_(std::move(wid)),
+      session_(std::move(session)),
+      events_(std::move(events)) {}
+
+std::vector<std::string> Client::take_produced() {
+  std::vector<std::string> replies;
+  std::string_view bytes = std::string_view(session_->output()).substr(parsed_ - taken_);
+  parsed_ += bytes.size();
+  while (!bytes.empty()) replies.push_back(take_reply(bytes));
+  return replies;
+}
+
+void Client::mark_produced(std::uint64_t point, std::optional<Model::Fetch> fetch) {
+  marks_.push_back({.end = parsed_, .point = point, .fetch = fetch});
+}
+
+std::vector<Model::Fetch> Client::unsent_fetches() const {
+  std::vector<Model::Fetch> fetches;
+  for (const Mark& mark : marks_) {
+    if (mark.fetch) fetches.push_back(*mark.fetch);
+  }
+  return fetches;
+}
+
+void Client::set_reading(bool is_reading, Lsn durable) {
+  is_reading_ = is_reading;
+  send(durable);
+}
+
+void Client::resume(Time now) {
+  if (!session_->wants_resume()) return;
+  session_->resume(now);
+  events_.on_session_called();
+}
+
+bool Client::commit(Lsn lsn, Lsn durable) {
+  taken_ += session_->output().size();
+  outbox_.take(session_->output(), lsn);
+  send(durable);
+  return outbox_.size() > outbox_.covered(durable).size();
+}
+
+void Client::send(Lsn durable) {
+  const std::size_t bytes = is_reading_ ? outbox_.covered(durable).size() : 0;
+  if (bytes == 0) return;
+  outbox_.consume(bytes);
+  received_ += bytes;
+  session_->sent(bytes);
+  while (!marks_.empty() && marks_.front().end <= received_) {
+    events_.on_received(marks_.front().point);
+    marks_.pop_front();
+  }
+}
+
+}  // namespace millrace::simulation

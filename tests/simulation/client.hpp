@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/session.hpp"
+#include "server/commit_queue.hpp"
+#include "server/outbox.hpp"
+#include "simulation/model.hpp"
+
+namespace millrace::simulation {
+
+/// A client and its connection: what the server's `Connection` is, with strings for a socket. The
+/// client reads, or does not for a while.
+class Client final : public server::Participant {
+ public:
+  struct Events {
+    std::function<void()> on_session_called;
+    /// The client has a reply which tells of everything up to this point of the log.
+    std::function<void(std::uint64_t point)> on_received;
+  };
+
+  Client(ClientNumber number, std::string wid, std::unique_ptr<Session> session, Events events);
+
+  /// The whole replies that the session has made since the last call.
+  [[nodiscard]] std::vector<std::string> take_produced();
+
+  /// The last of them tells of everything up to this point of the log, and maybe of a fetched job.
+  void mark_produced(std::uint64_t point, std::optional<Model::Fetch> fetch);
+
+  /// The fetched jobs that the client has not heard of.
+  [[nodiscard]] std::vector<Model::Fetch> unsent_fetches() const;
+
+  /// The client reads from now on what the socket has, or nothing any more.
+  void set_reading(bool is_reading, Lsn durable);
+  [[nodiscard]] bool is_reading() const { return is_reading_; }
+
+  /// The client says nothing more, since it does not want to or the server does not.
+  void fall_silent() { is_silent_ = true; }
+  [[nodiscard]] bool is_silent() const { return is_silent_; }
+
+  /// It has heard all that the session has said.
+  [[nodiscard]] bool has_heard_all() const { return received_ == parsed_; }
+
+  [[nodiscard]] ClientNumber number() const { return number_; }
+  [[nodiscard]] bool is_worker() const { return !wid_.empty(); }
+  [[nodiscard]] const std::string& wid() const { return wid_; }
+  [[nodiscard]] Session& session() { return *session_; }
+
+  void resume(Time now) override;
+  bool commit(Lsn lsn, Lsn durable) override;
+  void send(Lsn durable) override;
+
+ private:
+  struct Mark {
+    std::uint64_t end;  ///< of the reply, counted from the first byte of all
+    std::uint64_t point;
+    std::optional<Model::Fetch> fetch;
+  };
+
+  const ClientNumber number_;
+  const std::string wid_;
+  const std::unique_ptr<Session> session_;
+  const Events events_;
+  server::Outbox outbox_;
+  std::deque<Mark> marks_;      ///< of replies that the client does not have yet
+  std::uint64_t parsed_ = 0;    ///< bytes of output given out by `take_produced`
+  std::uint64_t taken_ = 0;     ///< bytes of output that went into the outbox
+  std::uint64_t received_ = 0;  ///< bytes that the client has
+  bool is_reading_ = true;
+  bool is_silent_ = false;
+};
+
+}  // namespace millrace::simulation

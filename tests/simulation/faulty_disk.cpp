@@ -1,0 +1,172 @@
+#include "simulation/faulty_disk.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace millrace::simulation {
+namespace {
+
+using journal::File;
+using journal::Lock;
+
+/// The first `bytes` of what the parts are together.
+std::string beginning(std::span<const std::string_view> parts, std::uint64_t bytes) {
+  std::string text;
+  for (const std::string_view part : parts) text += part.substr(0, bytes - text.size());
+  return text;
+}
+
+}  // namespace
+
+class FaultyFile final : public File {
+ public:
+  FaultyFile(FaultyDisk& disk, std::unique_ptr<File> file) : disk_(disk), file_(std::move(file)) {}
+
+  Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) override {
+    std::uint64_t bytes = 0;
+    for (const std::string_view part : parts) bytes += part.size();
+    const Outcome<std::uint64_t> size = file_->size();
+    const bool is_growth = size && offset + bytes > *size;
+    auto fate = disk_.begin_change(is_growth);
+    const bool fails = fate == Fate::kHappens && disk_.strikes(Fault::kFailedWrite);
+    if (fails) fate = Fate::kHalfHappens;
+    if (fate == Fate::kHappens) return file_->write(offset, parts);
+    if (fate == Fate::kHalfHappens) {
+      const std::string stored = beginning(parts, disk_.random_.below(bytes + 1));
+      const std::string_view part = stored;
+      (void)file_->write(offset, {&part, 1});
+    }
+    return fails ? Problem{"a write failed, as planned"} : disk_.reason();
+  }
+
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
+    if (disk_.is_dead()) return disk_.reason();
+    if (disk_.strikes(Fault::kFailedRead)) return Problem{"a read failed, as planned"};
+    if (!into.empty() && disk_.strikes(Fault::kShortRead)) {
+      into = into.first(disk_.random_.below(into.size()));
+    }
+    return file_->read(offset, into);
+  }
+
+  Outcome<std::uint64_t> size() override {
+    if (disk_.is_dead()) return disk_.reason();
+    return file_->size();
+  }
+
+  Outcome<Done> truncate(std::uint64_t size) override {
+    return disk_.change(false, [&] { return file_->truncate(size); });
+  }
+
+  Outcome<Done> preallocate(std::uint64_t size) override {
+    const Outcome<std::uint64_t> now = file_->size();
+    return disk_.change(now && size > *now, [&] { return file_->preallocate(size); });
+  }
+
+  Outcome<Done> sync() override {
+    return disk_.change(false, [&] {
+      disk_.inner().fail_syncs(disk_.strikes(Fault::kFailedSync));
+      const Outcome<Done> done = file_->sync();
+      disk_.inner().fail_syncs(false);
+      return done;
+    });
+  }
+
+ private:
+  using Fate = FaultyDisk::Fate;
+
+  FaultyDisk& disk_;
+  std::unique_ptr<File> file_;
+};
+
+void FaultyDisk::plan(Fault fault, std::uint64_t count) {
+  fault_ = fault;
+  countdown_ = count;
+  has_struck_ = false;
+}
+
+void FaultyDisk::revive(bool is_power_cut) {
+  if (is_power_cut) {
+    std::mt19937_64 random(random_.draw());
+    disk_.restore_power(random);
+  }
+  fault_.reset();
+  is_dead_ = is_full_ = has_struck_ = false;
+}
+
+bool FaultyDisk::strikes(Fault fault) {
+  if (fault_ != fault || --countdown_ > 0) return false;
+  fault_.reset();
+  has_struck_ = true;
+  return true;
+}
+
+FaultyDisk::Fate FaultyDisk::begin_change(bool is_growth) {
+  if (is_dead_) return Fate::kNever;
+  if (on_change) on_change();
+  ++changes_;
+  if (strikes(Fault::kPowerCut)) {
+    // The change at which the power goes may still reach the disk: let that see to it.
+    disk_.cut_power_at(1);
+    is_dead_ = true;
+    return Fate::kHappens;
+  }
+  if (strikes(Fault::kKill)) {
+    is_dead_ = true;
+    return Fate::kHalfHappens;
+  }
+  if (is_growth && strikes(Fault::kFullDisk)) is_full_ = true;
+  return is_growth && is_full_ ? Fate::kNever : Fate::kHappens;
+}
+
+Outcome<Done> FaultyDisk::change(bool is_growth, const std::function<Outcome<Done>()>& act) {
+  const Fate fate = begin_change(is_growth);
+  if (fate == Fate::kHappens) return act();
+  if (fate == Fate::kHalfHappens && random_.one_in(2)) (void)act();
+  return reason();
+}
+
+Problem FaultyDisk::reason() const {
+  return Problem{is_dead_ ? "the process is dead" : "no space left on the simulated disk"};
+}
+
+Outcome<Done> FaultyDisk::ensure_directory(const std::string& path) {
+  return disk_.ensure_directory(path);
+}
+
+Outcome<std::vector<std::string>> FaultyDisk::list(const std::string& directory) {
+  if (is_dead_) return reason();
+  return disk_.list(directory);
+}
+
+Outcome<std::unique_ptr<File>> FaultyDisk::create(const std::string& path) {
+  std::unique_ptr<File> created;
+  const Outcome<Done> done = change(true, [&]() -> Outcome<Done> {
+    Outcome<std::unique_ptr<File>> file = disk_.create(path);
+    if (!file) return file.error();
+    created = std::make_unique<FaultyFile>(*this, std::move(*file));
+    return Done{};
+  });
+  if (!done) return done.error();
+  return created;
+}
+
+Outcome<std::unique_ptr<File>> FaultyDisk::open(const std::string& path, Access access) {
+  if (is_dead_) return reason();
+  Outcome<std::unique_ptr<File>> file = disk_.open(path, access);
+  if (!file) return file.error();
+  return std::unique_ptr<File>(std::make_unique<FaultyFile>(*this, std::move(*file)));
+}
+
+Outcome<Done> FaultyDisk::remove(const std::string& path) {
+  return change(false, [&] { return disk_.remove(path); });
+}
+
+Outcome<Done> FaultyDisk::sync_directory(const std::string& path) {
+  return change(false, [&] { return disk_.sync_directory(path); });
+}
+
+Outcome<std::unique_ptr<Lock>> FaultyDisk::lock(const std::string& path) {
+  return disk_.lock(path);
+}
+
+}  // namespace millrace::simulation

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/simulated_disk.hpp"
+#include "simulation/random.hpp"
+
+namespace millrace::simulation {
+
+/// What goes wrong.
+enum class Fault {
+  kPowerCut,     ///< the power goes during a change: what was not synced may be lost or torn
+  kKill,         ///< the process ends during a change: of a write, a beginning may be there
+  kFailedWrite,  ///< of a write a beginning is stored, and the process is told that it failed
+  kFailedSync,   ///< a sync fails, and what it should have stored is lost for good
+  kFullDisk,     ///< from now on there is no room for one byte more
+  kFailedRead,   ///< a read says that it failed
+  kShortRead,    ///< a read brings less than is there
+};
+inline constexpr std::size_t kFaultCount = 7;
+
+/// The simulated disk as one process after the other sees it: each has its fault, and once it is
+/// dead nothing that it does reaches the disk.
+class FaultyDisk final : public journal::FileSystem {
+ public:
+  FaultyDisk(journal::SimulatedDisk& disk, Random& random) : disk_(disk), random_(random) {}
+
+  /// Called before each change of the disk: what the rest of the process does meanwhile.
+  std::function<void()> on_change;
+
+  /// The fault happens at the `count`-th operation from now on (1: the next one) that it can
+  /// happen to.
+  void plan(Fault fault, std::uint64_t count);
+  void plan_none() { fault_.reset(); }
+
+  /// The process ends. Nothing reaches the disk any more.
+  void die() { is_dead_ = true; }
+  [[nodiscard]] bool is_dead() const { return is_dead_; }
+
+  /// The planned fault has happened.
+  [[nodiscard]] bool has_struck() const { return has_struck_; }
+
+  /// The next process begins, after a power cut or not. There is room on the disk again.
+  void revive(bool is_power_cut);
+
+  [[nodiscard]] std::uint64_t change_count() const { return changes_; }
+
+  journal::SimulatedDisk& inner() { return disk_; }
+
+  Outcome<Done> ensure_directory(const std::string& path) override;
+  Outcome<std::vector<std::string>> list(const std::string& directory) override;
+  Outcome<std::unique_ptr<journal::File>> create(const std::string& path) override;
+  Outcome<std::unique_ptr<journal::File>> open(const std::string& path, Access access) override;
+  Outcome<Done> remove(const std::string& path) override;
+  Outcome<Done> sync_directory(const std::string& path) override;
+  Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& path) override;
+
+ private:
+  friend class FaultyFile;
+
+  /// What becomes of a change.
+  enum class Fate { kHappens, kHalfHappens, kNever };
+
+  Fate begin_change(bool is_growth);
+  Outcome<Done> change(bool is_growth, const std::function<Outcome<Done>()>& act);
+  [[nodiscard]] Problem reason() const;
+
+  /// True when it is time for this fault.
+  bool strikes(Fault fault);
+
+  journal::SimulatedDisk& disk_;
+  Random& random_;
+  std::optional<Fault> fault_;
+  std::uint64_t countdown_ = 0;
+  bool has_struck_ = false;
+  bool is_dead_ = false;
+  bool is_full_ = false;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace millrace::simulation

@@ -1,0 +1,242 @@
+#include <algorithm>
+
+#include "journal/log_format.hpp"
+#include "simulation/process.hpp"
+#include "simulation/violation.hpp"
+#include "simulation/world.hpp"
+
+/// How processes of the simulation end, and what must be so when the next one begins.
+namespace millrace::simulation {
+namespace {
+
+const std::string kDirectory = "/journal";
+
+/// Past the last byte that is not zero.
+std::size_t used_bytes(const std::string& bytes) {
+  return bytes.find_last_not_of('\0') + 1;
+}
+
+}  // namespace
+
+World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files,
+                        std::unique_ptr<journal::FileJournal> opened)
+    : wrapped_files(std::move(files)),
+      journal(std::move(opened)),
+      wrapped_journal(world.options_.wrap_journal ? world.options_.wrap_journal(*journal)
+                                                  : nullptr),
+      recorder(world, wrapped_journal ? *wrapped_journal : *journal),
+      broker(world.format_, {.random_seed = world.random_.draw()}),
+      beanstalk(broker, world.format_, {}, world.now_),
+      faktory(broker, world.format_, {}, world.now_),
+      commits({.loop = loop, .broker = broker, .journal = recorder, .clock = clock},
+              [&world](Time now) { world.turn_over(now); }),
+      cleaner(broker, recorder) {
+  clock.set(world.now_);
+}
+
+journal::FileJournalOptions World::journal_options() {
+  journal::FileJournalOptions options;
+  options.segment_bytes = segment_bytes_;
+  options.sync_mode = sync_mode_;
+  options.salt = random_.draw();
+  options.is_stepped = true;
+  // The real one ends the process here.
+  options.on_failure = [this](const Problem& problem) {
+    tell("the journal fails: " + problem.text);
+    disk_.die();
+  };
+  return options;
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+
+void World::plan_fault() {
+  static const std::vector<Fault> kFaults = {
+      Fault::kPowerCut,    Fault::kPowerCut,   Fault::kPowerCut, Fault::kKill,
+      Fault::kFailedWrite, Fault::kFailedSync, Fault::kFullDisk,
+  };
+  fault_ = random_.pick(kFaults);
+  // Who asks for no syncs is promised nothing for a power cut.
+  if (fault_ == Fault::kPowerCut && sync_mode_ == journal::SyncMode::kOff) fault_ = Fault::kKill;
+  const bool is_seldom = fault_ == Fault::kFullDisk;
+  disk_.plan(*fault_, random_.between(1, is_seldom ? 4 : 30));
+}
+
+void World::note_fault() {
+  if (!fault_ || !disk_.has_struck()) return;
+  ++totals_.faults[static_cast<std::size_t>(*fault_)];
+}
+
+// ---- beginnings ---------------------------------------------------------------------------------
+
+/// A process that serves, after others that may have failed at it.
+void World::come_up() {
+  for (;;) {
+    recover();
+    if (process_) return;
+  }
+}
+
+void World::recover() {
+  static const std::vector<Fault> kFaults = {
+      Fault::kPowerCut,    Fault::kKill,     Fault::kFailedRead, Fault::kShortRead,
+      Fault::kFailedWrite, Fault::kFullDisk, Fault::kFailedSync,
+  };
+  note_fault();
+  const bool has_lost_power = fault_ == Fault::kPowerCut && disk_.has_struck();
+  const bool may_lose_power = sync_mode_ != journal::SyncMode::kOff;
+  disk_.revive(has_lost_power || (may_lose_power && random_.one_in(3)));
+  fault_.reset();
+  if (random_.one_in(4)) {
+    fault_ = random_.pick(kFaults);
+    if (fault_ == Fault::kPowerCut && !may_lose_power) fault_ = Fault::kKill;
+    disk_.plan(*fault_, random_.between(1, 8));
+  }
+  now_ += std::chrono::milliseconds(random_.below(5'000));
+  if (random_.one_in(8)) {
+    ++totals_.clock_jumps;
+    now_ += std::chrono::minutes(random_.below(24 * 60));
+    now_ -= std::chrono::minutes(random_.below(24 * 60));
+  }
+  std::optional<journal::SimulatedDisk> copy;
+  const bool is_flipping = sync_mode_ != journal::SyncMode::kOff && random_.one_in(3);
+  if (is_flipping) {
+    copy.emplace();
+    for (const auto& [path, bytes] : platter_.files()) copy->set_contents(path, bytes);
+  }
+  Stream stream;
+  if (!try_start(stream)) return;
+  disk_.plan_none();
+  check_recovered(stream);
+  ++totals_.recoveries;
+  if (is_flipping) flip_a_bit(*copy, stream);
+}
+
+/// False: it could not, for a fault that it met.
+bool World::try_start(Stream& stream) {
+  auto wrapped = options_.wrap_disk ? options_.wrap_disk(disk_) : nullptr;
+  journal::FileSystem& files = wrapped ? *wrapped : disk_;
+  auto opened = journal::FileJournal::open(files, kDirectory, journal_options());
+  std::string refusal;
+  if (opened) {
+    process_ = std::make_unique<Process>(*this, std::move(wrapped), std::move(*opened));
+    const Outcome<Done> replayed =
+        process_->recorder.replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
+          stream.batches.emplace_back(batch);
+          stream.begins.push_back(begin);
+          return process_->broker.replay(batch, begin);
+        });
+    if (replayed) return true;
+    refusal = replayed.error().text;
+    process_.reset();
+  } else {
+    refusal = opened.error().text;
+  }
+  tell("no start: " + refusal);
+  if (!disk_.has_struck()) throw Violation("the start is refused: " + refusal);
+  ++totals_.refused_starts;
+  return false;
+}
+
+void World::advance_shadow() {
+  landmarks_.pop_front();
+  ++first_point_;
+  const Outcome<Done> replayed =
+      shadow_->replay(landmarks_.front().batch, landmarks_.front().begin);
+  demand(replayed.has_value(), "a batch cannot be replayed");
+}
+
+/// Says how the state differs from the last one that it could have been.
+void World::fail_recovery() {
+  std::string difference = "nothing that the model knows of";
+  try {
+    model_.facts = landmarks_.front().facts;
+    model_.restart();
+    compare(process_->broker.view(), model_, now_);
+  } catch (const Violation& violation) {
+    difference = violation.what();
+  }
+  throw Violation(
+      "what was recovered is no state that the server was in since the last reply; "
+      "against the last one: " +
+      difference);
+}
+
+/// What a client was told of is there, and the rest is there up to some batch.
+void World::check_recovered(const Stream& stream) {
+  std::set<JobId> held;
+  const std::string recovered = stored_state(process_->broker.view(), held);
+  demand(held.empty(), "a restart brought back a connection's reservation");
+  while (first_point_ < known_point_) advance_shadow();
+  while (stored_state(shadow_->view(), held) != recovered) {
+    if (landmarks_.size() == 1) fail_recovery();
+    advance_shadow();
+  }
+  model_.facts = landmarks_.front().facts;
+  model_.restart();
+  const std::uint64_t point = first_point_;
+  totals_.batches_lost += landmarks_.size() - 1;
+  tell("recovered batch " + std::to_string(point) + " of " + std::to_string(last_point()));
+  check_live_is_replayed();
+  if (first_point_ != point) {
+    shadow_ = std::make_unique<Broker>(format_, Broker::Options{});
+    for (std::size_t i = 0; i < stream.batches.size(); ++i) {
+      (void)shadow_->replay(stream.batches[i], stream.begins[i]);
+    }
+  }
+  settle(process_->broker.view(), model_.facts);
+  compare(process_->broker.view(), model_, now_);
+  first_point_ = known_point_ = point;
+  landmarks_.clear();
+  landmarks_.push_back({.batch = {}, .begin = 0, .facts = model_.facts});
+  mix(point);
+}
+
+/// Moves the shadow on to what the last process was when it ended.
+void World::check_live_is_replayed() {
+  if (!live_state_) return;
+  while (landmarks_.size() > 1) advance_shadow();
+  demand(stored_state(shadow_->view(), live_held_) == *live_state_,
+         "replaying the log does not give the state of the process that wrote it");
+  live_state_.reset();
+}
+
+/// Whoever reads a log with a flipped bit says so, or cuts off a tail that nothing in the log
+/// proves to have been durable.
+void World::flip_a_bit(journal::SimulatedDisk& disk, const Stream& whole) {
+  std::vector<std::string> paths;
+  for (const auto& [path, bytes] : disk.files()) {
+    if (used_bytes(bytes) > 0) paths.push_back(path);
+  }
+  if (paths.empty()) return;
+  const std::string path = random_.pick(paths);
+  std::string bytes = disk.contents(path);
+  bytes[random_.below(used_bytes(bytes))] ^= static_cast<char>(1 << random_.below(8));
+  disk.set_contents(path, bytes);
+  ++totals_.flips;
+  Stream read;
+  auto opened = journal::FileJournal::open(disk, kDirectory, journal_options());
+  const bool is_read = opened && (*opened)->replay([&](std::string_view batch, Lsn begin) {
+    read.batches.emplace_back(batch);
+    read.begins.push_back(begin);
+    return Outcome<Done>(Done{});
+  });
+  if (!is_read) {
+    ++totals_.flips_refused;
+    return;
+  }
+  const std::size_t count = read.batches.size();
+  demand(count <= whole.batches.size() &&
+             std::equal(read.batches.begin(), read.batches.end(), whole.batches.begin()) &&
+             std::equal(read.begins.begin(), read.begins.end(), whole.begins.begin()),
+         "a flipped bit went unnoticed");
+  if (count == whole.batches.size()) return;
+  ++totals_.flips_cut;
+  Lsn proven = 0;
+  for (const Lsn begin : round_begins_) {
+    if (begin < whole.begins.back()) proven = std::max(proven, begin);
+  }
+  demand(whole.begins[count] >= proven, "a flipped bit cut off what was proven to be durable");
+}
+
+}  // namespace millrace::simulation

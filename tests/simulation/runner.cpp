@@ -1,0 +1,65 @@
+#include "simulation/runner.hpp"
+
+#include <deque>
+
+#include "simulation/violation.hpp"
+
+namespace millrace::simulation {
+namespace {
+
+constexpr const char* kFaultNames[kFaultCount] = {
+    "power cuts", "kills",        "failed writes", "failed syncs",
+    "full disks", "failed reads", "short reads",
+};
+
+}  // namespace
+
+WorldEnd run_world(const World::Options& options) {
+  WorldEnd end;
+  World world(options);
+  try {
+    world.run();
+  } catch (const Violation& violation) {
+    end.violation = violation.what();
+  }
+  end.totals = world.totals();
+  end.fingerprint = world.fingerprint();
+  return end;
+}
+
+std::string last_events(World::Options options, std::size_t count) {
+  std::deque<std::string> events;
+  options.trace = [&](const std::string& event) {
+    events.push_back(event);
+    if (events.size() > count) events.pop_front();
+  };
+  (void)run_world(options);
+  std::string text;
+  for (const std::string& event : events) {
+    text += event.substr(0, event.find_last_not_of("\r\n") + 1) + "\n";
+  }
+  return text;
+}
+
+std::string to_text(const Totals& totals) {
+  const auto row = [](std::uint64_t number, const std::string& what) {
+    return std::to_string(number) + " " + what + "\n";
+  };
+  std::string text =
+      row(totals.worlds, "worlds") + row(totals.operations, "operations") +
+      row(totals.replies, "replies received") + row(totals.batches, "batches appended") +
+      row(totals.disk_changes, "changes of the disk") + row(totals.recoveries, "recoveries") +
+      row(totals.jobs_rewritten, "jobs written again by the cleaner") +
+      row(totals.pieces_freed, "segments freed by the cleaner") +
+      row(totals.batches_lost, "batches lost that nobody had heard of") +
+      row(totals.orderly_ends, "orderly ends") +
+      row(totals.refused_starts, "starts that met a fault") +
+      row(totals.clock_jumps, "jumps of the clock");
+  for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
+  return text + std::to_string(totals.flips) +
+         " flipped bits: " + std::to_string(totals.flips_refused) + " refused, " +
+         std::to_string(totals.flips_cut) + " cut off with the tail, " +
+         std::to_string(totals.flips - totals.flips_refused - totals.flips_cut) + " harmless\n";
+}
+
+}  // namespace millrace::simulation

@@ -1,0 +1,71 @@
+/// The simulation is itself tested: it must find what is broken, and repeat what it found. The long
+/// runs are of the program `simulate`.
+
+#include "simulation/broken.hpp"
+#include "simulation/runner.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::simulation {
+namespace {
+
+/// The number of the first world in which something that must not be was; 0: in none of the first
+/// hundred.
+std::uint64_t first_violation(World::Options options) {
+  for (options.seed = 1; options.seed <= 100; ++options.seed) {
+    const WorldEnd end = run_world(options);
+    if (!end.violation) continue;
+    MESSAGE("seed ", options.seed, ": ", *end.violation);
+    return options.seed;
+  }
+  return 0;
+}
+
+TEST_CASE("simulation: the server holds in a hundred worlds") {
+  CHECK(first_violation({}) == 0);
+}
+
+TEST_CASE("simulation: a seed gives the same world each time") {
+  const WorldEnd first = run_world({.seed = 7});
+  const WorldEnd again = run_world({.seed = 7});
+  CHECK(first.fingerprint == again.fingerprint);
+  CHECK(first.totals.operations == again.totals.operations);
+  CHECK(first.totals.disk_changes == again.totals.disk_changes);
+}
+
+TEST_CASE("simulation: another seed gives another world") {
+  CHECK(run_world({.seed = 7}).fingerprint != run_world({.seed = 8}).fingerprint);
+}
+
+TEST_CASE("simulation: a reply before the sync is found") {
+  CHECK(first_violation({.wrap_journal = broken::reply_before_sync()}) != 0);
+}
+
+TEST_CASE("simulation: a skipped sync is found") {
+  CHECK(first_violation({.wrap_disk = broken::skipped_sync()}) != 0);
+}
+
+TEST_CASE("simulation: a skipped sync of the directory is found") {
+  CHECK(first_violation({.wrap_disk = broken::skipped_directory_sync()}) != 0);
+}
+
+TEST_CASE("simulation: a dropped record is found") {
+  CHECK(first_violation({.wrap_journal = broken::dropped_record(50)}) != 0);
+}
+
+TEST_CASE("simulation: a batch left out of a replay is found") {
+  CHECK(first_violation({.wrap_journal = broken::forgetful_replay()}) != 0);
+}
+
+TEST_CASE("simulation: a log that is trimmed too early is found") {
+  CHECK(first_violation({.wrap_journal = broken::early_trim(50)}) != 0);
+}
+
+TEST_CASE("simulation: a change that is not in the log is found") {
+  const auto meddle = [](Broker& broker, Random& random) {
+    broken::apply_outside_of_the_log(broker, random, 200);
+  };
+  CHECK(first_violation({.meddle = meddle}) != 0);
+}
+
+}  // namespace
+}  // namespace millrace::simulation

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "beanstalk/door.hpp"
+#include "core/broker.hpp"
+#include "faktory/door.hpp"
+#include "faktory/work_unit.hpp"
+#include "journal/file_journal.hpp"
+#include "server/commit_queue.hpp"
+#include "simulation/audit.hpp"
+#include "simulation/client.hpp"
+#include "simulation/faulty_disk.hpp"
+#include "simulation/model.hpp"
+#include "simulation/workload.hpp"
+
+namespace millrace::simulation {
+
+struct Totals {
+  std::uint64_t worlds = 0;
+  std::uint64_t operations = 0;  ///< commands that clients sent
+  std::uint64_t replies = 0;     ///< replies that clients received
+  std::uint64_t batches = 0;
+  std::uint64_t disk_changes = 0;
+  std::uint64_t recoveries = 0;      ///< starts after a crash that read the log and served again
+  std::uint64_t jobs_rewritten = 0;  ///< by the cleaner
+  std::uint64_t pieces_freed = 0;    ///< segments, by the cleaner
+  std::uint64_t batches_lost = 0;    ///< appended, not acknowledged, and gone in a crash
+  std::array<std::uint64_t, kFaultCount> faults{};  ///< by kind, those that happened
+  std::uint64_t orderly_ends = 0;
+  std::uint64_t refused_starts = 0;  ///< for a fault that the start met; the next one went well
+  std::uint64_t flips = 0;           ///< starts from a disk with a flipped bit
+  std::uint64_t flips_refused = 0;
+  std::uint64_t flips_cut = 0;
+  std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
+
+  Totals& operator+=(const Totals& other);
+};
+
+/// The whole server over a simulated disk and clock, one process after the other, with clients of
+/// both doors: everything follows from the seed. What it must hold, whatever happens:
+///
+///  * every reply is the one that the model foretells, and the server's state is the model's;
+///  * after a crash the state is one that the server was in between two batches, not before the
+///    last one that a client had a reply about; and replaying all batches gives the live state;
+///  * a flipped bit or a read that fails never changes anything unnoticed.
+///
+/// The parts are the real ones: sessions, broker, commit queue, journal. A `Violation` is thrown
+/// when something does not hold.
+class World {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    int lives = 20;            ///< processes, one after the other
+    int steps_per_life = 120;  ///< at most, and ten times so many once in a while
+    Workload::Sizes sizes = {};
+    std::vector<std::uint64_t> segment_bytes = {512, 1024, 4096, 16384};  ///< one is drawn
+
+    // For tests of the simulation itself: put between the parts to break them.
+    std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_disk = {};
+    std::function<std::unique_ptr<Journal>(Journal&)> wrap_journal = {};
+    std::function<void(Broker&, Random&)> meddle = {};  ///< called once a step
+
+    /// Is told what happens.
+    std::function<void(const std::string&)> trace = {};
+  };
+
+  explicit World(Options options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  void run();
+
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+
+  /// A number that two runs share only when the same happened in both.
+  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  struct Process;
+  class Recorder;
+
+  /// What the log held after a batch.
+  struct Landmark {
+    std::string batch;
+    Lsn begin = 0;
+    Facts facts;
+  };
+  struct Stream {
+    std::vector<std::string> batches;
+    std::vector<Lsn> begins;
+    bool operator==(const Stream&) const = default;
+  };
+
+  // A process's life (world.cpp).
+  void live();
+  void step();
+  void act();
+  void nest();
+  void client_step();
+  void connect(std::size_t slot);
+  void half_close(Client& client);
+  void disconnect(std::size_t slot);
+  void command(Client& client);
+  void poll();
+  void turn_over(Time now);
+  void write();
+  void advance();
+  void observe();
+  void observe(Client& client);
+  void end_orderly();
+  void compare_bodies();
+
+  // Crashes and what follows (recovery.cpp).
+  void plan_fault();
+  void note_fault();
+  void recover();
+  bool try_start(Stream& stream);
+  void come_up();
+  void check_recovered(const Stream& stream);
+  [[noreturn]] void fail_recovery();
+  void check_live_is_replayed();
+  [[nodiscard]] std::uint64_t last_point() const { return first_point_ + landmarks_.size() - 1; }
+  void advance_shadow();
+  void flip_a_bit(journal::SimulatedDisk& disk, const Stream& whole);
+  [[nodiscard]] journal::FileJournalOptions journal_options();
+  void tell(const std::string& text);
+  void mix(std::uint64_t number);
+
+  const Options options_;
+  Random random_;
+  Workload workload_;
+  journal::SimulatedDisk platter_;
+  FaultyDisk disk_;
+  Model model_;
+  Time now_;
+  std::uint64_t segment_bytes_;
+  journal::SyncMode sync_mode_;
+
+  std::unique_ptr<Process> process_;
+  std::exception_ptr trouble_;  ///< met inside the journal, to be thrown outside of it
+  bool is_writing_ = false;
+  ClientNumber next_client_ = 1;
+
+  // The log as it should be. Points count its batches, from the beginning of the world.
+  std::unique_ptr<Broker> shadow_;  ///< has replayed everything up to `first_point_`
+  std::deque<Landmark> landmarks_;  ///< the first is at `first_point_`
+  std::uint64_t first_point_ = 0;
+  std::uint64_t known_point_ = 0;  ///< a client had a reply that tells of everything up to here
+  std::vector<Lsn> round_begins_;  ///< where the log was durable before each round of the writer
+  faktory::WorkUnits format_;
+
+  std::optional<Fault> fault_;             ///< planned for the process at hand
+  std::optional<std::string> live_state_;  ///< of the last process, when it ended
+  std::set<JobId> live_held_;
+  Totals totals_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+}  // namespace millrace::simulation
