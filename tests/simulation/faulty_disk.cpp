@@ -9,6 +9,10 @@ namespace {
 using journal::File;
 using journal::Lock;
 
+Problem dead() {
+  return Problem{"the process is dead"};
+}
+
 /// The first `bytes` of what the parts are together.
 std::string beginning(std::span<const std::string_view> parts, std::uint64_t bytes) {
   std::string text;
@@ -25,9 +29,7 @@ class FaultyFile final : public File {
   Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) override {
     std::uint64_t bytes = 0;
     for (const std::string_view part : parts) bytes += part.size();
-    const Outcome<std::uint64_t> size = file_->size();
-    const bool is_growth = size && offset + bytes > *size;
-    auto fate = disk_.begin_change(is_growth);
+    auto fate = disk_.begin_change();
     const bool fails = fate == Fate::kHappens && disk_.strikes(Fault::kFailedWrite);
     if (fails) fate = Fate::kHalfHappens;
     if (fate == Fate::kHappens) return file_->write(offset, parts);
@@ -36,11 +38,11 @@ class FaultyFile final : public File {
       const std::string_view part = stored;
       (void)file_->write(offset, {&part, 1});
     }
-    return fails ? Problem{"a write failed, as planned"} : disk_.reason();
+    return fails ? Problem{"a write failed, as planned"} : dead();
   }
 
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
-    if (disk_.is_dead()) return disk_.reason();
+    if (disk_.is_dead()) return dead();
     if (disk_.strikes(Fault::kFailedRead)) return Problem{"a read failed, as planned"};
     if (!into.empty() && disk_.strikes(Fault::kShortRead)) {
       into = into.first(disk_.random_.below(into.size()));
@@ -49,21 +51,20 @@ class FaultyFile final : public File {
   }
 
   Outcome<std::uint64_t> size() override {
-    if (disk_.is_dead()) return disk_.reason();
+    if (disk_.is_dead()) return dead();
     return file_->size();
   }
 
   Outcome<Done> truncate(std::uint64_t size) override {
-    return disk_.change(false, [&] { return file_->truncate(size); });
+    return disk_.change([&] { return file_->truncate(size); });
   }
 
   Outcome<Done> preallocate(std::uint64_t size) override {
-    const Outcome<std::uint64_t> now = file_->size();
-    return disk_.change(now && size > *now, [&] { return file_->preallocate(size); });
+    return disk_.change([&] { return file_->preallocate(size); });
   }
 
   Outcome<Done> sync() override {
-    return disk_.change(false, [&] {
+    return disk_.change([&] {
       disk_.inner().fail_syncs(disk_.strikes(Fault::kFailedSync));
       const Outcome<Done> done = file_->sync();
       disk_.inner().fail_syncs(false);
@@ -90,7 +91,8 @@ void FaultyDisk::revive(bool is_power_cut) {
     disk_.restore_power(random);
   }
   fault_.reset();
-  is_dead_ = is_full_ = has_struck_ = false;
+  is_dead_ = has_struck_ = was_full_ = false;
+  make_room();
 }
 
 bool FaultyDisk::strikes(Fault fault) {
@@ -100,7 +102,7 @@ bool FaultyDisk::strikes(Fault fault) {
   return true;
 }
 
-FaultyDisk::Fate FaultyDisk::begin_change(bool is_growth) {
+FaultyDisk::Fate FaultyDisk::begin_change() {
   if (is_dead_) return Fate::kNever;
   if (on_change) on_change();
   ++changes_;
@@ -114,19 +116,28 @@ FaultyDisk::Fate FaultyDisk::begin_change(bool is_growth) {
     is_dead_ = true;
     return Fate::kHalfHappens;
   }
-  if (is_growth && strikes(Fault::kFullDisk)) is_full_ = true;
-  return is_growth && is_full_ ? Fate::kNever : Fate::kHappens;
+  if (strikes(Fault::kFullDisk)) fill_up();
+  return Fate::kHappens;
 }
 
-Outcome<Done> FaultyDisk::change(bool is_growth, const std::function<Outcome<Done>()>& act) {
-  const Fate fate = begin_change(is_growth);
+Outcome<Done> FaultyDisk::change(const std::function<Outcome<Done>()>& act) {
+  const Fate fate = begin_change();
   if (fate == Fate::kHappens) return act();
   if (fate == Fate::kHalfHappens && random_.one_in(2)) (void)act();
-  return reason();
+  return dead();
 }
 
-Problem FaultyDisk::reason() const {
-  return Problem{is_dead_ ? "the process is dead" : "no space left on the simulated disk"};
+/// As much as there is now may be there, and a little more.
+void FaultyDisk::fill_up() {
+  std::uint64_t used = 0;
+  for (const auto& [path, bytes] : disk_.files()) used += bytes.size();
+  disk_.set_capacity(used + random_.below(2048));
+  is_full_ = was_full_ = true;
+}
+
+void FaultyDisk::make_room() {
+  disk_.set_capacity(UINT64_MAX);
+  is_full_ = false;
 }
 
 Outcome<Done> FaultyDisk::ensure_directory(const std::string& path) {
@@ -134,13 +145,13 @@ Outcome<Done> FaultyDisk::ensure_directory(const std::string& path) {
 }
 
 Outcome<std::vector<std::string>> FaultyDisk::list(const std::string& directory) {
-  if (is_dead_) return reason();
+  if (is_dead_) return dead();
   return disk_.list(directory);
 }
 
 Outcome<std::unique_ptr<File>> FaultyDisk::create(const std::string& path) {
   std::unique_ptr<File> created;
-  const Outcome<Done> done = change(true, [&]() -> Outcome<Done> {
+  const Outcome<Done> done = change([&]() -> Outcome<Done> {
     Outcome<std::unique_ptr<File>> file = disk_.create(path);
     if (!file) return file.error();
     created = std::make_unique<FaultyFile>(*this, std::move(*file));
@@ -151,18 +162,18 @@ Outcome<std::unique_ptr<File>> FaultyDisk::create(const std::string& path) {
 }
 
 Outcome<std::unique_ptr<File>> FaultyDisk::open(const std::string& path, Access access) {
-  if (is_dead_) return reason();
+  if (is_dead_) return dead();
   Outcome<std::unique_ptr<File>> file = disk_.open(path, access);
   if (!file) return file.error();
   return std::unique_ptr<File>(std::make_unique<FaultyFile>(*this, std::move(*file)));
 }
 
 Outcome<Done> FaultyDisk::remove(const std::string& path) {
-  return change(false, [&] { return disk_.remove(path); });
+  return change([&] { return disk_.remove(path); });
 }
 
 Outcome<Done> FaultyDisk::sync_directory(const std::string& path) {
-  return change(false, [&] { return disk_.sync_directory(path); });
+  return change([&] { return disk_.sync_directory(path); });
 }
 
 Outcome<std::unique_ptr<Lock>> FaultyDisk::lock(const std::string& path) {

@@ -19,7 +19,7 @@ enum class Fault {
   kKill,         ///< the process ends during a change: of a write, a beginning may be there
   kFailedWrite,  ///< of a write a beginning is stored, and the process is told that it failed
   kFailedSync,   ///< a sync fails, and what it should have stored is lost for good
-  kFullDisk,     ///< from now on there is no room for one byte more
+  kFullDisk,     ///< from now on there is no room for more than there is
   kFailedRead,   ///< a read says that it failed
   kShortRead,    ///< a read brings less than is there
 };
@@ -42,6 +42,12 @@ class FaultyDisk final : public journal::FileSystem {
   /// The process ends. Nothing reaches the disk any more.
   void die() { is_dead_ = true; }
   [[nodiscard]] bool is_dead() const { return is_dead_; }
+
+  /// The disk has room again for whatever comes.
+  void make_room();
+  [[nodiscard]] bool is_full() const { return is_full_; }
+  /// It was full since the process began.
+  [[nodiscard]] bool was_full() const { return was_full_; }
 
   /// The planned fault has happened.
   [[nodiscard]] bool has_struck() const { return has_struck_; }
@@ -67,9 +73,9 @@ class FaultyDisk final : public journal::FileSystem {
   /// What becomes of a change.
   enum class Fate { kHappens, kHalfHappens, kNever };
 
-  Fate begin_change(bool is_growth);
-  Outcome<Done> change(bool is_growth, const std::function<Outcome<Done>()>& act);
-  [[nodiscard]] Problem reason() const;
+  Fate begin_change();
+  void fill_up();
+  Outcome<Done> change(const std::function<Outcome<Done>()>& act);
 
   /// True when it is time for this fault.
   bool strikes(Fault fault);
@@ -81,6 +87,7 @@ class FaultyDisk final : public journal::FileSystem {
   bool has_struck_ = false;
   bool is_dead_ = false;
   bool is_full_ = false;
+  bool was_full_ = false;
   std::uint64_t changes_ = 0;
 };
 

@@ -74,6 +74,9 @@ class Model {
 
   void execute(ClientNumber client, const Command& command, Time now);
 
+  /// The server takes no new jobs from now on, or does again.
+  void refuse_jobs(bool refuses) { refuses_jobs_ = refuses; }
+
   /// Everything that is due happens.
   void tick(Time now);
 
@@ -156,7 +159,7 @@ class Model {
   bool execute_beanstalk(ClientNumber client, const Command& command, Time now);
   bool execute_held(ClientNumber client, const Command& command, Time now);
   void execute_worker(ClientNumber client, const Command& command, Time now);
-  void push(const JobText& text, Time now);
+  void push(ClientNumber client, const Command& command, Time now);
   void reserve(ClientNumber client, Time until, Time now);
   void fetch(ClientNumber client, const std::vector<std::string>& queues, Time now);
   void kick(ClientNumber client, std::uint32_t bound, Time now);
@@ -169,6 +172,7 @@ class Model {
   std::map<std::string, Time> beats_;  ///< by wid, when the worker was last heard of
   std::uint64_t next_ticket_ = 1;
   Time ticked_at_{};
+  bool refuses_jobs_ = false;
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

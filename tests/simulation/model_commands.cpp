@@ -108,6 +108,10 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
   ModelJob* const job = find(command.id);
   switch (command.verb) {
     case Verb::kPut:
+      if (refuses_jobs_) {
+        expect(client, "OUT_OF_MEMORY\r\n");
+        return true;
+      }
       expect(client, "INSERTED " + text(facts.next_id) + "\r\n");
       add({.name = command.name,
            .queue = self.used,
@@ -222,16 +226,12 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (command.verb == Verb::kFetch) return fetch(client, command.queues, now);
   if (command.verb == Verb::kBeat) beats_[command.name] = now;
   if (command.verb == Verb::kInfo) return expect_info(client);
-  if (command.verb == Verb::kPushBulk) {
-    for (const JobText& job : command.jobs) push(job, now);
-    return expect(client, "$2\r\n{}\r\n");
-  }
+  if (!command.jobs.empty()) return push(client, command, now);
   JobId id = 0;
   ModelJob* const job = held_by_worker(command.name, id);
   if (command.verb == Verb::kFail && job == nullptr) {
     return expect(client, "-ERR Job not found " + command.name + "\r\n");
   }
-  if (command.verb == Verb::kPush) push(command.jobs.front(), now);
   if (command.verb == Verb::kFail) fail(id, now);
   if (command.verb == Verb::kAck && job != nullptr) {
     ++facts.processed;
@@ -255,15 +255,25 @@ ModelJob* Model::held_by_worker(const std::string& jid, JobId& id) {
 }
 
 /// 9 is the most urgent. A worker has at least a minute.
-void Model::push(const JobText& text, Time now) {
-  add({.name = text.name,
-       .is_pushed = true,
-       .queue = text.queue,
-       .pri = static_cast<Pri>(9 - text.priority) * 256,
-       .ttr_s = std::max(text.reserve_for_s, 60u),
-       .retry = text.retry,
-       .due = text.at},
-      now);
+void Model::push(ClientNumber client, const Command& command, Time now) {
+  const bool is_bulk = command.verb == Verb::kPushBulk;
+  if (refuses_jobs_) {
+    if (!is_bulk) return expect_parts(client, {"-ERR server is out of space", "\r\n"});
+    std::vector<std::string> parts{"$"};
+    for (const JobText& job : command.jobs) parts.push_back(job.name);
+    return expect_parts(client, std::move(parts));
+  }
+  for (const JobText& job : command.jobs) {
+    add({.name = job.name,
+         .is_pushed = true,
+         .queue = job.queue,
+         .pri = static_cast<Pri>(9 - job.priority) * 256,
+         .ttr_s = std::max(job.reserve_for_s, 60u),
+         .retry = job.retry,
+         .due = job.at},
+        now);
+  }
+  expect(client, is_bulk ? "$2\r\n{}\r\n" : "+OK\r\n");
 }
 
 void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, Time now) {

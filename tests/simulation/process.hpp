@@ -31,6 +31,7 @@ class World::Recorder final : public Journal {
     return journal_.read(begin, size);
   }
   [[nodiscard]] Extent extent() const override { return journal_.extent(); }
+  [[nodiscard]] bool is_full() const override { return journal_.is_full(); }
   void trim(Lsn before) override { journal_.trim(before); }
   void sync() override { journal_.sync(); }
 

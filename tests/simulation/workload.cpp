@@ -129,7 +129,8 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   if (command.queues.front() == command.queues.back()) command.queues.resize(1);
   command.name = command.verb == Verb::kBeat ? wid : draw_held_jid(model, wid);
   if (command.verb == Verb::kMutate) return draw_mutate(model);
-  const std::size_t count = command.verb == Verb::kPushBulk ? random_.between(1, 4) : 1;
+  const bool is_push = command.verb == Verb::kPush;
+  const std::size_t count = command.verb == Verb::kPushBulk ? random_.between(1, 4) : is_push;
   while (command.jobs.size() < count) command.jobs.push_back(draw_job(model, now));
   return command;
 }

@@ -10,6 +10,9 @@ namespace {
 
 const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 
+/// What a server has to do at one time without anybody asking for more is far less.
+constexpr std::size_t kHandlersMax = 2000;
+
 bool matches(const std::string& reply, const Expected& expected) {
   if (expected.parts.size() == 1) return reply == expected.parts.front();
   if (!reply.starts_with(expected.parts.front())) return false;
@@ -92,6 +95,7 @@ void World::live() {
   // What has come due while nobody was there is done before the first client comes.
   process_->commits.schedule();
   poll();
+  note_fault();
   plan_fault();
   const int longest = options_.steps_per_life * (random_.one_in(20) ? 10 : 1);
   const std::uint64_t steps = random_.between(1, static_cast<std::uint64_t>(longest));
@@ -145,6 +149,7 @@ void World::nest() {
 }
 
 void World::write() {
+  if (disk_.is_full() && random_.one_in(10)) disk_.make_room();
   is_writing_ = true;
   round_begins_.push_back(process_->journal->durable());
   const bool is_done = process_->journal->step();
@@ -185,7 +190,9 @@ void World::compare_bodies() {
 
 void World::poll() {
   process_->loop.restart();
-  process_->loop.poll();
+  for (std::size_t handled = 0; process_->loop.poll_one() > 0; ++handled) {
+    demand(handled < kHandlersMax, "the server does not come to rest");
+  }
   for (std::size_t slot = 0; slot < kClientSlots; ++slot) {
     Client* const client = process_->clients[slot].get();
     if (client == nullptr || !client->session().wants_close()) continue;
@@ -196,6 +203,10 @@ void World::poll() {
 
 /// What the server does in each turn, without a timer.
 void World::turn_over(Time now) {
+  const bool is_full = process_->recorder.is_full();
+  demand(!is_full || disk_.was_full(), "a disk with room is taken for full");
+  process_->broker.refuse_jobs(is_full);
+  model_.refuse_jobs(is_full);
   const Time next = process_->broker.tick(now);
   model_.tick(now);
   for (const std::unique_ptr<Client>& client : process_->clients) {
@@ -323,7 +334,7 @@ void World::end_orderly() {
   }
   process_->commits.turn();
   process_->recorder.sync();
-  if (disk_.is_dead()) return;
+  if (disk_.is_dead() || process_->journal->pending_bytes() > 0) return;
   ++totals_.orderly_ends;
   known_point_ = last_point();
 }
