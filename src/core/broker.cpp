@@ -223,6 +223,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   Queue& queue = *state_->store().find_queue(job.queue);
   ++state_->tally.jobs_put;
   ++queue.total_jobs;
+  queue.measured().enqueued.add(now);
   if (!is_due) return id;
   if (job.kind == JobKind::kWorkUnit) state_->keep_queue(queue);
   state_->serve(queue.id, now);
@@ -274,6 +275,7 @@ Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
   if (job->state == JobState::kReserved) {
     if (state_->held_job(client, id) == nullptr) return Refusal::kNotFound;
     state_->ledger.count_processed(now);
+    state_->count_run(*job, now);
   }
   ++state_->store().queue(job->queue).delete_count;
   state_->drop(*job);

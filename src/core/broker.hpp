@@ -242,6 +242,18 @@ class Broker {
   /// Counts a failure: the job is retried after a back-off, dies, or is dropped, as it asked for.
   Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
 
+  // ---- an operator's hand (operator_moves.cpp) --------------------------------------------------
+
+  /// Does that to one job, as `mutate` to many. Refused: no such job, or somebody holds it; or it
+  /// is to become what it is: requeue a ready job, kill a dead one.
+  Answer<Done> change(JobId id, Mutation::Action action, Time now);
+
+  /// Ends the queue's pause and forgets that it was kept: it goes with its last job and client.
+  Answer<Done> forget_queue(std::string_view queue, Time now);
+
+  /// What the worker will be told at its next beat; as in `beat`, its state moves rightwards only.
+  Answer<Worker::State> tell_worker(std::string_view wid, Worker::State asked, Time now);
+
   // ---- time -------------------------------------------------------------------------------------
 
   /// Does what has come due, at most a slice of it. Answers when to call again: `now` or earlier

@@ -97,6 +97,8 @@ struct Broker::State {
   /// False when there is no such queue.
   bool pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now);
   void keep_queue(const Queue& queue);
+  /// A run of the job has ended.
+  void count_run(const Job& job, Time now);
   /// A failed run, reported or by expiry.
   void fail(const Job& job, FailedRun run, Time now);
   void release_expired(const Job& job, Time now);

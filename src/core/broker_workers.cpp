@@ -76,6 +76,7 @@ Answer<Done> Broker::ack(ClientId client, std::string_view jid, Time now) {
   const Job* job = state_->named_job(client, jid);
   if (job == nullptr) return Refusal::kNotFound;
   state_->ledger.count_processed(now);
+  state_->count_run(*job, now);
   ++state_->store().queue(job->queue).delete_count;
   state_->drop(*job);
   return Done{};

@@ -40,6 +40,9 @@ void Broker::State::make_dead(const Job& job, JobFields fields, Time now) {
 
 const Job& Broker::State::hold(const Job& job, Reservation reservation, Time now) {
   store().load_body(job);
+  QueueMeter& meter = store().queue(job.queue).measured();
+  meter.last_reserved_at = now;
+  if (job.state == JobState::kReady) meter.wait.add(now - job.enqueued_at);
   reservation.reserved_at = now;
   if (reservation.is_held_by_worker()) {
     reservation.jid = format.identify(job).jid.substr(0, kJidBytesMax);
@@ -63,8 +66,16 @@ void Broker::State::drop(const Job& job) {
   ledger.commit(JobRemoved{.id = job.id});
 }
 
+void Broker::State::count_run(const Job& job, Time now) {
+  QueueMeter& meter = store().queue(job.queue).measured();
+  meter.processed.add(now);
+  if (job.reservation() != nullptr) meter.run.add(now - job.reservation()->reserved_at);
+}
+
 void Broker::State::fail(const Job& job, FailedRun run, Time now) {
   store().load_body(job);
+  count_run(job, now);
+  store().queue(job.queue).measured().failed.add(now);
   ledger.count_processed(now);
   ledger.count_failed(now);
   std::optional<Verdict> verdict =

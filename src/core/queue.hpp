@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "core/meter.hpp"
 #include "core/order.hpp"
 #include "core/types.hpp"
 
@@ -46,7 +48,12 @@ struct Queue {
   std::uint64_t delete_count = 0;
   std::uint64_t pause_count = 0;
   std::uint32_t taken_count = 0;  ///< jobs handed out of the ready line
+  std::unique_ptr<QueueMeter> meter;  ///< null until there was something to measure
 
+  [[nodiscard]] QueueMeter& measured() {
+    if (!meter) meter = std::make_unique<QueueMeter>();
+    return *meter;
+  }
   [[nodiscard]] bool is_paused(Time now) const { return now < paused_until; }
   [[nodiscard]] std::uint64_t job_count() const {
     return ready.size() + delayed.size() + dead.size() + reserved_count;

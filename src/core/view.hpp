@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/job.hpp"
 #include "core/ledger.hpp"
 #include "core/queue.hpp"
+#include "core/scan.hpp"
 #include "core/types.hpp"
 #include "core/worker.hpp"
 
@@ -80,6 +82,27 @@ class View {
   void page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
                   const JobVisitor& visit) const;
 
+  /// Walks the jobs of an order that stand behind `after` (nullopt: from its beginning), until
+  /// `visit` answers false or it has looked at `steps_max` of them; skipped ones count.
+  using ScanVisitor = std::function<bool(const Job&)>;
+  [[nodiscard]] ScanEnd scan(const ScanOrder& order, std::optional<ScanPlace> after,
+                             std::size_t steps_max, const ScanVisitor& visit) const;
+  /// How many jobs a whole walk looks at, about.
+  [[nodiscard]] std::uint64_t scan_length(const ScanOrder& order) const;
+
+  /// Since when the job that has been ready for longest is so: exact among those that are first of
+  /// their priority, of which up to `kPrioritiesLookedAt` are looked at. kNever: none is ready.
+  [[nodiscard]] Time oldest_ready(const Queue& queue) const;
+
+  /// Up to `limit` connections with an id above `after`, in the order of their ids.
+  void page_clients(ClientId after, std::size_t limit,
+                    const std::function<void(const Client&)>& visit) const;
+  [[nodiscard]] std::size_t client_count() const { return clients_.size(); }
+  /// How many jobs the connection holds.
+  [[nodiscard]] std::size_t held_count(ClientId client) const;
+  /// The one that a client's list of watched queues means.
+  [[nodiscard]] const Queue& queue(QueueId id) const { return store().queue(id); }
+
   /// What a connection uses (null: nothing) and watches, in the order of watching.
   [[nodiscard]] const Queue* used_queue(ClientId client) const;
   void each_watched(ClientId client, const std::function<void(const Queue&)>& visit) const;
@@ -101,5 +124,8 @@ class View {
   const Workers& workers_;
   const Tally& tally_;
 };
+
+/// See `View::oldest_ready`.
+inline constexpr std::size_t kPrioritiesLookedAt = 16;
 
 }  // namespace millrace

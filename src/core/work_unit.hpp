@@ -24,6 +24,24 @@ class WorkUnitFormat {
   /// else `beanstalk-<id>`.
   [[nodiscard]] virtual Identity identify(const Job& job) const = 0;
 
+  /// What a list shows of a job.
+  struct Summary {
+    std::string jid;
+    std::string jobtype;
+    std::string args;  ///< their beginning as JSON, or that of a body that is no work unit: bytes
+    bool is_cut = false;  ///< there is more of them than `kSummaryArgsBytes`
+  };
+  static constexpr std::size_t kSummaryArgsBytes = 240;
+
+  /// Costs about the same whatever the job's size.
+  [[nodiscard]] virtual Summary summarize(const Job& job) const {
+    const std::string_view body = job.body_view();
+    return {.jid = identify(job).jid,
+            .jobtype = {},
+            .args = std::string(body.substr(0, kSummaryArgsBytes)),
+            .is_cut = body.size() > kSummaryArgsBytes};
+  }
+
   /// Appends the job as FETCH returns it: one line of compact JSON, with its failure and times.
   virtual void render(const Job& job, std::string_view queue, std::string& out) const = 0;
 };

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "faktory/info.hpp"
+#include "faktory/pushed_job.hpp"
+#include "faktory/reply.hpp"
 #include "faktory/session.hpp"
 
 namespace millrace::faktory {
@@ -14,6 +17,29 @@ Door::Door(Broker& broker, const WorkUnitFormat& format, Settings settings, Time
 
 std::unique_ptr<Session> Door::open(std::string peer) {
   return std::make_unique<FwpSession>(state_, std::move(peer));
+}
+
+Outcome<JobId> Door::push(std::string_view json, Time now) {
+  if (state_.is_draining) return Problem{std::string(kShutdown)};
+  const Outcome<JobMembers> members = state_.reader.read(json);
+  if (!members) {
+    return Problem{fault_text(JobFault{JobFault::Kind::kInvalidJson, members.error().text})};
+  }
+  std::string body;
+  const Result<NewJob, JobFault> job = make_pushed_job(*members, now, body);
+  if (!job) return Problem{fault_text(job.error())};
+  const Answer<JobId> id = state_.broker.put(*job, now);
+  state_.reader.shrink();
+  if (!id && id.error() == Refusal::kNoRoom) {
+    return Problem{.text = fault_text(JobFault{JobFault::Kind::kNoRoom, {}}),
+                   .is_out_of_space = true};
+  }
+  if (!id) return Problem{fault_text(JobFault{JobFault::Kind::kQueueNameTooLong, {}})};
+  return *id;
+}
+
+std::string Door::info(Time now) const {
+  return render_info(state_, now);
 }
 
 }  // namespace millrace::faktory

@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/broker.hpp"
+#include "core/result.hpp"
 #include "core/session.hpp"
 #include "core/types.hpp"
 #include "core/work_unit.hpp"
@@ -62,6 +64,15 @@ class Door {
 
   /// Who is through the handshake stays.
   void set_connections_max(std::uint64_t max) { state_.settings.connections_max = max; }
+  /// Takes a job as PUSH does, from somebody who has no session. The problem is one line in the
+  /// words of PUSH.
+  [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now);
+
+  /// What INFO answers.
+  [[nodiscard]] std::string info(Time now) const;
+
+  /// Open and through the handshake.
+  [[nodiscard]] std::uint64_t connection_count() const { return state_.connection_count; }
 
   /// From now on every command is answered with an error and the end of its connection.
   void drain() { state_.is_draining = true; }

@@ -148,6 +148,53 @@ JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
   return members;
 }
 
+/// A put body is searched for a work unit only up to this size.
+constexpr std::size_t kSummaryBodyBytesMax = 16 * 1024;
+
+/// The end of the JSON value at the beginning of `json`, or the end of `json` when that comes
+/// first.
+std::size_t end_of_value(std::string_view json) {
+  int depth = 0;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_in_string) {
+      if (c == '\\') ++i;
+      is_in_string = c != '"';
+    } else if (c == '"') {
+      is_in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if ((c == ']' || c == '}') && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return json.size();
+}
+
+void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
+  const std::string_view shown = args.substr(0, WorkUnitFormat::kSummaryArgsBytes);
+  const std::size_t end = end_of_value(shown);
+  summary.is_cut = end == shown.size() && args.size() > shown.size();
+  summary.args = shown.substr(0, end);
+}
+
+/// `,"jobtype":` string `,"created_at":` ... and the rest, of which `args` is the first or second
+/// member.
+void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
+  constexpr std::string_view kType = R"(,"jobtype":)";
+  constexpr std::string_view kCreated = R"(,"created_at":)";
+  constexpr std::string_view kArgs = R"("args":)";
+  summary.jid = text_of(form.raw_jid);
+  std::string_view head = form.until_created_at;
+  const std::size_t end = head.rfind(kCreated);
+  if (head.starts_with(kType) && end != std::string_view::npos && end > kType.size() + 1) {
+    summary.jobtype = text_of(head.substr(kType.size(), end - kType.size()));
+  }
+  const std::size_t args = form.rest.find(kArgs);
+  if (args != std::string_view::npos) set_args(form.rest.substr(args + kArgs.size()), summary);
+}
+
 }  // namespace
 
 void encode_work_unit(const JobMembers& members, std::string& out) {
@@ -204,6 +251,28 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
   }
   reader_.shrink();
   return identity;
+}
+
+WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
+  Summary summary;
+  if (job.kind == JobKind::kWorkUnit) {
+    if (const std::optional<StoredForm> form = take_apart(job.body_view())) {
+      summarize_form(*form, summary);
+      return summary;
+    }
+  }
+  const std::string_view body = job.body_view();
+  summary.jid = fallback_jid(job);
+  summary.jobtype = "beanstalk";
+  summary.args = body.substr(0, kSummaryArgsBytes);
+  summary.is_cut = body.size() > kSummaryArgsBytes;
+  if (body.size() > kSummaryBodyBytesMax) return summary;
+  if (const std::optional<JobMembers> members = read_body(reader_, body)) {
+    if (brings_jid(*members)) summary.jid = std::string(members->jid);
+    summary.jobtype = std::string(members->jobtype);
+    set_args(members->raw_args, summary);
+  }
+  return summary;
 }
 
 void WorkUnits::render(const Job& job, std::string_view queue, std::string& out) const {

@@ -38,6 +38,7 @@ void encode_work_unit(const JobMembers& members, std::string& out);
 class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
+  [[nodiscard]] Summary summarize(const Job& job) const override;
   void render(const Job& job, std::string_view queue, std::string& out) const override;
 
  private:

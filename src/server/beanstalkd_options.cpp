@@ -100,6 +100,7 @@ class Reader {
     read_.config.is_volatile = true;
     read_.config.is_insecure = true;
     read_.config.faktory.reset();
+    read_.config.web.reset();
     read_.config.sync = interval(kSyncIntervalMs);
   }
 

@@ -45,7 +45,7 @@ void CommitQueue::enlist(Participant& participant) {
 }
 
 void CommitQueue::measure_lag() {
-  const std::size_t lag = end_ - std::min(end_, parts_.journal.durable());
+  const std::size_t lag = undurable_bytes();
   is_behind_ = lag > (is_behind_ ? kUndurableBytesLow : kUndurableBytesMax);
 }
 
@@ -85,7 +85,22 @@ void CommitQueue::append_batch() {
   const Journal::Span span = parts_.journal.append(parts_.broker.take_batch());
   parts_.broker.place_batch(span.begin);
   end_ = span.end;
+  appended_.push_back({.end = end_, .at = parts_.clock.now()});
+  note_durable(parts_.journal.durable());
   measure_lag();
+}
+
+void CommitQueue::note_durable(Lsn durable) {
+  if (appended_.empty() || appended_.front().end > durable) return;
+  const Time now = parts_.clock.now();
+  while (!appended_.empty() && appended_.front().end <= durable) {
+    waits_.add(now - appended_.front().at);
+    appended_.pop_front();
+  }
+}
+
+std::size_t CommitQueue::undurable_bytes() const {
+  return end_ - std::min(end_, parts_.journal.durable());
 }
 
 void CommitQueue::append_if_large() {
@@ -140,6 +155,7 @@ void CommitQueue::release_held() {
 void CommitQueue::on_durable() {
   is_wake_posted_ = false;
   const Lsn durable = parts_.journal.durable();
+  note_durable(durable);
   measure_lag();
   if (!is_behind_ && std::exchange(has_held_, false)) release_held();
   // There may be room again, or no more.

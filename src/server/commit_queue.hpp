@@ -9,6 +9,7 @@
 
 #include "core/broker.hpp"
 #include "core/journal.hpp"
+#include "core/meter.hpp"
 #include "core/session.hpp"
 #include "server/clock.hpp"
 #include "server/loop.hpp"
@@ -74,6 +75,10 @@ class CommitQueue {
   /// There will be a turn soon, whether anybody enlists or not.
   void schedule();
 
+  /// How much of what was appended waits for the disk, and how long batches waited so far.
+  [[nodiscard]] std::size_t undurable_bytes() const;
+  [[nodiscard]] const Histogram& waits() const { return waits_; }
+
   /// True when no turn is to come and every reply has been let go.
   [[nodiscard]] bool is_at_rest() const { return !is_scheduled_ && waiting_.empty(); }
 
@@ -103,6 +108,14 @@ class CommitQueue {
   std::deque<Waiting> waiting_;           ///< in the order of LSN, likewise
   std::vector<Participant*> held_;        ///< who enlisted while the disk was behind, likewise
   std::vector<std::vector<Participant*>> spare_lists_;
+  struct Appended {
+    Lsn end;
+    Time at;
+  };
+  void note_durable(Lsn durable);
+
+  std::deque<Appended> appended_;  ///< and not durable yet
+  Histogram waits_;
   Lsn end_ = 0;  ///< of what was appended last
   bool is_scheduled_ = false;
   bool is_behind_ = false;

@@ -140,7 +140,13 @@ constexpr std::array kRows = {
     Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (127.0.0.1:7419)",
         [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
         is_same<&Config::faktory>},
-    Row{"password-file", "FILE", "Holds the password that Faktory clients must know",
+    Row{"web", "ADDR|off", "Port for the web pages, their API and metrics (127.0.0.1:7420)",
+        [](Config& c, const std::string& text) { return set_address(c.web, text); },
+        is_same<&Config::web>},
+    Row{"web-read-only", nullptr, "The web pages and their API change nothing",
+        [](Config& c, const std::string& text) { return set_switch(c.is_web_read_only, text); },
+        is_same<&Config::is_web_read_only>},
+    Row{"password-file", "FILE", "Holds the password that Faktory clients and browsers must know",
         [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
         keeps_password},
     Row{"tls-cert", "FILE", "Certificate (PEM): all ports then speak TLS only",
@@ -314,6 +320,33 @@ std::vector<std::string> options_for_restart(const Config& started, const Config
     if (!row.is_same(started, wanted)) names.emplace_back(row.name);
   }
   return names;
+}
+
+std::vector<std::pair<std::string, std::string>> shown_options(const Config& config) {
+  const auto address = [](const std::optional<Address>& door) {
+    return door ? door->text() : std::string("off");
+  };
+  const auto yes_or_no = [](bool is_so) { return std::string(is_so ? "yes" : "no"); };
+  const auto sync = [&] {
+    if (config.is_volatile) return std::string("none: --volatile");
+    if (config.sync.mode == SyncChoice::Mode::kAlways) return std::string("always");
+    if (config.sync.mode == SyncChoice::Mode::kOff) return std::string("off");
+    return "interval:" + std::to_string(config.sync.interval.count());
+  };
+  const bool has_password = !config.password_file.empty() || !config.password.empty();
+  return {{"data", config.is_volatile ? "none: --volatile" : config.data},
+          {"sync", sync()},
+          {"beanstalk", address(config.beanstalk)},
+          {"faktory", address(config.faktory)},
+          {"web", address(config.web)},
+          {"password", has_password ? "asked for" : "none"},
+          {"tls", yes_or_no(!config.tls_certificate_file.empty())},
+          {"web-read-only", yes_or_no(config.is_web_read_only)},
+          {"max-job-size", std::to_string(config.job_bytes_max)},
+          {"max-connections",
+           config.connections_max == 0 ? "any number" : std::to_string(config.connections_max)},
+          {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
+          {"user", config.user.empty() ? "unchanged" : config.user}};
 }
 
 std::optional<std::string> environment_variable(const char* name) {

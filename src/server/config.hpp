@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/types.hpp"
@@ -31,8 +32,11 @@ struct Config {
   std::string data = "./millrace-data";
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
   std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
-  std::string password_file;  ///< empty: none
-  std::string password;       ///< given as such, in FAKTORY_PASSWORD; `password_file` goes first
+  std::optional<Address> web = Address{.host = "127.0.0.1", .port = 7420};
+  bool is_web_read_only = false;  ///< the web door changes nothing
+  std::string web_password;       ///< empty: the Faktory door's; set by server/faktory_options
+  std::string password_file;      ///< empty: none
+  std::string password;  ///< given as such, in FAKTORY_PASSWORD; `password_file` goes first
   std::string tls_certificate_file;   ///< empty: ports are not encrypted
   std::string tls_key_file;           ///< set exactly when there is a certificate
   std::uint64_t connections_max = 0;  ///< of the Faktory door; 0: any number
@@ -72,6 +76,9 @@ struct Invocation {
 /// Reads the arguments (without the program's name), the environment and the config file, in this
 /// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
 [[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
+
+/// The options that are in force, for people: name and value, no secrets.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_options(const Config& config);
 
 /// A variable of the environment; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);

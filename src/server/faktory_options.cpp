@@ -19,7 +19,7 @@ constexpr int kExitUsage = 2;
 constexpr const char* kUsage =
     "Use: faktory [options]\n"
     " -b ADDR  clients and workers connect here (default is localhost:7419)\n"
-    " -w ADDR  web pages; accepted, and means nothing yet\n"
+    " -w ADDR  web pages; :0 opens none (default is localhost:7420)\n"
     " -e ENV   development, staging or production (default is FAKTORY_ENV, or development)\n"
     " -d DIR   where jobs are stored\n"
     " -c DIR   where conf.d, certificate and key are\n"
@@ -28,6 +28,8 @@ constexpr const char* kUsage =
     " -h       show this help\n";
 
 constexpr const char* kDefaultBinding = "localhost:7419";
+constexpr const char* kDefaultWebBinding = "localhost:7420";
+constexpr const char* kNoWebBinding = ":0";
 constexpr const char* kPasswordFile = "/etc/faktory/password";
 constexpr const char* kNoPassword =
     "faktory requires a password to be set in staging or production, see the Security wiki page";
@@ -46,6 +48,16 @@ Outcome<Address> parse_binding(const std::string& text) {
 struct FileSettings {
   std::string binding;
   std::string password;
+  std::string web_binding;
+  std::string web_password;
+
+  /// What `name` is read into; null: not ours.
+  std::string* member(std::string_view name) {
+    if (name == "faktory.binding") return &binding;
+    if (name == "faktory.password") return &password;
+    if (name == "web.binding") return &web_binding;
+    return name == "web.password" ? &web_password : nullptr;
+  }
 };
 
 /// In alphabetical order, as one document.
@@ -66,11 +78,12 @@ Outcome<FileSettings> read_files(const fs::path& directory) {
   FileSettings known;
   for (const Setting& setting : *settings) {
     const std::string name = setting.path.size() == 2 ? setting.name() : "";
-    if (name != "faktory.binding" && name != "faktory.password") continue;
+    std::string* const text = known.member(name);
+    if (text == nullptr) continue;
     if (setting.kind != Setting::Kind::kString) {
       return Problem{setting.place + ": " + name + " must be a text in quotes"};
     }
-    (name == "faktory.binding" ? known.binding : known.password) = setting.text;
+    *text = setting.text;
   }
   return known;
 }
@@ -122,6 +135,7 @@ class Reader {
       case 'c':
         return &directory_;
       case 'w':
+        return &web_binding_;
       case 'l':
         return &ignored_;
       default:
@@ -142,6 +156,7 @@ class Reader {
     const Outcome<FileSettings> files = read_files(directory_);
     if (!files) return fail(files.error().text);
     settle_binding(files->binding);
+    settle_web(*files);
     settle_password(files->password);
     settle_tls();
     settle_storage();
@@ -155,6 +170,18 @@ class Reader {
         parse_binding(is_default && !from_file.empty() ? from_file : binding_);
     if (!address) return fail(address.error().text);
     read_.config.faktory = *address;
+  }
+
+  void settle_web(const FileSettings& files) {
+    const bool is_default = web_binding_ == kDefaultWebBinding;
+    const std::string& text =
+        is_default && !files.web_binding.empty() ? files.web_binding : web_binding_;
+    read_.config.web.reset();
+    read_.config.web_password = files.web_password;
+    if (text == kNoWebBinding) return;
+    const Outcome<Address> address = parse_binding(text);
+    if (!address) return fail(address.error().text);
+    read_.config.web = *address;
   }
 
   void settle_password(const std::string& from_file) {
@@ -207,6 +234,7 @@ class Reader {
   const std::vector<std::string>& arguments_;
   std::size_t next_ = 0;
   std::string binding_ = kDefaultBinding;
+  std::string web_binding_ = kDefaultWebBinding;
   std::string environment_;
   std::string storage_;
   std::string directory_;

@@ -47,11 +47,22 @@ beanstalk::ProcessUsage process_usage() {
   return {.user = microseconds_of(usage.ru_utime), .system = microseconds_of(usage.ru_stime)};
 }
 
-std::uint64_t used_memory_mb() {
+std::uint64_t used_memory_bytes() {
   std::uint64_t virtual_pages = 0;
   std::uint64_t resident_pages = 0;
   std::ifstream("/proc/self/statm") >> virtual_pages >> resident_pages;
-  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / (1024 * 1024);
+  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t used_memory_mb() {
+  return used_memory_bytes() / (1024 * 1024);
+}
+
+std::uint64_t machine_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  return pages < 0 ? 0
+                   : static_cast<std::uint64_t>(pages) *
+                         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::uint64_t raise_descriptor_limit() {

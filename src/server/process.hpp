@@ -27,7 +27,11 @@ struct HostFacts {
 [[nodiscard]] beanstalk::ProcessUsage process_usage();
 
 /// Resident memory; 0 where the system does not tell.
+[[nodiscard]] std::uint64_t used_memory_bytes();
 [[nodiscard]] std::uint64_t used_memory_mb();
+
+/// Of the machine; 0 where the system does not tell.
+[[nodiscard]] std::uint64_t machine_memory_bytes();
 
 /// Allows as many open files as the system lets us. Answers how many.
 std::uint64_t raise_descriptor_limit();

@@ -21,8 +21,9 @@ namespace millrace::server {
 namespace {
 
 /// Of the descriptors that the process may have, so many are not for clients: without one for the
-/// journal's next segment it could not go on. It and the sockets need about fifteen.
-constexpr std::uint64_t kDescriptorsKept = 32;
+/// journal's next segment it could not go on. It and the sockets need about fifteen, and
+/// browsers have theirs.
+constexpr std::uint64_t kDescriptorsKept = 32 + kWebChannelsMax;
 
 constexpr int kExitJournalFailed = 3;
 
@@ -85,6 +86,9 @@ Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
 Server::Options server_options(const Config& config, const Secrets& secrets) {
   return {.beanstalk = config.beanstalk,
           .faktory = config.faktory,
+          .web = config.web,
+          .web_password = config.web_password,
+          .is_web_read_only = config.is_web_read_only,
           .password = secrets.password,
           .tls = secrets.tls,
           .connections_max = config.connections_max,
@@ -93,7 +97,9 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .binlog_bytes_max = config.binlog_bytes_max,
           .memory_bytes_max = config.memory_bytes_max,
           .is_volatile = config.is_volatile,
-          .is_insecure = config.is_insecure};
+          .is_insecure = config.is_insecure,
+          .data_directory = config.is_volatile ? "" : config.data,
+          .shown_options = shown_options(config)};
 }
 
 std::string join(const std::vector<std::string>& names) {
@@ -174,6 +180,7 @@ Outcome<Server::Sockets> handed_over(const Config& config, const Log& log) {
                   .socket = doors.beanstalk},
       SocketPlace{
           .door = "faktory", .is_wanted = config.faktory.has_value(), .socket = doors.faktory},
+      SocketPlace{.door = "web", .is_wanted = config.web.has_value(), .socket = doors.web},
   };
   for (const HandedOver& left : hand_out(std::move(*taken), places)) {
     log.event("inherited_socket_ignored",

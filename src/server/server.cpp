@@ -127,12 +127,18 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
   if (!beanstalk) return beanstalk.error();
   auto faktory = bind_door(options.faktory, std::move(given.faktory), log);
   if (!faktory) return faktory.error();
-  if (options.is_insecure) return Sockets{std::move(*beanstalk), std::move(*faktory)};
-  if (is_open_to_others(*beanstalk)) return refuse_to_open("beanstalk", **beanstalk);
-  if (is_open_to_others(*faktory) && options.password.empty()) {
-    return refuse_to_open("faktory", **faktory);
+  auto web = bind_door(options.web, std::move(given.web), log);
+  if (!web) return web.error();
+  Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web)};
+  if (options.is_insecure) return sockets;
+  if (is_open_to_others(sockets.beanstalk)) return refuse_to_open("beanstalk", *sockets.beanstalk);
+  if (is_open_to_others(sockets.faktory) && options.password.empty()) {
+    return refuse_to_open("faktory", *sockets.faktory);
   }
-  return Sockets{std::move(*beanstalk), std::move(*faktory)};
+  if (is_open_to_others(sockets.web) && options.password.empty() && options.web_password.empty()) {
+    return refuse_to_open("web", *sockets.web);
+  }
+  return sockets;
 }
 
 Outcome<Done> Server::open() {
@@ -146,6 +152,7 @@ Outcome<Done> Server::open(Sockets sockets) {
            [this](const std::string&) { return beanstalk_.open(); });
   add_gate("faktory", sockets.faktory,
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
+  if (sockets.web) add_web_door(std::move(*sockets.web));
   if (auto replayed = replay(); !replayed) return replayed;
   return listen();
 }
@@ -159,6 +166,44 @@ void Server::add_gate(const char* door, std::optional<BoundSocket>& socket,
   gates_.push_back({.door = door,
                     .open_session = std::move(open_session),
                     .listener = std::make_unique<Listener>(std::move(*socket), parts)});
+}
+
+void Server::add_web_door(BoundSocket socket) {
+  const HostFacts host = host_facts();
+  const bool has_own_password = !options_.web_password.empty();
+  web_ = std::make_unique<WebDoor>(
+      WebDoor::Parts{.loop = loop_,
+                     .broker = broker_,
+                     .format = work_units_,
+                     .commits = commits_,
+                     .ticker = ticker_,
+                     .clock = clock_,
+                     .log = log_},
+      WebDoor::Options{
+          .guard = {.password = has_own_password ? options_.web_password : options_.password,
+                    .is_read_only = options_.is_web_read_only},
+          .facts = {.version = MILLRACE_VERSION,
+                    .hostname = host.hostname,
+                    .pid = process_id(),
+                    .started_at = clock_.now(),
+                    .options = options_.shown_options,
+                    .is_read_only = options_.is_web_read_only},
+          .data_directory = options_.data_directory,
+          .job_bytes_max = options_.job_bytes_max,
+          .tls = options_.tls,
+          .traffic = [this] { return traffic(); },
+          .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
+          .info = [this](Time now) { return faktory_.info(now); }},
+      std::move(socket));
+}
+
+http::TrafficFacts Server::traffic() const {
+  const std::uint64_t faktory = faktory_.connection_count();
+  return {.beanstalk_connections = connections_.size() - std::min(faktory, connections_.size()),
+          .faktory_connections = faktory,
+          .undurable_bytes = commits_.undurable_bytes(),
+          .commits = commits_.waits(),
+          .is_stopping = is_stopping_};
 }
 
 Outcome<Done> Server::replay() {
@@ -191,6 +236,9 @@ Outcome<Done> Server::listen() {
       if (failure) std::rethrow_exception(failure);
     });
   }
+  if (web_) {
+    if (auto listening = web_->listen(); !listening) return listening;
+  }
   // What the log left due is done before the first client asks.
   commits_.schedule();
   return Done{};
@@ -201,6 +249,7 @@ std::vector<Server::Port> Server::ports() const {
   for (const Gate& gate : gates_) {
     ports.push_back({gate.door, gate.listener->address(), gate.listener->descriptor()});
   }
+  if (web_) ports.push_back({"web", web_->address(), -1});
   return ports;
 }
 
@@ -211,6 +260,7 @@ void Server::run() {
   // The last connections changed something when they left.
   commits_.turn();
   journal_->sync();
+  if (web_) web_->finish();
 }
 
 /// New jobs are refused while there is no room for them.
@@ -233,6 +283,7 @@ void Server::work(Time now) {
   surroundings_.turn_output_bytes = 0;
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
   ticker_.work(now);
+  if (web_) web_->work(now);
   if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
 }
 
@@ -283,6 +334,9 @@ void Server::reload(const Options& options) {
   beanstalk_.set_job_bytes_max(options.job_bytes_max);
   // Shared with the options that they come from, as before.
   if (options.tls && options_.tls) options_.tls = options.tls;
+  const std::string& web_password =
+      options.web_password.empty() ? options.password : options.web_password;
+  if (web_ && !web_password.empty()) web_->reload(web_password, options_.tls);
 }
 
 // ---- stopping -----------------------------------------------------------------------------------
@@ -291,6 +345,7 @@ void Server::stop() {
   if (std::exchange(is_stopping_, true)) return drop_connections();
   log_.routine("stopping", {{"connections", connections_.size()}});
   for (Gate& gate : gates_) gate.listener->close();
+  if (web_) web_->close();
   drain();
   if (connections_.empty()) return end();
   stop_timer_.expires_after(kStopGrace);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "beanstalk/door.hpp"
@@ -23,10 +24,12 @@
 #include "server/loop.hpp"
 #include "server/ticker.hpp"
 #include "server/tls.hpp"
+#include "server/web_door.hpp"
 
 namespace millrace::server {
 
-/// The whole server: one broker, its journal, both doors, and one thread that serves their clients.
+/// The whole server: one broker, its journal, its doors. One thread serves the
+/// clients of the job doors; the web door has threads of its own.
 class Server {
  public:
   /// What a client does, as far as it shows from outside.
@@ -35,6 +38,9 @@ class Server {
   struct Options {
     std::optional<Address> beanstalk;  ///< nullopt: the door stays closed
     std::optional<Address> faktory;
+    std::optional<Address> web;
+    std::string web_password;                ///< of the web door; empty: the Faktory door's
+    bool is_web_read_only = false;           ///< the web door changes nothing
     std::string password;                    ///< of the Faktory door; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< for both doors, null: plain; shared with whoever
                                              ///< copies the options
@@ -52,6 +58,8 @@ class Server {
     /// Told who comes and who has gone, by the socket's descriptor, which may have become somebody
     /// else's before the second. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
+    std::string data_directory;  ///< of the journal; empty: it is not on a disk
+    std::vector<std::pair<std::string, std::string>> shown_options;  ///< by the web door
   };
 
   struct Port {
@@ -70,6 +78,7 @@ class Server {
   struct Sockets {
     std::optional<BoundSocket> beanstalk;
     std::optional<BoundSocket> faktory;
+    std::optional<BoundSocket> web;
   };
 
   /// Takes the addresses that `options` name, those of `given` excepted, which are there already.
@@ -125,6 +134,8 @@ class Server {
   };
 
   void add_gate(const char* door, std::optional<BoundSocket>& socket, OpenSession open_session);
+  void add_web_door(BoundSocket socket);
+  [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
   Outcome<Done> listen();
   void admit(const Gate& gate, Socket socket);
@@ -152,6 +163,7 @@ class Server {
   Surroundings surroundings_;
   std::vector<Gate> gates_;
   std::list<Connection> connections_;
+  std::unique_ptr<WebDoor> web_;  ///< null: closed
   Timer stop_timer_;
   bool is_stopping_ = false;
 };

@@ -1,0 +1,58 @@
+"""Writes the files of web/ into a C++ source: `embed.py WEB OUT`. Its twin is src/http/assets.hpp."""
+
+import os
+import sys
+
+HEAD = """// Written by cmake/embed.py.
+#include <array>
+
+#include "http/assets.hpp"
+
+namespace millrace::http {
+namespace {
+"""
+
+TAIL = """
+}  // namespace
+
+std::span<const Asset> assets() {
+  return kAssets;
+}
+
+}  // namespace millrace::http
+"""
+
+LINE_BYTES = 24
+
+
+def files_of(folder):
+    """Paths from the folder with slashes, in the order in which C++ compares them."""
+    paths = []
+    for place, _, names in os.walk(folder):
+        paths += [os.path.relpath(os.path.join(place, name), folder) for name in names]
+    return sorted(path.replace(os.sep, "/") for path in paths)
+
+
+def array_of(number, data):
+    lines = [data[at : at + LINE_BYTES] for at in range(0, len(data), LINE_BYTES)]
+    body = "\n".join("  " + ",".join(str(byte) for byte in line) + "," for line in lines)
+    return f"constexpr unsigned char kFile{number}[] = {{\n{body}\n  0}};\n"
+
+
+def main():
+    web, out = sys.argv[1:]
+    arrays, rows = [], []
+    for number, path in enumerate(files_of(web)):
+        with open(os.path.join(web, path), "rb") as file:
+            data = file.read()
+        arrays.append(array_of(number, data))
+        rows.append(
+            f'    Asset{{"{path}", {{reinterpret_cast<const char*>(kFile{number}), {len(data)}}}}},'
+        )
+    table = f"\nconst std::array<Asset, {len(rows)}> kAssets = {{\n" + "\n".join(rows) + "\n};\n"
+    with open(out, "w", encoding="ascii") as file:
+        file.write(HEAD + "\n" + "\n".join(arrays) + table + TAIL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/view.hpp"
+
+/// Walks over jobs and connections that can be left and taken up again anywhere.
+namespace millrace {
+namespace {
+
+ScanPlace place_of(const ReadyEntry& entry, const Queue& queue) {
+  return {.created = queue.created, .major = entry.pri, .minor = entry.sequence};
+}
+
+ScanPlace place_of(const TimeEntry& entry, const Queue&) {
+  return {.major = entry.when.time_since_epoch().count(), .minor = entry.id};
+}
+
+ReadyEntry entry_at(const ScanPlace& place, const ReadyOrder&) {
+  return {.pri = static_cast<Pri>(place.major), .slot = 0, .sequence = place.minor};
+}
+
+TimeEntry entry_at(const ScanPlace& place, const TimeOrder&) {
+  return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = 0};
+}
+
+/// One walk: what it was asked for, and how far it is.
+struct Walk {
+  const ScanOrder& order;
+  const View::ScanVisitor& visit;
+  std::size_t steps_max;
+  ScanEnd end = {};
+
+  [[nodiscard]] bool is_over() const { return end.steps >= steps_max; }
+
+  /// False: no further.
+  bool look_at(const Job& job, ScanPlace place) {
+    ++end.steps;
+    end.next = place;
+    if (job.state == order.state && !visit(job)) return false;
+    return !is_over();
+  }
+};
+
+/// True when the entries are through.
+template <typename Order>
+bool walk_entries(Walk& walk, const Order& entries, const Store& store,
+                  std::optional<ScanPlace> after, const Queue* only) {
+  const auto step = [&](const auto& entry) {
+    const Job& job = store.at(entry.slot);
+    const Queue& queue = store.queue(job.queue);
+    const ScanPlace place = place_of(entry, queue);
+    if (only == nullptr || only == &queue) return walk.look_at(job, place);
+    ++walk.end.steps;
+    walk.end.next = place;
+    return !walk.is_over();
+  };
+  if (walk.order.is_backwards) {
+    auto next = after ? entries.lower_bound(entry_at(*after, entries)) : entries.end();
+    while (next != entries.begin()) {
+      if (!step(*--next)) return next == entries.begin();
+    }
+    return true;
+  }
+  auto next = after ? entries.upper_bound(entry_at(*after, entries)) : entries.begin();
+  for (; next != entries.end(); ++next) {
+    if (!step(*next)) return std::next(next) == entries.end();
+  }
+  return true;
+}
+
+/// The place behind every ready job of the queue.
+ScanPlace end_of(const Queue& queue, bool is_backwards) {
+  if (is_backwards) return {.created = queue.created};
+  return {.created = queue.created,
+          .major = std::numeric_limits<Pri>::max(),
+          .minor = std::numeric_limits<std::uint64_t>::max()};
+}
+
+/// The ready jobs of all queues, in the order of the queues' creation.
+bool walk_queues(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
+  const Store::Creation& queues = store.queues();
+  auto place = queues.lower_bound(after ? after->created : 0);
+  for (; place != queues.end(); ++place) {
+    const Queue& queue = store.queue(place->second);
+    const bool is_first = after && after->created == queue.created;
+    const bool is_through =
+        walk_entries(walk, queue.ready, store, is_first ? after : std::nullopt, nullptr);
+    if (!is_through) return false;
+    if (walk.is_over()) return std::next(place) == queues.end();
+    // An empty one costs a step too, and is left behind.
+    ++walk.end.steps;
+    walk.end.next = end_of(queue, walk.order.is_backwards);
+  }
+  return true;
+}
+
+/// Null: reserved jobs, which no queue keeps in order, and ready ones.
+const TimeOrder* order_in(const Queue& queue, JobState state) {
+  switch (state) {
+    case JobState::kScheduled:
+    case JobState::kRetrying:
+      return &queue.delayed;
+    case JobState::kDead:
+      return &queue.dead;
+    case JobState::kReady:
+    case JobState::kReserved:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+const TimeOrder& order_of_all(const Store& store, JobState state) {
+  switch (state) {
+    case JobState::kScheduled:
+      return store.scheduled();
+    case JobState::kRetrying:
+      return store.retrying();
+    case JobState::kDead:
+      return store.dead();
+    case JobState::kReady:
+    case JobState::kReserved:
+      break;
+  }
+  return store.reserved();
+}
+
+bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
+  const Queue* queue = store.find_queue(walk.order.queue);
+  if (queue == nullptr) return true;
+  if (walk.order.state == JobState::kReady) {
+    return walk_entries(walk, queue->ready, store, after, nullptr);
+  }
+  if (const TimeOrder* order = order_in(*queue, walk.order.state)) {
+    return walk_entries(walk, *order, store, after, nullptr);
+  }
+  return walk_entries(walk, store.reserved(), store, after, queue);
+}
+
+}  // namespace
+
+ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::size_t steps_max,
+                   const ScanVisitor& visit) const {
+  Walk walk{.order = order, .visit = visit, .steps_max = steps_max};
+  bool is_through = false;
+  if (!order.queue.empty()) {
+    is_through = walk_one_queue(walk, store(), after);
+  } else if (order.state == JobState::kReady) {
+    is_through = walk_queues(walk, store(), after);
+  } else {
+    is_through = walk_entries(walk, order_of_all(store(), order.state), store(), after, nullptr);
+  }
+  if (is_through) walk.end.next.reset();
+  return walk.end;
+}
+
+std::uint64_t View::scan_length(const ScanOrder& order) const {
+  if (order.queue.empty() || order.state == JobState::kReserved) return job_count(order.state);
+  const Queue* queue = find_queue(order.queue);
+  if (queue == nullptr) return 0;
+  if (order.state == JobState::kReady) return queue->ready.size();
+  return order_in(*queue, order.state)->size();
+}
+
+Time View::oldest_ready(const Queue& queue) const {
+  Time oldest = kNever;
+  auto first = queue.ready.begin();
+  for (std::size_t i = 0; i < kPrioritiesLookedAt && first != queue.ready.end(); ++i) {
+    oldest = std::min(oldest, store().at(first->slot).enqueued_at);
+    first = queue.ready.upper_bound(
+        ReadyEntry{.pri = first->pri, .slot = 0, .sequence = std::numeric_limits<Sequence>::max()});
+  }
+  return oldest;
+}
+
+void View::page_clients(ClientId after, std::size_t limit,
+                        const std::function<void(const Client&)>& visit) const {
+  std::vector<ClientId> ids;
+  for (const auto& [id, client] : clients_) {
+    if (id > after) ids.push_back(id);
+  }
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(limit, ids.size()));
+  std::partial_sort(ids.begin(), end, ids.end());
+  for (auto id = ids.begin(); id != end; ++id) visit(clients_.find(*id)->second);
+}
+
+std::size_t View::held_count(ClientId client) const {
+  const TimeOrder* held = store().held_by(client);
+  return held == nullptr ? 0 : held->size();
+}
+
+}  // namespace millrace

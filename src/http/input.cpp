@@ -1,0 +1,83 @@
+#include "http/input.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "http/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+constexpr std::array kStates = {JobState::kScheduled, JobState::kReady, JobState::kReserved,
+                                JobState::kRetrying, JobState::kDead};
+
+}  // namespace
+
+const char* name_of(JobState state) {
+  switch (state) {
+    case JobState::kScheduled:
+      return "scheduled";
+    case JobState::kReady:
+      return "ready";
+    case JobState::kReserved:
+      return "reserved";
+    case JobState::kRetrying:
+      return "retrying";
+    case JobState::kDead:
+      return "dead";
+  }
+  return "";
+}
+
+std::optional<JobState> parse_state(std::string_view name) {
+  for (const JobState state : kStates) {
+    if (name == name_of(state)) return state;
+  }
+  return std::nullopt;
+}
+
+Outcome<std::size_t> read_limit(const Request& request) {
+  const std::string_view text = request.param("limit");
+  const auto limit = text.empty() ? std::optional(kPageDefault) : parse_number<std::size_t>(text);
+  if (!limit || *limit < 1 || *limit > kPageMax) {
+    return Problem{concat("limit is not a number from 1 to ", kPageMax)};
+  }
+  return *limit;
+}
+
+std::string show_place(const ScanPlace& place) {
+  return concat(place.created, ".", place.major, ".", place.minor);
+}
+
+std::optional<ScanPlace> parse_place(std::string_view text) {
+  const std::size_t first = std::min(text.find('.'), text.size());
+  const std::size_t second = text.find('.', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  const auto created = parse_number<std::uint64_t>(text.substr(0, first));
+  const auto major = parse_number<std::int64_t>(text.substr(first + 1, second - first - 1));
+  const auto minor = parse_number<std::uint64_t>(text.substr(second + 1));
+  if (!created || !major || !minor) return std::nullopt;
+  return ScanPlace{.created = *created, .major = *major, .minor = *minor};
+}
+
+std::optional<Mutation::Action> parse_action(std::string_view name) {
+  if (name == "retry") return Mutation::Action::kRequeue;
+  if (name == "kill") return Mutation::Action::kKill;
+  if (name == "delete") return Mutation::Action::kDiscard;
+  return std::nullopt;
+}
+
+Outcome<Json> read_object(const Request& request) {
+  if (request.body.empty()) return Json::object();
+  Json object = Json::parse(request.body, nullptr, false);
+  if (!object.is_object()) return Problem{"the body is not a JSON object"};
+  return object;
+}
+
+std::string read_text(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  const bool is_text = found != object.end() && found->is_string();
+  return is_text ? found->get<std::string>() : std::string();
+}
+
+}  // namespace millrace::http

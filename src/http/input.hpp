@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/broker.hpp"
+#include "core/job.hpp"
+#include "core/result.hpp"
+#include "core/scan.hpp"
+#include "http/json.hpp"
+#include "http/message.hpp"
+
+/// How requests say things. Problems are lines for a person.
+namespace millrace::http {
+
+inline constexpr std::size_t kPageMax = 200;
+inline constexpr std::size_t kPageDefault = 50;
+
+/// How many jobs one request looks at in search of those that match.
+inline constexpr std::size_t kSearchSteps = 5000;
+
+/// Nor more than so many bytes of bodies.
+inline constexpr std::size_t kSearchBytes = 4 << 20;
+
+/// Jobs named in one request.
+inline constexpr std::size_t kNamedJobsMax = 1000;
+
+[[nodiscard]] const char* name_of(JobState state);
+[[nodiscard]] std::optional<JobState> parse_state(std::string_view name);
+
+/// The parameter `limit`.
+[[nodiscard]] Outcome<std::size_t> read_limit(const Request& request);
+
+/// `created-major-minor`.
+[[nodiscard]] std::string show_place(const ScanPlace& place);
+[[nodiscard]] std::optional<ScanPlace> parse_place(std::string_view text);
+
+[[nodiscard]] std::optional<Mutation::Action> parse_action(std::string_view name);
+
+/// The body as a JSON object; an empty body counts as an empty one.
+[[nodiscard]] Outcome<Json> read_object(const Request& request);
+
+/// A member that is a string; else empty.
+[[nodiscard]] std::string read_text(const Json& object, const char* name);
+
+}  // namespace millrace::http

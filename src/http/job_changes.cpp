@@ -1,0 +1,96 @@
+
+#include "http/handlers.hpp"
+#include "http/input.hpp"
+#include "http/text.hpp"
+
+/// Changing jobs that are named one by one, and making new ones.
+namespace millrace::http {
+namespace {
+
+constexpr std::string_view kHeld =
+    "this job is in the hands of a worker or a connection: it can be changed when they are through";
+
+Response change_one(const Call& call, Mutation::Action action) {
+  Broker& broker = call.site.broker;
+  const JobId id = parse_number<JobId>(call.name).value_or(0);
+  const Job* job = broker.view().find(id);
+  if (job == nullptr) return refuse(404, "this job is gone: it was finished or deleted");
+  if (job->state == JobState::kReserved) return refuse(409, kHeld);
+  if (!broker.change(id, action, call.moment.now)) {
+    return refuse(409, concat("this job is ", name_of(job->state), " already"));
+  }
+  const Job* left = broker.view().find(id);
+  return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
+          .is_change = true};
+}
+
+Outcome<std::vector<JobId>> read_ids(const Json& object) {
+  const auto found = object.find("ids");
+  if (found == object.end() || !found->is_array()) return Problem{"ids is not an array"};
+  if (found->size() > kNamedJobsMax) {
+    return Problem{concat("ids has more than ", kNamedJobsMax, " entries")};
+  }
+  std::vector<JobId> ids;
+  for (const Json& id : *found) {
+    if (!id.is_number_unsigned()) return Problem{"ids has an entry that is no job's number"};
+    ids.push_back(id.get<JobId>());
+  }
+  return ids;
+}
+
+/// The job with a jid of ours if it has none. As text, so that no number in it is changed.
+std::string with_jid(const std::string& json, const Site& site) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object() || object.contains("jid")) return json;
+  const std::string jid = "web-" + hex(site.random());
+  const std::size_t brace = json.find('{');
+  return concat(json.substr(0, brace + 1), "\"jid\":\"", jid, "\"", object.empty() ? "" : ",",
+                json.substr(brace + 1));
+}
+
+}  // namespace
+
+Response retry_job(const Call& call) {
+  return change_one(call, Mutation::Action::kRequeue);
+}
+
+Response kill_job(const Call& call) {
+  return change_one(call, Mutation::Action::kKill);
+}
+
+Response delete_job(const Call& call) {
+  return change_one(call, Mutation::Action::kDiscard);
+}
+
+Response change_jobs(const Call& call) {
+  const Outcome<Json> object = read_object(call.request);
+  if (!object) return refuse(400, object.error().text);
+  const auto action = parse_action(read_text(*object, "action"));
+  if (!action) return refuse(400, "action is not retry, kill or delete");
+  const Outcome<std::vector<JobId>> ids = read_ids(*object);
+  if (!ids) return refuse(400, ids.error().text);
+  std::uint64_t changed = 0;
+  std::uint64_t gone = 0;
+  for (const JobId id : *ids) {
+    const bool is_gone = call.site.broker.view().find(id) == nullptr;
+    gone += is_gone ? 1 : 0;
+    if (!is_gone && call.site.broker.change(id, *action, call.moment.now)) ++changed;
+  }
+  return {.body = dump(
+              {{"changed", changed}, {"gone", gone}, {"refused", ids->size() - changed - gone}}),
+          .is_change = true};
+}
+
+Response push_job(const Call& call) {
+  const Outcome<JobId> id = call.site.push(with_jid(call.request.body, call.site), call.moment.now);
+  if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
+  // A worker that waited for it may have it already, but cannot have finished it.
+  const Job* job = call.site.broker.view().find(*id);
+  return {.status = 201,
+          .body = dump({{"id", *id},
+                        {"jid", call.site.format.identify(*job).jid},
+                        {"state", name_of(job->state)}}),
+          .is_change = true};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/broker.hpp"
+#include "core/work_unit.hpp"
+#include "http/json.hpp"
+#include "http/message.hpp"
+
+namespace millrace::http {
+
+/// Which jobs somebody looks for. Empty members ask for nothing.
+struct JobFilter {
+  std::string queue;         ///< exactly
+  std::string type;          ///< exactly, or with `*` at its end: begins so
+  std::string id;            ///< the number, or the beginning of the jid
+  std::string error;         ///< somewhere in error type or message, ASCII letters of any case
+  std::string group;         ///< as `failure_group` names it
+  std::string text;          ///< somewhere in the body, exactly
+  std::string wid;           ///< the worker that holds it
+  std::uint64_t client = 0;  ///< the connection that holds it
+  std::uint64_t older_than_s = 0;  ///< created so long ago
+
+  bool operator==(const JobFilter&) const = default;
+  [[nodiscard]] bool is_empty() const { return *this == JobFilter{}; }
+};
+
+inline constexpr std::size_t kFilterBytesMax = 1024;
+
+/// Reads the members of the same names. The problem is a line for a person.
+[[nodiscard]] Outcome<JobFilter> read_filter(const Request& request);
+[[nodiscard]] Outcome<JobFilter> read_filter(const Json& object);
+
+/// The filter as a walk asks it. `format` must outlive the result.
+[[nodiscard]] std::function<bool(const Job&, const Queue&)> make_matcher(
+    const JobFilter& filter, const WorkUnitFormat& format, Time now);
+
+/// What failures have in common that differ in numbers only: 16 hexadecimal digits.
+[[nodiscard]] std::string failure_group(const Failure& failure);
+
+/// The message with each run of digits, and each word of eight or more hexadecimal digits, as `#`.
+[[nodiscard]] std::string normalized_message(std::string_view message);
+
+}  // namespace millrace::http

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/work_unit.hpp"
+#include "http/json.hpp"
+#include "http/site.hpp"
+
+/// How a job is shown.
+namespace millrace::http {
+
+/// As a row of a list.
+[[nodiscard]] Json row_of(const Job& job, const Site& site);
+
+/// All that is known. Of a body longer than `kBodyShownBytesMax` only its beginning, as text.
+[[nodiscard]] Json detail_of(const Job& job, const Site& site);
+
+/// How many jobs there are in each state.
+[[nodiscard]] Json show_counts(const View& view);
+
+inline constexpr std::size_t kBodyShownBytesMax = 256 * 1024;
+inline constexpr std::size_t kErrorShownBytesMax = 300;
+
+}  // namespace millrace::http

@@ -1,0 +1,115 @@
+
+#include "http/handlers.hpp"
+#include "http/input.hpp"
+#include "http/job_filter.hpp"
+#include "http/job_view.hpp"
+#include "http/text.hpp"
+
+/// Reading jobs.
+namespace millrace::http {
+namespace {
+
+/// What a list was asked for.
+struct Search {
+  ScanOrder order;
+  std::optional<ScanPlace> after;
+  JobFilter filter;
+  std::size_t limit = kPageDefault;
+};
+
+Outcome<Search> read_search(const Request& request) {
+  Search search;
+  const std::string_view state = request.param("state");
+  const std::optional<JobState> parsed = parse_state(state.empty() ? "ready" : state);
+  if (!parsed) return Problem{"state is not scheduled, ready, reserved, retrying or dead"};
+  const Outcome<JobFilter> filter = read_filter(request);
+  if (!filter) return filter.error();
+  const Outcome<std::size_t> limit = read_limit(request);
+  if (!limit) return limit.error();
+  const std::string_view cursor = request.param("cursor");
+  search.after = parse_place(cursor);
+  if (!cursor.empty() && !search.after) return Problem{"cursor is not one that a list gave"};
+  const std::string_view order = request.param("order");
+  if (!order.empty() && order != "asc" && order != "desc")
+    return Problem{"order is not asc or desc"};
+  search.filter = *filter;
+  search.limit = *limit;
+  search.order = {.state = *parsed, .queue = filter->queue, .is_backwards = order == "desc"};
+  return search;
+}
+
+/// Walks on from the cursor until `found` answers false or the slice is over.
+Json walk(const Call& call, const Search& search, const std::function<bool(const Job&)>& found) {
+  const View& view = call.site.broker.view();
+  const auto matches = make_matcher(search.filter, call.site.format, call.moment.now);
+  std::size_t read_bytes = 0;
+  const ScanEnd end = view.scan(search.order, search.after, kSearchSteps, [&](const Job& job) {
+    if (!search.filter.text.empty()) read_bytes += job.body_bytes;
+    const bool goes_on = (matches && !matches(job, view.queue_of(job))) || found(job);
+    return goes_on && read_bytes < kSearchBytes;
+  });
+  return {{"looked_at", end.steps},
+          {"to_look_at", view.scan_length(search.order)},
+          {"next", end.next ? Json(show_place(*end.next)) : Json(nullptr)}};
+}
+
+const Job* find_job(const Call& call) {
+  const auto id = parse_number<JobId>(call.name);
+  return id ? call.site.broker.view().find(*id) : nullptr;
+}
+
+Response say_gone() {
+  return refuse(404, "this job is gone: it was finished or deleted");
+}
+
+}  // namespace
+
+Response list_jobs(const Call& call) {
+  const Outcome<Search> search = read_search(call.request);
+  if (!search) return refuse(400, search.error().text);
+  Json rows = Json::array();
+  const Json progress = walk(call, *search, [&](const Job& job) {
+    rows.push_back(row_of(job, call.site));
+    return rows.size() < search->limit;
+  });
+  Json page{{"state", name_of(search->order.state)}, {"jobs", std::move(rows)}};
+  page["counts"] = show_counts(call.site.broker.view());
+  page.update(progress);
+  return {.body = dump(page)};
+}
+
+Response count_jobs(const Call& call) {
+  const Outcome<Search> search = read_search(call.request);
+  if (!search) return refuse(400, search.error().text);
+  if (search->filter.is_empty()) {
+    const std::uint64_t all = call.site.broker.view().job_count(search->order.state);
+    return {.body = dump(
+                {{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}})};
+  }
+  std::uint64_t matched = 0;
+  const Json progress = walk(call, *search, [&](const Job&) { return ++matched > 0; });
+  Json count{{"matched", matched}};
+  count.update(progress);
+  return {.body = dump(count)};
+}
+
+Response show_job(const Call& call) {
+  const Job* job = find_job(call);
+  return job == nullptr ? say_gone() : Response{.body = dump(detail_of(*job, call.site))};
+}
+
+Response show_body(const Call& call) {
+  const Job* job = find_job(call);
+  if (job == nullptr) return say_gone();
+  Response response{.type = "application/octet-stream"};
+  if (job->kind == JobKind::kBytes) {
+    response.body = job->body_view();
+  } else {
+    call.site.format.render(*job, call.site.broker.view().queue_of(*job).name, response.body);
+  }
+  response.headers["Content-Disposition"] =
+      "attachment; filename=\"job-" + std::to_string(job->id) + ".bin\"";
+  return response;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,21 @@
+#include "http/message.hpp"
+
+#include "http/json.hpp"
+
+namespace millrace::http {
+
+std::string_view Request::header(const std::string& name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? std::string_view{} : found->second;
+}
+
+std::string_view Request::param(const std::string& name) const {
+  const auto found = params.find(name);
+  return found == params.end() ? std::string_view{} : found->second;
+}
+
+Response refuse(int status, std::string_view text) {
+  return {.status = status, .body = dump(Json{{"error", text}})};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+/// HTTP as the handlers see it: no socket, no thread.
+namespace millrace::http {
+
+struct Request {
+  std::string method = "GET";
+  std::string path;    ///< decoded, without query
+  std::string prefix;  ///< what a reverse proxy has put before it (`X-Script-Name`), or empty
+  std::multimap<std::string, std::string> params;  ///< of the query
+  std::map<std::string, std::string> headers;      ///< by name in lower case
+  std::string body;
+
+  /// Empty: absent, or empty.
+  [[nodiscard]] std::string_view header(const std::string& name) const;
+  [[nodiscard]] std::string_view param(const std::string& name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::map<std::string, std::string> headers;
+  bool is_change = false;  ///< it may leave only when everything recorded so far is durable
+};
+
+/// The error that the API answers: `{"error": text}`.
+[[nodiscard]] Response refuse(int status, std::string_view text);
+
+}  // namespace millrace::http

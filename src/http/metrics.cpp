@@ -1,0 +1,218 @@
+
+#include <algorithm>
+
+#include "http/handlers.hpp"
+#include "http/json.hpp"
+#include "http/queue_view.hpp"
+#include "http/text.hpp"
+
+/// Prometheus' text format 0.0.4.
+///
+///     metric = "# HELP " name " " text LF "# TYPE " name " " kind LF *sample
+///     sample = name [ "{" label *( "," label ) "}" ] " " number LF
+namespace millrace::http {
+namespace {
+
+/// Queues with labels of their own; the jobs of further ones are added up under an empty name,
+/// which no queue has.
+constexpr std::size_t kLabelledQueuesMax = 1000;
+
+std::string escaped(std::string_view label) {
+  std::string out;
+  for (const char c : cut(label, 1024)) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return is_utf8(out) ? out : dump(out).substr(1, dump(out).size() - 2);
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+class Page {
+ public:
+  void head(const char* name, const char* kind, const char* help) {
+    text_ += concat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n");
+  }
+
+  void sample(const char* name, const std::string& labels, const std::string& value) {
+    text_ += name;
+    if (!labels.empty()) text_ += concat("{", labels, "}");
+    text_ += concat(" ", value, "\n");
+  }
+
+  void single(const char* name, const char* kind, const char* help, double value) {
+    head(name, kind, help);
+    sample(name, "", number(value));
+  }
+
+  void histogram(const char* name, const std::string& labels, const Histogram& histogram) {
+    const std::string comma = labels.empty() ? "" : ",";
+    const std::string bucket = concat(name, "_bucket");
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
+      below += histogram.counts()[i];
+      sample(bucket.c_str(),
+             concat(labels, comma, "le=\"", number(seconds_of(Histogram::kBounds[i])), "\""),
+             concat(below));
+    }
+    sample(bucket.c_str(), concat(labels, comma, "le=\"+Inf\""), concat(histogram.count()));
+    sample(concat(name, "_sum").c_str(), labels, number(seconds_of(histogram.sum())));
+    sample(concat(name, "_count").c_str(), labels, concat(histogram.count()));
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+struct Labelled {
+  std::string label;  ///< `queue="mail"`
+  QueueFigures figures;
+};
+
+struct Queues {
+  std::vector<Labelled> labelled;
+  QueueFigures others;
+  std::size_t others_count = 0;
+};
+
+Queues collect(const View& view, Time now) {
+  Queues queues;
+  view.each_queue([&](const Queue& queue) {
+    if (queues.labelled.size() < kLabelledQueuesMax) {
+      queues.labelled.push_back({.label = concat("queue=\"", escaped(queue.name), "\""),
+                                 .figures = figures_of(queue, view, now)});
+      return;
+    }
+    ++queues.others_count;
+    queues.others.ready += queue.ready.size();
+    queues.others.reserved += queue.reserved_count;
+    queues.others.scheduled += queue.delayed.size();
+    queues.others.dead += queue.dead.size();
+  });
+  return queues;
+}
+
+void jobs_of(const std::string& label, const QueueFigures& figures, Page& page) {
+  const auto line = [&](const char* state, std::uint64_t count) {
+    page.sample("millrace_jobs", concat(label, ",state=\"", state, "\""), concat(count));
+  };
+  line("ready", figures.ready);
+  line("reserved", figures.reserved);
+  line("delayed", figures.scheduled);
+  line("dead", figures.dead);
+}
+
+void show_queues(const Queues& queues, Time now, Page& page) {
+  page.head("millrace_jobs", "gauge", "Jobs by queue and state; delayed: scheduled or retrying.");
+  for (const Labelled& each : queues.labelled) jobs_of(each.label, each.figures, page);
+  if (queues.others_count > 0) jobs_of("queue=\"\"", queues.others, page);
+  page.single("millrace_queues_without_label", "gauge",
+              "Queues beyond the first thousand, whose jobs are counted under an empty name.",
+              static_cast<double>(queues.others_count));
+  page.head("millrace_oldest_ready_seconds", "gauge", "Age of the oldest ready job; 0: none.");
+  for (const Labelled& each : queues.labelled) {
+    const bool is_empty = each.figures.oldest == kNever;
+    page.sample("millrace_oldest_ready_seconds", each.label,
+                number(is_empty ? 0 : seconds_of(now - each.figures.oldest)));
+  }
+  page.head("millrace_queue_paused", "gauge", "1 while the queue hands out nothing.");
+  for (const Labelled& each : queues.labelled) {
+    page.sample("millrace_queue_paused", each.label, each.figures.is_paused ? "1" : "0");
+  }
+}
+
+void show_meters(const Queues& queues, Page& page) {
+  struct Row {
+    const char* name;
+    const char* help;
+    Counter QueueMeter::*counter;
+  };
+  constexpr Row kRows[] = {
+      {"millrace_queue_enqueued_total", "Jobs put or pushed.", &QueueMeter::enqueued},
+      {"millrace_queue_processed_total", "Runs that ended.", &QueueMeter::processed},
+      {"millrace_queue_failed_total", "Runs that failed.", &QueueMeter::failed}};
+  for (const Row& row : kRows) {
+    page.head(row.name, "counter", row.help);
+    for (const Labelled& each : queues.labelled) {
+      const auto& meter = each.figures.queue->meter;
+      page.sample(row.name, each.label, concat(meter ? ((*meter).*(row.counter)).total : 0));
+    }
+  }
+  page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
+  for (const Labelled& each : queues.labelled) {
+    const auto& meter = each.figures.queue->meter;
+    if (meter) page.histogram("millrace_wait_seconds", each.label, meter->wait);
+  }
+  page.head("millrace_run_seconds", "histogram", "From the reservation to the end of the run.");
+  for (const Labelled& each : queues.labelled) {
+    const auto& meter = each.figures.queue->meter;
+    if (meter) page.histogram("millrace_run_seconds", each.label, meter->run);
+  }
+}
+
+void show_totals(const Call& call, Page& page) {
+  const View& view = call.site.broker.view();
+  const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
+  page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
+              as_double(view.counters().processed));
+  page.single("millrace_failed_total", "counter", "Runs that failed.",
+              as_double(view.counters().failed));
+  page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
+              as_double(view.tally().jobs_put));
+  page.single("millrace_queues", "gauge", "Queues.", as_double(view.queue_count()));
+  page.single("millrace_workers", "gauge", "Worker processes of the Faktory door.",
+              as_double(view.workers().size()));
+  page.single("millrace_clients_waiting", "gauge", "Connections that wait for a job.",
+              as_double(view.tally().waiting));
+}
+
+void show_process(const Call& call, Page& page) {
+  const SystemFacts& system = call.moment.system;
+  const TrafficFacts traffic = call.site.traffic();
+  const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
+  page.head("millrace_connections", "gauge", "Open connections.");
+  page.sample("millrace_connections", "door=\"beanstalk\"", concat(traffic.beanstalk_connections));
+  page.sample("millrace_connections", "door=\"faktory\"", concat(traffic.faktory_connections));
+  page.single("millrace_uptime_seconds", "gauge", "Since the start.",
+              seconds_of(call.moment.now - call.site.facts.started_at));
+  page.single("process_resident_memory_bytes", "gauge", "Resident memory.",
+              as_double(system.memory_bytes));
+  page.head("millrace_info", "gauge", "The version.");
+  page.sample("millrace_info", concat("version=\"", call.site.facts.version, "\""), "1");
+  if (!system.has_journal) return;
+  page.single("millrace_journal_bytes", "gauge", "Size of the journal's segments.",
+              as_double(system.journal_bytes));
+  page.single("millrace_journal_segments", "gauge", "Segments of the journal.",
+              as_double(system.journal_segments));
+  page.single("millrace_journal_waiting_bytes", "gauge", "Appended and not durable yet.",
+              as_double(traffic.undurable_bytes));
+  page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",
+              as_double(system.disk_free_bytes));
+  page.head("millrace_commit_seconds", "histogram",
+            "From a batch's append to the journal until it is as safe as --sync promises.");
+  page.histogram("millrace_commit_seconds", "", traffic.commits);
+}
+
+}  // namespace
+
+Response show_metrics(const Call& call) {
+  Page page;
+  const Queues queues = collect(call.site.broker.view(), call.moment.now);
+  show_totals(call, page);
+  show_queues(queues, call.moment.now, page);
+  show_meters(queues, page);
+  show_process(call, page);
+  return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = page.take()};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "core/bulk_change.hpp"
+#include "http/handlers.hpp"
+#include "http/json.hpp"
+
+namespace millrace::http {
+
+[[nodiscard]] Json show_progress(const BulkChanges::Progress& progress);
+
+/// Starts it and answers 202 with its progress so far.
+[[nodiscard]] Response begin_operation(const Call& call, BulkChanges::Request request);
+
+}  // namespace millrace::http

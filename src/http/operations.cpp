@@ -1,0 +1,127 @@
+
+#include "http/handlers.hpp"
+#include "http/input.hpp"
+#include "http/job_filter.hpp"
+#include "http/operation_view.hpp"
+#include "http/text.hpp"
+
+/// Changes to all jobs that match.
+namespace millrace::http {
+namespace {
+
+Outcome<std::vector<JobState>> read_states(const Json& object) {
+  const auto found = object.find("states");
+  if (found == object.end() || !found->is_array() || found->empty()) {
+    return Problem{"states is not an array of states"};
+  }
+  std::vector<JobState> states;
+  for (const Json& name : *found) {
+    const auto state = name.is_string() ? parse_state(name.get<std::string>()) : std::nullopt;
+    if (!state) return Problem{"states has an entry that is no state"};
+    if (*state == JobState::kReserved) return Problem{"reserved jobs cannot be changed"};
+    states.push_back(*state);
+  }
+  if (states.size() > kJobStateCount) return Problem{"states has an entry twice"};
+  return states;
+}
+
+/// "delete dead jobs of mail"
+std::string title_of(const std::string& action, const std::vector<JobState>& states,
+                     const JobFilter& filter) {
+  std::string title = action;
+  const char* separator = " ";
+  for (const JobState state : states) {
+    title += separator;
+    title += name_of(state);
+    separator = ", ";
+  }
+  title += " jobs";
+  if (!filter.queue.empty()) title += " of " + filter.queue;
+  JobFilter rest = filter;
+  rest.queue.clear();
+  if (!rest.is_empty()) title += " that match";
+  return title;
+}
+
+std::optional<std::uint64_t> id_of(const Call& call) {
+  return parse_number<std::uint64_t>(call.name);
+}
+
+Response say_unknown() {
+  return refuse(404, "no such operation: only the last ones are remembered");
+}
+
+}  // namespace
+
+Json show_progress(const BulkChanges::Progress& progress) {
+  const auto name = [](BulkChanges::Phase phase) {
+    switch (phase) {
+      case BulkChanges::Phase::kRunning:
+        return "running";
+      case BulkChanges::Phase::kDone:
+        return "done";
+      case BulkChanges::Phase::kCancelled:
+        return "cancelled";
+    }
+    return "";
+  };
+  return {{"id", progress.id},
+          {"title", progress.title},
+          {"phase", name(progress.phase)},
+          {"looked_at", progress.looked_at},
+          {"to_look_at", std::max(progress.to_look_at, progress.looked_at)},
+          {"changed", progress.changed},
+          {"started_at", show_time(progress.started_at)},
+          {"ended_at", show_time(progress.ended_at)}};
+}
+
+Response begin_operation(const Call& call, BulkChanges::Request request) {
+  const auto id = call.site.bulks.start(std::move(request), call.moment.now);
+  if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
+  return {
+      .status = 202, .body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};
+}
+
+Response start_operation(const Call& call) {
+  const Outcome<Json> object = read_object(call.request);
+  if (!object) return refuse(400, object.error().text);
+  const std::string name = read_text(*object, "action");
+  const auto action = parse_action(name);
+  if (!action) return refuse(400, "action is not retry, kill or delete");
+  const auto states = read_states(*object);
+  if (!states) return refuse(400, states.error().text);
+  const Outcome<JobFilter> filter = read_filter(*object);
+  if (!filter) return refuse(400, filter.error().text);
+  JobFilter rest = *filter;
+  rest.queue.clear();
+  return begin_operation(call, {.states = *states,
+                                .queue = filter->queue,
+                                .action = *action,
+                                .matches = make_matcher(rest, call.site.format, call.moment.now),
+                                .title = title_of(name, *states, *filter)});
+}
+
+Response list_operations(const Call& call) {
+  Json all = Json::array();
+  for (const auto& progress : call.site.bulks.list()) all.push_back(show_progress(progress));
+  return {.body = dump({{"operations", std::move(all)}})};
+}
+
+Response show_operation(const Call& call) {
+  const auto id = id_of(call);
+  const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
+  if (progress == nullptr) return say_unknown();
+  return {.body = dump(show_progress(*progress))};
+}
+
+Response cancel_operation(const Call& call) {
+  const auto id = id_of(call);
+  const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
+  if (progress == nullptr) return say_unknown();
+  if (!call.site.bulks.cancel(*id, call.moment.now)) {
+    return refuse(409, "this operation has ended already");
+  }
+  return {.body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};
+}
+
+}  // namespace millrace::http

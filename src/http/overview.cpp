@@ -1,0 +1,187 @@
+
+#include "http/attention.hpp"
+#include "http/handlers.hpp"
+#include "http/input.hpp"
+#include "http/job_view.hpp"
+#include "http/text.hpp"
+
+/// The first page, its charts, and the page about the server itself.
+namespace millrace::http {
+namespace {
+
+constexpr Duration kRateSpan = 30s;
+
+/// "1 queue", "2 queues"
+std::string count_of(std::uint64_t count, const char* what) {
+  return concat(count, " ", what, count == 1 ? "" : "s");
+}
+
+std::string health_sentence(const Site& site, const Situation& situation, std::size_t troubles) {
+  const View& view = site.broker.view();
+  if (troubles > 0) {
+    return concat(count_of(troubles, "thing"), troubles == 1 ? " needs" : " need",
+                  " your attention.");
+  }
+  const std::string facts = concat(count_of(view.queue_count(), "queue"), ", ",
+                                   count_of(view.workers().size(), "worker"));
+  const bool is_idle = view.job_count(JobState::kReady) + view.job_count(JobState::kReserved) == 0;
+  const char* state = is_idle ? "idle" : "working";
+  return concat(situation.concerns.empty() ? "All good" : "Mostly good", ": ", facts, ", ", state,
+                ".");
+}
+
+Json show_health_of(const Site& site, const Situation& situation) {
+  std::size_t troubles = 0;
+  for (const Concern& concern : situation.concerns) {
+    troubles += concern.level == Concern::Level::kTrouble ? 1 : 0;
+  }
+  const char* level = troubles > 0 ? "trouble" : situation.concerns.empty() ? "good" : "notice";
+  return {{"level", level}, {"text", health_sentence(site, situation, troubles)}};
+}
+
+Json show_concerns(const Situation& situation) {
+  Json all = Json::array();
+  for (const Concern& concern : situation.concerns) {
+    all.push_back({{"level", concern.level == Concern::Level::kTrouble ? "trouble" : "notice"},
+                   {"kind", concern.kind},
+                   {"text", concern.text},
+                   {"queue", concern.queue.empty() ? Json(nullptr) : Json(concern.queue)}});
+  }
+  return all;
+}
+
+/// `2026-11-21`
+std::string name_of_day(std::int32_t day) {
+  constexpr std::size_t kDateBytes = 10;
+  // Noon, since the first moment of 1970 counts as no time.
+  return show_time(Time{std::chrono::days(day) + 12h}).get<std::string>().substr(0, kDateBytes);
+}
+
+Json show_day(std::int32_t day, std::uint64_t processed, std::uint64_t failed) {
+  return {{"day", name_of_day(day)}, {"processed", processed}, {"failed", failed}};
+}
+
+}  // namespace
+
+Response show_overview(const Call& call) {
+  const Site& site = call.site;
+  const View& view = site.broker.view();
+  const CountersChanged& counters = view.counters();
+  const Situation situation = look_at(site, call.moment);
+  const Trend::Rates rates = site.trend.rates(kRateSpan);
+  Json shown;
+  shown["health"] = show_health_of(site, situation);
+  shown["jobs"] = show_counts(view);
+  shown["totals"] = {{"processed", counters.processed},
+                     {"failed", counters.failed},
+                     {"enqueued", view.tally().jobs_put}};
+  shown["today"] = {{"processed", counters.processed_today}, {"failed", counters.failed_today}};
+  shown["per_s"] = {
+      {"processed", rates.processed}, {"failed", rates.failed}, {"enqueued", rates.enqueued}};
+  shown["queues"] = view.queue_count();
+  shown["workers"] = view.workers().size();
+  const TrafficFacts traffic = site.traffic();
+  shown["connections"] = {{"beanstalk", traffic.beanstalk_connections},
+                          {"faktory", traffic.faktory_connections}};
+  shown["oldest_ready"] = situation.oldest == kNever ? Json(nullptr)
+                                                     : Json{{"queue", situation.oldest_queue},
+                                                            {"since", show_time(situation.oldest)}};
+  shown["attention"] = show_concerns(situation);
+  shown["attention_left_out"] = situation.left_out;
+  shown["is_read_only"] = site.facts.is_read_only;
+  shown["version"] = site.facts.version;
+  return {.body = dump(shown)};
+}
+
+/// `since`: milliseconds since 1970; only later samples are shown.
+Response show_trend(const Call& call) {
+  const std::string_view since = call.request.param("since");
+  const auto since_ms =
+      since.empty() ? std::optional<std::int64_t>(0) : parse_number<std::int64_t>(since);
+  if (!since_ms) return refuse(400, "since is not a number of milliseconds");
+  Json samples = Json::array();
+  for (const Trend::Sample& sample : call.site.trend.samples()) {
+    const auto at = std::chrono::floor<std::chrono::milliseconds>(sample.at.time_since_epoch());
+    if (at.count() <= *since_ms) continue;
+    samples.push_back({at.count(), sample.processed, sample.failed, sample.enqueued, sample.ready,
+                       sample.reserved});
+  }
+  return {.body =
+              dump({{"members", {"at_ms", "processed", "failed", "enqueued", "ready", "reserved"}},
+                    {"samples", std::move(samples)}})};
+}
+
+Response show_history(const Call& call) {
+  const std::string_view text = call.request.param("days");
+  const auto days = text.empty() ? std::optional<std::size_t>(30) : parse_number<std::size_t>(text);
+  if (!days || *days < 1 || *days > kHistoryDaysMax) {
+    return refuse(400, concat("days is not a number from 1 to ", kHistoryDaysMax));
+  }
+  const View& view = call.site.broker.view();
+  const CountersChanged& counters = view.counters();
+  const auto today = static_cast<std::int32_t>(
+      std::chrono::floor<std::chrono::days>(call.moment.now.time_since_epoch()).count());
+  const auto first = today - static_cast<std::int32_t>(*days) + 1;
+  Json shown = Json::array();
+  for (const DayCounts& day : view.history()) {
+    if (day.day >= first) shown.push_back(show_day(day.day, day.processed, day.failed));
+  }
+  if (counters.day >= first) {
+    shown.push_back(show_day(counters.day, counters.processed_today, counters.failed_today));
+  }
+  return {.body = dump({{"today", name_of_day(today)}, {"days", std::move(shown)}})};
+}
+
+Response show_server(const Call& call) {
+  const ServerFacts& facts = call.site.facts;
+  const SystemFacts& system = call.moment.system;
+  const TrafficFacts traffic = call.site.traffic();
+  Json options = Json::array();
+  for (const auto& [name, value] : facts.options) {
+    options.push_back({{"name", name}, {"value", value}});
+  }
+  Json journal = nullptr;
+  if (system.has_journal) {
+    journal = {{"bytes", system.journal_bytes},
+               {"segments", system.journal_segments},
+               {"waiting_bytes", traffic.undurable_bytes},
+               {"commits", traffic.commits.count()},
+               {"commit_seconds", seconds_of(traffic.commits.sum())},
+               {"disk_free_bytes", system.disk_free_bytes},
+               {"disk_total_bytes", system.disk_total_bytes}};
+  }
+  return {.body = dump({{"version", facts.version},
+                        {"hostname", facts.hostname},
+                        {"pid", facts.pid},
+                        {"started_at", show_time(facts.started_at)},
+                        {"memory_bytes", system.memory_bytes},
+                        {"memory_total_bytes", system.memory_total_bytes},
+                        {"connections",
+                         {{"beanstalk", traffic.beanstalk_connections},
+                          {"faktory", traffic.faktory_connections}}},
+                        {"journal", std::move(journal)},
+                        {"is_read_only", facts.is_read_only},
+                        {"options", std::move(options)}})};
+}
+
+Response show_stats(const Call& call) {
+  return {.body = call.site.info(call.moment.now)};
+}
+
+/// 503 while the server stops; that nobody answers is said by who asks.
+Response show_health(const Call& call) {
+  if (call.site.traffic().is_stopping) {
+    return {.status = 503, .body = dump({{"status", "stopping"}})};
+  }
+  const Json info = Json::parse(call.site.info(call.moment.now), nullptr, false);
+  const Json& server = info["server"];
+  return {.body = dump({{"status", "serving"},
+                        {"now", info["now"]},
+                        {"server",
+                         {{"description", server["description"]},
+                          {"faktory_version", server["faktory_version"]},
+                          {"connections", server["connections"]},
+                          {"command_count", server["command_count"]}}}})};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/queue.hpp"
+#include "core/view.hpp"
+#include "http/json.hpp"
+
+namespace millrace::http {
+
+/// What a list, an alarm and a metric know of a queue. Cheap to make: no job's body is read.
+struct QueueFigures {
+  const Queue* queue = nullptr;
+  std::uint64_t ready = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t scheduled = 0;  ///< and retrying, which a queue keeps in one order
+  std::uint64_t dead = 0;
+  Time oldest = kNever;  ///< since when its oldest ready job is so
+  double enqueued_rate = 0;
+  double processed_rate = 0;
+  double failed_rate = 0;
+  bool is_paused = false;
+  std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
+};
+
+[[nodiscard]] QueueFigures figures_of(const Queue& queue, const View& view, Time now);
+[[nodiscard]] Json show_figures(const QueueFigures& figures);
+
+/// True when jobs wait here and for some time nobody has taken or wanted one.
+[[nodiscard]] bool is_abandoned(const QueueFigures& figures, Time now);
+inline constexpr Duration kAbandonedAfter = 60s;
+
+}  // namespace millrace::http

@@ -1,0 +1,181 @@
+
+#include <algorithm>
+#include <array>
+
+#include "http/handlers.hpp"
+#include "http/input.hpp"
+#include "http/operation_view.hpp"
+#include "http/queue_view.hpp"
+#include "http/text.hpp"
+
+/// Queues, which the beanstalk protocol calls tubes.
+namespace millrace::http {
+namespace {
+
+/// What a list of queues can be sorted by; the larger the more trouble.
+struct SortKey {
+  std::string_view name;
+  double (*value)(const QueueFigures&, Time now);
+};
+
+double as_number(std::uint64_t count) {
+  return static_cast<double>(count);
+}
+
+constexpr std::array kSortKeys = {
+    SortKey{"name", [](const QueueFigures&, Time) { return 0.0; }},
+    SortKey{"ready", [](const QueueFigures& f, Time) { return as_number(f.ready); }},
+    SortKey{"reserved", [](const QueueFigures& f, Time) { return as_number(f.reserved); }},
+    SortKey{"delayed", [](const QueueFigures& f, Time) { return as_number(f.scheduled); }},
+    SortKey{"dead", [](const QueueFigures& f, Time) { return as_number(f.dead); }},
+    SortKey{"oldest",
+            [](const QueueFigures& f, Time now) {
+              return f.oldest == kNever ? -1.0 : seconds_of(now - f.oldest);
+            }},
+    SortKey{"enqueued", [](const QueueFigures& f, Time) { return f.enqueued_rate; }},
+    SortKey{"processed", [](const QueueFigures& f, Time) { return f.processed_rate; }},
+    SortKey{"failed", [](const QueueFigures& f, Time) { return f.failed_rate; }},
+};
+
+struct Row {
+  QueueFigures figures;
+  double value = 0;
+};
+
+struct ListRequest {
+  const SortKey* key = &kSortKeys.front();
+  bool is_descending = false;
+  std::string match;
+  std::size_t limit = kPageDefault;
+  std::optional<std::pair<double, std::string>> after;  ///< value and name of the last row
+
+  /// The order of the list, names being the last word: so a cursor is never ambiguous.
+  [[nodiscard]] bool is_before(double value, std::string_view name, double other_value,
+                               std::string_view other_name) const {
+    if (value != other_value) return is_descending ? value > other_value : value < other_value;
+    const bool is_by_name = key->name == "name";
+    return is_by_name && is_descending ? name > other_name : name < other_name;
+  }
+};
+
+Outcome<ListRequest> read_list(const Request& request) {
+  ListRequest list;
+  const std::string_view sort = request.param("sort");
+  const auto* key = std::find_if(kSortKeys.begin(), kSortKeys.end(),
+                                 [&](const SortKey& each) { return each.name == sort; });
+  if (!sort.empty() && key == kSortKeys.end()) return Problem{"no queue is sorted by that"};
+  if (!sort.empty()) list.key = key;
+  list.is_descending = request.param("order") == "desc";
+  list.match = request.param("match");
+  const Outcome<std::size_t> limit = read_limit(request);
+  if (!limit) return limit.error();
+  list.limit = *limit;
+  const std::string_view cursor = request.param("cursor");
+  if (cursor.empty()) return list;
+  const std::size_t colon = cursor.find(':');
+  const auto value = parse_number<double>(cursor.substr(0, colon));
+  if (colon == cursor.npos || !value) {
+    return Problem{"cursor is not one that a list gave"};
+  }
+  list.after.emplace(*value, cursor.substr(colon + 1));
+  return list;
+}
+
+std::vector<Row> collect(const ListRequest& list, const View& view, Time now) {
+  std::vector<Row> rows;
+  view.each_queue([&](const Queue& queue) {
+    if (!contains_ignoring_case(queue.name, list.match)) return;
+    Row row{.figures = figures_of(queue, view, now)};
+    row.value = list.key->value(row.figures, now);
+    const bool is_seen =
+        list.after && !list.is_before(list.after->first, list.after->second, row.value, queue.name);
+    if (!is_seen) rows.push_back(row);
+  });
+  return rows;
+}
+
+const Queue* find_queue(const Call& call) {
+  return call.site.broker.view().find_queue(call.name);
+}
+
+Response say_gone() {
+  return refuse(404, "there is no such queue: it was deleted, or went with its last job");
+}
+
+Response pause(const Call& call, std::optional<std::uint32_t> seconds) {
+  const auto paused = call.site.broker.pause(call.name, seconds, call.moment.now);
+  if (!paused) return say_gone();
+  return {.body = dump({{"name", call.name}, {"is_paused", seconds != 0u}}), .is_change = true};
+}
+
+}  // namespace
+
+Response list_queues(const Call& call) {
+  const Outcome<ListRequest> list = read_list(call.request);
+  if (!list) return refuse(400, list.error().text);
+  const View& view = call.site.broker.view();
+  std::vector<Row> rows = collect(*list, view, call.moment.now);
+  const std::size_t count = std::min(rows.size(), list->limit);
+  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
+                    [&](const Row& a, const Row& b) {
+                      return list->is_before(a.value, a.figures.queue->name, b.value,
+                                             b.figures.queue->name);
+                    });
+  Json queues = Json::array();
+  for (std::size_t i = 0; i < count; ++i) queues.push_back(show_figures(rows[i].figures));
+  Json next = nullptr;
+  if (count < rows.size()) {
+    char value[40];
+    std::snprintf(value, sizeof value, "%.17g", rows[count - 1].value);
+    next = std::string(value) + ':' + rows[count - 1].figures.queue->name;
+  }
+  return {.body = dump({{"queues", std::move(queues)},
+                        {"total", view.queue_count()},
+                        {"next", std::move(next)}})};
+}
+
+Response show_queue(const Call& call) {
+  const Queue* queue = find_queue(call);
+  if (queue == nullptr) return say_gone();
+  Json shown = show_figures(figures_of(*queue, call.site.broker.view(), call.moment.now));
+  shown["users"] = queue->user_count;
+  shown["watchers"] = queue->watcher_count;
+  shown["waiting"] = queue->waiting.size();
+  shown["is_kept"] = queue->is_kept;
+  return {.body = dump(shown)};
+}
+
+Response pause_queue(const Call& call) {
+  const Outcome<Json> object = read_object(call.request);
+  if (!object) return refuse(400, object.error().text);
+  const auto seconds = object->find("seconds");
+  if (seconds == object->end() || seconds->is_null()) return pause(call, std::nullopt);
+  if (!seconds->is_number_unsigned() || *seconds < 1 || *seconds > UINT32_MAX) {
+    return refuse(400, "seconds is not a number from 1 to 4294967295");
+  }
+  return pause(call, seconds->get<std::uint32_t>());
+}
+
+Response resume_queue(const Call& call) {
+  return pause(call, 0);
+}
+
+Response clear_queue(const Call& call) {
+  if (find_queue(call) == nullptr) return say_gone();
+  return begin_operation(call, {.states = {JobState::kReady},
+                                .queue = call.name,
+                                .action = Mutation::Action::kDiscard,
+                                .title = "clear " + call.name});
+}
+
+Response delete_queue(const Call& call) {
+  if (find_queue(call) == nullptr) return say_gone();
+  return begin_operation(call, {.states = {JobState::kReady, JobState::kScheduled,
+                                           JobState::kRetrying, JobState::kDead},
+                                .queue = call.name,
+                                .action = Mutation::Action::kDiscard,
+                                .forgets_queue = true,
+                                .title = "delete queue " + call.name});
+}
+
+}  // namespace millrace::http

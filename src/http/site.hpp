@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/broker.hpp"
+#include "core/bulk_change.hpp"
+#include "core/meter.hpp"
+#include "core/result.hpp"
+#include "core/work_unit.hpp"
+#include "http/message.hpp"
+#include "http/trend.hpp"
+
+namespace millrace::http {
+
+/// What is shown of the program and was settled when it started.
+struct ServerFacts {
+  std::string version;
+  std::string hostname;
+  std::int64_t pid = 0;
+  Time started_at{};
+  std::vector<std::pair<std::string, std::string>> options;  ///< in force, no secrets
+  bool is_read_only = false;
+};
+
+/// What is read from the system for a request, before it comes to the broker's thread. Zero: not
+/// known.
+struct SystemFacts {
+  std::uint64_t memory_bytes = 0;        ///< resident
+  std::uint64_t memory_total_bytes = 0;  ///< of the machine
+  std::uint64_t disk_free_bytes = 0;     ///< where the journal is
+  std::uint64_t disk_total_bytes = 0;
+  std::uint64_t journal_bytes = 0;
+  std::uint64_t journal_segments = 0;
+  bool has_journal = false;
+};
+
+/// What the server counts outside of the broker.
+struct TrafficFacts {
+  std::uint64_t beanstalk_connections = 0;
+  std::uint64_t faktory_connections = 0;
+  std::uint64_t undurable_bytes = 0;  ///< of the journal, that wait for the disk
+  Histogram commits;                  ///< from a batch's append to its durability
+  bool is_stopping = false;
+};
+
+/// Everything that the handlers reach. Requests come one at a time, in the broker's thread.
+struct Site {
+  Broker& broker;
+  const WorkUnitFormat& format;
+  BulkChanges& bulks;
+  const Trend& trend;
+  ServerFacts facts;
+  std::function<TrafficFacts()> traffic;
+  /// As PUSH takes a job; and what INFO answers.
+  std::function<Outcome<JobId>(std::string_view json, Time now)> push;
+  std::function<std::string(Time now)> info;
+  std::function<std::uint64_t()> random;  ///< for the jids of jobs that are pushed without one
+};
+
+/// When a request is answered, and what the system looked like then.
+struct Moment {
+  Time now{};
+  SystemFacts system;
+};
+
+/// Answers `/api/v1/...`, `/metrics`, `/stats` and `/health`. The guard has let the request in.
+[[nodiscard]] Response answer(Site& site, const Request& request, const Moment& moment);
+
+}  // namespace millrace::http

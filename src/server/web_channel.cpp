@@ -1,0 +1,125 @@
+#include "server/web_channel.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace millrace::server {
+
+namespace {
+constexpr std::size_t kReadBytes = 16 * 1024;
+}  // namespace
+
+WebChannel::WebChannel(int descriptor, std::unique_ptr<TlsStream> tls)
+    : descriptor_(descriptor), tls_(std::move(tls)) {}
+
+WebChannel::~WebChannel() {
+  if (tls_) {
+    tls_->finish();
+    const std::string_view last = tls_->pending();
+    // Who does not take it needs no farewell.
+    [[maybe_unused]] const ssize_t sent =
+        ::send(descriptor_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  ::close(descriptor_);
+}
+
+void WebChannel::begin(Steady::time_point until, std::size_t bytes_max) {
+  until_ = until;
+  allowed_ = bytes_max;
+}
+
+bool WebChannel::wait_for(short events) const {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - Steady::now());
+  pollfd watched{.fd = descriptor_, .events = events, .revents = 0};
+  return left.count() > 0 && ::poll(&watched, 1, static_cast<int>(left.count())) == 1;
+}
+
+bool WebChannel::is_readable() const {
+  return has_input() || wait_for(POLLIN);
+}
+
+bool WebChannel::is_writable() const {
+  return wait_for(POLLOUT);
+}
+
+/// More input, or false when none will come.
+bool WebChannel::fill() {
+  input_.clear();
+  taken_ = 0;
+  while (input_.empty()) {
+    char bytes[kReadBytes];
+    if (!wait_for(POLLIN)) return false;
+    const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (received < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (received <= 0) return false;
+    const std::string_view arrived(bytes, static_cast<std::size_t>(received));
+    if (!tls_) {
+      input_ = arrived;
+      continue;
+    }
+    const bool is_good = tls_->receive(arrived, input_);
+    if (!send_pending() || !is_good) return false;
+    if (input_.empty() && tls_->is_input_over()) return false;
+  }
+  return true;
+}
+
+ssize_t WebChannel::read(char* bytes, std::size_t size) {
+  if (allowed_ == 0) return -1;
+  if (!has_input() && !fill()) return -1;
+  const std::size_t count = std::min({size, input_.size() - taken_, allowed_});
+  std::memcpy(bytes, input_.data() + taken_, count);
+  taken_ += count;
+  allowed_ -= count;
+  return static_cast<ssize_t>(count);
+}
+
+bool WebChannel::send_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent =
+        ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+      continue;
+    }
+    if (errno != EAGAIN && errno != EINTR) return false;
+    if (!wait_for(POLLOUT)) return false;
+  }
+  return true;
+}
+
+bool WebChannel::send_pending() {
+  if (!send_all(tls_->pending())) return false;
+  tls_->consume(tls_->pending().size());
+  return true;
+}
+
+ssize_t WebChannel::write(const char* bytes, std::size_t size) {
+  std::string_view rest(bytes, size);
+  if (!tls_) return send_all(rest) ? static_cast<ssize_t>(size) : -1;
+  if (!tls_->is_open()) return -1;
+  while (!rest.empty()) {
+    tls_->write(rest.substr(0, kTlsWriteBytes));
+    rest.remove_prefix(std::min(rest.size(), kTlsWriteBytes));
+    if (!send_pending()) return -1;
+  }
+  return static_cast<ssize_t>(size);
+}
+
+// Nothing of ours asks where a request comes from.
+void WebChannel::get_remote_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+
+void WebChannel::get_local_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+
+}  // namespace millrace::server

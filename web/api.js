@@ -1,0 +1,70 @@
+// The public JSON API: docs/api.md. Nothing else is asked for anywhere.
+
+const BASE = new URL("api/v1/", document.baseURI);
+const kept = new Map(); // url -> {tag, data}, so that an unchanged answer is neither sent nor read
+const KEPT_MAX = 50;
+
+let clockOffset = 0;
+/** The server's clock, in milliseconds. */
+export const serverNow = () => Date.now() + clockOffset;
+
+export class ApiError extends Error {
+  constructor(status, text) {
+    super(text);
+    this.status = status;
+  }
+}
+
+export function url(path, params = {}) {
+  const target = new URL(path, BASE);
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== undefined && value !== null && value !== "") target.searchParams.set(name, value);
+  }
+  return target.href;
+}
+
+async function send(target, options) {
+  let response;
+  try {
+    response = await fetch(target, { ...options, cache: "no-store", credentials: "same-origin" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, "The server cannot be reached.");
+  }
+  const now = Number(response.headers.get("X-Now-Ms"));
+  if (now) clockOffset = now - Date.now();
+  return response;
+}
+
+async function fail(response) {
+  const body = await response.json().catch(() => ({}));
+  throw new ApiError(response.status, body.error ?? `The server answered ${response.status}.`);
+}
+
+export async function get(path, params, { signal } = {}) {
+  const target = url(path, params);
+  const known = kept.get(target);
+  const headers = known ? { "If-None-Match": known.tag } : {};
+  const response = await send(target, { headers, signal });
+  if (response.status === 304) return known.data;
+  if (!response.ok) await fail(response);
+  const data = await response.json();
+  const tag = response.headers.get("ETag");
+  kept.delete(target);
+  if (tag) kept.set(target, { tag, data });
+  if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
+  return data;
+}
+
+export async function post(path, body) {
+  const response = await send(url(path), {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
+  });
+  if (!response.ok) await fail(response);
+  return response.json();
+}
+
+/** A name as one part of a path; slashes in it are escaped too. */
+export const part = (name) => encodeURIComponent(name);

@@ -1,0 +1,237 @@
+// The frame around the pages: navigation, keys, theme, and the clock that keeps a page fresh.
+import { get } from "./api.js";
+import { redrawAll } from "./chart.js";
+import { h, show } from "./dom.js";
+import { followRunning } from "./operation.js";
+import { go, link, onChange, params, path } from "./route.js";
+import { complain, empty, tell } from "./ui.js";
+import overview from "./pages/overview.js";
+import queues from "./pages/queues.js";
+import queue from "./pages/queue.js";
+import jobs from "./pages/jobs.js";
+import job from "./pages/job.js";
+import errors from "./pages/errors.js";
+import workers from "./pages/workers.js";
+import server from "./pages/server.js";
+
+const POLL_MS = 2000;
+
+/** The pages in the navigation: path, title, the key that follows `g`. */
+const NAV = [["", "Overview", "o"], ["queues", "Queues", "q"], ["jobs", "Jobs", "j"], ["errors", "Errors", "e"], ["workers", "Workers", "w"], ["server", "Server", "s"]];
+
+/** The first that fits; groups are the page's arguments. */
+const PAGES = [
+  [/^$/, overview, ""],
+  [/^queues\/?$/, queues, "queues"],
+  [/^queues\/(.+)$/, queue, "queues"],
+  [/^jobs\/(\d+)$/, job, "jobs"],
+  [/^jobs\/?$/, jobs, "jobs"],
+  [/^errors\/?$/, errors, "errors"],
+  [/^workers\/?$/, workers, "workers"],
+  [/^server\/?$/, server, "server"],
+];
+
+/** Where Faktory's own pages were. */
+const MOVED = { busy: "workers", retries: "jobs?state=retrying", scheduled: "jobs?state=scheduled", morgue: "jobs?state=dead", debug: "server" };
+
+const main = document.getElementById("main");
+let current = null; // {page, ctx, at}
+let timer = 0;
+let isPaused = false;
+let isReadOnly = false;
+
+// ---- drawing ----
+
+function missing() {
+  return { title: "Not found", load: async () => null, render: () => [empty("There is no such page.", h("a", { href: link("") }, "To the overview"))] };
+}
+
+function find() {
+  const here = path();
+  if (MOVED[here]) {
+    history.replaceState(null, "", link("") + MOVED[here]);
+    return find();
+  }
+  for (const [pattern, page, nav] of PAGES) {
+    const found = pattern.exec(here);
+    if (found) return { page, nav, args: found.slice(1).map(decodeURIComponent) };
+  }
+  return { page: missing(), nav: null, args: [] };
+}
+
+function open(keepsPlace) {
+  const { page, nav, args } = find();
+  const isSame = current?.page === page && current.at === path();
+  current?.stop.abort();
+  const ctx = {
+    args,
+    params: params(),
+    state: isSame ? current.ctx.state : {},
+    get isReadOnly() { return isReadOnly; },
+    refresh: () => load(),
+    draw: () => draw(),
+  };
+  current = { page, nav, ctx, at: path(), stop: new AbortController(), data: undefined, error: null };
+  drawTop();
+  if (!isSame) {
+    show(main, h("p", { class: "loading" }, "Loading…"));
+    if (!keepsPlace) {
+      scrollTo(0, 0);
+      main.focus({ preventScroll: true });
+    }
+  }
+  load();
+}
+
+async function load() {
+  clearTimeout(timer);
+  const mine = current;
+  mine.stop.abort();
+  mine.stop = new AbortController();
+  const { signal } = mine.stop;
+  try {
+    const data = await mine.page.load(mine.ctx, signal);
+    if (mine !== current || signal.aborted) return;
+    mine.data = data;
+    mine.error = null;
+  } catch (error) {
+    if (error.name === "AbortError" || mine !== current) return;
+    mine.error = error;
+  }
+  draw();
+  later();
+}
+
+function later() {
+  clearTimeout(timer);
+  if (isPaused || document.hidden || current.page.isStill?.(current.ctx)) return;
+  timer = setTimeout(load, POLL_MS);
+}
+
+function problem(error) {
+  const isGone = error.status === 404;
+  const text = isGone ? error.message : `${error.message} Trying again…`;
+  return h("div", { class: isGone ? "banner gone" : "banner bad", role: "alert" }, text);
+}
+
+function draw() {
+  const { page, ctx, data, error } = current;
+  document.title = `${page.titleOf?.(ctx, data) ?? page.title} · Millrace`;
+  const isOver = error?.status === 404;
+  const shown = data !== undefined && !isOver ? page.render(ctx, data) : [];
+  const heading = shown.length === 0 ? h("h1", { class: "hidden" }, page.title) : null;
+  const progress = data === undefined && ctx.state.progress;
+  show(main, heading, error && problem(error), progress && h("p", { class: "progress", role: "status" }, progress), shown);
+  main.setAttribute("aria-busy", data === undefined && !error ? "true" : "false");
+}
+
+// ---- the top ----
+
+const THEMES = ["auto", "light", "dark"];
+const theme = () => document.documentElement.dataset.theme ?? "auto";
+
+function turnTheme() {
+  const next = THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length];
+  if (next === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  try {
+    localStorage.setItem("millrace.theme", next);
+  } catch {
+    // It then holds until the page is closed.
+  }
+  drawTop();
+  redrawAll();
+}
+
+function turnLive() {
+  isPaused = !isPaused;
+  drawTop();
+  if (isPaused) clearTimeout(timer);
+  else load();
+}
+
+function findJob(event) {
+  event.preventDefault();
+  const text = new FormData(event.target).get("find").trim();
+  if (!text) return;
+  event.target.reset();
+  document.activeElement.blur();
+  if (/^\d+$/.test(text)) return go(link(`jobs/${text}`));
+  go(link("jobs", { state: "any", id: text }));
+}
+
+function drawTop() {
+  const item = ([to, title]) => h("a", { href: link(to), "aria-current": current.nav === to ? "page" : null }, title);
+  show(document.getElementById("top"),
+    h("a", { class: "brand", href: link(""), "aria-label": "Millrace, overview" }, h("img", { src: "assets/icon.svg", alt: "", width: "22", height: "22" }), h("span", {}, "Millrace")),
+    h("nav", { "aria-label": "Pages" }, NAV.map(item)),
+    h("form", { class: "find", role: "search", onsubmit: findJob },
+      h("input", { name: "find", type: "search", placeholder: "Find a job: number or jid", "aria-label": "Find a job by number or jid", autocomplete: "off", spellcheck: "false" })),
+    h("div", { class: "tools" },
+      isReadOnly && h("span", { class: "badge" }, "read-only"),
+      h("button", { type: "button", class: "quiet", onclick: turnLive, "aria-pressed": isPaused ? "false" : "true", title: "Update every 2 seconds (p)" }, h("span", { class: isPaused ? "dot" : "dot on", "aria-hidden": "true" }), isPaused ? "Paused" : "Live"),
+      h("button", { type: "button", class: "quiet", onclick: turnTheme, title: "Colours (t)" }, { auto: "Auto", light: "Light", dark: "Dark" }[theme()]),
+      h("button", { type: "button", class: "quiet", onclick: showKeys, "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)" }, "?")));
+}
+
+// ---- keys ----
+
+function showKeys() {
+  const rows = [["/", "find a job"], ...NAV.map(([, title, key]) => [`g ${key}`, `go to ${title}`]), ["j, k", "next, previous row"], ["x", "select the row"], ["Enter", "open the row"], ["p", "pause or go on updating"], ["t", "change colours"], ["?", "this list"]];
+  tell("Keyboard", h("dl", { class: "keys" }, rows.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)))));
+}
+
+function moveRow(step) {
+  const rows = [...main.querySelectorAll("tbody tr")].filter((row) => row.querySelector("a"));
+  const at = rows.indexOf(document.activeElement.closest?.("tr"));
+  const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step;
+  rows[next]?.querySelector("a.row, a")?.focus();
+}
+
+let isGoing = false;
+const KEYS = {
+  "/": () => document.querySelector(".find input").focus(),
+  "?": showKeys,
+  p: turnLive,
+  t: turnTheme,
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: () => document.activeElement.closest?.("tr")?.querySelector("input[type=checkbox]")?.click(),
+  g: () => {
+    isGoing = true;
+    setTimeout(() => { isGoing = false; }, 1200);
+  },
+};
+
+addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest?.("input:not([type=checkbox]), textarea, select");
+  if (isTyping && event.key === "Escape") event.target.blur();
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const page = isGoing && NAV.find(([, , key]) => key === event.key);
+  isGoing = false;
+  if (!page && !Object.hasOwn(KEYS, event.key)) return;
+  event.preventDefault();
+  if (page) go(link(page[0]));
+  else KEYS[event.key]();
+});
+
+// ---- beginning ----
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else if (!isPaused) load();
+});
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+onChange(open);
+open(true);
+get("server").then((facts) => {
+  if (!facts.is_read_only) return;
+  isReadOnly = true;
+  drawTop();
+  draw();
+}).catch(complain);
+followRunning().catch(() => {});

@@ -1,0 +1,80 @@
+// Charts by uPlot, drawn in the colours of the page.
+import { h } from "./dom.js";
+
+const probe = document.createElement("i");
+probe.hidden = true;
+
+/** What a colour of style.css is now, as `rgb(...)`. */
+function color(name, alpha = 1) {
+  if (!probe.isConnected) document.body.append(probe);
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
+}
+
+const live = new Map(); // name -> what `chart` returned last
+
+function axes(format) {
+  const line = { stroke: color("--faint"), width: 1 };
+  const base = { stroke: color("--dim"), grid: line, ticks: { show: false }, font: "11px system-ui" };
+  return [{ ...base, grid: { show: false } }, { ...base, size: 46, values: (_, all) => all.map(format) }];
+}
+
+function options({ series, format, bars, height }, width) {
+  const drawn = series.map((each) => ({
+    label: each.label,
+    stroke: color(each.color),
+    fill: bars ? color(each.color) : each.fill ? color(each.color, 0.13) : undefined,
+    width: bars ? 0 : 1.5,
+    dash: each.dash,
+    points: { show: false },
+    paths: bars ? uPlot.paths.bars({ size: [0.7, 28] }) : undefined,
+    value: (_, value) => value === null || value === undefined ? "–" : format(value),
+  }));
+  const time = bars ? "{YYYY}-{MM}-{DD}" : "{HH}:{mm}:{ss}";
+  return {
+    width,
+    height,
+    tzDate: bars ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC") : undefined,
+    cursor: { points: { size: 6 }, drag: { setScale: false } },
+    legend: { live: true },
+    scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] } },
+    axes: axes(format),
+    series: [{ label: "Time", value: (_, s) => s === null ? "–" : uPlot.fmtDate(time)(bars ? uPlot.tzDate(new Date(s * 1000), "UTC") : new Date(s * 1000)) }, ...drawn],
+  };
+}
+
+/** A chart that stays when the page around it is drawn anew; `summary` says it in words. */
+export function chart(name, settings, data, summary) {
+  const known = live.get(name);
+  const place = known?.place?.isConnected ? known.place
+    : h("div", { class: "chart", "data-live": name, role: "img", "aria-label": summary });
+  place.setAttribute("aria-label", summary);
+  const entry = { place, settings, data, plot: known?.place === place ? known.plot : null };
+  live.set(name, entry);
+  queueMicrotask(() => draw(entry));
+  // While it is on the screen a copy stands for it, which is recognized and left alone.
+  return known?.place === place ? h("div", { class: "chart", "data-live": name }) : place;
+}
+
+function draw(entry) {
+  const width = entry.place.clientWidth;
+  if (!width || typeof uPlot === "undefined") return;
+  if (entry.plot) return entry.plot.setData(entry.data);
+  entry.plot = new uPlot(options(entry.settings, width), entry.data, entry.place);
+}
+
+/** After a change of width or colours. */
+export function redrawAll() {
+  for (const entry of live.values()) {
+    entry.plot?.destroy();
+    entry.plot = null;
+    if (entry.place.isConnected) draw(entry);
+  }
+}
+
+addEventListener("resize", () => {
+  for (const { plot, place, settings } of live.values()) {
+    if (plot && place.isConnected) plot.setSize({ width: place.clientWidth, height: settings.height });
+  }
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);

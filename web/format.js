@@ -1,0 +1,65 @@
+// Numbers and times for people.
+import { h } from "./dom.js";
+import { serverNow } from "./api.js";
+
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export const count = (n) => whole.format(n);
+
+export const plural = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+
+/** 12,345 in a table; 12.3M where there is no room. */
+export function short(n) {
+  if (n < 10000) return count(n);
+  if (n < 1e6) return `${(n / 1e3).toFixed(n < 1e5 ? 1 : 0)}k`;
+  if (n < 1e9) return `${(n / 1e6).toFixed(n < 1e7 ? 2 : 1)}M`;
+  return `${(n / 1e9).toFixed(1)}G`;
+}
+
+export function rate(perSecond) {
+  if (perSecond === 0) return "0/s";
+  if (perSecond < 0.1) return `${(perSecond * 60).toFixed(1)}/min`;
+  return perSecond < 100 ? `${perSecond.toFixed(1)}/s` : `${short(Math.round(perSecond))}/s`;
+}
+
+const UNITS = [["B", 1], ["KiB", 1024], ["MiB", 1024 ** 2], ["GiB", 1024 ** 3], ["TiB", 1024 ** 4]];
+
+export function bytes(n) {
+  const [unit, size] = [...UNITS].reverse().find(([, each]) => n >= each) ?? UNITS[0];
+  return `${size === 1 ? n : (n / size).toFixed(n / size < 10 ? 1 : 0)} ${unit}`;
+}
+
+/** 4.2 s, 3 min, 5 h, 12 d */
+export function span(seconds) {
+  if (seconds < 0.0995) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} d`;
+}
+
+/** A time as its distance from now, the whole of it on hover. Null: a dash. */
+export function ago(iso) {
+  if (!iso) return h("span", { class: "none" }, "–");
+  const seconds = (serverNow() - Date.parse(iso)) / 1000;
+  // Below ten seconds the clock would make every row flicker.
+  const near = Math.abs(seconds) < 1 ? "now" : null;
+  const words = near ?? (seconds > 0 ? `${coarse(seconds)} ago` : `in ${coarse(-seconds)}`);
+  return h("time", { datetime: iso, title: absolute(iso) }, words);
+}
+
+const coarse = (seconds) => span(seconds < 10 ? Math.ceil(seconds) : seconds).replace(/\.0 s/, " s");
+
+/** How long it is so already. */
+export function age(iso) {
+  if (!iso) return h("span", { class: "none" }, "–");
+  const seconds = Math.max(0, (serverNow() - Date.parse(iso)) / 1000);
+  return h("time", { datetime: iso, title: `since ${absolute(iso)}` }, coarse(seconds));
+}
+
+export function absolute(iso) {
+  const date = new Date(iso);
+  const local = date.toLocaleString("sv-SE", { timeZoneName: "short" });
+  return `${local} · ${iso}`;
+}

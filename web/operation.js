@@ -1,0 +1,98 @@
+// Changes to many jobs: what is asked before, and the bar that shows how far they are.
+import { get, post } from "./api.js";
+import { h, show } from "./dom.js";
+import { count, plural } from "./format.js";
+import { ask, button, complain } from "./ui.js";
+
+const LOOK_MS = 400;
+const STAYS_MS = 8000;
+const followed = new Set();
+
+const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
+
+function sentence(progress) {
+  const word = DONE[progress.title.split(" ")[0]] ?? "changed";
+  const changed = `${plural(progress.changed, "job")} ${word}`;
+  if (progress.phase === "done") return `Done: ${changed}.`;
+  if (progress.phase === "cancelled") return `Cancelled: ${changed} before.`;
+  return `${changed}, ${count(progress.looked_at)} of ${count(progress.to_look_at)} looked at`;
+}
+
+/** Shows the operation until some seconds after its end. */
+export async function follow(progress, onEnd = () => {}) {
+  if (followed.has(progress.id)) return;
+  followed.add(progress.id);
+  const node = h("div", { class: "notice operation" });
+  document.getElementById("notices").append(node);
+  const draw = () => show(node,
+    h("strong", {}, progress.title),
+    h("progress", { max: String(Math.max(1, progress.to_look_at)), value: progress.phase === "running" ? String(progress.looked_at) : String(Math.max(1, progress.to_look_at)), "aria-label": progress.title }),
+    h("span", {}, sentence(progress)),
+    progress.phase === "running"
+      ? button("Cancel", () => post(`operations/${progress.id}/cancel`).catch(complain), { kind: "quiet" })
+      : button("Dismiss", () => node.remove(), { kind: "quiet" }));
+  draw();
+  while (progress.phase === "running") {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    try {
+      progress = await get(`operations/${progress.id}`);
+    } catch (error) {
+      node.remove();
+      if (error.status === 404) complain(new Error("The operation ended with the server's restart."));
+      if (error.status) return;
+      continue;
+    }
+    draw();
+  }
+  onEnd();
+  setTimeout(() => node.remove(), STAYS_MS);
+}
+
+/** Those that run already, when the page is opened. */
+export async function followRunning() {
+  const { operations } = await get("operations");
+  for (const each of operations) if (each.phase === "running") follow(each);
+}
+
+/** Counts what matches, slice by slice. */
+async function countMatching(selection, say, signal) {
+  let matched = 0, looked = 0;
+  for (const state of selection.states) {
+    let cursor = "";
+    do {
+      const { states: _, ...filter } = selection;
+      const slice = await get("jobs/count", { ...filter, state, cursor }, { signal });
+      matched += slice.matched;
+      looked += slice.looked_at;
+      cursor = slice.next;
+      say(`${plural(matched, "job")} so far, ${count(looked)} looked at…`);
+    } while (cursor);
+  }
+  return matched;
+}
+
+const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
+
+/** Asks with the number of jobs, then changes all that match. */
+export async function changeAll(action, selection, what, onEnd) {
+  const verb = VERBS[action];
+  const agreed = await ask({
+    title: `${verb} ${what}?`,
+    text: "Counting…",
+    verb,
+    kind: action === "retry" ? "primary" : "danger",
+    prepare: async (say, signal) => {
+      const matched = await countMatching(selection, say, signal);
+      say(matched === 0 ? "No job matches any more."
+        : action === "delete" ? `${plural(matched, "job")} will be gone for good.`
+        : `${plural(matched, "job")} match now. Jobs that change meanwhile are left alone.`);
+      return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
+    },
+  });
+  if (!agreed) return;
+  try {
+    follow(await post("operations", { action, ...selection }), onEnd);
+  } catch (error) {
+    complain(error);
+  }
+}

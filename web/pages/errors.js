@@ -1,0 +1,80 @@
+import { get, post } from "../api.js";
+import { h } from "../dom.js";
+import { ago, count, plural } from "../format.js";
+import { follow } from "../operation.js";
+import { link } from "../route.js";
+import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
+
+/** So many failed jobs are looked at by themselves; the rest when somebody asks for it. */
+const SLICES = 4;
+
+function merge(known, found) {
+  for (const each of found) {
+    const group = known.get(each.group);
+    if (!group) {
+      known.set(each.group, { ...each });
+      continue;
+    }
+    group.retrying += each.retrying;
+    group.dead += each.dead;
+    if (each.first_at < group.first_at) group.first_at = each.first_at;
+    if (each.last_at > group.last_at) group.last_at = each.last_at;
+    group.queues = [...new Set([...group.queues, ...each.queues])].slice(0, 5);
+  }
+}
+
+async function load({ state: memory, draw }, signal) {
+  const groups = new Map();
+  let cursor = "", looked = 0, all = 0;
+  for (let slice = 0; cursor !== null && (slice < SLICES || memory.wantsAll); slice += 1) {
+    const page = await get("errors", { cursor }, { signal });
+    merge(groups, page.groups);
+    looked += page.looked_at;
+    all = page.to_look_at;
+    cursor = page.next;
+    if (slice % 10 === 9) {
+      memory.progress = `Looked at ${count(looked)} of ${count(all)} failed jobs…`;
+      draw();
+    }
+  }
+  memory.progress = null;
+  memory.isLong = looked > 20000;
+  return { groups: [...groups.values()].sort((a, b) => b.retrying + b.dead - a.retrying - a.dead), looked, all, isThrough: cursor === null };
+}
+
+async function change(ctx, action, group) {
+  const n = group.retrying + group.dead;
+  const verb = action === "retry" ? "Retry" : "Delete";
+  const agreed = await ask({ title: `${verb} all jobs that failed with ${group.type}?`, text: `${plural(n, "job")} in this group${action === "delete" ? " will be gone for good" : " will enter their queues now"}. Jobs of the group that were not counted yet are changed too.`, verb: `${verb} ${plural(n, "job")}`, kind: action === "retry" ? "primary" : "danger" });
+  if (agreed) act(async () => follow(await post("operations", { action, states: ["retrying", "dead"], group: group.group }), ctx.refresh));
+}
+
+function row(ctx, group) {
+  const jobs = (state) => jobsLink(group[state], { state, group: group.group }, `${group[state]} ${state} jobs with ${group.type}`);
+  return h("tr", { "data-key": group.group },
+    h("td", { class: "wide" }, h("a", { class: "row", href: link(`jobs/${group.sample}`), title: "Open one of them" }, h("strong", {}, group.type)), h("div", { class: "message" }, group.message)),
+    h("td", {}, group.queues.map((name, i) => [i > 0 && ", ", queueLink(name)])),
+    h("td", { class: "n" }, jobs("retrying")), h("td", { class: "n" }, jobs("dead")),
+    h("td", { class: "n" }, ago(group.first_at)), h("td", { class: "n" }, ago(group.last_at)),
+    h("td", { class: "acts" }, ctx.isReadOnly ? null : [
+      button("Retry", () => change(ctx, "retry", group), { kind: "small", label: `Retry all jobs that failed with ${group.type}`, key: "retry" }),
+      button("Delete", () => change(ctx, "delete", group), { kind: "small danger", label: `Delete all jobs that failed with ${group.type}`, key: "delete" })]));
+}
+
+export default {
+  title: "Errors",
+  isStill: ({ state }) => state.isLong,
+  load,
+  render(ctx, { groups, looked, all, isThrough }) {
+    return [
+      head(["Errors ", h("span", { class: "count" }, plural(groups.length, "group"))]),
+      ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
+      groups.length === 0 ? empty("No job that is still here has failed. Failures are grouped by type and message.")
+        : table("Failures by type and message", [["Error", "wide"], ["Queues"], ["Retrying", "n"], ["Dead", "n"], ["First", "n"], ["Latest start", "n"], ["", "acts"]], groups.map((each) => row(ctx, each))),
+      h("div", { class: "pager" },
+        !isThrough && h("span", { class: "dim" }, `Of ${count(all)} failed jobs, ${count(looked)} are counted here.`),
+        !isThrough && button("Count all of them", () => { ctx.state.wantsAll = true; ctx.refresh(); }, { kind: "plain small" }),
+        ctx.state.isLong && button("Count again", ctx.refresh, { kind: "quiet small" })),
+    ];
+  },
+};

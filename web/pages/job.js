@@ -1,0 +1,159 @@
+import { get, part, post, url } from "../api.js";
+import { h } from "../dom.js";
+import { ago, bytes, count, plural, span } from "../format.js";
+import { link } from "../route.js";
+import { STATES, act, ask, badge, button, facts, head, queueLink } from "../ui.js";
+import { ACTIONS, verbOf } from "./jobs.js";
+
+const NODES_MAX = 3000;
+const HEX_BYTES_MAX = 16 * 1024;
+
+// ---- the story ----
+
+/** What is known of a job's life, in order. A server keeps no full history of each job. */
+function story(job) {
+  const { error, tallies, state, reservation } = job;
+  const steps = [[job.created_at, "Created", job.is_pushed ? "pushed by a Faktory client" : "put by a beanstalk client"]];
+  if (error) steps.push([error.first_at, "First failure", error.failures > 1 ? `the first of ${count(error.failures)}` : "the only one so far"]);
+  if (job.enqueued_at && Math.abs(Date.parse(job.enqueued_at) - Date.parse(job.created_at)) > 5) steps.push([job.enqueued_at, "Entered its queue", tallies.kicks ? `brought back ${plural(tallies.kicks, "time")} by hand or kick` : null]);
+  if (reservation) steps.push([reservation.since, "Reserved", reservation.wid ? `by worker ${reservation.wid}` : reservation.client ? `by connection ${reservation.client}` : "by a producer"]);
+  if (state === "dead") steps.push([job.when, "Died", error ? "no retry was left, or somebody killed it" : "somebody buried it"]);
+  steps.sort((a, b) => Date.parse(a[0]) - Date.parse(b[0]));
+  if (state === "ready") steps.push([null, "Waits", "for a worker to take it"]);
+  if (state === "reserved") steps.push([job.when, "Its reservation ends", "if nobody reports before"]);
+  if (state === "scheduled") steps.push([job.when, "Will be due", null]);
+  if (state === "retrying") steps.push([job.when, "Will run again", `${plural(error?.retries_left ?? 0, "retry").replace("retrys", "retries")} left`]);
+  return steps;
+}
+
+function timeline(job) {
+  const steps = story(job);
+  const now = steps.findLastIndex(([time]) => time && Date.parse(time) <= Date.now() + 1000);
+  return h("ol", { class: "story" }, steps.map(([time, what, more], i) => {
+    const before = i > 0 && time && steps[i - 1][0] ? (Date.parse(time) - Date.parse(steps[i - 1][0])) / 1000 : 0;
+    return h("li", { class: i === now ? "now" : i > now ? "later" : null },
+      h("strong", {}, what), " ", time && ago(time), before > 0.01 && h("span", { class: "dim" }, ` after ${span(before)}`),
+      more && h("div", { class: "dim" }, more));
+  }));
+}
+
+// ---- arguments ----
+
+function leaf(value) {
+  const kind = value === null ? "null" : typeof value;
+  return h("span", { class: `json ${kind}` }, JSON.stringify(value));
+}
+
+function tree(value, name, budget, depth = 0) {
+  const label = name === null ? null : [h("span", { class: "json key" }, name), ": "];
+  budget.left -= 1;
+  if (budget.left < 0) return h("div", { class: "dim" }, "…");
+  if (value === null || typeof value !== "object") return h("div", {}, label, leaf(value));
+  const isList = Array.isArray(value);
+  const entries = isList ? value.map((each, i) => [String(i), each]) : Object.entries(value);
+  if (entries.length === 0) return h("div", {}, label, isList ? "[]" : "{}");
+  const size = isList ? plural(entries.length, "item") : plural(entries.length, "member");
+  return h("details", { open: depth < 2 && entries.length <= 100 },
+    h("summary", {}, label, isList ? "[ " : "{ ", h("span", { class: "dim" }, size), isList ? " ]" : " }"),
+    h("div", { class: "nested" }, entries.slice(0, NODES_MAX).map(([key, each]) => tree(each, key, budget, depth + 1))));
+}
+
+function hexDump(raw) {
+  const lines = [];
+  for (let at = 0; at < Math.min(raw.length, HEX_BYTES_MAX); at += 16) {
+    const line = [...raw.slice(at, at + 16)];
+    const hex = line.map((each) => each.toString(16).padStart(2, "0")).join(" ").padEnd(47);
+    const text = line.map((each) => (each >= 32 && each < 127 ? String.fromCharCode(each) : ".")).join("");
+    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex}  ${text}`);
+  }
+  if (raw.length > HEX_BYTES_MAX) lines.push("…");
+  return lines.join("\n");
+}
+
+const bytesOf = ({ text, base64 }) => (base64 === null ? new TextEncoder().encode(text) : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));
+
+function parse(text) {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** The ways in which the content can be shown: name -> what is drawn. */
+function views(job) {
+  const found = [];
+  if (job.work_unit) {
+    found.push(["Arguments", () => tree(job.work_unit.args ?? [], null, { left: NODES_MAX })]);
+    found.push(["Whole job", () => tree(job.work_unit, null, { left: NODES_MAX })]);
+    found.push(["Text", () => h("pre", {}, JSON.stringify(job.work_unit, null, 2))]);
+    return found;
+  }
+  const { body } = job;
+  const json = body?.text ? parse(body.text) : null;
+  if (json && typeof json.value === "object") found.push(["JSON", () => tree(json.value, null, { left: NODES_MAX })]);
+  if (body?.is_text) found.push(["Text", () => h("pre", {}, body.text || "(empty)")]);
+  if (body) found.push(["Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)")]);
+  return found;
+}
+
+function content(ctx, job) {
+  const all = views(job);
+  const chosen = all.find(([name]) => name === ctx.state.view) ?? all[0];
+  const choose = (name) => button(name, () => { ctx.state.view = name; ctx.draw(); }, { kind: chosen?.[0] === name ? "small on" : "small plain", key: name });
+  return h("section", {},
+    h("div", { class: "head" }, h("h2", {}, job.work_unit ? "Arguments" : "Body"),
+      h("div", { class: "actions" }, all.length > 1 && all.map(([name]) => choose(name)),
+        h("a", { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` }, `Download ${bytes(job.body_bytes)}`))),
+    chosen ? h("div", { class: "content", tabindex: "0", role: "region", "aria-label": "Content of the job", "data-key": chosen[0] }, chosen[1]())
+      : h("p", { class: "empty" }, "It is too large to be shown here: download it."),
+    job.body?.is_cut && h("p", { class: "dim" }, "Only its beginning is shown."));
+}
+
+function failure({ error }) {
+  if (!error) return null;
+  return h("section", {}, h("h2", {}, "Error"),
+    h("p", { class: "error" }, h("strong", {}, error.type), " ", error.message),
+    h("p", { class: "dim" }, `${plural(error.failures, "failure")}, ${count(error.retries_left)} left · `, h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"), " and ", h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"), " jobs that failed like this"),
+    error.backtrace.length > 0 ? h("pre", { class: "trace", tabindex: "0", "aria-label": "Backtrace" }, error.backtrace.join("\n")) : h("p", { class: "dim" }, "The worker sent no backtrace."));
+}
+
+// ---- acting ----
+
+const SAID = { retry: "is ready now.", kill: "is dead now.", delete: "is deleted." };
+
+async function change(ctx, job, action) {
+  if (action === "delete") {
+    const agreed = await ask({ title: `Delete job ${job.id}?`, text: `1 job will be gone for good: ${job.type} in ${job.queue}.`, verb: "Delete 1 job" });
+    if (!agreed) return;
+  }
+  await act(() => post(`jobs/${part(job.id)}/${action}`), `Job ${job.id} ${SAID[action]}`);
+  ctx.refresh();
+}
+
+export default {
+  title: "Job",
+  titleOf: ({ args: [id] }, job) => (job ? `${job.type} ${id}` : `Job ${id}`),
+  load: ({ args: [id] }, signal) => get(`jobs/${part(id)}`, {}, { signal }),
+  render(ctx, job) {
+    const kind = (action) => (action === "retry" ? "primary" : "danger");
+    const actions = ctx.isReadOnly ? [] : [...ACTIONS[job.state]].map((action) => button(verbOf(action, job.state), () => change(ctx, job, action), { kind: kind(action), key: action }));
+    const unit = job.work_unit ?? {};
+    const { tallies } = job;
+    return [
+      h("p", { class: "crumbs" }, h("a", { href: link("jobs", { state: job.state }) }, `${STATES[job.state].name} jobs`)),
+      head([h("span", { class: "type" }, job.type || "(no type)"), " ", h("span", { class: "id" }, job.id), badge(job.state)], ...actions),
+      job.state === "reserved" && h("p", { class: "dim" }, "It is in somebody's hands: it can be changed when they are through, or when its reservation ends."),
+      h("div", { class: "pair" },
+        h("section", {}, h("h2", {}, "Story"), timeline(job)),
+        h("section", {}, h("h2", {}, "Facts"), facts([
+          ["Queue", queueLink(job.queue)], ["jid", h("code", {}, job.jid)], ["Priority", unit.priority ? `${unit.priority} of 9` : count(job.pri)],
+          ["Reservation lasts", span(job.ttr_s)], job.is_pushed && ["Retries", count(unit.retry ?? 25)],
+          ["Reserved", `${plural(tallies.reserves, "time")}`], ["Timed out", plural(tallies.timeouts, "time")], ["Released", plural(tallies.releases, "time")],
+          ["Buried", plural(tallies.buries, "time")], ["Kicked", plural(tallies.kicks, "time")],
+          ...Object.entries(unit.custom ?? {}).slice(0, 20).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])]))),
+      failure(job),
+      content(ctx, job),
+    ];
+  },
+};

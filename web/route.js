@@ -1,0 +1,44 @@
+// Addresses: which page a path means, and how to go there. Everything that is on the screen, filters
+// too, stands in the address, so that it can be kept and sent.
+
+const BASE = new URL(document.baseURI).pathname;
+
+/** The path below our base, without slash in front: "jobs/12". */
+export const path = () => location.pathname.slice(BASE.length);
+
+export const params = () => Object.fromEntries(new URLSearchParams(location.search));
+
+export function link(to, query = {}) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") search.set(name, value);
+  }
+  const text = search.toString();
+  return BASE + to + (text ? `?${text}` : "");
+}
+
+let follow = () => {};
+export function onChange(call) {
+  follow = call;
+  addEventListener("popstate", () => call(true));
+  document.addEventListener("click", (event) => {
+    const anchor = event.target.closest?.("a[href]");
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
+    if (!anchor || !isPlain || event.defaultPrevented || anchor.target || anchor.download) return;
+    if (anchor.origin !== location.origin || !anchor.pathname.startsWith(BASE)) return;
+    if (anchor.hash || /^(api|metrics|stats|health)\b/.test(anchor.pathname.slice(BASE.length))) return;
+    event.preventDefault();
+    go(anchor.href);
+  });
+}
+
+export function go(href) {
+  history.pushState(null, "", href);
+  follow(false);
+}
+
+/** The same page with another filter: not worth a step in the history. */
+export function replace(href) {
+  history.replaceState(null, "", href);
+  follow(true);
+}
