@@ -43,7 +43,7 @@ let isReadOnly = false;
 // ---- drawing ----
 
 function missing() {
-  return { title: "Not found", load: async () => null, render: () => [empty("There is no such page.", h("a", { href: link("") }, "To the overview"))] };
+  return { title: "Not found", load: async () => null, render: () => [h("h1", {}, "Not found"), empty("There is no such page.", h("a", { href: link("") }, "To the overview"))] };
 }
 
 function find() {

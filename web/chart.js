@@ -13,10 +13,17 @@ function color(name, alpha = 1) {
 
 const live = new Map(); // name -> what `chart` returned last
 
-function axes(format) {
+const two = (n) => String(n).padStart(2, "0");
+/** Days are UTC's, as the server counts them; times are the reader's. */
+const dayOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
+const clock = (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+const clockOf = (seconds) => clock(new Date(seconds * 1000));
+
+function axes(format, bars) {
   const line = { stroke: color("--faint"), width: 1 };
   const base = { stroke: color("--dim"), grid: line, ticks: { show: false }, font: "11px system-ui" };
-  return [{ ...base, grid: { show: false } }, { ...base, size: 46, values: (_, all) => all.map(format) }];
+  const time = (seconds) => (bars ? dayOf(seconds).slice(5) : clockOf(seconds));
+  return [{ ...base, size: 30, space: 64, grid: { show: false }, values: (_, all) => all.map(time) }, { ...base, size: 46, values: (_, all) => all.map(format) }];
 }
 
 function options({ series, format, bars, height }, width) {
@@ -30,16 +37,16 @@ function options({ series, format, bars, height }, width) {
     paths: bars ? uPlot.paths.bars({ size: [0.7, 28] }) : undefined,
     value: (_, value) => value === null || value === undefined ? "–" : format(value),
   }));
-  const time = bars ? "{YYYY}-{MM}-{DD}" : "{HH}:{mm}:{ss}";
   return {
     width,
     height,
     tzDate: bars ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC") : undefined,
+    padding: [10, 8, 0, 0],
     cursor: { points: { size: 6 }, drag: { setScale: false } },
     legend: { live: true },
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] } },
-    axes: axes(format),
-    series: [{ label: "Time", value: (_, s) => s === null ? "–" : uPlot.fmtDate(time)(bars ? uPlot.tzDate(new Date(s * 1000), "UTC") : new Date(s * 1000)) }, ...drawn],
+    axes: axes(format, bars),
+    series: [{ label: bars ? "Day" : "Time", value: (_, s) => (s === null ? "–" : bars ? dayOf(s) : clockOf(s)) }, ...drawn],
   };
 }
 

@@ -27,11 +27,11 @@ export function button(text, onclick, { kind = "", disabled = false, label, key 
 }
 
 /** A table that says what it is about; `columns` are [title, class]. It scrolls in itself. */
-export function table(label, columns, rows) {
+export function table(label, columns, rows, kind = "") {
   const cell = ([title, kind]) => title?.nodeType
     ? h("th", { scope: "col", class: kind, "aria-sort": title.dataset.sort }, title)
     : title ? h("th", { scope: "col", class: kind }, title) : h("td", { class: kind });
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+  return h("div", { class: `scroll ${kind}`, tabindex: "0", role: "region", "aria-label": label },
     h("table", {}, h("thead", {}, h("tr", {}, columns.map(cell))), h("tbody", {}, rows)));
 }
 

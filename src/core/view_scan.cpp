@@ -29,14 +29,15 @@ struct Walk {
   const View::ScanVisitor& visit;
   std::size_t steps_max;
   ScanEnd end = {};
+  bool is_stopped = false;  ///< by the visitor
 
-  [[nodiscard]] bool is_over() const { return end.steps >= steps_max; }
+  [[nodiscard]] bool is_over() const { return is_stopped || end.steps >= steps_max; }
 
   /// False: no further.
   bool look_at(const Job& job, ScanPlace place) {
     ++end.steps;
     end.next = place;
-    if (job.state == order.state && !visit(job)) return false;
+    is_stopped = job.state == order.state && !visit(job);
     return !is_over();
   }
 };

@@ -39,6 +39,7 @@ class Server:
         self.env = env
         self.beanstalk_address = ("127.0.0.1", free_port())
         self.faktory_address = ("127.0.0.1", free_port())
+        self.web_address = None
         self.process = None
         self.errors = None
         self.ports = []
@@ -50,6 +51,7 @@ class Server:
             f"--data={self.data}",
             f"--beanstalk={flag_of(self.beanstalk_address)}",
             f"--faktory={flag_of(self.faktory_address)}",
+            f"--web={flag_of(self.web_address)}",
             *self.flags,
         ]
 

@@ -70,7 +70,7 @@ export default {
       head(["Errors ", h("span", { class: "count" }, plural(groups.length, "group"))]),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       groups.length === 0 ? empty("No job that is still here has failed. Failures are grouped by type and message.")
-        : table("Failures by type and message", [["Error", "wide"], ["Queues"], ["Retrying", "n"], ["Dead", "n"], ["First", "n"], ["Latest start", "n"], ["", "acts"]], groups.map((each) => row(ctx, each))),
+        : table("Failures by type and message", [["Error", "wide"], ["Queues"], ["Retrying", "n"], ["Dead", "n"], ["First", "n"], ["Latest", "n"], ["", "acts"]], groups.map((each) => row(ctx, each))),
       h("div", { class: "pager" },
         !isThrough && h("span", { class: "dim" }, `Of ${count(all)} failed jobs, ${count(looked)} are counted here.`),
         !isThrough && button("Count all of them", () => { ctx.state.wantsAll = true; ctx.refresh(); }, { kind: "plain small" }),

@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
 import { link } from "../route.js";
 import { STATES, act, ask, badge, button, facts, head, queueLink } from "../ui.js";
-import { ACTIONS, verbOf } from "./jobs.js";
+import { ACTIONS, failures, verbOf } from "./jobs.js";
 
 const NODES_MAX = 3000;
 const HEX_BYTES_MAX = 16 * 1024;
@@ -22,7 +22,7 @@ function story(job) {
   if (state === "ready") steps.push([null, "Waits", "for a worker to take it"]);
   if (state === "reserved") steps.push([job.when, "Its reservation ends", "if nobody reports before"]);
   if (state === "scheduled") steps.push([job.when, "Will be due", null]);
-  if (state === "retrying") steps.push([job.when, "Will run again", `${plural(error?.retries_left ?? 0, "retry").replace("retrys", "retries")} left`]);
+  if (state === "retrying") steps.push([job.when, "Will run again", error && failures(error)]);
   return steps;
 }
 
@@ -114,7 +114,7 @@ function failure({ error }) {
   if (!error) return null;
   return h("section", {}, h("h2", {}, "Error"),
     h("p", { class: "error" }, h("strong", {}, error.type), " ", error.message),
-    h("p", { class: "dim" }, `${plural(error.failures, "failure")}, ${count(error.retries_left)} left · `, h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"), " and ", h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"), " jobs that failed like this"),
+    h("p", { class: "dim" }, `${failures(error)} · `, h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"), " and ", h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"), " jobs that failed like this"),
     error.backtrace.length > 0 ? h("pre", { class: "trace", tabindex: "0", "aria-label": "Backtrace" }, error.backtrace.join("\n")) : h("p", { class: "dim" }, "The worker sent no backtrace."));
 }
 
@@ -148,9 +148,9 @@ export default {
         h("section", {}, h("h2", {}, "Story"), timeline(job)),
         h("section", {}, h("h2", {}, "Facts"), facts([
           ["Queue", queueLink(job.queue)], ["jid", h("code", {}, job.jid)], ["Priority", unit.priority ? `${unit.priority} of 9` : count(job.pri)],
-          ["Reservation lasts", span(job.ttr_s)], job.is_pushed && ["Retries", count(unit.retry ?? 25)],
-          ["Reserved", `${plural(tallies.reserves, "time")}`], ["Timed out", plural(tallies.timeouts, "time")], ["Released", plural(tallies.releases, "time")],
-          ["Buried", plural(tallies.buries, "time")], ["Kicked", plural(tallies.kicks, "time")],
+          ["Reservation lasts", span(job.ttr_s)], job.is_pushed && ["Retries", unit.retry > 0 ? count(unit.retry) : unit.retry === 0 ? "none: dropped when it fails" : "none: dead when it fails"],
+          ["Reserved", plural(tallies.reserves, "time")],
+          ...[["Timed out", tallies.timeouts], ["Released", tallies.releases], ["Buried or killed", tallies.buries], ["Kicked or retried", tallies.kicks]].map(([name, n]) => n > 0 && [name, plural(n, "time")]),
           ...Object.entries(unit.custom ?? {}).slice(0, 20).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])]))),
       failure(job),
       content(ctx, job),

@@ -18,6 +18,11 @@ export function jobLink(job) {
 
 export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
 
+/** "3 failures, 22 retries left" */
+export function failures({ failures: n, retries_left: left }) {
+  return `${plural(n, "failure")}, ${left > 0 ? `${count(left)} ${left === 1 ? "retry" : "retries"}` : "no retry"} left`;
+}
+
 // ---- what is asked for ----
 
 export function seconds(text) {
@@ -151,10 +156,10 @@ function row(ctx, job, state, canSelect) {
   const { error } = job;
   return h("tr", { "data-key": String(job.id), class: selected.has(job.id) ? "on" : null },
     canSelect && h("td", { class: "check" }, h("input", { type: "checkbox", checked: selected.has(job.id), onchange: toggle, "aria-label": `Select job ${job.id}` })),
-    h("td", {}, jobLink(job), state === "any" && badge(job.state)),
-    h("td", {}, queueLink(job.queue)),
+    h("td", { class: "job" }, jobLink(job), state === "any" && badge(job.state)),
+    h("td", { class: "queue" }, queueLink(job.queue)),
     h("td", { class: "wide args" }, args(job),
-      error && h("div", { class: "error" }, h("strong", {}, error.type), " ", error.message, " ", h("span", { class: "dim" }, `(${plural(error.failures, "failure")}, ${error.retries_left} left)`)),
+      error && h("div", { class: "error" }, h("strong", {}, error.type), " ", error.message, " ", h("span", { class: "dim" }, `(${failures(error)})`)),
       job.reservation && h("div", { class: "dim" }, job.reservation.wid ? ["held by worker ", h("a", { href: link("workers") + `#${encodeURIComponent(job.reservation.wid)}` }, job.reservation.wid)] : job.reservation.client ? `held by connection ${job.reservation.client}` : "held by a producer", ", until ", ago(job.reservation.until))),
     h("td", { class: "n" }, when(job)));
 }
@@ -188,7 +193,7 @@ export default {
       filters(params),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       selectionBar(ctx, state, jobs, isFiltered, counts),
-      jobs.length > 0 ? table(`${STATES[state]?.name ?? "All"} jobs`, columns, jobs.map((each) => row(ctx, each, state, canSelect))) : none(state, isFiltered),
+      jobs.length > 0 ? table(`${STATES[state]?.name ?? "All"} jobs`, columns, jobs.map((each) => row(ctx, each, state, canSelect)), "stack") : none(state, isFiltered),
       h("div", { class: "pager" },
         isFiltered && h("span", { class: "dim" }, `Searched ${count(found.looked)} jobs.`),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),

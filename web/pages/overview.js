@@ -40,7 +40,7 @@ function liveChart(samples) {
   const last = data.map((each) => each.at(-1) ?? 0);
   const words = `The last ${plural(minutes, "minute")}: processed ${rate(last[1])}, failed ${rate(last[2])}, enqueued ${rate(last[3])} now.`;
   return h("section", {},
-    h("h2", {}, `Last ${plural(minutes, "minute")}`),
+    h("h2", {}, minutes === 1 ? "Last minute" : `Last ${minutes} minutes`),
     samples.length < 2 ? h("p", { class: "empty" }, "The first points come in a few seconds.") : chart("live", {
       height: 190,
       format: rate,

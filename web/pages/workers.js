@@ -22,7 +22,7 @@ const STATE_SIGN = { running: "▶", quiet: "◐", stopping: "■" };
 function worker(ctx, each) {
   const { wid, state } = each;
   const act1 = (action, text, disabled) => button(text, () => tell(ctx, action, { wid }, 1), { kind: action === "stop" ? "small danger" : "small", disabled, label: `${text} worker ${wid}`, key: action });
-  return h("tr", { "data-key": wid, id: wid },
+  return h("tr", { "data-key": wid },
     h("td", { class: "wide" }, h("strong", {}, each.hostname || "(no name)"), `:${each.pid} `, each.labels.map((label) => h("span", { class: "badge" }, label)), h("div", { class: "dim" }, wid)),
     h("td", {}, h("span", { class: `badge ${STATE_KIND[state]}` }, h("span", { "aria-hidden": "true" }, STATE_SIGN[state]), ` ${state}`)),
     h("td", { class: "n" }, jobsLink(each.jobs, { state: "reserved", wid }, `${each.jobs} jobs in hand of ${wid}`)),
@@ -60,7 +60,7 @@ export default {
       h("div", { class: "pager" }, params.after && h("a", { href: link("workers") }, "First page"), workers.next && h("a", { href: link("workers", { after: workers.next }) }, "Next page")),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
       others.connections.length === 0 ? empty("No beanstalk client is connected.")
-        : table("beanstalk connections", [["Number", "n"], ["Uses"], ["Watches", "wide"], [" "], ["Jobs held", "n"]], others.connections.map(connection)),
+        : table("beanstalk connections", [["Number", "n"], ["Uses"], ["Watches", "wide"], ["Now"], ["Jobs held", "n"]], others.connections.map(connection)),
       h("div", { class: "pager" }, params.connections && h("a", { href: link("workers") }, "First page"), others.next && h("a", { href: link("workers", { connections: others.next }) }, "Next page")),
     ];
   },

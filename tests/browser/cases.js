@@ -1,0 +1,411 @@
+// What the pages must do. Each case has a server and a browser of its own.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import { Beanstalk, Faktory } from "./doors.js";
+
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+async function faktory({ server, doors }, wid) {
+  const client = await Faktory.open(server.faktory, wid);
+  doors.push(client);
+  return client;
+}
+
+function beanstalk({ server, doors }) {
+  const client = new Beanstalk(server.beanstalk);
+  doors.push(client);
+  return client;
+}
+
+const row = (page, text) => page.locator("tbody tr", { hasText: text });
+const gone = (locator) => locator.waitFor({ state: "detached" });
+const counts = async ({ server }) => (await server.api("overview")).jobs;
+
+/** Waits until the server says so. */
+async function until(check, what) {
+  for (let i = 0; i < 200; i += 1) {
+    if (await check()) return;
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+  assert.fail(`never: ${what}`);
+}
+
+/** Jobs in every state, by both doors. */
+async function fill(test) {
+  const client = await faktory(test, "worker-1");
+  await client.push("mail-0001", "SendMail", "mail", [1, { to: "you" }]);
+  await client.push("later-001", "Later", "mail", [], { at: "2099-01-01T00:00:00Z" });
+  await client.push("fails-001", "Fails", "broken", ["x"]);
+  await client.fail("broken", "Timeout", "after 3 s");
+  await client.push("dies-0001", "Dies", "broken", ["y"], { retry: -1 });
+  await client.fail("broken", "KeyError", "no key");
+  await client.push("held-0001", "Held", "held");
+  await client.fetch("held");
+  const tube = beanstalk(test);
+  await tube.put("thumbs", '{"path": "/img/1.jpg"}');
+  await tube.put("thumbs", Buffer.from([0xff, 0, 1, 2]));
+  await tube.put("reports", "later", 3600);
+  return { client, tube };
+}
+
+const PAGES = ["", "queues", "queues/mail", "jobs?state=ready", "jobs?state=scheduled", "jobs?state=retrying", "jobs?state=dead", "jobs?state=reserved", "jobs?state=any&id=mail", "errors", "workers", "server", "jobs/1", "jobs/4", "jobs/999", "jobs?type=None", "nowhere"];
+
+async function violations(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
+}
+
+/** No page has anything that axe-core objects to, nor is wider than the screen. */
+function accessible(title, options) {
+  return {
+    title: `axe-core finds nothing, ${title}`,
+    async run(test) {
+      await fill(test);
+      const context = await test.context.browser().newContext({ ...options, bypassCSP: true, reducedMotion: "reduce" });
+      const page = await context.newPage();
+      const found = [];
+      for (const target of PAGES) {
+        await page.goto(test.server.base + target);
+        await page.locator("main:not([aria-busy=true]) > :not(.loading)").first().waitFor();
+        for (const each of await violations(page)) found.push(`${target}: ${each}`);
+        const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+        if (isWide) found.push(`${target}: scrolls sideways`);
+      }
+      await context.close();
+      assert.deepEqual(found, []);
+    },
+  };
+}
+
+export const cases = [
+  accessible("light", { colorScheme: "light", viewport: { width: 1280, height: 900 } }),
+  accessible("dark", { colorScheme: "dark", viewport: { width: 1280, height: 900 } }),
+  accessible("390 px wide", { colorScheme: "light", viewport: { width: 390, height: 844 } }),
+  {
+    title: "the overview tells how the server is, and goes on doing so",
+    async run(test) {
+      await test.open("");
+      await test.page.getByRole("heading", { name: "All good: 1 queue, 0 workers, idle." }).waitFor();
+      await fill(test);
+      await test.page.locator(".tile.dead .value", { hasText: "1" }).waitFor();
+      await test.page.locator(".uplot canvas").first().waitFor();
+      await test.page.locator(".tile.dead a").click();
+      await row(test.page, "Dies").waitFor();
+    },
+  },
+  {
+    title: "a failed job is found, read and retried",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=retrying");
+      await row(page, "Fails").getByRole("link", { name: /Fails/ }).click();
+      await page.getByText("after 3 s").first().waitFor();
+      await page.getByText("app.js:1").waitFor();
+      await page.getByRole("button", { name: "Retry" }).click();
+      await page.locator("h1 .badge.ready").waitFor();
+      assert.equal((await counts(test)).retrying, 0);
+    },
+  },
+  {
+    title: "a job that is scheduled is added to its queue, another is killed",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=scheduled");
+      await page.getByRole("checkbox", { name: "Select job 2" }).check();
+      await page.getByRole("button", { name: "Add to queue 1" }).click();
+      await gone(page.getByRole("checkbox", { name: "Select job 2" }));
+      await test.open("jobs?state=ready&queue=mail");
+      await row(page, "SendMail").getByRole("checkbox").check();
+      await page.getByRole("button", { name: "Kill 1" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Kill 1 job" }).click();
+      await gone(row(page, "SendMail"));
+      assert.equal((await counts(test)).dead, 2);
+    },
+  },
+  {
+    title: "all that a filter matches is deleted, with its number said first, and nothing else",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 120; i += 1) await client.push(`many-${1000 + i}`, i % 3 === 0 ? "Keep" : "Drop", "mail");
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await page.getByLabel("Type").fill("Drop");
+      await page.getByLabel("Type").press("Enter");
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 80 jobs" }).click();
+      await page.getByText("Done: 80 jobs deleted.").waitFor();
+      await page.getByText("No ready job matches these filters.").waitFor();
+      assert.equal((await counts(test)).ready, 40);
+    },
+  },
+  {
+    title: "a long change shows how far it is and can be cancelled",
+    async run(test) {
+      const client = await faktory(test);
+      const jobs = Array.from({ length: 5000 }, (_, i) => ({ jid: `bulk-${10000 + i}`, jobtype: "Bulk", queue: "bulk", args: [] }));
+      for (let i = 0; i < 4; i += 1) await client.command("PUSHB", jobs);
+      const { page } = test;
+      await test.open("jobs?state=ready&type=Bulk");
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 20,000 jobs" }).click();
+      await page.locator(".operation").getByRole("button").click();
+      await page.locator(".operation", { hasText: /Cancelled|Done/ }).waitFor();
+      const [operation] = (await test.server.api("operations")).operations;
+      assert.equal((await counts(test)).ready, 20000 - operation.changed);
+    },
+  },
+  {
+    title: "a queue is paused, resumed, cleared and deleted",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("queues");
+      await page.getByRole("button", { name: "Pause thumbs" }).click();
+      await row(page, "thumbs").locator(".badge.paused").waitFor();
+      assert.equal((await test.server.api("queues/thumbs")).is_paused, true);
+      await page.getByRole("button", { name: "Resume thumbs" }).click();
+      await gone(row(page, "thumbs").locator(".badge.paused"));
+      await page.getByRole("button", { name: "Clear thumbs" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 2 ready jobs" }).click();
+      await page.getByText("Done: 2 jobs deleted.").waitFor();
+      await page.getByRole("button", { name: "Delete broken" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete the queue and 2 jobs" }).click();
+      await gone(row(page, "broken"));
+      const left = await counts(test);
+      assert.deepEqual([left.retrying, left.dead], [0, 0]);
+    },
+  },
+  {
+    title: "a dialog that is left changes nothing",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("queues");
+      await page.getByRole("button", { name: "Delete mail" }).click();
+      await page.keyboard.press("Escape");
+      await gone(page.getByRole("dialog"));
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), "Delete");
+      assert.equal((await counts(test)).ready, 3);
+    },
+  },
+  {
+    title: "failures are grouped, and a group is retried as a whole",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      for (let i = 0; i < 5; i += 1) {
+        await client.push(`group-00${i}`, "Fails", "broken", [], i > 2 ? { retry: -1 } : {});
+        await client.fail("broken", "Timeout", `after ${i} s`);
+      }
+      const { page } = test;
+      await test.open("errors");
+      await row(page, "after # s").getByRole("button", { name: /Retry all jobs/ }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Retry 5 jobs" }).click();
+      await page.getByText("Done: 5 jobs retried.").waitFor();
+      assert.equal((await counts(test)).ready, 5);
+    },
+  },
+  {
+    title: "a worker is told to be quiet",
+    async run(test) {
+      const { client } = await fill(test);
+      const { page } = test;
+      await test.open("workers");
+      await row(page, "worker-1").getByText("box").waitFor();
+      await page.getByRole("button", { name: "Quiet worker worker-1" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Quiet 1 worker" }).click();
+      await row(page, "worker-1").getByText("quiet").waitFor();
+      assert.equal(await client.command("BEAT", { wid: "worker-1" }), '{"state":"quiet"}');
+    },
+  },
+  {
+    title: "a deep link opens the same filters, and back goes back",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=retrying&error=timeout&queue=broken");
+      await row(page, "Fails").waitFor();
+      assert.equal(await page.getByLabel("Error").inputValue(), "timeout");
+      await page.getByRole("link", { name: "Queues", exact: true }).click();
+      await page.getByRole("heading", { name: /Queues/ }).waitFor();
+      await page.goBack();
+      await row(page, "Fails").waitFor();
+      await test.open("morgue");
+      await row(page, "Dies").waitFor();
+    },
+  },
+  {
+    title: "the keyboard alone finds a job, goes through rows, selects and retries",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      const { keyboard } = page;
+      await test.open("");
+      await page.locator(".tiles").waitFor();
+      await keyboard.press("/");
+      await keyboard.type("mail-0001");
+      await keyboard.press("Enter");
+      await row(page, "SendMail").waitFor();
+      await keyboard.press("g");
+      await keyboard.press("j");
+      await page.getByRole("heading", { name: "Jobs" }).waitFor();
+      await test.open("jobs?state=dead");
+      await row(page, "Dies").waitFor();
+      await keyboard.press("j");
+      await keyboard.press("x");
+      await page.getByText("1 job selected:").waitFor();
+      await keyboard.press("Enter");
+      await page.locator("h1 .badge.dead").waitFor();
+      await page.getByRole("button", { name: "Retry" }).focus();
+      await keyboard.press("Enter");
+      await page.locator("h1 .badge.ready").waitFor();
+      await keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    },
+  },
+  {
+    title: "selection and scroll outlive an update",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 45; i += 1) await client.push(`scroll-${100 + i}`, "Scroll", "mail");
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "Scroll").last().getByRole("checkbox").check();
+      const before = await page.evaluate(() => scrollY);
+      assert.ok(before > 0);
+      await client.push("scroll-999", "Newcomer", "mail");
+      await row(page, "Newcomer").waitFor();
+      assert.equal(await page.evaluate(() => scrollY), before);
+      await page.getByText("1 job selected:").waitFor();
+    },
+  },
+  {
+    title: "the page survives a restart of the server, and so do the jobs",
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("queues");
+      await row(page, "mail").waitFor();
+      await server.kill();
+      await page.getByRole("alert").getByText("cannot be reached").waitFor();
+      await server.start();
+      await gone(page.getByRole("alert"));
+      await row(page, "mail").waitFor();
+    },
+  },
+  {
+    title: "hostile data does nothing but be seen",
+    async run(test) {
+      const client = await faktory(test, 'w"><img src=x onerror=document.title="owned">');
+      const evil = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+      await client.push("evil-0001", evil, "mail", [evil, { [evil]: evil }], { custom: { [evil]: evil } });
+      await client.fail("mail", evil.slice(0, 90), evil);
+      await beanstalk(test).put("$(evil);+-/", evil);
+      const { page } = test;
+      for (const target of ["", "queues", "jobs", "jobs?state=retrying", "jobs/1", "jobs/2", "errors", "workers", `queues/${encodeURIComponent("$(evil);+-/")}`]) {
+        await test.open(target);
+        await page.locator("main:not([aria-busy=true]) > :not(.loading)").first().waitFor();
+        assert.equal(await page.locator("main img, main script").count(), 0);
+        assert.doesNotMatch(await page.title(), /^owned/);
+      }
+      await test.open("jobs/1");
+      await page.getByText(evil).first().waitFor();
+    },
+  },
+  {
+    title: "a job that is gone is said to be gone",
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("gone-0001", "Gone", "mail");
+      const { page } = test;
+      await test.open("jobs/1");
+      await page.locator("h1 .badge.ready").waitFor();
+      await fetch(`${test.server.base}api/v1/jobs/1/delete`, { method: "POST" });
+      await page.getByText("this job is gone: it was finished or deleted").waitFor();
+    },
+  },
+  {
+    title: "a body is shown as tree, text and hex",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      const all = (await test.server.api("jobs?state=ready&queue=thumbs")).jobs;
+      await test.open(`jobs/${all[0].id}`);
+      await page.getByText('"/img/1.jpg"').waitFor();
+      await page.getByRole("button", { name: "Text" }).click();
+      await page.getByText('{"path": "/img/1.jpg"}').waitFor();
+      await test.open(`jobs/${all[1].id}`);
+      await page.getByText("000000  ff 00 01 02").waitFor();
+    },
+  },
+  {
+    title: "a job is pushed, and what is wrong with another is said",
+    async run(test) {
+      const { page } = test;
+      await test.open("jobs");
+      await page.getByRole("button", { name: "Push a job…" }).click();
+      const box = page.getByRole("textbox", { name: /A job as JSON/ });
+      await box.fill('{"args": []}');
+      await page.getByRole("button", { name: "Push the job" }).click();
+      await page.getByText("jobs must have a jobtype parameter").waitFor();
+      await box.fill('{"jobtype": "ByHand", "args": [12345678901234567890]}');
+      await page.getByRole("button", { name: "Push the job" }).click();
+      await row(page, "12345678901234567890").waitFor();
+    },
+  },
+  {
+    title: "read-only shows everything and offers nothing",
+    flags: ["--web-read-only"],
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      for (const target of ["queues", "jobs?state=dead", "errors", "workers", "queues/mail", "jobs/1"]) {
+        await test.open(target);
+        await page.getByText("read-only").waitFor();
+        assert.equal(await page.locator("main button", { hasText: /Pause|Delete|Retry|Kill|Clear|Quiet|Stop|Push/ }).count(), 0);
+      }
+      const refused = await fetch(`${test.server.base}api/v1/jobs/1/delete`, { method: "POST" });
+      assert.equal(refused.status, 403);
+    },
+  },
+  {
+    title: "a proxy's prefix leads every link and file",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await page.route("**/jobs-ui/**", async (route) => {
+        const target = route.request().url().replace("/jobs-ui", "");
+        const response = await route.fetch({ url: target, headers: { ...route.request().headers(), "x-script-name": "/jobs-ui" } });
+        await route.fulfill({ response });
+      });
+      await test.open("jobs-ui/queues");
+      await row(page, "mail").getByRole("link", { name: "mail", exact: true }).click();
+      await until(async () => page.url().endsWith("/jobs-ui/queues/mail"), "the prefix in the address");
+      await row(page, "SendMail").waitFor();
+    },
+  },
+  {
+    title: "a hidden page asks for nothing",
+    async run(test) {
+      const { page } = test;
+      await test.open("queues");
+      await row(page, "default").waitFor();
+      let asked = 0;
+      page.on("request", () => { asked += 1; });
+      await page.evaluate(() => {
+        Object.defineProperty(document, "hidden", { value: true, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      });
+      await page.waitForTimeout(2600);
+      assert.equal(asked, 0);
+      await page.evaluate(() => {
+        Object.defineProperty(document, "hidden", { value: false, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      });
+      await until(async () => asked > 0, "an update when it is seen again");
+    },
+  },
+];

@@ -1,0 +1,55 @@
+// The web pages in Debian's Chromium, used as a person uses them: by clicking and by the keyboard.
+//
+//     MILLRACE=build/release/millrace node tests/browser/run.js [part of a title]
+//
+// Prints a row for each case and then `N passed, N failed`.
+import { chromium } from "playwright-core";
+import { Server } from "./server.js";
+import { cases } from "./cases.js";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const CASE_MS_MAX = 40000;
+const AT_A_TIME = 3;
+
+async function runCase({ title, flags, run }, browser) {
+  const server = await Server.make(...(flags ?? []));
+  const context = await browser.newContext({ bypassCSP: false, reducedMotion: "reduce", viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10000);
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(error.stack));
+  page.on("console", (message) => {
+    if (message.type() === "error" && /Content Security Policy/.test(message.text())) problems.push(message.text());
+  });
+  const doors = [];
+  const late = new Promise((_, reject) => { setTimeout(() => reject(new Error("took too long")), CASE_MS_MAX).unref(); });
+  try {
+    const open = (target) => page.goto(server.base + target);
+    await Promise.race([run({ server, page, context, open, doors }), late]);
+    if (problems.length > 0) throw new Error(problems.join("\n"));
+    console.log(`ok      ${title}`);
+    return true;
+  } catch (error) {
+    console.log(`FAILED  ${title}\n        ${String(error.stack).replaceAll("\n", "\n        ")}`);
+    return false;
+  } finally {
+    doors.forEach((door) => door.end());
+    await context.close();
+    await server.end();
+  }
+}
+
+const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
+// Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+let passed = 0;
+const waiting = [...wanted];
+async function runCases() {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    passed += (await runCase(next, browser)) ? 1 : 0;
+  }
+}
+await Promise.all(Array.from({ length: AT_A_TIME }, runCases));
+await browser.close();
+console.log(`${passed} passed, ${wanted.length - passed} failed`);
+process.exit(passed === wanted.length && passed > 0 ? 0 : 1);

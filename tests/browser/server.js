@@ -1,0 +1,55 @@
+// The program under test, on ports and in a directory of its own.
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import readline from "node:readline";
+
+const PROGRAM = process.env.MILLRACE ?? "build/release/millrace";
+
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+export class Server {
+  static async make(...flags) {
+    const server = new Server();
+    server.flags = flags;
+    server.directory = fs.mkdtempSync(path.join(os.tmpdir(), "millrace-browser-"));
+    server.beanstalk = await freePort();
+    server.faktory = await freePort();
+    server.web = await freePort();
+    server.base = `http://127.0.0.1:${server.web}/`;
+    return server.start();
+  }
+
+  async start() {
+    const address = (port) => `127.0.0.1:${port}`;
+    this.process = spawn(PROGRAM, ["serve", `--data=${this.directory}/data`, `--beanstalk=${address(this.beanstalk)}`, `--faktory=${address(this.faktory)}`, `--web=${address(this.web)}`, ...this.flags], { stdio: ["ignore", "pipe", "inherit"] });
+    this.ended = new Promise((resolve) => { this.process.on("exit", resolve); });
+    for await (const line of readline.createInterface({ input: this.process.stdout })) {
+      if (line === "ready") return this;
+    }
+    throw new Error("the server did not start");
+  }
+
+  async kill() {
+    this.process.kill("SIGKILL");
+    await this.ended;
+  }
+
+  async end() {
+    await this.kill();
+    fs.rmSync(this.directory, { recursive: true });
+  }
+
+  async api(target) {
+    return (await fetch(`${this.base}api/v1/${target}`)).json();
+  }
+}

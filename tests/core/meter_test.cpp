@@ -1,0 +1,84 @@
+#include "core/meter.hpp"
+
+#include "core/bench.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("histogram: a bound belongs to what took exactly so long") {
+  Histogram histogram;
+  histogram.add(1ms);
+  histogram.add(1ms + Duration{1});
+  histogram.add(48h);
+  CHECK(histogram.counts()[0] == 1);
+  CHECK(histogram.counts()[1] == 1);
+  CHECK(histogram.counts().back() == 1);
+  CHECK(histogram.count() == 3);
+  CHECK(histogram.sum() == 48h + 2ms + Duration{1});
+}
+
+TEST_CASE("rate: even events show their rate, and it fades when they end") {
+  Rate rate;
+  Time now = kStart;
+  for (int i = 0; i < 600; ++i, now += 100ms) rate.add(now);
+  CHECK(rate.per_second(now) == doctest::Approx(10).epsilon(0.01));
+  CHECK(rate.per_second(now + Rate::kWindow) < 10);
+  CHECK(rate.per_second(now + 2 * Rate::kWindow) == 0);
+}
+
+TEST_CASE("meter: a queue measures waiting and running") {
+  Bench bench;
+  const ClientId client = bench.client();
+  bench.put("x");
+  bench.now += 2s;
+  const std::optional<JobId> id = bench.reserve(client);
+  bench.now += 7s;
+  CHECK(bench.broker.remove(client, *id, bench.now));
+  const QueueMeter& meter = *bench.broker.view().find_queue("default")->meter;
+  CHECK(meter.wait.sum() == 2s);
+  CHECK(meter.run.sum() == 7s);
+  CHECK(meter.processed.total == 1);
+  CHECK(meter.failed.total == 0);
+}
+
+TEST_CASE("view: the oldest ready job is found behind more urgent ones") {
+  Bench bench;
+  bench.put("old", {.queue = "default", .pri = 9, .ttr_s = 60});
+  bench.now += 5s;
+  bench.put("urgent", {.queue = "default", .pri = 1, .ttr_s = 60});
+  const View& view = bench.broker.view();
+  CHECK(view.oldest_ready(*view.find_queue("default")) == kStart);
+}
+
+TEST_CASE("change: a held job is left alone, and what is so already is refused") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId id = bench.put("x");
+  CHECK_FALSE(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.broker.change(id, Mutation::Action::kKill, bench.now));
+  CHECK_FALSE(bench.broker.change(id, Mutation::Action::kKill, bench.now));
+  CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.reserve(client) == id);
+  CHECK_FALSE(bench.broker.change(id, Mutation::Action::kDiscard, bench.now));
+}
+
+TEST_CASE("scan: backwards through several queues meets each job once") {
+  Bench bench;
+  bench.push("a", "one");
+  bench.push("b", "two");
+  bench.push("c", "two");
+  std::vector<JobId> met;
+  std::optional<ScanPlace> after;
+  ScanEnd end;
+  do {
+    end = bench.broker.view().scan({.state = JobState::kReady, .is_backwards = true}, after, 1,
+                                   [&](const Job& job) {
+                                     met.push_back(job.id);
+                                     return true;
+                                   });
+    after = end.next;
+  } while (end.next);
+  CHECK(met.size() == 3);
+}
+
+}  // namespace millrace::test

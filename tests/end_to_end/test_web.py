@@ -1,0 +1,233 @@
+"""The web door over real sockets: what it answers is what its description says, and who may ask."""
+
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import unittest
+
+from clients import Beanstalk, Faktory
+from program import Server, ServerTest, free_port, wait_until
+from web import Web, problems
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class WebTest(ServerTest):
+    def serve(self, *flags, env=None):
+        """A started server and its web door."""
+        server = self.server(env=env)
+        address = ("127.0.0.1", free_port())
+        server.web_address = address
+        server.flags += flags
+        server.start()
+        return server, Web(address)
+
+    def fill(self, server):
+        """Jobs in every state, by both doors; a worker, a connection."""
+        worker = self.open(Faktory(server.faktory_address, wid="worker-1"))
+        worker.push("ready-001", "mail")
+        worker.push("later-001", "mail", at="2099-01-01T00:00:00Z")
+        for jid, retry in (("fails-001", 25), ("dies-0001", -1)):
+            worker.push(jid, "broken", retry=retry)
+            worker.fetch("broken")
+            worker.command("FAIL " + json.dumps({"jid": jid, "errtype": "E", "message": "no 7"}))
+        worker.push("held-0001", "held")
+        worker.fetch("held")
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        tube.put(b"\xff\x00")
+        tube.put(b"text")
+        tube.reserve()
+
+
+class ApiTest(WebTest):
+    """Every answer of every route against web/openapi.json as it is served."""
+
+    def setUp(self):
+        super().setUp()
+        self.started, self.web = self.serve()
+        self.fill(self.started)
+        self.document = self.web.read("/api/v1/openapi.json")
+        self.seen = set()
+
+    def check(self, method, path, target=None, body=None):
+        target = "/api/v1" + (target or path)
+        headers = {"Content-Type": "application/json"} if method == "post" else {}
+        text = None if method == "get" else json.dumps(body or {})
+        status, _, answer = self.web.request(method.upper(), target, text, headers)
+        responses = self.document["paths"][path][method]["responses"]
+        self.assertIn(str(status), responses, (target, answer))
+        self.seen.add((method, path))
+        schema = responses[str(status)]["content"]["application/json"]["schema"]
+        found = list(problems(json.loads(answer), schema, self.document))
+        self.assertEqual(found, [], target)
+        return json.loads(answer)
+
+    def id_in(self, state):
+        return self.web.read(f"/api/v1/jobs?state={state}")["jobs"][0]["id"]
+
+    def test_every_answer_is_as_described(self):
+        for path in ("/overview", "/trend", "/history", "/server", "/queues", "/errors", "/workers"):
+            self.check("get", path)
+        self.check("get", "/errors", "/errors?cursor=dead")
+        self.check("get", "/connections")
+        self.check("get", "/queues/{name}", "/queues/mail")
+        for state in ("scheduled", "ready", "reserved", "retrying", "dead"):
+            self.check("get", "/jobs", f"/jobs?state={state}")
+            self.check("get", "/jobs/count", f"/jobs/count?state={state}&type=Te*")
+            self.check("get", "/jobs/{id}", f"/jobs/{self.id_in(state)}")
+        self.check("post", "/jobs", body={"jobtype": "Mail", "args": [1]})
+        self.check_changes()
+        status, headers, body = self.web.get(f"/api/v1/jobs/{self.id_in('ready')}/body")
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/octet-stream"))
+        self.assertTrue(body)
+        self.seen.add(("get", "/jobs/{id}/body"))
+        all_routes = {(m, path) for path, each in self.document["paths"].items() for m in each}
+        self.assertEqual(all_routes - self.seen, set())
+
+    def check_changes(self):
+        for action, state in (("retry", "retrying"), ("kill", "scheduled"), ("delete", "dead")):
+            path = "/jobs/{id}/" + action
+            self.check("post", path, f"/jobs/{self.id_in(state)}/{action}")
+        self.check("post", "/jobs/change", body={"action": "kill", "ids": [1, 999]})
+        self.check("post", "/queues/{name}/pause", "/queues/mail/pause", {"seconds": 30})
+        self.check("get", "/queues")
+        self.check("post", "/queues/{name}/resume", "/queues/mail/resume")
+        self.check("post", "/queues/{name}/clear", "/queues/mail/clear")
+        self.check("post", "/queues/{name}/delete", "/queues/broken/delete")
+        begun = self.check(
+            "post", "/operations", body={"action": "retry", "states": ["dead"], "older_than_s": 9}
+        )
+        self.check("get", "/operations")
+        path = f"/operations/{begun['id']}"
+        self.check("get", "/operations/{id}", path)
+        wait_until(lambda: self.web.read("/api/v1" + path)["phase"] == "done", "its end")
+        again = self.web.post("/api/v1" + path + "/cancel")
+        self.assertEqual(again[0], 409)
+        self.seen.add(("post", "/operations/{id}/cancel"))
+        self.check("post", "/workers/quiet", body={"wid": "worker-1"})
+        self.check("post", "/workers/stop", body={"all": True})
+
+    def test_the_manual_names_every_route(self):
+        with open(os.path.join(ROOT, "docs", "api.md"), encoding="utf-8") as file:
+            manual = file.read()
+        for path, each in self.document["paths"].items():
+            for method in each:
+                self.assertIn(f"`{method.upper()} {path}`", manual)
+
+
+class ServingTest(WebTest):
+    def test_changes_survive_kill(self):
+        server, web = self.serve()
+        status, pushed = web.post("/api/v1/jobs", {"jobtype": "Mail", "args": [], "queue": "mail"})
+        self.assertEqual(status, 201)
+        self.assertEqual(web.post(f"/api/v1/jobs/{pushed['id']}/kill")[0], 200)
+        server.restart()
+        self.assertEqual(web.read(f"/api/v1/jobs/{pushed['id']}")["state"], "dead")
+
+    def test_password(self):
+        _, web = self.serve(env={"FAKTORY_PASSWORD": "secret"})
+        status, headers, _ = web.get("/api/v1/overview")
+        self.assertEqual(status, 401)
+        self.assertIn("Basic", headers["WWW-Authenticate"])
+        known = {"Authorization": "Basic OnNlY3JldA=="}
+        self.assertEqual(web.get("/api/v1/overview", **known)[0], 200)
+        self.assertEqual(web.get("/health")[0], 200)
+        self.assertEqual(web.get("/metrics")[0], 401)
+
+    def test_unchanged_answers_are_not_sent_again(self):
+        _, web = self.serve()
+        _, headers, _ = web.get("/api/v1/queues")
+        status, _, body = web.get("/api/v1/queues", **{"If-None-Match": headers["ETag"]})
+        self.assertEqual((status, body), (304, b""))
+
+    def test_limits_of_a_request(self):
+        _, web = self.serve("--max-job-size=1000")
+        big = json.dumps({"jobtype": "Mail", "args": ["x" * 20000]})
+        status, _, _ = web.request("POST", "/api/v1/jobs", big, {"Content-Type": "application/json"})
+        self.assertEqual(status, 413)
+        with socket.create_connection(web.address, timeout=10) as raw:
+            raw.sendall(b"GET / HTTP/1.1\r\n" + b"X-Filler: y\r\n" * 6000)
+            try:
+                raw.sendall(b"\r\n")
+                answer = raw.recv(4096)
+            except ConnectionError:
+                answer = b""
+            self.assertNotIn(b"200 OK", answer)
+        self.assertEqual(web.get("/health")[0], 200)
+
+    def test_idle_browsers_cost_nobody_their_answer(self):
+        _, web = self.serve()
+        for _ in range(20):
+            idle = socket.create_connection(web.address, timeout=10)
+            self.addCleanup(idle.close)
+            idle.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+            self.assertIn(b"200 OK", idle.recv(4096))
+        self.assertEqual(web.get("/health")[0], 200)
+
+    def test_stop_with_browsers_connected(self):
+        server, web = self.serve()
+        idle = socket.create_connection(web.address, timeout=10)
+        self.addCleanup(idle.close)
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.wait(10), 0)
+
+    def test_tls(self):
+        certificate, key = self.path("cert.pem"), self.path("key.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
+            + ["/CN=localhost", "-keyout", key, "-out", certificate],
+            check=True,
+            capture_output=True,
+        )
+        server, web = self.serve(f"--tls-cert={certificate}", f"--tls-key={key}")
+        context = ssl.create_default_context(cafile=certificate)
+        context.check_hostname = False
+        secure = Web(web.address, context)
+        self.assertEqual(secure.read("/health")["status"], "serving")
+        self.assertEqual(secure.post("/api/v1/jobs", {"jobtype": "A", "args": []})[0], 201)
+        self.assertTrue(secure.get("/assets/app.js")[2])
+        self.assertIsNone(server.process.poll())
+
+    def test_off(self):
+        server = self.server()
+        server.web_address = None
+        server.start()
+        self.assertEqual([line.split(":")[0] for line in server.ports], ["beanstalk", "faktory"])
+
+    def test_others_need_a_password(self):
+        self.assert_refused(
+            [
+                each.replace("--web=off", f"--web=0.0.0.0:{free_port()}")
+                for each in Server(self.path("data")).arguments()
+            ],
+            "refusing to open the web port",
+        )
+
+    def test_metrics_and_stats(self):
+        server, web = self.serve()
+        self.fill(server)
+        text = web.get("/metrics")[2].decode()
+        for line in text.splitlines():
+            self.assertRegex(line, r"^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [-+.e\w]+)$")
+        self.assertIn('millrace_jobs{queue="mail",state="ready"} 1\n', text)
+        self.assertIn("millrace_journal_segments 1\n", text)
+        stats = web.read("/stats")
+        info = self.open(Faktory(server.faktory_address)).info()
+        self.assertEqual(list(stats), list(info))
+        self.assertEqual(list(stats["faktory"]), list(info["faktory"]))
+        self.assertEqual(stats["faktory"]["sets"], info["faktory"]["sets"])
+
+    def test_pages_name_only_what_is_there(self):
+        _, web = self.serve()
+        page = web.get("/jobs?state=dead")[2].decode()
+        for name in re.findall(r'(?:src|href)="(assets/[^"]+)"', page):
+            self.assertEqual(web.get("/" + name)[0], 200, name)
+        self.assertNotRegex(page, r"https?://")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+#include "http/desk.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+
+Request request_of(const std::string& method, const std::string& target) {
+  Request request{.method = method, .path = target.substr(0, target.find('?'))};
+  std::string query = target.substr(std::min(target.find('?'), target.size() - 1) + 1);
+  while (target.find('?') != std::string::npos && !query.empty()) {
+    const std::string pair = query.substr(0, query.find('&'));
+    query.erase(0, pair.size() + 1);
+    const std::size_t equals = std::min(pair.find('='), pair.size() - 1);
+    request.params.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return request;
+}
+
+Desk::Desk()
+    : site{.broker = broker,
+           .format = format,
+           .bulks = bulks,
+           .trend = trend,
+           .facts = {.version = "1.2.3",
+                     .hostname = "desk",
+                     .pid = 7,
+                     .started_at = now,
+                     .options = {{"sync", "always"}}},
+           .traffic = [this] { return traffic; },
+           .push = [this](std::string_view json, Time at) { return door.push(json, at); },
+           .info = [this](Time at) { return door.info(at); },
+           .random = [] { return std::uint64_t{0xabc}; }},
+      worker_(broker.connect(session_)) {
+  CHECK(broker.register_worker(
+      worker_, {.wid = "w1", .hostname = "box", .pid = 9, .labels = {"ruby"}}, now));
+}
+
+Response Desk::get(const std::string& target) {
+  return answer(site, request_of("GET", target), {.now = now, .system = system});
+}
+
+Response Desk::post(const std::string& target, const Json& body) {
+  Request request = request_of("POST", target);
+  request.body = body.dump();
+  return answer(site, request, {.now = now, .system = system});
+}
+
+Json Desk::read(const std::string& target) {
+  const Response response = get(target);
+  REQUIRE_MESSAGE(response.status == 200, response.body);
+  return Json::parse(response.body);
+}
+
+JobId Desk::put(std::string_view body, std::string_view tube) {
+  return broker.put({.queue = tube, .body = body, .ttr_s = 60}, now).value();
+}
+
+JobId Desk::push(std::string_view jobtype, std::string_view queue, std::string_view more) {
+  const std::string json = R"({"jid":"job-)" + std::to_string(1000 + ++pushed_) +
+                           R"(","jobtype":")" + std::string(jobtype) + R"(","queue":")" +
+                           std::string(queue) + R"(","args":[1,"two"])" + std::string(more) + "}";
+  const Outcome<JobId> id = door.push(json, now);
+  REQUIRE_MESSAGE(id, id.error().text);
+  return *id;
+}
+
+JobId Desk::fetch(std::string_view queue) {
+  const auto got = broker.reserve(worker_,
+                                  {.choice = ReserveRequest::Choice::kFirstListed,
+                                   .queues = {queue},
+                                   .wid = "w1",
+                                   .wait_until = now},
+                                  now);
+  REQUIRE(got);
+  REQUIRE(got->kind == Delivery::Kind::kJob);
+  return got->job->id;
+}
+
+JobId Desk::fail(std::string_view jobtype, std::string_view message, bool is_last) {
+  const JobId id = push(jobtype, "failing", is_last ? R"(,"retry":-1)" : "");
+  REQUIRE(fetch("failing") == id);
+  CHECK(broker.fail(worker_, format.identify(*find(id)).jid,
+                    {.errtype = "Oops", .message = std::string(message), .backtrace = {"a:1"}},
+                    now));
+  return id;
+}
+
+void Desk::settle() {
+  while (bulks.work(now)) {
+  }
+}
+
+}  // namespace millrace::http

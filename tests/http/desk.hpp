@@ -1,0 +1,75 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/bulk_change.hpp"
+#include "core/session.hpp"
+#include "faktory/door.hpp"
+#include "faktory/work_unit.hpp"
+#include "http/json.hpp"
+#include "http/site.hpp"
+
+namespace millrace::http {
+
+/// A client that says nothing.
+class SilentSession final : public Session {
+ public:
+  void start(Time) override {}
+  void receive(std::string_view, Time) override {}
+  void resume(Time) override {}
+  void end_of_input(Time) override {}
+  void deliver(const Delivery&, Time) override {}
+  void close(Time) override {}
+  [[nodiscard]] bool wants_input() const override { return true; }
+  [[nodiscard]] bool wants_resume() const override { return false; }
+  [[nodiscard]] bool wants_close() const override { return false; }
+  [[nodiscard]] std::string& output() override { return output_; }
+
+ private:
+  std::string output_;
+};
+
+/// The web door without sockets and threads, over a broker of its own, with a clock in hand.
+class Desk {
+ public:
+  Desk();
+
+  Response get(const std::string& target);
+  Response post(const std::string& target, const Json& body = Json::object());
+  /// The JSON of a GET that succeeds.
+  Json read(const std::string& target);
+
+  JobId put(std::string_view body, std::string_view tube = "default");
+  JobId push(std::string_view jobtype, std::string_view queue = "default",
+             std::string_view more = "");
+  /// Pushes a job and lets a worker fail it; with `retry` 0 retries it is dead.
+  JobId fail(std::string_view jobtype, std::string_view message, bool is_last = false);
+  /// Reserves the next job of the queue for a worker.
+  JobId fetch(std::string_view queue = "default");
+
+  /// Lets bulk changes run to their end.
+  void settle();
+
+  [[nodiscard]] const Job* find(JobId id) const { return broker.view().find(id); }
+
+  Time now{std::chrono::seconds{1'700'000'000}};
+  faktory::WorkUnits format;
+  Broker broker{format, {.random_seed = 1, .dead_jobs_max = 1000}};
+  faktory::Door door{broker, format, {}, now};
+  BulkChanges bulks{broker};
+  Trend trend;
+  TrafficFacts traffic;
+  SystemFacts system;
+  Site site;
+
+ private:
+  SilentSession session_;
+  ClientId worker_;
+  int pushed_ = 0;
+};
+
+/// `/api/v1/jobs?state=dead` taken apart.
+[[nodiscard]] Request request_of(const std::string& method, const std::string& target);
+
+}  // namespace millrace::http

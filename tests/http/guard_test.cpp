@@ -1,0 +1,119 @@
+#include "http/guard.hpp"
+
+#include "http/assets.hpp"
+#include "http/desk.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+int status_of(const Request& request, const GuardSettings& settings = {}) {
+  const auto refused = check(request, settings);
+  return refused ? refused->status : 200;
+}
+
+Request with(Request request, const std::string& name, const std::string& value) {
+  request.headers[name] = value;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("guard: the password counts, the user name does not") {
+  const GuardSettings settings{.password = "secret"};
+  const Request request = request_of("GET", "/api/v1/overview");
+  const Response refused = check(request, settings).value();
+  CHECK(refused.status == 401);
+  CHECK(refused.headers.at("WWW-Authenticate") == "Basic realm=\"Millrace\", charset=\"UTF-8\"");
+  CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldA=="), settings) == 200);
+  CHECK(status_of(with(request, "authorization", "basic OnNlY3JldA=="), settings) == 200);
+  CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldHM="), settings) == 401);
+  CHECK(status_of(with(request, "authorization", "Basic !!!"), settings) == 401);
+  CHECK(status_of(with(request, "authorization", "Bearer secret"), settings) == 401);
+}
+
+TEST_CASE("guard: health asks for no password, metrics and pages do") {
+  const GuardSettings settings{.password = "secret"};
+  CHECK(status_of(request_of("GET", "/health"), settings) == 200);
+  CHECK(status_of(request_of("GET", "/metrics"), settings) == 401);
+  CHECK(status_of(request_of("GET", "/stats"), settings) == 401);
+  CHECK(status_of(request_of("GET", "/"), settings) == 401);
+}
+
+TEST_CASE("guard: a change from another site is refused") {
+  const Request request = request_of("POST", "/api/v1/jobs/1/delete");
+  CHECK(status_of(request) == 200);
+  CHECK(status_of(with(request, "sec-fetch-site", "same-origin")) == 200);
+  CHECK(status_of(with(request, "sec-fetch-site", "cross-site")) == 403);
+  CHECK(status_of(with(request, "sec-fetch-site", "same-site")) == 403);
+  const Request from = with(request, "host", "a.example:7420");
+  CHECK(status_of(with(from, "origin", "http://a.example:7420")) == 200);
+  CHECK(status_of(with(from, "origin", "http://b.example")) == 403);
+  CHECK(status_of(with(from, "origin", "null")) == 403);
+}
+
+TEST_CASE("guard: read-only refuses every change and shows everything") {
+  const GuardSettings settings{.is_read_only = true};
+  CHECK(status_of(request_of("POST", "/api/v1/jobs"), settings) == 403);
+  CHECK(status_of(request_of("GET", "/api/v1/jobs"), settings) == 200);
+}
+
+TEST_CASE("guard: a change is a POST of JSON that is not compressed") {
+  const Request request = with(request_of("POST", "/api/v1/jobs"), "content-length", "2");
+  CHECK(status_of(request) == 415);
+  CHECK(status_of(with(request, "content-type", "text/plain")) == 415);
+  const Request json = with(request, "content-type", "Application/JSON; charset=utf-8");
+  CHECK(status_of(json) == 200);
+  CHECK(status_of(with(json, "content-encoding", "gzip")) == 415);
+  CHECK(status_of(request_of("DELETE", "/api/v1/jobs")) == 405);
+}
+
+TEST_CASE("guard: a path at the limit passes, one past it does not") {
+  CHECK(status_of(request_of("GET", std::string(kPathBytesMax, '/'))) == 200);
+  CHECK(status_of(request_of("GET", std::string(kPathBytesMax + 1, '/'))) == 414);
+}
+
+TEST_CASE("guard: answers run no foreign script, stay in no cache and in no frame") {
+  Response response;
+  harden(response);
+  const std::string& policy = response.headers["Content-Security-Policy"];
+  CHECK(policy.find("default-src 'none'") == 0);
+  CHECK(policy.find("frame-ancestors 'none'") != std::string::npos);
+  CHECK(policy.find("unsafe") == std::string::npos);
+  CHECK(response.headers["X-Content-Type-Options"] == "nosniff");
+  CHECK(response.headers["Cache-Control"] == "no-store");
+}
+
+TEST_CASE("guard: a proxy's prefix is taken only where it is one") {
+  CHECK(clean_prefix("/jobs/") == "/jobs");
+  CHECK(clean_prefix("") == "");
+  CHECK(clean_prefix("//evil.example") == "");
+  CHECK(clean_prefix("/a\"><script>") == "");
+  CHECK(clean_prefix("/a/../b") == "");
+  CHECK(clean_prefix("/" + std::string(kPrefixBytesMax - 1, 'a')).size() == kPrefixBytesMax);
+  CHECK(clean_prefix("/" + std::string(kPrefixBytesMax, 'a')) == "");
+}
+
+TEST_CASE("assets: every path that is no file is the page, under its prefix") {
+  Request request = request_of("GET", "/queues/mail");
+  request.prefix = "/jobs";
+  const Response page = serve_asset(request).value();
+  CHECK(page.type == "text/html; charset=utf-8");
+  CHECK(page.body.find("<base href=\"/jobs/\">") != std::string::npos);
+  CHECK(serve_asset(request_of("GET", "/assets/app.js"))->type == "text/javascript; charset=utf-8");
+  CHECK(serve_asset(request_of("GET", "/assets/none.js"))->status == 404);
+  CHECK_FALSE(serve_asset(request_of("GET", "/api/v1/jobs")));
+  CHECK_FALSE(serve_asset(request_of("GET", "/metrics")));
+}
+
+TEST_CASE("assets: the whole of the pages is smaller than 150 kB") {
+  std::size_t bytes = 0;
+  for (const Asset& asset : assets()) {
+    const bool is_loaded = asset.path != "openapi.json" && !asset.path.ends_with(".txt");
+    if (is_loaded) bytes += asset.bytes.size();
+  }
+  CHECK(bytes > 50'000);
+  CHECK(bytes < 150'000);
+}
+
+}  // namespace millrace::http

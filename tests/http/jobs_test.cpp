@@ -1,0 +1,192 @@
+#include "http/desk.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+
+TEST_CASE("jobs: a list shows what is in a state, in order") {
+  Desk desk;
+  const JobId first = desk.push("Mail");
+  const JobId second = desk.put("bytes");
+  const Json page = desk.read("/api/v1/jobs?state=ready");
+  REQUIRE(page["jobs"].size() == 2);
+  CHECK(page["jobs"][0]["id"] == second);  // pri 0 goes before pri 1024
+  CHECK(page["jobs"][1]["id"] == first);
+  CHECK(page["jobs"][1]["type"] == "Mail");
+  CHECK(page["jobs"][1]["args"] == R"([1,"two"])");
+  CHECK(page["next"] == nullptr);
+}
+
+TEST_CASE("jobs: a cursor goes on where the page before ended, whatever came or went meanwhile") {
+  Desk desk;
+  const JobId first = desk.push("A");
+  const JobId second = desk.push("B");
+  const Json page = desk.read("/api/v1/jobs?state=ready&queue=default&limit=1");
+  CHECK(page["jobs"][0]["id"] == first);
+  CHECK(desk.broker.change(first, Mutation::Action::kDiscard, desk.now));
+  const Json next = desk.read("/api/v1/jobs?state=ready&queue=default&limit=1&cursor=" +
+                              page["next"].get<std::string>());
+  CHECK(next["jobs"][0]["id"] == second);
+}
+
+TEST_CASE("jobs: ready jobs of all queues are paged queue by queue") {
+  Desk desk;
+  desk.push("A", "one");
+  desk.push("B", "two");
+  Json page = desk.read("/api/v1/jobs?limit=1");
+  page = desk.read("/api/v1/jobs?limit=1&cursor=" + page["next"].get<std::string>());
+  CHECK(page["jobs"][0]["type"] == "B");
+}
+
+TEST_CASE("jobs: the latest of the dead come first when asked for") {
+  Desk desk;
+  desk.fail("A", "x", true);
+  const JobId later = desk.fail("B", "x", true);
+  CHECK(desk.read("/api/v1/jobs?state=dead&order=desc")["jobs"][0]["id"] == later);
+}
+
+TEST_CASE("jobs: filters by type, its beginning, jid, error and text") {
+  Desk desk;
+  desk.push("SendMail");
+  desk.push("Other", "default", R"(,"custom":{"needle":1})");
+  desk.fail("Failing", "connection RESET by peer");
+  const auto count = [&](const std::string& filter) {
+    return desk.read("/api/v1/jobs?" + filter)["jobs"].size();
+  };
+  CHECK(count("type=SendMail") == 1);
+  CHECK(count("type=Send") == 0);
+  CHECK(count("type=Send*") == 1);
+  CHECK(count("id=job-1001") == 1);
+  CHECK(count("id=2") == 1);
+  CHECK(count("text=needle") == 1);
+  CHECK(count("state=retrying&error=reset") == 1);
+  CHECK(count("state=retrying&error=refused") == 0);
+}
+
+TEST_CASE("jobs: an age filter leaves out what is younger") {
+  Desk desk;
+  desk.push("Old");
+  desk.now += 10min;
+  desk.push("New");
+  const Json page = desk.read("/api/v1/jobs?older_than_s=300");
+  REQUIRE(page["jobs"].size() == 1);
+  CHECK(page["jobs"][0]["type"] == "Old");
+}
+
+TEST_CASE("jobs: one request looks at no more than a slice, and says where to go on") {
+  Desk desk;
+  for (int i = 0; i < 5002; ++i) desk.put("x");
+  const Json slice = desk.read("/api/v1/jobs/count?type=Nothing");
+  CHECK(slice["looked_at"] == 5000);
+  const Json rest =
+      desk.read("/api/v1/jobs/count?type=Nothing&cursor=" + slice["next"].get<std::string>());
+  CHECK(rest["next"] == nullptr);
+}
+
+TEST_CASE("jobs: what makes no sense is refused with a line that says why") {
+  Desk desk;
+  CHECK(desk.get("/api/v1/jobs?state=lost").status == 400);
+  CHECK(desk.get("/api/v1/jobs?limit=201").status == 400);
+  CHECK(desk.get("/api/v1/jobs?limit=200").status == 200);
+  CHECK(desk.get("/api/v1/jobs?cursor=abc").status == 400);
+  CHECK(desk.get("/api/v1/jobs?older_than_s=soon").status == 400);
+  const Json error = Json::parse(desk.get("/api/v1/jobs?order=up").body);
+  CHECK(error["error"] == "order is not asc or desc");
+}
+
+TEST_CASE("job: the whole story of a failed one") {
+  Desk desk;
+  const JobId id = desk.fail("Mail", "no route");
+  const Json job = desk.read("/api/v1/jobs/" + std::to_string(id));
+  CHECK(job["state"] == "retrying");
+  CHECK(job["error"]["message"] == "no route");
+  CHECK(job["error"]["backtrace"] == Json{"a:1"});
+  CHECK(job["error"]["retries_left"] == 25);
+  CHECK(job["work_unit"]["args"] == Json{1, "two"});
+  CHECK(job["tallies"]["reserves"] == 1);
+}
+
+TEST_CASE("job: bytes that are no text are shown in base64") {
+  Desk desk;
+  const JobId id = desk.put(std::string("\xff\x00\x01", 3));
+  const Json job = desk.read("/api/v1/jobs/" + std::to_string(id));
+  CHECK(job["body"]["base64"] == "/wAB");
+  CHECK(job["body"]["text"] == nullptr);
+}
+
+TEST_CASE("job: of a long body only the beginning is shown") {
+  Desk desk;
+  const JobId id = desk.put(std::string(300'000, 'x'));
+  const Json job = desk.read("/api/v1/jobs/" + std::to_string(id));
+  CHECK(job["body"]["is_cut"] == true);
+  CHECK(job["body"]["text"].get<std::string>().size() == 256 * 1024);
+  CHECK(desk.get("/api/v1/jobs/" + std::to_string(id) + "/body").body.size() == 300'000);
+}
+
+TEST_CASE("job: one that has gone is said to be gone") {
+  Desk desk;
+  const Response response = desk.get("/api/v1/jobs/77");
+  CHECK(response.status == 404);
+  CHECK(response.body == R"({"error":"this job is gone: it was finished or deleted"})");
+  CHECK(desk.post("/api/v1/jobs/77/retry").status == 404);
+}
+
+TEST_CASE("job: retry, kill and delete") {
+  Desk desk;
+  const JobId id = desk.fail("Mail", "no route");
+  const std::string path = "/api/v1/jobs/" + std::to_string(id);
+  const Response retried = desk.post(path + "/retry");
+  CHECK(retried.is_change);
+  CHECK(desk.find(id)->state == JobState::kReady);
+  CHECK(desk.post(path + "/retry").status == 409);
+  CHECK(desk.post(path + "/kill").status == 200);
+  CHECK(desk.find(id)->state == JobState::kDead);
+  CHECK(desk.post(path + "/delete").status == 200);
+  CHECK(desk.find(id) == nullptr);
+}
+
+TEST_CASE("job: what somebody holds is left alone") {
+  Desk desk;
+  const JobId id = desk.push("Mail");
+  CHECK(desk.fetch() == id);
+  CHECK(desk.post("/api/v1/jobs/" + std::to_string(id) + "/delete").status == 409);
+  CHECK(desk.find(id)->state == JobState::kReserved);
+}
+
+TEST_CASE("jobs: several at once, with those that are gone or cannot be changed counted") {
+  Desk desk;
+  const JobId dead = desk.fail("A", "x", true);
+  const JobId ready = desk.push("B");
+  const Response response =
+      desk.post("/api/v1/jobs/change", {{"action", "retry"}, {"ids", {dead, ready, 99}}});
+  CHECK(response.body == R"({"changed":1,"gone":1,"refused":1})");
+  CHECK(desk.find(dead)->state == JobState::kReady);
+}
+
+TEST_CASE("jobs: as many ids as the limit are taken, and one more is refused") {
+  Desk desk;
+  Json ids = Json::array();
+  for (int i = 0; i < 1000; ++i) ids.push_back(i + 1);
+  CHECK(desk.post("/api/v1/jobs/change", {{"action", "delete"}, {"ids", ids}}).status == 200);
+  ids.push_back(1001);
+  CHECK(desk.post("/api/v1/jobs/change", {{"action", "delete"}, {"ids", ids}}).status == 400);
+  CHECK(desk.post("/api/v1/jobs/change", {{"action", "boil"}, {"ids", {1}}}).status == 400);
+}
+
+TEST_CASE("push: a job without a jid is given one") {
+  Desk desk;
+  const Response response =
+      desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}, {"queue", "mail"}});
+  CHECK(response.status == 201);
+  const Json pushed = Json::parse(response.body);
+  CHECK(pushed["jid"] == "web-0000000000000abc");
+  CHECK(desk.find(pushed["id"])->state == JobState::kReady);
+}
+
+TEST_CASE("push: what PUSH would refuse is refused in the same words") {
+  Desk desk;
+  const Response response = desk.post("/api/v1/jobs", {{"args", {1}}});
+  CHECK(response.status == 400);
+  CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,160 @@
+#include "http/desk.hpp"
+#include "http/job_filter.hpp"
+#include "http/text.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("metrics: jobs by queue and state, age, counters and histograms") {
+  Desk desk;
+  desk.push("Mail", "mail");
+  desk.now += 3s;
+  desk.fail("Mail", "x");
+  const std::string text = desk.get("/metrics").body;
+  CHECK(has_line(text, R"(millrace_jobs{queue="mail",state="ready"} 1)"));
+  CHECK(has_line(text, R"(millrace_jobs{queue="failing",state="delayed"} 1)"));
+  CHECK(has_line(text, R"(millrace_oldest_ready_seconds{queue="mail"} 3)"));
+  CHECK(has_line(text, R"(millrace_queue_failed_total{queue="failing"} 1)"));
+  CHECK(has_line(text, R"(millrace_wait_seconds_bucket{queue="failing",le="0.001"} 1)"));
+  CHECK(has_line(text, R"(millrace_run_seconds_count{queue="failing"} 1)"));
+  CHECK(has_line(text, "millrace_failed_total 1"));
+}
+
+TEST_CASE("metrics: a queue's name is escaped") {
+  Desk desk;
+  desk.put("x", "a\"b\\c");
+  CHECK(has_line(desk.get("/metrics").body, R"(millrace_jobs{queue="a\"b\\c",state="ready"} 1)"));
+}
+
+TEST_CASE("metrics: beyond a thousand queues jobs are added up") {
+  Desk desk;
+  // `default` is the first.
+  for (int i = 0; i < 999; ++i) desk.put("x", "q" + std::to_string(i));
+  CHECK(has_line(desk.get("/metrics").body, "millrace_queues_without_label 0"));
+  desk.put("x", "one-more");
+  const std::string text = desk.get("/metrics").body;
+  CHECK(has_line(text, "millrace_queues_without_label 1"));
+  CHECK(has_line(text, R"(millrace_jobs{queue="",state="ready"} 1)"));
+}
+
+TEST_CASE("metrics: without a journal nothing is said about one") {
+  Desk desk;
+  CHECK(desk.get("/metrics").body.find("millrace_journal") == std::string::npos);
+  desk.system.has_journal = true;
+  desk.system.journal_bytes = 4096;
+  CHECK(has_line(desk.get("/metrics").body, "millrace_journal_bytes 4096"));
+}
+
+TEST_CASE("stats: what INFO answers") {
+  Desk desk;
+  CHECK(desk.get("/stats").body == desk.door.info(desk.now));
+}
+
+TEST_CASE("health: 200 while serving, 503 while stopping") {
+  Desk desk;
+  CHECK(desk.get("/health").status == 200);
+  desk.traffic.is_stopping = true;
+  CHECK(desk.get("/health").status == 503);
+}
+
+TEST_CASE("overview: health in one sentence, and what needs attention") {
+  Desk desk;
+  CHECK(desk.read("/api/v1/overview")["health"]["text"] == "All good: 1 queue, 1 worker, idle.");
+  desk.push("Mail", "mail");
+  desk.now += 2min;
+  const Json shown = desk.read("/api/v1/overview");
+  CHECK(shown["health"]["level"] == "trouble");
+  CHECK(shown["attention"][0]["kind"] == "abandoned");
+  CHECK(shown["attention"][0]["queue"] == "mail");
+  CHECK(shown["oldest_ready"]["queue"] == "mail");
+}
+
+TEST_CASE("overview: a paused queue with jobs, a full disk") {
+  Desk desk;
+  desk.push("Mail", "mail");
+  CHECK(desk.broker.pause("mail", std::nullopt, desk.now));
+  desk.system.disk_total_bytes = 100;
+  desk.system.disk_free_bytes = 7;
+  const Json attention = desk.read("/api/v1/overview")["attention"];
+  REQUIRE(attention.size() == 2);
+  CHECK(attention[0]["text"] == "The disk of the journal has only 7 % left");
+  CHECK(attention[1]["text"] == "is paused while 1 job waits");
+}
+
+TEST_CASE("trend: rates are differences of totals") {
+  Desk desk;
+  desk.trend.note(desk.broker.view(), desk.now);
+  desk.push("A");
+  desk.push("A");
+  desk.now += 2s;
+  desk.trend.note(desk.broker.view(), desk.now);
+  CHECK(desk.trend.rates(30s).enqueued == 1.0);
+  CHECK(desk.read("/api/v1/trend")["samples"].size() == 2);
+  CHECK(desk.read("/api/v1/trend?since=1700000000000")["samples"].size() == 1);
+}
+
+TEST_CASE("trend: a sample is taken when one is due, and old ones go") {
+  Desk desk;
+  for (std::size_t i = 0; i < Trend::kSamplesMax + 5; ++i, desk.now += 1s) {
+    desk.trend.note(desk.broker.view(), desk.now);
+    desk.now += 1s;
+    desk.trend.note(desk.broker.view(), desk.now);
+  }
+  CHECK(desk.trend.samples().size() == Trend::kSamplesMax);
+}
+
+TEST_CASE("history: days within the limit only") {
+  Desk desk;
+  desk.fail("Mail", "x");
+  CHECK(desk.read("/api/v1/history?days=7")["days"][0]["failed"] == 1);
+  CHECK(desk.get("/api/v1/history?days=180").status == 200);
+  CHECK(desk.get("/api/v1/history?days=181").status == 400);
+}
+
+TEST_CASE("errors: failures that differ in numbers are one group") {
+  CHECK(normalized_message("job 17 at 0xdeadbeef01 took 3.5 s") == "job # at #x# took #.# s");
+  Desk desk;
+  desk.fail("Mail", "timeout after 3 s");
+  desk.fail("Mail", "timeout after 44 s", true);
+  desk.fail("Mail", "refused");
+  const Json page = desk.read("/api/v1/errors");
+  CHECK(page["next"] == "dead");
+  const Json dead = desk.read("/api/v1/errors?cursor=dead");
+  REQUIRE(dead["groups"].size() == 1);
+  CHECK(dead["groups"][0]["message"] == "timeout after # s");
+  CHECK(dead["next"] == nullptr);
+  CHECK(desk.get("/api/v1/errors?cursor=ready").status == 400);
+}
+
+TEST_CASE("api: unknown paths and wrong methods") {
+  Desk desk;
+  CHECK(desk.get("/api/v1/nothing").status == 404);
+  CHECK(desk.post("/api/v1/overview").status == 405);
+  CHECK(desk.get("/api/v1/operations/1/cancel").status == 404);
+}
+
+TEST_CASE("text: base64 there and back") {
+  CHECK(base64("any") == "YW55");
+  CHECK(base64("an") == "YW4=");
+  CHECK(from_base64("YW4=") == "an");
+  CHECK(from_base64("YW4") == "an");
+  CHECK_FALSE(from_base64("Y"));
+  CHECK_FALSE(from_base64("Y W 4"));
+}
+
+TEST_CASE("json: text that is not UTF-8 is recognized") {
+  CHECK(is_utf8("caf\xc3\xa9 \xf0\x9f\x90\x87"));
+  CHECK_FALSE(is_utf8("\xc0\x80"));
+  CHECK_FALSE(is_utf8("\xed\xa0\x80"));
+  CHECK_FALSE(is_utf8("caf\xc3"));
+  CHECK(cut("caf\xc3\xa9", 4) == "caf");
+}
+
+}  // namespace millrace::http

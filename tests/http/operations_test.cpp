@@ -1,0 +1,169 @@
+#include "http/desk.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+Json start(Desk& desk, const Json& body) {
+  const Response response = desk.post("/api/v1/operations", body);
+  REQUIRE_MESSAGE(response.status == 202, response.body);
+  return Json::parse(response.body);
+}
+
+std::string path_of(const Json& operation) {
+  return "/api/v1/operations/" + std::to_string(operation["id"].get<std::uint64_t>());
+}
+
+}  // namespace
+
+TEST_CASE("operations: all that match are changed, and nothing else") {
+  Desk desk;
+  const JobId match = desk.fail("Mail", "timeout after 3 s");
+  const JobId other = desk.fail("Mail", "refused");
+  const Json begun =
+      start(desk, {{"action", "delete"}, {"states", {"retrying"}}, {"error", "timeout"}});
+  desk.settle();
+  CHECK(desk.find(match) == nullptr);
+  CHECK(desk.find(other) != nullptr);
+  const Json ended = desk.read(path_of(begun));
+  CHECK(ended["phase"] == "done");
+  CHECK(ended["changed"] == 1);
+}
+
+TEST_CASE("operations: a slice at a time, with progress") {
+  Desk desk;
+  for (int i = 0; i < 1200; ++i) desk.put("x");
+  const Json begun = start(desk, {{"action", "delete"}, {"states", {"ready"}}});
+  CHECK(begun["to_look_at"] == 1200);
+  CHECK(desk.bulks.work(desk.now));
+  const Json half = desk.read(path_of(begun));
+  CHECK(half["phase"] == "running");
+  CHECK(half["changed"] == 500);
+  desk.settle();
+  CHECK(desk.read(path_of(begun))["changed"] == 1200);
+}
+
+TEST_CASE("operations: cancelled, the rest stays") {
+  Desk desk;
+  for (int i = 0; i < 1200; ++i) desk.put("x");
+  const Json begun = start(desk, {{"action", "delete"}, {"states", {"ready"}}});
+  desk.bulks.work(desk.now);
+  const Response cancelled = desk.post(path_of(begun) + "/cancel");
+  CHECK(cancelled.status == 200);
+  CHECK(Json::parse(cancelled.body)["phase"] == "cancelled");
+  desk.settle();
+  CHECK(desk.broker.view().job_count(JobState::kReady) == 700);
+  CHECK(desk.post(path_of(begun) + "/cancel").status == 409);
+}
+
+TEST_CASE("operations: what comes after the beginning is left alone") {
+  Desk desk;
+  for (int i = 0; i < 600; ++i) desk.put("x");
+  start(desk, {{"action", "delete"}, {"states", {"ready"}}});
+  desk.bulks.work(desk.now);
+  const JobId late = desk.put("late");
+  desk.settle();
+  CHECK(desk.find(late) != nullptr);
+  CHECK(desk.broker.view().job_count(JobState::kReady) == 1);
+}
+
+TEST_CASE("operations: a failure group is retried in both of its states") {
+  Desk desk;
+  const JobId retrying = desk.fail("Mail", "line 17 failed");
+  const JobId dead = desk.fail("Mail", "line 4 failed", true);
+  const Json groups = desk.read("/api/v1/errors")["groups"];
+  REQUIRE(groups.size() == 1);
+  start(desk,
+        {{"action", "retry"}, {"states", {"retrying", "dead"}}, {"group", groups[0]["group"]}});
+  desk.settle();
+  CHECK(desk.find(retrying)->state == JobState::kReady);
+  CHECK(desk.find(dead)->state == JobState::kReady);
+}
+
+TEST_CASE("operations: reserved jobs, unknown states and actions are refused") {
+  Desk desk;
+  const auto status = [&](const Json& body) {
+    return desk.post("/api/v1/operations", body).status;
+  };
+  CHECK(status({{"action", "delete"}, {"states", {"reserved"}}}) == 400);
+  CHECK(status({{"action", "delete"}, {"states", Json::array()}}) == 400);
+  CHECK(status({{"action", "delete"}, {"states", {"lost"}}}) == 400);
+  CHECK(status({{"action", "boil"}, {"states", {"dead"}}}) == 400);
+  CHECK(status({{"action", "delete"}, {"states", {"dead"}}, {"type", 4}}) == 400);
+  CHECK(desk.get("/api/v1/operations/9").status == 404);
+}
+
+TEST_CASE("operations: as many as the limit run at a time, one more is refused") {
+  Desk desk;
+  desk.put("x");
+  const Json body{{"action", "delete"}, {"states", {"dead"}}};
+  for (std::size_t i = 0; i < BulkChanges::kRunningMax; ++i) start(desk, body);
+  CHECK(desk.post("/api/v1/operations", body).status == 429);
+}
+
+TEST_CASE("queues: pause, resume, and a pause that ends") {
+  Desk desk;
+  desk.push("Mail", "mail");
+  CHECK(desk.post("/api/v1/queues/mail/pause").status == 200);
+  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == true);
+  CHECK(desk.post("/api/v1/queues/mail/resume").status == 200);
+  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == false);
+  CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 60}}).status == 200);
+  CHECK(desk.read("/api/v1/queues/mail")["paused_until"] == "2023-11-14T22:14:20.000Z");
+  CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 0}}).status == 400);
+  CHECK(desk.post("/api/v1/queues/nobody/pause").status == 404);
+}
+
+TEST_CASE("queues: clear takes the ready jobs, delete all but the reserved ones") {
+  Desk desk;
+  desk.fail("B", "x");
+  desk.push("C", "failing");
+  CHECK(desk.post("/api/v1/queues/failing/clear").status == 202);
+  desk.settle();
+  CHECK(desk.read("/api/v1/queues/failing")["ready"] == 0);
+  CHECK(desk.read("/api/v1/queues/failing")["delayed"] == 1);
+  CHECK(desk.post("/api/v1/queues/failing/delete").status == 202);
+  desk.settle();
+  CHECK(desk.get("/api/v1/queues/failing").status == 404);
+}
+
+TEST_CASE("queues: sorted by any column, paged by cursor, filtered by name") {
+  Desk desk;
+  desk.push("A", "alpha");
+  desk.push("A", "beta");
+  desk.push("A", "beta");
+  const Json page = desk.read("/api/v1/queues?sort=ready&order=desc&limit=1");
+  CHECK(page["queues"][0]["name"] == "beta");
+  const Json next = desk.read("/api/v1/queues?sort=ready&order=desc&limit=1&cursor=" +
+                              page["next"].get<std::string>());
+  CHECK(next["queues"][0]["name"] == "alpha");
+  CHECK(desk.read("/api/v1/queues?match=ALP")["queues"].size() == 1);
+  CHECK(desk.get("/api/v1/queues?sort=beauty").status == 400);
+}
+
+TEST_CASE("queues: a name may hold slashes") {
+  Desk desk;
+  desk.put("x", "a/b/pause");
+  CHECK(desk.read("/api/v1/queues/a/b/pause")["ready"] == 1);
+  CHECK(desk.post("/api/v1/queues/a/b/pause/pause").status == 200);
+}
+
+TEST_CASE("workers: quiet one, stop all") {
+  Desk desk;
+  CHECK(desk.post("/api/v1/workers/quiet", {{"wid", "w1"}}).body == R"({"told":1})");
+  CHECK(desk.read("/api/v1/workers")["workers"][0]["state"] == "quiet");
+  CHECK(desk.post("/api/v1/workers/stop", {{"all", true}}).body == R"({"told":1})");
+  CHECK(desk.read("/api/v1/workers")["workers"][0]["state"] == "stopping");
+  CHECK(desk.post("/api/v1/workers/quiet", {{"wid", "w2"}}).status == 404);
+  CHECK(desk.post("/api/v1/workers/quiet").status == 400);
+}
+
+TEST_CASE("workers: jobs in hand are counted and listed") {
+  Desk desk;
+  const JobId id = desk.push("Mail");
+  CHECK(desk.fetch() == id);
+  CHECK(desk.read("/api/v1/workers")["workers"][0]["jobs"] == 1);
+  CHECK(desk.read("/api/v1/jobs?state=reserved&wid=w1")["jobs"][0]["id"] == id);
+}
+
+}  // namespace millrace::http
