@@ -17,7 +17,14 @@ import server from "./pages/server.js";
 const POLL_MS = 2000;
 
 /** The pages in the navigation: path, title, the key that follows `g`. */
-const NAV = [["", "Overview", "o"], ["queues", "Queues", "q"], ["jobs", "Jobs", "j"], ["errors", "Errors", "e"], ["workers", "Workers", "w"], ["server", "Server", "s"]];
+const NAV = [
+  ["", "Overview", "o"],
+  ["queues", "Queues", "q"],
+  ["jobs", "Jobs", "j"],
+  ["errors", "Errors", "e"],
+  ["workers", "Workers", "w"],
+  ["server", "Server", "s"],
+];
 
 /** The first that fits; groups are the page's arguments. */
 const PAGES = [
@@ -32,7 +39,13 @@ const PAGES = [
 ];
 
 /** Where Faktory's own pages were. */
-const MOVED = { busy: "workers", retries: "jobs?state=retrying", scheduled: "jobs?state=scheduled", morgue: "jobs?state=dead", debug: "server" };
+const MOVED = {
+  busy: "workers",
+  retries: "jobs?state=retrying",
+  scheduled: "jobs?state=scheduled",
+  morgue: "jobs?state=dead",
+  debug: "server",
+};
 
 const main = document.getElementById("main");
 let current = null; // {page, ctx, at}
@@ -43,7 +56,14 @@ let isReadOnly = false;
 // ---- drawing ----
 
 function missing() {
-  return { title: "Not found", load: async () => null, render: () => [h("h1", {}, "Not found"), empty("There is no such page.", h("a", { href: link("") }, "To the overview"))] };
+  return {
+    title: "Not found",
+    load: async () => null,
+    render: () => [
+      h("h1", {}, "Not found"),
+      empty("There is no such page.", h("a", { href: link("") }, "To the overview")),
+    ],
+  };
 }
 
 function find() {
@@ -67,11 +87,21 @@ function open(keepsPlace) {
     args,
     params: params(),
     state: isSame ? current.ctx.state : {},
-    get isReadOnly() { return isReadOnly; },
+    get isReadOnly() {
+      return isReadOnly;
+    },
     refresh: () => load(),
     draw: () => draw(),
   };
-  current = { page, nav, ctx, at: path(), stop: new AbortController(), data: undefined, error: null };
+  current = {
+    page,
+    nav,
+    ctx,
+    at: path(),
+    stop: new AbortController(),
+    data: undefined,
+    error: null,
+  };
   drawTop();
   if (!isSame) {
     show(main, h("p", { class: "loading" }, "Loading…"));
@@ -121,7 +151,13 @@ function draw() {
   const shown = data !== undefined && !isOver ? page.render(ctx, data) : [];
   const heading = shown.length === 0 ? h("h1", { class: "hidden" }, page.title) : null;
   const progress = data === undefined && ctx.state.progress;
-  show(main, heading, error && problem(error), progress && h("p", { class: "progress", role: "status" }, progress), shown);
+  show(
+    main,
+    heading,
+    error && problem(error),
+    progress && h("p", { class: "progress", role: "status" }, progress),
+    shown,
+  );
   main.setAttribute("aria-busy", data === undefined && !error ? "true" : "false");
 }
 
@@ -161,24 +197,86 @@ function findJob(event) {
 }
 
 function drawTop() {
-  const item = ([to, title]) => h("a", { href: link(to), "aria-current": current.nav === to ? "page" : null }, title);
-  show(document.getElementById("top"),
-    h("a", { class: "brand", href: link(""), "aria-label": "Millrace, overview" }, h("img", { src: "assets/icon.svg", alt: "", width: "22", height: "22" }), h("span", {}, "Millrace")),
+  const item = ([to, title]) =>
+    h("a", { href: link(to), "aria-current": current.nav === to ? "page" : null }, title);
+  show(
+    document.getElementById("top"),
+    h(
+      "a",
+      { class: "brand", href: link(""), "aria-label": "Millrace, overview" },
+      h("img", { src: "assets/icon.svg", alt: "", width: "22", height: "22" }),
+      h("span", {}, "Millrace"),
+    ),
     h("nav", { "aria-label": "Pages" }, NAV.map(item)),
-    h("form", { class: "find", role: "search", onsubmit: findJob },
-      h("input", { name: "find", type: "search", placeholder: "Find a job: number or jid", "aria-label": "Find a job by number or jid", autocomplete: "off", spellcheck: "false" })),
-    h("div", { class: "tools" },
+    h(
+      "form",
+      { class: "find", role: "search", onsubmit: findJob },
+      h("input", {
+        name: "find",
+        type: "search",
+        placeholder: "Find a job: number or jid",
+        "aria-label": "Find a job by number or jid",
+        autocomplete: "off",
+        spellcheck: "false",
+      }),
+    ),
+    h(
+      "div",
+      { class: "tools" },
       isReadOnly && h("span", { class: "badge" }, "read-only"),
-      h("button", { type: "button", class: "quiet", onclick: turnLive, "aria-pressed": isPaused ? "false" : "true", title: "Update every 2 seconds (p)" }, h("span", { class: isPaused ? "dot" : "dot on", "aria-hidden": "true" }), isPaused ? "Paused" : "Live"),
-      h("button", { type: "button", class: "quiet", onclick: turnTheme, title: "Colours (t)" }, { auto: "Auto", light: "Light", dark: "Dark" }[theme()]),
-      h("button", { type: "button", class: "quiet", onclick: showKeys, "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)" }, "?")));
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: turnLive,
+          "aria-pressed": isPaused ? "false" : "true",
+          title: "Update every 2 seconds (p)",
+        },
+        h("span", { class: isPaused ? "dot" : "dot on", "aria-hidden": "true" }),
+        isPaused ? "Paused" : "Live",
+      ),
+      h(
+        "button",
+        { type: "button", class: "quiet", onclick: turnTheme, title: "Colours (t)" },
+        { auto: "Auto", light: "Light", dark: "Dark" }[theme()],
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: showKeys,
+          "aria-label": "Keyboard shortcuts",
+          title: "Keyboard shortcuts (?)",
+        },
+        "?",
+      ),
+    ),
+  );
 }
 
 // ---- keys ----
 
 function showKeys() {
-  const rows = [["/", "find a job"], ...NAV.map(([, title, key]) => [`g ${key}`, `go to ${title}`]), ["j, k", "next, previous row"], ["x", "select the row"], ["Enter", "open the row"], ["p", "pause or go on updating"], ["t", "change colours"], ["?", "this list"]];
-  tell("Keyboard", h("dl", { class: "keys" }, rows.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)))));
+  const rows = [
+    ["/", "find a job"],
+    ...NAV.map(([, title, key]) => [`g ${key}`, `go to ${title}`]),
+    ["j, k", "next, previous row"],
+    ["x", "select the row"],
+    ["Enter", "open the row"],
+    ["p", "pause or go on updating"],
+    ["t", "change colours"],
+    ["?", "this list"],
+  ];
+  tell(
+    "Keyboard",
+    h(
+      "dl",
+      { class: "keys" },
+      rows.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what))),
+    ),
+  );
 }
 
 function moveRow(step) {
@@ -199,14 +297,23 @@ const KEYS = {
   x: () => document.activeElement.closest?.("tr")?.querySelector("input[type=checkbox]")?.click(),
   g: () => {
     isGoing = true;
-    setTimeout(() => { isGoing = false; }, 1200);
+    setTimeout(() => {
+      isGoing = false;
+    }, 1200);
   },
 };
 
 addEventListener("keydown", (event) => {
   const isTyping = event.target.closest?.("input:not([type=checkbox]), textarea, select");
   if (isTyping && event.key === "Escape") event.target.blur();
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (
+    isTyping ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    document.querySelector("dialog[open]")
+  )
+    return;
   const page = isGoing && NAV.find(([, , key]) => key === event.key);
   isGoing = false;
   if (!page && !Object.hasOwn(KEYS, event.key)) return;
@@ -228,10 +335,12 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 
 onChange(open);
 open(true);
-get("server").then((facts) => {
-  if (!facts.is_read_only) return;
-  isReadOnly = true;
-  drawTop();
-  draw();
-}).catch(complain);
+get("server")
+  .then((facts) => {
+    if (!facts.is_read_only) return;
+    isReadOnly = true;
+    drawTop();
+    draw();
+  })
+  .catch(complain);
 followRunning().catch(() => {});

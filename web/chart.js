@@ -16,14 +16,23 @@ const live = new Map(); // name -> what `chart` returned last
 const two = (n) => String(n).padStart(2, "0");
 /** Days are UTC's, as the server counts them; times are the reader's. */
 const dayOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
-const clock = (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+const clock = (date) =>
+  `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 const clockOf = (seconds) => clock(new Date(seconds * 1000));
 
 function axes(format, bars) {
   const line = { stroke: color("--faint"), width: 1 };
-  const base = { stroke: color("--dim"), grid: line, ticks: { show: false }, font: "11px system-ui" };
+  const base = {
+    stroke: color("--dim"),
+    grid: line,
+    ticks: { show: false },
+    font: "11px system-ui",
+  };
   const time = (seconds) => (bars ? dayOf(seconds).slice(5) : clockOf(seconds));
-  return [{ ...base, size: 30, space: 64, grid: { show: false }, values: (_, all) => all.map(time) }, { ...base, size: 46, values: (_, all) => all.map(format) }];
+  return [
+    { ...base, size: 30, space: 64, grid: { show: false }, values: (_, all) => all.map(time) },
+    { ...base, size: 46, values: (_, all) => all.map(format) },
+  ];
 }
 
 function options({ series, format, bars, height }, width) {
@@ -35,7 +44,7 @@ function options({ series, format, bars, height }, width) {
     dash: each.dash,
     points: { show: false },
     paths: bars ? uPlot.paths.bars({ size: [0.7, 28] }) : undefined,
-    value: (_, value) => value === null || value === undefined ? "–" : format(value),
+    value: (_, value) => (value === null || value === undefined ? "–" : format(value)),
   }));
   return {
     width,
@@ -44,16 +53,26 @@ function options({ series, format, bars, height }, width) {
     padding: [10, 8, 0, 0],
     cursor: { points: { size: 6 }, drag: { setScale: false } },
     legend: { live: true },
-    scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] } },
+    scales: {
+      x: { time: true },
+      y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] },
+    },
     axes: axes(format, bars),
-    series: [{ label: bars ? "Day" : "Time", value: (_, s) => (s === null ? "–" : bars ? dayOf(s) : clockOf(s)) }, ...drawn],
+    series: [
+      {
+        label: bars ? "Day" : "Time",
+        value: (_, s) => (s === null ? "–" : bars ? dayOf(s) : clockOf(s)),
+      },
+      ...drawn,
+    ],
   };
 }
 
 /** A chart that stays when the page around it is drawn anew; `summary` says it in words. */
 export function chart(name, settings, data, summary) {
   const known = live.get(name);
-  const place = known?.place?.isConnected ? known.place
+  const place = known?.place?.isConnected
+    ? known.place
     : h("div", { class: "chart", "data-live": name, role: "img", "aria-label": summary });
   place.setAttribute("aria-label", summary);
   const entry = { place, settings, data, plot: known?.place === place ? known.plot : null };
@@ -81,7 +100,8 @@ export function redrawAll() {
 
 addEventListener("resize", () => {
   for (const { plot, place, settings } of live.values()) {
-    if (plot && place.isConnected) plot.setSize({ width: place.clientWidth, height: settings.height });
+    if (plot && place.isConnected)
+      plot.setSize({ width: place.clientWidth, height: settings.height });
   }
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);

@@ -1,11 +1,16 @@
 // Builds elements, and turns one tree of them into another in place. All text is set as text.
 
-/** h("td", {class: "n", onclick: f}, "text", child, [more]): null, undefined and false are left out. */
+/** h("td", {class: "n", onclick: f}, "text", child, [more]); null and false are left out. */
 export function h(tag, props, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props ?? {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on") || name === "checked" || name === "value" || name === "indeterminate") {
+    if (
+      name.startsWith("on") ||
+      name === "checked" ||
+      name === "value" ||
+      name === "indeterminate"
+    ) {
       node[name] = value;
       if (name === "value") node.setAttribute("value", value);
     } else {
@@ -23,7 +28,7 @@ function append(node, children) {
   }
 }
 
-const key = (node) => node.nodeType === 1 ? node.getAttribute("data-key") : null;
+const key = (node) => (node.nodeType === 1 ? node.getAttribute("data-key") : null);
 
 function isAlike(a, b) {
   return a.nodeType === b.nodeType && a.nodeName === b.nodeName && key(a) === key(b);

@@ -22,7 +22,13 @@ export function rate(perSecond) {
   return perSecond < 100 ? `${perSecond.toFixed(1)}/s` : `${short(Math.round(perSecond))}/s`;
 }
 
-const UNITS = [["B", 1], ["KiB", 1024], ["MiB", 1024 ** 2], ["GiB", 1024 ** 3], ["TiB", 1024 ** 4]];
+const UNITS = [
+  ["B", 1],
+  ["KiB", 1024],
+  ["MiB", 1024 ** 2],
+  ["GiB", 1024 ** 3],
+  ["TiB", 1024 ** 4],
+];
 
 export function bytes(n) {
   const [unit, size] = [...UNITS].reverse().find(([, each]) => n >= each) ?? UNITS[0];
@@ -49,7 +55,8 @@ export function ago(iso) {
   return h("time", { datetime: iso, title: absolute(iso) }, words);
 }
 
-const coarse = (seconds) => span(seconds < 10 ? Math.ceil(seconds) : seconds).replace(/\.0 s/, " s");
+const coarse = (seconds) =>
+  span(seconds < 10 ? Math.ceil(seconds) : seconds).replace(/\.0 s/, " s");
 
 /** How long it is so already. */
 export function age(iso) {

@@ -24,13 +24,25 @@ export async function follow(progress, onEnd = () => {}) {
   followed.add(progress.id);
   const node = h("div", { class: "notice operation" });
   document.getElementById("notices").append(node);
-  const draw = () => show(node,
-    h("strong", {}, progress.title),
-    h("progress", { max: String(Math.max(1, progress.to_look_at)), value: progress.phase === "running" ? String(progress.looked_at) : String(Math.max(1, progress.to_look_at)), "aria-label": progress.title }),
-    h("span", {}, sentence(progress)),
-    progress.phase === "running"
-      ? button("Cancel", () => post(`operations/${progress.id}/cancel`).catch(complain), { kind: "quiet" })
-      : button("Dismiss", () => node.remove(), { kind: "quiet" }));
+  const draw = () =>
+    show(
+      node,
+      h("strong", {}, progress.title),
+      h("progress", {
+        max: String(Math.max(1, progress.to_look_at)),
+        value:
+          progress.phase === "running"
+            ? String(progress.looked_at)
+            : String(Math.max(1, progress.to_look_at)),
+        "aria-label": progress.title,
+      }),
+      h("span", {}, sentence(progress)),
+      progress.phase === "running"
+        ? button("Cancel", () => post(`operations/${progress.id}/cancel`).catch(complain), {
+            kind: "quiet",
+          })
+        : button("Dismiss", () => node.remove(), { kind: "quiet" }),
+    );
   draw();
   while (progress.phase === "running") {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -38,7 +50,8 @@ export async function follow(progress, onEnd = () => {}) {
       progress = await get(`operations/${progress.id}`);
     } catch (error) {
       node.remove();
-      if (error.status === 404) complain(new Error("The operation ended with the server's restart."));
+      if (error.status === 404)
+        complain(new Error("The operation ended with the server's restart."));
       if (error.status) return;
       continue;
     }
@@ -56,7 +69,8 @@ export async function followRunning() {
 
 /** Counts what matches, slice by slice. */
 async function countMatching(selection, say, signal) {
-  let matched = 0, looked = 0;
+  let matched = 0,
+    looked = 0;
   for (const state of selection.states) {
     let cursor = "";
     do {
@@ -83,9 +97,13 @@ export async function changeAll(action, selection, what, onEnd) {
     kind: action === "retry" ? "primary" : "danger",
     prepare: async (say, signal) => {
       const matched = await countMatching(selection, say, signal);
-      say(matched === 0 ? "No job matches any more."
-        : action === "delete" ? `${plural(matched, "job")} will be gone for good.`
-        : `${plural(matched, "job")} match now. Jobs that change meanwhile are left alone.`);
+      say(
+        matched === 0
+          ? "No job matches any more."
+          : action === "delete"
+            ? `${plural(matched, "job")} will be gone for good.`
+            : `${plural(matched, "job")} match now. Jobs that change meanwhile are left alone.`,
+      );
       return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
     },
   });

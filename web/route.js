@@ -1,5 +1,5 @@
-// Addresses: which page a path means, and how to go there. Everything that is on the screen, filters
-// too, stands in the address, so that it can be kept and sent.
+// Addresses: which page a path means, and how to go there. All that is on the screen, filters too,
+// stands in the address, so that it can be kept and sent.
 
 const BASE = new URL(document.baseURI).pathname;
 
@@ -26,7 +26,8 @@ export function onChange(call) {
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
     if (!anchor || !isPlain || event.defaultPrevented || anchor.target || anchor.download) return;
     if (anchor.origin !== location.origin || !anchor.pathname.startsWith(BASE)) return;
-    if (anchor.hash || /^(api|metrics|stats|health)\b/.test(anchor.pathname.slice(BASE.length))) return;
+    if (anchor.hash || /^(api|metrics|stats|health)\b/.test(anchor.pathname.slice(BASE.length)))
+      return;
     event.preventDefault();
     go(anchor.href);
   });

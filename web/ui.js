@@ -9,30 +9,50 @@ export const STATES = {
   reserved: { sign: "▶", name: "Reserved", says: "is in the hands of a worker" },
   scheduled: { sign: "◷", name: "Scheduled", says: "enters its queue when it is due" },
   retrying: { sign: "↻", name: "Retrying", says: "failed, and runs again when it is due" },
-  dead: { sign: "✕", name: "Dead", says: "failed for good or was buried, and stays until somebody decides" },
+  dead: {
+    sign: "✕",
+    name: "Dead",
+    says: "failed for good or was buried, and stays until somebody decides",
+  },
 };
 
 export function badge(state) {
   const { sign, name } = STATES[state];
-  return h("span", { class: `badge ${state}` }, h("span", { "aria-hidden": "true" }, sign), ` ${name}`);
+  return h(
+    "span",
+    { class: `badge ${state}` },
+    h("span", { "aria-hidden": "true" }, sign),
+    ` ${name}`,
+  );
 }
 
-export const queueLink = (name) => h("a", { href: link(`queues/${encodeURIComponent(name)}`) }, name);
+export const queueLink = (name) =>
+  h("a", { href: link(`queues/${encodeURIComponent(name)}`) }, name);
 
 export const jobsLink = (n, query, label) =>
   h("a", { href: link("jobs", query), class: n ? "n" : "n zero", "aria-label": label }, count(n));
 
 export function button(text, onclick, { kind = "", disabled = false, label, key } = {}) {
-  return h("button", { type: "button", class: kind, onclick, disabled, "aria-label": label, "data-key": key }, text);
+  return h(
+    "button",
+    { type: "button", class: kind, onclick, disabled, "aria-label": label, "data-key": key },
+    text,
+  );
 }
 
 /** A table that says what it is about; `columns` are [title, class]. It scrolls in itself. */
 export function table(label, columns, rows, kind = "") {
-  const cell = ([title, kind]) => title?.nodeType
-    ? h("th", { scope: "col", class: kind, "aria-sort": title.dataset.sort }, title)
-    : title ? h("th", { scope: "col", class: kind }, title) : h("td", { class: kind });
-  return h("div", { class: `scroll ${kind}`, tabindex: "0", role: "region", "aria-label": label },
-    h("table", {}, h("thead", {}, h("tr", {}, columns.map(cell))), h("tbody", {}, rows)));
+  const cell = ([title, kind]) =>
+    title?.nodeType
+      ? h("th", { scope: "col", class: kind, "aria-sort": title.dataset.sort }, title)
+      : title
+        ? h("th", { scope: "col", class: kind }, title)
+        : h("td", { class: kind });
+  return h(
+    "div",
+    { class: `scroll ${kind}`, tabindex: "0", role: "region", "aria-label": label },
+    h("table", {}, h("thead", {}, h("tr", {}, columns.map(cell))), h("tbody", {}, rows)),
+  );
 }
 
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
@@ -43,8 +63,15 @@ export function head(title, ...actions) {
 
 /** Name and value, name and value. */
 export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) =>
-    h("div", {}, h("dt", {}, name), h("dd", {}, value ?? h("span", { class: "none" }, "–")))));
+  return h(
+    "dl",
+    { class: "facts" },
+    pairs
+      .filter(Boolean)
+      .map(([name, value]) =>
+        h("div", {}, h("dt", {}, name), h("dd", {}, value ?? h("span", { class: "none" }, "–"))),
+      ),
+  );
 }
 
 // ---- notices ----
@@ -86,8 +113,8 @@ function open(dialog) {
 }
 
 /**
- * Asks once. `verb` is what the dangerous button says. `prepare(say, signal)` may find out first what
- * it is about: what it returns replaces the verb. Resolves to true or false.
+ * Asks once. `verb` is what the dangerous button says. `prepare(say, signal)` may find out first
+ * what it is about: what it returns replaces the verb. Resolves to true or false.
  */
 export function ask({ title, text, verb, kind = "danger", prepare }) {
   return new Promise((resolve) => {
@@ -95,29 +122,40 @@ export function ask({ title, text, verb, kind = "danger", prepare }) {
     const about = h("p", { role: "status" }, text ?? "");
     const yes = button(verb, () => dialog.close("yes"), { kind, disabled: Boolean(prepare) });
     const no = button("Cancel", () => dialog.close("no"), { kind: "plain" });
-    const dialog = h("dialog", { "aria-labelledby": "ask-title" },
-      h("h2", { id: "ask-title" }, title), about,
-      h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes));
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "ask-title" },
+      h("h2", { id: "ask-title" }, title),
+      about,
+      h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes),
+    );
     open(dialog);
     no.focus();
     dialog.addEventListener("close", () => {
       stop.abort();
       resolve(dialog.returnValue === "yes");
     });
-    prepare?.((line) => show(about, line), stop.signal).then((found) => {
-      if (!dialog.open) return;
-      yes.textContent = found ?? verb;
-      yes.disabled = found === null;
-    }).catch((error) => {
-      if (error.name !== "AbortError") show(about, error.message);
-    });
+    prepare?.((line) => show(about, line), stop.signal)
+      .then((found) => {
+        if (!dialog.open) return;
+        yes.textContent = found ?? verb;
+        yes.disabled = found === null;
+      })
+      .catch((error) => {
+        if (error.name !== "AbortError") show(about, error.message);
+      });
   });
 }
 
 export function tell(title, ...content) {
   const close = button("Close", () => dialog.close(), { kind: "plain" });
-  const dialog = h("dialog", { "aria-labelledby": "tell-title" },
-    h("h2", { id: "tell-title" }, title), content, h("div", { class: "buttons" }, close));
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "tell-title" },
+    h("h2", { id: "tell-title" }, title),
+    content,
+    h("div", { class: "buttons" }, close),
+  );
   open(dialog);
 }
 
@@ -127,18 +165,28 @@ export function askText({ title, hint, value, verb, send }) {
     const box = h("textarea", { rows: "10", spellcheck: "false", id: "ask-text" });
     box.value = value;
     const problem = h("p", { class: "problem", role: "alert" });
-    const yes = button(verb, async () => {
-      try {
-        resolve(await send(box.value));
-        dialog.close();
-      } catch (error) {
-        problem.textContent = error.message;
-      }
-    }, { kind: "primary" });
+    const yes = button(
+      verb,
+      async () => {
+        try {
+          resolve(await send(box.value));
+          dialog.close();
+        } catch (error) {
+          problem.textContent = error.message;
+        }
+      },
+      { kind: "primary" },
+    );
     const no = button("Cancel", () => dialog.close(), { kind: "plain" });
-    const dialog = h("dialog", { class: "wide", "aria-labelledby": "ask-title" },
-      h("h2", { id: "ask-title" }, title), h("label", { for: "ask-text" }, hint), box, problem,
-      h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes));
+    const dialog = h(
+      "dialog",
+      { class: "wide", "aria-labelledby": "ask-title" },
+      h("h2", { id: "ask-title" }, title),
+      h("label", { for: "ask-text" }, hint),
+      box,
+      problem,
+      h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes),
+    );
     open(dialog);
     box.focus();
     dialog.addEventListener("close", () => resolve(null));

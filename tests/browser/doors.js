@@ -21,7 +21,9 @@ class Line {
         this.input = this.input.subarray(end);
         return taken;
       }
-      await new Promise((resolve) => { this.waiting = resolve; });
+      await new Promise((resolve) => {
+        this.waiting = resolve;
+      });
     }
   }
 
@@ -53,7 +55,13 @@ export class Beanstalk extends Line {
   async put(tube, body, delay = 0) {
     await this.command(`use ${tube}`);
     const bytes = Buffer.from(body);
-    this.socket.write(Buffer.concat([Buffer.from(`put 0 ${delay} 60 ${bytes.length}\r\n`), bytes, Buffer.from("\r\n")]));
+    this.socket.write(
+      Buffer.concat([
+        Buffer.from(`put 0 ${delay} 60 ${bytes.length}\r\n`),
+        bytes,
+        Buffer.from("\r\n"),
+      ]),
+    );
     return Number((await this.line()).split(" ")[1]);
   }
 }
@@ -62,7 +70,10 @@ export class Faktory extends Line {
   static async open(port, wid) {
     const client = new Faktory(port);
     await client.line();
-    await client.command("HELLO", wid ? { v: 2, wid, hostname: "box", pid: 7, labels: ["node"] } : { v: 2 });
+    await client.command(
+      "HELLO",
+      wid ? { v: 2, wid, hostname: "box", pid: 7, labels: ["node"] } : { v: 2 },
+    );
     return client;
   }
 

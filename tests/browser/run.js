@@ -8,21 +8,28 @@ import { Server } from "./server.js";
 import { cases } from "./cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const CASE_MS_MAX = 40000;
-const AT_A_TIME = 3;
+const CASE_MS_MAX = 90000;
+const AT_A_TIME = 2;
 
 async function runCase({ title, flags, run }, browser) {
   const server = await Server.make(...(flags ?? []));
-  const context = await browser.newContext({ bypassCSP: false, reducedMotion: "reduce", viewport: { width: 1280, height: 900 } });
+  const context = await browser.newContext({
+    bypassCSP: false,
+    reducedMotion: "reduce",
+    viewport: { width: 1280, height: 900 },
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(10000);
   const problems = [];
   page.on("pageerror", (error) => problems.push(error.stack));
   page.on("console", (message) => {
-    if (message.type() === "error" && /Content Security Policy/.test(message.text())) problems.push(message.text());
+    if (message.type() === "error" && /Content Security Policy/.test(message.text()))
+      problems.push(message.text());
   });
   const doors = [];
-  const late = new Promise((_, reject) => { setTimeout(() => reject(new Error("took too long")), CASE_MS_MAX).unref(); });
+  const late = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error("took too long")), CASE_MS_MAX).unref();
+  });
   try {
     const open = (target) => page.goto(server.base + target);
     await Promise.race([run({ server, page, context, open, doors }), late]);

@@ -31,8 +31,21 @@ export class Server {
 
   async start() {
     const address = (port) => `127.0.0.1:${port}`;
-    this.process = spawn(PROGRAM, ["serve", `--data=${this.directory}/data`, `--beanstalk=${address(this.beanstalk)}`, `--faktory=${address(this.faktory)}`, `--web=${address(this.web)}`, ...this.flags], { stdio: ["ignore", "pipe", "inherit"] });
-    this.ended = new Promise((resolve) => { this.process.on("exit", resolve); });
+    this.process = spawn(
+      PROGRAM,
+      [
+        "serve",
+        `--data=${this.directory}/data`,
+        `--beanstalk=${address(this.beanstalk)}`,
+        `--faktory=${address(this.faktory)}`,
+        `--web=${address(this.web)}`,
+        ...this.flags,
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    this.ended = new Promise((resolve) => {
+      this.process.on("exit", resolve);
+    });
     for await (const line of readline.createInterface({ input: this.process.stdout })) {
       if (line === "ready") return this;
     }

@@ -353,13 +353,14 @@ class ActivationTest(DropinTest):
 
     def test_millrace_serve_gives_each_door_one(self):
         sockets = [self.listening_socket(), self.listening_socket()]
-        self.activate(sockets, PROGRAM, "serve", "--volatile")
+        self.activate(sockets, PROGRAM, "serve", "--volatile", "--web=off")
         self.assertEqual(self.open(Beanstalk(sockets[0].getsockname())).put(b"a"), 1)
         self.assertEqual(self.open(Faktory(sockets[1].getsockname())).hello_reply, "+OK")
 
     def test_or_by_name(self):
         sockets = [self.listening_socket(), self.listening_socket()]
-        self.activate(sockets, PROGRAM, "serve", "--volatile", names="faktory:beanstalk")
+        command = [PROGRAM, "serve", "--volatile", "--web=off"]
+        self.activate(sockets, *command, names="faktory:beanstalk")
         self.assertEqual(self.open(Beanstalk(sockets[1].getsockname())).put(b"a"), 1)
         self.assertEqual(self.open(Faktory(sockets[0].getsockname())).hello_reply, "+OK")
 

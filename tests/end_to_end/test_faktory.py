@@ -12,6 +12,7 @@ import unittest
 
 from clients import Beanstalk, Faktory
 from program import PROGRAM, START_SECONDS_MAX, ServerTest, environment, free_port, wait_until
+from web import Web
 
 
 def write(path, text):
@@ -236,7 +237,8 @@ class DropinTest(ServerTest):
         self.storage = self.path("storage/db")
 
     def arguments(self, *flags):
-        return [self.link, "-c", self.files, "-d", self.storage, *flags]
+        web = [] if any(flag.startswith("-w") for flag in flags) else ["-w=:0"]
+        return [self.link, "-c", self.files, "-d", self.storage, *web, *flags]
 
     def write_toml(self, name, text):
         write(os.path.join(self.files, f"conf.d/{name}.toml"), text)
@@ -263,6 +265,20 @@ class DropinTest(ServerTest):
         self.assertEqual(done.returncode, 0)
         for flag in "bwedclvh":
             self.assertRegex(done.stdout, rf"(?m)^ -{flag} ")
+
+    def test_web(self):
+        port, other = free_port(), free_port()
+        server = self.start(f"-b=:{free_port()}", f"-w=:{port}")
+        self.assertIn(f"web: 0.0.0.0:{port}", server.ports)
+        self.assertEqual(Web(("127.0.0.1", port)).get("/stats")[0], 200)
+        server.terminate()
+        self.write_toml("web", f'[web]\nbinding = "127.0.0.1:{other}"\npassword = "secret"\n')
+        server = self.start(f"-b=:{free_port()}", "-w=localhost:7420")
+        self.assertIn(f"web: 127.0.0.1:{other}", server.ports)
+        web = Web(("127.0.0.1", other))
+        self.assertEqual(web.get("/stats")[0], 401)
+        known = {"Authorization": "Basic OnNlY3JldA=="}
+        self.assertEqual(web.get("/stats", **known)[0], 200)
 
     def test_what_makes_no_sense(self):
         for flags in (["-x"], ["--binding", "a"], ["b"], ["-b"]):

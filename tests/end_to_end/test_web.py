@@ -70,8 +70,8 @@ class ApiTest(WebTest):
         return self.web.read(f"/api/v1/jobs?state={state}")["jobs"][0]["id"]
 
     def test_every_answer_is_as_described(self):
-        for path in ("/overview", "/trend", "/history", "/server", "/queues", "/errors", "/workers"):
-            self.check("get", path)
+        for name in ("overview", "trend", "history", "server", "queues", "errors", "workers"):
+            self.check("get", "/" + name)
         self.check("get", "/errors", "/errors?cursor=dead")
         self.check("get", "/connections")
         self.check("get", "/queues/{name}", "/queues/mail")
@@ -147,7 +147,8 @@ class ServingTest(WebTest):
     def test_limits_of_a_request(self):
         _, web = self.serve("--max-job-size=1000")
         big = json.dumps({"jobtype": "Mail", "args": ["x" * 20000]})
-        status, _, _ = web.request("POST", "/api/v1/jobs", big, {"Content-Type": "application/json"})
+        json_type = {"Content-Type": "application/json"}
+        status, _, _ = web.request("POST", "/api/v1/jobs", big, json_type)
         self.assertEqual(status, 413)
         with socket.create_connection(web.address, timeout=10) as raw:
             raw.sendall(b"GET / HTTP/1.1\r\n" + b"X-Filler: y\r\n" * 6000)

@@ -1,4 +1,4 @@
-"""The web door for tests: requests as they are sent, and answers held against the API's description."""
+"""The web door for tests: requests as sent, and answers held against the API's description."""
 
 import http.client
 import json
@@ -24,9 +24,10 @@ class Web:
     def request(self, method, target, body=None, headers=()):
         """(status, headers, body)."""
         if self.context:
-            connection = http.client.HTTPSConnection(*self.address, timeout=10, context=self.context)
+            kind, more = http.client.HTTPSConnection, {"context": self.context}
         else:
-            connection = http.client.HTTPConnection(*self.address, timeout=10)
+            kind, more = http.client.HTTPConnection, {}
+        connection = kind(*self.address, timeout=10, **more)
         try:
             connection.request(method, target, body, dict(headers))
             response = connection.getresponse()
@@ -75,7 +76,8 @@ def problems(value, schema, document, at="$"):
         yield f"{at}: {value!r} is no time"
     if isinstance(value, list):
         for number, each in enumerate(value):
-            yield from problems(each, schema.get("items", {"type": list(PRIMITIVES)}), document, f"{at}[{number}]")
+            items = schema.get("items", {"type": list(PRIMITIVES)})
+            yield from problems(each, items, document, f"{at}[{number}]")
     if isinstance(value, dict) and "properties" in schema:
         yield from members(value, schema, document, at)
 

@@ -25,7 +25,9 @@ function merge(known, found) {
 
 async function load({ state: memory, draw }, signal) {
   const groups = new Map();
-  let cursor = "", looked = 0, all = 0;
+  let cursor = "",
+    looked = 0,
+    all = 0;
   for (let slice = 0; cursor !== null && (slice < SLICES || memory.wantsAll); slice += 1) {
     const page = await get("errors", { cursor }, { signal });
     merge(groups, page.groups);
@@ -39,26 +41,85 @@ async function load({ state: memory, draw }, signal) {
   }
   memory.progress = null;
   memory.isLong = looked > 20000;
-  return { groups: [...groups.values()].sort((a, b) => b.retrying + b.dead - a.retrying - a.dead), looked, all, isThrough: cursor === null };
+  return {
+    groups: [...groups.values()].sort((a, b) => b.retrying + b.dead - a.retrying - a.dead),
+    looked,
+    all,
+    isThrough: cursor === null,
+  };
 }
 
 async function change(ctx, action, group) {
   const n = group.retrying + group.dead;
   const verb = action === "retry" ? "Retry" : "Delete";
-  const agreed = await ask({ title: `${verb} all jobs that failed with ${group.type}?`, text: `${plural(n, "job")} in this group${action === "delete" ? " will be gone for good" : " will enter their queues now"}. Jobs of the group that were not counted yet are changed too.`, verb: `${verb} ${plural(n, "job")}`, kind: action === "retry" ? "primary" : "danger" });
-  if (agreed) act(async () => follow(await post("operations", { action, states: ["retrying", "dead"], group: group.group }), ctx.refresh));
+  const agreed = await ask({
+    title: `${verb} all jobs that failed with ${group.type}?`,
+    text:
+      `${plural(n, "job")} ${n === 1 ? "is" : "are"} in this group. ` +
+      (action === "delete"
+        ? "They will be gone for good. "
+        : "They will enter their queues now. ") +
+      "Jobs of the group that were not counted yet are changed too.",
+    verb: `${verb} ${plural(n, "job")}`,
+    kind: action === "retry" ? "primary" : "danger",
+  });
+  if (agreed)
+    act(async () =>
+      follow(
+        await post("operations", { action, states: ["retrying", "dead"], group: group.group }),
+        ctx.refresh,
+      ),
+    );
 }
 
 function row(ctx, group) {
-  const jobs = (state) => jobsLink(group[state], { state, group: group.group }, `${group[state]} ${state} jobs with ${group.type}`);
-  return h("tr", { "data-key": group.group },
-    h("td", { class: "wide" }, h("a", { class: "row", href: link(`jobs/${group.sample}`), title: "Open one of them" }, h("strong", {}, group.type)), h("div", { class: "message" }, group.message)),
-    h("td", {}, group.queues.map((name, i) => [i > 0 && ", ", queueLink(name)])),
-    h("td", { class: "n" }, jobs("retrying")), h("td", { class: "n" }, jobs("dead")),
-    h("td", { class: "n" }, ago(group.first_at)), h("td", { class: "n" }, ago(group.last_at)),
-    h("td", { class: "acts" }, ctx.isReadOnly ? null : [
-      button("Retry", () => change(ctx, "retry", group), { kind: "small", label: `Retry all jobs that failed with ${group.type}`, key: "retry" }),
-      button("Delete", () => change(ctx, "delete", group), { kind: "small danger", label: `Delete all jobs that failed with ${group.type}`, key: "delete" })]));
+  const jobs = (state) =>
+    jobsLink(
+      group[state],
+      { state, group: group.group },
+      `${group[state]} ${state} jobs with ${group.type}`,
+    );
+  return h(
+    "tr",
+    { "data-key": group.group },
+    h(
+      "td",
+      { class: "wide" },
+      h(
+        "a",
+        { class: "row", href: link(`jobs/${group.sample}`), title: "Open one of them" },
+        h("strong", {}, group.type),
+      ),
+      h("div", { class: "message" }, group.message),
+    ),
+    h(
+      "td",
+      {},
+      group.queues.map((name, i) => [i > 0 && ", ", queueLink(name)]),
+    ),
+    h("td", { class: "n" }, jobs("retrying")),
+    h("td", { class: "n" }, jobs("dead")),
+    h("td", { class: "n" }, ago(group.first_at)),
+    h("td", { class: "n" }, ago(group.last_at)),
+    h(
+      "td",
+      { class: "acts" },
+      ctx.isReadOnly
+        ? null
+        : [
+            button("Retry", () => change(ctx, "retry", group), {
+              kind: "small",
+              label: `Retry all jobs that failed with ${group.type}`,
+              key: "retry",
+            }),
+            button("Delete", () => change(ctx, "delete", group), {
+              kind: "small danger",
+              label: `Delete all jobs that failed with ${group.type}`,
+              key: "delete",
+            }),
+          ],
+    ),
+  );
 }
 
 export default {
@@ -69,12 +130,41 @@ export default {
     return [
       head(["Errors ", h("span", { class: "count" }, plural(groups.length, "group"))]),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
-      groups.length === 0 ? empty("No job that is still here has failed. Failures are grouped by type and message.")
-        : table("Failures by type and message", [["Error", "wide"], ["Queues"], ["Retrying", "n"], ["Dead", "n"], ["First", "n"], ["Latest", "n"], ["", "acts"]], groups.map((each) => row(ctx, each))),
-      h("div", { class: "pager" },
-        !isThrough && h("span", { class: "dim" }, `Of ${count(all)} failed jobs, ${count(looked)} are counted here.`),
-        !isThrough && button("Count all of them", () => { ctx.state.wantsAll = true; ctx.refresh(); }, { kind: "plain small" }),
-        ctx.state.isLong && button("Count again", ctx.refresh, { kind: "quiet small" })),
+      groups.length === 0
+        ? empty("No job that is still here has failed. Failures are grouped by type and message.")
+        : table(
+            "Failures by type and message",
+            [
+              ["Error", "wide"],
+              ["Queues"],
+              ["Retrying", "n"],
+              ["Dead", "n"],
+              ["First", "n"],
+              ["Latest", "n"],
+              ["", "acts"],
+            ],
+            groups.map((each) => row(ctx, each)),
+          ),
+      h(
+        "div",
+        { class: "pager" },
+        !isThrough &&
+          h(
+            "span",
+            { class: "dim" },
+            `Of ${count(all)} failed jobs, ${count(looked)} are counted here.`,
+          ),
+        !isThrough &&
+          button(
+            "Count all of them",
+            () => {
+              ctx.state.wantsAll = true;
+              ctx.refresh();
+            },
+            { kind: "plain small" },
+          ),
+        ctx.state.isLong && button("Count again", ctx.refresh, { kind: "quiet small" }),
+      ),
     ];
   },
 };

@@ -13,14 +13,45 @@ const HEX_BYTES_MAX = 16 * 1024;
 /** What is known of a job's life, in order. A server keeps no full history of each job. */
 function story(job) {
   const { error, tallies, state, reservation } = job;
-  const steps = [[job.created_at, "Created", job.is_pushed ? "pushed by a Faktory client" : "put by a beanstalk client"]];
-  if (error) steps.push([error.first_at, "First failure", error.failures > 1 ? `the first of ${count(error.failures)}` : "the only one so far"]);
-  if (job.enqueued_at && Math.abs(Date.parse(job.enqueued_at) - Date.parse(job.created_at)) > 5) steps.push([job.enqueued_at, "Entered its queue", tallies.kicks ? `brought back ${plural(tallies.kicks, "time")} by hand or kick` : null]);
-  if (reservation) steps.push([reservation.since, "Reserved", reservation.wid ? `by worker ${reservation.wid}` : reservation.client ? `by connection ${reservation.client}` : "by a producer"]);
-  if (state === "dead") steps.push([job.when, "Died", error ? "no retry was left, or somebody killed it" : "somebody buried it"]);
+  const steps = [
+    [
+      job.created_at,
+      "Created",
+      job.is_pushed ? "pushed by a Faktory client" : "put by a beanstalk client",
+    ],
+  ];
+  if (error)
+    steps.push([
+      error.first_at,
+      "First failure",
+      error.failures > 1 ? `the first of ${count(error.failures)}` : "the only one so far",
+    ]);
+  if (job.enqueued_at && Math.abs(Date.parse(job.enqueued_at) - Date.parse(job.created_at)) > 5)
+    steps.push([
+      job.enqueued_at,
+      "Entered its queue",
+      tallies.kicks ? `brought back ${plural(tallies.kicks, "time")} by hand or kick` : null,
+    ]);
+  if (reservation)
+    steps.push([
+      reservation.since,
+      "Reserved",
+      reservation.wid
+        ? `by worker ${reservation.wid}`
+        : reservation.client
+          ? `by connection ${reservation.client}`
+          : "by a producer",
+    ]);
+  if (state === "dead")
+    steps.push([
+      job.when,
+      "Died",
+      error ? "no retry was left, or somebody killed it" : "somebody buried it",
+    ]);
   steps.sort((a, b) => Date.parse(a[0]) - Date.parse(b[0]));
   if (state === "ready") steps.push([null, "Waits", "for a worker to take it"]);
-  if (state === "reserved") steps.push([job.when, "Its reservation ends", "if nobody reports before"]);
+  if (state === "reserved")
+    steps.push([job.when, "Its reservation ends", "if nobody reports before"]);
   if (state === "scheduled") steps.push([job.when, "Will be due", null]);
   if (state === "retrying") steps.push([job.when, "Will run again", error && failures(error)]);
   return steps;
@@ -29,12 +60,25 @@ function story(job) {
 function timeline(job) {
   const steps = story(job);
   const now = steps.findLastIndex(([time]) => time && Date.parse(time) <= Date.now() + 1000);
-  return h("ol", { class: "story" }, steps.map(([time, what, more], i) => {
-    const before = i > 0 && time && steps[i - 1][0] ? (Date.parse(time) - Date.parse(steps[i - 1][0])) / 1000 : 0;
-    return h("li", { class: i === now ? "now" : i > now ? "later" : null },
-      h("strong", {}, what), " ", time && ago(time), before > 0.01 && h("span", { class: "dim" }, ` after ${span(before)}`),
-      more && h("div", { class: "dim" }, more));
-  }));
+  return h(
+    "ol",
+    { class: "story" },
+    steps.map(([time, what, more], i) => {
+      const before =
+        i > 0 && time && steps[i - 1][0]
+          ? (Date.parse(time) - Date.parse(steps[i - 1][0])) / 1000
+          : 0;
+      return h(
+        "li",
+        { class: i === now ? "now" : i > now ? "later" : null },
+        h("strong", {}, what),
+        " ",
+        time && ago(time),
+        before > 0.01 && h("span", { class: "dim" }, ` after ${span(before)}`),
+        more && h("div", { class: "dim" }, more),
+      );
+    }),
+  );
 }
 
 // ---- arguments ----
@@ -53,24 +97,46 @@ function tree(value, name, budget, depth = 0) {
   const entries = isList ? value.map((each, i) => [String(i), each]) : Object.entries(value);
   if (entries.length === 0) return h("div", {}, label, isList ? "[]" : "{}");
   const size = isList ? plural(entries.length, "item") : plural(entries.length, "member");
-  return h("details", { open: depth < 2 && entries.length <= 100 },
-    h("summary", {}, label, isList ? "[ " : "{ ", h("span", { class: "dim" }, size), isList ? " ]" : " }"),
-    h("div", { class: "nested" }, entries.slice(0, NODES_MAX).map(([key, each]) => tree(each, key, budget, depth + 1))));
+  return h(
+    "details",
+    { open: depth < 2 && entries.length <= 100 },
+    h(
+      "summary",
+      {},
+      label,
+      isList ? "[ " : "{ ",
+      h("span", { class: "dim" }, size),
+      isList ? " ]" : " }",
+    ),
+    h(
+      "div",
+      { class: "nested" },
+      entries.slice(0, NODES_MAX).map(([key, each]) => tree(each, key, budget, depth + 1)),
+    ),
+  );
 }
 
 function hexDump(raw) {
   const lines = [];
   for (let at = 0; at < Math.min(raw.length, HEX_BYTES_MAX); at += 16) {
     const line = [...raw.slice(at, at + 16)];
-    const hex = line.map((each) => each.toString(16).padStart(2, "0")).join(" ").padEnd(47);
-    const text = line.map((each) => (each >= 32 && each < 127 ? String.fromCharCode(each) : ".")).join("");
+    const hex = line
+      .map((each) => each.toString(16).padStart(2, "0"))
+      .join(" ")
+      .padEnd(47);
+    const text = line
+      .map((each) => (each >= 32 && each < 127 ? String.fromCharCode(each) : "."))
+      .join("");
     lines.push(`${at.toString(16).padStart(6, "0")}  ${hex}  ${text}`);
   }
   if (raw.length > HEX_BYTES_MAX) lines.push("…");
   return lines.join("\n");
 }
 
-const bytesOf = ({ text, base64 }) => (base64 === null ? new TextEncoder().encode(text) : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));
+const bytesOf = ({ text, base64 }) =>
+  base64 === null
+    ? new TextEncoder().encode(text)
+    : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 function parse(text) {
   try {
@@ -91,7 +157,8 @@ function views(job) {
   }
   const { body } = job;
   const json = body?.text ? parse(body.text) : null;
-  if (json && typeof json.value === "object") found.push(["JSON", () => tree(json.value, null, { left: NODES_MAX })]);
+  if (json && typeof json.value === "object")
+    found.push(["JSON", () => tree(json.value, null, { left: NODES_MAX })]);
   if (body?.is_text) found.push(["Text", () => h("pre", {}, body.text || "(empty)")]);
   if (body) found.push(["Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)")]);
   return found;
@@ -100,22 +167,74 @@ function views(job) {
 function content(ctx, job) {
   const all = views(job);
   const chosen = all.find(([name]) => name === ctx.state.view) ?? all[0];
-  const choose = (name) => button(name, () => { ctx.state.view = name; ctx.draw(); }, { kind: chosen?.[0] === name ? "small on" : "small plain", key: name });
-  return h("section", {},
-    h("div", { class: "head" }, h("h2", {}, job.work_unit ? "Arguments" : "Body"),
-      h("div", { class: "actions" }, all.length > 1 && all.map(([name]) => choose(name)),
-        h("a", { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` }, `Download ${bytes(job.body_bytes)}`))),
-    chosen ? h("div", { class: "content", tabindex: "0", role: "region", "aria-label": "Content of the job", "data-key": chosen[0] }, chosen[1]())
+  const choose = (name) =>
+    button(
+      name,
+      () => {
+        ctx.state.view = name;
+        ctx.draw();
+      },
+      { kind: chosen?.[0] === name ? "small on" : "small plain", key: name },
+    );
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, job.work_unit ? "Arguments" : "Body"),
+      h(
+        "div",
+        { class: "actions" },
+        all.length > 1 && all.map(([name]) => choose(name)),
+        h(
+          "a",
+          { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` },
+          `Download ${bytes(job.body_bytes)}`,
+        ),
+      ),
+    ),
+    chosen
+      ? h(
+          "div",
+          {
+            class: "content",
+            tabindex: "0",
+            role: "region",
+            "aria-label": "Content of the job",
+            "data-key": chosen[0],
+          },
+          chosen[1](),
+        )
       : h("p", { class: "empty" }, "It is too large to be shown here: download it."),
-    job.body?.is_cut && h("p", { class: "dim" }, "Only its beginning is shown."));
+    job.body?.is_cut && h("p", { class: "dim" }, "Only its beginning is shown."),
+  );
 }
 
 function failure({ error }) {
   if (!error) return null;
-  return h("section", {}, h("h2", {}, "Error"),
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Error"),
     h("p", { class: "error" }, h("strong", {}, error.type), " ", error.message),
-    h("p", { class: "dim" }, `${failures(error)} · `, h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"), " and ", h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"), " jobs that failed like this"),
-    error.backtrace.length > 0 ? h("pre", { class: "trace", tabindex: "0", "aria-label": "Backtrace" }, error.backtrace.join("\n")) : h("p", { class: "dim" }, "The worker sent no backtrace."));
+    h(
+      "p",
+      { class: "dim" },
+      `${failures(error)} · `,
+      h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"),
+      " and ",
+      h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"),
+      " jobs that failed like this",
+    ),
+    error.backtrace.length > 0
+      ? h(
+          "pre",
+          { class: "trace", tabindex: "0", "aria-label": "Backtrace" },
+          error.backtrace.join("\n"),
+        )
+      : h("p", { class: "dim" }, "The worker sent no backtrace."),
+  );
 }
 
 // ---- acting ----
@@ -124,7 +243,11 @@ const SAID = { retry: "is ready now.", kill: "is dead now.", delete: "is deleted
 
 async function change(ctx, job, action) {
   if (action === "delete") {
-    const agreed = await ask({ title: `Delete job ${job.id}?`, text: `1 job will be gone for good: ${job.type} in ${job.queue}.`, verb: "Delete 1 job" });
+    const agreed = await ask({
+      title: `Delete job ${job.id}?`,
+      text: `1 job will be gone for good: ${job.type} in ${job.queue}.`,
+      verb: "Delete 1 job",
+    });
     if (!agreed) return;
   }
   await act(() => post(`jobs/${part(job.id)}/${action}`), `Job ${job.id} ${SAID[action]}`);
@@ -137,21 +260,74 @@ export default {
   load: ({ args: [id] }, signal) => get(`jobs/${part(id)}`, {}, { signal }),
   render(ctx, job) {
     const kind = (action) => (action === "retry" ? "primary" : "danger");
-    const actions = ctx.isReadOnly ? [] : [...ACTIONS[job.state]].map((action) => button(verbOf(action, job.state), () => change(ctx, job, action), { kind: kind(action), key: action }));
+    const actions = ctx.isReadOnly
+      ? []
+      : [...ACTIONS[job.state]].map((action) =>
+          button(verbOf(action, job.state), () => change(ctx, job, action), {
+            kind: kind(action),
+            key: action,
+          }),
+        );
     const unit = job.work_unit ?? {};
     const { tallies } = job;
     return [
-      h("p", { class: "crumbs" }, h("a", { href: link("jobs", { state: job.state }) }, `${STATES[job.state].name} jobs`)),
-      head([h("span", { class: "type" }, job.type || "(no type)"), " ", h("span", { class: "id" }, job.id), badge(job.state)], ...actions),
-      job.state === "reserved" && h("p", { class: "dim" }, "It is in somebody's hands: it can be changed when they are through, or when its reservation ends."),
-      h("div", { class: "pair" },
+      h(
+        "p",
+        { class: "crumbs" },
+        h("a", { href: link("jobs", { state: job.state }) }, `${STATES[job.state].name} jobs`),
+      ),
+      head(
+        [
+          h("span", { class: "type" }, job.type || "(no type)"),
+          " ",
+          h("span", { class: "id" }, job.id),
+          badge(job.state),
+        ],
+        ...actions,
+      ),
+      job.state === "reserved" &&
+        h(
+          "p",
+          { class: "dim" },
+          "It is in somebody's hands: it can be changed when they are through.",
+        ),
+      h(
+        "div",
+        { class: "pair" },
         h("section", {}, h("h2", {}, "Story"), timeline(job)),
-        h("section", {}, h("h2", {}, "Facts"), facts([
-          ["Queue", queueLink(job.queue)], ["jid", h("code", {}, job.jid)], ["Priority", unit.priority ? `${unit.priority} of 9` : count(job.pri)],
-          ["Reservation lasts", span(job.ttr_s)], job.is_pushed && ["Retries", unit.retry > 0 ? count(unit.retry) : unit.retry === 0 ? "none: dropped when it fails" : "none: dead when it fails"],
-          ["Reserved", plural(tallies.reserves, "time")],
-          ...[["Timed out", tallies.timeouts], ["Released", tallies.releases], ["Buried or killed", tallies.buries], ["Kicked or retried", tallies.kicks]].map(([name, n]) => n > 0 && [name, plural(n, "time")]),
-          ...Object.entries(unit.custom ?? {}).slice(0, 20).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])]))),
+        h(
+          "section",
+          {},
+          h("h2", {}, "Facts"),
+          facts([
+            ["Queue", queueLink(job.queue)],
+            ["jid", h("code", {}, job.jid)],
+            ["Priority", unit.priority ? `${unit.priority} of 9` : count(job.pri)],
+            ["Reservation lasts", span(job.ttr_s)],
+            job.is_pushed && [
+              "Retries",
+              unit.retry > 0
+                ? count(unit.retry)
+                : unit.retry === 0
+                  ? "none: dropped when it fails"
+                  : "none: dead when it fails",
+            ],
+            ["Reserved", plural(tallies.reserves, "time")],
+            ...[
+              ["Timed out", tallies.timeouts],
+              ["Released", tallies.releases],
+              ["Buried or killed", tallies.buries],
+              ["Kicked or retried", tallies.kicks],
+            ].map(([name, n]) => n > 0 && [name, plural(n, "time")]),
+            ...Object.entries(unit.custom ?? {})
+              .slice(0, 20)
+              .map(([name, value]) => [
+                name,
+                typeof value === "string" ? value : JSON.stringify(value),
+              ]),
+          ]),
+        ),
+      ),
       failure(job),
       content(ctx, job),
     ];

@@ -8,19 +8,32 @@ import { STATES, act, ask, askText, badge, button, empty, head, queueLink, table
 const LIMIT = 50;
 /** A search over more slices than this is not repeated by itself. */
 const SLICES_STILL = 3;
-const FILTERS = [["queue", "Queue", "exact name"], ["type", "Type", "Send or Send*"], ["id", "Job", "number or jid…"], ["error", "Error", "type or message"], ["text", "Text", "anywhere in the body"], ["older_than_s", "Older than", "30m, 2h, 7d"]];
+const FILTERS = [
+  ["queue", "Queue", "exact name"],
+  ["type", "Type", "Send or Send*"],
+  ["id", "Job", "number or jid…"],
+  ["error", "Error", "type or message"],
+  ["text", "Text", "anywhere in the body"],
+  ["older_than_s", "Older than", "30m, 2h, 7d"],
+];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
 const MORE = ["group", "wid", "client"];
 
 export function jobLink(job) {
-  return h("a", { class: "row", href: link(`jobs/${job.id}`) }, h("span", { class: "type" }, job.type || "(no type)"), h("span", { class: "id" }, ` ${job.id}`));
+  return h(
+    "a",
+    { class: "row", href: link(`jobs/${job.id}`) },
+    h("span", { class: "type" }, job.type || "(no type)"),
+    h("span", { class: "id" }, ` ${job.id}`),
+  );
 }
 
 export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
 
 /** "3 failures, 22 retries left" */
 export function failures({ failures: n, retries_left: left }) {
-  return `${plural(n, "failure")}, ${left > 0 ? `${count(left)} ${left === 1 ? "retry" : "retries"}` : "no retry"} left`;
+  const retries = left > 0 ? `${count(left)} ${left === 1 ? "retry" : "retries"}` : "no retry";
+  return `${plural(n, "failure")}, ${retries} left`;
 }
 
 // ---- what is asked for ----
@@ -39,7 +52,8 @@ function filterOf(params) {
   return filter;
 }
 
-const stateOf = (params) => STATES[params.state] || params.state === "any" ? params.state : "ready";
+const stateOf = (params) =>
+  STATES[params.state] || params.state === "any" ? params.state : "ready";
 const statesOf = (state) => (state === "any" ? Object.keys(STATES) : [state]);
 /** The dead and the reserved are looked at from their end: the latest first. */
 const orderOf = (state) => (state === "dead" || state === "reserved" ? "desc" : "asc");
@@ -49,9 +63,13 @@ async function search({ params, state: memory, draw }, signal) {
   const filter = filterOf(params);
   const found = { jobs: [], next: null, looked: 0, all: 0, slices: 0, isSearching: false };
   for (const each of statesOf(state)) {
-    let cursor = state === "any" ? "" : params.cursor ?? "";
+    let cursor = state === "any" ? "" : (params.cursor ?? "");
     do {
-      const page = await get("jobs", { ...filter, state: each, order: orderOf(each), cursor, limit: LIMIT - found.jobs.length }, { signal });
+      const page = await get(
+        "jobs",
+        { ...filter, state: each, order: orderOf(each), cursor, limit: LIMIT - found.jobs.length },
+        { signal },
+      );
       found.jobs.push(...page.jobs);
       found.next = page.next;
       found.counts = page.counts;
@@ -60,7 +78,8 @@ async function search({ params, state: memory, draw }, signal) {
       found.slices += 1;
       cursor = page.next;
       if (found.slices % 10 === 0) {
-        memory.progress = `Searched ${count(found.looked)} of ${count(found.all)} jobs, ${count(found.jobs.length)} found…`;
+        const soFar = `${count(found.looked)} of ${count(found.all)} jobs`;
+        memory.progress = `Searched ${soFar}, ${count(found.jobs.length)} found…`;
         draw();
       }
     } while (cursor && found.jobs.length < LIMIT);
@@ -76,16 +95,42 @@ async function search({ params, state: memory, draw }, signal) {
 const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
 const DONE = { retry: "retried", kill: "killed", delete: "deleted" };
 /** What makes sense for jobs of a state. */
-export const ACTIONS = { ready: ["kill", "delete"], reserved: [], scheduled: ["retry", "kill", "delete"], retrying: ["retry", "kill", "delete"], dead: ["retry", "delete"], any: [] };
-export const verbOf = (action, state) => (action === "retry" && state === "scheduled" ? "Add to queue" : VERBS[action]);
+export const ACTIONS = {
+  ready: ["kill", "delete"],
+  reserved: [],
+  scheduled: ["retry", "kill", "delete"],
+  retrying: ["retry", "kill", "delete"],
+  dead: ["retry", "delete"],
+  any: [],
+};
+export const verbOf = (action, state) =>
+  action === "retry" && state === "scheduled" ? "Add to queue" : VERBS[action];
 
 async function changeSelected(ctx, action) {
   const ids = [...ctx.state.selected];
   const what = plural(ids.length, "job");
-  const agreed = action === "retry" || await ask({ title: `${VERBS[action]} ${what}?`, text: action === "delete" ? "They will be gone for good." : "They become dead, and stay until somebody retries or deletes them.", verb: `${VERBS[action]} ${what}` });
+  const agreed =
+    action === "retry" ||
+    (await ask({
+      title: `${VERBS[action]} ${what}?`,
+      text:
+        action === "delete"
+          ? "They will be gone for good."
+          : "They become dead, and stay until somebody retries or deletes them.",
+      verb: `${VERBS[action]} ${what}`,
+    }));
   if (!agreed) return;
-  await act(() => post("jobs/change", { action, ids }), ({ changed, gone, refused }) =>
-    `${plural(changed, "job")} ${DONE[action]}${gone ? `, ${count(gone)} gone already` : ""}${refused ? `, ${count(refused)} left as they are` : ""}.`);
+  await act(
+    () => post("jobs/change", { action, ids }),
+    ({ changed, gone, refused }) =>
+      [
+        `${plural(changed, "job")} ${DONE[action]}`,
+        gone > 0 && `${count(gone)} gone already`,
+        refused > 0 && `${count(refused)} left as they are`,
+      ]
+        .filter(Boolean)
+        .join(", ") + ".",
+  );
   ctx.state.selected.clear();
   ctx.refresh();
 }
@@ -94,7 +139,11 @@ export function pushDialog(ctx, queue) {
   return askText({
     title: "Push a job",
     hint: "A job as JSON: jobtype and args; maybe queue, at, retry, priority, custom.",
-    value: `{\n  "jobtype": "Example",\n  "queue": "${queue || "default"}",\n  "args": [1, "two"]\n}`,
+    value: JSON.stringify(
+      { jobtype: "Example", queue: queue || "default", args: [1, "two"] },
+      null,
+      2,
+    ),
     verb: "Push the job",
     send: (text) => post("jobs", text),
   }).then((pushed) => {
@@ -107,39 +156,137 @@ export function pushDialog(ctx, queue) {
 // ---- drawing ----
 
 function tabs(params, state, counts) {
-  const tab = (name) => h("a", { href: link("jobs", { ...params, cursor: "", state: name }), "aria-current": state === name ? "page" : null, class: name },
-    name === "any" ? "Any state" : [h("i", { "aria-hidden": "true" }, STATES[name].sign), ` ${STATES[name].name} `, h("span", { class: "count" }, short(counts?.[name] ?? 0))]);
-  return h("nav", { class: "tabs", "aria-label": "States" }, ["scheduled", "ready", "reserved", "retrying", "dead", "any"].map(tab));
+  const tab = (name) =>
+    h(
+      "a",
+      {
+        href: link("jobs", { ...params, cursor: "", state: name }),
+        "aria-current": state === name ? "page" : null,
+        class: name,
+      },
+      name === "any"
+        ? "Any state"
+        : [
+            h("i", { "aria-hidden": "true" }, STATES[name].sign),
+            ` ${STATES[name].name} `,
+            h("span", { class: "count" }, short(counts?.[name] ?? 0)),
+          ],
+    );
+  return h(
+    "nav",
+    { class: "tabs", "aria-label": "States" },
+    ["scheduled", "ready", "reserved", "retrying", "dead", "any"].map(tab),
+  );
 }
 
 function filters(params) {
-  const put = (name, value) => replace(link("jobs", { ...params, cursor: "", [name]: value.trim() }));
-  const field = ([name, title, hint]) => h("label", { class: `field ${name}` }, h("span", {}, title),
-    h("input", { type: "search", value: params[name] ?? "", placeholder: hint, spellcheck: "false", autocomplete: "off", onchange: (event) => put(name, event.target.value), "aria-invalid": name === "older_than_s" && params[name] && seconds(params[name]) === null ? "true" : null }));
-  const chip = (name, title) => params[name] && h("a", { class: "chip", href: link("jobs", { ...params, cursor: "", [name]: "" }), title: "Remove this filter" }, `${title}: ${params[name]} ✕`);
-  return h("form", { class: "filters", "aria-label": "Filters", onsubmit: (event) => { event.preventDefault(); document.activeElement.blur(); } },
-    FILTERS.map(field), chip("group", "Error group"), chip("wid", "Worker"), chip("client", "Connection"),
-    h("button", { type: "submit", class: "hidden" }, "Search"));
+  const put = (name, value) =>
+    replace(link("jobs", { ...params, cursor: "", [name]: value.trim() }));
+  const field = ([name, title, hint]) =>
+    h(
+      "label",
+      { class: `field ${name}` },
+      h("span", {}, title),
+      h("input", {
+        type: "search",
+        value: params[name] ?? "",
+        placeholder: hint,
+        spellcheck: "false",
+        autocomplete: "off",
+        onchange: (event) => put(name, event.target.value),
+        "aria-invalid":
+          name === "older_than_s" && params[name] && seconds(params[name]) === null ? "true" : null,
+      }),
+    );
+  const chip = (name, title) =>
+    params[name] &&
+    h(
+      "a",
+      {
+        class: "chip",
+        href: link("jobs", { ...params, cursor: "", [name]: "" }),
+        title: "Remove this filter",
+      },
+      `${title}: ${params[name]} ✕`,
+    );
+  return h(
+    "form",
+    {
+      class: "filters",
+      "aria-label": "Filters",
+      onsubmit: (event) => {
+        event.preventDefault();
+        document.activeElement.blur();
+      },
+    },
+    FILTERS.map(field),
+    chip("group", "Error group"),
+    chip("wid", "Worker"),
+    chip("client", "Connection"),
+    h("button", { type: "submit", class: "hidden" }, "Search"),
+  );
 }
 
 function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const { selected } = ctx.state;
   const actions = ctx.isReadOnly ? [] : ACTIONS[state];
   if (actions.length === 0) return null;
-  const all = isFiltered ? "all that match" : "all";
+  const all = isFiltered ? "all that match" : `all ${count(counts?.[state] ?? 0)}`;
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
-  const runAll = (action) => () => changeAll(action, { states: [state], ...filter, ...(filter.client ? { client: Number(filter.client) } : {}) }, isFiltered ? `all ${STATES[state].name.toLowerCase()} jobs that match` : `all ${STATES[state].name.toLowerCase()} jobs`, ctx.refresh);
+  const runAll = (action) => () =>
+    changeAll(
+      action,
+      { states: [state], ...filter, ...(filter.client ? { client: Number(filter.client) } : {}) },
+      isFiltered
+        ? `all ${STATES[state].name.toLowerCase()} jobs that match`
+        : `all ${STATES[state].name.toLowerCase()} jobs`,
+      ctx.refresh,
+    );
   const kind = (action) => (action === "retry" ? "" : "danger");
-  return h("div", { class: "selection", role: "group", "aria-label": "Change jobs" },
-    h("span", { class: "said", role: "status" }, selected.size === 0 ? "Select jobs, or change" : `${plural(selected.size, "job")} selected:`),
+  return h(
+    "div",
+    { class: "selection", role: "group", "aria-label": "Change jobs" },
+    h(
+      "span",
+      { class: "said", role: "status" },
+      selected.size === 0 ? "Select jobs, or change" : `${plural(selected.size, "job")} selected:`,
+    ),
     selected.size === 0
-      ? jobs.length > 0 && actions.map((action) => button(`${verbOf(action, state)} ${all}${isFiltered ? "" : ` ${count(counts?.[state] ?? 0)}`}…`, runAll(action), { kind: `${kind(action)} small`, key: `all-${action}` }))
-      : [...actions.map((action) => button(`${verbOf(action, state)} ${count(selected.size)}`, run(action), { kind: `${kind(action)} small`, key: action })),
-        button("Clear selection", () => { selected.clear(); ctx.draw(); }, { kind: "quiet small", key: "none" })]);
+      ? jobs.length > 0 &&
+          actions.map((action) =>
+            button(`${verbOf(action, state)} ${all}…`, runAll(action), {
+              kind: `${kind(action)} small`,
+              key: `all-${action}`,
+            }),
+          )
+      : [
+          ...actions.map((action) =>
+            button(`${verbOf(action, state)} ${count(selected.size)}`, run(action), {
+              kind: `${kind(action)} small`,
+              key: action,
+            }),
+          ),
+          button(
+            "Clear selection",
+            () => {
+              selected.clear();
+              ctx.draw();
+            },
+            { kind: "quiet small", key: "none" },
+          ),
+        ],
+  );
 }
 
-const WHEN = { scheduled: "Due", retrying: "Next run", reserved: "Since", ready: "Enqueued", dead: "Dead since", any: "When" };
+const WHEN = {
+  scheduled: "Due",
+  retrying: "Next run",
+  reserved: "Since",
+  ready: "Enqueued",
+  dead: "Dead since",
+  any: "When",
+};
 
 function when(job) {
   if (job.state === "ready") return ago(job.enqueued_at);
@@ -154,18 +301,65 @@ function row(ctx, job, state, canSelect) {
     ctx.draw();
   };
   const { error } = job;
-  return h("tr", { "data-key": String(job.id), class: selected.has(job.id) ? "on" : null },
-    canSelect && h("td", { class: "check" }, h("input", { type: "checkbox", checked: selected.has(job.id), onchange: toggle, "aria-label": `Select job ${job.id}` })),
+  return h(
+    "tr",
+    { "data-key": String(job.id), class: selected.has(job.id) ? "on" : null },
+    canSelect &&
+      h(
+        "td",
+        { class: "check" },
+        h("input", {
+          type: "checkbox",
+          checked: selected.has(job.id),
+          onchange: toggle,
+          "aria-label": `Select job ${job.id}`,
+        }),
+      ),
     h("td", { class: "job" }, jobLink(job), state === "any" && badge(job.state)),
     h("td", { class: "queue" }, queueLink(job.queue)),
-    h("td", { class: "wide args" }, args(job),
-      error && h("div", { class: "error" }, h("strong", {}, error.type), " ", error.message, " ", h("span", { class: "dim" }, `(${failures(error)})`)),
-      job.reservation && h("div", { class: "dim" }, job.reservation.wid ? ["held by worker ", h("a", { href: link("workers") + `#${encodeURIComponent(job.reservation.wid)}` }, job.reservation.wid)] : job.reservation.client ? `held by connection ${job.reservation.client}` : "held by a producer", ", until ", ago(job.reservation.until))),
-    h("td", { class: "n" }, when(job)));
+    h(
+      "td",
+      { class: "wide args" },
+      args(job),
+      error &&
+        h(
+          "div",
+          { class: "error" },
+          h("strong", {}, error.type),
+          " ",
+          error.message,
+          " ",
+          h("span", { class: "dim" }, `(${failures(error)})`),
+        ),
+      job.reservation &&
+        h(
+          "div",
+          { class: "dim" },
+          job.reservation.wid
+            ? [
+                "held by worker ",
+                h(
+                  "a",
+                  { href: link("workers") + `#${encodeURIComponent(job.reservation.wid)}` },
+                  job.reservation.wid,
+                ),
+              ]
+            : job.reservation.client
+              ? `held by connection ${job.reservation.client}`
+              : "held by a producer",
+          ", until ",
+          ago(job.reservation.until),
+        ),
+    ),
+    h("td", { class: "n" }, when(job)),
+  );
 }
 
 function none(state, isFiltered) {
-  if (isFiltered) return empty(`No ${state === "any" ? "" : `${STATES[state].name.toLowerCase()} `}job matches these filters.`);
+  if (isFiltered)
+    return empty(
+      `No ${state === "any" ? "" : `${STATES[state].name.toLowerCase()} `}job matches.`,
+    );
   const { name, says } = STATES[state];
   return empty(`No ${name.toLowerCase()} jobs. Such a job ${says}.`);
 }
@@ -173,7 +367,8 @@ function none(state, isFiltered) {
 export default {
   title: "Jobs",
   titleOf: ({ params }) => `${STATES[stateOf(params)]?.name ?? "All"} jobs`,
-  isStill: ({ state, params }) => state.isLong || state.selected?.size > 0 && Boolean(params.cursor),
+  isStill: ({ state, params }) =>
+    state.isLong || (state.selected?.size > 0 && Boolean(params.cursor)),
   load: search,
   render(ctx, found) {
     const { params } = ctx;
@@ -182,23 +377,52 @@ export default {
     const { jobs, next, counts } = found;
     const canSelect = !ctx.isReadOnly && ACTIONS[state].length > 0;
     const isFiltered = Object.keys(filterOf(params)).length > 0;
-    const all = h("input", { type: "checkbox", checked: jobs.length > 0 && jobs.every(({ id }) => ctx.state.selected.has(id)), "aria-label": "Select all jobs of this page", onchange: (event) => {
-      for (const { id } of jobs) if (event.target.checked) ctx.state.selected.add(id); else ctx.state.selected.delete(id);
-      ctx.draw();
-    } });
-    const columns = [...(canSelect ? [[h("label", { class: "check" }, all), "check"]] : []), ["Job"], ["Queue"], ["Arguments", "wide"], [WHEN[state], "n"]];
+    const all = h("input", {
+      type: "checkbox",
+      checked: jobs.length > 0 && jobs.every(({ id }) => ctx.state.selected.has(id)),
+      "aria-label": "Select all jobs of this page",
+      onchange: (event) => {
+        for (const { id } of jobs)
+          if (event.target.checked) ctx.state.selected.add(id);
+          else ctx.state.selected.delete(id);
+        ctx.draw();
+      },
+    });
+    const columns = [
+      ...(canSelect ? [[h("label", { class: "check" }, all), "check"]] : []),
+      ["Job"],
+      ["Queue"],
+      ["Arguments", "wide"],
+      [WHEN[state], "n"],
+    ];
     return [
-      head("Jobs", !ctx.isReadOnly && button("Push a job…", () => pushDialog(ctx, params.queue), { kind: "plain" })),
+      head(
+        "Jobs",
+        !ctx.isReadOnly &&
+          button("Push a job…", () => pushDialog(ctx, params.queue), { kind: "plain" }),
+      ),
       tabs(params, state, counts),
       filters(params),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       selectionBar(ctx, state, jobs, isFiltered, counts),
-      jobs.length > 0 ? table(`${STATES[state]?.name ?? "All"} jobs`, columns, jobs.map((each) => row(ctx, each, state, canSelect)), "stack") : none(state, isFiltered),
-      h("div", { class: "pager" },
+      jobs.length > 0
+        ? table(
+            `${STATES[state]?.name ?? "All"} jobs`,
+            columns,
+            jobs.map((each) => row(ctx, each, state, canSelect)),
+            "stack",
+          )
+        : none(state, isFiltered),
+      h(
+        "div",
+        { class: "pager" },
         isFiltered && h("span", { class: "dim" }, `Searched ${count(found.looked)} jobs.`),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),
         params.cursor && h("a", { href: link("jobs", { ...params, cursor: "" }) }, "First page"),
-        next && state !== "any" && h("a", { href: link("jobs", { ...params, cursor: next }) }, "Next page")),
+        next &&
+          state !== "any" &&
+          h("a", { href: link("jobs", { ...params, cursor: next }) }, "Next page"),
+      ),
     ];
   },
 };

@@ -7,19 +7,44 @@ import { STATES, queueLink, table } from "../ui.js";
 
 const DAYS = [7, 30, 90, 180];
 
-const tile = (name, value, sub, href, kind) => h("div", { class: `tile ${kind ?? ""}` },
-  h("span", { class: "name" }, kind && STATES[kind] && h("i", { "aria-hidden": "true" }, STATES[kind].sign), name),
-  href ? h("a", { class: "value", href }, value) : h("span", { class: "value" }, value),
-  h("span", { class: "sub" }, sub));
+const tile = (name, value, sub, href, kind) =>
+  h(
+    "div",
+    { class: `tile ${kind ?? ""}` },
+    h(
+      "span",
+      { class: "name" },
+      kind && STATES[kind] && h("i", { "aria-hidden": "true" }, STATES[kind].sign),
+      name,
+    ),
+    href ? h("a", { class: "value", href }, value) : h("span", { class: "value" }, value),
+    h("span", { class: "sub" }, sub),
+  );
 
 function tiles({ jobs, per_s: perSecond, totals, today }) {
-  const state = (name, sub) => tile(STATES[name].name, short(jobs[name]), sub, link("jobs", { state: name }), name);
-  return h("div", { class: "tiles" },
-    tile("Processed", rate(perSecond.processed), `${short(totals.processed)} in all, ${short(today.processed)} today`),
-    tile("Failed", rate(perSecond.failed), `${short(totals.failed)} in all, ${short(today.failed)} today`, link("errors")),
+  const state = (name, sub) =>
+    tile(STATES[name].name, short(jobs[name]), sub, link("jobs", { state: name }), name);
+  return h(
+    "div",
+    { class: "tiles" },
+    tile(
+      "Processed",
+      rate(perSecond.processed),
+      `${short(totals.processed)} in all, ${short(today.processed)} today`,
+    ),
+    tile(
+      "Failed",
+      rate(perSecond.failed),
+      `${short(totals.failed)} in all, ${short(today.failed)} today`,
+      link("errors"),
+    ),
     tile("Enqueued", rate(perSecond.enqueued), `${short(totals.enqueued)} since the start`),
-    state("ready", "wait for a worker"), state("reserved", "at work"), state("scheduled", "not due yet"),
-    state("retrying", "failed, run again"), state("dead", "need a decision"));
+    state("ready", "wait for a worker"),
+    state("reserved", "at work"),
+    state("scheduled", "not due yet"),
+    state("retrying", "failed, run again"),
+    state("dead", "need a decision"),
+  );
 }
 
 /** Differences of the totals, as rates. */
@@ -36,19 +61,32 @@ function rates(samples) {
 
 function liveChart(samples) {
   const data = rates(samples);
-  const minutes = Math.max(1, Math.round(samples.length * 2 / 60));
+  const minutes = Math.max(1, Math.round((samples.length * 2) / 60));
   const last = data.map((each) => each.at(-1) ?? 0);
-  const words = `The last ${plural(minutes, "minute")}: processed ${rate(last[1])}, failed ${rate(last[2])}, enqueued ${rate(last[3])} now.`;
-  return h("section", {},
+  const words =
+    `The last ${plural(minutes, "minute")}: processed ${rate(last[1])}, ` +
+    `failed ${rate(last[2])}, enqueued ${rate(last[3])} now.`;
+  return h(
+    "section",
+    {},
     h("h2", {}, minutes === 1 ? "Last minute" : `Last ${minutes} minutes`),
-    samples.length < 2 ? h("p", { class: "empty" }, "The first points come in a few seconds.") : chart("live", {
-      height: 190,
-      format: rate,
-      series: [
-        { label: "Processed", color: "--good", fill: true },
-        { label: "Failed", color: "--dead", dash: [4, 3] },
-        { label: "Enqueued", color: "--ready" }],
-    }, data, words));
+    samples.length < 2
+      ? h("p", { class: "empty" }, "The first points come in a few seconds.")
+      : chart(
+          "live",
+          {
+            height: 190,
+            format: rate,
+            series: [
+              { label: "Processed", color: "--good", fill: true },
+              { label: "Failed", color: "--dead", dash: [4, 3] },
+              { label: "Enqueued", color: "--ready" },
+            ],
+          },
+          data,
+          words,
+        ),
+  );
 }
 
 function historyChart(days, shown, today) {
@@ -63,38 +101,150 @@ function historyChart(days, shown, today) {
     data[2].push(each?.failed ?? 0);
   }
   const total = (k) => data[k].reduce((sum, n) => sum + n, 0);
-  const words = `The last ${days} days: ${count(total(1))} processed, ${count(total(2))} of them failed.`;
-  const choice = (n) => h("a", { href: link("", { days: n === 30 ? "" : n }), "aria-current": n === days ? "true" : null, onclick: (event) => { event.preventDefault(); replace(event.currentTarget.href); } }, `${n} days`);
-  return h("section", {},
-    h("div", { class: "head" }, h("h2", {}, "By day"), h("div", { class: "choices", role: "group", "aria-label": "Length of the history" }, DAYS.map(choice))),
-    chart(`history${days}`, {
-      height: 190,
-      format: short,
-      bars: true,
-      series: [{ label: "Processed", color: "--bar" }, { label: "Failed", color: "--dead" }],
-    }, data, words));
+  const words =
+    `The last ${days} days: ${count(total(1))} processed, ` + `${count(total(2))} of them failed.`;
+  const choice = (n) =>
+    h(
+      "a",
+      {
+        href: link("", { days: n === 30 ? "" : n }),
+        "aria-current": n === days ? "true" : null,
+        onclick: (event) => {
+          event.preventDefault();
+          replace(event.currentTarget.href);
+        },
+      },
+      `${n} days`,
+    );
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, "By day"),
+      h(
+        "div",
+        { class: "choices", role: "group", "aria-label": "Length of the history" },
+        DAYS.map(choice),
+      ),
+    ),
+    chart(
+      `history${days}`,
+      {
+        height: 190,
+        format: short,
+        bars: true,
+        series: [
+          { label: "Processed", color: "--bar" },
+          { label: "Failed", color: "--dead" },
+        ],
+      },
+      data,
+      words,
+    ),
+  );
 }
 
 function attention({ attention: all, attention_left_out: more, oldest_ready: oldest }) {
-  const row = ({ level, kind, text, queue }) => h("li", { class: level, "data-key": `${kind}/${queue ?? ""}` },
-    h("span", { class: "sign", "aria-hidden": "true" }, level === "trouble" ? "▲" : "●"),
-    h("span", {}, h("span", { class: "hidden" }, level === "trouble" ? "Trouble: " : "Notice: "),
-      queue ? [queueLink(queue), ` ${text}.`] : kind === "failures" ? [h("a", { href: link("errors") }, text), "."] : `${text}.`));
-  const wait = oldest && h("li", { class: "plain", "data-key": "oldest" }, h("span", { class: "sign", "aria-hidden": "true" }, "◷"),
-    h("span", {}, "The oldest waiting job has waited ", age(oldest.since), " in ", queueLink(oldest.queue), "."));
-  return h("section", {}, h("h2", {}, "Attention"),
-    h("ul", { class: "attention" }, all.map(row), wait,
-      all.length === 0 && !wait && h("li", { class: "plain", "data-key": "none" }, h("span", { class: "sign good", "aria-hidden": "true" }, "✓"), h("span", {}, "Nothing waits and nothing is wrong.")),
-      more > 0 && h("li", { class: "plain", "data-key": "more" }, h("span", { class: "sign" }), `and ${plural(more, "more queue")}`)));
+  const row = ({ level, kind, text, queue }) =>
+    h(
+      "li",
+      { class: level, "data-key": `${kind}/${queue ?? ""}` },
+      h("span", { class: "sign", "aria-hidden": "true" }, level === "trouble" ? "▲" : "●"),
+      h(
+        "span",
+        {},
+        h("span", { class: "hidden" }, level === "trouble" ? "Trouble: " : "Notice: "),
+        queue
+          ? [queueLink(queue), ` ${text}.`]
+          : kind === "failures"
+            ? [h("a", { href: link("errors") }, text), "."]
+            : `${text}.`,
+      ),
+    );
+  const wait =
+    oldest &&
+    h(
+      "li",
+      { class: "plain", "data-key": "oldest" },
+      h("span", { class: "sign", "aria-hidden": "true" }, "◷"),
+      h(
+        "span",
+        {},
+        "The oldest waiting job has waited ",
+        age(oldest.since),
+        " in ",
+        queueLink(oldest.queue),
+        ".",
+      ),
+    );
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Attention"),
+    h(
+      "ul",
+      { class: "attention" },
+      all.map(row),
+      wait,
+      all.length === 0 &&
+        !wait &&
+        h(
+          "li",
+          { class: "plain", "data-key": "none" },
+          h("span", { class: "sign good", "aria-hidden": "true" }, "✓"),
+          h("span", {}, "Nothing waits and nothing is wrong."),
+        ),
+      more > 0 &&
+        h(
+          "li",
+          { class: "plain", "data-key": "more" },
+          h("span", { class: "sign" }),
+          `and ${plural(more, "more queue")}`,
+        ),
+    ),
+  );
 }
 
 function worst(queues) {
-  const rows = queues.map((each) => h("tr", { "data-key": each.name },
-    h("td", { class: "wide" }, queueLink(each.name), each.is_paused && h("span", { class: "badge" }, "paused")),
-    h("td", { class: "n" }, count(each.ready)), h("td", { class: "n" }, age(each.oldest_ready_at)), h("td", { class: "n" }, rate(each.processed_per_s))));
-  return h("section", {}, h("div", { class: "head" }, h("h2", {}, "Longest waits"), h("a", { href: link("queues", { sort: "oldest", order: "desc" }) }, "All queues")),
-    rows.length === 0 ? h("p", { class: "empty" }, "No queue has waiting jobs.")
-      : table("Queues with the longest waits", [["Queue", "wide"], ["Ready", "n"], ["Oldest", "n"], ["Done", "n"]], rows));
+  const rows = queues.map((each) =>
+    h(
+      "tr",
+      { "data-key": each.name },
+      h(
+        "td",
+        { class: "wide" },
+        queueLink(each.name),
+        each.is_paused && h("span", { class: "badge" }, "paused"),
+      ),
+      h("td", { class: "n" }, count(each.ready)),
+      h("td", { class: "n" }, age(each.oldest_ready_at)),
+      h("td", { class: "n" }, rate(each.processed_per_s)),
+    ),
+  );
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, "Longest waits"),
+      h("a", { href: link("queues", { sort: "oldest", order: "desc" }) }, "All queues"),
+    ),
+    rows.length === 0
+      ? h("p", { class: "empty" }, "No queue has waiting jobs.")
+      : table(
+          "Queues with the longest waits",
+          [
+            ["Queue", "wide"],
+            ["Ready", "n"],
+            ["Oldest", "n"],
+            ["Done", "n"],
+          ],
+          rows,
+        ),
+  );
 }
 
 export default {
@@ -102,17 +252,39 @@ export default {
   async load({ params }, signal) {
     const days = DAYS.includes(Number(params.days)) ? Number(params.days) : 30;
     const [overview, trend, history, queues] = await Promise.all([
-      get("overview", {}, { signal }), get("trend", {}, { signal }), get("history", { days }, { signal }),
-      get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal })]);
+      get("overview", {}, { signal }),
+      get("trend", {}, { signal }),
+      get("history", { days }, { signal }),
+      get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
+    ]);
     return { overview, trend, history, days, queues };
   },
   render(_, { overview, trend, history, days, queues }) {
     const { health } = overview;
     return [
-      h("h1", { class: `health ${health.level}` }, h("span", { class: "sign", "aria-hidden": "true" }, { good: "✓", notice: "●", trouble: "▲" }[health.level]), health.text),
+      h(
+        "h1",
+        { class: `health ${health.level}` },
+        h(
+          "span",
+          { class: "sign", "aria-hidden": "true" },
+          { good: "✓", notice: "●", trouble: "▲" }[health.level],
+        ),
+        health.text,
+      ),
       tiles(overview),
-      h("div", { class: "pair" }, liveChart(trend.samples), historyChart(days, history.days, history.today)),
-      h("div", { class: "pair" }, attention(overview), worst(queues.queues.filter((each) => each.ready > 0))),
+      h(
+        "div",
+        { class: "pair" },
+        liveChart(trend.samples),
+        historyChart(days, history.days, history.today),
+      ),
+      h(
+        "div",
+        { class: "pair" },
+        attention(overview),
+        worst(queues.queues.filter((each) => each.ready > 0)),
+      ),
     ];
   },
 };

@@ -9,48 +9,108 @@ import { args, jobLink } from "./jobs.js";
 const LIMIT = 50;
 
 function row(job, place) {
-  return h("tr", { "data-key": String(job.id) },
+  return h(
+    "tr",
+    { "data-key": String(job.id) },
     h("td", { class: "n dim" }, place === null ? "" : count(place)),
-    h("td", {}, jobLink(job)), h("td", { class: "wide args" }, args(job)),
-    h("td", { class: "n" }, String(job.pri)), h("td", { class: "n" }, ago(job.enqueued_at)));
+    h("td", {}, jobLink(job)),
+    h("td", { class: "wide args" }, args(job)),
+    h("td", { class: "n" }, String(job.pri)),
+    h("td", { class: "n" }, ago(job.enqueued_at)),
+  );
 }
 
 function about(queue) {
   const { name } = queue;
   const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${n} ${state} jobs`);
   return facts([
-    ["Ready", jobs("ready", queue.ready)], ["Oldest", age(queue.oldest_ready_at)], ["Reserved", jobs("reserved", queue.reserved)],
-    ["Delayed", h("span", {}, jobs("scheduled", queue.delayed), " ", h("a", { class: "dim", href: link("jobs", { state: "retrying", queue: name }) }, "retrying"))],
+    ["Ready", jobs("ready", queue.ready)],
+    ["Oldest", age(queue.oldest_ready_at)],
+    ["Reserved", jobs("reserved", queue.reserved)],
+    [
+      "Delayed",
+      h(
+        "span",
+        {},
+        jobs("scheduled", queue.delayed),
+        " ",
+        h(
+          "a",
+          { class: "dim", href: link("jobs", { state: "retrying", queue: name }) },
+          "retrying",
+        ),
+      ),
+    ],
     ["Dead", jobs("dead", queue.dead)],
-    ["In", rate(queue.enqueued_per_s)], ["Done", rate(queue.processed_per_s)], ["Failed", rate(queue.failed_per_s)],
-    ["Who takes", queue.takers === 0 ? "nobody now" : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`],
-    queue.is_paused && ["Paused", queue.paused_until ? h("span", {}, "ends ", ago(queue.paused_until)) : "until resumed"]]);
+    ["In", rate(queue.enqueued_per_s)],
+    ["Done", rate(queue.processed_per_s)],
+    ["Failed", rate(queue.failed_per_s)],
+    [
+      "Who takes",
+      queue.takers === 0
+        ? "nobody now"
+        : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
+    ],
+    queue.is_paused && [
+      "Paused",
+      queue.paused_until ? h("span", {}, "ends ", ago(queue.paused_until)) : "until resumed",
+    ],
+  ]);
 }
 
 export default {
   title: "Queue",
   titleOf: ({ args: [name] }) => name,
   async load({ args: [name], params: { cursor } }, signal) {
-    const [queue, page] = await Promise.all([get(`queues/${part(name)}`, {}, { signal }), get("jobs", { state: "ready", queue: name, cursor, limit: LIMIT }, { signal })]);
+    const [queue, page] = await Promise.all([
+      get(`queues/${part(name)}`, {}, { signal }),
+      get("jobs", { state: "ready", queue: name, cursor, limit: LIMIT }, { signal }),
+    ]);
     return { queue, page };
   },
   render(ctx, { queue, page: { jobs, next } }) {
     const { cursor } = ctx.params;
     const here = `queues/${part(queue.name)}`;
-    const actions = ctx.isReadOnly ? [] : [
-      button(queue.is_paused ? "Resume" : "Pause", () => turnPause(ctx, queue), { key: "pause" }),
-      h("span", { class: "gap" }),
-      button("Clear", () => clear(ctx, queue), { kind: "danger", disabled: queue.ready === 0, key: "clear" }),
-      button("Delete", () => remove(ctx, queue, () => go(link("queues"))), { kind: "danger", key: "delete" })];
-    const list = jobs.length > 0
-      ? table("Ready jobs in the order in which they will be served", [["#", "n"], ["Job"], ["Arguments", "wide"], ["Pri", "n"], ["Enqueued", "n"]], jobs.map((each, i) => row(each, cursor ? null : i + 1)))
-      : empty(cursor ? "No further jobs." : "No job is ready here.");
+    const actions = ctx.isReadOnly
+      ? []
+      : [
+          button(queue.is_paused ? "Resume" : "Pause", () => turnPause(ctx, queue), {
+            key: "pause",
+          }),
+          h("span", { class: "gap" }),
+          button("Clear", () => clear(ctx, queue), {
+            kind: "danger",
+            disabled: queue.ready === 0,
+            key: "clear",
+          }),
+          button("Delete", () => remove(ctx, queue, () => go(link("queues"))), {
+            kind: "danger",
+            key: "delete",
+          }),
+        ];
+    const list =
+      jobs.length > 0
+        ? table(
+            "Ready jobs in the order in which they will be served",
+            [["#", "n"], ["Job"], ["Arguments", "wide"], ["Pri", "n"], ["Enqueued", "n"]],
+            jobs.map((each, i) => row(each, cursor ? null : i + 1)),
+          )
+        : empty(cursor ? "No further jobs." : "No job is ready here.");
     return [
       h("p", { class: "crumbs" }, h("a", { href: link("queues") }, "Queues")),
-      head([queue.name, queue.is_paused && h("span", { class: "badge paused" }, "paused")], ...actions),
+      head(
+        [queue.name, queue.is_paused && h("span", { class: "badge paused" }, "paused")],
+        ...actions,
+      ),
       about(queue),
-      h("h2", {}, "Next in line"), list,
-      h("div", { class: "pager" }, cursor && h("a", { href: link(here) }, "First page"), next && h("a", { href: link(here, { cursor: next }) }, "Next page")),
+      h("h2", {}, "Next in line"),
+      list,
+      h(
+        "div",
+        { class: "pager" },
+        cursor && h("a", { href: link(here) }, "First page"),
+        next && h("a", { href: link(here, { cursor: next }) }, "Next page"),
+      ),
     ];
   },
 };

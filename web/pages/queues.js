@@ -5,51 +5,140 @@ import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
 import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
 
-const COLUMNS = [["name", "Queue", "wide"], ["ready", "Ready", "n"], ["oldest", "Oldest", "n"], ["reserved", "Reserved", "n"], ["delayed", "Delayed", "n"], ["dead", "Dead", "n"], ["enqueued", "In", "n"], ["processed", "Done", "n"], ["failed", "Failed", "n"]];
+const COLUMNS = [
+  ["name", "Queue", "wide"],
+  ["ready", "Ready", "n"],
+  ["oldest", "Oldest", "n"],
+  ["reserved", "Reserved", "n"],
+  ["delayed", "Delayed", "n"],
+  ["dead", "Dead", "n"],
+  ["enqueued", "In", "n"],
+  ["processed", "Done", "n"],
+  ["failed", "Failed", "n"],
+];
 const LIMIT = 100;
 
 export async function turnPause(ctx, queue) {
   const action = queue.is_paused ? "resume" : "pause";
-  await act(() => post(`queues/${part(queue.name)}/${action}`), `${queue.name} is ${queue.is_paused ? "resumed" : "paused"}.`);
+  await act(
+    () => post(`queues/${part(queue.name)}/${action}`),
+    `${queue.name} is ${queue.is_paused ? "resumed" : "paused"}.`,
+  );
   ctx.refresh();
 }
 
 const number = (n, what) => `${count(n)} ${what} job${n === 1 ? "" : "s"}`;
 
 export async function clear(ctx, { name, ready }) {
-  const agreed = await ask({ title: `Clear ${name}?`, text: `${number(ready, "ready")} will be gone for good. Scheduled, retrying, reserved and dead jobs stay.`, verb: `Delete ${number(ready, "ready")}` });
+  const agreed = await ask({
+    title: `Clear ${name}?`,
+    text:
+      `${number(ready, "ready")} will be gone for good. ` +
+      "Scheduled, retrying, reserved and dead jobs stay.",
+    verb: `Delete ${number(ready, "ready")}`,
+  });
   if (agreed) act(async () => follow(await post(`queues/${part(name)}/clear`), ctx.refresh));
 }
 
 export async function remove(ctx, { name, ready, delayed, dead }, after = ctx.refresh) {
   const all = ready + delayed + dead;
-  const agreed = await ask({ title: `Delete the queue ${name}?`, text: `${number(ready, "ready")}, ${number(delayed, "delayed")} and ${number(dead, "dead")} will be gone for good. Reserved jobs stay, and the queue with them.`, verb: all === 0 ? "Delete the empty queue" : `Delete the queue and ${count(all)} job${all === 1 ? "" : "s"}` });
+  const agreed = await ask({
+    title: `Delete the queue ${name}?`,
+    text:
+      `${number(ready, "ready")}, ${number(delayed, "delayed")} and ${number(dead, "dead")} ` +
+      "will be gone for good. Reserved jobs stay, and the queue with them.",
+    verb:
+      all === 0
+        ? "Delete the empty queue"
+        : `Delete the queue and ${count(all)} job${all === 1 ? "" : "s"}`,
+  });
   if (agreed) act(async () => follow(await post(`queues/${part(name)}/delete`), after));
 }
 
 function row(ctx, queue) {
   const { name } = queue;
-  const actions = ctx.isReadOnly ? [] : [
-    button(queue.is_paused ? "Resume" : "Pause", () => turnPause(ctx, queue), { kind: "small", label: `${queue.is_paused ? "Resume" : "Pause"} ${name}`, key: "pause" }),
-    button("Clear", () => clear(ctx, queue), { kind: "small danger", disabled: queue.ready === 0, label: `Clear ${name}`, key: "clear" }),
-    button("Delete", () => remove(ctx, queue), { kind: "small danger", label: `Delete ${name}`, key: "delete" })];
-  return h("tr", { "data-key": name },
-    h("td", { class: "wide" }, queueLink(name), queue.is_paused && h("span", { class: "badge paused" }, "paused")),
-    h("td", { class: "n" }, jobsLink(queue.ready, { state: "ready", queue: name }, `${queue.ready} ready jobs of ${name}`)),
+  const actions = ctx.isReadOnly
+    ? []
+    : [
+        button(queue.is_paused ? "Resume" : "Pause", () => turnPause(ctx, queue), {
+          kind: "small",
+          label: `${queue.is_paused ? "Resume" : "Pause"} ${name}`,
+          key: "pause",
+        }),
+        button("Clear", () => clear(ctx, queue), {
+          kind: "small danger",
+          disabled: queue.ready === 0,
+          label: `Clear ${name}`,
+          key: "clear",
+        }),
+        button("Delete", () => remove(ctx, queue), {
+          kind: "small danger",
+          label: `Delete ${name}`,
+          key: "delete",
+        }),
+      ];
+  return h(
+    "tr",
+    { "data-key": name },
+    h(
+      "td",
+      { class: "wide" },
+      queueLink(name),
+      queue.is_paused && h("span", { class: "badge paused" }, "paused"),
+    ),
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(
+        queue.ready,
+        { state: "ready", queue: name },
+        `${queue.ready} ready jobs of ${name}`,
+      ),
+    ),
     h("td", { class: "n" }, age(queue.oldest_ready_at)),
-    h("td", { class: "n" }, jobsLink(queue.reserved, { state: "reserved", queue: name }, `${queue.reserved} reserved jobs of ${name}`)),
-    h("td", { class: "n" }, jobsLink(queue.delayed, { state: "scheduled", queue: name }, `${queue.delayed} delayed jobs of ${name}`)),
-    h("td", { class: "n" }, jobsLink(queue.dead, { state: "dead", queue: name }, `${queue.dead} dead jobs of ${name}`)),
-    h("td", { class: "n" }, rate(queue.enqueued_per_s)), h("td", { class: "n" }, rate(queue.processed_per_s)),
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(
+        queue.reserved,
+        { state: "reserved", queue: name },
+        `${queue.reserved} reserved jobs of ${name}`,
+      ),
+    ),
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(
+        queue.delayed,
+        { state: "scheduled", queue: name },
+        `${queue.delayed} delayed jobs of ${name}`,
+      ),
+    ),
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(queue.dead, { state: "dead", queue: name }, `${queue.dead} dead jobs of ${name}`),
+    ),
+    h("td", { class: "n" }, rate(queue.enqueued_per_s)),
+    h("td", { class: "n" }, rate(queue.processed_per_s)),
     h("td", { class: queue.failed_per_s > 0 ? "n bad" : "n" }, rate(queue.failed_per_s)),
-    h("td", { class: "acts" }, actions));
+    h("td", { class: "acts" }, actions),
+  );
 }
 
 function sortLink(params, [key, title]) {
   const isOn = (params.sort ?? "name") === key;
   const isDown = params.order === "desc";
   const order = isOn ? (isDown ? "" : "desc") : key === "name" ? "" : "desc";
-  const anchor = h("a", { href: link("queues", { ...params, cursor: "", sort: key === "name" ? "" : key, order }), class: "sort" }, title, isOn && h("span", { "aria-hidden": "true" }, isDown ? " ▾" : " ▴"));
+  const anchor = h(
+    "a",
+    {
+      href: link("queues", { ...params, cursor: "", sort: key === "name" ? "" : key, order }),
+      class: "sort",
+    },
+    title,
+    isOn && h("span", { "aria-hidden": "true" }, isDown ? " ▾" : " ▴"),
+  );
   if (isOn) anchor.dataset.sort = isDown ? "descending" : "ascending";
   return anchor;
 }
@@ -62,17 +151,33 @@ export default {
   },
   render(ctx, { queues, total, next }) {
     const { params } = ctx;
-    const filter = h("input", { type: "search", value: params.match ?? "", placeholder: "Filter by name", "aria-label": "Filter queues by name", oninput: (event) => replace(link("queues", { ...params, cursor: "", match: event.target.value })) });
-    const body = queues.length > 0
-      ? table("Queues", [...COLUMNS.map((each) => [sortLink(params, each), each[2]]), ["", "acts"]], queues.map((each) => row(ctx, each)))
-      : params.match ? empty(`No queue has “${params.match}” in its name.`)
-      : empty("No queues yet: the first job makes one.");
+    const filter = h("input", {
+      type: "search",
+      value: params.match ?? "",
+      placeholder: "Filter by name",
+      "aria-label": "Filter queues by name",
+      oninput: (event) =>
+        replace(link("queues", { ...params, cursor: "", match: event.target.value })),
+    });
+    const body =
+      queues.length > 0
+        ? table(
+            "Queues",
+            [...COLUMNS.map((each) => [sortLink(params, each), each[2]]), ["", "acts"]],
+            queues.map((each) => row(ctx, each)),
+          )
+        : params.match
+          ? empty(`No queue has “${params.match}” in its name.`)
+          : empty("No queues yet: the first job makes one.");
     return [
       head(["Queues ", h("span", { class: "count" }, count(total))], filter),
       body,
-      h("div", { class: "pager" },
+      h(
+        "div",
+        { class: "pager" },
         params.cursor && h("a", { href: link("queues", { ...params, cursor: "" }) }, "First page"),
-        next && h("a", { href: link("queues", { ...params, cursor: next }) }, "Next page")),
+        next && h("a", { href: link("queues", { ...params, cursor: next }) }, "Next page"),
+      ),
     ];
   },
 };

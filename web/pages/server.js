@@ -3,15 +3,20 @@ import { h } from "../dom.js";
 import { age, bytes, count, span } from "../format.js";
 import { facts, head, table } from "../ui.js";
 
-const share = (part, whole) => (whole ? ` (${Math.round(part / whole * 100)} %)` : "");
+const share = (part, whole) => (whole ? ` (${Math.round((part / whole) * 100)} %)` : "");
 
 function journal(all) {
-  if (!all) return h("p", { class: "empty" }, "The server keeps no journal: a restart forgets every job.");
+  if (!all)
+    return h("p", { class: "empty" }, "The server keeps no journal: a restart forgets every job.");
   const mean = all.commits ? all.commit_seconds / all.commits : null;
   return facts([
-    ["Size", bytes(all.bytes)], ["Segments", count(all.segments)], ["Waits for the disk", bytes(all.waiting_bytes)],
-    ["Batches", count(all.commits)], ["Mean time to the disk", mean === null ? null : span(mean)],
-    ["Disk free", bytes(all.disk_free_bytes) + share(all.disk_free_bytes, all.disk_total_bytes)]]);
+    ["Size", bytes(all.bytes)],
+    ["Segments", count(all.segments)],
+    ["Waits for the disk", bytes(all.waiting_bytes)],
+    ["Batches", count(all.commits)],
+    ["Mean time to the disk", mean === null ? null : span(mean)],
+    ["Disk free", bytes(all.disk_free_bytes) + share(all.disk_free_bytes, all.disk_total_bytes)],
+  ]);
 }
 
 export default {
@@ -23,14 +28,41 @@ export default {
     return [
       head("Server"),
       facts([
-        ["Version", all.version], ["Host", `${all.hostname}, process ${all.pid}`], ["Up for", age(all.started_at)],
+        ["Version", all.version],
+        ["Host", `${all.hostname}, process ${all.pid}`],
+        ["Up for", age(all.started_at)],
         ["Memory", bytes(all.memory_bytes) + share(all.memory_bytes, all.memory_total_bytes)],
-        ["beanstalk connections", count(all.connections.beanstalk)], ["Faktory connections", count(all.connections.faktory)]]),
-      h("h2", {}, "Journal"), journal(all.journal),
+        ["beanstalk connections", count(all.connections.beanstalk)],
+        ["Faktory connections", count(all.connections.faktory)],
+      ]),
+      h("h2", {}, "Journal"),
+      journal(all.journal),
       h("h2", {}, "Options in force"),
-      table("Options", [["Option"], ["Value", "wide"]], all.options.map(({ name, value }) => h("tr", { "data-key": name }, h("td", {}, h("code", {}, name)), h("td", { class: "wide" }, value)))),
+      table(
+        "Options",
+        [["Option"], ["Value", "wide"]],
+        all.options.map(({ name, value }) =>
+          h(
+            "tr",
+            { "data-key": name },
+            h("td", {}, h("code", {}, name)),
+            h("td", { class: "wide" }, value),
+          ),
+        ),
+      ),
       h("h2", {}, "For machines"),
-      h("p", {}, h("a", { href: metrics }, "/metrics"), " for Prometheus, ", h("a", { href: new URL("stats", document.baseURI).href }, "/stats"), " and ", h("a", { href: new URL("health", document.baseURI).href }, "/health"), " for monitors, ", h("a", { href: api }, "the API's description"), " for programs."),
+      h(
+        "p",
+        {},
+        h("a", { href: metrics }, "/metrics"),
+        " for Prometheus, ",
+        h("a", { href: new URL("stats", document.baseURI).href }, "/stats"),
+        " and ",
+        h("a", { href: new URL("health", document.baseURI).href }, "/health"),
+        " for monitors, ",
+        h("a", { href: api }, "the API's description"),
+        " for programs.",
+      ),
     ];
   },
 };

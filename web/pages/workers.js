@@ -5,14 +5,27 @@ import { link } from "../route.js";
 import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
 
 const LIMIT = 100;
-const WORDS = { quiet: ["Quiet", "It finishes what it has and takes no further jobs. There is no way back: restart it."], stop: ["Stop", "It is told to end: what it has not finished by then comes back to the queue."] };
+const WORDS = {
+  quiet: [
+    "Quiet",
+    "It finishes what it has and takes no further jobs. There is no way back: restart it.",
+  ],
+  stop: ["Stop", "It is told to end: what it has not finished by then comes back to the queue."],
+};
 
 async function tell(ctx, action, who, n) {
   const [verb, means] = WORDS[action];
   const name = who.wid ? `worker ${who.wid}` : `all ${plural(n, "worker")}`;
-  const agreed = await ask({ title: `${verb} ${name}?`, text: means.replace("It ", who.wid ? "It " : "Each "), verb: `${verb} ${plural(n, "worker")}` });
+  const agreed = await ask({
+    title: `${verb} ${name}?`,
+    text: means.replace("It ", who.wid ? "It " : "Each "),
+    verb: `${verb} ${plural(n, "worker")}`,
+  });
   if (!agreed) return;
-  await act(() => post(`workers/${action}`, who), ({ told }) => `${plural(told, "worker")} will be told at the next heartbeat.`);
+  await act(
+    () => post(`workers/${action}`, who),
+    ({ told }) => `${plural(told, "worker")} will be told at the next heartbeat.`,
+  );
   ctx.refresh();
 }
 
@@ -21,47 +34,161 @@ const STATE_SIGN = { running: "▶", quiet: "◐", stopping: "■" };
 
 function worker(ctx, each) {
   const { wid, state } = each;
-  const act1 = (action, text, disabled) => button(text, () => tell(ctx, action, { wid }, 1), { kind: action === "stop" ? "small danger" : "small", disabled, label: `${text} worker ${wid}`, key: action });
-  return h("tr", { "data-key": wid },
-    h("td", { class: "wide" }, h("strong", {}, each.hostname || "(no name)"), `:${each.pid} `, each.labels.map((label) => h("span", { class: "badge" }, label)), h("div", { class: "dim" }, wid)),
-    h("td", {}, h("span", { class: `badge ${STATE_KIND[state]}` }, h("span", { "aria-hidden": "true" }, STATE_SIGN[state]), ` ${state}`)),
-    h("td", { class: "n" }, jobsLink(each.jobs, { state: "reserved", wid }, `${each.jobs} jobs in hand of ${wid}`)),
-    h("td", { class: "n" }, each.rss_bytes ? bytes(each.rss_bytes) : h("span", { class: "none" }, "–")),
-    h("td", { class: "n" }, count(each.connections)), h("td", { class: "n" }, ago(each.started_at)), h("td", { class: "n" }, ago(each.last_beat_at)),
-    h("td", { class: "acts" }, ctx.isReadOnly ? null : [act1("quiet", "Quiet", state !== "running"), act1("stop", "Stop", state === "stopping")]));
+  const act1 = (action, text, disabled) =>
+    button(text, () => tell(ctx, action, { wid }, 1), {
+      kind: action === "stop" ? "small danger" : "small",
+      disabled,
+      label: `${text} worker ${wid}`,
+      key: action,
+    });
+  return h(
+    "tr",
+    { "data-key": wid },
+    h(
+      "td",
+      { class: "wide" },
+      h("strong", {}, each.hostname || "(no name)"),
+      `:${each.pid} `,
+      each.labels.map((label) => h("span", { class: "badge" }, label)),
+      h("div", { class: "dim" }, wid),
+    ),
+    h(
+      "td",
+      {},
+      h(
+        "span",
+        { class: `badge ${STATE_KIND[state]}` },
+        h("span", { "aria-hidden": "true" }, STATE_SIGN[state]),
+        ` ${state}`,
+      ),
+    ),
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(each.jobs, { state: "reserved", wid }, `${each.jobs} jobs in hand of ${wid}`),
+    ),
+    h(
+      "td",
+      { class: "n" },
+      each.rss_bytes ? bytes(each.rss_bytes) : h("span", { class: "none" }, "–"),
+    ),
+    h("td", { class: "n" }, count(each.connections)),
+    h("td", { class: "n" }, ago(each.started_at)),
+    h("td", { class: "n" }, ago(each.last_beat_at)),
+    h(
+      "td",
+      { class: "acts" },
+      ctx.isReadOnly
+        ? null
+        : [act1("quiet", "Quiet", state !== "running"), act1("stop", "Stop", state === "stopping")],
+    ),
+  );
 }
 
 function connection(each) {
   const more = each.watched_count - each.watched.length;
-  return h("tr", { "data-key": String(each.client) },
-    h("td", { class: "n" }, String(each.client)), h("td", {}, each.used ? queueLink(each.used) : null),
-    h("td", { class: "wide" }, each.watched.map((name, i) => [i > 0 && ", ", queueLink(name)]), more > 0 && ` and ${count(more)} more`),
-    h("td", {}, each.is_waiting ? h("span", { class: "badge scheduled" }, h("span", { "aria-hidden": "true" }, "◷"), " waits for a job") : null),
-    h("td", { class: "n" }, jobsLink(each.jobs, { state: "reserved", client: each.client }, `${each.jobs} jobs held by connection ${each.client}`)));
+  return h(
+    "tr",
+    { "data-key": String(each.client) },
+    h("td", { class: "n" }, String(each.client)),
+    h("td", {}, each.used ? queueLink(each.used) : null),
+    h(
+      "td",
+      { class: "wide" },
+      each.watched.map((name, i) => [i > 0 && ", ", queueLink(name)]),
+      more > 0 && ` and ${count(more)} more`,
+    ),
+    h(
+      "td",
+      {},
+      each.is_waiting
+        ? h(
+            "span",
+            { class: "badge scheduled" },
+            h("span", { "aria-hidden": "true" }, "◷"),
+            " waits for a job",
+          )
+        : null,
+    ),
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(
+        each.jobs,
+        { state: "reserved", client: each.client },
+        `${each.jobs} jobs held by connection ${each.client}`,
+      ),
+    ),
+  );
 }
 
 export default {
   title: "Workers",
   async load({ params: { after, connections } }, signal) {
-    const [workers, others] = await Promise.all([get("workers", { limit: LIMIT, cursor: after }, { signal }), get("connections", { limit: LIMIT, cursor: connections }, { signal })]);
+    const [workers, others] = await Promise.all([
+      get("workers", { limit: LIMIT, cursor: after }, { signal }),
+      get("connections", { limit: LIMIT, cursor: connections }, { signal }),
+    ]);
     return { workers, others };
   },
   render(ctx, { workers, others }) {
     const { params } = ctx;
     const { total } = workers;
-    const all = !ctx.isReadOnly && total > 0 ? [
-      button("Quiet all…", () => tell(ctx, "quiet", { all: true }, total), { key: "quiet" }), h("span", { class: "gap" }),
-      button("Stop all…", () => tell(ctx, "stop", { all: true }, total), { kind: "danger", key: "stop" })] : [];
+    const all =
+      !ctx.isReadOnly && total > 0
+        ? [
+            button("Quiet all…", () => tell(ctx, "quiet", { all: true }, total), { key: "quiet" }),
+            h("span", { class: "gap" }),
+            button("Stop all…", () => tell(ctx, "stop", { all: true }, total), {
+              kind: "danger",
+              key: "stop",
+            }),
+          ]
+        : [];
     return [
       head(["Workers ", h("span", { class: "count" }, count(total))], ...all),
-      workers.workers.length === 0 ? empty("No Faktory worker is connected. One that says its wid in HELLO appears here.")
-        : table("Worker processes", [["Process", "wide"], ["State"], ["Jobs", "n"], ["Memory", "n"], ["Connections", "n"], ["Started", "n"], ["Last beat", "n"], ["", "acts"]], workers.workers.map((each) => worker(ctx, each))),
-      !workers.are_jobs_counted && h("p", { class: "dim" }, "More jobs are reserved than are counted here: the numbers of jobs are at least."),
-      h("div", { class: "pager" }, params.after && h("a", { href: link("workers") }, "First page"), workers.next && h("a", { href: link("workers", { after: workers.next }) }, "Next page")),
+      workers.workers.length === 0
+        ? empty("No Faktory worker is connected. One that says its wid in HELLO appears here.")
+        : table(
+            "Worker processes",
+            [
+              ["Process", "wide"],
+              ["State"],
+              ["Jobs", "n"],
+              ["Memory", "n"],
+              ["Connections", "n"],
+              ["Started", "n"],
+              ["Last beat", "n"],
+              ["", "acts"],
+            ],
+            workers.workers.map((each) => worker(ctx, each)),
+          ),
+      !workers.are_jobs_counted &&
+        h(
+          "p",
+          { class: "dim" },
+          "More jobs are reserved than are counted here: the numbers of jobs are at least.",
+        ),
+      h(
+        "div",
+        { class: "pager" },
+        params.after && h("a", { href: link("workers") }, "First page"),
+        workers.next && h("a", { href: link("workers", { after: workers.next }) }, "Next page"),
+      ),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
-      others.connections.length === 0 ? empty("No beanstalk client is connected.")
-        : table("beanstalk connections", [["Number", "n"], ["Uses"], ["Watches", "wide"], ["Now"], ["Jobs held", "n"]], others.connections.map(connection)),
-      h("div", { class: "pager" }, params.connections && h("a", { href: link("workers") }, "First page"), others.next && h("a", { href: link("workers", { connections: others.next }) }, "Next page")),
+      others.connections.length === 0
+        ? empty("No beanstalk client is connected.")
+        : table(
+            "beanstalk connections",
+            [["Number", "n"], ["Uses"], ["Watches", "wide"], ["Now"], ["Jobs held", "n"]],
+            others.connections.map(connection),
+          ),
+      h(
+        "div",
+        { class: "pager" },
+        params.connections && h("a", { href: link("workers") }, "First page"),
+        others.next && h("a", { href: link("workers", { connections: others.next }) }, "Next page"),
+      ),
     ];
   },
 };
