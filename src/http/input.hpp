@@ -20,7 +20,7 @@ inline constexpr std::size_t kPageMax = 200;
 inline constexpr std::size_t kPageDefault = 50;
 
 /// How many jobs one request looks at in search of those that match.
-inline constexpr std::size_t kSearchSteps = 5000;
+inline constexpr std::size_t kSearchSteps = 2500;
 
 /// Nor more than so many bytes of bodies.
 inline constexpr std::size_t kSearchBytes = 4 << 20;

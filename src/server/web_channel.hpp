@@ -23,10 +23,9 @@ class WebChannel final : public httplib::Stream {
   WebChannel(const WebChannel&) = delete;
   WebChannel& operator=(const WebChannel&) = delete;
 
-  /// A request begins: until then everything of it must be read and its answer written.
+  /// A part of a request begins: so many bytes of it may come, and reading and writing must be over
+  /// by then.
   void begin(Steady::time_point until, std::size_t bytes_max);
-  /// So many further bytes may come, and no more.
-  void allow(std::size_t bytes_max) { allowed_ = bytes_max; }
 
   /// True when the next request has begun to arrive already.
   [[nodiscard]] bool has_input() const { return taken_ < input_.size(); }

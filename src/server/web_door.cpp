@@ -109,6 +109,7 @@ WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
 
 WebDoor::~WebDoor() {
   finish();
+  parts_.ticker.plan(*this, kNever);
 }
 
 Outcome<Done> WebDoor::listen() {

@@ -66,7 +66,8 @@ class WebPort::Engine : public httplib::Server {
   bool serve(WebChannel& channel) {
     bool is_closed = false;
     const bool is_done = process_request(channel, false, is_closed, [&](const httplib::Request&) {
-      channel.allow(body_bytes_max_ + http::kHeaderBytesMax);
+      channel.begin(WebChannel::Steady::now() + kWebRequestMax,
+                    body_bytes_max_ + http::kHeaderBytesMax);
     });
     return is_done && !is_closed;
   }
@@ -226,7 +227,7 @@ void WebPort::work() {
 
 bool WebPort::serve(WebChannel& channel) {
   do {
-    channel.begin(WebChannel::Steady::now() + kWebRequestMax, http::kHeaderBytesMax);
+    channel.begin(WebChannel::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
     if (!engine_->serve(channel)) return false;
   } while (channel.has_input() && !is_closing_);
   return true;

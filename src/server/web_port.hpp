@@ -90,7 +90,9 @@ class WebPort {
 inline constexpr std::size_t kWebChannelsMax = 128;
 inline constexpr std::size_t kWebThreads = 4;
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
-/// For a request to arrive, and for its answer to leave.
+/// For a request's head to arrive, since whoever is slow with it holds a thread.
+inline constexpr auto kWebHeadMax = std::chrono::seconds(5);
+/// For its body to arrive, and for its answer to leave.
 inline constexpr auto kWebRequestMax = std::chrono::seconds(30);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@ import { link } from "../route.js";
 import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
 
 /** So many failed jobs are looked at by themselves; the rest when somebody asks for it. */
-const SLICES = 4;
+const SLICES = 8;
 
 function merge(known, found) {
   for (const each of found) {

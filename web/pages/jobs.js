@@ -7,7 +7,7 @@ import { STATES, act, ask, askText, badge, button, empty, head, queueLink, table
 
 const LIMIT = 50;
 /** A search over more slices than this is not repeated by itself. */
-const SLICES_STILL = 3;
+const SLICES_STILL = 6;
 const FILTERS = [
   ["queue", "Queue", "exact name"],
   ["type", "Type", "Send or Send*"],
