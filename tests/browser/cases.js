@@ -260,7 +260,7 @@ export const cases = [
       await row(page, "worker-1").getByText("box").waitFor();
       await page.getByRole("button", { name: "Quiet worker worker-1" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Quiet 1 worker" }).click();
-      await row(page, "worker-1").getByText("quiet").waitFor();
+      await row(page, "worker-1").locator(".badge", { hasText: "quiet" }).waitFor();
       assert.equal(await client.command("BEAT", { wid: "worker-1" }), '{"state":"quiet"}');
     },
   },

@@ -53,7 +53,8 @@ let passed = 0;
 const waiting = [...wanted];
 async function runCases() {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
-    passed += (await runCase(next, browser)) ? 1 : 0;
+    const isPassed = await runCase(next, browser);
+    passed += isPassed ? 1 : 0;
   }
 }
 await Promise.all(Array.from({ length: AT_A_TIME }, runCases));
