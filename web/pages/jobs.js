@@ -347,7 +347,7 @@ function row(ctx, job, state, canSelect) {
             : job.reservation.client
               ? `held by connection ${job.reservation.client}`
               : "held by a producer",
-          ", until ",
+          ", ends ",
           ago(job.reservation.until),
         ),
     ),
