@@ -88,6 +88,13 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
   CHECK(attention[1]["text"] == "is paused while 1 job waits");
 }
 
+TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {
+  Desk desk;
+  desk.broker.refuse_jobs(true);
+  CHECK(desk.read("/api/v1/overview")["attention"][0]["kind"] == "full");
+  CHECK(desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
+}
+
 TEST_CASE("trend: rates are differences of totals") {
   Desk desk;
   desk.trend.note(desk.broker.view(), desk.now);
