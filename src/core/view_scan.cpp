@@ -23,6 +23,9 @@ TimeEntry entry_at(const ScanPlace& place, const TimeOrder&) {
   return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = 0};
 }
 
+/// What a body that must be read from the log costs beside a job that is only looked at.
+constexpr std::size_t kLoadSteps = 9;
+
 /// One walk: what it was asked for, and how far it is.
 struct Walk {
   const ScanOrder& order;
@@ -50,7 +53,13 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     const Job& job = store.at(entry.slot);
     const Queue& queue = store.queue(job.queue);
     const ScanPlace place = place_of(entry, queue);
-    if (only == nullptr || only == &queue) return walk.look_at(job, place);
+    if (only == nullptr || only == &queue) {
+      if (job.state == walk.order.state && job.is_spilled()) {
+        store.load_body(job);
+        walk.end.steps += kLoadSteps;
+      }
+      return walk.look_at(job, place);
+    }
     ++walk.end.steps;
     walk.end.next = place;
     return !walk.is_over();
