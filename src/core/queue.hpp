@@ -47,7 +47,7 @@ struct Queue {
   std::uint64_t total_jobs = 0;
   std::uint64_t delete_count = 0;
   std::uint64_t pause_count = 0;
-  std::uint32_t taken_count = 0;  ///< jobs handed out of the ready line
+  std::uint32_t taken_count = 0;      ///< jobs handed out of the ready line
   std::unique_ptr<QueueMeter> meter;  ///< null until there was something to measure
 
   [[nodiscard]] QueueMeter& measured() {

@@ -261,6 +261,8 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
     if (!is_bulk) return expect_parts(client, {"-ERR server is out of space", "\r\n"});
     std::vector<std::string> parts{"$"};
     for (const JobText& job : command.jobs) parts.push_back(job.name);
+    // The reply is a JSON object with its members in order.
+    std::sort(parts.begin() + 1, parts.end());
     return expect_parts(client, std::move(parts));
   }
   for (const JobText& job : command.jobs) {

@@ -30,6 +30,7 @@ class World::Recorder final : public Journal {
   Outcome<std::string> read(Lsn begin, std::size_t size) override {
     return journal_.read(begin, size);
   }
+  void expect(Lsn begin, std::size_t size) override { journal_.expect(begin, size); }
   [[nodiscard]] Extent extent() const override { return journal_.extent(); }
   [[nodiscard]] bool is_full() const override { return journal_.is_full(); }
   void trim(Lsn before) override { journal_.trim(before); }
