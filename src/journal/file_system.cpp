@@ -206,7 +206,10 @@ Outcome<std::vector<std::string>> PosixFileSystem::list(const std::string& direc
   if (!stream) return failed_to("list", directory, errno);
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent* const entry = ::readdir(stream.get())) names.emplace_back(entry->d_name);
+  while (const dirent* const entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
   if (errno != 0) return failed_to("list", directory, errno);
   return names;
 }
@@ -221,6 +224,11 @@ Outcome<std::unique_ptr<File>> PosixFileSystem::open(const std::string& path, Ac
   Descriptor descriptor = open_descriptor(path, access == Access::kRead ? O_RDONLY : O_RDWR);
   if (!descriptor.is_open()) return failed_to("open", path, errno);
   return std::unique_ptr<File>(std::make_unique<PosixFile>(std::move(descriptor), path));
+}
+
+Outcome<Done> PosixFileSystem::link(const std::string& path, const std::string& new_path) {
+  if (::link(path.c_str(), new_path.c_str()) == 0) return Done{};
+  return failed_to("link", new_path, errno);
 }
 
 Outcome<Done> PosixFileSystem::remove(const std::string& path) {

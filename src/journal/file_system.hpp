@@ -66,6 +66,11 @@ class FileSystem {
 
   virtual Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) = 0;
 
+  /// Gives a file another name beside its present one. A problem where that cannot be.
+  virtual Outcome<Done> link(const std::string& path, const std::string& /*new_path*/) {
+    return Problem{path + " cannot have another name here"};
+  }
+
   virtual Outcome<Done> remove(const std::string& path) = 0;
 
   /// Returns when the names created and removed in the directory are on stable storage.
@@ -83,6 +88,7 @@ class PosixFileSystem final : public FileSystem {
   Outcome<std::vector<std::string>> list(const std::string& directory) override;
   Outcome<std::unique_ptr<File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
+  Outcome<Done> link(const std::string& path, const std::string& new_path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<Done> sync_directory(const std::string& path) override;
   Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override;

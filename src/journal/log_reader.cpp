@@ -57,11 +57,7 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   LogReader reader(files, std::move(directory));
   const Outcome<std::vector<std::string>> names = files.list(reader.directory_);
   if (!names) return names.error();
-  std::vector<Lsn> firsts;
-  for (const std::string& name : *names) {
-    if (const std::optional<Lsn> first = parse_segment_name(name)) firsts.push_back(*first);
-  }
-  std::sort(firsts.begin(), firsts.end());
+  const std::vector<Lsn> firsts = segments_among(*names);
   for (const Lsn first : firsts) {
     const Outcome<Done> added = reader.add_segment(first, first == firsts.back());
     if (!added) return added.error();
@@ -177,7 +173,8 @@ std::string LogReader::path_of(Lsn first) const {
 Problem LogReader::damage(Lsn first, std::uint64_t offset, std::string_view what) const {
   return Problem{path_of(first) + " is damaged at offset " + std::to_string(offset) + ": " +
                  std::string(what) +
-                 "; nothing was changed: restore a backup, or set the directory aside"};
+                 "; nothing was changed: restore a backup, or copy what is whole with "
+                 "`millrace check DIR --salvage NEWDIR`"};
 }
 
 }  // namespace millrace::journal

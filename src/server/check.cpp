@@ -4,8 +4,11 @@
 #include <string_view>
 
 #include "core/ledger.hpp"
+#include "journal/backup.hpp"
+#include "journal/file_journal.hpp"
 #include "journal/file_system.hpp"
 #include "journal/log_reader.hpp"
+#include "journal/salvage.hpp"
 
 namespace millrace::server {
 namespace {
@@ -78,6 +81,47 @@ Outcome<std::string> check_journal(const std::string& directory) {
       });
   if (!end) return end.error();
   return report(*reader, *end, contents);
+}
+
+Outcome<std::string> salvage_journal(const std::string& directory,
+                                     const std::string& new_directory) {
+  journal::PosixFileSystem files;
+  const Outcome<Done> made = files.ensure_directory(new_directory);
+  if (!made) return made.error();
+  const auto names = files.list(new_directory);
+  if (!names) return names.error();
+  if (!names->empty()) return Problem{new_directory + " is not empty"};
+  std::vector<std::string> losses;
+  {
+    auto target = journal::FileJournal::open(files, new_directory, {});
+    if (!target) return target.error();
+    const auto ignore = [](std::string_view, Lsn) -> Outcome<Done> { return Done{}; };
+    if (auto begun = (*target)->replay(ignore); !begun) return begun.error();
+    const auto found =
+        journal::salvage(files, directory, [&](std::string_view batch, Lsn begin) -> Outcome<Done> {
+          // One that a server would not read is no better than a damaged one.
+          if (auto read = Ledger().replay(batch, begin); !read) {
+            losses.push_back("the batch at " + std::to_string(begin) + ": " + read.error().text);
+          } else {
+            (*target)->append(std::string(batch));
+          }
+          return Done{};
+        });
+    if (!found) return found.error();
+    losses.insert(losses.begin(), found->losses.begin(), found->losses.end());
+    (*target)->sync();
+  }
+  std::string out;
+  for (const std::string& loss : losses) append_line("lost", loss, out);
+  const Outcome<std::string> report = check_journal(new_directory);
+  return report ? Outcome<std::string>(out + *report) : report;
+}
+
+Outcome<std::string> back_up_journal(const std::string& directory, const std::string& destination) {
+  journal::PosixFileSystem files;
+  const Outcome<Done> copied = journal::back_up(files, directory, destination);
+  if (!copied) return copied.error();
+  return check_journal(destination);
 }
 
 }  // namespace millrace::server

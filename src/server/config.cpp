@@ -209,7 +209,10 @@ struct Parser {
   CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
   CLI::App* check =
       app.add_subcommand("check", "Tell what a journal holds, or where it is damaged");
-  std::string checked_directory;
+  CLI::App* backup =
+      app.add_subcommand("backup", "Copy the journal of a server, which may be running");
+  std::string directory;
+  std::string target;
   std::array<std::string, kRows.size()> texts;
   std::array<CLI::Option*, kRows.size()> options{};
   std::string config_file;
@@ -225,8 +228,13 @@ struct Parser {
     serve->add_option("--config", config_file, "Reads options from this file")
         ->type_name("FILE")
         ->envname("MILLRACE_CONFIG");
-    check->add_option("DIR", checked_directory, "The data directory; nothing in it is changed")
-        ->required();
+    for (CLI::App* command : {check, backup}) {
+      command->add_option("DIR", directory, "The data directory; nothing in it is changed")
+          ->required();
+    }
+    check->add_option("--salvage", target, "Copies what is whole into this new directory")
+        ->type_name("NEWDIR");
+    backup->add_option("DEST", target, "A directory that is empty or not there yet")->required();
   }
 
   Parser(const Parser&) = delete;
@@ -373,7 +381,16 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return refuse(error.what());
   }
   if (parser.check->parsed()) {
-    return {.action = Invocation::Action::kCheck, .config = {}, .text = parser.checked_directory};
+    return {.action = Invocation::Action::kCheck,
+            .config = {},
+            .text = parser.directory,
+            .target = parser.target};
+  }
+  if (parser.backup->parsed()) {
+    return {.action = Invocation::Action::kBackUp,
+            .config = {},
+            .text = parser.directory,
+            .target = parser.target};
   }
   if (!parser.serve->parsed()) return print(parser.app.help());
   return read_serve(parser);

@@ -59,13 +59,15 @@ struct Config {
 struct Invocation {
   enum class Action {
     kServe,   ///< with `config`
-    kCheck,   ///< the journal in the directory `text`
+    kCheck,   ///< the journal in the directory `text`; with `target`, salvage it to there
+    kBackUp,  ///< the journal in the directory `text` to `target`
     kPrint,   ///< `text` to stdout, and it is done (help, version)
     kRefuse,  ///< `text` to stderr, one line: what was asked for makes no sense
   };
   Action action = Action::kRefuse;
   Config config;
   std::string text;
+  std::string target = {};
 };
 
 /// The names of the options in which `wanted` differs from what the server was started with and

@@ -36,16 +36,16 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-int check(const std::string& directory) {
-  const auto report = millrace::server::check_journal(directory);
+int tell(const Outcome<std::string>& report) {
   if (!report) return fail(kMillrace, report.error().text, kExitFailed);
   std::fputs(report->c_str(), stdout);
   return 0;
 }
 
 int run(const std::vector<std::string>& arguments) {
-  using millrace::server::Invocation;
+  using namespace millrace::server;
   const Invocation invocation = millrace::server::read_invocation(arguments);
+  const std::string& text = invocation.text;
   switch (invocation.action) {
     case Invocation::Action::kPrint:
       std::fputs(invocation.text.c_str(), stdout);
@@ -53,7 +53,10 @@ int run(const std::vector<std::string>& arguments) {
     case Invocation::Action::kRefuse:
       return fail(kMillrace, invocation.text, kExitUsage);
     case Invocation::Action::kCheck:
-      return check(invocation.text);
+      if (!invocation.target.empty()) return tell(salvage_journal(text, invocation.target));
+      return tell(check_journal(text));
+    case Invocation::Action::kBackUp:
+      return tell(back_up_journal(text, invocation.target));
     case Invocation::Action::kServe:
       break;
   }

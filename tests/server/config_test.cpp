@@ -230,4 +230,17 @@ TEST_CASE("config: a command that does not exist is refused") {
 }
 
 }  // namespace
+TEST_CASE("config: what looks after a journal names its directories") {
+  const Invocation check = read_invocation({"check", "data"});
+  CHECK(check.action == Invocation::Action::kCheck);
+  CHECK(check.text == "data");
+  CHECK(check.target.empty());
+  CHECK(read_invocation({"check", "data", "--salvage", "new"}).target == "new");
+  const Invocation backup = read_invocation({"backup", "data", "copy"});
+  CHECK(backup.action == Invocation::Action::kBackUp);
+  CHECK(backup.text == "data");
+  CHECK(backup.target == "copy");
+  CHECK(read_invocation({"backup", "data"}).action == Invocation::Action::kRefuse);
+}
+
 }  // namespace millrace::server
