@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "journal/log_files.hpp"
 #include "journal/log_format.hpp"
 
 namespace millrace::journal {
@@ -15,12 +16,6 @@ constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 
 /// How often it is begun anew because the server removed a segment meanwhile.
 constexpr int kTriesMax = 10;
-
-Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& directory) {
-  const Outcome<std::vector<std::string>> names = files.list(directory);
-  if (!names) return names.error();
-  return segments_among(*names);
-}
 
 /// The first `size` bytes of one file as another, on stable storage.
 Outcome<Done> copy(FileSystem& files, const std::string& from, const std::string& to,
@@ -45,20 +40,14 @@ Outcome<Done> copy(FileSystem& files, const std::string& from, const std::string
 /// How much of the segment being written is whole frames. What is written meanwhile may show in
 /// parts; it stands behind them.
 Outcome<std::uint64_t> whole_bytes(FileSystem& files, const std::string& path) {
-  const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
-  if (!file) return file.error();
-  const Outcome<std::uint64_t> size = (*file)->size();
-  if (!size) return size.error();
-  std::string bytes(*size, '\0');
-  const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return got.error();
-  bytes.resize(*got);
-  const std::optional<SegmentHeader> header = decode_segment_header(bytes);
+  const Outcome<std::string> bytes = contents_of(files, path);
+  if (!bytes) return bytes.error();
+  const std::optional<SegmentHeader> header = decode_segment_header(*bytes);
   if (!header) return std::uint64_t{0};
   std::size_t offset = kSegmentHeaderBytes;
   for (;;) {
     const FramePlace place{.lsn = header->first + offset, .salt = header->salt};
-    const auto frame = decode_frame(std::string_view(bytes).substr(offset), place);
+    const auto frame = decode_frame(std::string_view(*bytes).substr(offset), place);
     if (!frame) return std::uint64_t{offset};
     offset += frame->bytes;
   }

@@ -2,7 +2,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -65,15 +64,6 @@ std::optional<Lsn> parse_segment_name(std::string_view name) {
   const auto [stop, error] = std::from_chars(name.data(), digits_end, first);
   if (error != std::errc() || stop != digits_end) return std::nullopt;
   return first;
-}
-
-std::vector<Lsn> segments_among(const std::vector<std::string>& names) {
-  std::vector<Lsn> firsts;
-  for (const std::string& name : names) {
-    if (const std::optional<Lsn> first = parse_segment_name(name)) firsts.push_back(*first);
-  }
-  std::sort(firsts.begin(), firsts.end());
-  return firsts;
 }
 
 std::array<char, kSegmentHeaderBytes> encode_segment_header(const SegmentHeader& header) {

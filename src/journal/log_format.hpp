@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/types.hpp"
 
@@ -32,9 +31,6 @@ std::string segment_name(Lsn first);
 
 /// The reverse; nullopt for the name of anything else.
 std::optional<Lsn> parse_segment_name(std::string_view name);
-
-/// Where the segments among these file names begin, in order.
-std::vector<Lsn> segments_among(const std::vector<std::string>& names);
 
 struct SegmentHeader {
   Lsn first = 0;           ///< where this header stands in the log

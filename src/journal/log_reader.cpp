@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "journal/log_files.hpp"
+
 namespace millrace::journal {
 namespace {
 
@@ -55,11 +57,10 @@ LogReader::LogReader(FileSystem& files, std::string directory)
 
 Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   LogReader reader(files, std::move(directory));
-  const Outcome<std::vector<std::string>> names = files.list(reader.directory_);
-  if (!names) return names.error();
-  const std::vector<Lsn> firsts = segments_among(*names);
-  for (const Lsn first : firsts) {
-    const Outcome<Done> added = reader.add_segment(first, first == firsts.back());
+  const Outcome<std::vector<Lsn>> firsts = segments_in(files, reader.directory_);
+  if (!firsts) return firsts.error();
+  for (const Lsn first : *firsts) {
+    const Outcome<Done> added = reader.add_segment(first, first == firsts->back());
     if (!added) return added.error();
   }
   const Outcome<Done> checked = reader.check_lengths();

@@ -1,36 +1,17 @@
 #include "journal/salvage.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "journal/log_files.hpp"
 #include "journal/log_format.hpp"
 
 namespace millrace::journal {
 namespace {
 
 /// The segments' first positions, in order.
-Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& directory) {
-  const Outcome<std::vector<std::string>> names = files.list(directory);
-  if (!names) return names.error();
-  return segments_among(*names);
-}
-
-/// What can be read of a file: all of it, or what stands before the first byte that cannot be.
-Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
-  const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
-  if (!file) return file.error();
-  const Outcome<std::uint64_t> size = (*file)->size();
-  if (!size) return size.error();
-  std::string bytes(*size, '\0');
-  const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return got.error();
-  bytes.resize(*got);
-  return bytes;
-}
-
 /// Where the next whole frame begins; the end when there is none.
 std::size_t next_frame(std::string_view bytes, std::size_t offset, const SegmentHeader& header) {
   for (; offset < bytes.size(); offset += kFrameAlignment) {
