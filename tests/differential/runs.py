@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import re
 import sys
 import tempfile
 import time
@@ -29,6 +30,24 @@ def folder(door):
 def transcripts(door):
     names = sorted(name for name in os.listdir(folder(door)) if name.endswith(".txt"))
     return [read_transcript(os.path.join(folder(door), name), name[:-4]) for name in names]
+
+
+def named_in_readme(door):
+    """The transcripts that the table beside them names, in its second column."""
+    with open(os.path.join(folder(door), "README.md"), encoding="utf-8") as file:
+        cells = [line.split("|")[2] for line in file if line.startswith("|")]
+    return {name for cell in cells for name in re.findall(r"`([a-z0-9-]+)`", cell)}
+
+
+def play_linked(name, play_all):
+    """Has our program, called by that name, play what it can by `play_all`. Answers the
+    differences."""
+    with tempfile.TemporaryDirectory(prefix="millrace-") as directory:
+        link = os.path.join(directory, name)
+        os.symlink(PROGRAM, link)
+        chosen, left_out, differences = play_all(link, lambda _, got: got is None)
+    report("Millrace", chosen, left_out, differences)
+    return differences
 
 
 def compatibility_rows(door):

@@ -11,11 +11,10 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 from player import Process
-from runs import PROGRAM, Runs, compatibility_rows, folder, report, transcripts
+from runs import Runs, compatibility_rows, named_in_readme, play_linked, report, transcripts
 from transcript import Unlike
 
 DOOR = "beanstalk"
@@ -85,19 +84,12 @@ class CompatibilityTableTest(unittest.TestCase):
 
 class CoverageTest(unittest.TestCase):
     def test_every_transcript_stands_in_a_table(self):
-        with open(os.path.join(folder(DOOR), "README.md"), encoding="utf-8") as file:
-            cells = [line.split("|")[2] for line in file if line.startswith("|")]
-        named = {name for cell in cells for name in re.findall(r"`([a-z0-9-]+)`", cell)}
-        self.assertEqual(named, {each.name for each in transcripts(DOOR)})
+        self.assertEqual(named_in_readme(DOOR), {each.name for each in transcripts(DOOR)})
 
 
 class MillraceTest(unittest.TestCase):
     def test_called_as_beanstalkd_it_does_what_the_transcripts_say(self):
-        with tempfile.TemporaryDirectory(prefix="millrace-") as directory:
-            link = os.path.join(directory, "beanstalkd")
-            os.symlink(PROGRAM, link)
-            chosen, left_out, differences = play_all(link, lambda _, got: got is None)
-        report("Millrace", chosen, left_out, differences)
+        differences = play_linked("beanstalkd", play_all)
         for name, difference in differences.items():
             with self.subTest(name):
                 self.assertIsNone(difference)

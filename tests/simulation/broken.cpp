@@ -3,6 +3,7 @@
 #include "core/check.hpp"
 #include "core/record.hpp"
 #include "core/store.hpp"
+#include "simulation/passing_journal.hpp"
 
 namespace millrace::simulation::broken {
 namespace {
@@ -11,50 +12,29 @@ using journal::File;
 using journal::FileSystem;
 using journal::Lock;
 
-/// A journal that does as another one does.
-class Passing : public Journal {
+class ReplyBeforeSync final : public PassingJournal {
  public:
-  explicit Passing(Journal& journal) : journal_(journal) {}
-
-  Outcome<Done> replay(const Visitor& visitor) override { return journal_.replay(visitor); }
-  Span append(std::string batch) override { return journal_.append(std::move(batch)); }
-  [[nodiscard]] Lsn durable() const override { return journal_.durable(); }
-  void on_durable(std::function<void()> wake) override { journal_.on_durable(std::move(wake)); }
-  Outcome<std::string> read(Lsn begin, std::size_t size) override {
-    return journal_.read(begin, size);
-  }
-  void expect(Lsn begin, std::size_t size) override { journal_.expect(begin, size); }
-  [[nodiscard]] Extent extent() const override { return journal_.extent(); }
-  [[nodiscard]] bool is_full() const override { return journal_.is_full(); }
-  void trim(Lsn before) override { journal_.trim(before); }
-  void sync() override { journal_.sync(); }
-
- protected:
-  Journal& journal_;
-};
-
-class ReplyBeforeSync final : public Passing {
- public:
-  using Passing::Passing;
+  using PassingJournal::PassingJournal;
 
   Span append(std::string batch) override {
-    const Span span = Passing::append(std::move(batch));
+    const Span span = PassingJournal::append(std::move(batch));
     end_ = span.end;
     return span;
   }
-  [[nodiscard]] Lsn durable() const override { return std::max(end_, Passing::durable()); }
+  [[nodiscard]] Lsn durable() const override { return std::max(end_, PassingJournal::durable()); }
 
  private:
   Lsn end_ = 0;
 };
 
-class DroppedRecord final : public Passing {
+class DroppedRecord final : public PassingJournal {
  public:
-  DroppedRecord(Journal& journal, std::uint64_t one_in) : Passing(journal), one_in_(one_in) {}
+  DroppedRecord(Journal& journal, std::uint64_t one_in)
+      : PassingJournal(journal), one_in_(one_in) {}
 
   Span append(std::string batch) override {
     if (random_.one_in(one_in_)) batch.resize(last_record_at(batch));
-    return Passing::append(std::move(batch));
+    return PassingJournal::append(std::move(batch));
   }
 
  private:
@@ -73,24 +53,24 @@ class DroppedRecord final : public Passing {
   Random random_{1};
 };
 
-class ForgetfulReplay final : public Passing {
+class ForgetfulReplay final : public PassingJournal {
  public:
-  using Passing::Passing;
+  using PassingJournal::PassingJournal;
 
   Outcome<Done> replay(const Visitor& visitor) override {
     std::uint64_t visited = 0;
-    return Passing::replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
+    return PassingJournal::replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
       return ++visited == 5 ? Done{} : visitor(batch, begin);
     });
   }
 };
 
-class EarlyTrim final : public Passing {
+class EarlyTrim final : public PassingJournal {
  public:
-  EarlyTrim(Journal& journal, std::uint64_t one_in) : Passing(journal), one_in_(one_in) {}
+  EarlyTrim(Journal& journal, std::uint64_t one_in) : PassingJournal(journal), one_in_(one_in) {}
 
   Span append(std::string batch) override {
-    const Span span = Passing::append(std::move(batch));
+    const Span span = PassingJournal::append(std::move(batch));
     if (random_.one_in(one_in_)) trim(span.begin);
     return span;
   }

@@ -5,6 +5,7 @@
 
 #include "server/cleaner.hpp"
 #include "server/manual_clock.hpp"
+#include "simulation/passing_journal.hpp"
 #include "simulation/world.hpp"
 
 namespace millrace::simulation {
@@ -12,33 +13,21 @@ namespace millrace::simulation {
 inline constexpr std::size_t kClientSlots = 6;
 
 /// Writes down each batch that the broker hands to the journal.
-class World::Recorder final : public Journal {
+class World::Recorder final : public PassingJournal {
  public:
-  Recorder(World& world, Journal& journal) : world_(world), journal_(journal) {}
+  Recorder(World& world, Journal& journal) : PassingJournal(journal), world_(world) {}
 
-  Outcome<Done> replay(const Visitor& visitor) override { return journal_.replay(visitor); }
   Span append(std::string batch) override {
     ++world_.totals_.batches;
     std::string copy = batch;
-    const Span span = journal_.append(std::move(batch));
+    const Span span = PassingJournal::append(std::move(batch));
     world_.landmarks_.push_back(
         {.batch = std::move(copy), .begin = span.begin, .facts = world_.model_.facts});
     return span;
   }
-  [[nodiscard]] Lsn durable() const override { return journal_.durable(); }
-  void on_durable(std::function<void()> wake) override { journal_.on_durable(std::move(wake)); }
-  Outcome<std::string> read(Lsn begin, std::size_t size) override {
-    return journal_.read(begin, size);
-  }
-  void expect(Lsn begin, std::size_t size) override { journal_.expect(begin, size); }
-  [[nodiscard]] Extent extent() const override { return journal_.extent(); }
-  [[nodiscard]] bool is_full() const override { return journal_.is_full(); }
-  void trim(Lsn before) override { journal_.trim(before); }
-  void sync() override { journal_.sync(); }
 
  private:
   World& world_;
-  Journal& journal_;
 };
 
 /// What is gone when the process ends.
