@@ -78,6 +78,16 @@ Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
   return Done{};
 }
 
+/// More than any machine has.
+constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
+
+Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
+  const auto size = parse_number(text, 0, kMemoryBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
 Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
   const auto count = parse_number(text, 0, kCountMax);
   if (!count) return count.error();
@@ -171,7 +181,7 @@ constexpr std::array kRows = {
         is_same<&Config::is_volatile>},
     Row{"memory-limit", "BYTES",
         "What jobs may take in memory; further bodies are in the journal only. 0: no limit (0)",
-        [](Config& c, const std::string& text) { return set_count(c.memory_bytes_max, text); },
+        [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },
         is_same<&Config::memory_bytes_max>},
     Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (67108864)",
         [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },

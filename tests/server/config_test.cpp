@@ -230,6 +230,12 @@ TEST_CASE("config: a command that does not exist is refused") {
 }
 
 }  // namespace
+TEST_CASE("config: the memory for jobs may be more than a gigabyte") {
+  const Invocation serve = read_invocation({"serve", "--memory-limit", "64000000000"});
+  CHECK(serve.action == Invocation::Action::kServe);
+  CHECK(serve.config.memory_bytes_max == 64'000'000'000);
+}
+
 TEST_CASE("config: what looks after a journal names its directories") {
   const Invocation check = read_invocation({"check", "data"});
   CHECK(check.action == Invocation::Action::kCheck);
