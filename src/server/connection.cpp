@@ -1,19 +1,18 @@
 #include "server/connection.hpp"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
 #include <cerrno>
 #include <exception>
 #include <utility>
 
 namespace millrace::server {
 
-Connection::Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings,
+Connection::Connection(int descriptor, std::unique_ptr<Session> session, Surroundings& surroundings,
                        std::unique_ptr<TlsStream> tls)
-    : socket_(std::move(socket)),
+    : descriptor_(descriptor),
       session_(std::move(session)),
       surroundings_(surroundings),
       tls_(std::move(tls)) {
@@ -24,41 +23,44 @@ Connection::~Connection() {
   drop();
 }
 
+void Connection::start(std::function<void()> on_closed) {
+  on_closed_ = std::move(on_closed);
+  call_session([](Session& session, Time now) { session.start(now); });
+  if (phase_ == Phase::kServing && !surroundings_.poller.watch(descriptor_, *this)) drop();
+}
+
 // ---- reading ------------------------------------------------------------------------------------
 
-Task<void> Connection::run() {
-  call_session([](Session& session, Time now) { session.start(now); });
-  co_await read_loop();
-  drop();
-  // The handler of a cancelled wait is still to come, and uses this object.
-  while (is_waiting_to_write_) co_await asio::post(socket_.get_executor(), kAwait);
+void Connection::on_events(SocketEvents events) {
+  is_readable_ |= events.is_readable;
+  is_hung_up_ |= events.is_over;
+  is_broken_ |= events.is_broken;
+  if (events.is_writable && std::exchange(is_waiting_to_write_, false)) send(durable_);
+  read_on();
 }
 
-Task<void> Connection::read_loop() {
-  while (phase_ != Phase::kClosed) {
-    if (may_read()) {
-      co_await wait_until_readable();
-    } else {
-      co_await wait_until_wanted();
+void Connection::on_turn() {
+  read_on();
+}
+
+/// Receives once, and guards all others against what goes wrong in it. The rest is for the next
+/// turn, or for when it is wanted; until then only a broken connection is noticed.
+void Connection::read_on() {
+  if (phase_ == Phase::kClosed) return;
+  if (may_read()) {
+    if (!is_readable_) return;
+    try {
+      read_once();
+    } catch (const std::exception& exception) {
+      surroundings_.log.event("connection_failed", {{"error", exception.what()}});
+      drop();
     }
+    if (is_readable_ && may_read()) surroundings_.poller.give_turn(*this);
+  } else if (is_broken_) {
+    drop();
+  } else if (surroundings_.commits.is_behind()) {
+    surroundings_.commits.enlist(*this);
   }
-}
-
-Task<void> Connection::wait_until_readable() {
-  asio::error_code error;
-  co_await socket_.async_wait(Socket::wait_read, asio::redirect_error(kAwait, error));
-  if (!error && phase_ != Phase::kClosed) read_once();
-}
-
-/// Until there is room again for what the client sends. Meanwhile only a broken connection is
-/// noticed; urgent data, which no client of ours sends, counts as one.
-Task<void> Connection::wait_until_wanted() {
-  if (surroundings_.commits.is_behind()) surroundings_.commits.enlist(*this);
-  is_parked_ = true;
-  asio::error_code error;
-  co_await socket_.async_wait(Socket::wait_error, asio::redirect_error(kAwait, error));
-  is_parked_ = false;
-  if (!error) drop();
 }
 
 bool Connection::may_read() const {
@@ -73,22 +75,27 @@ bool Connection::is_turn_full() const {
 }
 
 void Connection::read_once() {
-  // Two waits may both have ended before the first of them got here.
-  if (!may_read()) return;
-  // What is not received now is still readable in the next turn.
   if (is_turn_full()) return surroundings_.commits.schedule();
-  const ssize_t received = ::recv(socket_.native_handle(), surroundings_.receive_buffer.data(),
-                                  kReceiveBytes, MSG_DONTWAIT);
+  const ssize_t received =
+      ::recv(descriptor_, surroundings_.receive_buffer.data(), kReceiveBytes, MSG_DONTWAIT);
   if (received < 0) {
+    if (errno == EAGAIN) is_readable_ = false;
     if (errno != EAGAIN && errno != EINTR) drop();
     return;
   }
+  // Less than there was room for is all that there was (epoll(7)); then comes the end, if it came.
+  const auto size = static_cast<std::size_t>(received);
+  if (size < kReceiveBytes && !is_hung_up_) is_readable_ = false;
+  take_arrived({surroundings_.receive_buffer.data(), size});
+}
+
+/// Nothing means that the client sends nothing more.
+void Connection::take_arrived(std::string_view bytes) {
+  if (bytes.empty()) is_readable_ = false;
   if (phase_ == Phase::kLingering) {
-    if (received == 0) drop();
+    if (bytes.empty()) drop();
     return;
   }
-  const std::string_view bytes(surroundings_.receive_buffer.data(),
-                               static_cast<std::size_t>(received));
   if (tls_ && !bytes.empty()) return take_encrypted(bytes);
   take_input(bytes);
 }
@@ -104,7 +111,6 @@ void Connection::take_encrypted(std::string_view arrived) {
   if (phase_ == Phase::kServing) surroundings_.commits.enlist(*this);
 }
 
-/// Nothing means that the client sends nothing more.
 void Connection::take_input(std::string_view bytes) {
   if (bytes.empty()) {
     is_input_over_ = true;
@@ -171,8 +177,7 @@ void Connection::send(Lsn durable) {
 /// What the system takes of it; the rest is for when there is room again. Drops the connection when
 /// it is broken.
 std::size_t Connection::send_now(std::string_view bytes) {
-  const ssize_t sent =
-      ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) {
     drop();
     return 0;
@@ -181,7 +186,7 @@ std::size_t Connection::send_now(std::string_view bytes) {
   const bool had_stalled = std::exchange(has_stalled_, sent_bytes < bytes.size());
   if (!has_stalled_) return sent_bytes;
   if (sent_bytes > 0 || !had_stalled) stalled_since_ = surroundings_.clock.now();
-  wait_until_writable();
+  is_waiting_to_write_ = true;
   return sent_bytes;
 }
 
@@ -216,15 +221,6 @@ void Connection::send_encrypted() {
   session_->sent(std::exchange(encrypted_bytes_, 0));
 }
 
-void Connection::wait_until_writable() {
-  is_waiting_to_write_ = true;
-  socket_.async_wait(Socket::wait_write, [this](const asio::error_code&) {
-    // Cancelled or not: whether the socket is still full is found out by sending.
-    is_waiting_to_write_ = false;
-    send(durable_);
-  });
-}
-
 void Connection::count_unsent() {
   const std::size_t bytes = outbox_.size() + (session_ ? session_->output().size() : 0);
   if (bytes > unsent_bytes_) surroundings_.turn_output_bytes += bytes - unsent_bytes_;
@@ -241,7 +237,7 @@ void Connection::settle() {
     surroundings_.commits.enlist(*this);
   }
   surroundings_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
-  if (is_parked_ && may_read()) socket_.cancel();
+  if (is_readable_ && may_read()) surroundings_.poller.give_turn(*this);
 }
 
 bool Connection::is_all_sent() const {
@@ -275,9 +271,8 @@ void Connection::close_gently() {
   leave(surroundings_.clock.now());
   phase_ = Phase::kLingering;
   surroundings_.ticker.plan(*this, surroundings_.clock.now() + kLingerMax);
-  asio::error_code error;
-  socket_.shutdown(Socket::shutdown_send, error);
-  if (is_parked_) socket_.cancel(error);
+  ::shutdown(descriptor_, SHUT_WR);
+  if (is_readable_) surroundings_.poller.give_turn(*this);
 }
 
 void Connection::drop() {
@@ -287,8 +282,9 @@ void Connection::drop() {
   surroundings_.ticker.plan(*this, kNever);
   outbox_.clear();
   count_unsent();
-  asio::error_code error;
-  socket_.close(error);
+  surroundings_.poller.forget(*this);
+  ::close(std::exchange(descriptor_, -1));
+  if (on_closed_) on_closed_();
 }
 
 }  // namespace millrace::server

@@ -1,14 +1,16 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/session.hpp"
 #include "server/clock.hpp"
 #include "server/commit_queue.hpp"
 #include "server/logging.hpp"
-#include "server/loop.hpp"
 #include "server/outbox.hpp"
+#include "server/poller.hpp"
 #include "server/ticker.hpp"
 #include "server/tls.hpp"
 
@@ -16,6 +18,7 @@ namespace millrace::server {
 
 /// What all connections use. It outlives them.
 struct Surroundings {
+  Poller& poller;
   CommitQueue& commits;
   Ticker& ticker;
   Clock& clock;
@@ -47,16 +50,16 @@ inline constexpr Duration kLingerMax = 1s;
 
 /// One client's socket and its session: passes on what arrives, and sends what the commit queue
 /// lets go. While nothing happens it holds no buffer.
-class Connection final : public Participant, public Deadline {
+class Connection final : public Participant, public Deadline, public Pollee {
  public:
-  /// `tls`: null on a port without encryption.
-  Connection(Socket socket, std::unique_ptr<Session> session, Surroundings& surroundings,
+  /// `descriptor` is the socket's and becomes ours. `tls`: null on a port without encryption.
+  Connection(int descriptor, std::unique_ptr<Session> session, Surroundings& surroundings,
              std::unique_ptr<TlsStream> tls = nullptr);
   ~Connection() override;
 
-  /// Serves the client until the connection is closed. To be run once; when it returns, nothing of
-  /// the connection is in use any more.
-  Task<void> run();
+  /// Serves the client from now on. `on_closed` is called once, when the connection was closed, by
+  /// whichever call closed it: it must not destroy the connection before that call has returned.
+  void start(std::function<void()> on_closed);
 
   /// The server stops: takes no further input, and closes when everything is answered.
   void finish();
@@ -69,6 +72,8 @@ class Connection final : public Participant, public Deadline {
   [[nodiscard]] Time stalled_since() const { return stalled_since_; }
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
 
+  void on_events(SocketEvents events) override;
+  void on_turn() override;
   void resume(Time now) override;
   bool commit(Lsn lsn, Lsn durable) override;
   void send(Lsn durable) override;
@@ -81,17 +86,15 @@ class Connection final : public Participant, public Deadline {
     kClosed,
   };
 
-  Task<void> read_loop();
-  Task<void> wait_until_readable();
-  Task<void> wait_until_wanted();
+  void read_on();
   void read_once();
+  void take_arrived(std::string_view bytes);
   void take_encrypted(std::string_view arrived);
   void take_input(std::string_view bytes);
   void send_covered(Lsn durable);
   void encrypt_covered(Lsn durable);
   void send_encrypted();
   [[nodiscard]] std::size_t send_now(std::string_view bytes);
-  void wait_until_writable();
   void count_unsent();
   void settle();
   void close_gently();
@@ -102,10 +105,11 @@ class Connection final : public Participant, public Deadline {
   [[nodiscard]] bool is_turn_full() const;
   [[nodiscard]] bool is_all_sent() const;
 
-  Socket socket_;
+  int descriptor_;                    ///< of the socket; -1 once it was closed
   std::unique_ptr<Session> session_;  ///< null once it was closed
   Surroundings& surroundings_;
   std::unique_ptr<TlsStream> tls_;
+  std::function<void()> on_closed_;
   std::size_t encrypted_bytes_ = 0;  ///< of output, that `tls_` has still to send
   Outbox outbox_;
   std::size_t unsent_bytes_ = 0;  ///< of outbox and session, as counted in `surroundings_`
@@ -113,10 +117,12 @@ class Connection final : public Participant, public Deadline {
   Time stalled_since_{};
   Lsn durable_ = 0;  ///< the greatest that `commit` and `send` were told
   Phase phase_ = Phase::kServing;
-  bool is_input_over_ = false;        ///< the client sends nothing more
+  bool is_readable_ = false;          ///< there may be something that was not received yet
+  bool is_hung_up_ = false;           ///< behind it nothing more will come
+  bool is_broken_ = false;            ///< nothing can be sent any more
+  bool is_input_over_ = false;        ///< all that the client sent was received
   bool is_finishing_ = false;         ///< the server stops
-  bool is_parked_ = false;            ///< the coroutine does not wait for input
-  bool is_waiting_to_write_ = false;  ///< the socket is full, its handler will send
+  bool is_waiting_to_write_ = false;  ///< the socket is full, we are told when there is room
 };
 
 }  // namespace millrace::server

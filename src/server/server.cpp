@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -79,15 +80,6 @@ std::string peer_of(const Socket& socket) {
   return {bytes, is_mapped ? sizeof v6->sin6_addr : kNetworkBytes};
 }
 
-/// The text of an exception that ended a coroutine, if one did.
-std::string text_of(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& exception) {
-    return exception.what();
-  }
-}
-
 }  // namespace
 
 Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log)
@@ -101,10 +93,12 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       beanstalk_(broker_, work_units_, beanstalk_settings(options_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
       ticker_(loop_, broker_, clock, [this] { commits_.schedule(); }),
+      poller_(loop_),
       commits_({.loop = loop_, .broker = broker_, .journal = *journal_, .clock = clock},
                [this](Time now) { work(now); }),
       cleaner_(broker_, *journal_),
-      surroundings_{.commits = commits_,
+      surroundings_{.poller = poller_,
+                    .commits = commits_,
                     .ticker = ticker_,
                     .clock = clock,
                     .log = log,
@@ -314,18 +308,21 @@ void Server::drop_slow_readers() {
 
 void Server::admit(const Gate& gate, Socket socket) {
   if (is_stopping_) return;
-  const int descriptor = socket.native_handle();
-  if (options_.on_visit) options_.on_visit(Visit::kBegun, descriptor);
   std::unique_ptr<Session> session = gate.open_session(peer_of(socket));
   auto tls = options_.tls ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
-  connections_.emplace_back(std::move(socket), std::move(session), surroundings_, std::move(tls));
+  const int descriptor = socket.release();
+  if (options_.on_visit) options_.on_visit(Visit::kBegun, descriptor);
+  connections_.emplace_back(descriptor, std::move(session), surroundings_, std::move(tls));
   const auto connection = std::prev(connections_.end());
-  asio::co_spawn(loop_, connection->run(), [=, this](const std::exception_ptr& failure) {
-    if (failure) log_.event("connection_failed", {{"error", text_of(failure)}});
-    connections_.erase(connection);
-    if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
-    if (is_stopping_ && connections_.empty()) end();
-  });
+  // Whoever closes it may still be at work with it.
+  connection->start(
+      [=, this] { asio::post(loop_, [=, this] { remove(connection, descriptor); }); });
+}
+
+void Server::remove(std::list<Connection>::iterator connection, int descriptor) {
+  connections_.erase(connection);
+  if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
+  if (is_stopping_ && connections_.empty()) end();
 }
 
 void Server::reload(const Options& options) {

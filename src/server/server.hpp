@@ -22,6 +22,7 @@
 #include "server/listener.hpp"
 #include "server/logging.hpp"
 #include "server/loop.hpp"
+#include "server/poller.hpp"
 #include "server/ticker.hpp"
 #include "server/tls.hpp"
 #include "server/web_door.hpp"
@@ -139,6 +140,7 @@ class Server {
   Outcome<Done> replay();
   Outcome<Done> listen();
   void admit(const Gate& gate, Socket socket);
+  void remove(std::list<Connection>::iterator connection, int descriptor);
   void finish_connections();
   void drop_connections();
   void drop_slow_readers();
@@ -156,6 +158,7 @@ class Server {
   beanstalk::Door beanstalk_;
   faktory::Door faktory_;
   Ticker ticker_;
+  Poller poller_;
   CommitQueue commits_;
   Cleaner cleaner_;
   bool is_disk_full_ = false;    ///< as logged

@@ -12,7 +12,7 @@ namespace {
 
 /// So many looks in a row at a server at rest, each behind a look at its sockets, mean that nothing
 /// is on its way any more.
-constexpr int kRestingLooks = 4;
+constexpr int kRestingLooks = 8;
 
 }  // namespace
 
