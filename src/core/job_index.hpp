@@ -35,6 +35,8 @@ class JobIndex {
   void erase(JobId id) {
     Shard& shard = shards_[shard_of(id)];
     if (const auto found = shard.find(id); found != shard.end()) shard.erase(found);
+    // An empty shard gives its memory back, but for the little that few jobs need again and again.
+    if (shard.empty() && shard.capacity() > kRun) shard.rehash(0);
   }
 
  private:

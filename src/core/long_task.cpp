@@ -19,13 +19,14 @@ bool Broker::State::work_kick(LongTask& task, Time now) {
 /// then what is remembered of queues.
 bool Broker::State::work_flush(LongTask& task) {
   std::size_t steps = 0;
-  for (; task.next_slot < store().slot_end() && steps < kSliceJobs; ++task.next_slot, ++steps) {
-    const Job& job = store().at(task.next_slot);
-    if (job.id == 0 || job.id >= task.id_end) continue;
-    drop(job);
+  const JobSlot end = store().slot_end();
+  for (; task.next_slot < end && steps < kSliceJobs; ++task.next_slot, ++steps) {
+    const Job* job = store().in_slot(task.next_slot);
+    if (job == nullptr || job->id >= task.id_end) continue;
+    drop(*job);
     ++task.moved;
   }
-  if (task.next_slot < store().slot_end()) return false;
+  if (task.next_slot < end) return false;
   for (; steps < kSliceJobs; ++steps) {
     const auto place = store().queues().lower_bound(task.next_queue);
     if (place == store().queues().end() || place->first >= task.queue_end) return true;

@@ -37,8 +37,11 @@ class Store {
   // ---- jobs -------------------------------------------------------------------------------------
 
   [[nodiscard]] const Job* find(JobId id) const;
+  /// Of a slot in use.
   [[nodiscard]] const Job& at(JobSlot slot) const { return jobs_[slot]; }
-  /// Slots in use are below this; a free one holds a job with id 0.
+  /// Null when the slot is free.
+  [[nodiscard]] const Job* in_slot(JobSlot slot) const { return jobs_.find(slot); }
+  /// Slots in use are below this.
   [[nodiscard]] JobSlot slot_end() const { return jobs_.end(); }
 
   /// The same, with the body in memory. Throws std::runtime_error when it cannot be read.
