@@ -1,0 +1,193 @@
+#include "generator.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t kReceiveBytes = 256 * 1024;
+constexpr int kEvents = 256;
+constexpr int kPatienceMs = 30'000;
+
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+}  // namespace
+
+Generator::Generator(const Plan& plan) : plan_(plan), deliveries_(plan), buffer_(kReceiveBytes) {
+  set_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (set_ < 0) fail("epoll_create1");
+}
+
+Generator::~Generator() {
+  for (const auto& connection : connections_) ::close(connection->descriptor);
+  ::close(set_);
+}
+
+double Generator::seconds() const {
+  return std::chrono::duration<double>(end_ - start_).count();
+}
+
+// ---- connecting ---------------------------------------------------------------------------------
+
+void Generator::connect() {
+  for (std::size_t i = 0; i < plan_.connections; ++i) open(i);
+  while (greeting_ > 0) wait(kPatienceMs);
+}
+
+void Generator::open(std::size_t number) {
+  auto connection = std::make_unique<Connection>();
+  connection->descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connection->descriptor < 0) fail("socket");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(plan_.port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto* name = reinterpret_cast<const sockaddr*>(&address);
+  if (::connect(connection->descriptor, name, sizeof address) != 0) fail("connect");
+  const int on = 1;
+  ::setsockopt(connection->descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = connection.get();
+  if (::epoll_ctl(set_, EPOLL_CTL_ADD, connection->descriptor, &event) != 0) fail("epoll_ctl");
+  connection->dialogue = make_dialogue(plan_, number, deliveries_);
+  std::string hello;
+  connection->greetings = connection->dialogue->greet(hello);
+  ++greeting_;
+  say(*connection, hello);
+  connections_.push_back(std::move(connection));
+}
+
+// ---- working ------------------------------------------------------------------------------------
+
+void Generator::run() {
+  is_working_ = true;
+  start_ = end_ = Clock::now();
+  for (const auto& connection : connections_) {
+    if (plan_.rate > 0) {
+      idle_.push_back(connection.get());
+    } else {
+      begin_next(*connection);
+    }
+  }
+  while (!is_over()) {
+    if (plan_.rate > 0) begin_what_is_due();
+    wait(plan_.rate > 0 ? 0 : kPatienceMs);
+  }
+  end_ = Clock::now();
+}
+
+/// Time may be up while commands are in flight: their replies are awaited.
+bool Generator::is_over() const {
+  if (plan_.seconds == 0) return done_ >= plan_.operations;
+  return done_ == begun_ &&
+         std::chrono::duration<double>(Clock::now() - start_).count() >= plan_.seconds;
+}
+
+void Generator::begin_what_is_due() {
+  const Clock::time_point now = Clock::now();
+  while (!idle_.empty()) {
+    const std::chrono::duration<double> offset(static_cast<double>(begun_) / plan_.rate);
+    const auto due = start_ + std::chrono::duration_cast<Clock::duration>(offset);
+    if (due > now) return;
+    Connection& connection = *idle_.front();
+    idle_.pop_front();
+    // From when it should have begun: a server that makes us late has that counted against it.
+    begin(connection, due);
+  }
+}
+
+void Generator::begin_next(Connection& connection) {
+  if (plan_.rate > 0) {
+    idle_.push_back(&connection);
+  } else {
+    begin(connection, Clock::now());
+  }
+}
+
+void Generator::begin(Connection& connection, Clock::time_point at) {
+  const bool is_time_up =
+      plan_.seconds > 0 && std::chrono::duration<double>(at - start_).count() >= plan_.seconds;
+  if (is_time_up) return;
+  output_.clear();
+  std::size_t count = plan_.depth;
+  if (plan_.seconds == 0) count = std::min(count, plan_.operations - begun_);
+  for (std::size_t i = 0; i < count; ++i) connection.dialogue->ask(output_);
+  if (count == 0) return;
+  begun_ += count;
+  connection.in_flight = count;
+  connection.begun = at;
+  say(connection, output_);
+}
+
+void Generator::wait(int timeout_ms) {
+  std::array<epoll_event, kEvents> events{};
+  const int count = ::epoll_wait(set_, events.data(), kEvents, timeout_ms);
+  if (count < 0 && errno != EINTR) fail("epoll_wait");
+  if (count == 0 && timeout_ms > 0) throw std::runtime_error("the server does not answer");
+  for (int i = 0; i < count; ++i) {
+    receive(*static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr));
+  }
+}
+
+void Generator::receive(Connection& connection) {
+  const ssize_t size = ::recv(connection.descriptor, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) throw std::runtime_error("the server has closed the connection");
+  connection.input.append(buffer_.data(), static_cast<std::size_t>(size));
+  take_replies(connection);
+}
+
+void Generator::take_replies(Connection& connection) {
+  std::string_view input = connection.input;
+  while (!input.empty()) {
+    if (connection.greetings > 0) {
+      const std::size_t size = connection.dialogue->answer_greeting(input);
+      if (size == 0) break;
+      input.remove_prefix(size);
+      if (--connection.greetings == 0) --greeting_;
+      continue;
+    }
+    bool is_done = false;
+    const std::size_t size = connection.dialogue->answer(input, is_done);
+    if (size == 0) break;
+    input.remove_prefix(size);
+    if (!is_done) {
+      output_.clear();
+      connection.dialogue->ask(output_);
+      say(connection, output_);
+      continue;
+    }
+    ++done_;
+    if (--connection.in_flight > 0) continue;
+    const auto took = Clock::now() - connection.begun;
+    latencies_.add(static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()));
+    begin_next(connection);
+  }
+  connection.input.erase(0, connection.input.size() - input.size());
+}
+
+/// What is said is short and the server reads: the socket blocks when it is full.
+void Generator::say(Connection& connection, const std::string& text) {
+  std::size_t sent = 0;
+  while (sent < text.size()) {
+    const ssize_t size =
+        ::send(connection.descriptor, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (size < 0 && errno != EINTR) fail("send");
+    if (size > 0) sent += static_cast<std::size_t>(size);
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dialogue.hpp"
+#include "histogram.hpp"
+#include "plan.hpp"
+
+namespace bench {
+
+/// Carries a plan out with one thread and one epoll set, so that the generator takes as little as
+/// possible of the machine that it shares with the server.
+class Generator {
+ public:
+  explicit Generator(const Plan& plan);
+  ~Generator();
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  /// Connects and greets. Throws when the server is not there.
+  void connect();
+
+  /// Works until the plan is done. Throws when a reply is not what it must be, or a job came twice.
+  void run();
+
+  [[nodiscard]] std::size_t done() const { return done_; }
+  [[nodiscard]] double seconds() const;
+  [[nodiscard]] const Histogram& latencies() const { return latencies_; }
+  [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Connection {
+    int descriptor = -1;
+    std::unique_ptr<Dialogue> dialogue;
+    std::string input;
+    std::size_t in_flight = 0;
+    std::size_t greetings = 0;  ///< replies to the greeting that are still to come
+    Clock::time_point begun{};  ///< when the operation, or the bundle of them, began
+  };
+
+  void open(std::size_t number);
+  void wait(int timeout_ms);
+  void receive(Connection& connection);
+  void take_replies(Connection& connection);
+  void begin(Connection& connection, Clock::time_point at);
+  void begin_next(Connection& connection);
+  void begin_what_is_due();
+  void say(Connection& connection, const std::string& text);
+  [[nodiscard]] bool is_over() const;
+
+  const Plan& plan_;
+  Deliveries deliveries_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::deque<Connection*> idle_;  ///< in the open loop
+  int set_ = -1;
+  std::vector<char> buffer_;
+  std::string output_;
+  std::size_t begun_ = 0;
+  std::size_t done_ = 0;
+  std::size_t greeting_ = 0;  ///< connections that are not greeted yet
+  bool is_working_ = false;
+  Clock::time_point start_{};
+  Clock::time_point end_{};
+  Histogram latencies_;
+};
+
+}  // namespace bench

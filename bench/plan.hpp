@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace bench {
+
+/// What is to be done to a server.
+struct Plan {
+  std::string work = "put";  ///< see `make_dialogue`
+  std::uint16_t port = 11300;
+  std::size_t connections = 50;
+  std::size_t operations = 200'000;  ///< of all connections together
+  double seconds = 0;                ///< 0: until the operations are done
+  std::size_t depth = 1;             ///< commands in flight on a connection
+  std::size_t queues = 1;            ///< connection i works on queue i modulo this
+  std::size_t body_bytes = 128;
+  double rate =
+      0;  ///< operations a second, begun whether or not earlier ones are done; 0: closed loop
+  int server_pid = 0;  ///< whose processor time is told; 0: nobody's
+};
+
+}  // namespace bench
