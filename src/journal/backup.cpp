@@ -8,13 +8,14 @@
 
 #include "journal/log_files.hpp"
 #include "journal/log_format.hpp"
+#include "journal/log_reader.hpp"
 
 namespace millrace::journal {
 namespace {
 
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 
-/// How often it is begun anew because the server removed a segment meanwhile.
+/// How often it is begun at most, when the server removes segments meanwhile.
 constexpr int kTriesMax = 10;
 
 /// The first `size` bytes of one file as another, on stable storage.
@@ -37,19 +38,34 @@ Outcome<Done> copy(FileSystem& files, const std::string& from, const std::string
   return (*target)->sync();
 }
 
-/// How much of the segment being written is whole frames. What is written meanwhile may show in
-/// parts; it stands behind them.
-Outcome<std::uint64_t> whole_bytes(FileSystem& files, const std::string& path) {
-  const Outcome<std::string> bytes = contents_of(files, path);
-  if (!bytes) return bytes.error();
-  const std::optional<SegmentHeader> header = decode_segment_header(*bytes);
-  if (!header) return std::uint64_t{0};
-  std::size_t offset = kSegmentHeaderBytes;
-  for (;;) {
-    const FramePlace place{.lsn = header->first + offset, .salt = header->salt};
-    const auto frame = decode_frame(std::string_view(*bytes).substr(offset), place);
-    if (!frame) return std::uint64_t{offset};
+/// Behind the whole frames that follow each other from `offset` on.
+std::size_t end_of_frames(std::string_view bytes, std::size_t offset, const SegmentHeader& header) {
+  while (offset < bytes.size()) {
+    const FramePlace place{.lsn = header.first + offset, .salt = header.salt};
+    const auto frame = decode_frame(bytes.substr(offset), place);
+    if (!frame) break;
     offset += frame->bytes;
+  }
+  return offset;
+}
+
+/// How much of the segment being written is whole frames. What is written meanwhile may show in
+/// parts, behind them: so a frame is called damaged only when it is still not whole after a later
+/// one was read that shows that it was durable.
+Outcome<std::uint64_t> whole_bytes(FileSystem& files, const std::string& path,
+                                   const SegmentHeader& header) {
+  std::size_t offset = kSegmentHeaderBytes;
+  for (bool is_suspected = false;; is_suspected = true) {
+    const Outcome<std::string> bytes = contents_of(files, path);
+    if (!bytes) return bytes.error();
+    const std::size_t end = end_of_frames(*bytes, offset, header);
+    if (is_suspected && end == offset) return damage(path, end, kNotWhole);
+    offset = end;
+    if (offset >= bytes->size()) return std::uint64_t{offset};
+    const FramePlace place{.lsn = header.first + offset, .salt = header.salt};
+    if (!is_proven_durable(std::string_view(*bytes).substr(offset), place)) {
+      return std::uint64_t{offset};
+    }
   }
 }
 
@@ -73,21 +89,30 @@ Outcome<Done> clear(FileSystem& files, const std::string& directory) {
 /// needed for stands in what is copied later.
 Outcome<Done> copy_segments(FileSystem& files, const std::string& directory,
                             const std::string& destination) {
-  const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
-  if (!segments) return segments.error();
-  if (segments->empty()) return Problem{directory + " holds no journal"};
-  for (std::size_t i = 0; i + 1 < segments->size(); ++i) {
-    const std::string name = "/" + segment_name((*segments)[i]);
-    const Outcome<Done> shared =
-        share(files, directory + name, destination + name, (*segments)[i + 1] - (*segments)[i]);
-    if (!shared) return shared;
+  const Outcome<LogReader> log = LogReader::open(files, directory);
+  if (!log) return log.error();
+  if (log->segments().empty()) return Problem{directory + " holds no journal"};
+  for (const Segment& segment : log->segments()) {
+    const std::string name = "/" + segment_name(segment.header.first);
+    Outcome<Done> copied = Done{};
+    if (segment.sealed_at) {
+      copied = share(files, directory + name, destination + name,
+                     *segment.sealed_at - segment.header.first);
+    } else {
+      const auto size = whole_bytes(files, directory + name, segment.header);
+      copied = size ? copy(files, directory + name, destination + name, *size)
+                    : Outcome<Done>(size.error());
+    }
+    if (!copied) return copied;
   }
-  const std::string name = "/" + segment_name(segments->back());
-  const Outcome<std::uint64_t> size = whole_bytes(files, directory + name);
-  if (!size) return size.error();
-  // Only begun: nothing stands in it yet.
-  if (*size == 0 && segments->size() > 1) return Done{};
-  return copy(files, directory + name, destination + name, *size);
+  return Done{};
+}
+
+/// Whether the server has removed or begun a segment since `before` was listed: then a try may fail
+/// where the next one does not.
+bool has_moved_on(FileSystem& files, const std::string& directory, const std::vector<Lsn>& before) {
+  const Outcome<std::vector<Lsn>> now = segments_in(files, directory);
+  return now && *now != before;
 }
 
 }  // namespace
@@ -100,14 +125,15 @@ Outcome<Done> back_up(FileSystem& files, const std::string& directory,
   if (!names) return names.error();
   if (!names->empty()) return Problem{destination + " is not empty"};
   for (int tries = 1;; ++tries) {
+    const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
+    if (!segments) return segments.error();
     done = copy_segments(files, directory, destination);
-    if (done || tries == kTriesMax) break;
-    // A segment that is not there any more is no loss. Anything else will show again.
+    if (done) done = files.sync_directory(destination);
+    if (done) return done;
     const Outcome<Done> cleared = clear(files, destination);
     if (!cleared) return cleared;
+    if (tries == kTriesMax || !has_moved_on(files, directory, *segments)) return done;
   }
-  if (done) done = files.sync_directory(destination);
-  return done;
 }
 
 }  // namespace millrace::journal

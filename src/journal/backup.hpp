@@ -13,7 +13,7 @@ namespace millrace::journal {
 ///
 /// Segments that are complete never change, and are shared with the directory where the file system
 /// can (hard links), else copied; of the last one, whole frames are copied. Returns when the copy
-/// is on stable storage.
+/// is on stable storage. After a problem `destination` is empty.
 [[nodiscard]] Outcome<Done> back_up(FileSystem& files, const std::string& directory,
                                     const std::string& destination);
 

@@ -1,10 +1,10 @@
 #include "journal/log_files.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
-
-#include "journal/log_format.hpp"
 
 namespace millrace::journal {
 
@@ -17,6 +17,39 @@ Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& dire
   }
   std::sort(firsts.begin(), firsts.end());
   return firsts;
+}
+
+Problem wrong_version(const std::string& path, std::uint32_t version) {
+  return Problem{path + " has journal format " + std::to_string(version) +
+                 "; this program reads format " + std::to_string(kFormatVersion)};
+}
+
+Problem damage(const std::string& path, std::uint64_t offset, std::string_view what) {
+  return Problem{path + " is damaged at offset " + std::to_string(offset) + ": " +
+                 std::string(what) +
+                 "; nothing was changed: restore a backup, or copy what is whole with "
+                 "`millrace check DIR --salvage NEWDIR`"};
+}
+
+/// Whole blocks of zeros are skipped, since there may be a segment full.
+std::size_t bytes_in_use(std::string_view bytes) {
+  static constexpr std::array<char, 4096> kZeros{};
+  while (bytes.size() >= kZeros.size() && std::memcmp(bytes.data() + bytes.size() - kZeros.size(),
+                                                      kZeros.data(), kZeros.size()) == 0) {
+    bytes.remove_suffix(kZeros.size());
+  }
+  return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
+}
+
+bool is_proven_durable(std::string_view bytes, FramePlace place) {
+  // Most of the rest is room that was never written to, where no frame begins.
+  const std::size_t end = bytes_in_use(bytes);
+  for (std::size_t skip = kFrameAlignment; skip < end; skip += kFrameAlignment) {
+    const FramePlace there{.lsn = place.lsn + skip, .salt = place.salt};
+    const std::optional<Frame> frame = decode_frame(bytes.substr(skip), there);
+    if (frame && frame->durable > place.lsn) return true;
+  }
+  return false;
 }
 
 Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {

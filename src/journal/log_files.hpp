@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
 #include "core/types.hpp"
 #include "journal/file_system.hpp"
+#include "journal/log_format.hpp"
 
 /// The files of a log as they lie in their directory, whether whole or damaged.
 namespace millrace::journal {
@@ -13,6 +15,21 @@ namespace millrace::journal {
 /// Where the directory's segments begin, in order.
 [[nodiscard]] Outcome<std::vector<Lsn>> segments_in(FileSystem& files,
                                                     const std::string& directory);
+
+/// The refusal of a segment that another version of the program wrote.
+[[nodiscard]] Problem wrong_version(const std::string& path, std::uint32_t version);
+
+/// The refusal of a file that is not as it was written.
+[[nodiscard]] Problem damage(const std::string& path, std::uint64_t offset, std::string_view what);
+
+inline constexpr std::string_view kNotWhole = "a frame that was durable is not whole";
+
+/// How many bytes are left when trailing zeros are not counted.
+[[nodiscard]] std::size_t bytes_in_use(std::string_view bytes);
+
+/// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
+/// log had been synced beyond that start: what began there was durable once.
+[[nodiscard]] bool is_proven_durable(std::string_view bytes, FramePlace place);
 
 /// The file's bytes; fewer than its size where it became shorter meanwhile.
 [[nodiscard]] Outcome<std::string> contents_of(FileSystem& files, const std::string& path);

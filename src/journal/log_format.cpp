@@ -93,6 +93,11 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes) {
   return version;
 }
 
+std::optional<std::uint64_t> claimed_salt(std::string_view bytes) {
+  if (bytes.size() < kSegmentHeaderBytes) return std::nullopt;
+  return load<std::uint64_t>(bytes.data() + kSaltAt);
+}
+
 std::array<char, kFrameHeaderBytes> encode_frame_header(std::string_view payload, Lsn durable,
                                                         FramePlace place) {
   CHECK(!payload.empty() && payload.size() <= kBatchBytesMax);

@@ -48,6 +48,10 @@ std::optional<SegmentHeader> decode_segment_header(std::string_view bytes);
 /// numbered 0: that is a header which was only begun.
 std::optional<std::uint32_t> foreign_version(std::string_view bytes);
 
+/// The salt in what should be a segment's header, though the rest of it may be damaged; nullopt
+/// when there are too few bytes.
+std::optional<std::uint64_t> claimed_salt(std::string_view bytes);
+
 /// Where a frame stands. It goes into the checksums, so bytes left over from elsewhere never pass.
 struct FramePlace {
   Lsn lsn = 0;

@@ -1,8 +1,6 @@
 #include "journal/log_reader.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -24,30 +22,6 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
     if (std::any_of(chunk.begin(), end, [](char byte) { return byte != 0; })) return false;
     offset += *got;
   }
-}
-
-/// How many bytes are left when trailing zeros are not counted. Whole blocks of them are skipped,
-/// since there may be a segment full.
-std::size_t bytes_in_use(std::string_view bytes) {
-  static constexpr std::array<char, 4096> kZeros{};
-  while (bytes.size() >= kZeros.size() && std::memcmp(bytes.data() + bytes.size() - kZeros.size(),
-                                                      kZeros.data(), kZeros.size()) == 0) {
-    bytes.remove_suffix(kZeros.size());
-  }
-  return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
-}
-
-/// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
-/// log had been synced beyond that start.
-bool is_proven_durable(std::string_view bytes, FramePlace place) {
-  // Most of the rest is room that was never written to, where no frame begins.
-  const std::size_t end = bytes_in_use(bytes);
-  for (std::size_t skip = kFrameAlignment; skip < end; skip += kFrameAlignment) {
-    const FramePlace there{.lsn = place.lsn + skip, .salt = place.salt};
-    const std::optional<Frame> frame = decode_frame(bytes.substr(skip), there);
-    if (frame && frame->durable > place.lsn) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -78,18 +52,19 @@ Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
   if (!got) return got.error();
   bytes.resize(*got);
   if (const std::optional<std::uint32_t> version = foreign_version(bytes)) {
-    return Problem{path_of(first) + " has journal format " + std::to_string(*version) +
-                   "; this program reads format " + std::to_string(kFormatVersion)};
+    return wrong_version(path_of(first), *version);
   }
   const std::optional<SegmentHeader> header = decode_segment_header(bytes);
   if (header && header->first == first) {
     segments_.push_back({.header = *header, .sealed_at = std::nullopt});
     return Done{};
   }
-  if (header) return damage(first, 0, "the header belongs to " + segment_name(header->first));
+  if (header)
+    return damage(path_of(first), 0, "the header belongs to " + segment_name(header->first));
   const Outcome<bool> is_only_begun = is_zero_from(**file, kSegmentHeaderBytes);
   if (!is_only_begun) return is_only_begun.error();
-  if (!is_last || !*is_only_begun) return damage(first, 0, "the segment header is not whole");
+  if (!is_last || !*is_only_begun)
+    return damage(path_of(first), 0, "the segment header is not whole");
   begun_ = first;
   return Done{};
 }
@@ -104,7 +79,8 @@ Outcome<Done> LogReader::check_lengths() const {
     const Outcome<std::uint64_t> size = (*file)->size();
     if (!size) return size.error();
     if (*size < *segment.sealed_at - first) {
-      return damage(first, *size, "the log breaks off before " + segment_name(*segment.sealed_at));
+      return damage(path_of(first), *size,
+                    "the log breaks off before " + segment_name(*segment.sealed_at));
     }
   }
   return Done{};
@@ -135,7 +111,8 @@ Outcome<Done> LogReader::load(const Segment& segment, std::string& bytes) const 
   bytes.resize(segment.sealed_at ? *segment.sealed_at - first : *size);
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return got.error();
-  if (*got < bytes.size()) return damage(first, *got, "the file became shorter while it was read");
+  if (*got < bytes.size())
+    return damage(path_of(first), *got, "the file became shorter while it was read");
   return Done{};
 }
 
@@ -161,7 +138,7 @@ Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
   }
   const std::string_view rest = bytes.substr(offset);
   if (segment.sealed_at || is_proven_durable(rest, {.lsn = log.end, .salt = salt})) {
-    return damage(first, offset, "a frame that was durable is not whole");
+    return damage(path_of(first), offset, kNotWhole);
   }
   log.cut_bytes = bytes_in_use(rest);
   return log;
@@ -169,13 +146,6 @@ Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
 
 std::string LogReader::path_of(Lsn first) const {
   return directory_ + "/" + segment_name(first);
-}
-
-Problem LogReader::damage(Lsn first, std::uint64_t offset, std::string_view what) const {
-  return Problem{path_of(first) + " is damaged at offset " + std::to_string(offset) + ": " +
-                 std::string(what) +
-                 "; nothing was changed: restore a backup, or copy what is whole with "
-                 "`millrace check DIR --salvage NEWDIR`"};
 }
 
 }  // namespace millrace::journal

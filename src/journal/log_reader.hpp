@@ -56,7 +56,6 @@ class LogReader {
   [[nodiscard]] Outcome<LogEnd> walk(const Segment& segment, std::string_view bytes,
                                      const Journal::Visitor& visitor) const;
   [[nodiscard]] std::string path_of(Lsn first) const;
-  [[nodiscard]] Problem damage(Lsn first, std::uint64_t offset, std::string_view what) const;
 
   FileSystem* files_;
   std::string directory_;

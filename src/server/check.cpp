@@ -1,9 +1,15 @@
 #include "server/check.hpp"
 
 #include <array>
+#include <filesystem>
+#include <optional>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "core/ledger.hpp"
+#include "core/record.hpp"
 #include "journal/backup.hpp"
 #include "journal/file_journal.hpp"
 #include "journal/file_system.hpp"
@@ -63,6 +69,100 @@ std::string report(const journal::LogReader& reader, const journal::LogEnd& end,
   return out + "no damage\n";
 }
 
+/// True when `path`, which need not exist, is the directory or something in it, by whatever name.
+bool lies_in(const std::string& path, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
+  for (; !error && place.has_relative_path(); place = place.parent_path()) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(place, directory, missing)) return true;
+  }
+  return false;
+}
+
+/// An empty directory, to copy a journal to. It is as it was before, or gone, when this ends
+/// without a call of `keep`.
+class Target {
+ public:
+  /// A problem when it lies in `source`, cannot be made, or holds something.
+  static Outcome<Target> make(journal::FileSystem& files, const std::string& path,
+                              const std::string& source) {
+    if (const auto readable = files.list(source); !readable) return readable.error();
+    if (lies_in(path, source)) return Problem{path + " must not lie in " + source};
+    std::error_code error;
+    const bool was_there = std::filesystem::exists(path, error);
+    if (const auto made = files.ensure_directory(path); !made) return made.error();
+    const auto names = files.list(path);
+    if (!names) return names.error();
+    if (!names->empty()) return Problem{path + " is not empty"};
+    return Target(path, was_there);
+  }
+
+  Target(Target&& other) noexcept
+      : path_(std::exchange(other.path_, {})), was_there_(other.was_there_) {}
+  Target& operator=(Target&&) = delete;
+  ~Target() {
+    if (path_.empty()) return;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+      std::filesystem::remove(entry.path(), ignored);
+    }
+    if (!was_there_) std::filesystem::remove(path_, ignored);
+  }
+
+  void keep() { path_.clear(); }
+
+ private:
+  Target(std::string path, bool was_there) : path_(std::move(path)), was_there_(was_there) {}
+
+  std::string path_;  ///< empty: it stays
+  bool was_there_;
+};
+
+/// A problem when a server would not read it.
+Outcome<Done> read_batch(std::string_view batch) {
+  while (!batch.empty()) {
+    if (const Outcome<Record> record = decode(batch); !record) return record.error();
+  }
+  return Done{};
+}
+
+/// Copies every batch that is whole, and answers what was lost, a line each.
+Outcome<std::vector<std::string>> copy_whole(journal::FileSystem& files,
+                                             const std::string& directory,
+                                             const std::string& new_directory) {
+  constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{8} << 20;
+  std::optional<Problem> failure;
+  journal::FileJournalOptions options;
+  options.is_stepped = true;
+  options.on_failure = [&](const Problem& problem) { failure = problem; };
+  auto target = journal::FileJournal::open(files, new_directory, std::move(options));
+  if (!target) return target.error();
+  journal::FileJournal& copy = **target;
+  const auto ignore = [](std::string_view, Lsn) -> Outcome<Done> { return Done{}; };
+  if (auto begun = copy.replay(ignore); !begun) return begun.error();
+  const auto write_all = [&]() -> Outcome<Done> {
+    copy.sync();
+    if (failure) return *failure;
+    if (copy.pending_bytes() > 0) return Problem{"no room for a copy in " + new_directory};
+    return Done{};
+  };
+  std::vector<std::string> losses;
+  const auto found =
+      journal::salvage(files, directory, [&](std::string_view batch, Lsn begin) -> Outcome<Done> {
+        if (const auto read = read_batch(batch); !read) {
+          losses.push_back("the batch at " + std::to_string(begin) + ": " + read.error().text);
+          return Done{};
+        }
+        copy.append(std::string(batch));
+        return copy.pending_bytes() > kWaitingBytesMax ? write_all() : Done{};
+      });
+  if (!found) return found.error();
+  if (const auto written = write_all(); !written) return written.error();
+  losses.insert(losses.begin(), found->losses.begin(), found->losses.end());
+  return losses;
+}
+
 }  // namespace
 
 Outcome<std::string> check_journal(const std::string& directory) {
@@ -86,42 +186,32 @@ Outcome<std::string> check_journal(const std::string& directory) {
 Outcome<std::string> salvage_journal(const std::string& directory,
                                      const std::string& new_directory) {
   journal::PosixFileSystem files;
-  const Outcome<Done> made = files.ensure_directory(new_directory);
+  Outcome<Target> made = Target::make(files, new_directory, directory);
   if (!made) return made.error();
-  const auto names = files.list(new_directory);
-  if (!names) return names.error();
-  if (!names->empty()) return Problem{new_directory + " is not empty"};
-  std::vector<std::string> losses;
-  {
-    auto target = journal::FileJournal::open(files, new_directory, {});
-    if (!target) return target.error();
-    const auto ignore = [](std::string_view, Lsn) -> Outcome<Done> { return Done{}; };
-    if (auto begun = (*target)->replay(ignore); !begun) return begun.error();
-    const auto found =
-        journal::salvage(files, directory, [&](std::string_view batch, Lsn begin) -> Outcome<Done> {
-          // One that a server would not read is no better than a damaged one.
-          if (auto read = Ledger().replay(batch, begin); !read) {
-            losses.push_back("the batch at " + std::to_string(begin) + ": " + read.error().text);
-          } else {
-            (*target)->append(std::string(batch));
-          }
-          return Done{};
-        });
-    if (!found) return found.error();
-    losses.insert(losses.begin(), found->losses.begin(), found->losses.end());
-    (*target)->sync();
-  }
+  const auto losses = copy_whole(files, directory, new_directory);
+  if (!losses) return losses.error();
   std::string out;
-  for (const std::string& loss : losses) append_line("lost", loss, out);
+  for (const std::string& loss : *losses) append_line("lost", loss, out);
   const Outcome<std::string> report = check_journal(new_directory);
-  return report ? Outcome<std::string>(out + *report) : report;
+  if (!report) return report;
+  made->keep();
+  return out + *report;
 }
 
 Outcome<std::string> back_up_journal(const std::string& directory, const std::string& destination) {
   journal::PosixFileSystem files;
+  Outcome<Target> made = Target::make(files, destination, directory);
+  if (!made) return made.error();
   const Outcome<Done> copied = journal::back_up(files, directory, destination);
   if (!copied) return copied.error();
-  return check_journal(destination);
+  Outcome<std::string> report = check_journal(destination);
+  if (report) {
+    made->keep();
+    return report;
+  }
+  // What is damaged in the copy is damaged in the journal, and should be named there.
+  const Outcome<std::string> original = check_journal(directory);
+  return original ? report : original;
 }
 
 }  // namespace millrace::server

@@ -1,7 +1,11 @@
 #include "server/check.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/record.hpp"
 #include "journal/file_journal.hpp"
@@ -134,6 +138,130 @@ TEST_CASE("backup: a journal in use is copied as it stands, and goes on") {
   write_journal(scratch.path("copy"), {put_batch(1000, "mail")});
   (*journal).reset();
   CHECK(has(check_journal(scratch.path("data")), "torn tail: none"));
+}
+
+namespace {
+
+/// The paths of the directory's segments, oldest first.
+std::vector<std::string> segments(const std::string& directory) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() == ".log") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// A journal of one process with several segments, and 100 jobs.
+void write_segments(const std::string& directory) {
+  journal::PosixFileSystem files;
+  auto journal = journal::FileJournal::open(files, directory, {.segment_bytes = 1024});
+  REQUIRE(journal);
+  REQUIRE((*journal)->replay([](std::string_view, Lsn) -> Outcome<Done> { return Done{}; }));
+  for (JobId id = 1; id <= 100; ++id) {
+    (*journal)->append(put_batch(id, "mail"));
+    (*journal)->sync();
+  }
+}
+
+constexpr std::string_view kAll = "queue mail: 100 ready, 0 reserved, 0 delayed, 0 dead";
+
+}  // namespace
+
+TEST_CASE("salvage: a segment whose header is damaged is read with the salt of a later one") {
+  const Scratch scratch;
+  write_segments(scratch.path("data"));
+  const std::string first = segments(scratch.path("data")).front();
+  flip_byte(first, 3);
+  flip_byte(first, 26);  // the salt
+  const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
+  REQUIRE_MESSAGE(report, report.error().text);
+  CHECK(has(report, "lost: 00000000000000000000.log: bytes 0 to 40 are damaged or torn"));
+  CHECK(has(report, kAll));
+}
+
+TEST_CASE("salvage: of a damaged header the salt may be whole") {
+  const Scratch scratch;
+  write_journal(scratch.path("data"), {put_batch(1, "mail"), put_batch(2, "mail")});
+  flip_byte(only_segment(scratch.path("data")), 3);
+  const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
+  REQUIRE_MESSAGE(report, report.error().text);
+  CHECK(has(report, "queue mail: 2 ready, 0 reserved, 0 delayed, 0 dead"));
+}
+
+TEST_CASE("salvage: a segment without any header is lost, and its bytes are told") {
+  const Scratch scratch;
+  write_journal(scratch.path("data"), {put_batch(1, "mail")});
+  const std::string path = only_segment(scratch.path("data"));
+  flip_byte(path, 26);
+  std::ofstream(scratch.path("data") + "/" + "00000000000001000000.log") << "nothing";
+  const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
+  REQUIRE_MESSAGE(report, report.error().text);
+  CHECK(report->starts_with("lost: 00000000000000000000.log: bytes 0 to "));
+}
+
+TEST_CASE("salvage: a log of another version is refused") {
+  const Scratch scratch;
+  write_journal(scratch.path("data"), {put_batch(1, "mail")});
+  flip_byte(only_segment(scratch.path("data")), 9);
+  const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().text.find("has journal format 4097") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(scratch.path("saved")));
+}
+
+TEST_CASE("salvage, backup: not into the journal's own directory, by whatever path") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  write_journal(data, {put_batch(1, "mail")});
+  std::filesystem::create_directory(data + "/inside");
+  std::filesystem::create_directory_symlink(data + "/inside", scratch.path("link"));
+  for (const std::string& target :
+       {data, data + "/new", data + "/inside", scratch.path("link"), scratch.path("link/new"),
+        scratch.path("nowhere/../data/new"), data + "/../data/new"}) {
+    CAPTURE(target);
+    const auto saved = salvage_journal(data, target);
+    REQUIRE_FALSE(saved);
+    CHECK(saved.error().text == target + " must not lie in " + data);
+    const auto copied = back_up_journal(data, target);
+    REQUIRE_FALSE(copied);
+    CHECK(copied.error().text == target + " must not lie in " + data);
+  }
+  CHECK(std::filesystem::is_empty(data + "/inside"));
+}
+
+TEST_CASE("backup: of a damaged journal there is none, and the damage is named") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  const std::string copy = scratch.path("copy");
+  write_segments(data);
+  SUBCASE("in a frame of the first segment") {
+    flip_byte(segments(data).front(), 200);
+  }
+  SUBCASE("in a frame of the last segment") {
+    flip_byte(segments(data).back(), 70);
+  }
+  SUBCASE("in a header") {
+    flip_byte(segments(data).back(), 20);
+  }
+  SUBCASE("a segment is missing") {
+    std::filesystem::remove(segments(data)[1]);
+  }
+  const auto report = back_up_journal(data, copy);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().text == check_journal(data).error().text);
+  CHECK_FALSE(std::filesystem::exists(copy));
+  std::filesystem::create_directory(copy);
+  CHECK_FALSE(back_up_journal(data, copy));
+  CHECK(std::filesystem::is_empty(copy));
+}
+
+TEST_CASE("backup: what cannot be copied leaves nothing behind") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("empty"));
+  CHECK_FALSE(back_up_journal(scratch.path("empty"), scratch.path("copy")));
+  CHECK_FALSE(back_up_journal(scratch.path("nowhere"), scratch.path("copy")));
+  CHECK_FALSE(std::filesystem::exists(scratch.path("copy")));
 }
 
 }  // namespace millrace::server
