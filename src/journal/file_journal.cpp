@@ -229,6 +229,7 @@ void FileJournal::trim(Lsn before) {
   {
     const std::lock_guard guard(mutex_);
     removals_.insert(removals_.end(), removals.begin(), removals.end());
+    oldest_kept_ = segments_.front();
   }
   work_.notify_one();
 }
@@ -306,6 +307,7 @@ FileJournal::Round FileJournal::take_round(bool is_sync_due) {
   Round round;
   in_flight_.swap(pending_);
   round.removals.swap(removals_);
+  round.oldest_kept = oldest_kept_;
   round.is_last = is_stopping_;
   round.must_sync = options_.sync_mode == SyncMode::kAlways || is_sync_due ||
                     sync_asked_ > sync_done_ || !round.removals.empty() || is_stopping_;
@@ -324,7 +326,7 @@ Outcome<Done> FileJournal::carry_out(const Round& round) {
   if (!done) return done;
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
   publish(writer_.written());
-  done = writer_.remove(round.removals);
+  done = writer_.remove(round.removals, round.oldest_kept);
   if (done && is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
   return done;

@@ -110,6 +110,7 @@ class FileJournal final : public Journal {
   /// What the writer's thread does between two looks at its mailbox.
   struct Round {
     std::vector<Lsn> removals;
+    Lsn oldest_kept = 0;  ///< the segment that is the oldest when they are gone
     bool must_sync = false;
     bool is_last = false;
   };
@@ -168,6 +169,7 @@ class FileJournal final : public Journal {
   std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
   std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only, under the mutex
   std::vector<Lsn> removals_;
+  Lsn oldest_kept_ = 0;
   Lsn sync_asked_ = 0;
   Lsn sync_done_ = 0;
   bool is_stopping_ = false;

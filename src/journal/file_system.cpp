@@ -255,10 +255,10 @@ Outcome<std::unique_ptr<Lock>> PosixFileSystem::lock(const std::string& path) {
     return Problem{parent_of(path) + " is in use by another process" + holder_of(file)};
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
-  const bool is_written =
-      ::ftruncate(file.get(), 0) == 0 &&
-      ::pwrite(file.get(), pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
-  if (!is_written) return failed_to("write", path, errno);
+  // A full disk has no room for it, and does not matter.
+  if (::pwrite(file.get(), pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size())) {
+    (void)!::ftruncate(file.get(), static_cast<off_t>(pid.size()));
+  }
   return std::unique_ptr<Lock>(std::make_unique<PosixLock>(std::move(file)));
 }
 

@@ -19,6 +19,17 @@ Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& dire
   return firsts;
 }
 
+Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string& directory) {
+  const Outcome<std::vector<std::string>> names = files.list(directory);
+  if (!names) return names.error();
+  if (std::find(names->begin(), names->end(), kExtentName) == names->end()) {
+    return std::optional<LogExtent>();
+  }
+  const Outcome<std::string> bytes = contents_of(files, directory + "/" + kExtentName);
+  if (!bytes) return bytes.error();
+  return decode_extent(*bytes);
+}
+
 Problem wrong_version(const std::string& path, std::uint32_t version) {
   return Problem{path + " has journal format " + std::to_string(version) +
                  "; this program reads format " + std::to_string(kFormatVersion)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,13 @@ namespace millrace::journal {
 /// Where the directory's segments begin, in order.
 [[nodiscard]] Outcome<std::vector<Lsn>> segments_in(FileSystem& files,
                                                     const std::string& directory);
+
+/// The file that tells which segments there must be.
+inline constexpr const char* kExtentName = "extent";
+
+/// What that file says; nullopt when it is not there, or was torn when it was written.
+[[nodiscard]] Outcome<std::optional<LogExtent>> extent_in(FileSystem& files,
+                                                          const std::string& directory);
 
 /// The refusal of a segment that another version of the program wrote.
 [[nodiscard]] Problem wrong_version(const std::string& path, std::uint32_t version);

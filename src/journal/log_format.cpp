@@ -22,6 +22,11 @@ constexpr std::size_t kFirstAt = 16;
 constexpr std::size_t kSaltAt = 24;
 constexpr std::size_t kSegmentChecksumAt = 32;
 
+constexpr std::string_view kExtentMagic = "millrext";
+constexpr std::size_t kOldestAt = 8;
+constexpr std::size_t kNewestAt = 16;
+constexpr std::size_t kExtentChecksumAt = 24;
+
 constexpr std::size_t kPayloadChecksumAt = 0;
 constexpr std::size_t kHeaderChecksumAt = 8;
 constexpr std::size_t kPayloadBytesAt = 12;
@@ -96,6 +101,23 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes) {
 std::optional<std::uint64_t> claimed_salt(std::string_view bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return std::nullopt;
   return load<std::uint64_t>(bytes.data() + kSaltAt);
+}
+
+std::array<char, kExtentBytes> encode_extent(const LogExtent& extent) {
+  std::array<char, kExtentBytes> bytes = {};
+  kExtentMagic.copy(bytes.data(), kExtentMagic.size());
+  store(bytes.data() + kOldestAt, extent.oldest);
+  store(bytes.data() + kNewestAt, extent.newest);
+  store(bytes.data() + kExtentChecksumAt, XXH3_64bits(bytes.data(), kExtentChecksumAt));
+  return bytes;
+}
+
+std::optional<LogExtent> decode_extent(std::string_view bytes) {
+  if (bytes.size() != kExtentBytes || !bytes.starts_with(kExtentMagic)) return std::nullopt;
+  const auto checksum = load<std::uint64_t>(bytes.data() + kExtentChecksumAt);
+  if (checksum != XXH3_64bits(bytes.data(), kExtentChecksumAt)) return std::nullopt;
+  return LogExtent{.oldest = load<Lsn>(bytes.data() + kOldestAt),
+                   .newest = load<Lsn>(bytes.data() + kNewestAt)};
 }
 
 std::array<char, kFrameHeaderBytes> encode_frame_header(std::string_view payload, Lsn durable,

@@ -52,6 +52,23 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes);
 /// when there are too few bytes.
 std::optional<std::uint64_t> claimed_salt(std::string_view bytes);
 
+/// Which segments a log has at least: so that one can be missed where no gap shows it.
+///
+///     extent = magic:8 oldest:u64 newest:u64 checksum:u64
+struct LogExtent {
+  Lsn oldest = 0;  ///< this segment is there, or older ones are too
+  Lsn newest = 0;  ///< this segment is there
+
+  bool operator==(const LogExtent&) const = default;
+};
+
+inline constexpr std::size_t kExtentBytes = 32;
+
+std::array<char, kExtentBytes> encode_extent(const LogExtent& extent);
+
+/// nullopt when the bytes are not whole.
+std::optional<LogExtent> decode_extent(std::string_view bytes);
+
 /// Where a frame stands. It goes into the checksums, so bytes left over from elsewhere never pass.
 struct FramePlace {
   Lsn lsn = 0;

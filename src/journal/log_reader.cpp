@@ -31,6 +31,8 @@ LogReader::LogReader(FileSystem& files, std::string directory)
 
 Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   LogReader reader(files, std::move(directory));
+  const Outcome<std::optional<LogExtent>> extent = extent_in(files, reader.directory_);
+  if (!extent) return extent.error();
   const Outcome<std::vector<Lsn>> firsts = segments_in(files, reader.directory_);
   if (!firsts) return firsts.error();
   for (const Lsn first : *firsts) {
@@ -39,6 +41,8 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   }
   const Outcome<Done> checked = reader.check_lengths();
   if (!checked) return checked.error();
+  const Outcome<Done> complete = reader.check_ends(*extent);
+  if (!complete) return complete.error();
   return reader;
 }
 
@@ -80,10 +84,31 @@ Outcome<Done> LogReader::check_lengths() const {
     if (!size) return size.error();
     if (*size < *segment.sealed_at - first) {
       return damage(path_of(first), *size,
-                    "the log breaks off before " + segment_name(*segment.sealed_at));
+                    "the log breaks off before " + segment_name(*segment.sealed_at) +
+                        ", or files between the two are missing");
     }
   }
   return Done{};
+}
+
+/// Whoever writes to the log meanwhile begins segments after `before` was read, and removes some
+/// after it has said so: hence the second look.
+Outcome<Done> LogReader::check_ends(const std::optional<LogExtent>& before) const {
+  const auto missing = [&](Lsn first) {
+    return Problem{directory_ + " is not complete: " + segment_name(first) +
+                   " is missing; nothing was changed: bring the file back, or restore a backup"};
+  };
+  if (before && (segments_.empty() || segments_.back().header.first < before->newest)) {
+    if (begun_ == before->newest) {
+      return damage(path_of(*begun_), 0, "the segment header is not whole");
+    }
+    return missing(before->newest);
+  }
+  const Outcome<std::optional<LogExtent>> extent = extent_in(*files_, directory_);
+  if (!extent) return extent.error();
+  if (!before || !*extent) return Done{};
+  const Lsn oldest = (*extent)->oldest;
+  return segments_.front().header.first > oldest ? Outcome<Done>(missing(oldest)) : Done{};
 }
 
 Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {

@@ -52,6 +52,7 @@ class LogReader {
 
   Outcome<Done> add_segment(Lsn first, bool is_last);
   [[nodiscard]] Outcome<Done> check_lengths() const;
+  [[nodiscard]] Outcome<Done> check_ends(const std::optional<LogExtent>& before) const;
   [[nodiscard]] Outcome<Done> load(const Segment& segment, std::string& bytes) const;
   [[nodiscard]] Outcome<LogEnd> walk(const Segment& segment, std::string_view bytes,
                                      const Journal::Visitor& visitor) const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "journal/log_files.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -28,12 +29,17 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
   if (reader.begun()) {
-    const Lsn begun = *reader.begun();
-    const Outcome<Done> removed = remove({&begun, 1});
+    Outcome<Done> removed = files_.remove(path_of(*reader.begun()));
+    if (removed) removed = files_.sync_directory(directory_);
     if (!removed) return removed;
   }
-  if (reader.segments().empty()) return begin_segment(log.end, options_.segment_bytes);
-  return continue_segment(reader.segments().back(), log);
+  if (reader.segments().empty()) {
+    oldest_ = log.end;
+    return begin_segment(log.end, options_.segment_bytes);
+  }
+  oldest_ = reader.segments().front().header.first;
+  const Outcome<Done> continued = continue_segment(reader.segments().back(), log);
+  return continued ? note_extent() : continued;
 }
 
 /// What the log does not show to have been synced is written once more: after a failed sync the
@@ -85,7 +91,7 @@ Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
   header_ = header;
   room_ = room;
   zeroed_ = written_ = synced_ = first + kSegmentHeaderBytes;
-  return Done{};
+  return note_extent();
 }
 
 Outcome<std::unique_ptr<File>> LogWriter::create_segment(const SegmentHeader& header,
@@ -100,6 +106,40 @@ Outcome<std::unique_ptr<File>> LogWriter::create_segment(const SegmentHeader& he
   if (done) done = files_.sync_directory(directory_);
   if (!done) return done.error();
   return file;
+}
+
+// ---- the extent ---------------------------------------------------------------------------------
+
+/// On stable storage before anything stands in a new segment, and before an old one goes. Where
+/// there is no room for it, it is left out: then a missing segment is told by gaps only.
+Outcome<Done> LogWriter::note_extent() {
+  const Outcome<Done> written = write_extent();
+  if (written || !written.error().is_out_of_space) return written;
+  extent_file_.reset();
+  const Outcome<bool> exists = has_file(kExtentName);
+  if (!exists) return exists.error();
+  if (!*exists) return Done{};
+  const Outcome<Done> removed = files_.remove(extent_path());
+  return removed ? files_.sync_directory(directory_) : removed;
+}
+
+Outcome<Done> LogWriter::write_extent() {
+  const bool is_new = !extent_file_;
+  if (is_new) {
+    const Outcome<bool> exists = has_file(kExtentName);
+    if (!exists) return exists.error();
+    Outcome<std::unique_ptr<File>> file =
+        *exists ? files_.open(extent_path(), FileSystem::Access::kReadWrite)
+                : files_.create(extent_path());
+    if (!file) return file.error();
+    extent_file_ = std::move(*file);
+  }
+  const auto encoded = encode_extent({.oldest = oldest_, .newest = header_.first});
+  const std::string_view part = view_of(encoded);
+  Outcome<Done> done = extent_file_->write(0, {&part, 1});
+  if (done) done = extent_file_->sync();
+  if (done && is_new) done = files_.sync_directory(directory_);
+  return done;
 }
 
 // ---- the spare ----------------------------------------------------------------------------------
@@ -122,9 +162,8 @@ Outcome<bool> LogWriter::take_spare() {
 
 Outcome<bool> LogWriter::give_up_spare() {
   has_spare_ = false;
-  const Outcome<std::vector<std::string>> names = files_.list(directory_);
-  if (!names) return names.error();
-  if (std::find(names->begin(), names->end(), kSpareName) == names->end()) return false;
+  const Outcome<bool> exists = has_file(kSpareName);
+  if (!exists || !*exists) return exists;
   const Outcome<Done> removed = files_.remove(spare_path());
   if (!removed) return removed.error();
   return true;
@@ -202,7 +241,10 @@ Outcome<Done> LogWriter::sync() {
 }
 
 /// The directory is synced after each, so that no crash leaves a gap in the middle of the log.
-Outcome<Done> LogWriter::remove(std::span<const Lsn> segments) {
+Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
+  if (segments.empty()) return Done{};
+  oldest_ = oldest;
+  if (const Outcome<Done> noted = note_extent(); !noted) return noted;
   for (const Lsn first : segments) {
     Outcome<Done> done = files_.remove(path_of(first));
     if (done) done = files_.sync_directory(directory_);
@@ -215,6 +257,16 @@ Outcome<Done> LogWriter::close() {
   const Outcome<Done> cut = file_->truncate(written_ - header_.first);
   if (!cut) return cut;
   return file_->sync();
+}
+
+Outcome<bool> LogWriter::has_file(std::string_view name) const {
+  const Outcome<std::vector<std::string>> names = files_.list(directory_);
+  if (!names) return names.error();
+  return std::find(names->begin(), names->end(), name) != names->end();
+}
+
+std::string LogWriter::extent_path() const {
+  return directory_ + "/" + kExtentName;
 }
 
 std::string LogWriter::path_of(Lsn first) const {

@@ -65,8 +65,8 @@ class LogWriter {
 
   [[nodiscard]] Outcome<Done> sync();
 
-  /// Removes whole segments, oldest first.
-  [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments);
+  /// Removes whole segments, oldest first; `oldest` is the first that stays.
+  [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
 
   /// Syncs, and gives back preallocated space.
   [[nodiscard]] Outcome<Done> close();
@@ -82,9 +82,13 @@ class LogWriter {
   Outcome<Done> write_again(Lsn begin, Lsn end);
   Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
   Outcome<Done> seal();
+  Outcome<Done> note_extent();
+  Outcome<Done> write_extent();
+  [[nodiscard]] Outcome<bool> has_file(std::string_view name) const;
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<std::unique_ptr<File>> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
+  [[nodiscard]] std::string extent_path() const;
   [[nodiscard]] std::string spare_path() const { return directory_ + "/" + kSpareName; }
 
   FileSystem& files_;
@@ -98,6 +102,8 @@ class LogWriter {
   Lsn written_ = 0;
   Lsn synced_ = 0;
   bool has_spare_ = false;
+  Lsn oldest_ = 0;                     ///< where the header of the oldest segment stands
+  std::unique_ptr<File> extent_file_;  ///< null: there is none
 
   const std::vector<char> zeros_;
   std::vector<std::array<char, kFrameHeaderBytes>> headers_;

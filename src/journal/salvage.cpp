@@ -119,7 +119,9 @@ Outcome<Salvaged> Salvage::run() {
   if (!segments) return segments.error();
   if (segments->empty()) return Problem{directory_ + " holds no journal"};
   if (const auto read = read_salts(*segments); !read) return read.error();
-  Lsn expected = segments->front();
+  const auto extent = extent_in(files_, directory_);
+  const bool has_extent = extent && *extent;
+  Lsn expected = has_extent ? std::min((*extent)->oldest, segments->front()) : segments->front();
   for (std::size_t i = 0; i < segments->size(); ++i) {
     const Lsn first = (*segments)[i];
     Outcome<std::string> bytes = contents_of(files_, directory_ + "/" + segment_name(first));
@@ -138,6 +140,9 @@ Outcome<Salvaged> Salvage::run() {
     expected = first + bytes->size();
     const Outcome<Done> taken = take_segment(first, *bytes);
     if (!taken) return taken.error();
+  }
+  if (has_extent && (*extent)->newest > segments->back()) {
+    salvaged_.losses.push_back(segment_name((*extent)->newest) + " and what follows is in no file");
   }
   return std::move(salvaged_);
 }

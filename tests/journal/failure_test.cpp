@@ -139,24 +139,24 @@ TEST_CASE("writer: a segment takes batches up to its last byte") {
   SimulatedDisk disk;
   const std::size_t room = 512 - kSegmentHeaderBytes - frame_bytes(8);
   append_synced(*start(disk, kDirectory), {"12345678", std::string(room - kFrameHeaderBytes, 'x')});
-  CHECK(disk.files().size() == 1);
+  CHECK(segments_of(disk, kDirectory).size() == 1);
   append_synced(*start(disk, kDirectory), {"x"});
-  CHECK(disk.files().size() == 2);
+  CHECK(segments_of(disk, kDirectory).size() == 2);
 }
 
 TEST_CASE("writer: trim removes the segments below and no other") {
   SimulatedDisk disk;
   auto journal = start(disk, kDirectory);
   const auto spans = append_synced(*journal, Batches(6, std::string(200, 'x')));
-  REQUIRE(disk.files().size() == 3);
+  REQUIRE(segments_of(disk, kDirectory).size() == 3);
   journal->trim(spans[2].begin - 100);
   journal.reset();
-  CHECK(disk.files().size() == 3);
+  CHECK(segments_of(disk, kDirectory).size() == 3);
   journal = start(disk, kDirectory);
   journal->trim(spans[3].begin);
   CHECK_FALSE(journal->read(spans[0].begin, 200));
   journal.reset();
-  CHECK(disk.files().size() == 2);
+  CHECK(segments_of(disk, kDirectory).size() == 2);
 }
 
 TEST_CASE("writer: trim leaves the last segment, whatever it is told") {
@@ -172,15 +172,15 @@ TEST_CASE("writer: trim removes nothing before all that was appended is synced")
   SimulatedDisk disk;
   auto journal = start(disk, kDirectory, with_mode(SyncMode::kOff));
   const auto spans = append_synced(*journal, Batches(6, std::string(1900, 'x')));
-  REQUIRE(disk.files().size() == 3);
+  REQUIRE(segments_of(disk, kDirectory).size() == 3);
   disk.hold_syncs();
   journal->append("moved forward");
   journal->trim(spans[5].begin);
   disk.wait_for_held_sync();
-  CHECK(disk.files().size() == 3);
+  CHECK(segments_of(disk, kDirectory).size() == 3);
   disk.release_syncs();
   journal.reset();
-  CHECK(disk.files().size() == 1);
+  CHECK(segments_of(disk, kDirectory).size() == 1);
 }
 
 TEST_CASE("writer: closing gives back the preallocated space") {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "journal/log_files.hpp"
+
 namespace millrace::journal {
 
 TemporaryDirectory::TemporaryDirectory()
@@ -54,6 +56,12 @@ std::string refusal(FileSystem& files, const std::string& directory) {
   const Outcome<Done> done =
       (*opened)->replay([](std::string_view, Lsn) { return Outcome<Done>(Done{}); });
   return done ? std::string() : done.error().text;
+}
+
+std::vector<Lsn> segments_of(FileSystem& files, const std::string& directory) {
+  const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
+  REQUIRE(segments);
+  return *segments;
 }
 
 DurableBell::DurableBell(Journal& journal) : journal_(journal) {

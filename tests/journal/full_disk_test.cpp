@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "journal/fixture.hpp"
+#include "journal/log_files.hpp"
 #include "journal/log_writer.hpp"
 #include "journal/simulated_disk.hpp"
 
@@ -34,7 +35,7 @@ void wait_until(Condition condition) {
 
 TEST_CASE("full disk: the space kept back takes what comes, and it is said") {
   SimulatedDisk disk;
-  disk.set_capacity(3 * kSegmentBytes);
+  disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
   Batches replayed;
   Batches appended;
   {
@@ -58,7 +59,7 @@ TEST_CASE("full disk: the space kept back takes what comes, and it is said") {
 
 TEST_CASE("full disk: when there is room again it is found, and kept back anew") {
   SimulatedDisk disk;
-  disk.set_capacity(3 * kSegmentBytes);
+  disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
   const auto journal = start(disk, kDirectory, with_spare());
   while (!journal->is_full()) {
     journal->append(std::string(1000, 'x'));
@@ -93,6 +94,14 @@ TEST_CASE("full disk: what finds no room at all waits for it, and nothing is los
     wait_until([&] { return !journal->is_full(); });
   }
   CHECK(replayed_by(disk, kDirectory) == appended);
+}
+
+TEST_CASE("full disk: an extent that finds no room is left out") {
+  SimulatedDisk disk;
+  disk.set_capacity(kSegmentBytes);
+  append_synced(*start(disk, kDirectory, small_segments(kSegmentBytes)), {"one"});
+  CHECK_FALSE(disk.files().contains(kDirectory + "/" + kExtentName));
+  CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
 }
 
 TEST_CASE("full disk: a journal starts on one, and says so") {

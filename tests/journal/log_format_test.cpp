@@ -48,6 +48,22 @@ std::size_t flips_unnoticed(std::string bytes, std::size_t size, Decode decode) 
 
 }  // namespace
 
+TEST_CASE("format: the bytes of an extent") {
+  const auto bytes = encode_extent({.oldest = 0x0102030405060708, .newest = 0x1112131415161718});
+  CHECK(hex(bytes) ==
+        "6d696c6c72657874"
+        "0807060504030201"
+        "1817161514131211"
+        "5c77e0046a665a91");
+  const std::string whole(bytes.data(), bytes.size());
+  CHECK(decode_extent(whole)->oldest == 0x0102030405060708);
+  CHECK(decode_extent(whole)->newest == 0x1112131415161718);
+  CHECK_FALSE(decode_extent(whole.substr(1)));
+  CHECK(flips_unnoticed(whole, whole.size(), [](std::string_view flipped) {
+          return decode_extent(flipped).has_value();
+        }) == 0);
+}
+
 TEST_CASE("format: the bytes of a segment header") {
   CHECK(hex(header_of({.first = 0x0102030405060708, .salt = 0x1112131415161718})) ==
         "6d696c6c72616365"

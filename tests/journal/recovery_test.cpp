@@ -1,6 +1,7 @@
 /// What a start makes of a log that a crash or a bad disk left behind.
 
 #include "journal/fixture.hpp"
+#include "journal/log_files.hpp"
 #include "journal/log_format.hpp"
 #include "journal/simulated_disk.hpp"
 
@@ -27,17 +28,6 @@ void fill(SimulatedDisk& disk, const Batches& batches) {
 
 /// Enough for three segments.
 const Batches kThreeSegments(6, std::string(200, 'x'));
-
-/// The positions of the segments on the disk, oldest first.
-std::vector<Lsn> segments_of(SimulatedDisk& disk) {
-  std::vector<Lsn> found;
-  for (const auto& [path, bytes] : disk.files()) {
-    if (const auto first = parse_segment_name(path.substr(kDirectory.size() + 1))) {
-      found.push_back(*first);
-    }
-  }
-  return found;
-}
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -146,7 +136,7 @@ TEST_CASE("recovery: a damaged frame header is found by the frames behind it") {
 TEST_CASE("recovery: damage in a sealed segment stops the start, in its last frame too") {
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
-  const std::vector<Lsn> segments = segments_of(disk);
+  const std::vector<Lsn> segments = segments_of(disk, kDirectory);
   REQUIRE(segments.size() == 3);
   flip(disk, path_of(segments[1]), kSegmentHeaderBytes + frame_bytes(200) + 100);
   CHECK(contains(refusal(disk, kDirectory), path_of(segments[1]) + " is damaged at offset " +
@@ -156,7 +146,7 @@ TEST_CASE("recovery: damage in a sealed segment stops the start, in its last fra
 TEST_CASE("recovery: a damaged segment header stops the start") {
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
-  const Lsn last = segments_of(disk).back();
+  const Lsn last = segments_of(disk, kDirectory).back();
   SUBCASE("of a sealed segment") {
     flip(disk, kFirst, 20);
   }
@@ -169,7 +159,7 @@ TEST_CASE("recovery: a damaged segment header stops the start") {
 TEST_CASE("recovery: a missing segment stops the start") {
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
-  disk.erase(path_of(segments_of(disk)[1]));
+  disk.erase(path_of(segments_of(disk, kDirectory)[1]));
   CHECK(contains(refusal(disk, kDirectory), kFirst + " is damaged"));
 }
 
@@ -195,17 +185,66 @@ TEST_CASE("recovery: a sealed segment that kept its preallocated end is whole") 
   CHECK(replayed_by(disk, kDirectory) == kThreeSegments);
 }
 
-TEST_CASE("recovery: the oldest segments may be gone") {
+TEST_CASE("recovery: the oldest segments may be gone when they were trimmed") {
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
-  disk.erase(kFirst);
+  const Lsn second = segments_of(disk, kDirectory)[1];
+  start(disk, kDirectory)->trim(second);
+  CHECK(segments_of(disk, kDirectory).front() == second);
   CHECK(replayed_by(disk, kDirectory).size() == 4);
+}
+
+TEST_CASE("recovery: a segment that should be there is missed, first and last ones too") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  const std::vector<Lsn> segments = segments_of(disk, kDirectory);
+  std::string missing;
+  SUBCASE("the first") {
+    disk.erase(path_of(segments[0]));
+    missing = segment_name(segments[0]);
+  }
+  SUBCASE("the last") {
+    disk.erase(path_of(segments[2]));
+    missing = segment_name(segments[2]);
+  }
+  SUBCASE("all") {
+    for (const Lsn first : segments) disk.erase(path_of(first));
+    missing = segment_name(segments[2]);
+  }
+  const auto before = disk.files();
+  CHECK(contains(refusal(disk, kDirectory), missing + " is missing"));
+  CHECK(disk.files() == before);
+}
+
+TEST_CASE("recovery: the last header is missed when it was whole, though nothing is behind it") {
+  SimulatedDisk disk;
+  fill(disk, {"one"});
+  disk.set_contents(kFirst, std::string(kSegmentHeaderBytes, '\0'));
+  CHECK(contains(refusal(disk, kDirectory), "the segment header is not whole"));
+}
+
+TEST_CASE("recovery: without its extent, or with a torn one, a log is read, and gets it again") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  const std::string path = kDirectory + "/" + kExtentName;
+  const std::string whole = disk.contents(path);
+  SUBCASE("none") {
+    disk.erase(path);
+  }
+  SUBCASE("torn") {
+    disk.set_contents(path, whole.substr(0, 20));
+  }
+  SUBCASE("a flipped bit") {
+    flip(disk, path, 9);
+  }
+  CHECK(replayed_by(disk, kDirectory) == kThreeSegments);
+  CHECK(disk.contents(path) == whole);
 }
 
 TEST_CASE("recovery: an unknown format version is refused and nothing is changed") {
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
-  const std::string path = path_of(segments_of(disk).back());
+  const std::string path = path_of(segments_of(disk, kDirectory).back());
   std::string bytes = disk.contents(path);
   bytes[8] = 7;
   disk.set_contents(path, bytes);
@@ -217,8 +256,8 @@ TEST_CASE("recovery: an unknown format version is refused and nothing is changed
 TEST_CASE("recovery: a last segment that was only begun is made anew") {
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
-  const Lsn next =
-      segments_of(disk).back() + disk.contents(path_of(segments_of(disk).back())).size();
+  const Lsn next = segments_of(disk, kDirectory).back() +
+                   disk.contents(path_of(segments_of(disk, kDirectory).back())).size();
   SUBCASE("empty") {
     disk.set_contents(path_of(next), "");
   }
@@ -236,7 +275,7 @@ TEST_CASE("recovery: a last segment that was only begun is made anew") {
   Batches all = kThreeSegments;
   all.emplace_back(200, 'y');
   CHECK(replayed_by(disk, kDirectory) == all);
-  CHECK(segments_of(disk).back() == next);
+  CHECK(segments_of(disk, kDirectory).back() == next);
 }
 
 TEST_CASE("recovery: a first segment that was only begun is made anew") {

@@ -200,6 +200,22 @@ TEST_CASE("salvage: a segment without any header is lost, and its bytes are told
   CHECK(report->starts_with("lost: 00000000000000000000.log: bytes 0 to "));
 }
 
+TEST_CASE("salvage: missing segments are told") {
+  const Scratch scratch;
+  write_segments(scratch.path("data"));
+  const std::vector<std::string> paths = segments(scratch.path("data"));
+  const auto name = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  std::filesystem::remove(paths.front());
+  std::filesystem::remove(paths.back());
+  const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
+  REQUIRE_MESSAGE(report, report.error().text);
+  CHECK(has(report, "lost: positions 0 to " + std::to_string(std::stoull(name(paths[1]))) +
+                        " are in no file"));
+  CHECK(has(report, "lost: " + name(paths.back()) + " and what follows is in no file"));
+}
+
 TEST_CASE("salvage: a log of another version is refused") {
   const Scratch scratch;
   write_journal(scratch.path("data"), {put_batch(1, "mail")});

@@ -1,0 +1,186 @@
+"""A data directory that no server can start on: one line says why, and nothing in it changes."""
+
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+
+from clients import Beanstalk
+from program import PROGRAM, ServerTest
+
+SEGMENT_BYTES = 1 << 20
+JOBS = 60
+BODY = b"b" * 60_000
+
+# Says which process uses the directory, for people; it is rewritten by each that tries.
+LOCK = "lock"
+
+
+def overwrite(path, offset, data):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+class Case:
+    """What is done to a directory with a journal of several segments, and what is then said."""
+
+    def __init__(self, name, spoil, text):
+        self.name = name
+        self.spoil = spoil
+        self.text = text
+
+
+def remove(*numbers):
+    def spoil(server):
+        segments = server.segments()
+        for number in numbers:
+            os.remove(segments[number])
+
+    return spoil
+
+
+def remove_all(server):
+    for path in server.segments():
+        os.remove(path)
+
+
+def empty(number):
+    return lambda server: os.truncate(server.segments()[number], 0)
+
+
+def cut(number):
+    return lambda server: os.truncate(server.segments()[number], 5000)
+
+
+def set_version(number, version):
+    def spoil(server):
+        overwrite(server.segments()[number], 8, struct.pack("<I", version))
+
+    return spoil
+
+
+def exchange(server):
+    first, second = server.segments()[:2]
+    os.rename(first, first + ".away")
+    os.rename(second, first)
+    os.rename(first + ".away", second)
+
+
+CASES = [
+    Case("a newer version", set_version(0, 2), r"0\.log has journal format 2; .* reads format 1$"),
+    Case("a newer version at the end", set_version(-1, 9), r"\.log has journal format 9"),
+    Case("the first segment missing", remove(0), r"not complete: 0{20}\.log is missing"),
+    Case("the first half missing", remove(0, 1), r"not complete: 0{20}\.log is missing"),
+    Case("the last segment missing", remove(-1), r"not complete: \d{20}\.log is missing"),
+    Case("the last half missing", remove(-1, -2), r"not complete: \d{20}\.log is missing"),
+    Case("every segment missing", remove_all, r"not complete: \d{20}\.log is missing"),
+    Case("a segment in the middle missing", remove(1), r"breaks off before .* are missing"),
+    Case("an empty first segment", empty(0), r"0{20}\.log is damaged at offset 0"),
+    Case("an empty segment in the middle", empty(1), r"\.log is damaged at offset 0"),
+    Case("an empty last segment", empty(-1), r"\.log is damaged at offset 0"),
+    Case("a cut segment", cut(1), r"\.log is damaged at offset 5000"),
+    Case("two segments exchanged", exchange, r"0{20}\.log is damaged .* the header belongs to"),
+]
+
+
+def contents(directory):
+    """Everything in a directory, by path, but the holder's number in the lock file."""
+    found = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, directory)] = file.read()
+    if LOCK in found:
+        found[LOCK] = None
+    return found
+
+
+class DirectoryTest(ServerTest):
+    def filled(self):
+        """A server that was killed after puts that fill several segments."""
+        server = self.server(f"--segment-bytes={SEGMENT_BYTES}", "--max-job-size=100000").start()
+        client = self.open(Beanstalk(server.beanstalk_address))
+        for _ in range(JOBS):
+            client.put(BODY)
+        server.kill()
+        self.assertGreaterEqual(len(server.segments()), 4)
+        return server
+
+    def assert_refused_unchanged(self, server, text):
+        before = contents(server.data)
+        self.assert_refused(server.arguments(), text)
+        self.assert_refused([PROGRAM, "check", server.data], text)
+        self.assertEqual(contents(server.data), before)
+        self.assert_refused([PROGRAM, "backup", server.data, self.path("copy")], text)
+        self.assertFalse(os.path.exists(self.path("copy")))
+        self.assertEqual(contents(server.data), before)
+
+
+class BadDirectoryTest(DirectoryTest):
+    def test_each(self):
+        whole = self.filled().data
+        for case in CASES:
+            with self.subTest(case.name):
+                server = self.server(data="spoilt")
+                shutil.copytree(whole, server.data)
+                case.spoil(server)
+                self.assert_refused_unchanged(server, case.text)
+                shutil.rmtree(server.data)
+
+    def test_a_file(self):
+        with open(self.path("data"), "wb") as file:
+            file.write(b"precious")
+        self.assert_refused(self.server().arguments(), r"data: Not a directory$")
+        self.assert_refused([PROGRAM, "check", self.path("data")], r"data: Not a directory$")
+        with open(self.path("data"), "rb") as file:
+            self.assertEqual(file.read(), b"precious")
+
+    def test_one_in_use(self):
+        server = self.filled().start()
+        before = contents(server.data)
+        second = self.server()
+        self.assert_refused(second.arguments(), rf"data is in use .*pid {server.process.pid}\)$")
+        self.assertEqual(contents(server.data), before)
+
+
+def mount(test, *arguments):
+    """Mounts until the test ends; `skip` where this machine does not let us."""
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        test.skipTest(f"cannot mount: {done.stderr.strip()}")
+    test.addCleanup(subprocess.run, ["umount", "-l", arguments[-1]], check=True)
+
+
+class UnwritableTest(DirectoryTest):
+    def test_a_read_only_disk(self):
+        server = self.filled()
+        before = contents(server.data)
+        mount(self, "--bind", server.data, server.data)
+        subprocess.run(["mount", "-o", "remount,ro,bind", server.data], check=True)
+        self.assert_refused(server.arguments(), r"lock: Read-only file system$")
+        self.assertEqual(contents(server.data), before)
+
+    def test_a_read_only_disk_without_a_journal(self):
+        os.mkdir(self.path("disk"))
+        mount(self, "-t", "tmpfs", "-o", "size=1M,ro", "tmpfs", self.path("disk"))
+        self.assert_refused(self.server(data="disk").arguments(), r"Read-only file system$")
+        self.assert_refused(self.server(data="disk/data").arguments(), r"Read-only file system$")
+        self.assertEqual(contents(self.path("disk")), {})
+
+    def test_a_full_disk_without_a_journal(self):
+        os.mkdir(self.path("disk"))
+        mount(self, "-t", "tmpfs", "-o", "size=1M", "tmpfs", self.path("disk"))
+        with open(self.path("disk/ballast"), "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(bytes(4096))
+        before = contents(self.path("disk"))
+        self.assert_refused(self.server(data="disk").arguments(), r"No space left on device$")
+        self.assertEqual({**contents(self.path("disk")), LOCK: None}, {**before, LOCK: None})
+
+
+if __name__ == "__main__":
+    unittest.main()
