@@ -1,0 +1,86 @@
+/// Writes a golden journal of the present format into a new folder, and what it holds beside it.
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/broker.hpp"
+#include "core/check.hpp"
+#include "faktory/work_unit.hpp"
+#include "golden/scenario.hpp"
+#include "journal/file_journal.hpp"
+#include "journal/file_system.hpp"
+#include "journal/log_reader.hpp"
+
+namespace millrace::golden {
+namespace {
+
+/// A server on the journal of that directory.
+struct Process {
+  explicit Process(journal::FileSystem& files, const std::string& directory) {
+    journal::FileJournalOptions options;
+    options.segment_bytes = 4096;
+    options.salt = 0x5eed;
+    auto opened = journal::FileJournal::open(files, directory, std::move(options));
+    CHECK(opened.has_value());
+    journal = std::move(*opened);
+    CHECK(journal->replay(
+        [this](std::string_view batch, Lsn begin) { return broker.replay(batch, begin); }));
+  }
+
+  faktory::WorkUnits format;
+  Broker broker{format, {}};
+  std::unique_ptr<journal::FileJournal> journal;
+};
+
+/// Cleans the oldest segment away, as a server does: its jobs stand at the end then, as whole
+/// records with all that has happened to them.
+void clean(Process& process) {
+  const Lsn end = process.journal->extent().oldest_end;
+  process.broker.rewrite(end, SIZE_MAX);
+  process.broker.write_totals();
+  const auto span = process.journal->append(process.broker.take_batch());
+  process.broker.place_batch(span.begin);
+  CHECK(process.broker.oldest_needed() >= end);
+  process.journal->trim(end);
+  process.journal->sync();
+}
+
+/// What a crash leaves behind the last frame.
+void tear(const std::string& directory) {
+  journal::PosixFileSystem files;
+  const auto reader = journal::LogReader::open(files, directory);
+  CHECK(reader.has_value());
+  const Lsn last = reader->segments().back().header.first;
+  std::ofstream(directory + "/" + journal::segment_name(last), std::ios::app | std::ios::binary)
+      << "half a frame" << std::string(500, '\0');
+}
+
+void write(const std::string& directory) {
+  journal::PosixFileSystem files;
+  {
+    Process first(files, directory);
+    for (std::string& batch : record_life()) first.journal->append(std::move(batch));
+  }
+  {
+    Process second(files, directory);
+    clean(second);
+    std::ofstream(directory + "/expected.txt") << tell(second.broker.view());
+  }
+  tear(directory);
+  CHECK(files.remove(directory + "/lock"));
+}
+
+}  // namespace
+}  // namespace millrace::golden
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: write_golden NEW_DIRECTORY\n", stderr);
+    return 2;
+  }
+  millrace::golden::write(argv[1]);
+  return 0;
+}
