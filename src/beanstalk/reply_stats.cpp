@@ -10,8 +10,8 @@ namespace {
 using std::chrono::floor;
 using std::chrono::seconds;
 
-/// What beanstalkd shows when it was started without a log; ours is another.
-constexpr std::uint64_t kBinlogIndex = 0;
+/// The file that holds a job is not told.
+constexpr std::uint64_t kNoFile = 0;
 
 /// A pause that FWP began lasts until it is ended: told as the longest that beanstalkd knows.
 constexpr std::uint64_t kEndlessPauseS = 4294967295;
@@ -100,20 +100,25 @@ void add_server(Yaml& yaml, const DoorState& door, const View& view) {
       .number("total-connections", counters.total_connections);
 }
 
-void add_process(Yaml& yaml, const DoorState& door, Time now) {
+void add_binlog(Yaml& yaml, const Settings& settings, const View& view) {
+  const Binlog binlog = settings.binlog ? settings.binlog() : Binlog{};
+  yaml.number("binlog-oldest-index", binlog.oldest)
+      .number("binlog-current-index", binlog.current)
+      .number("binlog-records-migrated", settings.binlog ? view.tally().jobs_rewritten : 0)
+      .number("binlog-records-written", settings.binlog ? view.records_written() : 0)
+      .number("binlog-max-size", settings.binlog_bytes_max);
+}
+
+void add_process(Yaml& yaml, const DoorState& door, const View& view, Time now) {
   const Settings& settings = door.settings;
   ProcessUsage usage = settings.usage ? settings.usage() : ProcessUsage{};
   yaml.plain("pid", std::to_string(settings.pid))
       .quoted("version", settings.version)
       .plain("rusage-utime", processor_time(usage.user))
       .plain("rusage-stime", processor_time(usage.system))
-      .number("uptime", seconds_between(door.started_at, now))
-      .number("binlog-oldest-index", kBinlogIndex)
-      .number("binlog-current-index", kBinlogIndex)
-      .number("binlog-records-migrated", 0)
-      .number("binlog-records-written", 0)
-      .number("binlog-max-size", settings.binlog_bytes_max)
-      .flag("draining", door.is_draining)
+      .number("uptime", seconds_between(door.started_at, now));
+  add_binlog(yaml, settings, view);
+  yaml.flag("draining", door.is_draining)
       .plain("id", settings.instance_id)
       .quoted("hostname", settings.hostname)
       .quoted("os", settings.os)
@@ -127,7 +132,7 @@ void stats(std::string& out, const DoorState& door, const View& view, Time now) 
   add_job_counts(yaml, view);
   for (const auto& row : kCommandRows) yaml.number(row.key, door.counters.commands[row.command]);
   add_server(yaml, door, view);
-  add_process(yaml, door, now);
+  add_process(yaml, door, view, now);
   yaml.append_to(out);
 }
 
@@ -142,7 +147,7 @@ void stats_job(std::string& out, const Job& job, std::string_view tube, Time now
       .number("delay", job.delay_s)
       .number("ttr", job.ttr_s)
       .number("time-left", has_time_left(job.state) ? seconds_between(now, job.when) : 0)
-      .number("file", kBinlogIndex)
+      .number("file", kNoFile)
       .number("reserves", tallies.reserves)
       .number("timeouts", tallies.timeouts)
       .number("releases", tallies.releases)

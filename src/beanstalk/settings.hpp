@@ -14,10 +14,16 @@ struct ProcessUsage {
   std::chrono::microseconds system{};
 };
 
+/// The files of the journal, as the numbers in their names.
+struct Binlog {
+  std::uint64_t oldest = 0;
+  std::uint64_t current = 0;  ///< the one being written
+};
+
 /// What the operator chose, and what the process is, as `stats` shows it.
 struct Settings {
   std::size_t job_bytes_max = 65535;  ///< at most kBodyBytesMax
-  /// What beanstalkd shows as the size of its log files; ours are others.
+  /// What is shown as the size of the journal's files.
   std::uint64_t binlog_bytes_max = 10485760;
   std::string version = "1.13";  ///< plain, as clients parse it: the server that this door equals
   std::string instance_id;       ///< 16 hexadecimal digits, random for each process
@@ -26,6 +32,7 @@ struct Settings {
   std::string platform;          ///< uname: machine
   std::int64_t pid = 0;
   std::function<ProcessUsage()> usage;  ///< may be empty: zeros are shown
+  std::function<Binlog()> binlog;       ///< empty: no journal is kept, and zeros are shown
 };
 
 }  // namespace millrace::beanstalk

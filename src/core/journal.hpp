@@ -47,10 +47,12 @@ class Journal {
   /// These bytes will soon be read: they may be fetched from the disk meanwhile.
   virtual void expect(Lsn begin, std::size_t size) = 0;
 
-  /// How much log there is. It can be freed in pieces only, from the front.
+  /// How much log there is. It can be freed in pieces only, from the front. Before `replay`: what
+  /// that will read, or a little more.
   struct Extent {
     Lsn begin = 0;                  ///< of the oldest piece
     Lsn oldest_end = 0;             ///< of the oldest piece; `begin` when it is the one written to
+    Lsn newest_begin = 0;           ///< of the piece written to
     Lsn end = 0;                    ///< of what was appended
     std::uint64_t piece_bytes = 0;  ///< how long a piece is, as a rule
     std::size_t pieces = 0;

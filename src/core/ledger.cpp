@@ -2,10 +2,15 @@
 
 namespace millrace {
 
+void Ledger::write(const Record& record) {
+  encode(record, batch_);
+  ++records_written_;
+}
+
 void Ledger::commit(JobAdded&& record) {
   const std::size_t body_bytes = record.body.size();
   Record whole(std::move(record));
-  encode(whole, batch_);
+  write(whole);
   std::get<JobAdded>(whole).body_at = batch_.size() - body_bytes;
   store_.apply(std::move(whole));
 }
@@ -14,23 +19,23 @@ void Ledger::commit(JobChanged&& record) {
   const auto& reservation = record.fields.reservation;
   const bool is_written = !reservation || reservation->is_held_by_worker();
   Record whole(std::move(record));
-  if (is_written) encode(whole, batch_);
+  if (is_written) write(whole);
   store_.apply(std::move(whole));
 }
 
 void Ledger::commit(JobRemoved&& record) {
-  encode(record, batch_);
+  write(record);
   store_.apply(record);
 }
 
 void Ledger::commit(QueueChanged&& record) {
-  encode(record, batch_);
+  write(record);
   store_.apply(record);
 }
 
 void Ledger::commit(HistoryChanged&& record) {
   Record whole(std::move(record));
-  encode(whole, batch_);
+  write(whole);
   store_.apply(std::move(whole));
 }
 
@@ -98,14 +103,13 @@ void Ledger::rewrite_job(JobSlot slot) {
     fields.when = Time{};
     fields.reservation.reset();
   }
-  encode(JobAdded{.id = job.id,
-                  .kind = job.kind,
-                  .queue = store_.queue(job.queue).name,
-                  .created_at = job.created_at,
-                  .ttr_s = job.ttr_s,
-                  .body = job.body_view(),
-                  .fields = std::move(fields)},
-         batch_);
+  write(JobAdded{.id = job.id,
+                 .kind = job.kind,
+                 .queue = store_.queue(job.queue).name,
+                 .created_at = job.created_at,
+                 .ttr_s = job.ttr_s,
+                 .body = job.body_view(),
+                 .fields = std::move(fields)});
   store_.move_to_log_end(slot, batch_.size() - job.body_bytes);
 }
 
@@ -119,11 +123,10 @@ std::size_t Ledger::rewrite(Lsn before, std::size_t bytes_max) {
       rewrite_job(oldest);
       ++jobs;
     } else if (queue != nullptr && store_.stands_before(*queue, before)) {
-      encode(QueueChanged{.name = queue->name,
-                          .is_kept = queue->is_kept,
-                          .paused_until = queue->paused_until,
-                          .pause_s = queue->pause_s},
-             batch_);
+      write(QueueChanged{.name = queue->name,
+                         .is_kept = queue->is_kept,
+                         .paused_until = queue->paused_until,
+                         .pause_s = queue->pause_s});
       store_.move_to_log_end(*queue);
     } else {
       commit(HistoryChanged{.days = store_.history()});
@@ -136,13 +139,13 @@ void Ledger::write_lost_pauses() {
   for (const std::string& name : store_.take_lost_pauses()) {
     // A queue of that name that has come into being since has the last word.
     const Queue* const queue = store_.find_queue(name);
-    if (queue == nullptr || !queue->record_place) encode(QueueChanged{.name = name}, batch_);
+    if (queue == nullptr || !queue->record_place) write(QueueChanged{.name = name});
   }
 }
 
 std::string Ledger::take_batch() {
   if (store_.has_lost_pauses()) write_lost_pauses();
-  if (are_counters_dirty_) encode(counters_, batch_);
+  if (are_counters_dirty_) write(counters_);
   are_counters_dirty_ = false;
   return std::exchange(batch_, {});
 }

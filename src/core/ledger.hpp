@@ -43,6 +43,8 @@ class Ledger {
     return !batch_.empty() || are_counters_dirty_ || store_.has_lost_pauses();
   }
   [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
+  /// Into batches, those written once more included, since the process began.
+  [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
   [[nodiscard]] std::string take_batch();
   /// The batch taken last stands in the log at `begin`.
   void place(Lsn begin) { store_.place(begin); }
@@ -57,9 +59,11 @@ class Ledger {
   void start_day(Time now);
   void rewrite_job(JobSlot slot);
   void write_lost_pauses();
+  void write(const Record& record);
 
   Store store_;
   std::string batch_;
+  std::uint64_t records_written_ = 0;
   CountersChanged counters_;
   bool are_counters_dirty_ = false;
 };

@@ -113,6 +113,8 @@ class View {
 
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] const CountersChanged& counters() const { return ledger_.counters(); }
+  /// Since the process began, those included that were written once more.
+  [[nodiscard]] std::uint64_t records_written() const { return ledger_.records_written(); }
   /// The days before the one that `counters` is about, oldest first.
   [[nodiscard]] const std::vector<DayCounts>& history() const { return ledger_.history(); }
 

@@ -1,4 +1,3 @@
-
 #include <algorithm>
 
 #include "http/handlers.hpp"
@@ -179,6 +178,7 @@ void show_totals(const Call& call, Page& page) {
 void show_process(const Call& call, Page& page) {
   const SystemFacts& system = call.moment.system;
   const TrafficFacts traffic = call.site.traffic();
+  const View& view = call.site.broker.view();
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.head("millrace_connections", "gauge", "Open connections.");
   page.sample("millrace_connections", "door=\"beanstalk\"", concat(traffic.beanstalk_connections));
@@ -194,6 +194,16 @@ void show_process(const Call& call, Page& page) {
               as_double(system.journal_bytes));
   page.single("millrace_journal_segments", "gauge", "Segments of the journal.",
               as_double(system.journal_segments));
+  const std::uint64_t live = call.site.broker.live_bytes();
+  page.single("millrace_journal_live_bytes", "gauge",
+              "What a journal without anything obsolete would take, about.", as_double(live));
+  page.single("millrace_journal_live_share", "gauge",
+              "Of what has been written to the segments, how much is still needed.",
+              as_double(live) / as_double(std::max<std::uint64_t>({traffic.log_bytes, live, 1})));
+  page.single("millrace_journal_segments_removed_total", "counter",
+              "Segments cleaned away since the start.", as_double(traffic.segments_removed));
+  page.single("millrace_journal_jobs_rewritten_total", "counter",
+              "Jobs written once more for that.", as_double(view.tally().jobs_rewritten));
   page.single("millrace_journal_waiting_bytes", "gauge", "Appended and not durable yet.",
               as_double(traffic.undurable_bytes));
   page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",

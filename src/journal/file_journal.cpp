@@ -209,9 +209,14 @@ bool FileJournal::is_full() const {
 }
 
 Journal::Extent FileJournal::extent() const {
+  if (reader_) {
+    if (reader_->segments().empty()) return {};
+    return {.begin = reader_->segments().front().header.first, .end = reader_->files_end()};
+  }
   const Lsn begin = segments_.front();
   return {.begin = begin,
           .oldest_end = segments_.size() > 1 ? segments_[1] : begin,
+          .newest_begin = segments_.back(),
           .end = end_,
           .piece_bytes = options_.segment_bytes,
           .pieces = segments_.size()};

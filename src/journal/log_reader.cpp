@@ -61,6 +61,9 @@ Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
   const std::optional<SegmentHeader> header = decode_segment_header(bytes);
   if (header && header->first == first) {
     segments_.push_back({.header = *header, .sealed_at = std::nullopt});
+    const Outcome<std::uint64_t> size = (*file)->size();
+    if (!size) return size.error();
+    files_end_ = first + *size;
     return Done{};
   }
   if (header)

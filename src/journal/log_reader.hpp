@@ -44,6 +44,9 @@ class LogReader {
   /// Oldest first, each beginning where the one before it ends.
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
 
+  /// Behind the last byte of the last file, which may be room that was never written to.
+  [[nodiscard]] Lsn files_end() const { return files_end_; }
+
   /// The position of a last segment that a crash left without a header. It holds nothing.
   [[nodiscard]] std::optional<Lsn> begun() const { return begun_; }
 
@@ -62,6 +65,7 @@ class LogReader {
   std::string directory_;
   std::vector<Segment> segments_;
   std::optional<Lsn> begun_;
+  Lsn files_end_ = 0;
 };
 
 }  // namespace millrace::journal

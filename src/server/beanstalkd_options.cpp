@@ -24,6 +24,9 @@ constexpr std::uint64_t kSyncIntervalMs = 50;
 /// The longest interval that we take; more is as good as never.
 constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
 
+/// How large beanstalkd's files are without -s.
+constexpr std::uint64_t kBinlogBytes = 10485760;
+
 constexpr const char* kUsage =
     "Use: beanstalkd [OPTIONS]\n"
     "\n"
@@ -98,6 +101,7 @@ class Reader {
   explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {
     read_.config.personality = kPersonality;
     read_.config.is_volatile = true;
+    read_.config.binlog_bytes_max = kBinlogBytes;
     read_.config.is_insecure = true;
     read_.config.faktory.reset();
     read_.config.web.reset();

@@ -52,7 +52,8 @@ struct Config {
 
   // Not in the table: it follows from the name that the program was called by.
   Personality personality;
-  std::uint64_t binlog_bytes_max = 10485760;  ///< shown in `stats`
+  /// Shown in `stats` as the size of the journal's files; nullopt: what it is.
+  std::optional<std::uint64_t> binlog_bytes_max;
 };
 
 /// What the command line says is to be done.

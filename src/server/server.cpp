@@ -16,9 +16,21 @@ namespace millrace::server {
 namespace {
 
 /// A replay that takes longer says this often how far it is.
-constexpr Duration kReplayLogInterval = 2s;
+constexpr Duration kReplayLogInterval = 1s;
 
-beanstalk::Settings beanstalk_settings(const Server::Options& options) {
+std::string seconds_text(Duration duration) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+std::uint64_t all_jobs(const View& view) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < kJobStateCount; ++i)
+    count += view.job_count(static_cast<JobState>(i));
+  return count;
+}
+
+beanstalk::Settings beanstalk_settings(const Server::Options& options, const Journal& journal) {
   const HostFacts facts = host_facts();
   beanstalk::Settings settings;
   settings.job_bytes_max = options.job_bytes_max;
@@ -29,6 +41,12 @@ beanstalk::Settings beanstalk_settings(const Server::Options& options) {
   settings.platform = facts.platform;
   settings.pid = process_id();
   settings.usage = process_usage;
+  if (!options.is_volatile) {
+    settings.binlog = [&journal]() -> beanstalk::Binlog {
+      const Journal::Extent log = journal.extent();
+      return {.oldest = log.begin, .current = log.newest_begin};
+    };
+  }
   return settings;
 }
 
@@ -90,7 +108,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       loop_(1),
       broker_(work_units_,
               {.random_seed = options_.random_seed, .dead_jobs_max = options_.dead_jobs_max}),
-      beanstalk_(broker_, work_units_, beanstalk_settings(options_), clock.now()),
+      beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
       ticker_(loop_, broker_, clock, [this] { commits_.schedule(); }),
       poller_(loop_),
@@ -193,9 +211,12 @@ void Server::add_web_door(BoundSocket socket) {
 
 http::TrafficFacts Server::traffic() const {
   const std::uint64_t faktory = faktory_.connection_count();
+  const Journal::Extent log = journal_->extent();
   return {.beanstalk_connections = connections_.size() - std::min(faktory, connections_.size()),
           .faktory_connections = faktory,
           .undurable_bytes = commits_.undurable_bytes(),
+          .segments_removed = cleaner_.freed_pieces(),
+          .log_bytes = log.end - log.begin,
           .commits = commits_.waits(),
           .is_stopping = is_stopping_};
 }
@@ -204,17 +225,25 @@ Outcome<Done> Server::replay() {
   LogLimit progress(kReplayLogInterval);
   const Time started_at = clock_.now();
   (void)progress.admits(started_at);
+  const Journal::Extent log = journal_->extent();
   std::uint64_t bytes = 0;
-  const Outcome<Done> replayed =
-      journal_->replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
-        bytes += batch.size();
-        if (progress.admits(clock_.now())) log_.routine("replaying", {{"bytes", bytes}});
-        return broker_.replay(batch, begin);
-      });
+  const Outcome<Done> replayed = journal_->replay([&](std::string_view batch,
+                                                      Lsn begin) -> Outcome<Done> {
+    bytes += batch.size();
+    if (const Time now = clock_.now(); progress.admits(now)) {
+      log_.routine("replaying",
+                   {{"percent", (begin - log.begin) * 100 / std::max<Lsn>(log.end - log.begin, 1)},
+                    {"jobs", all_jobs(broker_.view())},
+                    {"seconds", seconds_text(now - started_at)}});
+    }
+    return broker_.replay(batch, begin);
+  });
   if (!replayed) return replayed;
-  const auto took =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - started_at);
-  if (bytes > 0) log_.routine("replayed", {{"bytes", bytes}, {"milliseconds", took.count()}});
+  if (bytes > 0) {
+    log_.routine("replayed", {{"bytes", bytes},
+                              {"jobs", all_jobs(broker_.view())},
+                              {"seconds", seconds_text(clock_.now() - started_at)}});
+  }
   return Done{};
 }
 
@@ -279,6 +308,19 @@ void Server::work(Time now) {
   ticker_.work(now);
   if (web_) web_->work(now);
   if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
+  log_cleaning(now);
+}
+
+/// A line for all segments that went since the last one.
+void Server::log_cleaning(Time now) {
+  const std::uint64_t removed = cleaner_.freed_pieces() - segments_logged_;
+  if (removed == 0 || !cleaning_log_.admits(now)) return;
+  segments_logged_ += removed;
+  const Journal::Extent log = journal_->extent();
+  log_.routine("segments_removed", {{"count", removed},
+                                    {"segments_left", log.pieces},
+                                    {"bytes_left", log.end - log.begin},
+                                    {"live_bytes", broker_.live_bytes()}});
 }
 
 /// Replies that nobody reads must not take all memory. Those who go hold more than an even share,

@@ -147,6 +147,7 @@ class Server {
   void end();
   void work(Time now);
   void look_for_room();
+  void log_cleaning(Time now);
 
   Options options_;
   std::unique_ptr<Journal> journal_;
@@ -161,6 +162,8 @@ class Server {
   Poller poller_;
   CommitQueue commits_;
   Cleaner cleaner_;
+  LogLimit cleaning_log_{10s};
+  std::uint64_t segments_logged_ = 0;
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise
   Surroundings surroundings_;

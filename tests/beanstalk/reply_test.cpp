@@ -162,9 +162,11 @@ TEST_CASE("reply: stats shows every counter under its own key") {
                     .os = "#1 SMP",
                     .platform = "x86_64",
                     .pid = 4321,
-                    .usage = [] {
-                      return ProcessUsage{1'000'002us, 3us};
-                    }};
+                    .usage =
+                        [] {
+                          return ProcessUsage{1'000'002us, 3us};
+                        },
+                    .binlog = [] { return Binlog{.oldest = 401, .current = 402}; }};
   DoorState door{broker, format, settings, kNow - 90s, true, distinct_counters()};
   std::string out;
   reply::stats(out, door, broker.view(), kNow);
@@ -180,7 +182,7 @@ TEST_CASE("reply: stats shows every counter under its own key") {
         "current-connections: 201\ncurrent-producers: 202\ncurrent-workers: 203\n"
         "current-waiting: 0\ntotal-connections: 204\npid: 4321\nversion: \"1.13\"\n"
         "rusage-utime: 1.000002\nrusage-stime: 0.000003\nuptime: 90\n"
-        "binlog-oldest-index: 0\nbinlog-current-index: 0\nbinlog-records-migrated: 0\n"
+        "binlog-oldest-index: 401\nbinlog-current-index: 402\nbinlog-records-migrated: 0\n"
         "binlog-records-written: 0\nbinlog-max-size: 10485760\ndraining: true\n"
         "id: 00112233aabbccdd\nhostname: \"host\"\nos: \"#1 SMP\"\nplatform: \"x86_64\"\n");
 }

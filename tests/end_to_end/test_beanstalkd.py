@@ -154,6 +154,7 @@ class ServingTest(DropinTest):
         self.assertEqual(stats["max-job-size"], "5000000")
         self.assertEqual(stats["binlog-max-size"], "4096")
         self.assertEqual(stats["binlog-current-index"], "0")
+        self.assertEqual(stats["binlog-records-written"], "0")
 
     def test_one_byte_beyond_the_largest_job(self):
         client = self.client(self.dropin("-z", "1073741824"))

@@ -1,5 +1,6 @@
 """What the server has acknowledged survives `kill -9`, and what is finished does not come back."""
 
+import os
 import threading
 import unittest
 
@@ -185,6 +186,31 @@ class RestartTest(ServerTest):
         client = self.beanstalk(server)
         self.assertEqual(client.reserve(), (job, b"kept"))
         self.assertIsNone(client.reserve())
+
+    def test_stats_tell_the_journal(self):
+        server = self.server("--segment-bytes=1048576", "--max-job-size=100000").start()
+        client = self.beanstalk(server)
+        fresh = client.stats()
+        self.assertEqual(fresh["binlog-oldest-index"], "0")
+        self.assertEqual(fresh["binlog-current-index"], "0")
+        self.assertEqual(fresh["binlog-records-written"], "0")
+        self.assertEqual(fresh["binlog-max-size"], "1048576")
+        for _ in range(100):
+            client.command(f"delete {client.put(b'b' * 90_000)}")
+        stats = client.stats()
+
+        def numbers():
+            return [int(os.path.basename(path)[:20]) for path in server.segments()]
+
+        # A segment goes a moment after it was given up.
+        wait_until(
+            lambda: numbers()[0] == int(stats["binlog-oldest-index"]),
+            "the oldest segment is the one that stats tell",
+        )
+        self.assertEqual(numbers()[-1], int(stats["binlog-current-index"]))
+        self.assertGreater(numbers()[0], 0)
+        self.assertGreaterEqual(int(stats["binlog-records-written"]), 200)
+        self.assertRegex(server.error_text(), r" segments_removed count=\d+ segments_left=\d+ ")
 
     def test_every_sync_mode_survives_the_end_of_the_process(self):
         for mode in ("always", "interval:50", "off"):

@@ -50,6 +50,8 @@ TEST_CASE("metrics: without a journal nothing is said about one") {
   desk.system.has_journal = true;
   desk.system.journal_bytes = 4096;
   CHECK(has_line(desk.get("/metrics").body, "millrace_journal_bytes 4096"));
+  CHECK(has_line(desk.get("/metrics").body, "millrace_journal_live_share 0"));
+  CHECK(has_line(desk.get("/metrics").body, "millrace_journal_segments_removed_total 0"));
 }
 
 TEST_CASE("stats: what INFO answers") {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -14,9 +15,13 @@ namespace millrace::server {
 class FakeJournal final : public Journal {
  public:
   Outcome<Done> replay(const Visitor& visitor) override {
+    Lsn begin = 0;
     for (const std::string& batch : to_replay) {
-      if (auto visited = visitor(batch, 0); !visited) return visited;
+      if (before_batch) before_batch();
+      if (auto visited = visitor(batch, begin); !visited) return visited;
+      begin += batch.size();
     }
+    end_ = begin;
     return Done{};
   }
 
@@ -39,7 +44,9 @@ class FakeJournal final : public Journal {
   void expect(Lsn, std::size_t) override {}
   [[nodiscard]] Extent extent() const override {
     const std::lock_guard guard(mutex_);
-    return {.begin = end_, .oldest_end = end_, .end = end_};
+    Lsn end = 0;
+    for (const std::string& batch : to_replay) end += batch.size();
+    return {.end = std::max(end, end_)};
   }
   [[nodiscard]] bool is_full() const override { return is_full_; }
   void trim(Lsn) override {}
@@ -69,6 +76,7 @@ class FakeJournal final : public Journal {
   }
 
   std::vector<std::string> to_replay;
+  std::function<void()> before_batch;  ///< of a replay; may be empty
   std::atomic<int> sync_count = 0;
 
  private:

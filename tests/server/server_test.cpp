@@ -1,5 +1,9 @@
 #include "server/server.hpp"
 
+#include <algorithm>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+
 #include "server/host.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
@@ -60,6 +64,54 @@ TEST_CASE("server: what the journal holds is there when the first client comes")
   SocketClient client = host.connect("beanstalk");
   const std::string expected = "FOUND 1 3\r\njob\r\n";
   CHECK(client.ask("peek 1\r\n", expected) == expected);
+}
+
+namespace {
+
+/// Whether somebody listens there.
+bool is_answered(const Address& address) {
+  asio::io_context loop;
+  asio::ip::tcp::socket socket(loop);
+  asio::error_code error;
+  socket.connect({asio::ip::make_address(address.host), address.port}, error);
+  return !error;
+}
+
+}  // namespace
+
+TEST_CASE("server: while the journal is read it says how far it is, and no port is open") {
+  auto journal = std::make_unique<FakeJournal>();
+  faktory::WorkUnits format;
+  Broker broker(format, {});
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(broker.put({.queue = "old", .body = "job"}, Time{1s}));
+    journal->to_replay.push_back(broker.take_batch());
+  }
+  const Server::Options options{
+      .beanstalk = loopback(0), .faktory = loopback(0), .web = loopback(0)};
+  std::string logged;
+  const Log log([&](std::string_view line) { logged += line; });
+  auto sockets = Server::bind(options, {}, log);
+  REQUIRE(sockets);
+  const std::vector<Address> addresses = {sockets->beanstalk->address(),
+                                          sockets->faktory->address(), sockets->web->address()};
+  const auto answered = [&] {
+    return std::count_if(addresses.begin(), addresses.end(), is_answered);
+  };
+  ManualClock clock;
+  std::ptrdiff_t early = 0;
+  journal->before_batch = [&] {
+    early += answered();
+    clock.set(clock.now() + 650ms);
+  };
+  Server server(options, std::move(journal), clock, log);
+  REQUIRE(server.open(std::move(*sockets)));
+  CHECK(early == 0);
+  CHECK(answered() == 3);
+  CHECK(logged.find(" replaying percent=25 jobs=1 seconds=1.3\n") != std::string::npos);
+  CHECK(logged.find(" replaying percent=75 jobs=3 seconds=2.6\n") != std::string::npos);
+  CHECK(logged.find(" replayed bytes=") != std::string::npos);
+  CHECK(std::count(logged.begin(), logged.end(), '\n') == 3);
 }
 
 TEST_CASE("server: a journal that makes no sense stops the start") {
