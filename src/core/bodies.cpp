@@ -1,5 +1,6 @@
 #include "core/bodies.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -7,6 +8,9 @@
 
 namespace millrace {
 namespace {
+
+/// Of the limit, what was brought back may take one part in so many.
+constexpr std::size_t kLoadedShare = 4;
 
 std::unique_ptr<char[]> copy_of(std::string_view body) {
   if (body.empty()) return nullptr;
@@ -49,13 +53,16 @@ void Bodies::load(const Job& job, JobSlot slot) {
   --spilled_count_;
   loaded_.push_back({.slot = slot, .id = job.id, .bytes = job.body_bytes});
   loaded_bytes_ += job.body_bytes;
-  // The one just loaded stays, however long it is.
-  while (loaded_bytes_ > kLoadedBytesMax && loaded_.size() > 1) {
+  const std::size_t loaded_bytes_max = std::min(kLoadedBytesMax, bytes_max_ / kLoadedShare);
+  // The one just loaded stays, however long it is, and also where it was loaded before and spilled
+  // again by others: then it stands here twice.
+  while (loaded_bytes_ > loaded_bytes_max && loaded_.size() > 1) {
     const Loaded oldest = loaded_.front();
     loaded_.pop_front();
     loaded_bytes_ -= oldest.bytes;
     const Job& oldest_job = jobs_[oldest.slot];
-    if (oldest_job.id == oldest.id && is_too_much(other_bytes_)) spill(oldest_job);
+    if (oldest.slot == slot || oldest_job.id != oldest.id) continue;
+    if (is_too_much(other_bytes_)) spill(oldest_job);
   }
 }
 

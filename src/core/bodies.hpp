@@ -63,7 +63,7 @@ class Bodies {
   std::deque<Loaded> loaded_;  ///< brought back, the first one first
 };
 
-/// How much may be in memory beyond the limit since it was brought back.
+/// How much may be in memory since it was brought back; or a quarter of the limit, if less.
 inline constexpr std::size_t kLoadedBytesMax = std::size_t{8} << 20;
 
 /// What an allocation takes beside its bytes, about.

@@ -28,9 +28,6 @@ LogWriter::Options writer_options(const FileJournalOptions& options) {
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::chrono::milliseconds kNoRoomPause{100};
 
-/// How many segments are kept open for reading.
-constexpr std::size_t kReadFilesMax = 8;
-
 /// Replies that wait for the journal must never leave, so nothing is tidied up.
 void end_process(const Problem& problem) {
   std::fprintf(stderr, "millrace: journal failed: %s\n", problem.text.c_str());
@@ -69,6 +66,7 @@ FileJournal::FileJournal(FileSystem& files, std::string directory, FileJournalOp
       options_(std::move(options)),
       lock_(std::move(lock)),
       reader_(std::move(reader)),
+      window_(files, directory_),
       writer_(files, directory_, writer_options(options_)) {}
 
 FileJournal::~FileJournal() {
@@ -90,7 +88,13 @@ FileJournal::~FileJournal() {
 
 Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   CHECK(reader_.has_value());
-  const Outcome<LogEnd> log = reader_->replay(visitor);
+  auto holder = reader_->segments().begin();
+  const Outcome<LogEnd> log = reader_->replay([&](std::string_view batch, Lsn begin) {
+    while (holder->sealed_at && begin >= *holder->sealed_at) ++holder;
+    const Lsn frame = begin - kFrameHeaderBytes;
+    window_.note_frame(holder->header.first, frame, frame + frame_bytes(batch.size()));
+    return visitor(batch, begin);
+  });
   if (!log) return log.error();
   const Outcome<Done> resumed = writer_.resume(*reader_, *log);
   if (!resumed) return resumed.error();
@@ -134,6 +138,7 @@ PlacedBatch FileJournal::place(std::string batch) {
   }
   PlacedBatch placed{
       .segment = segments_.back(), .begin = end_ + kFrameHeaderBytes, .payload = std::move(batch)};
+  window_.note_frame(placed.segment, end_, end_ + bytes);
   end_ += bytes;
   return placed;
 }
@@ -158,7 +163,7 @@ Outcome<std::string> FileJournal::read(Lsn begin, std::size_t size) {
       return batch->payload.substr(begin - batch->begin, size);
     }
   }
-  return read_from_disk(begin, size);
+  return window_.read(begin, size);
 }
 
 const PlacedBatch* FileJournal::find_in_memory(Lsn begin, std::size_t size) const {
@@ -166,42 +171,9 @@ const PlacedBatch* FileJournal::find_in_memory(Lsn begin, std::size_t size) cons
   return find_batch(pending_, begin, size);
 }
 
-std::optional<Lsn> FileJournal::segment_with(Lsn begin, std::size_t size) const {
-  const auto after = std::upper_bound(segments_.begin(), segments_.end(), begin);
-  if (after == segments_.begin() || begin >= end_ || size > end_ - begin) return std::nullopt;
-  return *std::prev(after);
-}
-
-/// Kept open, since who reads once reads more.
-Outcome<File*> FileJournal::file_of(Lsn segment) {
-  const auto found = read_files_.find(segment);
-  if (found != read_files_.end()) return found->second.get();
-  Outcome<std::unique_ptr<File>> file =
-      files_.open(directory_ + "/" + segment_name(segment), FileSystem::Access::kRead);
-  if (!file) return file.error();
-  if (read_files_.size() == kReadFilesMax) read_files_.erase(read_files_.begin());
-  return read_files_.emplace(segment, std::move(*file)).first->second.get();
-}
-
-Outcome<std::string> FileJournal::read_from_disk(Lsn begin, std::size_t size) {
-  const Problem missing{directory_ + " holds no " + std::to_string(size) + " bytes at position " +
-                        std::to_string(begin)};
-  const std::optional<Lsn> segment = segment_with(begin, size);
-  if (!segment) return missing;
-  const Outcome<File*> file = file_of(*segment);
-  if (!file) return file.error();
-  std::string bytes(size, '\0');
-  const Outcome<std::size_t> got = (*file)->read(begin - *segment, bytes);
-  if (!got) return got.error();
-  if (*got < size) return missing;
-  return bytes;
-}
-
 /// What is not on the disk yet need not be fetched from it, and asking for it does no harm.
 void FileJournal::expect(Lsn begin, std::size_t size) {
-  const std::optional<Lsn> segment = segment_with(begin, size);
-  if (!segment || begin >= durable()) return;
-  if (const Outcome<File*> file = file_of(*segment)) (*file)->expect(begin - *segment, size);
+  if (begin < durable()) window_.expect(begin, size);
 }
 
 bool FileJournal::is_full() const {
@@ -230,7 +202,7 @@ void FileJournal::trim(Lsn before) {
     segments_.pop_front();
   }
   if (removals.empty()) return;
-  read_files_.erase(read_files_.begin(), read_files_.lower_bound(segments_.front()));
+  window_.forget_before(segments_.front());
   {
     const std::lock_guard guard(mutex_);
     removals_.insert(removals_.end(), removals.begin(), removals.end());

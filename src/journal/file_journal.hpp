@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "core/journal.hpp"
 #include "journal/file_system.hpp"
 #include "journal/log_reader.hpp"
+#include "journal/log_window.hpp"
 #include "journal/log_writer.hpp"
 
 namespace millrace::journal {
@@ -120,9 +120,6 @@ class FileJournal final : public Journal {
 
   PlacedBatch place(std::string batch);
   [[nodiscard]] const PlacedBatch* find_in_memory(Lsn begin, std::size_t size) const;
-  [[nodiscard]] Outcome<std::string> read_from_disk(Lsn begin, std::size_t size);
-  [[nodiscard]] std::optional<Lsn> segment_with(Lsn begin, std::size_t size) const;
-  [[nodiscard]] Outcome<File*> file_of(Lsn segment);
 
   void run();
   Round next_round();
@@ -149,7 +146,7 @@ class FileJournal final : public Journal {
   std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
   Lsn end_ = 0;                      ///< where the next frame would stand
   std::uint64_t cut_bytes_ = 0;
-  std::map<Lsn, std::unique_ptr<File>> read_files_;  ///< by segment, a few
+  LogWindow window_;
 
   // The writer's, once the log has been replayed.
   LogWriter writer_;

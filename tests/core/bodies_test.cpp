@@ -129,6 +129,19 @@ TEST_CASE("bodies: one that cannot be read costs only who asked for it") {
   CHECK(small.bench.reserve(client) == 1);
 }
 
+TEST_CASE("bodies: one that is read again after its record moved is there") {
+  Small small;
+  for (int i = 1; i <= 200; ++i) small.put(body_of(i));
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 101; i <= 200; ++i) {
+      const Job* const job = small.bench.broker.view().find(static_cast<JobId>(i));
+      REQUIRE(job->body_view() == body_of(i));
+    }
+    small.bench.broker.rewrite(~Lsn{0}, ~std::size_t{0});
+    small.append();
+  }
+}
+
 TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   Small small(20'000);
   int taken = 0;

@@ -187,6 +187,15 @@ void SimulatedDisk::erase(const std::string& path) {
   stored_names_.erase(path);
 }
 
+void SimulatedDisk::flip(const std::string& path, std::size_t offset, char mask) {
+  const std::lock_guard guard(mutex_);
+  const auto found = names_.find(path);
+  if (found == names_.end()) return;
+  for (std::string* const bytes : {&found->second->now, &found->second->stored}) {
+    if (offset < bytes->size()) (*bytes)[offset] ^= mask;
+  }
+}
+
 Outcome<Done> SimulatedDisk::ensure_directory(const std::string& /*path*/) {
   return Done{};
 }

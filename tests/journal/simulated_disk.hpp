@@ -57,6 +57,9 @@ class SimulatedDisk final : public FileSystem {
   void set_contents(const std::string& path, std::string bytes);
   void erase(const std::string& path);
 
+  /// Changes stored bits behind everybody's back; nothing when the file is gone, or shorter.
+  void flip(const std::string& path, std::size_t offset, char mask);
+
   // ---- the file system --------------------------------------------------------------------------
 
   Outcome<Done> ensure_directory(const std::string& path) override;

@@ -80,6 +80,27 @@ class EarlyTrim final : public PassingJournal {
   Random random_{1};
 };
 
+class UntrueRead final : public PassingJournal {
+ public:
+  UntrueRead(Journal& journal, std::uint64_t one_in) : PassingJournal(journal), one_in_(one_in) {}
+
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    Outcome<std::string> bytes = PassingJournal::read(begin, size);
+    if (bytes && !bytes->empty() && random_.one_in(one_in_)) bytes->front() ^= 1;
+    return bytes;
+  }
+
+ private:
+  const std::uint64_t one_in_;
+  Random random_{1};
+};
+
+class NoTrim final : public PassingJournal {
+ public:
+  using PassingJournal::PassingJournal;
+  void trim(Lsn /*before*/) override {}
+};
+
 /// A file system that forgets one of the two kinds of sync.
 class Unsynced final : public FileSystem {
  public:
@@ -152,6 +173,14 @@ JournalWrap forgetful_replay() {
 
 JournalWrap early_trim(std::uint64_t one_in) {
   return [one_in](Journal& journal) { return std::make_unique<EarlyTrim>(journal, one_in); };
+}
+
+JournalWrap untrue_read(std::uint64_t one_in) {
+  return [one_in](Journal& journal) { return std::make_unique<UntrueRead>(journal, one_in); };
+}
+
+JournalWrap no_trim() {
+  return [](Journal& journal) { return std::make_unique<NoTrim>(journal); };
 }
 
 DiskWrap skipped_sync() {

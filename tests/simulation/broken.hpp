@@ -27,6 +27,12 @@ JournalWrap forgetful_replay();
 /// Frees the log up to the last batch, once in so many batches.
 JournalWrap early_trim(std::uint64_t one_in);
 
+/// Of what is read back, one in so many has a flipped bit.
+JournalWrap untrue_read(std::uint64_t one_in);
+
+/// What is obsolete stays.
+JournalWrap no_trim();
+
 /// Says that files were synced, and does nothing.
 DiskWrap skipped_sync();
 

@@ -96,7 +96,7 @@ void FaultyDisk::revive(bool is_power_cut) {
 }
 
 bool FaultyDisk::strikes(Fault fault) {
-  if (fault_ != fault || --countdown_ > 0) return false;
+  if (fault_ != fault || is_watched_ || --countdown_ > 0) return false;
   fault_.reset();
   has_struck_ = true;
   return true;

@@ -22,8 +22,9 @@ enum class Fault {
   kFullDisk,     ///< from now on there is no room for more than there is
   kFailedRead,   ///< a read says that it failed
   kShortRead,    ///< a read brings less than is there
+  kDecay,        ///< a bit of what was stored flips while the process lives
 };
-inline constexpr std::size_t kFaultCount = 7;
+inline constexpr std::size_t kFaultCount = 8;
 
 /// The simulated disk as one process after the other sees it: each has its fault, and once it is
 /// dead nothing that it does reaches the disk.
@@ -39,6 +40,9 @@ class FaultyDisk final : public journal::FileSystem {
   void plan(Fault fault, std::uint64_t count);
   void plan_none() { fault_.reset(); }
 
+  /// Reads by those who look on, and not by the process, meet no faults meanwhile.
+  void set_watched(bool is_watched) { is_watched_ = is_watched; }
+
   /// The process ends. Nothing reaches the disk any more.
   void die() { is_dead_ = true; }
   [[nodiscard]] bool is_dead() const { return is_dead_; }
@@ -51,6 +55,9 @@ class FaultyDisk final : public journal::FileSystem {
 
   /// The planned fault has happened.
   [[nodiscard]] bool has_struck() const { return has_struck_; }
+
+  /// True when it is time for this fault.
+  bool strikes(Fault fault);
 
   /// The next process begins, after a power cut or not. There is room on the disk again.
   void revive(bool is_power_cut);
@@ -77,15 +84,13 @@ class FaultyDisk final : public journal::FileSystem {
   void fill_up();
   Outcome<Done> change(const std::function<Outcome<Done>()>& act);
 
-  /// True when it is time for this fault.
-  bool strikes(Fault fault);
-
   journal::SimulatedDisk& disk_;
   Random& random_;
   std::optional<Fault> fault_;
   std::uint64_t countdown_ = 0;
   bool has_struck_ = false;
   bool is_dead_ = false;
+  bool is_watched_ = false;
   bool is_full_ = false;
   bool was_full_ = false;
   std::uint64_t changes_ = 0;

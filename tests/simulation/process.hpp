@@ -26,6 +26,11 @@ class World::Recorder final : public PassingJournal {
     return span;
   }
 
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    ++world_.totals_.bodies_read;
+    return PassingJournal::read(begin, size);
+  }
+
  private:
   World& world_;
 };

@@ -32,6 +32,7 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
               [&world](Time now) { world.turn_over(now); }),
       cleaner(broker, recorder) {
   clock.set(world.now_);
+  if (world.memory_bytes_ != 0) broker.limit_memory(recorder, world.memory_bytes_);
 }
 
 journal::FileJournalOptions World::journal_options() {
@@ -56,16 +57,42 @@ void World::plan_fault() {
       Fault::kPowerCut,    Fault::kPowerCut,   Fault::kPowerCut, Fault::kKill,
       Fault::kFailedWrite, Fault::kFailedSync, Fault::kFullDisk,
   };
-  fault_ = random_.pick(kFaults);
+  static const std::vector<Fault> kReadFaults = {Fault::kFailedRead, Fault::kShortRead,
+                                                 Fault::kDecay};
+  const bool is_reading = memory_bytes_ != 0 && random_.one_in(3);
+  fault_ = random_.pick(is_reading ? kReadFaults : kFaults);
   // Who asks for no syncs is promised nothing for a power cut.
   if (fault_ == Fault::kPowerCut && sync_mode_ == journal::SyncMode::kOff) fault_ = Fault::kKill;
   const bool is_seldom = fault_ == Fault::kFullDisk;
-  disk_.plan(*fault_, random_.between(1, is_seldom ? 4 : 30));
+  disk_.plan(*fault_, random_.between(1, is_seldom || is_reading ? 4 : 30));
 }
 
 void World::note_fault() {
   if (!fault_ || !disk_.has_struck()) return;
   ++totals_.faults[static_cast<std::size_t>(*fault_)];
+}
+
+/// A bit of something durable, which is never written again.
+void World::decay() {
+  const Journal::Extent log = process_->recorder.extent();
+  const Lsn durable = process_->journal->durable();
+  if (durable <= log.begin) return;
+  const Lsn at = random_.between(log.begin, durable - 1);
+  for (const auto& [path, bytes] : platter_.files()) {
+    const auto first = journal::parse_segment_name(path.substr(kDirectory.size() + 1));
+    if (!first || at < *first || at - *first >= bytes.size()) continue;
+    decay_ = Decay{
+        .path = path, .offset = at - *first, .mask = static_cast<char>(1 << random_.below(8))};
+  }
+  if (!decay_) return;
+  tell("a bit flips in " + decay_->path);
+  platter_.flip(decay_->path, decay_->offset, decay_->mask);
+}
+
+/// What the flipped bit means to a start is another question, see `flip_a_bit`.
+void World::undo_decay() {
+  if (decay_) platter_.flip(decay_->path, decay_->offset, decay_->mask);
+  decay_.reset();
 }
 
 // ---- beginnings ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kFaultNames[kFaultCount] = {
     "power cuts", "kills",        "failed writes", "failed syncs",
-    "full disks", "failed reads", "short reads",
+    "full disks", "failed reads", "short reads",   "decayed bits",
 };
 
 }  // namespace
@@ -54,6 +54,9 @@ std::string to_text(const Totals& totals) {
       row(totals.batches_lost, "batches lost that nobody had heard of") +
       row(totals.orderly_ends, "orderly ends") +
       row(totals.refused_starts, "starts that met a fault") +
+      row(totals.bodies_read, "bodies read from the log") +
+      row(totals.bodies_lost, "of them not, for a fault") +
+      row(totals.settled, "logs at rest, each within its bound") +
       row(totals.clock_jumps, "jumps of the clock");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
   return text + std::to_string(totals.flips) +

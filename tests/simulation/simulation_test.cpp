@@ -60,6 +60,14 @@ TEST_CASE("simulation: a log that is trimmed too early is found") {
   CHECK(first_violation({.wrap_journal = broken::early_trim(50)}) != 0);
 }
 
+TEST_CASE("simulation: a body that is read back with a flipped bit is found") {
+  CHECK(first_violation({.memory_bytes = {1}, .wrap_journal = broken::untrue_read(50)}) != 0);
+}
+
+TEST_CASE("simulation: a log that is never trimmed is found") {
+  CHECK(first_violation({.wrap_journal = broken::no_trim()}) != 0);
+}
+
 TEST_CASE("simulation: a change that is not in the log is found") {
   const auto meddle = [](Broker& broker, Random& random) {
     broken::apply_outside_of_the_log(broker, random, 200);

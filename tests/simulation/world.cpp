@@ -49,6 +49,9 @@ Totals& Totals::operator+=(const Totals& other) {
   flips += other.flips;
   flips_refused += other.flips_refused;
   flips_cut += other.flips_cut;
+  bodies_read += other.bodies_read;
+  bodies_lost += other.bodies_lost;
+  settled += other.settled;
   clock_jumps += other.clock_jumps;
   return *this;
 }
@@ -60,6 +63,7 @@ World::World(Options options)
       disk_(platter_, random_),
       now_(std::chrono::seconds{1'700'000'000}),
       segment_bytes_(random_.pick(options_.segment_bytes)),
+      memory_bytes_(random_.pick(options_.memory_bytes)),
       sync_mode_(random_.one_in(8) ? journal::SyncMode::kOff : journal::SyncMode::kAlways),
       shadow_(std::make_unique<Broker>(format_, Broker::Options{})) {
   totals_.worlds = 1;
@@ -101,14 +105,22 @@ void World::live() {
   const std::uint64_t steps = random_.between(1, static_cast<std::uint64_t>(longest));
   for (std::uint64_t i = 0; i < steps && !disk_.is_dead(); ++i) step();
   const bool is_orderly = !disk_.is_dead() && random_.one_in(10);
-  if (is_orderly) end_orderly();
+  if (!disk_.is_dead()) settle_log();
+  if (is_orderly && !disk_.is_dead()) let_read([&] { end_orderly(); });
   tell(disk_.is_dead() ? "crash" : "end");
   const Broker& broker = process_->broker;
-  compare(broker.view(), model_, now_);
-  if (!disk_.is_dead()) compare_bodies();
   live_held_.clear();
   live_state_.reset();
-  if (!broker.has_batch()) live_state_ = stored_state(broker.view(), live_held_);
+  undo_decay();
+  if (!std::exchange(is_body_lost_, false)) {
+    compare_all();
+    disk_.set_watched(true);
+    if (!disk_.is_dead()) compare_bodies();
+    if (!broker.has_batch() && (!disk_.is_dead() || memory_bytes_ == 0)) {
+      live_state_ = stored_state(broker.view(), live_held_);
+    }
+    disk_.set_watched(false);
+  }
   if (!is_orderly) disk_.die();
   totals_.jobs_rewritten += broker.view().tally().jobs_rewritten;
   totals_.pieces_freed += process_->cleaner.freed_pieces();
@@ -116,12 +128,9 @@ void World::live() {
 }
 
 void World::step() {
-  const std::uint64_t kind = random_.below(100);
-  if (kind < 75) {
-    act();
-  } else {
-    write();
-  }
+  if (disk_.strikes(Fault::kDecay)) decay();
+  const bool is_acting = random_.below(100) < 75;
+  let_read([&] { is_acting ? act() : write(); });
   if (options_.meddle) options_.meddle(process_->broker, random_);
 }
 
@@ -142,10 +151,45 @@ void World::nest() {
   if (!is_writing_ || trouble_ || random_.below(3) != 0) return;
   try {
     for (std::uint64_t i = random_.between(1, 3); i > 0; --i) act();
-  } catch (const Violation&) {
+  } catch (const std::runtime_error&) {
     trouble_ = std::current_exception();
     disk_.die();
   }
+}
+
+/// Does what may need bodies from the log.
+void World::let_read(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Violation&) {
+    throw;
+  } catch (const std::runtime_error& problem) {
+    body_is_lost(problem.what());
+  }
+}
+
+/// A body cannot be read back. The server ends the connection that asked for it, or itself when
+/// nobody did; here it always ends. Before that it has said nothing that is not so.
+void World::body_is_lost(const std::string& problem) {
+  if (!disk_.has_struck() && !disk_.is_dead()) throw Violation("a body is lost: " + problem);
+  tell("the process ends: " + problem);
+  if (!disk_.is_dead()) ++totals_.bodies_lost;
+  is_body_lost_ = true;
+  disk_.die();
+}
+
+/// Lets cleaning come to rest: then the log is no longer than is promised.
+void World::settle_log() {
+  if (disk_.is_full() || process_->recorder.is_full()) return;
+  let_read([&] {
+    process_->commits.schedule();
+    poll();
+  });
+  if (disk_.is_dead()) return;
+  const Journal::Extent log = process_->recorder.extent();
+  demand(log.end - log.begin <= 2 * process_->broker.live_bytes() + 4 * segment_bytes_,
+         "the log is longer than twice what is needed, and four segments");
+  ++totals_.settled;
 }
 
 void World::write() {
@@ -154,7 +198,7 @@ void World::write() {
   round_begins_.push_back(process_->journal->durable());
   const bool is_done = process_->journal->step();
   is_writing_ = false;
-  if (trouble_) std::rethrow_exception(trouble_);
+  if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
   tell(is_done ? "the disk has worked" : "the disk has nothing to do, or failed");
 }
 
@@ -198,7 +242,16 @@ void World::poll() {
     if (client == nullptr || !client->session().wants_close()) continue;
     if (client->has_heard_all()) disconnect(slot);
   }
-  if (random_.one_in(4)) compare(process_->broker.view(), model_, now_);
+  // It brings all bodies back into memory.
+  if (random_.one_in(memory_bytes_ == 0 ? 4 : 40)) compare_all();
+}
+
+void World::compare_all() {
+  // What was not read by then cannot be any more.
+  if (disk_.is_dead() && memory_bytes_ != 0) return;
+  disk_.set_watched(true);
+  compare(process_->broker.view(), model_, now_);
+  disk_.set_watched(false);
 }
 
 /// What the server does in each turn, without a timer.

@@ -41,6 +41,9 @@ struct Totals {
   std::uint64_t flips = 0;           ///< starts from a disk with a flipped bit
   std::uint64_t flips_refused = 0;
   std::uint64_t flips_cut = 0;
+  std::uint64_t bodies_read = 0;  ///< from the log, since they were not in memory
+  std::uint64_t bodies_lost = 0;  ///< reads of those that brought no body, for a fault
+  std::uint64_t settled = 0;      ///< ends of a process whose log was demanded to be short
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
 
   Totals& operator+=(const Totals& other);
@@ -64,6 +67,8 @@ class World {
     int steps_per_life = 120;  ///< at most, and ten times so many once in a while
     Workload::Sizes sizes = {};
     std::vector<std::uint64_t> segment_bytes = {512, 1024, 4096, 16384};  ///< one is drawn
+    /// What jobs may take in memory; one is drawn, and 0 is no limit. With 1 no body stays.
+    std::vector<std::uint64_t> memory_bytes = {0, 0, 1, 14'000, 18'000};
 
     // For tests of the simulation itself: put between the parts to break them.
     std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_disk = {};
@@ -120,10 +125,16 @@ class World {
   void observe(Client& client);
   void end_orderly();
   void compare_bodies();
+  void compare_all();
+  void settle_log();
 
   // Crashes and what follows (recovery.cpp).
   void plan_fault();
   void note_fault();
+  void decay();
+  void undo_decay();
+  void let_read(const std::function<void()>& act);
+  void body_is_lost(const std::string& problem);
   void recover();
   bool try_start(Stream& stream);
   void come_up();
@@ -145,6 +156,7 @@ class World {
   Model model_;
   Time now_;
   std::uint64_t segment_bytes_;
+  std::uint64_t memory_bytes_;
   journal::SyncMode sync_mode_;
 
   std::unique_ptr<Process> process_;
@@ -160,7 +172,14 @@ class World {
   std::vector<Lsn> round_begins_;  ///< where the log was durable before each round of the writer
   faktory::WorkUnits format_;
 
-  std::optional<Fault> fault_;             ///< planned for the process at hand
+  std::optional<Fault> fault_;  ///< planned for the process at hand
+  struct Decay {
+    std::string path;
+    std::size_t offset;
+    char mask;
+  };
+  std::optional<Decay> decay_;             ///< of the process at hand
+  bool is_body_lost_ = false;              ///< for a fault that the process at hand met
   std::optional<std::string> live_state_;  ///< of the last process, when it ended
   std::set<JobId> live_held_;
   Totals totals_;
