@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
-
-#include "journal/log_files.hpp"
 
 namespace millrace::journal {
 namespace {
 
 /// How many segments are kept open for reading.
 constexpr std::size_t kOpenSegmentsMax = 8;
+
+Problem decayed(const std::string& path, std::uint64_t offset, std::string_view what) {
+  return Problem{path + " is damaged at offset " + std::to_string(offset) + ": " +
+                 std::string(what)};
+}
 
 }  // namespace
 
@@ -51,7 +55,7 @@ Outcome<LogWindow::OpenSegment*> LogWindow::open_segment(Lsn segment) {
   bytes.resize(*got);
   const std::optional<SegmentHeader> header = decode_segment_header(bytes);
   if (!header || header->first != segment) {
-    return damage(path_of(segment), 0, "the segment header is not whole");
+    return decayed(path_of(segment), 0, "the segment header is not whole");
   }
   if (segments_.size() == kOpenSegmentsMax) segments_.erase(segments_.begin());
   OpenSegment opened{.file = std::move(*file), .header = *header};
@@ -91,8 +95,8 @@ Outcome<std::string> LogWindow::read(Lsn begin, std::size_t size) {
   Outcome<std::string> bytes = load(*stretch);
   if (!bytes) return bytes;
   if (!holds(stretch->begin, *bytes)) {
-    return damage(path_of(stretch->segment), stretch->begin - stretch->segment + bytes->size(),
-                  kNotWhole);
+    return decayed(path_of(stretch->segment), stretch->begin - stretch->segment + bytes->size(),
+                   "what was written there cannot be read back");
   }
   const std::size_t at = begin - stretch->begin;
   if (bytes->size() > kKeptBytesMax) {

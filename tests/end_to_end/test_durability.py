@@ -187,6 +187,24 @@ class RestartTest(ServerTest):
         self.assertEqual(client.reserve(), (job, b"kept"))
         self.assertIsNone(client.reserve())
 
+    def test_a_body_that_decayed_ends_the_server_when_it_needs_it_itself(self):
+        flags = ("--segment-bytes=1048576", "--max-job-size=100000", "--memory-limit=100000")
+        server = self.server(*flags).start()
+        client = self.beanstalk(server)
+        for number in range(60):
+            client.put(b"<%d>" % number + b"b" * 60_000)
+        self.assertEqual(client.command("use other"), "USING other")
+        with open(server.segments()[0], "r+b") as file:
+            file.seek(file.read().index(b"<5>") + 1000)
+            file.write(b"/")
+        # The cleaner moves what stands in the first segment.
+        with self.assertRaises(Gone):
+            for _ in range(500):
+                client.command(f"delete {client.put(b'b' * 60_000)}")
+        self.assertEqual(server.process.wait(20), 1)
+        last = server.error_text().splitlines()[-1]
+        self.assertRegex(last, r"^millrace: .*0{20}\.log is damaged at offset \d+: ")
+
     def test_stats_tell_the_journal(self):
         server = self.server("--segment-bytes=1048576", "--max-job-size=100000").start()
         client = self.beanstalk(server)
