@@ -187,7 +187,9 @@ void World::settle_log() {
   });
   if (disk_.is_dead()) return;
   const Journal::Extent log = process_->recorder.extent();
-  demand(log.end - log.begin <= 2 * process_->broker.live_bytes() + 4 * segment_bytes_,
+  // The segment that is written to stays, and is as long as a batch when that is longer.
+  const std::uint64_t newest = std::max(segment_bytes_, log.end - log.newest_begin);
+  demand(log.end - log.begin <= 2 * process_->broker.live_bytes() + 3 * segment_bytes_ + newest,
          "the log is longer than twice what is needed, and four segments");
   ++totals_.settled;
 }
