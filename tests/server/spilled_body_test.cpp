@@ -74,7 +74,7 @@ TEST_CASE("spilled body: one that has changed on the disk is not handed out, and
   }
   CHECK(other.ask("delete 70\r\n", "DELETED\r\n") == "DELETED\r\n");
   house.host.stop();
-  CHECK(house.host.logged().find("connection_failed") != std::string::npos);
+  CHECK(house.host.logged().find("session_failed") != std::string::npos);
   CHECK(house.host.logged().find(" is damaged at offset ") != std::string::npos);
 }
 
