@@ -35,11 +35,16 @@ void Broker::limit_memory(std::size_t bytes_max) {
   state_->memory_bytes_max = bytes_max;
 }
 bool Broker::is_memory_full() const {
-  const Store& store = state_->store();
-  const std::size_t needed = state_->spills ? store.other_memory_bytes() : store.memory_bytes();
   // Once full, it is so until some has become free: not with every job that comes or goes.
   const std::size_t limit = state_->memory_bytes_max;
-  return needed >= (state_->refuses_jobs ? limit - limit / 16 : limit);
+  return needed_memory_bytes() >= (state_->refuses_jobs ? limit - limit / 16 : limit);
+}
+std::size_t Broker::memory_bytes_max() const {
+  return state_->memory_bytes_max;
+}
+std::size_t Broker::needed_memory_bytes() const {
+  const Store& store = state_->store();
+  return state_->spills ? store.other_memory_bytes() : store.memory_bytes();
 }
 std::size_t Broker::memory_bytes() const {
   return state_->store().memory_bytes();

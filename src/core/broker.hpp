@@ -133,6 +133,11 @@ class Broker {
   /// True when what must be in memory has reached the limit.
   [[nodiscard]] bool is_memory_full() const;
 
+  /// What jobs may take there; SIZE_MAX: there is no limit. And what of it must stay there now,
+  /// which is without the bodies that the log keeps.
+  [[nodiscard]] std::size_t memory_bytes_max() const;
+  [[nodiscard]] std::size_t needed_memory_bytes() const;
+
   /// About what jobs and queues take in memory now.
   [[nodiscard]] std::size_t memory_bytes() const;
 

@@ -25,7 +25,8 @@ struct Queue {
   TimeOrder delayed;  ///< scheduled and retrying, soonest first
   TimeOrder dead;     ///< oldest first
   std::uint64_t reserved_count = 0;
-  std::uint64_t urgent_count = 0;  ///< ready with pri < kUrgentPri
+  std::uint64_t retrying_count = 0;  ///< of `delayed`
+  std::uint64_t urgent_count = 0;    ///< ready with pri < kUrgentPri
 
   Time paused_until{};
   std::uint32_t pause_s = 0;
@@ -55,6 +56,7 @@ struct Queue {
     return *meter;
   }
   [[nodiscard]] bool is_paused(Time now) const { return now < paused_until; }
+  [[nodiscard]] std::uint64_t scheduled_count() const { return delayed.size() - retrying_count; }
   [[nodiscard]] std::uint64_t job_count() const {
     return ready.size() + delayed.size() + dead.size() + reserved_count;
   }

@@ -197,6 +197,7 @@ void Store::enter_orders(JobSlot slot) {
       return;
     case JobState::kRetrying:
       queue.delayed.insert(time_entry(job, slot));
+      ++queue.retrying_count;
       retrying_.insert(time_entry(job, slot));
       return;
     case JobState::kDead:
@@ -226,6 +227,7 @@ void Store::leave_orders(JobSlot slot) {
       return;
     case JobState::kRetrying:
       queue.delayed.erase(time_entry(job, slot));
+      --queue.retrying_count;
       retrying_.erase(time_entry(job, slot));
       return;
     case JobState::kDead:

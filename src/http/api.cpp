@@ -1,5 +1,6 @@
 #include <array>
 
+#include "http/guard.hpp"
 #include "http/handlers.hpp"
 
 namespace millrace::http {
@@ -73,6 +74,9 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
     if (!name) continue;
     is_known = true;
     if (method != route.method) continue;
+    if (is_change(request) && site.traffic().is_stopping) {
+      return refuse(503, "the server stops, and changes nothing any more");
+    }
     return route.handle(
         {.site = site, .request = request, .moment = moment, .name = std::move(*name)});
   }

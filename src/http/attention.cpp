@@ -76,6 +76,18 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
   }
 }
 
+/// Bodies that the journal keeps are let go of in time; jobs without them fill the limit.
+void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
+  const std::uint64_t limit = broker.memory_bytes_max();
+  const std::uint64_t needed = broker.needed_memory_bytes();
+  if (broker.refuses_jobs() || needed < limit - limit / kRoomLowPart) return;
+  found.push_back({.level = Level::kTrouble,
+                   .kind = "memory",
+                   .text = concat("Jobs take ", needed / (limit / 100 + 1),
+                                  " % of --memory-limit; at 100 % new ones are refused"),
+                   .queue = {}});
+}
+
 }  // namespace
 
 Situation look_at(const Site& site, const Moment& moment) {
@@ -85,9 +97,12 @@ Situation look_at(const Site& site, const Moment& moment) {
   if (site.broker.refuses_jobs()) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "full",
-                     .text = "There is no room for new jobs, and they are refused",
+                     .text = site.broker.is_memory_full()
+                                 ? "Jobs have reached --memory-limit, and new ones are refused"
+                                 : "The disk of the journal is full, and new jobs are refused",
                      .queue = {}});
   }
+  look_at_limit(site.broker, found);
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);
   std::size_t looked_at = 0;

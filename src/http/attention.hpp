@@ -34,5 +34,6 @@ inline constexpr std::size_t kQueuesLookedAt = 20'000;
 
 /// Below this share left, disk and memory are worth a word.
 inline constexpr double kRoomLow = 0.1;
+inline constexpr std::uint64_t kRoomLowPart = 10;
 
 }  // namespace millrace::http

@@ -34,6 +34,19 @@ bool is_from_another_site(const Request& request) {
   return host == std::string_view::npos || origin.substr(host + 3) != request.header("host");
 }
 
+/// `a.example:7420` without its port, `[::1]:7420` without that and the brackets.
+std::string_view name_in(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// Browsers write an IPv4 address as four numbers, whatever was typed.
+bool is_address(std::string_view name) {
+  const bool is_v6 = name.find(':') != name.npos;
+  return is_v6 ||
+         std::all_of(name.begin(), name.end(), [](char c) { return is_digit(c) || c == '.'; });
+}
+
 bool is_open_to_all(const Request& request) {
   return request.path == "/health";
 }
@@ -67,6 +80,18 @@ std::optional<Response> check_change(const Request& request, const GuardSettings
 
 }  // namespace
 
+Login login_of(const Request& request, const GuardSettings& settings) {
+  if (settings.password.empty() || request.header("authorization").empty()) return Login::kNone;
+  return knows_password(request, settings.password) ? Login::kRight : Login::kWrong;
+}
+
+bool is_own_host(std::string_view host, const std::vector<std::string>& hosts) {
+  std::string name = lower_case(name_in(host));
+  if (name.ends_with('.')) name.pop_back();
+  if (is_address(name) || name.find('.') == name.npos || name.ends_with(".localhost")) return true;
+  return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
+}
+
 bool is_change(const Request& request) {
   return request.method != "GET" && request.method != "HEAD";
 }
@@ -74,8 +99,10 @@ bool is_change(const Request& request) {
 std::optional<Response> check(const Request& request, const GuardSettings& settings) {
   if (request.path.size() > kPathBytesMax) return refuse(414, "the path is too long");
   if (is_open_to_all(request) && !is_change(request)) return std::nullopt;
-  if (!settings.password.empty() && !knows_password(request, settings.password)) {
-    return ask_for_password();
+  if (!settings.password.empty()) {
+    if (login_of(request, settings) != Login::kRight) return ask_for_password();
+  } else if (!is_own_host(request.header("host"), settings.hosts)) {
+    return refuse(403, "this server does not go by that name: --web-host tells it further ones");
   }
   return is_change(request) ? check_change(request, settings) : std::nullopt;
 }

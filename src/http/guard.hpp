@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "http/message.hpp"
 
@@ -13,11 +14,20 @@ namespace millrace::http {
 struct GuardSettings {
   std::string password;  ///< empty: none is asked for
   bool is_read_only = false;
+  std::vector<std::string> hosts;  ///< names that the door goes by, in lower case
 };
 
-/// The answer that ends the request, or nullopt when it may go on. Looks at the password (HTTP
-/// Basic, any user name), at where a browser sends a change from, and at what a change's body
-/// claims to be.
+/// What a request says by HTTP Basic, whatever the user name.
+enum class Login {
+  kNone,  ///< nothing, or no password is asked for
+  kRight,
+  kWrong,
+};
+[[nodiscard]] Login login_of(const Request& request, const GuardSettings& settings);
+
+/// The answer that ends the request, or nullopt when it may go on. Looks at the password, at the
+/// name that the door is called by, at where a browser sends a change from, and at what a change's
+/// body claims to be.
 [[nodiscard]] std::optional<Response> check(const Request& request, const GuardSettings& settings);
 
 /// Adds what every answer carries: browsers run nothing but our own files, keep no data, and show
@@ -26,6 +36,12 @@ void harden(Response& response);
 
 /// Equal, in a time that depends on the length of `given` only.
 [[nodiscard]] bool is_same_secret(std::string_view given, std::string_view secret);
+
+/// True when a page that a browser got under this name (the header `Host`) can only be ours.
+/// Without a password a page of somebody else could read and change everything by having its own
+/// name lead here (DNS rebinding). Such a name has a dot in it and is not one of `hosts`; numbers,
+/// `localhost`, and names of one word, which no public server answers for, cannot be turned so.
+[[nodiscard]] bool is_own_host(std::string_view host, const std::vector<std::string>& hosts);
 
 /// Makes a proxy's prefix usable: `/jobs`, without a slash at its end. Empty: there is none, or it
 /// is not one.

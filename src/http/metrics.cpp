@@ -95,7 +95,8 @@ Queues collect(const View& view, Time now) {
     ++queues.others_count;
     queues.others.ready += queue.ready.size();
     queues.others.reserved += queue.reserved_count;
-    queues.others.scheduled += queue.delayed.size();
+    queues.others.scheduled += queue.scheduled_count();
+    queues.others.retrying += queue.retrying_count;
     queues.others.dead += queue.dead.size();
   });
   return queues;
@@ -107,12 +108,13 @@ void jobs_of(const std::string& label, const QueueFigures& figures, Page& page) 
   };
   line("ready", figures.ready);
   line("reserved", figures.reserved);
-  line("delayed", figures.scheduled);
+  line("scheduled", figures.scheduled);
+  line("retrying", figures.retrying);
   line("dead", figures.dead);
 }
 
 void show_queues(const Queues& queues, Time now, Page& page) {
-  page.head("millrace_jobs", "gauge", "Jobs by queue and state; delayed: scheduled or retrying.");
+  page.head("millrace_jobs", "gauge", "Jobs by queue and state.");
   for (const Labelled& each : queues.labelled) jobs_of(each.label, each.figures, page);
   if (queues.others_count > 0) jobs_of("queue=\"\"", queues.others, page);
   page.single("millrace_queues_without_label", "gauge",
@@ -168,6 +170,8 @@ void show_totals(const Call& call, Page& page) {
               as_double(view.counters().failed));
   page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
               as_double(view.tally().jobs_put));
+  page.single("millrace_accepts_jobs", "gauge", "0 while new jobs are refused for want of room.",
+              call.site.broker.refuses_jobs() ? 0 : 1);
   page.single("millrace_queues", "gauge", "Queues.", as_double(view.queue_count()));
   page.single("millrace_workers", "gauge", "Worker processes of the Faktory door.",
               as_double(view.workers().size()));

@@ -136,6 +136,9 @@ Response show_server(const Call& call) {
   const ServerFacts& facts = call.site.facts;
   const SystemFacts& system = call.moment.system;
   const TrafficFacts traffic = call.site.traffic();
+  const Broker& broker = call.site.broker;
+  const std::uint64_t limit = broker.memory_bytes_max();
+  const bool is_limited = limit != SIZE_MAX;
   Json options = Json::array();
   for (const auto& [name, value] : facts.options) {
     options.push_back({{"name", name}, {"value", value}});
@@ -156,6 +159,8 @@ Response show_server(const Call& call) {
                         {"started_at", show_time(facts.started_at)},
                         {"memory_bytes", system.memory_bytes},
                         {"memory_total_bytes", system.memory_total_bytes},
+                        {"job_memory_bytes", broker.memory_bytes()},
+                        {"job_memory_bytes_max", is_limited ? Json(limit) : Json(nullptr)},
                         {"connections",
                          {{"beanstalk", traffic.beanstalk_connections},
                           {"faktory", traffic.faktory_connections}}},
@@ -168,7 +173,8 @@ Response show_stats(const Call& call) {
   return {.body = call.site.info(call.moment.now)};
 }
 
-/// 503 while the server stops; that nobody answers is said by who asks.
+/// 503 while the server stops; that nobody answers is said by who asks. A server without room for
+/// new jobs is asked for all others, which make room, so it is to be used: 200.
 Response show_health(const Call& call) {
   if (call.site.traffic().is_stopping) {
     return {.status = 503, .body = dump({{"status", "stopping"}})};
@@ -176,6 +182,7 @@ Response show_health(const Call& call) {
   const Json info = Json::parse(call.site.info(call.moment.now), nullptr, false);
   const Json& server = info["server"];
   return {.body = dump({{"status", "serving"},
+                        {"accepts_jobs", !call.site.broker.refuses_jobs()},
                         {"now", info["now"]},
                         {"server",
                          {{"description", server["description"]},

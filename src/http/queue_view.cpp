@@ -7,7 +7,8 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.queue = &queue;
   figures.ready = queue.ready.size();
   figures.reserved = queue.reserved_count;
-  figures.scheduled = queue.delayed.size();
+  figures.scheduled = queue.scheduled_count();
+  figures.retrying = queue.retrying_count;
   figures.dead = queue.dead.size();
   figures.oldest = view.oldest_ready(queue);
   figures.is_paused = queue.is_paused(now);
@@ -25,7 +26,8 @@ Json show_figures(const QueueFigures& figures) {
   return {{"name", queue.name},
           {"ready", figures.ready},
           {"reserved", figures.reserved},
-          {"delayed", figures.scheduled},
+          {"scheduled", figures.scheduled},
+          {"retrying", figures.retrying},
           {"dead", figures.dead},
           {"oldest_ready_at", show_time(figures.oldest)},
           {"enqueued_per_s", show_rate(figures.enqueued_rate)},

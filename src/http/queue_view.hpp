@@ -11,7 +11,8 @@ struct QueueFigures {
   const Queue* queue = nullptr;
   std::uint64_t ready = 0;
   std::uint64_t reserved = 0;
-  std::uint64_t scheduled = 0;  ///< and retrying, which a queue keeps in one order
+  std::uint64_t scheduled = 0;
+  std::uint64_t retrying = 0;
   std::uint64_t dead = 0;
   Time oldest = kNever;  ///< since when its oldest ready job is so
   double enqueued_rate = 0;

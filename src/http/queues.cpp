@@ -26,7 +26,8 @@ constexpr std::array kSortKeys = {
     SortKey{"name", [](const QueueFigures&, Time) { return 0.0; }},
     SortKey{"ready", [](const QueueFigures& f, Time) { return as_number(f.ready); }},
     SortKey{"reserved", [](const QueueFigures& f, Time) { return as_number(f.reserved); }},
-    SortKey{"delayed", [](const QueueFigures& f, Time) { return as_number(f.scheduled); }},
+    SortKey{"scheduled", [](const QueueFigures& f, Time) { return as_number(f.scheduled); }},
+    SortKey{"retrying", [](const QueueFigures& f, Time) { return as_number(f.retrying); }},
     SortKey{"dead", [](const QueueFigures& f, Time) { return as_number(f.dead); }},
     SortKey{"oldest",
             [](const QueueFigures& f, Time now) {

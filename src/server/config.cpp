@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "http/text.hpp"
 #include "server/config_file.hpp"
 
 namespace millrace::server {
@@ -41,6 +43,17 @@ Outcome<Done> set_address(std::optional<Address>& member, const std::string& tex
   const Outcome<Address> address = parse_address(text);
   if (!address) return address.error();
   member = *address;
+  return Done{};
+}
+
+Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
+  member.clear();
+  std::istringstream names(http::lower_case(text));
+  for (std::string name; std::getline(names, name, ',');) {
+    const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
+    if (!is_name) return Problem{"'" + name + "' is not a host's name"};
+    member.push_back(name);
+  }
   return Done{};
 }
 
@@ -156,6 +169,11 @@ constexpr std::array kRows = {
     Row{"web-read-only", nullptr, "The web pages and their API change nothing",
         [](Config& c, const std::string& text) { return set_switch(c.is_web_read_only, text); },
         is_same<&Config::is_web_read_only>},
+    Row{"web-host", "NAMES",
+        "Names that browsers may call the web port by, with commas between them; numbers, "
+        "localhost and this machine's name are known",
+        [](Config& c, const std::string& text) { return set_names(c.web_hosts, text); },
+        is_same<&Config::web_hosts>},
     Row{"password-file", "FILE", "Holds the password that Faktory clients and browsers must know",
         [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
         keeps_password},
@@ -351,6 +369,11 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
     if (config.sync.mode == SyncChoice::Mode::kOff) return std::string("off");
     return "interval:" + std::to_string(config.sync.interval.count());
   };
+  const auto names = [&] {
+    std::string all;
+    for (const std::string& name : config.web_hosts) all += (all.empty() ? "" : ", ") + name;
+    return all.empty() ? std::string("none") : all;
+  };
   const bool has_password = !config.password_file.empty() || !config.password.empty();
   return {{"data", config.is_volatile ? "none: --volatile" : config.data},
           {"sync", sync()},
@@ -360,6 +383,11 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
           {"password", has_password ? "asked for" : "none"},
           {"tls", yes_or_no(!config.tls_certificate_file.empty())},
           {"web-read-only", yes_or_no(config.is_web_read_only)},
+          {"web-host", names()},
+          {"insecure", yes_or_no(config.is_insecure)},
+          {"memory-limit",
+           config.memory_bytes_max == 0 ? "none" : std::to_string(config.memory_bytes_max)},
+          {"segment-bytes", std::to_string(config.segment_bytes)},
           {"max-job-size", std::to_string(config.job_bytes_max)},
           {"max-connections",
            config.connections_max == 0 ? "any number" : std::to_string(config.connections_max)},

@@ -33,9 +33,10 @@ struct Config {
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
   std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
   std::optional<Address> web = Address{.host = "127.0.0.1", .port = 7420};
-  bool is_web_read_only = false;  ///< the web door changes nothing
-  std::string web_password;       ///< empty: the Faktory door's; set by server/faktory_options
-  std::string password_file;      ///< empty: none
+  bool is_web_read_only = false;       ///< the web door changes nothing
+  std::vector<std::string> web_hosts;  ///< further names that it goes by, in lower case
+  std::string web_password;            ///< empty: the Faktory door's; set by server/faktory_options
+  std::string password_file;           ///< empty: none
   std::string password;  ///< given as such, in FAKTORY_PASSWORD; `password_file` goes first
   std::string tls_certificate_file;   ///< empty: ports are not encrypted
   std::string tls_key_file;           ///< set exactly when there is a certificate

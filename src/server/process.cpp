@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -60,9 +61,13 @@ std::uint64_t used_memory_mb() {
 
 std::uint64_t machine_memory_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
-  return pages < 0 ? 0
-                   : static_cast<std::uint64_t>(pages) *
-                         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t all = pages < 0 ? 0
+                                      : static_cast<std::uint64_t>(pages) *
+                                            static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  // In a container there is less: `max`, which is no number, where there is not.
+  std::uint64_t granted = 0;
+  const bool is_limited{std::ifstream("/sys/fs/cgroup/memory.max") >> granted};
+  return is_limited ? std::min(all, granted) : all;
 }
 
 std::uint64_t raise_descriptor_limit() {

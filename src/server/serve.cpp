@@ -89,6 +89,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .web = config.web,
           .web_password = config.web_password,
           .is_web_read_only = config.is_web_read_only,
+          .web_hosts = config.web_hosts,
           .password = secrets.password,
           .tls = secrets.tls,
           .connections_max = config.connections_max,

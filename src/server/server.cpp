@@ -1,8 +1,5 @@
 #include "server/server.hpp"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
@@ -10,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "http/text.hpp"
+#include "server/peer.hpp"
 #include "server/process.hpp"
 
 namespace millrace::server {
@@ -60,6 +59,14 @@ faktory::Settings faktory_settings(const Server::Options& options) {
   return settings;
 }
 
+/// In whose names the web door answers: those that were given, and by which we know ourselves.
+std::vector<std::string> web_hosts(const Server::Options& options, const HostFacts& host) {
+  std::vector<std::string> names = options.web_hosts;
+  names.push_back(http::lower_case(host.hostname));
+  if (options.web) names.push_back(http::lower_case(options.web->host));
+  return names;
+}
+
 using DoorSocket = std::optional<BoundSocket>;
 
 Outcome<DoorSocket> bind_door(const std::optional<Address>& address, DoorSocket given,
@@ -79,23 +86,10 @@ Problem refuse_to_open(const std::string& door, const BoundSocket& socket) {
                  ", since other machines could use it without a password; --insecure allows it"};
 }
 
-/// What tells clients from elsewhere apart: an IPv4 address, or the network that an IPv6 address is
-/// in, since who has one has all of it. Clients of a unix socket are one.
 std::string peer_of(const Socket& socket) {
-  constexpr std::size_t kNetworkBytes = 8;
   asio::error_code error;
   const Endpoint endpoint = socket.remote_endpoint(error);
-  if (error) return "unknown";
-  const auto* name = reinterpret_cast<const sockaddr*>(endpoint.data());
-  if (name->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(name);
-    return {reinterpret_cast<const char*>(&v4->sin_addr), sizeof v4->sin_addr};
-  }
-  if (name->sa_family != AF_INET6) return "unix";
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(name);
-  const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
-  const auto* bytes = reinterpret_cast<const char*>(&v6->sin6_addr);
-  return {bytes, is_mapped ? sizeof v6->sin6_addr : kNetworkBytes};
+  return error ? "unknown" : server::peer_of(endpoint.data());
 }
 
 }  // namespace
@@ -193,7 +187,8 @@ void Server::add_web_door(BoundSocket socket) {
                      .log = log_},
       WebDoor::Options{
           .guard = {.password = has_own_password ? options_.web_password : options_.password,
-                    .is_read_only = options_.is_web_read_only},
+                    .is_read_only = options_.is_web_read_only,
+                    .hosts = web_hosts(options_, host)},
           .facts = {.version = MILLRACE_VERSION,
                     .hostname = host.hostname,
                     .pid = process_id(),
@@ -383,8 +378,8 @@ void Server::reload(const Options& options) {
 void Server::stop() {
   if (std::exchange(is_stopping_, true)) return drop_connections();
   log_.routine("stopping", {{"connections", connections_.size()}});
+  // The web door says so until the end, with 503.
   for (Gate& gate : gates_) gate.listener->close();
-  if (web_) web_->close();
   drain();
   if (connections_.empty()) return end();
   stop_timer_.expires_after(kStopGrace);

@@ -42,6 +42,7 @@ class Server {
     std::optional<Address> web;
     std::string web_password;                ///< of the web door; empty: the Faktory door's
     bool is_web_read_only = false;           ///< the web door changes nothing
+    std::vector<std::string> web_hosts;      ///< names that it goes by, in lower case
     std::string password;                    ///< of the Faktory door; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< for both doors, null: plain; shared with whoever
                                              ///< copies the options

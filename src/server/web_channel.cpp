@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace millrace::server {
 
@@ -18,6 +19,12 @@ WebChannel::WebChannel(int descriptor, std::unique_ptr<TlsStream> tls)
     : descriptor_(descriptor), tls_(std::move(tls)) {}
 
 WebChannel::~WebChannel() {
+  finish();
+  ::close(descriptor_);
+}
+
+void WebChannel::finish() {
+  if (std::exchange(is_finished_, true)) return;
   if (tls_) {
     tls_->finish();
     const std::string_view last = tls_->pending();
@@ -25,7 +32,13 @@ WebChannel::~WebChannel() {
     [[maybe_unused]] const ssize_t sent =
         ::send(descriptor_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  ::close(descriptor_);
+  ::shutdown(descriptor_, SHUT_WR);
+}
+
+bool WebChannel::discard_input() {
+  char bytes[kReadBytes];
+  const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
+  return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 void WebChannel::begin(Steady::time_point until, std::size_t bytes_max) {

@@ -27,6 +27,12 @@ class WebChannel final : public httplib::Stream {
   /// by then.
   void begin(Steady::time_point until, std::size_t bytes_max);
 
+  /// Nothing more will be written. What still comes should be taken by `discard_input` for a while,
+  /// before the channel ends: a socket that is closed with input in it drops its last answer too.
+  void finish();
+  /// False when no more will come.
+  [[nodiscard]] bool discard_input();
+
   /// True when the next request has begun to arrive already.
   [[nodiscard]] bool has_input() const { return taken_ < input_.size(); }
 
@@ -52,6 +58,7 @@ class WebChannel final : public httplib::Stream {
   std::size_t taken_ = 0;
   std::size_t allowed_ = 0;
   Steady::time_point until_{};
+  bool is_finished_ = false;
 };
 
 }  // namespace millrace::server

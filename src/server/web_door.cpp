@@ -22,6 +22,9 @@ constexpr auto kSystemFactsKept = std::chrono::seconds(1);
 /// While the disk is behind, bulk changes are tried again after this.
 constexpr Duration kBulkPause = 20ms;
 
+/// Who asks for the server's health has little patience himself.
+constexpr auto kHealthMax = std::chrono::seconds(3);
+
 /// Around a body there may be JSON.
 constexpr std::size_t kBodyRoom = 16 * 1024;
 
@@ -101,8 +104,11 @@ WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
       gate_(parts.loop, parts.commits),
       guard_(std::move(options.guard)),
       port_(std::move(socket),
-            {.answers = {.head = [this](const http::Request& r) { return answer_head(r); },
-                         .answer = [this](const http::Request& r) { return answer(r); }},
+            {.answers = {
+                 .login =
+                     [this](const http::Request& r) { return http::login_of(r, guard_settings()); },
+                 .head = [this](const http::Request& r) { return answer_head(r); },
+                 .answer = [this](const http::Request& r) { return answer(r); }},
              .body_bytes_max = options.job_bytes_max + kBodyRoom,
              .tls = std::move(options.tls),
              .log = parts.log}) {}
@@ -174,7 +180,8 @@ http::Response WebDoor::answer(const http::Request& request) {
   const http::SystemFacts system =
       needs_system_facts(request.path) ? system_facts() : http::SystemFacts{};
   // The request outlives the question only if somebody waits for the answer, so it is copied.
-  auto response = gate_.ask([this, request, system] {
+  const auto patience = request.path == "/health" ? kHealthMax : WebGate::kAnswerMax;
+  auto response = gate_.ask(patience, [this, request, system] {
     const Time now = parts_.clock.now();
     http::Response answered = http::answer(site_, request, {.now = now, .system = system});
     has_bulk_work_ = has_bulk_work_ || bulks_.is_running();

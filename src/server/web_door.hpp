@@ -56,7 +56,6 @@ class WebDoor final : public Deadline {
   void work(Time now);
   void expire(Time now) override;
   void reload(const std::string& password, std::shared_ptr<const TlsContext> tls /* see Options */);
-  void close() { port_.close(); }
 
   /// The loop is over, and everything is durable. Waits for the threads.
   void finish();

@@ -20,7 +20,7 @@ struct WebGate::Call {
   }
 };
 
-std::optional<http::Response> WebGate::ask(Question question) {
+std::optional<http::Response> WebGate::ask(std::chrono::seconds patience, Question question) {
   // Shared: see CallPointer.
   const auto call = std::make_shared<Call>();
   {
@@ -32,7 +32,7 @@ std::optional<http::Response> WebGate::ask(Question question) {
   std::optional<http::Response> response;
   {
     std::unique_lock lock(call->mutex);
-    call->is_over.wait_for(lock, kAnswerMax, [&] { return call->is_answered; });
+    call->is_over.wait_for(lock, patience, [&] { return call->is_answered; });
     call->is_answered = true;
     response = std::move(call->response);
   }

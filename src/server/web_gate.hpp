@@ -24,10 +24,10 @@ class WebGate final : public Participant {
 
   WebGate(Loop& loop, CommitQueue& commits) : loop_(loop), commits_(commits) {}
 
-  /// Runs `question` in the loop's thread. nullopt: no answer within `kAnswerMax`, or the gate is
+  /// Runs `question` in the loop's thread. nullopt: no answer within `patience`, or the gate is
   /// closed; a change may have been made nevertheless. To be called from other threads than the
   /// loop's.
-  [[nodiscard]] std::optional<http::Response> ask(Question question);
+  [[nodiscard]] std::optional<http::Response> ask(std::chrono::seconds patience, Question question);
 
   /// The loop is over and everything is durable: answers who still waits, and nobody any more.
   void close();

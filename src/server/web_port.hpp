@@ -1,36 +1,33 @@
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "http/message.hpp"
 #include "server/bound_socket.hpp"
 #include "server/logging.hpp"
 #include "server/tls.hpp"
 #include "server/web_channel.hpp"
+#include "server/web_engine.hpp"
+#include "server/web_logins.hpp"
 
 namespace millrace::server {
 
 /// The open port of the web door and its threads: one that watches connections on which nothing
-/// happens, and a few that answer requests, one at a time each. So an open browser costs no thread.
+/// happens, and a few that answer requests, one at a time each. So an open browser costs no thread,
+/// nor does one that has to wait since wrong passwords came from where it is.
 class WebPort {
  public:
-  /// Called in any of the threads, several at a time. `head` says whether the request, of which
-  /// only the head was read so far, is to be answered at once; else the body is read and `answer`
-  /// called.
-  struct Answers {
-    std::function<std::optional<http::Response>(const http::Request&)> head;
-    std::function<http::Response(const http::Request&)> answer;
-  };
-
   struct Parts {
-    Answers answers;
+    WebAnswers answers;
     std::size_t body_bytes_max = 0;
     /// Shared with whoever exchanges the certificate; null: no encryption.
     std::shared_ptr<const TlsContext> tls;
@@ -57,23 +54,32 @@ class WebPort {
   [[nodiscard]] const Address& address() const { return bound_.address(); }
 
  private:
-  class Engine;
-  struct Idle {
+  /// One connection, and what is known of who is at its other end.
+  struct Visitor {
     std::unique_ptr<WebChannel> channel;
-    WebChannel::Steady::time_point until;
+    std::string peer;
+    WebChannel::Steady::time_point until;      ///< it rests; then it is over, or its turn has come
+    bool knows_password = false;               ///< an earlier request brought it
+    bool is_leaving = false;                   ///< its last answer was written
+    std::optional<WebLogins::Turn> turn = {};  ///< set exactly while it waits for that
   };
+  using Visitors = std::vector<Visitor>;
 
   void watch();
-  void accept_all(std::vector<Idle>& idle);
-  void take_back(std::vector<Idle>& idle);
-  void hand_over(std::unique_ptr<WebChannel> channel);
+  void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
+  void accept_all(Visitors& resting);
+  void take_back(Visitors& resting);
+  void hand_over(Visitor visitor);
   void work();
-  [[nodiscard]] bool serve(WebChannel& channel);
+  [[nodiscard]] std::optional<Visitor> next_visitor();
+  [[nodiscard]] bool must_wait(Visitor& visitor);
+  [[nodiscard]] bool serve(Visitor& visitor, WebEngine& engine);
+  void settle(Visitor visitor, bool stays);
   void wake();
 
   BoundSocket bound_;
   Parts parts_;
-  std::unique_ptr<Engine> engine_;
+  WebLogins logins_;
   int wake_descriptor_ = -1;
   std::vector<std::thread> threads_;
   std::atomic<bool> is_closing_ = false;
@@ -81,8 +87,8 @@ class WebPort {
 
   std::mutex mutex_;  ///< of all the following
   std::condition_variable has_work_;
-  std::deque<std::unique_ptr<WebChannel>> ready_;
-  std::vector<std::unique_ptr<WebChannel>> returned_;
+  std::deque<Visitor> ready_;
+  Visitors returned_;
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
 
@@ -90,9 +96,7 @@ class WebPort {
 inline constexpr std::size_t kWebChannelsMax = 128;
 inline constexpr std::size_t kWebThreads = 4;
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
-/// For a request's head to arrive, since whoever is slow with it holds a thread.
-inline constexpr auto kWebHeadMax = std::chrono::seconds(5);
-/// For its body to arrive, and for its answer to leave.
-inline constexpr auto kWebRequestMax = std::chrono::seconds(30);
+/// For who still sends what nobody reads to take notice of the answer.
+inline constexpr auto kWebLeaveMax = std::chrono::seconds(2);
 
 }  // namespace millrace::server

@@ -32,6 +32,44 @@ TEST_CASE("guard: the password counts, the user name does not") {
   CHECK(status_of(with(request, "authorization", "Bearer secret"), settings) == 401);
 }
 
+TEST_CASE("guard: a request without a password is no try of one") {
+  const GuardSettings settings{.password = "secret"};
+  const Request request = request_of("GET", "/");
+  CHECK(login_of(request, settings) == Login::kNone);
+  CHECK(login_of(with(request, "authorization", "Basic OnNlY3JldA=="), settings) == Login::kRight);
+  CHECK(login_of(with(request, "authorization", "Basic OnNlY3JldHM="), settings) == Login::kWrong);
+  CHECK(login_of(with(request, "authorization", "Bearer secret"), settings) == Login::kWrong);
+  CHECK(login_of(with(request, "authorization", "Basic OnNlY3JldHM="), {}) == Login::kNone);
+}
+
+TEST_CASE("guard: without a password a name that could be turned to us is refused") {
+  const GuardSettings settings{.hosts = {"jobs.example"}};
+  const Request request = request_of("GET", "/api/v1/overview");
+  CHECK(status_of(with(request, "host", "evil.example:7420"), settings) == 403);
+  CHECK(status_of(with(request, "host", "Jobs.Example.:7420"), settings) == 200);
+  CHECK(status_of(with(request, "host", "sub.jobs.example"), settings) == 403);
+  CHECK(status_of(request, settings) == 200);
+}
+
+TEST_CASE("guard: numbers, localhost and names of one word cannot be turned to us") {
+  const std::vector<std::string> none;
+  for (const char* host : {"127.0.0.1:7420", "10.1.2.3", "[::1]:7420", "[fe80::1]", "localhost",
+                           "LocalHost:7420", "jobs.localhost", "millrace:7420", ""}) {
+    CHECK_MESSAGE(is_own_host(host, none), host);
+  }
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80",
+                           "1.2.3.4.nip.io", "notlocalhost.com"}) {
+    CHECK_FALSE_MESSAGE(is_own_host(host, none), host);
+  }
+}
+
+TEST_CASE("guard: with a password any name will do, and health is for everybody") {
+  const Request request = with(request_of("GET", "/"), "host", "a.example");
+  const Request known = with(request, "authorization", "Basic OnNlY3JldA==");
+  CHECK(status_of(known, {.password = "secret"}) == 200);
+  CHECK(status_of(with(request_of("GET", "/health"), "host", "a.example")) == 200);
+}
+
 TEST_CASE("guard: health asks for no password, metrics and pages do") {
   const GuardSettings settings{.password = "secret"};
   CHECK(status_of(request_of("GET", "/health"), settings) == 200);
@@ -46,8 +84,8 @@ TEST_CASE("guard: a change from another site is refused") {
   CHECK(status_of(with(request, "sec-fetch-site", "same-origin")) == 200);
   CHECK(status_of(with(request, "sec-fetch-site", "cross-site")) == 403);
   CHECK(status_of(with(request, "sec-fetch-site", "same-site")) == 403);
-  const Request from = with(request, "host", "a.example:7420");
-  CHECK(status_of(with(from, "origin", "http://a.example:7420")) == 200);
+  const Request from = with(request, "host", "a.localhost:7420");
+  CHECK(status_of(with(from, "origin", "http://a.localhost:7420")) == 200);
   CHECK(status_of(with(from, "origin", "http://b.example")) == 403);
   CHECK(status_of(with(from, "origin", "null")) == 403);
 }

@@ -19,7 +19,7 @@ TEST_CASE("metrics: jobs by queue and state, age, counters and histograms") {
   desk.fail("Mail", "x");
   const std::string text = desk.get("/metrics").body;
   CHECK(has_line(text, R"(millrace_jobs{queue="mail",state="ready"} 1)"));
-  CHECK(has_line(text, R"(millrace_jobs{queue="failing",state="delayed"} 1)"));
+  CHECK(has_line(text, R"(millrace_jobs{queue="failing",state="retrying"} 1)"));
   CHECK(has_line(text, R"(millrace_oldest_ready_seconds{queue="mail"} 3)"));
   CHECK(has_line(text, R"(millrace_queue_failed_total{queue="failing"} 1)"));
   CHECK(has_line(text, R"(millrace_wait_seconds_bucket{queue="failing",le="0.001"} 1)"));
@@ -64,6 +64,37 @@ TEST_CASE("health: 200 while serving, 503 while stopping") {
   CHECK(desk.get("/health").status == 200);
   desk.traffic.is_stopping = true;
   CHECK(desk.get("/health").status == 503);
+}
+
+TEST_CASE("health: 200 without room for new jobs, since all else is served") {
+  Desk desk;
+  CHECK(Json::parse(desk.get("/health").body)["accepts_jobs"] == true);
+  CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 1"));
+  desk.broker.refuse_jobs(true);
+  CHECK(desk.read("/health")["accepts_jobs"] == false);
+  CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 0"));
+}
+
+TEST_CASE("api: while stopping it shows everything and changes nothing") {
+  Desk desk;
+  const JobId id = desk.push("Mail");
+  desk.traffic.is_stopping = true;
+  CHECK(desk.get("/api/v1/overview").status == 200);
+  CHECK(desk.post("/api/v1/jobs/" + std::to_string(id) + "/delete").status == 503);
+  CHECK(desk.find(id) != nullptr);
+}
+
+TEST_CASE("overview: says so when jobs come near --memory-limit") {
+  Desk desk;
+  desk.put(std::string(50'000, 'x'));
+  const std::size_t taken = desk.broker.needed_memory_bytes();
+  desk.broker.limit_memory(taken * 2);
+  CHECK(desk.read("/api/v1/overview")["attention"].empty());
+  desk.broker.limit_memory(taken + taken / 20);
+  const Json concern = desk.read("/api/v1/overview")["attention"][0];
+  CHECK(concern["kind"] == "memory");
+  CHECK(concern["text"] == "Jobs take 95 % of --memory-limit; at 100 % new ones are refused");
+  CHECK(desk.read("/api/v1/server")["job_memory_bytes_max"] == taken + taken / 20);
 }
 
 TEST_CASE("overview: health in one sentence, and what needs attention") {

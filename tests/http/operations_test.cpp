@@ -121,10 +121,25 @@ TEST_CASE("queues: clear takes the ready jobs, delete all but the reserved ones"
   CHECK(desk.post("/api/v1/queues/failing/clear").status == 202);
   desk.settle();
   CHECK(desk.read("/api/v1/queues/failing")["ready"] == 0);
-  CHECK(desk.read("/api/v1/queues/failing")["delayed"] == 1);
+  CHECK(desk.read("/api/v1/queues/failing")["retrying"] == 1);
   CHECK(desk.post("/api/v1/queues/failing/delete").status == 202);
   desk.settle();
   CHECK(desk.get("/api/v1/queues/failing").status == 404);
+}
+
+TEST_CASE("queues: scheduled and retrying jobs are counted apart, wherever they go") {
+  Desk desk;
+  const JobId later = desk.push("A", "failing", R"(,"at":"2099-01-01T00:00:00Z")");
+  const JobId failed = desk.fail("B", "x");
+  const auto counts = [&] {
+    const Json queue = desk.read("/api/v1/queues/failing");
+    return std::pair(queue["scheduled"].get<int>(), queue["retrying"].get<int>());
+  };
+  CHECK(counts() == std::pair(1, 1));
+  desk.post("/api/v1/jobs/" + std::to_string(failed) + "/retry");
+  CHECK(counts() == std::pair(1, 0));
+  desk.post("/api/v1/jobs/" + std::to_string(later) + "/kill");
+  CHECK(counts() == std::pair(0, 0));
 }
 
 TEST_CASE("queues: sorted by any column, paged by cursor, filtered by name") {

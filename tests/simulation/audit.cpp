@@ -73,8 +73,8 @@ void compare_queue(const View& view, const Model& model, const std::string& name
   must(model.facts.kept.contains(name) == queue->is_kept, "whether it is kept");
   must(model.is_paused(name, now) == queue->is_paused(now), "whether it is paused");
   must(ready_ids(view, *queue) == ready, "its order");
-  must(queue->delayed.size() == count(JobState::kScheduled) + count(JobState::kRetrying),
-       "the count of its delayed jobs");
+  must(queue->scheduled_count() == count(JobState::kScheduled), "the count of its scheduled jobs");
+  must(queue->retrying_count == count(JobState::kRetrying), "the count of its retrying jobs");
   must(queue->dead.size() == count(JobState::kDead), "the count of its dead jobs");
   must(queue->reserved_count == count(JobState::kReserved), "the count of its reserved jobs");
   const auto urgent = std::count_if(ready.begin(), ready.end(), [&](JobId id) {

@@ -27,20 +27,8 @@ function about(queue) {
     ["Ready", jobs("ready", queue.ready)],
     ["Oldest", age(queue.oldest_ready_at)],
     ["Reserved", jobs("reserved", queue.reserved)],
-    [
-      "Delayed",
-      h(
-        "span",
-        {},
-        jobs("scheduled", queue.delayed),
-        " ",
-        h(
-          "a",
-          { class: "dim", href: link("jobs", { state: "retrying", queue: name }) },
-          "retrying",
-        ),
-      ),
-    ],
+    ["Scheduled", jobs("scheduled", queue.scheduled)],
+    ["Retrying", jobs("retrying", queue.retrying)],
     ["Dead", jobs("dead", queue.dead)],
     ["In", rate(queue.enqueued_per_s)],
     ["Done", rate(queue.processed_per_s)],

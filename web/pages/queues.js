@@ -10,7 +10,8 @@ const COLUMNS = [
   ["ready", "Ready", "n"],
   ["oldest", "Oldest", "n"],
   ["reserved", "Reserved", "n"],
-  ["delayed", "Delayed", "n"],
+  ["scheduled", "Scheduled", "n"],
+  ["retrying", "Retrying", "n"],
   ["dead", "Dead", "n"],
   ["enqueued", "In", "n"],
   ["processed", "Done", "n"],
@@ -40,13 +41,14 @@ export async function clear(ctx, { name, ready }) {
   if (agreed) act(async () => follow(await post(`queues/${part(name)}/clear`), ctx.refresh));
 }
 
-export async function remove(ctx, { name, ready, delayed, dead }, after = ctx.refresh) {
-  const all = ready + delayed + dead;
+export async function remove(ctx, { name, ready, scheduled, retrying, dead }, after = ctx.refresh) {
+  const all = ready + scheduled + retrying + dead;
   const agreed = await ask({
     title: `Delete the queue ${name}?`,
     text:
-      `${number(ready, "ready")}, ${number(delayed, "delayed")} and ${number(dead, "dead")} ` +
-      "will be gone for good. Reserved jobs stay, and the queue with them.",
+      `${number(ready, "ready")}, ${number(scheduled, "scheduled")}, ` +
+      `${number(retrying, "retrying")} and ${number(dead, "dead")} will be gone for good. ` +
+      "Reserved jobs stay, and the queue with them.",
     verb:
       all === 0
         ? "Delete the empty queue"
@@ -57,6 +59,12 @@ export async function remove(ctx, { name, ready, delayed, dead }, after = ctx.re
 
 function row(ctx, queue) {
   const { name } = queue;
+  const jobs = (state) =>
+    h(
+      "td",
+      { class: "n" },
+      jobsLink(queue[state], { state, queue: name }, `${queue[state]} ${state} jobs of ${name}`),
+    );
   const actions = ctx.isReadOnly
     ? []
     : [
@@ -86,39 +94,12 @@ function row(ctx, queue) {
       queueLink(name),
       queue.is_paused && h("span", { class: "badge paused" }, "paused"),
     ),
-    h(
-      "td",
-      { class: "n" },
-      jobsLink(
-        queue.ready,
-        { state: "ready", queue: name },
-        `${queue.ready} ready jobs of ${name}`,
-      ),
-    ),
+    jobs("ready"),
     h("td", { class: "n" }, age(queue.oldest_ready_at)),
-    h(
-      "td",
-      { class: "n" },
-      jobsLink(
-        queue.reserved,
-        { state: "reserved", queue: name },
-        `${queue.reserved} reserved jobs of ${name}`,
-      ),
-    ),
-    h(
-      "td",
-      { class: "n" },
-      jobsLink(
-        queue.delayed,
-        { state: "scheduled", queue: name },
-        `${queue.delayed} delayed jobs of ${name}`,
-      ),
-    ),
-    h(
-      "td",
-      { class: "n" },
-      jobsLink(queue.dead, { state: "dead", queue: name }, `${queue.dead} dead jobs of ${name}`),
-    ),
+    jobs("reserved"),
+    jobs("scheduled"),
+    jobs("retrying"),
+    jobs("dead"),
     h("td", { class: "n" }, rate(queue.enqueued_per_s)),
     h("td", { class: "n" }, rate(queue.processed_per_s)),
     h("td", { class: queue.failed_per_s > 0 ? "n bad" : "n" }, rate(queue.failed_per_s)),

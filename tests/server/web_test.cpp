@@ -1,0 +1,241 @@
+// The web door's port, channel and gate, over real sockets.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/host.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// `a:right` and `a:wrong`.
+constexpr std::string_view kRight = "Authorization: Basic YTpyaWdodA==\r\n";
+constexpr std::string_view kWrong = "Authorization: Basic YTp3cm9uZw==\r\n";
+
+Host::Setup with_web(std::string password = "") {
+  Host::Setup setup;
+  setup.options.web = Address{.host = "127.0.0.1", .port = 0};
+  setup.options.password = std::move(password);
+  return setup;
+}
+
+std::string get(std::string_view path, std::string_view headers = "") {
+  return "GET " + std::string(path) + " HTTP/1.1\r\n" + std::string(headers) + "\r\n";
+}
+
+std::string post(std::string_view path, std::string_view body) {
+  return "POST " + std::string(path) + " HTTP/1.1\r\nContent-Type: application/json\r\n" +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
+struct Answer {
+  int status = 0;  ///< 0: the server closed, or nothing came
+  std::string head;
+  std::string body;
+};
+
+/// One answer, whose length the head tells.
+Answer read_answer(SocketClient& client) {
+  std::string head;
+  while (!head.ends_with("\r\n\r\n")) {
+    const std::string byte = client.read(1);
+    if (byte.empty()) return {};
+    head += byte;
+  }
+  constexpr std::string_view kLength = "Content-Length: ";
+  const std::size_t length = head.find(kLength);
+  REQUIRE(length != std::string::npos);
+  const int bytes = std::stoi(head.substr(length + kLength.size()));
+  return {.status = std::stoi(head.substr(9, 3)),
+          .head = head,
+          .body = client.read(static_cast<std::size_t>(bytes))};
+}
+
+Answer ask(SocketClient& client, std::string_view request) {
+  client.send(request);
+  return read_answer(client);
+}
+
+Answer ask(const Host& host, std::string_view request) {
+  SocketClient client = host.connect("web");
+  return ask(client, request);
+}
+
+std::chrono::milliseconds time_of(const std::function<void()>& call) {
+  const auto began = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               began);
+}
+
+constexpr std::string_view kJob = R"({"jobtype":"Mail","args":[]})";
+
+}  // namespace
+
+// ---- the port -----------------------------------------------------------------------------------
+
+TEST_CASE("web: one connection carries many requests, also sent at once") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  CHECK(ask(client, get("/health")).status == 200);
+  client.send(get("/health") + get("/api/v1/overview") + get("/nothing/there.js"));
+  CHECK(read_answer(client).body.find("serving") != std::string::npos);
+  CHECK(read_answer(client).body.find("attention") != std::string::npos);
+  CHECK(read_answer(client).status == 200);
+}
+
+TEST_CASE("web: a request that comes byte by byte is one") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  const std::string request = post("/api/v1/jobs", kJob);
+  for (std::size_t i = 0; i + 1 < request.size(); ++i) client.send(request.substr(i, 1));
+  CHECK(ask(client, request.substr(request.size() - 1)).status == 201);
+  CHECK(ask(client, get("/health")).status == 200);
+}
+
+TEST_CASE("web: what cannot be read is answered by 400, and the connection closed") {
+  Host host(with_web());
+  for (const char* request : {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n",
+                              "GET /\r\n\r\n", "\xff\xfe\x00\x01\r\n\r\n"}) {
+    SocketClient client = host.connect("web");
+    client.send(std::string(request) + get("/health"));
+    const Answer answer = read_answer(client);
+    CHECK_MESSAGE((answer.status == 400 || answer.status == 0), request);
+    CHECK_MESSAGE(client.is_closed_by_server(), request);
+  }
+}
+
+TEST_CASE("web: a body that is refused unread is not taken for a request") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  const std::string smuggled = get("/health");
+  const Answer answer = ask(client, "POST /api/v1/jobs HTTP/1.1\r\nContent-Length: " +
+                                        std::to_string(smuggled.size()) + "\r\n\r\n" + smuggled);
+  CHECK(answer.status == 415);
+  CHECK(answer.head.find("Connection: close") != std::string::npos);
+  CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("web: an answer arrives though much of the body was still to come") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  client.send("POST /api/v1/jobs HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n");
+  client.send_what_fits(std::string(3'000'000, 'x'), std::chrono::milliseconds(300));
+  CHECK(read_answer(client).status == 415);
+}
+
+TEST_CASE("web: a head beyond its limit ends the connection") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  const std::string filler(4000, 'a');
+  std::string request = "GET /health HTTP/1.1\r\n";
+  for (int i = 0; i < 20; ++i) request += "X-" + std::to_string(i) + ": " + filler + "\r\n";
+  client.send_what_fits(request + "\r\n", std::chrono::milliseconds(200));
+  CHECK(read_answer(client).status == 400);
+  CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("web: a name that could be turned to us is refused") {
+  Host::Setup setup = with_web();
+  setup.options.web_hosts = {"jobs.example"};
+  Host host(std::move(setup));
+  CHECK(ask(host, get("/api/v1/overview", "Host: evil.example\r\n")).status == 403);
+  CHECK(ask(host, get("/api/v1/overview", "Host: jobs.example\r\n")).status == 200);
+}
+
+// ---- wrong passwords ----------------------------------------------------------------------------
+
+TEST_CASE("web: a wrong password ends the connection, none at all does not") {
+  Host host(with_web("right"));
+  SocketClient client = host.connect("web");
+  CHECK(ask(client, get("/stats")).status == 401);
+  CHECK(ask(client, get("/stats", kRight)).status == 200);
+  client.send(get("/stats", kWrong) + get("/stats", kRight));
+  CHECK(read_answer(client).status == 401);
+  CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("web: after some wrong passwords their address waits, and the right one gets in") {
+  Host host(with_web("right"));
+  SocketClient known = host.connect("web");
+  CHECK(ask(known, get("/stats", kRight)).status == 200);
+  for (std::uint32_t i = 0; i <= faktory::kFreeFailures; ++i) {
+    CHECK(ask(host, get("/stats", kWrong)).status == 401);
+  }
+  const auto took = time_of([&] { CHECK(ask(host, get("/stats", kRight)).status == 200); });
+  CHECK(took >= std::chrono::milliseconds(90));
+  // Who has shown the password before on this connection does not wait.
+  CHECK(ask(known, get("/stats", kRight)).status == 200);
+}
+
+TEST_CASE("web: passwords that are tried all at once wait, and hold no thread meanwhile") {
+  constexpr std::size_t kAtOnce = 60;
+  Host host(with_web("right"));
+  SocketClient known = host.connect("web");
+  CHECK(ask(known, get("/stats", kRight)).status == 200);
+  std::vector<SocketClient> tries;
+  for (std::size_t i = 0; i < kAtOnce; ++i) tries.push_back(host.connect("web"));
+  const auto took = time_of([&] {
+    for (SocketClient& each : tries) each.send(get("/stats", kWrong));
+    // All four threads are free for others.
+    CHECK(ask(known, get("/stats", kRight)).status == 200);
+    for (SocketClient& each : tries) CHECK(read_answer(each).status == 401);
+  });
+  // The last of about 53 waits for 0.1 s times their square root.
+  CHECK(took >= std::chrono::milliseconds(500));
+}
+
+// ---- the gate -----------------------------------------------------------------------------------
+
+TEST_CASE("web: a change is answered when it is durable, a read at once") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host::Setup setup = with_web();
+  setup.journal = std::move(owned);
+  Host host(std::move(setup));
+  SocketClient client = host.connect("web");
+  client.send(post("/api/v1/jobs", kJob));
+  while (disk.end() == 0) host.settle_turns();
+  CHECK(client.read_available().empty());
+  CHECK(ask(host, get("/api/v1/jobs/1")).status == 200);
+  CHECK(client.read_available().empty());
+  disk.make_durable(disk.end());
+  CHECK(read_answer(client).status == 201);
+}
+
+TEST_CASE("web: while stopping health is 503, reads are answered and changes refused") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host::Setup setup = with_web();
+  setup.journal = std::move(owned);
+  Host host(std::move(setup));
+  SocketClient worker = host.connect("beanstalk");
+  worker.send("put 0 0 60 1\r\nx\r\n");
+  while (disk.end() == 0) host.settle_turns();
+  host.on_loop([&] { host.server().stop(); });
+  CHECK(ask(host, get("/health")).status == 503);
+  CHECK(ask(host, get("/api/v1/overview")).status == 200);
+  CHECK(ask(host, post("/api/v1/jobs", kJob)).status == 503);
+  disk.make_durable(disk.end());
+  host.stop();
+  CHECK(worker.read(12) == "INSERTED 1\r\n");
+}
+
+TEST_CASE("web: a change that waits for the disk is answered when the server has stopped") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host::Setup setup = with_web();
+  setup.journal = std::move(owned);
+  Host host(std::move(setup));
+  SocketClient client = host.connect("web");
+  client.send(post("/api/v1/jobs", kJob));
+  while (disk.end() == 0) host.settle_turns();
+  host.stop();
+  CHECK(read_answer(client).status == 201);
+  CHECK(client.is_closed_by_server());
+}
+
+}  // namespace millrace::server
