@@ -214,7 +214,7 @@ function drawTop() {
       h("input", {
         name: "find",
         type: "search",
-        placeholder: "Find a job: number or jid",
+        placeholder: "Job number or jid",
         "aria-label": "Find a job by number or jid",
         autocomplete: "off",
         spellcheck: "false",
@@ -239,7 +239,7 @@ function drawTop() {
       h(
         "button",
         { type: "button", class: "quiet", onclick: turnTheme, title: "Colours (t)" },
-        { auto: "Auto", light: "Light", dark: "Dark" }[theme()],
+        { auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark" }[theme()],
       ),
       h(
         "button",

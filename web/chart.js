@@ -44,7 +44,8 @@ function options({ series, format, bars, height }, width) {
     dash: each.dash,
     points: { show: false },
     paths: bars ? uPlot.paths.bars({ size: [0.7, 28] }) : undefined,
-    value: (_, value) => (value === null || value === undefined ? "–" : format(value)),
+    // Where nobody points, the last.
+    value: (plot, value, i) => format(value ?? plot.data[i].at(-1) ?? 0),
   }));
   return {
     width,
@@ -61,7 +62,10 @@ function options({ series, format, bars, height }, width) {
     series: [
       {
         label: bars ? "Day" : "Time",
-        value: (_, s) => (s === null ? "–" : bars ? dayOf(s) : clockOf(s)),
+        value: (plot, value) => {
+          const at = value ?? plot.data[0].at(-1) ?? 0;
+          return bars ? dayOf(at) : clockOf(at);
+        },
       },
       ...drawn,
     ],

@@ -42,6 +42,11 @@ export function button(text, onclick, { kind = "", disabled = false, label, key 
 
 /** A table that says what it is about; `columns` are [title, class]. It scrolls in itself. */
 export function table(label, columns, rows, kind = "") {
+  // On a narrow screen each cell names its column itself.
+  for (const { children } of rows)
+    columns.forEach(([title], i) => {
+      if (title) children[i].dataset.label = title.dataset?.label ?? title.textContent ?? title;
+    });
   const cell = ([title, kind]) =>
     title?.nodeType
       ? h("th", { scope: "col", class: kind, "aria-sort": title.dataset.sort }, title)

@@ -1,6 +1,8 @@
 #include "http/attention.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "http/json.hpp"
 #include "http/queue_view.hpp"
@@ -88,6 +90,20 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
                    .queue = {}});
 }
 
+/// Of each kind the first ones: that many queues have nobody is one trouble, and must not hide
+/// others.
+void keep_some(Situation& situation) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<Concern> kept;
+  for (Concern& concern : situation.concerns) {
+    const bool is_trouble = concern.level == Level::kTrouble;
+    situation.troubles += is_trouble ? 1 : 0;
+    if (++seen[concern.kind] <= kConcernsOfKindMax) kept.push_back(std::move(concern));
+  }
+  situation.left_out = situation.concerns.size() - kept.size();
+  situation.concerns = std::move(kept);
+}
+
 }  // namespace
 
 Situation look_at(const Site& site, const Moment& moment) {
@@ -118,10 +134,7 @@ Situation look_at(const Site& site, const Moment& moment) {
   std::stable_sort(found.begin(), found.end(), [](const Concern& a, const Concern& b) {
     return a.level == Level::kTrouble && b.level == Level::kNotice;
   });
-  if (found.size() > kConcernsMax) {
-    situation.left_out = found.size() - kConcernsMax;
-    found.resize(kConcernsMax);
-  }
+  keep_some(situation);
   return situation;
 }
 

@@ -19,15 +19,16 @@ struct Concern {
 
 /// What the server looks like at a moment.
 struct Situation {
-  std::vector<Concern> concerns;  ///< the worst first, `kConcernsMax` at most
+  std::vector<Concern> concerns;  ///< the worst first, `kConcernsOfKindMax` of each kind at most
   std::size_t left_out = 0;       ///< further ones
+  std::size_t troubles = 0;       ///< concerns of that level, those left out too
   std::string oldest_queue;       ///< the queue with the oldest ready job; empty: none is ready
   Time oldest = kNever;           ///< since when that job is ready
 };
 
 [[nodiscard]] Situation look_at(const Site& site, const Moment& moment);
 
-inline constexpr std::size_t kConcernsMax = 12;
+inline constexpr std::size_t kConcernsOfKindMax = 4;
 
 /// So many queues are looked at.
 inline constexpr std::size_t kQueuesLookedAt = 20'000;

@@ -16,12 +16,17 @@ std::string count_of(std::uint64_t count, const char* what) {
   return concat(count, " ", what, count == 1 ? "" : "s");
 }
 
-std::string health_sentence(const Site& site, const Situation& situation, std::size_t troubles) {
+/// The worst itself, and how many there are beside.
+std::string trouble_sentence(const Situation& situation) {
+  const Concern& worst = situation.concerns.front();
+  const std::size_t others = situation.troubles - 1;
+  return concat(worst.queue, worst.queue.empty() ? "" : " ", worst.text,
+                others == 0 ? "." : concat(", and ", count_of(others, "more trouble"), "."));
+}
+
+std::string health_sentence(const Site& site, const Situation& situation) {
   const View& view = site.broker.view();
-  if (troubles > 0) {
-    return concat(count_of(troubles, "thing"), troubles == 1 ? " needs" : " need",
-                  " your attention.");
-  }
+  if (situation.troubles > 0) return trouble_sentence(situation);
   const std::string facts = concat(count_of(view.queue_count(), "queue"), ", ",
                                    count_of(view.workers().size(), "worker"));
   const bool is_idle = view.job_count(JobState::kReady) + view.job_count(JobState::kReserved) == 0;
@@ -31,12 +36,10 @@ std::string health_sentence(const Site& site, const Situation& situation, std::s
 }
 
 Json show_health_of(const Site& site, const Situation& situation) {
-  std::size_t troubles = 0;
-  for (const Concern& concern : situation.concerns) {
-    troubles += concern.level == Concern::Level::kTrouble ? 1 : 0;
-  }
-  const char* level = troubles > 0 ? "trouble" : situation.concerns.empty() ? "good" : "notice";
-  return {{"level", level}, {"text", health_sentence(site, situation, troubles)}};
+  const char* level = situation.troubles > 0       ? "trouble"
+                      : situation.concerns.empty() ? "good"
+                                                   : "notice";
+  return {{"level", level}, {"text", health_sentence(site, situation)}};
 }
 
 Json show_concerns(const Situation& situation) {

@@ -1,3 +1,4 @@
+#include "http/attention.hpp"
 #include "http/desk.hpp"
 #include "http/job_filter.hpp"
 #include "http/text.hpp"
@@ -104,9 +105,24 @@ TEST_CASE("overview: health in one sentence, and what needs attention") {
   desk.now += 2min;
   const Json shown = desk.read("/api/v1/overview");
   CHECK(shown["health"]["level"] == "trouble");
+  CHECK(shown["health"]["text"] == "mail has 1 waiting job and nobody who takes them.");
   CHECK(shown["attention"][0]["kind"] == "abandoned");
   CHECK(shown["attention"][0]["queue"] == "mail");
   CHECK(shown["oldest_ready"]["queue"] == "mail");
+}
+
+TEST_CASE("overview: many troubles of one kind hide no other") {
+  Desk desk;
+  for (int i = 0; i < 9; ++i) desk.push("Mail", "mail-" + std::to_string(i));
+  desk.push("Mail", "paused");
+  CHECK(desk.broker.pause("paused", std::nullopt, desk.now));
+  desk.now += 2min;
+  const Json shown = desk.read("/api/v1/overview");
+  REQUIRE(shown["attention"].size() == kConcernsOfKindMax + 1);
+  CHECK(shown["attention"].back()["kind"] == "paused");
+  CHECK(shown["attention_left_out"] == 5);
+  CHECK(shown["health"]["text"] ==
+        "mail-0 has 1 waiting job and nobody who takes them, and 8 more troubles.");
 }
 
 TEST_CASE("overview: a paused queue with jobs, a full disk") {

@@ -144,6 +144,7 @@ export default {
               ["", "acts"],
             ],
             groups.map((each) => row(ctx, each)),
+            "cards",
           ),
       h(
         "div",

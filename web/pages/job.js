@@ -3,16 +3,33 @@ import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
 import { link } from "../route.js";
 import { STATES, act, ask, badge, button, facts, head, queueLink } from "../ui.js";
-import { ACTIONS, failures, verbOf } from "./jobs.js";
+import { ACTIONS, failures, priority, verbOf } from "./jobs.js";
 
 const NODES_MAX = 3000;
 const HEX_BYTES_MAX = 16 * 1024;
 
 // ---- the story ----
 
-/** What is known of a job's life, in order. A server keeps no full history of each job. */
+/** "reserved 3 times, released once" */
+function soFar({ reserves, timeouts, releases, buries, kicks }) {
+  const said = Object.entries({
+    reserved: reserves,
+    "timed out": timeouts,
+    released: releases,
+    "buried or killed": buries,
+    "kicked or retried by hand": kicks,
+  })
+    .filter(([, n]) => n > 0)
+    .map(([what, n]) => `${what} ${n === 1 ? "once" : `${count(n)} times`}`);
+  return `So far ${said.join(", ") || "never reserved"}.`;
+}
+
+/**
+ * What is known of a job's life, in order: the server keeps times of first and last things only,
+ * and counts what happened in between.
+ */
 function story(job) {
-  const { error, tallies, state, reservation } = job;
+  const { error, state, reservation } = job;
   const steps = [
     [
       job.created_at,
@@ -24,13 +41,15 @@ function story(job) {
     steps.push([
       error.first_at,
       "First failure",
-      error.failures > 1 ? `the first of ${count(error.failures)}` : "the only one so far",
+      error.failures > 1
+        ? `the first of ${count(error.failures)}; the last with ${error.type}`
+        : `with ${error.type}; the only one so far`,
     ]);
   if (job.enqueued_at && Math.abs(Date.parse(job.enqueued_at) - Date.parse(job.created_at)) > 5)
     steps.push([
       job.enqueued_at,
       "Entered its queue",
-      tallies.kicks ? `brought back ${plural(tallies.kicks, "time")} by hand or kick` : null,
+      null,
     ]);
   if (reservation)
     steps.push([
@@ -269,7 +288,6 @@ export default {
           }),
         );
     const unit = job.work_unit ?? {};
-    const { tallies } = job;
     return [
       h(
         "p",
@@ -294,7 +312,13 @@ export default {
       h(
         "div",
         { class: "pair" },
-        h("section", {}, h("h2", {}, "Story"), timeline(job)),
+        h(
+          "section",
+          {},
+          h("h2", {}, "Story"),
+          timeline(job),
+          h("p", { class: "dim" }, soFar(job.tallies)),
+        ),
         h(
           "section",
           {},
@@ -302,7 +326,7 @@ export default {
           facts([
             ["Queue", queueLink(job.queue)],
             ["jid", h("code", {}, job.jid)],
-            ["Priority", unit.priority ? `${unit.priority} of 9` : count(job.pri)],
+            ["Priority", priority(job)],
             ["Reservation lasts", span(job.ttr_s)],
             job.is_pushed && [
               "Retries",
@@ -312,13 +336,6 @@ export default {
                   ? "none: dropped when it fails"
                   : "none: dead when it fails",
             ],
-            ["Reserved", plural(tallies.reserves, "time")],
-            ...[
-              ["Timed out", tallies.timeouts],
-              ["Released", tallies.releases],
-              ["Buried or killed", tallies.buries],
-              ["Kicked or retried", tallies.kicks],
-            ].map(([name, n]) => n > 0 && [name, plural(n, "time")]),
             ...Object.entries(unit.custom ?? {})
               .slice(0, 20)
               .map(([name, value]) => [

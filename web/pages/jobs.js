@@ -28,6 +28,10 @@ export function jobLink(job) {
   );
 }
 
+/** Pushed jobs have one from 1 to 9, the others any number, where the smallest comes first. */
+export const priority = ({ is_pushed: isPushed, pri }) =>
+  isPushed ? `${9 - Math.floor(pri / 256)} of 9` : count(pri);
+
 export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
 
 /** "3 failures, 22 retries left" */
@@ -230,7 +234,7 @@ function filters(params) {
 function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const { selected } = ctx.state;
   const actions = ctx.isReadOnly ? [] : ACTIONS[state];
-  if (actions.length === 0) return null;
+  if (actions.length === 0 || jobs.length + selected.size === 0) return null;
   const all = isFiltered ? "all that match" : `all ${count(counts?.[state] ?? 0)}`;
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
@@ -253,13 +257,12 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
       selected.size === 0 ? "Select jobs, or change" : `${plural(selected.size, "job")} selected:`,
     ),
     selected.size === 0
-      ? jobs.length > 0 &&
-          actions.map((action) =>
-            button(`${verbOf(action, state)} ${all}…`, runAll(action), {
-              kind: `${kind(action)} small`,
-              key: `all-${action}`,
-            }),
-          )
+      ? actions.map((action) =>
+          button(`${verbOf(action, state)} ${all}…`, runAll(action), {
+            kind: `${kind(action)} small`,
+            key: `all-${action}`,
+          }),
+        )
       : [
           ...actions.map((action) =>
             button(`${verbOf(action, state)} ${count(selected.size)}`, run(action), {
@@ -327,7 +330,7 @@ function row(ctx, job, state, canSelect) {
           { class: "error" },
           h("strong", {}, error.type),
           " ",
-          error.message,
+          h("span", { class: "message" }, error.message),
           " ",
           h("span", { class: "dim" }, `(${failures(error)})`),
         ),

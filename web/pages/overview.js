@@ -201,7 +201,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
           "li",
           { class: "plain", "data-key": "more" },
           h("span", { class: "sign" }),
-          `and ${plural(more, "more queue")}`,
+          h("span", {}, `and ${plural(more, "more queue")} like these`),
         ),
     ),
   );
@@ -216,7 +216,7 @@ function worst(queues) {
         "td",
         { class: "wide" },
         queueLink(each.name),
-        each.is_paused && h("span", { class: "badge" }, "paused"),
+        each.is_paused && h("span", { class: "badge paused" }, "paused"),
       ),
       h("td", { class: "n" }, count(each.ready)),
       h("td", { class: "n" }, age(each.oldest_ready_at)),

@@ -4,7 +4,7 @@ import { age, ago, count, plural, rate } from "../format.js";
 import { go, link } from "../route.js";
 import { button, empty, facts, head, jobsLink, table } from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
-import { args, jobLink } from "./jobs.js";
+import { args, jobLink, priority } from "./jobs.js";
 
 const LIMIT = 50;
 
@@ -15,7 +15,7 @@ function row(job, place) {
     h("td", { class: "n dim" }, place === null ? "" : count(place)),
     h("td", {}, jobLink(job)),
     h("td", { class: "wide args" }, args(job)),
-    h("td", { class: "n" }, String(job.pri)),
+    h("td", { class: "n" }, priority(job)),
     h("td", { class: "n" }, ago(job.enqueued_at)),
   );
 }
@@ -36,7 +36,7 @@ function about(queue) {
     [
       "Who takes",
       queue.takers === 0
-        ? "nobody now"
+        ? "nobody at this moment"
         : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
     ],
     queue.is_paused && [
@@ -80,8 +80,9 @@ export default {
       jobs.length > 0
         ? table(
             "Ready jobs in the order in which they will be served",
-            [["#", "n"], ["Job"], ["Arguments", "wide"], ["Pri", "n"], ["Enqueued", "n"]],
+            [["#", "n"], ["Job"], ["Arguments", "wide"], ["Priority", "n"], ["Enqueued", "n"]],
             jobs.map((each, i) => row(each, cursor ? null : i + 1)),
+            "cards",
           )
         : empty(cursor ? "No further jobs." : "No job is ready here.");
     return [

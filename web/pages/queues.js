@@ -57,6 +57,9 @@ export async function remove(ctx, { name, ready, scheduled, retrying, dead }, af
   if (agreed) act(async () => follow(await post(`queues/${part(name)}/delete`), after));
 }
 
+const speed = (perSecond, kind = "") =>
+  h("td", { class: "n" }, h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
+
 function row(ctx, queue) {
   const { name } = queue;
   const jobs = (state) =>
@@ -100,9 +103,9 @@ function row(ctx, queue) {
     jobs("scheduled"),
     jobs("retrying"),
     jobs("dead"),
-    h("td", { class: "n" }, rate(queue.enqueued_per_s)),
-    h("td", { class: "n" }, rate(queue.processed_per_s)),
-    h("td", { class: queue.failed_per_s > 0 ? "n bad" : "n" }, rate(queue.failed_per_s)),
+    speed(queue.enqueued_per_s),
+    speed(queue.processed_per_s),
+    speed(queue.failed_per_s, "bad"),
     h("td", { class: "acts" }, actions),
   );
 }
@@ -120,6 +123,7 @@ function sortLink(params, [key, title]) {
     title,
     isOn && h("span", { "aria-hidden": "true" }, isDown ? " ▾" : " ▴"),
   );
+  anchor.dataset.label = title;
   if (isOn) anchor.dataset.sort = isDown ? "descending" : "ascending";
   return anchor;
 }
@@ -146,6 +150,7 @@ export default {
             "Queues",
             [...COLUMNS.map((each) => [sortLink(params, each), each[2]]), ["", "acts"]],
             queues.map((each) => row(ctx, each)),
+            "cards",
           )
         : params.match
           ? empty(`No queue has “${params.match}” in its name.`)

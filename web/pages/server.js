@@ -3,7 +3,8 @@ import { h } from "../dom.js";
 import { age, bytes, count, span } from "../format.js";
 import { facts, head, table } from "../ui.js";
 
-const share = (part, whole) => (whole ? ` (${Math.round((part / whole) * 100)} %)` : "");
+const share = (part, whole) =>
+  bytes(part) + (whole ? ` of ${bytes(whole)}, ${Math.round((part / whole) * 100)}\u00a0%` : "");
 
 function journal(all) {
   if (!all)
@@ -15,7 +16,7 @@ function journal(all) {
     ["Waits for the disk", bytes(all.waiting_bytes)],
     ["Batches", count(all.commits)],
     ["Mean time to the disk", mean === null ? null : span(mean)],
-    ["Disk free", bytes(all.disk_free_bytes) + share(all.disk_free_bytes, all.disk_total_bytes)],
+    ["Disk free", share(all.disk_free_bytes, all.disk_total_bytes)],
   ]);
 }
 
@@ -31,7 +32,8 @@ export default {
         ["Version", all.version],
         ["Host", `${all.hostname}, process ${all.pid}`],
         ["Up for", age(all.started_at)],
-        ["Memory", bytes(all.memory_bytes) + share(all.memory_bytes, all.memory_total_bytes)],
+        ["Memory", share(all.memory_bytes, all.memory_total_bytes)],
+        ["Jobs in memory", share(all.job_memory_bytes, all.job_memory_bytes_max)],
         ["beanstalk connections", count(all.connections.beanstalk)],
         ["Faktory connections", count(all.connections.faktory)],
       ]),

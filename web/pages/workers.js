@@ -162,6 +162,7 @@ export default {
               ["", "acts"],
             ],
             workers.workers.map((each) => worker(ctx, each)),
+            "cards",
           ),
       !workers.are_jobs_counted &&
         h(
@@ -182,6 +183,7 @@ export default {
             "beanstalk connections",
             [["Number", "n"], ["Uses"], ["Watches", "wide"], ["Now"], ["Jobs held", "n"]],
             others.connections.map(connection),
+            "cards",
           ),
       h(
         "div",
