@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct Response {
   std::string body;
   std::map<std::string, std::string> headers;
   bool is_change = false;  ///< it may leave only when everything recorded so far is durable
+  /// Writes a body that takes long to write, from what it holds itself: to be called outside of the
+  /// broker's thread. Empty: `body` is there.
+  std::function<std::string()> write_body = {};
 };
 
 /// The error that the API answers: `{"error": text}`.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "http/handlers.hpp"
 #include "http/json.hpp"
@@ -74,8 +76,9 @@ class Page {
 };
 
 struct Labelled {
-  std::string label;  ///< `queue="mail"`
+  std::string label;  ///< the name; `queue="mail"` once it is written down
   QueueFigures figures;
+  std::optional<QueueMeter> meter;  ///< none where nothing was measured
 };
 
 struct Queues {
@@ -84,21 +87,42 @@ struct Queues {
   std::size_t others_count = 0;
 };
 
+/// What the page tells, copied out of the broker: to write it down takes longer than clients of the
+/// job doors should wait.
+struct Snapshot {
+  Time now;
+  Queues queues;
+  CountersChanged counters;
+  Tally tally;
+  std::size_t worker_count = 0;
+  bool accepts_jobs = true;
+  std::uint64_t live_bytes = 0;  ///< of the journal, see Broker::live_bytes
+  Time started_at;
+  std::string version;
+  SystemFacts system;
+  TrafficFacts traffic;
+};
+
 Queues collect(const View& view, Time now) {
   Queues queues;
-  view.each_queue([&](const Queue& queue) {
-    if (queues.labelled.size() < kLabelledQueuesMax) {
-      queues.labelled.push_back({.label = concat("queue=\"", escaped(queue.name), "\""),
-                                 .figures = figures_of(queue, view, now)});
-      return;
-    }
-    ++queues.others_count;
-    queues.others.ready += queue.ready.size();
-    queues.others.reserved += queue.reserved_count;
-    queues.others.scheduled += queue.scheduled_count();
-    queues.others.retrying += queue.retrying_count;
-    queues.others.dead += queue.dead.size();
+  QueueFigures& others = queues.others;
+  others.ready = view.job_count(JobState::kReady);
+  others.reserved = view.job_count(JobState::kReserved);
+  others.scheduled = view.job_count(JobState::kScheduled);
+  others.retrying = view.job_count(JobState::kRetrying);
+  others.dead = view.job_count(JobState::kDead);
+  view.page_queues(0, view.queues_end(), kLabelledQueuesMax, [&](const Queue& queue) {
+    Labelled each{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
+    if (queue.meter) each.meter = *queue.meter;
+    each.figures.queue = nullptr;
+    others.ready -= each.figures.ready;
+    others.reserved -= each.figures.reserved;
+    others.scheduled -= each.figures.scheduled;
+    others.retrying -= each.figures.retrying;
+    others.dead -= each.figures.dead;
+    queues.labelled.push_back(std::move(each));
   });
+  queues.others_count = view.queue_count() - queues.labelled.size();
   return queues;
 }
 
@@ -145,60 +169,57 @@ void show_meters(const Queues& queues, Page& page) {
   for (const Row& row : kRows) {
     page.head(row.name, "counter", row.help);
     for (const Labelled& each : queues.labelled) {
-      const auto& meter = each.figures.queue->meter;
+      const auto& meter = each.meter;
       page.sample(row.name, each.label, concat(meter ? ((*meter).*(row.counter)).total : 0));
     }
   }
   page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
   for (const Labelled& each : queues.labelled) {
-    const auto& meter = each.figures.queue->meter;
-    if (meter) page.histogram("millrace_wait_seconds", each.label, meter->wait);
+    if (each.meter) page.histogram("millrace_wait_seconds", each.label, each.meter->wait);
   }
   page.head("millrace_run_seconds", "histogram", "From the reservation to the end of the run.");
   for (const Labelled& each : queues.labelled) {
-    const auto& meter = each.figures.queue->meter;
-    if (meter) page.histogram("millrace_run_seconds", each.label, meter->run);
+    if (each.meter) page.histogram("millrace_run_seconds", each.label, each.meter->run);
   }
 }
 
-void show_totals(const Call& call, Page& page) {
-  const View& view = call.site.broker.view();
+void show_totals(const Snapshot& all, Page& page) {
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
-              as_double(view.counters().processed));
+              as_double(all.counters.processed));
   page.single("millrace_failed_total", "counter", "Runs that failed.",
-              as_double(view.counters().failed));
+              as_double(all.counters.failed));
   page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
-              as_double(view.tally().jobs_put));
+              as_double(all.tally.jobs_put));
   page.single("millrace_accepts_jobs", "gauge", "0 while new jobs are refused for want of room.",
-              call.site.broker.refuses_jobs() ? 0 : 1);
-  page.single("millrace_queues", "gauge", "Queues.", as_double(view.queue_count()));
+              all.accepts_jobs ? 1 : 0);
+  page.single("millrace_queues", "gauge", "Queues.",
+              as_double(all.queues.labelled.size() + all.queues.others_count));
   page.single("millrace_workers", "gauge", "Worker processes of the Faktory door.",
-              as_double(view.workers().size()));
+              as_double(all.worker_count));
   page.single("millrace_clients_waiting", "gauge", "Connections that wait for a job.",
-              as_double(view.tally().waiting));
+              as_double(all.tally.waiting));
 }
 
-void show_process(const Call& call, Page& page) {
-  const SystemFacts& system = call.moment.system;
-  const TrafficFacts traffic = call.site.traffic();
-  const View& view = call.site.broker.view();
+void show_process(const Snapshot& all, Page& page) {
+  const SystemFacts& system = all.system;
+  const TrafficFacts& traffic = all.traffic;
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.head("millrace_connections", "gauge", "Open connections.");
   page.sample("millrace_connections", "door=\"beanstalk\"", concat(traffic.beanstalk_connections));
   page.sample("millrace_connections", "door=\"faktory\"", concat(traffic.faktory_connections));
   page.single("millrace_uptime_seconds", "gauge", "Since the start.",
-              seconds_of(call.moment.now - call.site.facts.started_at));
+              seconds_of(all.now - all.started_at));
   page.single("process_resident_memory_bytes", "gauge", "Resident memory.",
               as_double(system.memory_bytes));
   page.head("millrace_info", "gauge", "The version.");
-  page.sample("millrace_info", concat("version=\"", call.site.facts.version, "\""), "1");
+  page.sample("millrace_info", concat("version=\"", all.version, "\""), "1");
   if (!system.has_journal) return;
   page.single("millrace_journal_bytes", "gauge", "Size of the journal's segments.",
               as_double(system.journal_bytes));
   page.single("millrace_journal_segments", "gauge", "Segments of the journal.",
               as_double(system.journal_segments));
-  const std::uint64_t live = call.site.broker.live_bytes();
+  const std::uint64_t live = all.live_bytes;
   page.single("millrace_journal_live_bytes", "gauge",
               "What a journal without anything obsolete would take, about.", as_double(live));
   page.single("millrace_journal_live_share", "gauge",
@@ -207,7 +228,7 @@ void show_process(const Call& call, Page& page) {
   page.single("millrace_journal_segments_removed_total", "counter",
               "Segments cleaned away since the start.", as_double(traffic.segments_removed));
   page.single("millrace_journal_jobs_rewritten_total", "counter",
-              "Jobs written once more for that.", as_double(view.tally().jobs_rewritten));
+              "Jobs written once more for that.", as_double(all.tally.jobs_rewritten));
   page.single("millrace_journal_waiting_bytes", "gauge", "Appended and not durable yet.",
               as_double(traffic.undurable_bytes));
   page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",
@@ -217,16 +238,36 @@ void show_process(const Call& call, Page& page) {
   page.histogram("millrace_commit_seconds", "", traffic.commits);
 }
 
+std::string write(Snapshot all) {
+  Page page;
+  for (Labelled& each : all.queues.labelled) {
+    each.label = concat("queue=\"", escaped(each.label), "\"");
+  }
+  show_totals(all, page);
+  show_queues(all.queues, all.now, page);
+  show_meters(all.queues, page);
+  show_process(all, page);
+  return page.take();
+}
+
 }  // namespace
 
 Response show_metrics(const Call& call) {
-  Page page;
-  const Queues queues = collect(call.site.broker.view(), call.moment.now);
-  show_totals(call, page);
-  show_queues(queues, call.moment.now, page);
-  show_meters(queues, page);
-  show_process(call, page);
-  return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = page.take()};
+  const View& view = call.site.broker.view();
+  Snapshot all{.now = call.moment.now,
+               .queues = collect(view, call.moment.now),
+               .counters = view.counters(),
+               .tally = view.tally(),
+               .worker_count = view.workers().size(),
+               .accepts_jobs = !call.site.broker.refuses_jobs(),
+               .live_bytes = call.site.broker.live_bytes(),
+               .started_at = call.site.facts.started_at,
+               .version = call.site.facts.version,
+               .system = call.moment.system,
+               .traffic = call.site.traffic()};
+  Response response{.type = "text/plain; version=0.0.4; charset=utf-8"};
+  response.write_body = [all = std::move(all)] { return write(all); };
+  return response;
 }
 
 }  // namespace millrace::http

@@ -12,34 +12,44 @@
 namespace millrace::http {
 namespace {
 
-/// What a list of queues can be sorted by; the larger the more trouble.
+/// What a list of queues can be sorted by; the larger the more trouble. It is asked of all queues
+/// for each page, so it reads no more than it must.
 struct SortKey {
   std::string_view name;
-  double (*value)(const QueueFigures&, Time now);
+  double (*value)(const Queue&, const View& view, Time now);
 };
 
 double as_number(std::uint64_t count) {
   return static_cast<double>(count);
 }
 
+template <auto counter>
+double rate_of(const Queue& queue, const View&, Time now) {
+  return queue.meter ? ((*queue.meter).*counter).rate.per_second(now) : 0;
+}
+
+double wait_of(const Queue& queue, const View& view, Time now) {
+  return queue.ready.empty() ? -1 : seconds_of(now - view.oldest_ready(queue));
+}
+
 constexpr std::array kSortKeys = {
-    SortKey{"name", [](const QueueFigures&, Time) { return 0.0; }},
-    SortKey{"ready", [](const QueueFigures& f, Time) { return as_number(f.ready); }},
-    SortKey{"reserved", [](const QueueFigures& f, Time) { return as_number(f.reserved); }},
-    SortKey{"scheduled", [](const QueueFigures& f, Time) { return as_number(f.scheduled); }},
-    SortKey{"retrying", [](const QueueFigures& f, Time) { return as_number(f.retrying); }},
-    SortKey{"dead", [](const QueueFigures& f, Time) { return as_number(f.dead); }},
-    SortKey{"oldest",
-            [](const QueueFigures& f, Time now) {
-              return f.oldest == kNever ? -1.0 : seconds_of(now - f.oldest);
-            }},
-    SortKey{"enqueued", [](const QueueFigures& f, Time) { return f.enqueued_rate; }},
-    SortKey{"processed", [](const QueueFigures& f, Time) { return f.processed_rate; }},
-    SortKey{"failed", [](const QueueFigures& f, Time) { return f.failed_rate; }},
+    SortKey{"name", [](const Queue&, const View&, Time) { return 0.0; }},
+    SortKey{"ready", [](const Queue& q, const View&, Time) { return as_number(q.ready.size()); }},
+    SortKey{"reserved",
+            [](const Queue& q, const View&, Time) { return as_number(q.reserved_count); }},
+    SortKey{"scheduled",
+            [](const Queue& q, const View&, Time) { return as_number(q.scheduled_count()); }},
+    SortKey{"retrying",
+            [](const Queue& q, const View&, Time) { return as_number(q.retrying_count); }},
+    SortKey{"dead", [](const Queue& q, const View&, Time) { return as_number(q.dead.size()); }},
+    SortKey{"oldest", wait_of},
+    SortKey{"enqueued", rate_of<&QueueMeter::enqueued>},
+    SortKey{"processed", rate_of<&QueueMeter::processed>},
+    SortKey{"failed", rate_of<&QueueMeter::failed>},
 };
 
 struct Row {
-  QueueFigures figures;
+  const Queue* queue = nullptr;
   double value = 0;
 };
 
@@ -85,9 +95,8 @@ Outcome<ListRequest> read_list(const Request& request) {
 std::vector<Row> collect(const ListRequest& list, const View& view, Time now) {
   std::vector<Row> rows;
   view.each_queue([&](const Queue& queue) {
-    if (!contains_ignoring_case(queue.name, list.match)) return;
-    Row row{.figures = figures_of(queue, view, now)};
-    row.value = list.key->value(row.figures, now);
+    if (!list.match.empty() && !contains_ignoring_case(queue.name, list.match)) return;
+    const Row row{.queue = &queue, .value = list.key->value(queue, view, now)};
     const bool is_seen =
         list.after && !list.is_before(list.after->first, list.after->second, row.value, queue.name);
     if (!is_seen) rows.push_back(row);
@@ -119,16 +128,17 @@ Response list_queues(const Call& call) {
   const std::size_t count = std::min(rows.size(), list->limit);
   std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
                     [&](const Row& a, const Row& b) {
-                      return list->is_before(a.value, a.figures.queue->name, b.value,
-                                             b.figures.queue->name);
+                      return list->is_before(a.value, a.queue->name, b.value, b.queue->name);
                     });
   Json queues = Json::array();
-  for (std::size_t i = 0; i < count; ++i) queues.push_back(show_figures(rows[i].figures));
+  for (std::size_t i = 0; i < count; ++i) {
+    queues.push_back(show_figures(figures_of(*rows[i].queue, view, call.moment.now)));
+  }
   Json next = nullptr;
   if (count < rows.size()) {
     char value[40];
     std::snprintf(value, sizeof value, "%.17g", rows[count - 1].value);
-    next = std::string(value) + ':' + rows[count - 1].figures.queue->name;
+    next = std::string(value) + ':' + rows[count - 1].queue->name;
   }
   return {.body = dump({{"queues", std::move(queues)},
                         {"total", view.queue_count()},

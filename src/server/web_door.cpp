@@ -82,6 +82,14 @@ http::Response tagged(const http::Request& request, http::Response response) {
   return response;
 }
 
+/// How long the broker's thread was busy with it: browsers show that beside the request.
+std::string timing_of(std::chrono::steady_clock::duration took) {
+  const std::chrono::duration<double, std::milli> milliseconds = took;
+  char text[48];
+  std::snprintf(text, sizeof text, "broker;dur=%.3f", milliseconds.count());
+  return text;
+}
+
 http::Response say_nobody_answers() {
   return http::refuse(503, "the server does not answer: it stops, or its disk is behind");
 }
@@ -183,7 +191,9 @@ http::Response WebDoor::answer(const http::Request& request) {
   const auto patience = request.path == "/health" ? kHealthMax : WebGate::kAnswerMax;
   auto response = gate_.ask(patience, [this, request, system] {
     const Time now = parts_.clock.now();
+    const auto began = std::chrono::steady_clock::now();
     http::Response answered = http::answer(site_, request, {.now = now, .system = system});
+    answered.headers["Server-Timing"] = timing_of(std::chrono::steady_clock::now() - began);
     has_bulk_work_ = has_bulk_work_ || bulks_.is_running();
     if (has_bulk_work_) parts_.commits.schedule();
     answered.headers["X-Now-Ms"] = std::to_string(
@@ -191,6 +201,7 @@ http::Response WebDoor::answer(const http::Request& request) {
     return answered;
   });
   if (!response) return say_nobody_answers();
+  if (response->write_body) response->body = response->write_body();
   return tagged(request, std::move(*response));
 }
 

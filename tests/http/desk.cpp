@@ -36,7 +36,9 @@ Desk::Desk()
 }
 
 Response Desk::get(const std::string& target) {
-  return answer(site, request_of("GET", target), {.now = now, .system = system});
+  Response response = answer(site, request_of("GET", target), {.now = now, .system = system});
+  if (response.write_body) response.body = response.write_body();
+  return response;
 }
 
 Response Desk::post(const std::string& target, const Json& body) {
