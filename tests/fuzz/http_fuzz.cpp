@@ -1,0 +1,135 @@
+// Requests to the web door, whatever their paths, parameters, headers and bodies: each is answered,
+// an answer in JSON is JSON, and what it names as the place to go on is understood.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "faktory/door.hpp"
+#include "faktory/work_unit.hpp"
+#include "http/guard.hpp"
+#include "http/input.hpp"
+#include "http/job_filter.hpp"
+#include "http/site.hpp"
+#include "http/text.hpp"
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::http;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// A broker with jobs in several states, and the door over it.
+struct House {
+  House() {
+    const auto push = [&](std::string_view json) { check(door.push(json, now).has_value()); };
+    push(R"({"jid":"job-00000001","jobtype":"Mail","queue":"mail","args":[1]})");
+    push(
+        R"({"jid":"job-00000002","jobtype":"Mail","queue":"mail","args":[],"at":"2099-01-01T00:00:00Z"})");
+    check(broker.put({.queue = "tube", .body = "\xff\x00"}, now).has_value());
+    const auto dead = broker.put({.queue = "tube", .body = "{}"}, now);
+    check(broker.change(*dead, Mutation::Action::kKill, now).has_value());
+  }
+
+  Time now{std::chrono::seconds{1'700'000'000}};
+  faktory::WorkUnits format;
+  Broker broker{format, {.random_seed = 1, .dead_jobs_max = 1000}};
+  faktory::Door door{broker, format, {}, now};
+  BulkChanges bulks{broker};
+  Trend trend;
+  Site site{.broker = broker,
+            .format = format,
+            .bulks = bulks,
+            .trend = trend,
+            .facts = {},
+            .traffic = [] { return TrafficFacts{}; },
+            .push = [this](std::string_view json, Time at) { return door.push(json, at); },
+            .info = [this](Time at) { return door.info(at); },
+            .random = [] { return std::uint64_t{7}; }};
+};
+
+/// The next line of the input, without its end.
+std::string take_line(std::string_view& input) {
+  const std::size_t end = std::min(input.find('\n'), input.size());
+  std::string line(input.substr(0, end));
+  input.remove_prefix(std::min(end + 1, input.size()));
+  return line;
+}
+
+/// Method and path, then `name=value` of the query, then `name: value` headers, then a blank line
+/// and the body.
+Request read_request(std::string_view input) {
+  Request request;
+  const std::string first = take_line(input);
+  const std::size_t space = std::min(first.find(' '), first.size());
+  request.method = first.substr(0, space);
+  request.path = first.substr(std::min(space + 1, first.size()));
+  while (!input.empty()) {
+    const std::string line = take_line(input);
+    if (line.empty()) break;
+    const std::size_t mark = std::min(line.find_first_of("=:"), line.size());
+    const std::string value = line.substr(std::min(mark + 1, line.size()));
+    if (mark < line.size() && line[mark] == '=') {
+      request.params.emplace(line.substr(0, mark), value);
+    } else {
+      request.headers.emplace(lower_case(line.substr(0, mark)), trimmed(value));
+    }
+  }
+  request.body = input;
+  return request;
+}
+
+void check_parsers(const Request& request) {
+  (void)login_of(request, {.password = "secret"});
+  (void)is_own_host(request.header("host"), {"jobs.example"});
+  const std::string prefix = clean_prefix(request.header("x-script-name"));
+  check(prefix.size() <= kPrefixBytesMax && prefix.find_first_of("\"<> ") == prefix.npos);
+  if (const auto bytes = from_base64(request.body)) {
+    check(from_base64(base64(*bytes)) == bytes);
+  }
+  if (const auto place = parse_place(request.body)) {
+    check(show_place(*parse_place(show_place(*place))) == show_place(*place));
+  }
+  (void)normalized_message(request.body);
+  check(cut(request.body, 10).size() <= 10);
+}
+
+void check_answer(House& house, Request request) {
+  Response response = answer(house.site, request, {.now = house.now, .system = {}});
+  check(response.status >= 200 && response.status < 600);
+  if (response.write_body) response.body = response.write_body();
+  if (response.type != "application/json") return;
+  const Json json = Json::parse(response.body, nullptr, false);
+  check(!json.is_discarded());
+  check(response.status < 400 || json["error"].is_string() || json.contains("status"));
+  const bool goes_on = json.is_object() && json.contains("next") && json["next"].is_string();
+  if (!goes_on || response.status != 200) return;
+  request.params.erase("cursor");
+  request.params.emplace("cursor", json["next"].get<std::string>());
+  check(answer(house.site, request, {.now = house.now, .system = {}}).status == 200);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Request request = read_request({reinterpret_cast<const char*>(data), size});
+  check_parsers(request);
+  House house;
+  // What a guard refuses never comes further.
+  const auto refused = check(request, {.hosts = {"jobs.example"}});
+  if (refused) {
+    check(refused->status >= 400);
+    return 0;
+  }
+  check_answer(house, request);
+  for (int turn = 0; turn < 100 && house.bulks.work(house.now); ++turn) {
+  }
+  return 0;
+}
