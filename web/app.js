@@ -140,8 +140,15 @@ function later() {
 
 function problem(error) {
   const isGone = error.status === 404;
-  const text = isGone ? error.message : `${error.message} Trying again…`;
-  return h("div", { class: isGone ? "banner gone" : "banner bad", role: "alert" }, text);
+  if (!isGone)
+    return h("div", { class: "banner bad", role: "alert" }, `${error.message} Trying again…`);
+  const { nav } = current;
+  return h(
+    "div",
+    { class: "banner gone", role: "alert" },
+    `${error.message[0].toUpperCase()}${error.message.slice(1)}. `,
+    h("a", { href: link(nav) }, `All ${nav}`),
+  );
 }
 
 function draw() {

@@ -27,7 +27,7 @@ export async function follow(progress, onEnd = () => {}) {
   const draw = () =>
     show(
       node,
-      h("strong", {}, progress.title),
+      h("strong", {}, progress.title[0].toUpperCase() + progress.title.slice(1)),
       h("progress", {
         max: String(Math.max(1, progress.to_look_at)),
         value:

@@ -281,6 +281,19 @@ export const cases = [
     },
   },
   {
+    title: "a filter that makes no sense shows no jobs, and offers to change none",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=dead&older_than_s=soon");
+      await page.getByText("is no age: write 90s, 30m, 2h or 7d").waitFor();
+      assert.equal(await page.getByRole("button", { name: /all/ }).count(), 0);
+      await page.getByLabel("Older than").fill("");
+      await page.getByLabel("Older than").press("Enter");
+      await row(page, "Dies").waitFor();
+    },
+  },
+  {
     title: "the keyboard alone finds a job, goes through rows, selects and retries",
     async run(test) {
       await fill(test);
@@ -380,7 +393,7 @@ export const cases = [
       await test.open("jobs/1");
       await page.locator("h1 .badge.ready").waitFor();
       await fetch(`${test.server.base}api/v1/jobs/1/delete`, { method: "POST" });
-      await page.getByText("this job is gone: it was finished or deleted").waitFor();
+      await page.getByText("This job is gone: it was finished or deleted").waitFor();
     },
   },
   {

@@ -13,7 +13,7 @@ const FILTERS = [
   ["type", "Type", "Send or Send*"],
   ["id", "Job", "number or jid…"],
   ["error", "Error", "type or message"],
-  ["text", "Text", "anywhere in the body"],
+  ["text", "Text", "in the body"],
   ["older_than_s", "Older than", "30m, 2h, 7d"],
 ];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
@@ -56,6 +56,9 @@ function filterOf(params) {
   return filter;
 }
 
+/** An age that is none: nothing is shown or changed, since it would be everything. */
+const isWrong = ({ older_than_s: age }) => Boolean(age) && seconds(age) === null;
+
 const stateOf = (params) =>
   STATES[params.state] || params.state === "any" ? params.state : "ready";
 const statesOf = (state) => (state === "any" ? Object.keys(STATES) : [state]);
@@ -65,7 +68,8 @@ const orderOf = (state) => (state === "dead" || state === "reserved" ? "desc" : 
 async function search({ params, state: memory, draw }, signal) {
   const state = stateOf(params);
   const filter = filterOf(params);
-  const found = { jobs: [], next: null, looked: 0, all: 0, slices: 0, isSearching: false };
+  const found = { jobs: [], next: null, looked: 0, all: 0, slices: 0 };
+  if (isWrong(params)) return found;
   for (const each of statesOf(state)) {
     let cursor = state === "any" ? "" : (params.cursor ?? "");
     do {
@@ -128,7 +132,7 @@ async function changeSelected(ctx, action) {
     () => post("jobs/change", { action, ids }),
     ({ changed, gone, refused }) =>
       [
-        `${plural(changed, "job")} ${DONE[action]}`,
+        `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
         gone > 0 && `${count(gone)} gone already`,
         refused > 0 && `${count(refused)} left as they are`,
       ]
@@ -173,7 +177,7 @@ function tabs(params, state, counts) {
         : [
             h("i", { "aria-hidden": "true" }, STATES[name].sign),
             ` ${STATES[name].name} `,
-            h("span", { class: "count" }, short(counts?.[name] ?? 0)),
+            counts && h("span", { class: "count" }, short(counts[name])),
           ],
     );
   return h(
@@ -199,7 +203,7 @@ function filters(params) {
         autocomplete: "off",
         onchange: (event) => put(name, event.target.value),
         "aria-invalid":
-          name === "older_than_s" && params[name] && seconds(params[name]) === null ? "true" : null,
+          name === "older_than_s" && isWrong(params) ? "true" : null,
       }),
     );
   const chip = (name, title) =>
@@ -358,10 +362,12 @@ function row(ctx, job, state, canSelect) {
   );
 }
 
-function none(state, isFiltered) {
-  if (isFiltered)
+function none(state, params) {
+  if (isWrong(params)) return empty("“Older than” is no age: write 90s, 30m, 2h or 7d.");
+  if (Object.keys(filterOf(params)).length > 0)
     return empty(
-      `No ${state === "any" ? "" : `${STATES[state].name.toLowerCase()} `}job matches.`,
+      `No ${state === "any" ? "" : `${STATES[state].name.toLowerCase()} `}job matches. ` +
+        "Jobs that were finished or deleted are not kept.",
     );
   const { name, says } = STATES[state];
   return empty(`No ${name.toLowerCase()} jobs. Such a job ${says}.`);
@@ -415,7 +421,7 @@ export default {
             jobs.map((each) => row(ctx, each, state, canSelect)),
             "stack",
           )
-        : none(state, isFiltered),
+        : none(state, params),
       h(
         "div",
         { class: "pager" },
