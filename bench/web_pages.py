@@ -103,7 +103,8 @@ def search(server, query):
     """Slice by slice to the end; the milliseconds of each."""
     took, cursor = [], ""
     while cursor is not None:
-        page, each = server.request(f"/api/v1/jobs/count?{query}&cursor={urllib.parse.quote(cursor)}")
+        target = f"/api/v1/jobs/count?{query}&cursor={urllib.parse.quote(cursor)}"
+        page, each = server.request(target)
         took.append(each)
         cursor = page["next"]
     return took
@@ -112,7 +113,8 @@ def search(server, query):
 def row(name, took):
     took = sorted(took)
     middle = statistics.median(took)
-    print(f"{name:46} {len(took):6} {middle:9.3f} {took[int(len(took) * 0.99)]:9.3f} {took[-1]:9.3f}")
+    late = took[int(len(took) * 0.99)]
+    print(f"{name:46} {len(took):6} {middle:9.3f} {late:9.3f} {took[-1]:9.3f}")
 
 
 def measure_pages(server):
@@ -172,12 +174,15 @@ def beside(server, name, work):
 def measure_bystander(server):
     print(f"\n{'a bystander waits, in ms':46} {'count':>6} {'median':>9} {'p99':>9} {'most':>9}")
     beside(server, "alone", lambda: time.sleep(5))
-    beside(server, "during a search of all by type", lambda: search(server, "state=ready&type=None"))
-    beside(server, "during a search of all by text", lambda: search(server, "state=ready&text=no"))
+    by_type, by_text = "state=ready&type=None", "state=ready&text=nowhere"
+    beside(server, "during a search of all by type", lambda: search(server, by_type))
+    beside(server, "during a search of all by text", lambda: search(server, by_text))
     kill = {"action": "kill", "states": ["ready"], "type": "Type0"}
     changed, took = beside(server, "during the kill of a seventh", lambda: run(server, kill))
     delete = {"action": "delete", "states": ["dead"]}
-    deleted, took_too = beside(server, "during the deletion of all dead", lambda: run(server, delete))
+    deleted, took_too = beside(
+        server, "during the deletion of all dead", lambda: run(server, delete)
+    )
     print(f"\nkilled {changed} in {took:.1f} s, deleted {deleted} in {took_too:.1f} s")
 
 
