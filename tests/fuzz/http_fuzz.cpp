@@ -31,8 +31,7 @@ struct House {
   House() {
     const auto push = [&](std::string_view json) { check(door.push(json, now).has_value()); };
     push(R"({"jid":"job-00000001","jobtype":"Mail","queue":"mail","args":[1]})");
-    push(
-        R"({"jid":"job-00000002","jobtype":"Mail","queue":"mail","args":[],"at":"2099-01-01T00:00:00Z"})");
+    push(R"({"jid":"job-00000002","jobtype":"Mail","args":[],"at":"2099-01-01T00:00:00Z"})");
     check(broker.put({.queue = "tube", .body = "\xff\x00"}, now).has_value());
     const auto dead = broker.put({.queue = "tube", .body = "{}"}, now);
     check(broker.change(*dead, Mutation::Action::kKill, now).has_value());
