@@ -38,7 +38,7 @@ TEST_CASE("operations: a slice at a time, with progress") {
   CHECK(desk.bulks.work(desk.now));
   const Json half = desk.read(path_of(begun));
   CHECK(half["phase"] == "running");
-  CHECK(half["changed"] == 500);
+  CHECK(half["changed"] == 250);
   desk.settle();
   CHECK(desk.read(path_of(begun))["changed"] == 1200);
 }
@@ -52,7 +52,7 @@ TEST_CASE("operations: cancelled, the rest stays") {
   CHECK(cancelled.status == 200);
   CHECK(Json::parse(cancelled.body)["phase"] == "cancelled");
   desk.settle();
-  CHECK(desk.broker.view().job_count(JobState::kReady) == 700);
+  CHECK(desk.broker.view().job_count(JobState::kReady) == 950);
   CHECK(desk.post(path_of(begun) + "/cancel").status == 409);
 }
 
