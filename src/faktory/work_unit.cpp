@@ -293,6 +293,8 @@ void WorkUnits::render(const Job& job, std::string_view queue, std::string& out)
     append_json_string(format_time(job.created_at), substitutes.raw_created_at);
     members->raw_created_at = substitutes.raw_created_at;
   }
+  // What the reservation really lasts; the Rust client cannot read a job that does not say it.
+  if (members->reserve_for == 0) members->reserve_for = job.ttr_s;
   std::string body;
   encode_work_unit(*members, body);
   reader_.shrink();

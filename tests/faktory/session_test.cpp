@@ -148,7 +148,7 @@ TEST_CASE("both doors: put text arrives as a work unit") {
   CHECK(payload(house.ask("worker", "FETCH mail\r\n")) ==
         R"({"retry":25,"jid":"beanstalk-1","queue":"mail","jobtype":"beanstalk",)"
         R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:20Z",)"
-        R"("args":["hello"]})");
+        R"("args":["hello"],"reserve_for":10})");
   CHECK(house.ask("worker", "ACK {\"jid\":\"beanstalk-1\"}\r\n") == "+OK\r\n");
   CHECK(house.ask("put", "stats-job 1\r\n") == "NOT_FOUND\r\n");
 }

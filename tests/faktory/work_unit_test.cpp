@@ -27,6 +27,7 @@ Job make_job(JobKind kind, std::string_view body) {
   job.kind = kind;
   job.created_at = kNow;
   job.enqueued_at = kNow + 1s;
+  job.ttr_s = 90;
   job.body = std::make_unique<char[]>(body.size());
   std::memcpy(job.body.get(), body.data(), body.size());
   job.body_bytes = static_cast<std::uint32_t>(body.size());
@@ -144,38 +145,39 @@ TEST_CASE("put job: text becomes the one argument") {
   CHECK(seen("hello \"x\"\n") ==
         R"({"retry":25,"jid":"beanstalk-7","queue":"q","jobtype":"beanstalk",)"
         R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z",)"
-        R"("args":["hello \"x\"\n"]})");
+        R"("args":["hello \"x\"\n"],"reserve_for":90})");
 }
 
 TEST_CASE("put job: what is not UTF-8 comes in base64 and says so") {
   CHECK(seen("\xFF\x01") ==
         R"({"retry":25,"custom":{"encoding":"base64"},"jid":"beanstalk-7","queue":"q",)"
         R"("jobtype":"beanstalk","created_at":"2023-11-14T22:13:20Z",)"
-        R"("enqueued_at":"2023-11-14T22:13:21Z","args":["/wE="]})");
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":["/wE="],"reserve_for":90})");
 }
 
 TEST_CASE("put job: an empty body") {
-  CHECK(seen("").ends_with(R"("args":[""]})"));
+  CHECK(seen("").ends_with(R"("args":[""],"reserve_for":90})"));
 }
 
 TEST_CASE("put job: a work unit is taken as one, and filled in") {
   CHECK(seen(R"( {"jobtype":"T", "args":[ 1 ], "queue":"other"} )") ==
         R"({"retry":25,"jid":"beanstalk-7","queue":"q","jobtype":"T",)"
-        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z","args":[1]})");
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z","args":[1],)"
+        R"("reserve_for":90})");
 }
 
 TEST_CASE("put job: a work unit keeps what it brings") {
   CHECK(seen(R"({"jid":"mine","retry":3,"created_at":"c","jobtype":"T","args":[],)"
-             R"("custom":{"a":1}})") ==
+             R"("reserve_for":600,"custom":{"a":1}})") ==
         R"({"retry":3,"custom":{"a":1},"jid":"mine","queue":"q","jobtype":"T","created_at":"c",)"
-        R"("enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":[],"reserve_for":600})");
 }
 
 TEST_CASE("put job: no work unit without a jobtype and args") {
-  CHECK(seen(R"({"jobtype":"T"})").ends_with(R"("args":["{\"jobtype\":\"T\"}"]})"));
-  CHECK(seen(R"({"args":[]})").ends_with(R"("args":["{\"args\":[]}"]})"));
+  CHECK(seen(R"({"jobtype":"T"})").find(R"("args":["{\"jobtype\":\"T\"}"])") != std::string::npos);
+  CHECK(seen(R"({"args":[]})").find(R"("args":["{\"args\":[]}"])") != std::string::npos);
   CHECK(seen(R"({"jobtype":"","args":[]})").find("beanstalk\",\"created") != std::string::npos);
-  CHECK(seen(R"([1])").ends_with(R"("args":["[1]"]})"));
+  CHECK(seen(R"([1])").find(R"("args":["[1]"])") != std::string::npos);
   CHECK(seen(R"({"jobtype":"T","args":[],})").find(R"("jobtype":"beanstalk")") !=
         std::string::npos);
 }
