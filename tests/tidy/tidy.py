@@ -279,7 +279,19 @@ def check(source):
     ]
 
 
-SUFFIXES = (".cpp", ".hpp", ".py", ".rb", ".js", ".cmake", ".md", "CMakeLists.txt")
+SUFFIXES = (
+    ".cpp",
+    ".hpp",
+    ".py",
+    ".rb",
+    ".js",
+    ".php",
+    ".rs",
+    ".java",
+    ".cmake",
+    ".md",
+    "CMakeLists.txt",
+)
 SKIPPED = {"build", "node_modules", ".git", "__pycache__", "millrace-data", "corpus", "vendor"}
 # The rules' own examples of what they catch.
 EXEMPT = {"tests/tidy/tidy.py", "tests/tidy/test_tidy.py"}

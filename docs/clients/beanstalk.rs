@@ -1,0 +1,14 @@
+// cargo add beanstalkc && cargo run
+use beanstalkc::{Beanstalkc, BeanstalkcError};
+use std::time::Duration;
+
+fn main() -> Result<(), BeanstalkcError> {
+    let mut client = Beanstalkc::new().host("127.0.0.1").port(11300).connect()?;
+    client.use_tube("mail")?;
+    client.put(b"world", 0, Duration::from_secs(0), Duration::from_secs(60))?;
+
+    client.watch("mail")?;
+    let mut job = client.reserve_with_timeout(Duration::from_secs(10))?;
+    println!("hello {}", String::from_utf8_lossy(job.body()));
+    job.delete()
+}

@@ -1,0 +1,17 @@
+// cargo add faktory && cargo add tokio --features macros,rt-multi-thread && cargo run
+use faktory::{Client, Error, Job, Worker};
+use std::io;
+
+async fn greet(job: Job) -> Result<(), io::Error> {
+    println!("hello {}", job.args()[0].as_str().unwrap_or("?"));
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let mut client = Client::connect().await?; // FAKTORY_URL, or localhost:7419
+    client.enqueue(Job::new("Greet", vec!["world"])).await?;
+
+    let worker = Worker::builder().register_fn("Greet", greet).connect().await?;
+    worker.run_to_completion(&["default"]).await // until Ctrl-C
+}

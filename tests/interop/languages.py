@@ -1,0 +1,141 @@
+"""The languages: what each folder's `interop.toml` says, whether its tools are here, installing."""
+
+import glob
+import os
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass, field
+
+from programs import BeanstalkDriver, Pusher, Worker
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, "build", "interop")
+INSTALL_SECONDS_MAX = 900
+
+
+@dataclass(frozen=True)
+class Library:
+    """A client library of one door, and how its program is started."""
+
+    language: "Language"
+    name: str
+    version: str
+    command: list
+    # Cases that it has nothing for, and why.
+    lacks: dict = field(default_factory=dict)
+    # Whether integers beyond 2^53 reach a handler as they were sent.
+    exact_integers: bool = True
+    # What it can put and reserve: `any` bytes, only `text`, or anything but a line end (`line`).
+    bodies: str = "any"
+    # Whether a worker that is told to end waits for the jobs that run.
+    finishes_jobs: bool = True
+
+    def start(self, kind, server, *arguments, **environment):
+        return kind(
+            [*self.command, *arguments],
+            self.language.folder,
+            {**server.environment(), **environment},
+        )
+
+    def pusher(self, server):
+        return self.start(Pusher, server, "push")
+
+    def worker(self, server, queues, concurrency=2):
+        return self.start(
+            Worker,
+            server,
+            "work",
+            INTEROP_QUEUES=",".join(queues),
+            INTEROP_CONCURRENCY=str(concurrency),
+        )
+
+    def driver(self, server):
+        return self.start(BeanstalkDriver, server)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A test suite that a library brings along."""
+
+    language: "Language"
+    name: str
+    version: str
+    # A shell command that prints the names of its cases, and one that runs a case.
+    list: str
+    run: str
+    # How many cases must talk to the server; others would pass without one.
+    live: int
+    environment: dict = field(default_factory=dict)
+    # What a case prints that starts a server of its own.
+    own_server: str = ""
+
+
+class Language:
+    def __init__(self, name):
+        self.name = name
+        self.folder = os.path.join(HERE, name)
+        self.build = os.path.join(BUILD, name)
+        with open(os.path.join(self.folder, "interop.toml"), "rb") as file:
+            self.said = tomllib.load(file)
+        self.faktory = self.libraries("faktory")
+        self.beanstalk = self.libraries("beanstalk")
+        self.examples = self.said.get("examples", {})
+        self.suites = [
+            Suite(self, name, **said) for name, said in self.said.get("suite", {}).items()
+        ]
+
+    def libraries(self, door):
+        return [self.library(name, said) for name, said in self.said.get(door, {}).items()]
+
+    def library(self, name, said):
+        return Library(self, name, **{**said, "command": self.filled(said["command"])})
+
+    def filled(self, words):
+        return [word.replace("{build}", self.build) for word in words]
+
+    def missing(self):
+        """What it needs and is not here: programs of PATH, Debian packages."""
+        absent = [tool for tool in self.said["needs"] if shutil.which(tool) is None]
+        return absent + self.missing_packages()
+
+    def missing_packages(self):
+        return [name for name in self.said.get("packages", []) if not is_installed(name)]
+
+    def install(self):
+        """By its own package manager; what is there already is not fetched again. A note."""
+        os.makedirs(self.build, exist_ok=True)
+        for line in self.said.get("install", []):
+            self.shell(line)
+        libraries = self.faktory + self.beanstalk
+        return ", ".join(f"{library.name} {library.version}" for library in libraries)
+
+
+    def shell(self, line, environment=None):
+        """Runs a command in the folder; what it prints. Raises when it fails."""
+        done = subprocess.run(
+            self.filled([line])[0],
+            shell=True,
+            cwd=self.folder,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=INSTALL_SECONDS_MAX,
+        )
+        assert done.returncode == 0, f"{line.strip()}\n{done.stdout[-4000:]}"
+        return done.stdout
+
+
+def is_installed(package):
+    asked = subprocess.run(
+        ["dpkg-query", "-W", "-f=${db:Status-Status}", package], capture_output=True, text=True
+    )
+    return asked.stdout == "installed"
+
+
+def all_languages():
+    files = glob.glob(os.path.join(HERE, "*", "interop.toml"))
+    return [Language(os.path.basename(os.path.dirname(file))) for file in sorted(files)]

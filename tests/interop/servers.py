@@ -1,0 +1,167 @@
+"""The server of one case: the real program with a data directory of its own."""
+
+import base64
+import json
+import os
+import random
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
+
+from clients import Beanstalk  # noqa: E402
+from program import PROGRAM, Server, wait_until  # noqa: E402
+from web import Web  # noqa: E402
+
+PASSWORD = "very-secret"
+
+
+# Below the ports that the system gives to clients: while a server is away for its restart, none of
+# the many clients here may take its port, nor connect to itself.
+PORTS = iter(random.sample(range(16000, 32000), 16000))
+PORTS_LOCK = threading.Lock()
+
+
+def free_address():
+    while True:
+        with PORTS_LOCK:
+            address = ("127.0.0.1", next(PORTS))
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(address)
+                return address
+            except OSError:
+                continue
+
+
+class Millrace:
+    """A server with all doors open, and the addresses as clients want them."""
+
+    def __init__(self, directory, password=None, certificate=None):
+        self.password = password
+        self.certificate = certificate
+        secret = base64.b64encode(f":{password}".encode()).decode()
+        self.login = {"Authorization": f"Basic {secret}"} if password else {}
+        env = {"FAKTORY_PASSWORD": password} if password else None
+        flags = []
+        if certificate:
+            flags = [f"--tls-cert={certificate.path}", f"--tls-key={certificate.key_path}"]
+        self.server = Server(os.path.join(directory, "data"), flags, env)
+        self.server.beanstalk_address = free_address()
+        self.server.faktory_address = free_address()
+        self.server.web_address = free_address()
+        trusting = ssl.create_default_context(cafile=certificate.path) if certificate else None
+        self.web = Web(self.server.web_address, trusting)
+
+    def start(self):
+        self.server.start()
+
+    def kill(self):
+        self.server.kill()
+
+    def end(self):
+        self.server.end()
+
+    def environment(self):
+        """What a program of any language gets to find the server."""
+        user = f":{self.password}@" if self.password else ""
+        scheme = "tcp+tls" if self.certificate else "tcp"
+        host, port = self.server.faktory_address
+        trusted = self.certificate.environment() if self.certificate else {}
+        return {
+            "FAKTORY_URL": f"{scheme}://{user}{host}:{port}",
+            "BEANSTALKD_URL": "{}:{}".format(*self.server.beanstalk_address),
+            **trusted,
+        }
+
+    def info(self):
+        """What INFO says, without a command."""
+        return self.web.read("/stats")
+
+    def beanstalk(self):
+        return Beanstalk(self.server.beanstalk_address)
+
+    def api(self, path):
+        """What the JSON API answers to a GET."""
+        status, _, body = self.web.get("/api/v1" + path, **self.login)
+        assert status == 200, (path, status, body)
+        return json.loads(body)
+
+    def change(self, path, value=None):
+        status, answer = self.web.post("/api/v1" + path, value, **self.login)
+        assert status < 300, (path, status, answer)
+        return answer
+
+    def job(self, jid):
+        """The job with that jid as the API shows it, or None when it is gone."""
+        for state in ("ready", "reserved", "scheduled", "retrying", "dead"):
+            for job in self.api(f"/jobs?state={state}&id={jid}")["jobs"]:
+                if job["jid"] == jid:
+                    return job
+        return None
+
+    def is_gone(self, jid):
+        return self.job(jid) is None
+
+    def jobs_left(self, queue):
+        """How many jobs the queue has in any state."""
+        for found in self.api("/queues")["queues"]:
+            if found["name"] == queue:
+                return sum(found[state] for state in ("ready", "reserved", "delayed", "dead"))
+        return 0
+
+    def workers(self):
+        return self.api("/workers")["workers"]
+
+
+def wait_for_port(address, seconds=20):
+    """Until something listens there."""
+
+    def is_listening():
+        with socket.socket() as probe:
+            return probe.connect_ex(address) == 0
+
+    wait_until(is_listening, f"a server on {address}", seconds)
+
+
+class Certificate:
+    """A certificate for 127.0.0.1 that vouches for itself."""
+
+    def __init__(self, directory):
+        self.path = os.path.join(directory, "certificate.pem")
+        self.key_path = os.path.join(directory, "key.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+            + ["-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+            + ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+            + ["-addext", "basicConstraints=critical,CA:FALSE"]
+            + ["-keyout", self.key_path, "-out", self.path],
+            check=True,
+            capture_output=True,
+        )
+
+    def environment(self):
+        """How a user tells OpenSSL, Go and Rust (the first), and Node, whom to trust."""
+        return {"SSL_CERT_FILE": self.path, "NODE_EXTRA_CA_CERTS": self.path}
+
+
+@contextmanager
+def serving(password=None, tls=False):
+    with tempfile.TemporaryDirectory(prefix="millrace-interop-") as directory:
+        certificate = Certificate(directory) if tls else None
+        server = Millrace(directory, password, certificate)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.end()
+
+
+__all__ = ["PASSWORD", "PROGRAM", "free_address", "serving", "wait_for_port", "wait_until"]
