@@ -37,7 +37,7 @@ class Beanstalk : public Dialogue {
   Beanstalk(const Plan& plan, std::size_t connection, Deliveries& deliveries)
       : plan_(plan),
         deliveries_(deliveries),
-        tube_("q" + std::to_string(connection % plan.queues)) {}
+        tube_(plan.prefix + std::to_string(connection % plan.queues)) {}
 
   std::size_t greet(std::string& out) override {
     out += "use " + tube_ + "\r\nwatch " + tube_ + "\r\nignore default\r\n";
@@ -48,7 +48,8 @@ class Beanstalk : public Dialogue {
  protected:
   void put(std::string& out) {
     const std::string body = body_of(deliveries_.next(), plan_.body_bytes);
-    out += "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + body + "\r\n";
+    out += "put 0 " + std::to_string(plan_.delay_seconds) + " 60 " + std::to_string(body.size()) +
+           "\r\n" + body + "\r\n";
   }
 
   const Plan& plan_;
@@ -109,7 +110,7 @@ class Faktory : public Dialogue {
   Faktory(const Plan& plan, std::size_t connection, Deliveries& deliveries)
       : plan_(plan),
         deliveries_(deliveries),
-        queue_("q" + std::to_string(connection % plan.queues)),
+        queue_(plan.prefix + std::to_string(connection % plan.queues)),
         wid_("load-" + std::to_string(connection)) {}
 
   std::size_t greet(std::string& out) override {
@@ -128,7 +129,9 @@ class Faktory : public Dialogue {
     const std::size_t job = deliveries_.next();
     out += R"(PUSH {"jid":"load-job-)" + std::to_string(job) +
            R"(","jobtype":"SomeJob","args":[")" + body_of(job, plan_.body_bytes) +
-           R"("],"queue":")" + queue_ + "\"}\r\n";
+           R"("],"queue":")" + queue_ + '"';
+    if (!plan_.at.empty()) out += R"(,"at":")" + plan_.at + '"';
+    out += "}\r\n";
   }
   static std::size_t expect_ok(std::string_view input) {
     const std::size_t size = line_size(input);

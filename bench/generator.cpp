@@ -91,7 +91,12 @@ void Generator::run() {
 /// Time may be up while commands are in flight: their replies are awaited.
 bool Generator::is_over() const {
   if (plan_.seconds == 0) return done_ >= plan_.operations;
-  return done_ == begun_ &&
+  return done_ == begun_ && is_time_up();
+}
+
+bool Generator::is_time_up() const {
+  if (plan_.seconds == 0) return false;
+  return is_finishing_ ||
          std::chrono::duration<double>(Clock::now() - start_).count() >= plan_.seconds;
 }
 
@@ -117,9 +122,7 @@ void Generator::begin_next(Connection& connection) {
 }
 
 void Generator::begin(Connection& connection, Clock::time_point at) {
-  const bool is_time_up =
-      plan_.seconds > 0 && std::chrono::duration<double>(at - start_).count() >= plan_.seconds;
-  if (is_time_up) return;
+  if (is_time_up()) return;
   output_.clear();
   std::size_t count = plan_.depth;
   if (plan_.seconds == 0) count = std::min(count, plan_.operations - begun_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -28,6 +29,9 @@ class Generator {
   /// Works until the plan is done. Throws when a reply is not what it must be, or a job came twice.
   void run();
 
+  /// A plan of seconds ends now. May be called in a signal handler.
+  static void finish() { is_finishing_ = true; }
+
   [[nodiscard]] std::size_t done() const { return done_; }
   [[nodiscard]] double seconds() const;
   [[nodiscard]] const Histogram& latencies() const { return latencies_; }
@@ -54,6 +58,9 @@ class Generator {
   void begin_what_is_due();
   void say(Connection& connection, const std::string& text);
   [[nodiscard]] bool is_over() const;
+  [[nodiscard]] bool is_time_up() const;
+
+  static inline std::atomic<bool> is_finishing_ = false;
 
   const Plan& plan_;
   Deliveries deliveries_;

@@ -6,6 +6,7 @@
 #include <dirent.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,7 @@ double microseconds(std::uint64_t ns) {
 void work(const bench::Plan& plan) {
   bench::Generator generator(plan);
   generator.connect();
+  std::signal(SIGTERM, [](int) { bench::Generator::finish(); });
   const double cpu_before = plan.server_pid != 0 ? cpu_seconds(plan.server_pid) : 0;
   generator.run();
   const double cpu = plan.server_pid != 0 ? cpu_seconds(plan.server_pid) - cpu_before : 0;
@@ -71,10 +73,13 @@ int main(int argc, char** argv) {
   app.add_option("--port", plan.port, "of the door, on 127.0.0.1");
   app.add_option("--connections", plan.connections)->check(CLI::PositiveNumber);
   app.add_option("--operations", plan.operations, "of all connections together");
-  app.add_option("--seconds", plan.seconds, "work for so long instead");
+  app.add_option("--seconds", plan.seconds, "work for so long instead, or until SIGTERM");
   app.add_option("--depth", plan.depth, "commands in flight on a connection (put and push)")
       ->check(CLI::PositiveNumber);
   app.add_option("--queues", plan.queues)->check(CLI::PositiveNumber);
+  app.add_option("--prefix", plan.prefix, "of the queues' names");
+  app.add_option("--delay", plan.delay_seconds, "of a put, in seconds");
+  app.add_option("--at", plan.at, "of a PUSH, when it is due (RFC 3339)");
   app.add_option("--body-bytes", plan.body_bytes);
   app.add_option("--rate", plan.rate, "operations a second, as an open loop");
   app.add_option("--server-pid", plan.server_pid, "to tell its processor time");

@@ -15,7 +15,10 @@ struct Plan {
   double seconds = 0;                ///< 0: until the operations are done
   std::size_t depth = 1;             ///< commands in flight on a connection
   std::size_t queues = 1;            ///< connection i works on queue i modulo this
+  std::string prefix = "q";          ///< of the queues' names, which end in their numbers
   std::size_t body_bytes = 128;
+  int delay_seconds = 0;  ///< of a put
+  std::string at;         ///< of a PUSH: when the job is due, as RFC 3339; empty: now
   double rate =
       0;  ///< operations a second, begun whether or not earlier ones are done; 0: closed loop
   int server_pid = 0;  ///< whose processor time is told; 0: nobody's

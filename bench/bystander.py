@@ -1,0 +1,205 @@
+"""How long a client waits while others make the server work hard: ./dev bench bystander [--jobs N]
+
+A bystander puts, reserves and deletes a job of its own tube, again and again, one command at a time.
+Shown is its longest such cycle during each event, beside its longest while nothing else happens,
+since the machine has pauses of its own. beanstalkd is measured where it has the operation.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+import servers
+
+
+def start_load(port, **settings):
+    command = [os.environ["LOAD"], "--port", str(port)]
+    for name, value in settings.items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def finish_load(process):
+    text, _ = process.communicate()
+    if process.returncode != 0:
+        raise RuntimeError("the load failed")
+    return json.loads(text)
+
+
+def load(port, **settings):
+    return finish_load(start_load(port, **settings))
+
+
+class Bystander:
+    """Measures while it is open; `longest_ms` afterwards."""
+
+    def __init__(self, port):
+        self.process = start_load(port, work="put-cycle", connections=1, seconds=3600,
+                                  prefix="bystander")
+
+    def __enter__(self):
+        time.sleep(0.3)
+        return self
+
+    def __exit__(self, *_):
+        time.sleep(0.3)
+        self.process.terminate()
+        report = finish_load(self.process)
+        self.longest_ms = report["max_us"] / 1000
+        self.p99_ms = report["p99_us"] / 1000
+
+
+class Client:
+    """One connection, one command at a time."""
+
+    def __init__(self, port, greeting=None):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.file = self.socket.makefile("rwb")
+        if greeting:
+            self.file.readline()
+            self.ask(greeting)
+
+    def ask(self, text):
+        self.file.write(text.encode() + b"\r\n")
+        self.file.flush()
+        return self.file.readline().decode().strip()
+
+
+class World:
+    """A server filled with jobs, and what can be done to it."""
+
+    def __init__(self, server, jobs, faktory_port=None, web_port=None):
+        self.server = server
+        self.jobs = jobs
+        self.faktory_port = faktory_port
+        self.web_port = web_port
+        self.million = min(jobs, 1_000_000)
+
+    def put(self, count, **settings):
+        load(self.server.port, work="put", connections=4, depth=50, operations=count, **settings)
+
+    def push(self, count, **settings):
+        load(self.faktory_port, work="push", connections=4, depth=50, operations=count, **settings)
+
+    def faktory(self):
+        return Client(self.faktory_port, 'HELLO {"v":2}')
+
+    # Each event: what is prepared without the bystander, and what is done beside it.
+
+    def nothing(self):
+        time.sleep(3)
+
+    def grow(self):
+        self.put(self.jobs, queues=10)
+
+    def prepare_kick(self):
+        self.put(self.million, prefix="kicked", delay=36000)
+
+    def kick(self):
+        client = Client(self.server.port)
+        client.ask("use kicked0")
+        client.ask(f"kick {self.million}")
+
+    def prepare_due(self):
+        self.due = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=25)
+        self.push(self.million, prefix="due", at=self.due.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    def become_due(self):
+        left = (self.due - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+        if left < 0:
+            raise RuntimeError("the jobs were due before all of them were pushed")
+        time.sleep(left + 8)
+
+    def prepare_mutate(self):
+        self.push(self.million, prefix="mutated", at="2100-01-01T00:00:00Z")
+
+    def mutate(self):
+        self.faktory().ask(
+            'MUTATE {"cmd":"kill","target":"scheduled","filter":{"jobtype":"SomeJob"}}')
+
+    def prepare_remove(self):
+        self.push(self.million, prefix="removed")
+
+    def remove(self):
+        self.faktory().ask("QUEUE REMOVE removed0")
+
+    def search(self):
+        cursor = ""
+        while cursor is not None:
+            url = (f"http://127.0.0.1:{self.web_port}/api/v1/jobs/count?state=ready&text=nowhere"
+                   f"&cursor={urllib.parse.quote(cursor)}")
+            with urllib.request.urlopen(url) as answer:
+                cursor = json.load(answer)["next"]
+
+    def prepare_drop(self):
+        self.dropped = []
+        for _ in range(5000):
+            client = socket.create_connection(("127.0.0.1", self.server.port))
+            client.sendall(b"put 0 0 60 1\r\nx\r\nreserve\r\n")
+            self.dropped.append(client)
+        time.sleep(1)
+
+    def drop(self):
+        for client in self.dropped:
+            client.close()
+        time.sleep(1)
+
+    def flush(self):
+        self.faktory().ask("FLUSH")
+
+
+# title, prepare, event, whether beanstalkd has it
+EVENTS = [
+    ("nothing", None, World.nothing, True),
+    ("the jobs are put", None, World.grow, True),
+    ("kick of a million", World.prepare_kick, World.kick, True),
+    ("a million come due in one second", World.prepare_due, World.become_due, False),
+    ("MUTATE over a million", World.prepare_mutate, World.mutate, False),
+    ("QUEUE REMOVE of a million", World.prepare_remove, World.remove, False),
+    ("a web search of all ready jobs", None, World.search, False),
+    ("5,000 connections drop, each with a job", World.prepare_drop, World.drop, True),
+    ("FLUSH of everything", None, World.flush, False),
+]
+
+
+def measure(world, events):
+    longest = {}
+    for title, prepare, event in events:
+        if prepare:
+            prepare(world)
+        began = time.monotonic()
+        with Bystander(world.server.port) as bystander:
+            event(world)
+        longest[title] = bystander.longest_ms
+        print(f"  {title}: longest {bystander.longest_ms:.1f} ms, p99 {bystander.p99_ms:.2f} ms, "
+              f"{time.monotonic() - began:.1f} s", flush=True)
+    return longest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=10_000_000)
+    options = parser.parse_args()
+    faktory_port, web_port = servers.free_port(), servers.free_port()
+    print(f"millrace --volatile, {options.jobs:,} jobs")
+    with servers.millrace("--volatile", "--faktory", f"127.0.0.1:{faktory_port}", "--web",
+                          f"127.0.0.1:{web_port}") as server:
+        world = World(server, options.jobs, faktory_port, web_port)
+        ours = measure(world, [event[:3] for event in EVENTS])
+    print(f"beanstalkd, {options.jobs:,} jobs")
+    with servers.beanstalkd() as server:
+        theirs = measure(World(server, options.jobs), [each[:3] for each in EVENTS if each[3]])
+    print("\n| while | longest wait, millrace, ms | beanstalkd, ms |\n|---|---|---|")
+    for title, *_ in EVENTS:
+        peer = f"{theirs[title]:.1f}" if title in theirs else "has it not"
+        print(f"| {title} | {ours[title]:.1f} | {peer} |")
+
+
+if __name__ == "__main__":
+    main()
