@@ -222,8 +222,8 @@ Outcome<Done> Server::replay() {
   (void)progress.admits(started_at);
   const Journal::Extent log = journal_->extent();
   std::uint64_t bytes = 0;
-  const Outcome<Done> replayed = journal_->replay([&](std::string_view batch,
-                                                      Lsn begin) -> Outcome<Done> {
+  Outcome<Done> replayed = journal_->replay([&](std::string_view batch,
+                                                Lsn begin) -> Outcome<Done> {
     bytes += batch.size();
     if (const Time now = clock_.now(); progress.admits(now)) {
       log_.routine("replaying",
