@@ -52,7 +52,7 @@ def churn_put_jobs(client):
 
 
 def churn_pushed_jobs(client):
-    """Fails some, and has them retried."""
+    """Fails some, and has them retried, those too that died of it."""
     failed = 0
     for _ in range(BATCH // 4):
         if client.ask("FETCH q0") == "$-1":
@@ -61,7 +61,8 @@ def churn_pushed_jobs(client):
         fail = {"jid": jid, "errtype": "Error", "message": "again", "backtrace": ["a", "b"]}
         client.ask("FAIL " + json.dumps(fail))
         failed += 1
-    client.ask('MUTATE {"cmd":"requeue","target":"retries","filter":{}}')
+    for state in ("retries", "dead"):
+        client.ask(f'MUTATE {{"cmd":"requeue","target":"{state}","filter":{{}}}}')
     return failed
 
 
@@ -78,8 +79,7 @@ def main():
         putter = Client(server.port)
         putter.ask("watch q0")
         putter.ask("ignore default")
-        worker = Client(
-            faktory_port, 'HELLO {"v":2,"wid":"w","pid":1,"hostname":"h","labels":[]}')
+        worker = Client(faktory_port, 'HELLO {"v":2}')
         end = time.monotonic() + minutes * 60
         changes, worst, largest, next_look = 0, 0, 0, 0
         while time.monotonic() < end:
