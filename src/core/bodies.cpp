@@ -60,9 +60,9 @@ void Bodies::load(const Job& job, JobSlot slot) {
     const Loaded oldest = loaded_.front();
     loaded_.pop_front();
     loaded_bytes_ -= oldest.bytes;
-    const Job& oldest_job = jobs_[oldest.slot];
-    if (oldest.slot == slot || oldest_job.id != oldest.id) continue;
-    if (is_too_much(other_bytes_)) spill(oldest_job);
+    const Job* const oldest_job = jobs_.find(oldest.slot);  // it may be gone, and its slot reused
+    if (oldest.slot == slot || oldest_job == nullptr || oldest_job->id != oldest.id) continue;
+    if (is_too_much(other_bytes_)) spill(*oldest_job);
   }
 }
 
