@@ -48,7 +48,7 @@ const MOVED = {
 };
 
 const main = document.getElementById("main");
-let current = null; // {page, ctx, at}
+let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
 let isReadOnly = false;
@@ -82,11 +82,13 @@ function find() {
 function open(keepsPlace) {
   const { page, nav, args } = find();
   const isSame = current?.page === page && current.at === path();
+  // What a page remembers, a selection say, is of one list: of all in the address but its cursor.
+  const about = link(path(), { ...params(), cursor: "" });
   current?.stop.abort();
   const ctx = {
     args,
     params: params(),
-    state: isSame ? current.ctx.state : {},
+    state: current?.about === about ? current.ctx.state : {},
     get isReadOnly() {
       return isReadOnly;
     },
@@ -98,6 +100,7 @@ function open(keepsPlace) {
     nav,
     ctx,
     at: path(),
+    about,
     stop: new AbortController(),
     data: undefined,
     error: null,

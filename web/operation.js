@@ -8,7 +8,7 @@ const LOOK_MS = 400;
 const STAYS_MS = 8000;
 const followed = new Set();
 
-const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
+export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
 
 function sentence(progress) {
   const word = DONE[progress.title.split(" ")[0]] ?? "changed";
@@ -85,7 +85,7 @@ async function countMatching(selection, say, signal) {
   return matched;
 }
 
-const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
+export const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
 
 /** Asks with the number of jobs, then changes all that match. */
 export async function changeAll(action, selection, what, onEnd) {

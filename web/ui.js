@@ -66,6 +66,18 @@ export function head(title, ...actions) {
   return h("div", { class: "head" }, h("h1", {}, title), h("div", { class: "actions" }, actions));
 }
 
+/** Ways to the first and to the next page of a list. */
+export function pager(to, params, next, ...more) {
+  const page = (cursor, text) => h("a", { href: link(to, { ...params, cursor }) }, text);
+  return h(
+    "div",
+    { class: "pager" },
+    more,
+    params.cursor && page("", "First page"),
+    next && page(next, "Next page"),
+  );
+}
+
 /** Name and value, name and value. */
 export function facts(pairs) {
   return h(

@@ -339,6 +339,28 @@ export const cases = [
     },
   },
   {
+    title: "a selection ends with the list that it was made in, and outlives its pages",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 60; i += 1) await client.push(`pages-${100 + i}`, "Pages", "mail");
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "Pages").first().getByRole("checkbox").check();
+      await page.getByRole("link", { name: "Next page" }).click();
+      await page.getByRole("link", { name: "First page" }).waitFor();
+      await page.getByText("1 job selected:").waitFor();
+      await page.getByRole("link", { name: "Scheduled" }).click();
+      await page.getByText("No scheduled jobs.").waitFor();
+      await page.goBack();
+      await page.getByText("Select jobs, or change").waitFor();
+      await row(page, "Pages").first().getByRole("checkbox").check();
+      await page.getByLabel("Queue").fill("mail");
+      await page.getByLabel("Queue").press("Enter");
+      await page.getByText("Select jobs, or change").waitFor();
+      assert.equal(await page.locator("tbody input:checked").count(), 0);
+    },
+  },
+  {
     title: "the page survives a restart of the server, and so do the jobs",
     async run(test) {
       await fill(test);

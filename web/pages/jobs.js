@@ -1,9 +1,21 @@
 import { get, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
-import { changeAll } from "../operation.js";
+import { DONE, VERBS, changeAll } from "../operation.js";
 import { link, replace } from "../route.js";
-import { STATES, act, ask, askText, badge, button, empty, head, queueLink, table } from "../ui.js";
+import {
+  STATES,
+  act,
+  ask,
+  askText,
+  badge,
+  button,
+  empty,
+  head,
+  pager,
+  queueLink,
+  table,
+} from "../ui.js";
 
 const LIMIT = 50;
 /** A search over more slices than this is not repeated by itself. */
@@ -100,8 +112,6 @@ async function search({ params, state: memory, draw }, signal) {
 
 // ---- acting ----
 
-const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
-const DONE = { retry: "retried", kill: "killed", delete: "deleted" };
 /** What makes sense for jobs of a state. */
 export const ACTIONS = {
   ready: ["kill", "delete"],
@@ -422,15 +432,12 @@ export default {
             "stack",
           )
         : none(state, params),
-      h(
-        "div",
-        { class: "pager" },
+      pager(
+        "jobs",
+        params,
+        state !== "any" && next,
         isFiltered && h("span", { class: "dim" }, `Searched ${count(found.looked)} jobs.`),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),
-        params.cursor && h("a", { href: link("jobs", { ...params, cursor: "" }) }, "First page"),
-        next &&
-          state !== "any" &&
-          h("a", { href: link("jobs", { ...params, cursor: next }) }, "Next page"),
       ),
     ];
   },

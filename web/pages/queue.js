@@ -2,7 +2,7 @@ import { get, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, plural, rate } from "../format.js";
 import { go, link } from "../route.js";
-import { button, empty, facts, head, jobsLink, table } from "../ui.js";
+import { button, empty, facts, head, jobsLink, pager, table } from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 
@@ -58,7 +58,6 @@ export default {
   },
   render(ctx, { queue, page: { jobs, next } }) {
     const { cursor } = ctx.params;
-    const here = `queues/${part(queue.name)}`;
     const actions = ctx.isReadOnly
       ? []
       : [
@@ -94,12 +93,7 @@ export default {
       about(queue),
       h("h2", {}, "Next in line"),
       list,
-      h(
-        "div",
-        { class: "pager" },
-        cursor && h("a", { href: link(here) }, "First page"),
-        next && h("a", { href: link(here, { cursor: next }) }, "Next page"),
-      ),
+      pager(`queues/${part(queue.name)}`, ctx.params, next),
     ];
   },
 };

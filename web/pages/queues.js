@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { age, count, rate } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
-import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
+import { act, ask, button, empty, head, jobsLink, pager, queueLink, table } from "../ui.js";
 
 const COLUMNS = [
   ["name", "Queue", "wide"],
@@ -158,12 +158,7 @@ export default {
     return [
       head(["Queues ", h("span", { class: "count" }, count(total))], filter),
       body,
-      h(
-        "div",
-        { class: "pager" },
-        params.cursor && h("a", { href: link("queues", { ...params, cursor: "" }) }, "First page"),
-        next && h("a", { href: link("queues", { ...params, cursor: next }) }, "Next page"),
-      ),
+      pager("queues", params, next),
     ];
   },
 };
