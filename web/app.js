@@ -154,11 +154,19 @@ function problem(error) {
   );
 }
 
+function render(page, ctx, data) {
+  try {
+    return page.render(ctx, data);
+  } catch (error) {
+    return [empty(`This cannot be shown: ${error.message}.`)];
+  }
+}
+
 function draw() {
   const { page, ctx, data, error } = current;
   document.title = `${page.titleOf?.(ctx, data) ?? page.title} · Millrace`;
   const isOver = error?.status === 404;
-  const shown = data !== undefined && !isOver ? page.render(ctx, data) : [];
+  const shown = data !== undefined && !isOver ? render(page, ctx, data) : [];
   const heading = shown.length === 0 ? h("h1", { class: "hidden" }, page.title) : null;
   const progress = data === undefined && ctx.state.progress;
   show(

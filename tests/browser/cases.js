@@ -433,6 +433,37 @@ export const cases = [
     },
   },
   {
+    title: "a body of thousands of lists in each other is shown, and goes on being updated",
+    async run(test) {
+      const tube = beanstalk(test);
+      const body = "[".repeat(2000) + "]".repeat(2000);
+      const id = await tube.put("deep", body);
+      const { page } = test;
+      await test.open(`jobs/${id}`);
+      await page.getByText("[ 1 item ]").first().waitFor();
+      assert.equal(await page.getByText("… is in Text").count(), 1);
+      await page.getByRole("button", { name: "Text" }).click();
+      await page.getByText(body).waitFor();
+      await tube.command(`delete ${id}`);
+      await page.getByText("This job is gone").waitFor();
+    },
+  },
+  {
+    title: "what cannot be drawn is said, and the page goes on being updated",
+    async run(test) {
+      const { page } = test;
+      let isOdd = true;
+      await page.route("**/api/v1/queues?*", async (route) => {
+        if (isOdd) await route.fulfill({ json: { queues: null } });
+        else await route.continue();
+      });
+      await test.open("queues");
+      await page.getByText("This cannot be shown").waitFor();
+      isOdd = false;
+      await row(page, "default").waitFor();
+    },
+  },
+  {
     title: "a job is pushed, and what is wrong with another is said",
     async run(test) {
       const { page } = test;

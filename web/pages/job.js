@@ -6,6 +6,7 @@ import { STATES, act, ask, badge, button, facts, head, queueLink } from "../ui.j
 import { ACTIONS, failures, priority, verbOf } from "./jobs.js";
 
 const NODES_MAX = 3000;
+const DEPTH_MAX = 100;
 const HEX_BYTES_MAX = 16 * 1024;
 
 // ---- the story ----
@@ -112,6 +113,7 @@ function tree(value, name, budget, depth = 0) {
   budget.left -= 1;
   if (budget.left < 0) return h("div", { class: "dim" }, "…");
   if (value === null || typeof value !== "object") return h("div", {}, label, leaf(value));
+  if (depth >= DEPTH_MAX) return h("div", {}, label, "… is in Text");
   const isList = Array.isArray(value);
   const entries = isList ? value.map((each, i) => [String(i), each]) : Object.entries(value);
   if (entries.length === 0) return h("div", {}, label, isList ? "[]" : "{}");
