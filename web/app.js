@@ -74,7 +74,11 @@ function find() {
   }
   for (const [pattern, page, nav] of PAGES) {
     const found = pattern.exec(here);
-    if (found) return { page, nav, args: found.slice(1).map(decodeURIComponent) };
+    try {
+      if (found) return { page, nav, args: found.slice(1).map(decodeURIComponent) };
+    } catch {
+      break; // it is no address
+    }
   }
   return { page: missing(), nav: null, args: [] };
 }

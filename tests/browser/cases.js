@@ -278,6 +278,9 @@ export const cases = [
       await row(page, "Fails").waitFor();
       await test.open("morgue");
       await row(page, "Dies").waitFor();
+      await page.evaluate(() => history.replaceState(null, "", "queues/%E0%A4%A"));
+      await page.reload();
+      await page.getByText("There is no such page.").waitFor();
     },
   },
   {
