@@ -197,6 +197,39 @@ export const cases = [
     },
   },
   {
+    title: "the notice of a change fits on the screen, and covers nothing of itself",
+    async run(test) {
+      const { page } = test;
+      const operation = {
+        id: 1,
+        title: "delete ready jobs",
+        phase: "running",
+        changed: 1234567,
+        looked_at: 12345678,
+        to_look_at: 100000000,
+      };
+      await page.route("**/api/v1/operations", (route) =>
+        route.fulfill({ json: { operations: [operation] } }),
+      );
+      await page.route("**/api/v1/operations/1", (route) => route.fulfill({ json: operation }));
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        await test.open("jobs");
+        await page.locator(".operation button").waitFor();
+        const [text, stop] = await page.locator(".operation").evaluate((box) => {
+          const inside = document.createRange();
+          inside.selectNodeContents(box.querySelector("span"));
+          return [inside, box.querySelector("button")].map((each) => {
+            const { left, right, top, bottom } = each.getBoundingClientRect();
+            return { left, right, top, bottom };
+          });
+        });
+        assert.ok(text.right <= stop.left || text.bottom <= stop.top, `overlaps at ${width} px`);
+        assert.ok(Math.max(text.right, stop.right) <= width, `runs off at ${width} px`);
+      }
+    },
+  },
+  {
     title: "a queue is paused, resumed, cleared and deleted",
     async run(test) {
       await fill(test);
