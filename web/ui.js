@@ -60,6 +60,8 @@ export function table(label, columns, rows, kind = "") {
   );
 }
 
+export const figure = (...what) => h("td", { class: "n" }, ...what);
+
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
 
 export function head(title, ...actions) {

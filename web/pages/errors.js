@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { ago, count, plural } from "../format.js";
 import { follow } from "../operation.js";
 import { link } from "../route.js";
-import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
+import { act, ask, button, empty, figure, head, jobsLink, queueLink, table } from "../ui.js";
 
 /** So many failed jobs are looked at by themselves; the rest when somebody asks for it. */
 const SLICES = 8;
@@ -97,10 +97,10 @@ function row(ctx, group) {
       {},
       group.queues.map((name, i) => [i > 0 && ", ", queueLink(name)]),
     ),
-    h("td", { class: "n" }, jobs("retrying")),
-    h("td", { class: "n" }, jobs("dead")),
-    h("td", { class: "n" }, ago(group.first_at)),
-    h("td", { class: "n" }, ago(group.last_at)),
+    figure(jobs("retrying")),
+    figure(jobs("dead")),
+    figure(ago(group.first_at)),
+    figure(ago(group.last_at)),
     h(
       "td",
       { class: "acts" },

@@ -3,7 +3,7 @@ import { chart } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, plural, rate, short } from "../format.js";
 import { link, replace } from "../route.js";
-import { STATES, queueLink, table } from "../ui.js";
+import { STATES, figure, queueLink, table } from "../ui.js";
 
 const DAYS = [7, 30, 90, 180];
 
@@ -218,9 +218,9 @@ function worst(queues) {
         queueLink(each.name),
         each.is_paused && h("span", { class: "badge paused" }, "paused"),
       ),
-      h("td", { class: "n" }, count(each.ready)),
-      h("td", { class: "n" }, age(each.oldest_ready_at)),
-      h("td", { class: "n" }, rate(each.processed_per_s)),
+      figure(count(each.ready)),
+      figure(age(each.oldest_ready_at)),
+      figure(rate(each.processed_per_s)),
     ),
   );
   return h(

@@ -2,7 +2,7 @@ import { get, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, plural, rate } from "../format.js";
 import { go, link } from "../route.js";
-import { button, empty, facts, head, jobsLink, pager, table } from "../ui.js";
+import { button, empty, facts, figure, head, jobsLink, pager, table } from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 
@@ -15,8 +15,8 @@ function row(job, place) {
     h("td", { class: "n dim" }, place === null ? "" : count(place)),
     h("td", {}, jobLink(job)),
     h("td", { class: "wide args" }, args(job)),
-    h("td", { class: "n" }, priority(job)),
-    h("td", { class: "n" }, ago(job.enqueued_at)),
+    figure(priority(job)),
+    figure(ago(job.enqueued_at)),
   );
 }
 

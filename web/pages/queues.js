@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { age, count, rate } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
-import { act, ask, button, empty, head, jobsLink, pager, queueLink, table } from "../ui.js";
+import { act, ask, button, empty, figure, head, jobsLink, pager, queueLink, table } from "../ui.js";
 
 const COLUMNS = [
   ["name", "Queue", "wide"],
@@ -58,14 +58,12 @@ export async function remove(ctx, { name, ready, scheduled, retrying, dead }, af
 }
 
 const speed = (perSecond, kind = "") =>
-  h("td", { class: "n" }, h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
+  figure(h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
 
 function row(ctx, queue) {
   const { name } = queue;
   const jobs = (state) =>
-    h(
-      "td",
-      { class: "n" },
+    figure(
       jobsLink(queue[state], { state, queue: name }, `${queue[state]} ${state} jobs of ${name}`),
     );
   const actions = ctx.isReadOnly
@@ -98,7 +96,7 @@ function row(ctx, queue) {
       queue.is_paused && h("span", { class: "badge paused" }, "paused"),
     ),
     jobs("ready"),
-    h("td", { class: "n" }, age(queue.oldest_ready_at)),
+    figure(age(queue.oldest_ready_at)),
     jobs("reserved"),
     jobs("scheduled"),
     jobs("retrying"),

@@ -2,7 +2,7 @@ import { get, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, bytes, count, plural } from "../format.js";
 import { link } from "../route.js";
-import { act, ask, button, empty, head, jobsLink, queueLink, table } from "../ui.js";
+import { act, ask, button, empty, figure, head, jobsLink, queueLink, table } from "../ui.js";
 
 const LIMIT = 100;
 const WORDS = {
@@ -62,19 +62,13 @@ function worker(ctx, each) {
         ` ${state}`,
       ),
     ),
-    h(
-      "td",
-      { class: "n" },
+    figure(
       jobsLink(each.jobs, { state: "reserved", wid }, `${each.jobs} jobs in hand of ${wid}`),
     ),
-    h(
-      "td",
-      { class: "n" },
-      each.rss_bytes ? bytes(each.rss_bytes) : h("span", { class: "none" }, "–"),
-    ),
-    h("td", { class: "n" }, count(each.connections)),
-    h("td", { class: "n" }, ago(each.started_at)),
-    h("td", { class: "n" }, ago(each.last_beat_at)),
+    figure(each.rss_bytes ? bytes(each.rss_bytes) : h("span", { class: "none" }, "–")),
+    figure(count(each.connections)),
+    figure(ago(each.started_at)),
+    figure(ago(each.last_beat_at)),
     h(
       "td",
       { class: "acts" },
@@ -90,7 +84,7 @@ function connection(each) {
   return h(
     "tr",
     { "data-key": String(each.client) },
-    h("td", { class: "n" }, String(each.client)),
+    figure(String(each.client)),
     h("td", {}, each.used ? queueLink(each.used) : null),
     h(
       "td",
@@ -110,9 +104,7 @@ function connection(each) {
           )
         : null,
     ),
-    h(
-      "td",
-      { class: "n" },
+    figure(
       jobsLink(
         each.jobs,
         { state: "reserved", client: each.client },
