@@ -87,6 +87,30 @@ async function countMatching(selection, say, signal) {
 
 export const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
 
+/** What becomes of so many jobs. */
+async function fate(action, n) {
+  const who = plural(n, "job");
+  if (action === "delete") return `${who} will be gone for good.`;
+  if (action === "retry") return `${who} will enter ${n === 1 ? "its queue" : "their queues"} now.`;
+  const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
+  const max = Number(options.find(({ name }) => name === "dead-max-jobs").value);
+  return (
+    `${who} will become dead, and stay until somebody retries or deletes them. ` +
+    (jobs.dead + n > max
+      ? `Of pushed jobs only ${count(max)} may be dead: beyond, the oldest are deleted.`
+      : "")
+  );
+}
+
+/** Asks before jobs are changed; `verb` is what the button says. */
+export const askFor = (action, n, verb, title = verb) =>
+  ask({
+    title: `${title}?`,
+    verb,
+    kind: action === "retry" ? "primary" : "danger",
+    prepare: async (say) => say(await fate(action, n)),
+  });
+
 /** Asks with the number of jobs, then changes all that match. */
 export async function changeAll(action, selection, what, onEnd) {
   const verb = VERBS[action];
@@ -100,9 +124,7 @@ export async function changeAll(action, selection, what, onEnd) {
       say(
         matched === 0
           ? "No job matches any more."
-          : action === "delete"
-            ? `${plural(matched, "job")} will be gone for good.`
-            : `${plural(matched, "job")} match now. Jobs that change meanwhile are left alone.`,
+          : `${await fate(action, matched)} Jobs that change meanwhile are left alone.`,
       );
       return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
     },

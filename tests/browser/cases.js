@@ -149,6 +149,7 @@ export const cases = [
       await test.open("jobs?state=scheduled");
       await page.getByRole("checkbox", { name: "Select job 2" }).check();
       await page.getByRole("button", { name: "Add to queue 1" }).click();
+      await page.getByRole("button", { name: "Add to queue 1 job" }).click();
       await gone(page.getByRole("checkbox", { name: "Select job 2" }));
       await test.open("jobs?state=ready&queue=mail");
       await row(page, "SendMail").getByRole("checkbox").check();
@@ -173,6 +174,46 @@ export const cases = [
       await page.getByText("Done: 80 jobs deleted.").waitFor();
       await page.getByText("No ready job matches.").waitFor();
       assert.equal((await counts(test)).ready, 40);
+    },
+  },
+  {
+    title: "what kills asks first, and says when the dead become too many",
+    flags: ["--dead-max-jobs=2"],
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 4; i += 1) await client.push(`kills-00${i}`, "Kills", "mail");
+      const { page } = test;
+      const dialog = page.getByRole("dialog");
+      await test.open("jobs/1");
+      await page.getByRole("button", { name: "Kill" }).click();
+      await dialog.getByText("1 job will become dead").waitFor();
+      assert.doesNotMatch(await dialog.textContent(), /only 2/);
+      await dialog.getByRole("button", { name: "Kill 1 job" }).click();
+      await page.locator("h1 .badge.dead").waitFor();
+      await test.open("jobs?state=ready");
+      await page.getByRole("button", { name: "Kill all 3" }).click();
+      await dialog.getByText("3 jobs will become dead").waitFor();
+      await dialog.getByText("only 2 may be dead: beyond, the oldest are deleted.").waitFor();
+      await dialog.getByRole("button", { name: "Kill 3 jobs" }).click();
+      await page.getByText("Done: 3 jobs killed.").waitFor();
+      assert.equal((await counts(test)).ready, 0);
+    },
+  },
+  {
+    title: "a selection outlives an action that failed",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await page.route("**/api/v1/jobs/change", (route) =>
+        route.fulfill({ status: 507, json: { error: "The disk is full." } }),
+      );
+      await test.open("jobs?state=dead");
+      await row(page, "Dies").getByRole("checkbox").check();
+      await page.getByRole("button", { name: "Retry 1" }).click();
+      await page.getByRole("dialog").getByText("1 job will enter its queue now.").waitFor();
+      await page.getByRole("button", { name: "Retry 1 job" }).click();
+      await page.getByText("The disk is full.").waitFor();
+      await page.getByText("1 job selected:").waitFor();
     },
   },
   {

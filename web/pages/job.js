@@ -1,8 +1,9 @@
 import { get, part, post, url } from "../api.js";
 import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
+import { VERBS, askFor } from "../operation.js";
 import { link } from "../route.js";
-import { STATES, act, ask, badge, button, facts, head, queueLink } from "../ui.js";
+import { STATES, act, badge, button, facts, head, queueLink } from "../ui.js";
 import { ACTIONS, failures, priority, verbOf } from "./jobs.js";
 
 const NODES_MAX = 3000;
@@ -263,14 +264,9 @@ function failure({ error }) {
 const SAID = { retry: "is ready now.", kill: "is dead now.", delete: "is deleted." };
 
 async function change(ctx, job, action) {
-  if (action === "delete") {
-    const agreed = await ask({
-      title: `Delete job ${job.id}?`,
-      text: `1 job will be gone for good: ${job.type} in ${job.queue}.`,
-      verb: "Delete 1 job",
-    });
-    if (!agreed) return;
-  }
+  const verb = VERBS[action];
+  const title = `${verb} ${job.type} ${job.id} of ${job.queue}`;
+  if (action !== "retry" && !(await askFor(action, 1, `${verb} 1 job`, title))) return;
   await act(() => post(`jobs/${part(job.id)}/${action}`), `Job ${job.id} ${SAID[action]}`);
   ctx.refresh();
 }

@@ -1,16 +1,16 @@
 import { get, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
-import { DONE, VERBS, changeAll } from "../operation.js";
+import { DONE, VERBS, askFor, changeAll } from "../operation.js";
 import { link, replace } from "../route.js";
 import {
   STATES,
   act,
-  ask,
   askText,
   badge,
   button,
   empty,
+  figure,
   head,
   pager,
   queueLink,
@@ -127,18 +127,8 @@ export const verbOf = (action, state) =>
 async function changeSelected(ctx, action) {
   const ids = [...ctx.state.selected];
   const what = plural(ids.length, "job");
-  const agreed =
-    action === "retry" ||
-    (await ask({
-      title: `${VERBS[action]} ${what}?`,
-      text:
-        action === "delete"
-          ? "They will be gone for good."
-          : "They become dead, and stay until somebody retries or deletes them.",
-      verb: `${VERBS[action]} ${what}`,
-    }));
-  if (!agreed) return;
-  await act(
+  if (!(await askFor(action, ids.length, `${verbOf(action, stateOf(ctx.params))} ${what}`))) return;
+  const result = await act(
     () => post("jobs/change", { action, ids }),
     ({ changed, gone, refused }) =>
       [
@@ -149,7 +139,7 @@ async function changeSelected(ctx, action) {
         .filter(Boolean)
         .join(", ") + ".",
   );
-  ctx.state.selected.clear();
+  if (result) ctx.state.selected.clear();
   ctx.refresh();
 }
 
@@ -368,7 +358,7 @@ function row(ctx, job, state, canSelect) {
           ago(job.reservation.until),
         ),
     ),
-    h("td", { class: "n" }, when(job)),
+    figure(when(job)),
   );
 }
 
