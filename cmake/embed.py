@@ -1,6 +1,7 @@
 """Writes the files of web/ into a C++ source: `embed.py WEB OUT`. See src/http/assets.hpp."""
 
 import os
+import re
 import sys
 
 HEAD = """// Written by cmake/embed.py.
@@ -33,12 +34,17 @@ def files_of(folder):
     return sorted(path.replace(os.sep, "/") for path in paths)
 
 
-def without_indentation(path, data):
-    """Our scripts and styles lose the white space at the beginnings of their lines, a tenth of all;
-    no text in them goes over several lines."""
+COMMENT = re.compile(rb"//.*|/\*.*\*/")
+
+
+def for_machines(path, data):
+    """Our scripts and styles lose the white space at the beginnings of their lines, a tenth of all,
+    and the lines that are a comment, though not their numbers; no text in them goes over several
+    lines."""
     if path.startswith("vendor/") or not path.endswith((".js", ".css")):
         return data
-    return b"\n".join(line.lstrip() for line in data.split(b"\n"))
+    lines = [line.strip() for line in data.split(b"\n")]
+    return b"\n".join(b"" if COMMENT.fullmatch(line) else line for line in lines)
 
 
 def array_of(number, data):
@@ -52,7 +58,7 @@ def main():
     arrays, rows = [], []
     for number, path in enumerate(files_of(web)):
         with open(os.path.join(web, path), "rb") as file:
-            data = without_indentation(path, file.read())
+            data = for_machines(path, file.read())
         arrays.append(array_of(number, data))
         rows.append(
             f'    Asset{{"{path}", {{reinterpret_cast<const char*>(kFile{number}), {len(data)}}}}},'
