@@ -221,6 +221,8 @@ function findJob(event) {
 function drawTop() {
   const item = ([to, title]) =>
     h("a", { href: link(to), "aria-current": current.nav === to ? "page" : null }, title);
+  const tool = (props, ...content) =>
+    h("button", { type: "button", class: "quiet", ...props }, content);
   show(
     document.getElementById("top"),
     h(
@@ -246,11 +248,8 @@ function drawTop() {
       "div",
       { class: "tools" },
       isReadOnly && h("span", { class: "badge" }, "read-only"),
-      h(
-        "button",
+      tool(
         {
-          type: "button",
-          class: "quiet",
           onclick: turnLive,
           "aria-pressed": isPaused ? "false" : "true",
           title: "Update every 2 seconds (p)",
@@ -258,16 +257,12 @@ function drawTop() {
         h("span", { class: isPaused ? "dot" : "dot on", "aria-hidden": "true" }),
         isPaused ? "Paused" : "Live",
       ),
-      h(
-        "button",
-        { type: "button", class: "quiet", onclick: turnTheme, title: "Colours (t)" },
+      tool(
+        { onclick: turnTheme, title: "Colours (t)" },
         { auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark" }[theme()],
       ),
-      h(
-        "button",
+      tool(
         {
-          type: "button",
-          class: "quiet",
           onclick: showKeys,
           "aria-label": "Keyboard shortcuts",
           title: "Keyboard shortcuts (?)",

@@ -121,6 +121,15 @@ export async function act(work, said) {
 
 // ---- asking ----
 
+const titled = (title, ...content) =>
+  h("dialog", { "aria-labelledby": "title" }, h("h2", { id: "title" }, title), content);
+
+/** The buttons of a dialog: to leave it, and the one that it is about. */
+function choice(yes) {
+  const no = button("Cancel", () => no.closest("dialog").close("no"), { kind: "plain" });
+  return h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes);
+}
+
 function open(dialog) {
   const before = document.activeElement;
   document.body.append(dialog);
@@ -140,16 +149,9 @@ export function ask({ title, text, verb, kind = "danger", prepare }) {
     const stop = new AbortController();
     const about = h("p", { role: "status" }, text ?? "");
     const yes = button(verb, () => dialog.close("yes"), { kind, disabled: Boolean(prepare) });
-    const no = button("Cancel", () => dialog.close("no"), { kind: "plain" });
-    const dialog = h(
-      "dialog",
-      { "aria-labelledby": "ask-title" },
-      h("h2", { id: "ask-title" }, title),
-      about,
-      h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes),
-    );
+    const dialog = titled(title, about, choice(yes));
     open(dialog);
-    no.focus();
+    dialog.querySelector("button").focus();
     dialog.addEventListener("close", () => {
       stop.abort();
       resolve(dialog.returnValue === "yes");
@@ -168,13 +170,7 @@ export function ask({ title, text, verb, kind = "danger", prepare }) {
 
 export function tell(title, ...content) {
   const close = button("Close", () => dialog.close(), { kind: "plain" });
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "tell-title" },
-    h("h2", { id: "tell-title" }, title),
-    content,
-    h("div", { class: "buttons" }, close),
-  );
+  const dialog = titled(title, content, h("div", { class: "buttons" }, close));
   open(dialog);
 }
 
@@ -196,16 +192,14 @@ export function askText({ title, hint, value, verb, send }) {
       },
       { kind: "primary" },
     );
-    const no = button("Cancel", () => dialog.close(), { kind: "plain" });
-    const dialog = h(
-      "dialog",
-      { class: "wide", "aria-labelledby": "ask-title" },
-      h("h2", { id: "ask-title" }, title),
+    const dialog = titled(
+      title,
       h("label", { for: "ask-text" }, hint),
       box,
       problem,
-      h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes),
+      choice(yes),
     );
+    dialog.className = "wide";
     open(dialog);
     box.focus();
     dialog.addEventListener("close", () => resolve(null));
