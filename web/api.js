@@ -41,14 +41,15 @@ async function fail(response) {
   throw new ApiError(response.status, body.error ?? `The server answered ${response.status}.`);
 }
 
-export async function get(path, params, { signal } = {}) {
+/** `read` makes of the text what is kept and returned. */
+export async function get(path, params, { signal, read = JSON.parse } = {}) {
   const target = url(path, params);
   const known = kept.get(target);
   const headers = known ? { "If-None-Match": known.tag } : {};
   const response = await send(target, { headers, signal });
   if (response.status === 304) return known.data;
   if (!response.ok) await fail(response);
-  const data = await response.json();
+  const data = read(await response.text());
   const tag = response.headers.get("ETag");
   kept.delete(target);
   if (tag) kept.set(target, { tag, data });

@@ -510,6 +510,29 @@ export const cases = [
     },
   },
   {
+    title: "numbers are shown as they are written",
+    async run(test) {
+      const written = ["12345678901234567890", "1.0", "1e400", "-0", "0.1"];
+      const body = `{"b\\"1": [${written}, "1.0", "n\\"5", true], "10": null, "2": 1.50}`;
+      const id = await beanstalk(test).put("numbers", body);
+      const { page } = test;
+      const shown = (kind) => page.locator(`.json.${kind}`).allTextContents();
+      await test.open(`jobs/${id}`);
+      await page.locator(".json.null").waitFor();
+      assert.deepEqual(await shown("number"), [...written, "1.50"]);
+      assert.deepEqual(await shown("string"), ['"1.0"', '"n\\"5"']);
+      assert.deepEqual((await shown("key")).filter((name) => name.length > 1), ['b"1', "10"]);
+      const client = await faktory(test);
+      const large = '{"jid":"exact-001","jobtype":"Exact","args":[9007199254740993]}';
+      await client.command("PUSH", large);
+      await test.open("jobs?id=exact-001");
+      await page.getByRole("link", { name: /Exact/ }).click();
+      await page.locator(".json.number", { hasText: "9007199254740993" }).waitFor();
+      await page.getByRole("button", { name: "Text" }).click();
+      await page.locator("pre", { hasText: '"args": [\n    9007199254740993\n  ]' }).waitFor();
+    },
+  },
+  {
     title: "a body of thousands of lists in each other is shown, and goes on being updated",
     async run(test) {
       const tube = beanstalk(test);

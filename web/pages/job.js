@@ -104,9 +104,24 @@ function timeline(job) {
 
 // ---- arguments ----
 
+const TOKEN = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/**
+ * JSON with its numbers as they are written, also those that no number of ours can hold: they are
+ * strings that begin with "n" here, and all strings, names of members too, begin with "s".
+ */
+const parseExactly = (text) =>
+  JSON.parse(text.replace(TOKEN, (it) => (it[0] === '"' ? `"s${it.slice(1)}` : `"n${it}"`)));
+
+/** Such JSON as it was. */
+const write = (value, indent) =>
+  JSON.stringify(value, null, indent).replace(TOKEN, (it) =>
+    it[1] === "n" ? it.slice(2, -1) : `"${it.slice(2)}`,
+  );
+
 function leaf(value) {
-  const kind = value === null ? "null" : typeof value;
-  return h("span", { class: `json ${kind}` }, JSON.stringify(value));
+  const kind = value?.[0] === "n" ? "number" : value?.[0] === "s" ? "string" : String(value);
+  return h("span", { class: `json ${kind}` }, write(value));
 }
 
 function tree(value, name, budget, depth = 0) {
@@ -116,7 +131,9 @@ function tree(value, name, budget, depth = 0) {
   if (value === null || typeof value !== "object") return h("div", {}, label, leaf(value));
   if (depth >= DEPTH_MAX) return h("div", {}, label, "… is in Text");
   const isList = Array.isArray(value);
-  const entries = isList ? value.map((each, i) => [String(i), each]) : Object.entries(value);
+  const entries = isList
+    ? value.map((each, i) => [String(i), each])
+    : Object.entries(value).map(([key, each]) => [key.slice(1), each]);
   if (entries.length === 0) return h("div", {}, label, isList ? "[]" : "{}");
   const size = isList ? plural(entries.length, "item") : plural(entries.length, "member");
   return h(
@@ -162,7 +179,8 @@ const bytesOf = ({ text, base64 }) =>
 
 function parse(text) {
   try {
-    return { value: JSON.parse(text) };
+    JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return null;
   }
@@ -172,15 +190,16 @@ function parse(text) {
 function views(job) {
   const found = [];
   if (job.work_unit) {
-    found.push(["Arguments", () => tree(job.work_unit.args ?? [], null, { left: NODES_MAX })]);
-    found.push(["Whole job", () => tree(job.work_unit, null, { left: NODES_MAX })]);
-    found.push(["Text", () => h("pre", {}, JSON.stringify(job.work_unit, null, 2))]);
+    const unit = job.exact.swork_unit;
+    found.push(["Arguments", () => tree(unit.sargs ?? [], null, { left: NODES_MAX })]);
+    found.push(["Whole job", () => tree(unit, null, { left: NODES_MAX })]);
+    found.push(["Text", () => h("pre", {}, write(unit, 2))]);
     return found;
   }
   const { body } = job;
   const json = body?.text ? parse(body.text) : null;
-  if (json && typeof json.value === "object")
-    found.push(["JSON", () => tree(json.value, null, { left: NODES_MAX })]);
+  if (json && typeof json === "object")
+    found.push(["JSON", () => tree(json, null, { left: NODES_MAX })]);
   if (body?.is_text) found.push(["Text", () => h("pre", {}, body.text || "(empty)")]);
   if (body) found.push(["Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)")]);
   return found;
@@ -274,7 +293,12 @@ async function change(ctx, job, action) {
 export default {
   title: "Job",
   titleOf: ({ args: [id] }, job) => (job ? `${job.type} ${id}` : `Job ${id}`),
-  load: ({ args: [id] }, signal) => get(`jobs/${part(id)}`, {}, { signal }),
+  load: ({ args: [id] }, signal) =>
+    get(
+      `jobs/${part(id)}`,
+      {},
+      { signal, read: (text) => ({ ...JSON.parse(text), exact: parseExactly(text) }) },
+    ),
   render(ctx, job) {
     const kind = (action) => (action === "retry" ? "primary" : "danger");
     const actions = ctx.isReadOnly
