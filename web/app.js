@@ -139,15 +139,26 @@ async function load() {
   later();
 }
 
+/** It will be refused again: the address asks for what cannot be. What is gone may come back. */
+const isRefused = (error) =>
+  error?.status >= 400 && error.status < 500 && ![404, 408, 429].includes(error.status);
+
 function later() {
   clearTimeout(timer);
-  if (isPaused || document.hidden || current.page.isStill?.(current.ctx)) return;
+  if (isPaused || document.hidden || isRefused(current.error)) return;
+  if (current.page.isStill?.(current.ctx)) return;
   timer = setTimeout(load, POLL_MS);
 }
 
 function problem(error) {
-  const isGone = error.status === 404;
-  if (!isGone)
+  if (isRefused(error))
+    return h(
+      "div",
+      { class: "banner gone", role: "alert" },
+      `The server refuses what this address asks for: ${error.message}. `,
+      h("a", { href: link(path()) }, "The page without filters"),
+    );
+  if (error.status !== 404)
     return h("div", { class: "banner bad", role: "alert" }, `${error.message} Trying again…`);
   const { nav } = current;
   return h(

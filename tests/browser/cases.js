@@ -371,6 +371,23 @@ export const cases = [
     },
   },
   {
+    title: "an address that the server refuses is said to be so, once",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      let asked = 0;
+      page.on("request", (request) => {
+        if (request.url().includes("/api/v1/jobs?")) asked += 1;
+      });
+      await test.open("jobs?state=dead&cursor=nonsense");
+      await page.getByRole("alert").getByText("The server refuses what this address").waitFor();
+      await page.waitForTimeout(2600);
+      assert.equal(asked, 1);
+      await page.getByRole("link", { name: "The page without filters" }).click();
+      await row(page, "SendMail").waitFor();
+    },
+  },
+  {
     title: "the keyboard alone finds a job, goes through rows, selects and retries",
     async run(test) {
       await fill(test);
