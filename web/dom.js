@@ -21,9 +21,14 @@ export function h(tag, props, ...children) {
   return node;
 }
 
+/** What would turn the text after it around, as in a file name "gpj.exe", is named instead. */
+const named = (text) =>
+  text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`);
+
 function append(node, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(node, child);
+    else if (typeof child === "string") node.append(named(child));
     else if (child !== null && child !== undefined && child !== false) node.append(child);
   }
 }

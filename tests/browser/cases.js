@@ -498,6 +498,9 @@ export const cases = [
       }
       await test.open("jobs/1");
       await page.getByText(evil).first().waitFor();
+      await client.push("turn-0001", "turn\u202egpj.exe", "mail", ["\u2066a\u2069"]);
+      await test.open("jobs?id=turn-0001");
+      await row(page, "turn\\u202egpj.exe").getByText("\\u2066a\\u2069").waitFor();
     },
   },
   {
