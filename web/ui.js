@@ -1,6 +1,6 @@
 // The pieces that pages are made of.
 import { h, show } from "./dom.js";
-import { link } from "./route.js";
+import { hasAddress, link } from "./route.js";
 import { count } from "./format.js";
 
 /** Each state has a shape beside its colour, and a page on which its jobs are. */
@@ -27,7 +27,15 @@ export function badge(state) {
 }
 
 export const queueLink = (name) =>
-  h("a", { href: link(`queues/${encodeURIComponent(name)}`) }, name);
+  h(
+    "a",
+    {
+      href: hasAddress(name)
+        ? link(`queues/${encodeURIComponent(name)}`)
+        : link("jobs", { queue: name }),
+    },
+    name,
+  );
 
 export const jobsLink = (n, query, label) =>
   h("a", { href: link("jobs", query), class: n ? "n" : "n zero", "aria-label": label }, count(n));

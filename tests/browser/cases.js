@@ -18,6 +18,7 @@ function beanstalk({ server, doors }) {
   return client;
 }
 
+const LATE = "2099-01-01T00:00:00Z";
 const row = (page, text) => page.locator("tbody tr", { hasText: text });
 const gone = (locator) => locator.waitFor({ state: "detached" });
 const counts = async ({ server }) => (await server.api("overview")).jobs;
@@ -37,7 +38,7 @@ async function until(check, what) {
 async function fill(test) {
   const client = await faktory(test, "worker-1");
   await client.push("mail-0001", "SendMail", "mail", [1, { to: "you" }]);
-  await client.push("later-001", "Later", "mail", [], { at: "2099-01-01T00:00:00Z" });
+  await client.push("later-001", "Later", "mail", [], { at: LATE });
   await client.push("fails-001", "Fails", "broken", ["x"]);
   await client.fail("broken", "Timeout", "after 3 s");
   await client.push("dies-0001", "Dies", "broken", ["y"], { retry: -1 });
@@ -452,6 +453,22 @@ export const cases = [
       await page.getByLabel("Queue").press("Enter");
       await page.getByText("Select jobs, or change").waitFor();
       assert.equal(await page.locator("tbody input:checked").count(), 0);
+    },
+  },
+  {
+    title: "queues whose names no address can have lead to their jobs",
+    async run(test) {
+      const tube = beanstalk(test);
+      await tube.put("..", "up");
+      await tube.put(".", "here");
+      const { page } = test;
+      await test.open("queues");
+      await row(page, "no address can have this name").first().waitFor();
+      const actions = page.getByRole("button", { name: /(Pause|Clear|Delete) \.+$/ });
+      assert.equal(await actions.count(), 0);
+      await page.getByRole("link", { name: "..", exact: true }).click();
+      await row(page, "up").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 1);
     },
   },
   {

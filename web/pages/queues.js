@@ -2,7 +2,7 @@ import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
 import { age, count, rate } from "../format.js";
 import { follow } from "../operation.js";
-import { link, replace } from "../route.js";
+import { hasAddress, link, replace } from "../route.js";
 import { act, ask, button, empty, figure, head, jobsLink, pager, queueLink, table } from "../ui.js";
 
 const COLUMNS = [
@@ -104,7 +104,13 @@ function row(ctx, queue) {
     speed(queue.enqueued_per_s),
     speed(queue.processed_per_s),
     speed(queue.failed_per_s, "bad"),
-    h("td", { class: "acts" }, actions),
+    h(
+      "td",
+      { class: "acts" },
+      hasAddress(name)
+        ? actions
+        : h("span", { class: "dim" }, "no address can have this name: see its jobs"),
+    ),
   );
 }
 
