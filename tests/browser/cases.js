@@ -456,6 +456,31 @@ export const cases = [
     },
   },
   {
+    title: "jobs in any state are shown page by page, each once",
+    async run(test) {
+      await fill(test);
+      const client = await faktory(test);
+      for (let i = 0; i < 95; i += 1)
+        await client.push(`any-0${100 + i}`, "Any", "any", [], i < 50 ? {} : { at: LATE });
+      const all = Object.values(await counts(test)).reduce((sum, n) => sum + n, 0);
+      assert.ok(all > 100);
+      const { page } = test;
+      const seen = [];
+      await test.open("jobs?state=any");
+      for (let number = 1; ; number += 1) {
+        await row(page, "").first().waitFor();
+        seen.push(...(await page.locator("tbody .id").allTextContents()));
+        const next = page.getByRole("link", { name: "Next page" });
+        if ((await next.count()) === 0) break;
+        assert.equal(seen.length, 50 * number);
+        await next.click();
+        await gone(page.locator("tbody .id", { hasText: new RegExp(`^${seen.at(-1)}$`) }));
+      }
+      assert.equal(seen.length, all);
+      assert.equal(new Set(seen).size, all);
+    },
+  },
+  {
     title: "queues whose names no address can have lead to their jobs",
     async run(test) {
       const tube = beanstalk(test);

@@ -82,8 +82,13 @@ async function search({ params, state: memory, draw }, signal) {
   const filter = filterOf(params);
   const found = { jobs: [], next: null, looked: 0, all: 0, slices: 0 };
   if (isWrong(params)) return found;
-  for (const each of statesOf(state)) {
-    let cursor = state === "any" ? "" : (params.cursor ?? "");
+  const isAny = state === "any";
+  const states = statesOf(state);
+  // In any state, the cursor has the state in front in which the page begins.
+  const place = isAny ? /^(\w+):(.*)/.exec(params.cursor) : [null, state, params.cursor];
+  const [, first = states[0], from = ""] = place ?? [];
+  for (const each of states.slice(states.indexOf(first))) {
+    let cursor = each === first ? from : "";
     do {
       const page = await get(
         "jobs",
@@ -103,6 +108,10 @@ async function search({ params, state: memory, draw }, signal) {
         draw();
       }
     } while (cursor && found.jobs.length < LIMIT);
+    if (isAny) {
+      const then = found.next === null ? states[states.indexOf(each) + 1] : each;
+      found.next = then ? `${then}:${found.next ?? ""}` : null;
+    }
     if (found.jobs.length >= LIMIT) break;
   }
   memory.progress = null;
@@ -425,7 +434,7 @@ export default {
       pager(
         "jobs",
         params,
-        state !== "any" && next,
+        next,
         isFiltered && h("span", { class: "dim" }, `Searched ${count(found.looked)} jobs.`),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),
       ),
