@@ -1,53 +1,71 @@
+#include <algorithm>
 #include <array>
 
 #include "http/guard.hpp"
 #include "http/handlers.hpp"
+#include "http/input.hpp"
+#include "http/text.hpp"
 
 namespace millrace::http {
 namespace {
 
+/// Of a name that nobody knows.
+constexpr std::size_t kNameShownMax = 100;
+
 using Handler = Response (*)(const Call&);
 
 /// `*` in a path stands for a name, which may hold slashes. The first row that fits is taken, so
-/// longer paths stand before shorter ones.
+/// longer paths stand before shorter ones. `names`: the parameters of a GET, or the members of a
+/// POST's body, with spaces between. What is not among them is refused, since a filter that is
+/// misspelt and left out would change every job.
 struct Route {
   const char* method;
   std::string_view path;
   Handler handle;
+  std::string_view names = {};
 };
+
+/// Of a job, which PUSH reads; and of routes that machines ask, with parameters of their own.
+constexpr std::string_view kAnyName = "*";
+constexpr std::string_view kListNames =
+    "state order limit cursor queue type id error group text wid client older_than_s";
+constexpr std::string_view kCountNames =
+    "state cursor queue type id error group text wid client older_than_s";
+constexpr std::string_view kOperationNames =
+    "action states queue type id error group text wid client older_than_s";
 
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
-    Route{"GET", "/api/v1/trend", show_trend},
-    Route{"GET", "/api/v1/history", show_history},
+    Route{"GET", "/api/v1/trend", show_trend, "since"},
+    Route{"GET", "/api/v1/history", show_history, "days"},
     Route{"GET", "/api/v1/server", show_server},
-    Route{"GET", "/api/v1/queues", list_queues},
-    Route{"POST", "/api/v1/queues/*/pause", pause_queue},
+    Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor"},
+    Route{"POST", "/api/v1/queues/*/pause", pause_queue, "seconds"},
     Route{"POST", "/api/v1/queues/*/resume", resume_queue},
     Route{"POST", "/api/v1/queues/*/clear", clear_queue},
     Route{"POST", "/api/v1/queues/*/delete", delete_queue},
     Route{"GET", "/api/v1/queues/*", show_queue},
-    Route{"GET", "/api/v1/jobs", list_jobs},
-    Route{"POST", "/api/v1/jobs", push_job},
-    Route{"GET", "/api/v1/jobs/count", count_jobs},
-    Route{"POST", "/api/v1/jobs/change", change_jobs},
+    Route{"GET", "/api/v1/jobs", list_jobs, kListNames},
+    Route{"POST", "/api/v1/jobs", push_job, kAnyName},
+    Route{"GET", "/api/v1/jobs/count", count_jobs, kCountNames},
+    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids"},
     Route{"GET", "/api/v1/jobs/*/body", show_body},
     Route{"POST", "/api/v1/jobs/*/retry", retry_job},
     Route{"POST", "/api/v1/jobs/*/kill", kill_job},
     Route{"POST", "/api/v1/jobs/*/delete", delete_job},
     Route{"GET", "/api/v1/jobs/*", show_job},
-    Route{"GET", "/api/v1/errors", list_errors},
+    Route{"GET", "/api/v1/errors", list_errors, "cursor"},
     Route{"GET", "/api/v1/operations", list_operations},
-    Route{"POST", "/api/v1/operations", start_operation},
+    Route{"POST", "/api/v1/operations", start_operation, kOperationNames},
     Route{"POST", "/api/v1/operations/*/cancel", cancel_operation},
     Route{"GET", "/api/v1/operations/*", show_operation},
-    Route{"GET", "/api/v1/workers", list_workers},
-    Route{"POST", "/api/v1/workers/quiet", quiet_workers},
-    Route{"POST", "/api/v1/workers/stop", stop_workers},
-    Route{"GET", "/api/v1/connections", list_connections},
-    Route{"GET", "/metrics", show_metrics},
-    Route{"GET", "/stats", show_stats},
-    Route{"GET", "/health", show_health},
+    Route{"GET", "/api/v1/workers", list_workers, "limit cursor"},
+    Route{"POST", "/api/v1/workers/quiet", quiet_workers, "wid all"},
+    Route{"POST", "/api/v1/workers/stop", stop_workers, "wid all"},
+    Route{"GET", "/api/v1/connections", list_connections, "limit cursor"},
+    Route{"GET", "/metrics", show_metrics, kAnyName},
+    Route{"GET", "/stats", show_stats, kAnyName},
+    Route{"GET", "/health", show_health, kAnyName},
 };
 
 /// What the route's `*` stands for in the path; nullopt when they do not fit.
@@ -61,6 +79,34 @@ std::optional<std::string> match(std::string_view route, std::string_view path) 
   if (path.size() <= head.size() + tail.size()) return std::nullopt;
   if (!path.starts_with(head) || !path.ends_with(tail)) return std::nullopt;
   return std::string(path.substr(head.size(), path.size() - head.size() - tail.size()));
+}
+
+bool is_among(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    if (names.substr(0, end) == name) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+/// What the request says and the route does not know.
+std::optional<Problem> find_unknown(const Route& route, const Request& request) {
+  const std::string_view params = is_change(request) ? std::string_view() : route.names;
+  if (params == kAnyName) return std::nullopt;
+  for (auto each = request.params.begin(); each != request.params.end(); ++each) {
+    const std::string_view name = cut(each->first, kNameShownMax);
+    if (!is_among(params, each->first)) return Problem{concat("no such parameter: ", name)};
+    if (request.params.count(each->first) > 1) return Problem{concat(name, " is there twice")};
+  }
+  if (!is_change(request) || route.names == kAnyName) return std::nullopt;
+  const Outcome<Json> object = read_object(request);
+  if (!object) return object.error();
+  for (const auto& member : object->items()) {
+    if (is_among(route.names, member.key())) continue;
+    return Problem{concat("no such member: ", cut(member.key(), kNameShownMax))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -77,6 +123,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
     if (is_change(request) && site.traffic().is_stopping) {
       return refuse(503, "the server stops, and changes nothing any more");
     }
+    if (const auto unknown = find_unknown(route, request)) return refuse(400, unknown->text);
     return route.handle(
         {.site = site, .request = request, .moment = moment, .name = std::move(*name)});
   }

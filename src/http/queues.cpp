@@ -76,7 +76,11 @@ Outcome<ListRequest> read_list(const Request& request) {
                                  [&](const SortKey& each) { return each.name == sort; });
   if (!sort.empty() && key == kSortKeys.end()) return Problem{"no queue is sorted by that"};
   if (!sort.empty()) list.key = key;
-  list.is_descending = request.param("order") == "desc";
+  const std::string_view order = request.param("order");
+  if (!order.empty() && order != "asc" && order != "desc") {
+    return Problem{"order is not asc or desc"};
+  }
+  list.is_descending = order == "desc";
   list.match = request.param("match");
   const Outcome<std::size_t> limit = read_limit(request);
   if (!limit) return limit.error();

@@ -111,6 +111,29 @@ class ApiTest(WebTest):
         self.check("post", "/workers/quiet", body={"wid": "worker-1"})
         self.check("post", "/workers/stop", body={"all": True})
 
+    def test_parameters_that_are_described_are_known_and_no_others(self):
+        for path, each in self.document["paths"].items():
+            if "get" not in each or "{" in path:
+                continue
+            names = [p["name"] for p in each["get"]["parameters"]]
+            for name in names:
+                answer = self.web.get(f"/api/v1{path}?{name}=1")[2]
+                self.assertNotIn(b"no such parameter", answer, (path, name))
+            status, _, answer = self.web.get(f"/api/v1{path}?nonsense=1")
+            self.assertEqual((status, b"no such parameter" in answer), (400, True), path)
+
+    def test_members_that_are_described_are_known_and_no_others(self):
+        for path, each in self.document["paths"].items():
+            if "post" not in each or path == "/jobs":
+                continue
+            content = each["post"].get("requestBody", {}).get("content", {})
+            schema = content.get("application/json", {}).get("schema", {})
+            for name in schema.get("properties", {}):
+                answer = self.web.post(f"/api/v1{path}", {name: None})[1]
+                self.assertNotIn("no such member", answer.get("error", ""), (path, name))
+            status, answer = self.web.post(f"/api/v1{path}", {"nonsense": 1})
+            self.assertEqual((status, answer["error"]), (400, "no such member: nonsense"), path)
+
     def test_the_manual_names_every_route(self):
         with open(os.path.join(ROOT, "docs", "api.md"), encoding="utf-8") as file:
             manual = file.read()

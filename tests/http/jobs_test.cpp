@@ -62,6 +62,16 @@ TEST_CASE("jobs: filters by type, its beginning, jid, error and text") {
   CHECK(count("state=retrying&error=refused") == 0);
 }
 
+TEST_CASE("jobs: a parameter that nobody knows, or that is there twice, is refused") {
+  Desk desk;
+  const Response refused = desk.get("/api/v1/jobs/count?state=ready&quue=nosuch");
+  CHECK(refused.status == 400);
+  CHECK(refused.body == R"({"error":"no such parameter: quue"})");
+  CHECK(desk.get("/api/v1/jobs?state=ready&state=dead").status == 400);
+  CHECK(desk.get("/api/v1/jobs/1?states=dead").status == 400);
+  CHECK(desk.get("/health?probe=1").status == 200);
+}
+
 TEST_CASE("jobs: an age filter leaves out what is younger") {
   Desk desk;
   desk.push("Old");

@@ -93,6 +93,17 @@ TEST_CASE("operations: reserved jobs, unknown states and actions are refused") {
   CHECK(desk.get("/api/v1/operations/9").status == 404);
 }
 
+TEST_CASE("operations: a misspelt filter is refused, and changes nothing") {
+  Desk desk;
+  const JobId id = desk.put("x");
+  const Response refused = desk.post(
+      "/api/v1/operations", {{"action", "kill"}, {"states", {"ready"}}, {"que", "emails"}});
+  CHECK(refused.status == 400);
+  CHECK(refused.body == R"({"error":"no such member: que"})");
+  desk.settle();
+  CHECK(desk.find(id)->state == JobState::kReady);
+}
+
 TEST_CASE("operations: as many as the limit run at a time, one more is refused") {
   Desk desk;
   desk.put("x");
@@ -111,6 +122,9 @@ TEST_CASE("queues: pause, resume, and a pause that ends") {
   CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 60}}).status == 200);
   CHECK(desk.read("/api/v1/queues/mail")["paused_until"] == "2023-11-14T22:14:20.000Z");
   CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 0}}).status == 400);
+  CHECK(desk.post("/api/v1/queues/mail/pause", {{"second", 60}}).status == 400);
+  CHECK(desk.post("/api/v1/queues/mail/pause?seconds=60").status == 400);
+  CHECK(desk.post("/api/v1/queues/mail/resume", {{"seconds", 60}}).status == 400);
   CHECK(desk.post("/api/v1/queues/nobody/pause").status == 404);
 }
 
@@ -154,6 +168,7 @@ TEST_CASE("queues: sorted by any column, paged by cursor, filtered by name") {
   CHECK(next["queues"][0]["name"] == "alpha");
   CHECK(desk.read("/api/v1/queues?match=ALP")["queues"].size() == 1);
   CHECK(desk.get("/api/v1/queues?sort=beauty").status == 400);
+  CHECK(desk.get("/api/v1/queues?order=descending").status == 400);
 }
 
 TEST_CASE("queues: a name may hold slashes") {
