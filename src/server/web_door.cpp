@@ -9,6 +9,7 @@
 
 #include "http/assets.hpp"
 #include "http/json.hpp"
+#include "http/text.hpp"
 #include "server/process.hpp"
 
 namespace millrace::server {
@@ -64,13 +65,25 @@ std::string tag_of(std::string_view body) {
   return text;
 }
 
+/// Whether `If-None-Match`, a list, names the tag. A proxy that compresses marks it as weak.
+bool names_tag(std::string_view list, std::string_view tag) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    std::string_view each = http::trimmed(list.substr(0, end));
+    if (each.starts_with("W/")) each.remove_prefix(2);
+    if (each == tag || each == "*") return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
 /// What the browser has already is not sent again.
 http::Response tagged(const http::Request& request, http::Response response) {
   if (response.status != 200 || (request.method != "GET" && request.method != "HEAD")) {
     return response;
   }
   std::string tag = tag_of(response.body);
-  if (request.header("if-none-match") == tag) {
+  if (names_tag(request.header("if-none-match"), tag)) {
     response.status = 304;
     response.body.clear();
   }

@@ -166,6 +166,11 @@ class ServingTest(WebTest):
         _, headers, _ = web.get("/api/v1/queues")
         status, _, body = web.get("/api/v1/queues", **{"If-None-Match": headers["ETag"]})
         self.assertEqual((status, body), (304, b""))
+        for known in ("W/" + headers["ETag"], '"other", ' + headers["ETag"], "*"):
+            status = web.get("/api/v1/queues", **{"If-None-Match": known})[0]
+            self.assertEqual(status, 304, known)
+        status = web.get("/api/v1/queues", **{"If-None-Match": '"other", W/"more"'})[0]
+        self.assertEqual(status, 200)
 
     def test_limits_of_a_request(self):
         _, web = self.serve("--max-job-size=1000")
