@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "http/guard.hpp"
+
 namespace millrace::server {
 
 namespace {
@@ -60,24 +62,54 @@ bool WebChannel::is_writable() const {
   return wait_for(POLLOUT);
 }
 
+bool WebChannel::receive() {
+  input_.erase(0, taken_);
+  taken_ = 0;
+  until_ = {};  // nor does it wait for room to send what TLS has to say
+  while (!has_request()) {
+    const Arrival arrival = take_arrived();
+    if (arrival == Arrival::kNone) return true;
+    if (arrival == Arrival::kOver) return false;
+  }
+  return true;
+}
+
+bool WebChannel::has_request() const {
+  if (awaits_body()) return unread_bytes() >= awaited_;
+  const std::string_view rest = std::string_view(input_).substr(taken_);
+  return rest.size() >= http::kHeaderBytesMax || rest.find("\r\n\r\n") != rest.npos;
+}
+
+bool WebChannel::mark() {
+  request_at_ = taken_;
+  return std::exchange(awaited_, 0) > 0;
+}
+
+void WebChannel::rewind(std::size_t request_bytes) {
+  taken_ = request_at_;
+  awaited_ = request_bytes;
+}
+
+WebChannel::Arrival WebChannel::take_arrived() {
+  char bytes[kReadBytes];
+  const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (received < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kNone;
+  if (received <= 0) return Arrival::kOver;
+  const std::string_view arrived(bytes, static_cast<std::size_t>(received));
+  if (!tls_) {
+    input_ += arrived;
+    return Arrival::kSome;
+  }
+  const std::size_t before = input_.size();
+  const bool is_good = tls_->receive(arrived, input_);
+  if (!send_pending() || !is_good) return Arrival::kOver;
+  return input_.size() == before && tls_->is_input_over() ? Arrival::kOver : Arrival::kSome;
+}
+
 /// More input, or false when none will come.
 bool WebChannel::fill() {
-  input_.clear();
-  taken_ = 0;
-  while (input_.empty()) {
-    char bytes[kReadBytes];
-    if (!wait_for(POLLIN)) return false;
-    const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (received < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (received <= 0) return false;
-    const std::string_view arrived(bytes, static_cast<std::size_t>(received));
-    if (!tls_) {
-      input_ = arrived;
-      continue;
-    }
-    const bool is_good = tls_->receive(arrived, input_);
-    if (!send_pending() || !is_good) return false;
-    if (input_.empty() && tls_->is_input_over()) return false;
+  while (!has_input()) {
+    if (!wait_for(POLLIN) || take_arrived() == Arrival::kOver) return false;
   }
   return true;
 }
@@ -113,6 +145,7 @@ bool WebChannel::send_pending() {
 }
 
 ssize_t WebChannel::write(const char* bytes, std::size_t size) {
+  if (is_muted_) return static_cast<ssize_t>(size);
   std::string_view rest(bytes, size);
   if (!tls_) return send_all(rest) ? static_cast<ssize_t>(size) : -1;
   if (!tls_->is_open()) return -1;

@@ -12,7 +12,8 @@
 namespace millrace::server {
 
 /// One browser's socket, as the HTTP library reads and writes it: with a time for each request, and
-/// with a number of bytes that a request may have. Used by one thread at a time.
+/// with a number of bytes that a request may have. What arrives is collected without waiting until
+/// a request is whole, so that who is slow with one holds no thread. Used by one thread at a time.
 class WebChannel final : public httplib::Stream {
  public:
   using Steady = std::chrono::steady_clock;
@@ -22,6 +23,30 @@ class WebChannel final : public httplib::Stream {
   ~WebChannel() override;
   WebChannel(const WebChannel&) = delete;
   WebChannel& operator=(const WebChannel&) = delete;
+
+  /// Takes what has arrived, up to a whole request. Does not wait. False: none will come.
+  [[nodiscard]] bool receive();
+
+  /// True when the next request is there: its head, and its body once `rewind` has told of that; or
+  /// so much of a head that it is refused.
+  [[nodiscard]] bool has_request() const;
+
+  /// The next request is read from here on. True: its head was read before.
+  bool mark();
+
+  /// Back to where the request begins: it is read anew when so many bytes of it are there.
+  void rewind(std::size_t request_bytes);
+  [[nodiscard]] bool awaits_body() const { return awaited_ > 0; }
+
+  /// Of the request, so far; and those that are there and were not read.
+  [[nodiscard]] std::size_t read_bytes() const { return taken_ - request_at_; }
+  [[nodiscard]] std::size_t unread_bytes() const { return input_.size() - taken_; }
+
+  /// What is written is dropped.
+  void mute(bool is_muted) { is_muted_ = is_muted; }
+
+  /// False: the request has used up the bytes that `begin` allowed.
+  [[nodiscard]] bool may_read() const { return allowed_ > 0; }
 
   /// A part of a request begins: so many bytes of it may come, and reading and writing must be over
   /// by then.
@@ -47,6 +72,9 @@ class WebChannel final : public httplib::Stream {
   [[nodiscard]] int socket() const override { return descriptor_; }
 
  private:
+  enum class Arrival { kSome, kNone, kOver };
+
+  [[nodiscard]] Arrival take_arrived();
   bool wait_for(short events) const;
   bool fill();
   bool send_all(std::string_view bytes);
@@ -55,7 +83,10 @@ class WebChannel final : public httplib::Stream {
   int descriptor_;
   std::unique_ptr<TlsStream> tls_;
   std::string input_;
-  std::size_t taken_ = 0;
+  std::size_t taken_ = 0;       ///< of `input_`
+  std::size_t request_at_ = 0;  ///< where in `input_` the request begins
+  std::size_t awaited_ = 0;     ///< the request's bytes when its body is to come; else zero
+  bool is_muted_ = false;
   std::size_t allowed_ = 0;
   Steady::time_point until_{};
   bool is_finished_ = false;

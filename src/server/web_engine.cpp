@@ -22,6 +22,10 @@ http::Request read_request(const httplib::Request& from) {
   return request;
 }
 
+std::optional<std::size_t> length_of(const http::Request& request) {
+  return http::parse_number<std::size_t>(request.header("content-length"));
+}
+
 void fill_response(http::Response&& from, httplib::Response& to) {
   http::harden(from);
   to.status = from.status;
@@ -55,29 +59,58 @@ class WebEngine::Library : public httplib::Server {
 
   Served serve(WebChannel& channel) {
     served_ = {};
+    channel_ = &channel;
+    const bool is_resumed = channel.mark();
     bool is_closed = false;
     const bool is_done = process_request(channel, false, is_closed, [&](const httplib::Request&) {
+      channel.mute(is_resumed);  // its client was told to continue already
       channel.begin(WebChannel::Steady::now() + kWebRequestMax,
                     body_bytes_max_ + http::kHeaderBytesMax);
     });
-    served_.can_go_on = is_done && !is_closed && !served_.is_cut;
+    channel.mute(false);
+    if (served_.is_arriving) channel.rewind(request_bytes_);
+    served_.can_go_on = is_done && !is_closed && !served_.is_cut && !served_.is_arriving;
     return served_;
   }
 
  private:
   HandlerResponse answer_head(const httplib::Request& from, httplib::Response& to) {
+    channel_->mute(false);
     http::Request request = read_request(from);
     served_.login = answers_.login(request);
     std::optional<http::Response> response = answers_.head(request);
-    // The library would read a body of unknown length until the connection ends.
     const bool has_body =
         request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
-    if (!response && has_body && from.method == "POST") return HandlerResponse::Unhandled;
+    if (!response && has_body && from.method == "POST") {
+      response = check_length(request);
+      if (!response) return await_body(request);
+    }
     if (!response) response = answers_.answer(request);
     // A body that is not read would be taken for the next request; and who tries passwords has to
     // come again for each.
     if (has_body || served_.login == http::Login::kWrong) end_connection(to);
     fill_response(std::move(*response), to);
+    return HandlerResponse::Handled;
+  }
+
+  /// The library would read a body of unknown length until the connection ends.
+  std::optional<http::Response> check_length(const http::Request& request) const {
+    if (request.headers.contains("transfer-encoding")) {
+      return http::refuse(411, "a body must come with its Content-Length, and in one piece");
+    }
+    const auto length = length_of(request);
+    if (!length) return http::refuse(400, "Content-Length is not a number");
+    if (*length <= body_bytes_max_) return std::nullopt;
+    return http::refuse(413, http::concat("the body is longer than ", body_bytes_max_, " bytes"));
+  }
+
+  /// Only who was let in may have a body collected.
+  HandlerResponse await_body(const http::Request& request) {
+    const std::size_t body_bytes = *length_of(request);
+    if (channel_->unread_bytes() >= body_bytes) return HandlerResponse::Unhandled;
+    served_.is_arriving = true;
+    request_bytes_ = channel_->read_bytes() + body_bytes;
+    channel_->mute(true);
     return HandlerResponse::Handled;
   }
 
@@ -88,7 +121,9 @@ class WebEngine::Library : public httplib::Server {
 
   const WebAnswers& answers_;
   std::size_t body_bytes_max_;
-  Served served_;  ///< by the request that is being served
+  WebChannel* channel_ = nullptr;  ///< of the request that is being served
+  std::size_t request_bytes_ = 0;  ///< of one that is arriving
+  Served served_;                  ///< by the request that is being served
 };
 
 WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)

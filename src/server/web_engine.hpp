@@ -32,8 +32,9 @@ class WebEngine {
   WebEngine& operator=(const WebEngine&) = delete;
 
   struct Served {
-    bool can_go_on = false;  ///< the connection is good for another request
-    bool is_cut = false;     ///< it is not, though its other end may still send
+    bool can_go_on = false;    ///< the connection is good for another request
+    bool is_arriving = false;  ///< nor was it answered: its body is still to come
+    bool is_cut = false;       ///< it is not, though its other end may still send
     http::Login login = http::Login::kNone;
   };
   [[nodiscard]] Served serve(WebChannel& channel);
@@ -43,7 +44,7 @@ class WebEngine {
   std::unique_ptr<Library> library_;
 };
 
-/// For a request's head to arrive, since whoever is slow with it holds a thread.
+/// For a request's head to arrive.
 inline constexpr auto kWebHeadMax = std::chrono::seconds(5);
 /// For its body to arrive, and for its answer to leave.
 inline constexpr auto kWebRequestMax = std::chrono::seconds(30);

@@ -139,14 +139,7 @@ void WebPort::hand_over(Visitor visitor) {
 void WebPort::work() {
   WebEngine engine(parts_.answers, parts_.body_bytes_max);
   while (std::optional<Visitor> visitor = next_visitor()) {
-    if (must_wait(*visitor)) {
-      visitor->turn = logins_.wait(visitor->peer);
-      if (visitor->turn) visitor->until = visitor->turn->at;
-      const bool stays = visitor->turn.has_value();
-      settle(std::move(*visitor), stays);
-      continue;
-    }
-    const bool stays = serve(*visitor, engine);
+    const bool stays = attend(*visitor, engine);
     settle(std::move(*visitor), stays);
   }
 }
@@ -158,6 +151,25 @@ std::optional<WebPort::Visitor> WebPort::next_visitor() {
   Visitor visitor = std::move(ready_.front());
   ready_.pop_front();
   return visitor;
+}
+
+/// True when the connection stays.
+bool WebPort::attend(Visitor& visitor, WebEngine& engine) {
+  if (!visitor.turn && !visitor.channel->receive()) return false;
+  if (!visitor.channel->has_request()) {
+    let_arrive(visitor);
+    return true;
+  }
+  if (!must_wait(visitor)) return serve(visitor, engine);
+  visitor.turn = logins_.wait(visitor.peer);
+  if (visitor.turn) visitor.until = visitor.turn->at;
+  return visitor.turn.has_value();
+}
+
+void WebPort::let_arrive(Visitor& visitor) {
+  if (!visitor.began) visitor.began = WebChannel::Steady::now();
+  visitor.until = *visitor.began;
+  visitor.until += visitor.channel->awaits_body() ? kWebRequestMax : kWebHeadMax;
 }
 
 /// Asked by the thread that would look at the request: so of many that come at once from one place
@@ -190,7 +202,12 @@ bool WebPort::serve(Visitor& visitor, WebEngine& engine) {
     served = engine.serve(*visitor.channel);
     if (served.login == http::Login::kWrong) logins_.note_failure(visitor.peer);
     if (served.login == http::Login::kRight) visitor.knows_password = true;
-  } while (served.can_go_on && visitor.channel->has_input() && !is_closing_);
+  } while (served.can_go_on && visitor.channel->has_request() && !is_closing_);
+  if (served.is_arriving) {
+    let_arrive(visitor);
+    return true;
+  }
+  visitor.began.reset();
   const auto now = WebChannel::Steady::now();
   visitor.is_leaving = served.is_cut;
   visitor.until = now + (served.is_cut ? kWebLeaveMax : kWebIdleMax);

@@ -23,7 +23,8 @@ namespace millrace::server {
 
 /// The open port of the web door and its threads: one that watches connections on which nothing
 /// happens, and a few that answer requests, one at a time each. So an open browser costs no thread,
-/// nor does one that has to wait since wrong passwords came from where it is.
+/// nor does one that is slow with its request, or has to wait since wrong passwords came from where
+/// it is.
 class WebPort {
  public:
   struct Parts {
@@ -58,9 +59,11 @@ class WebPort {
   struct Visitor {
     std::unique_ptr<WebChannel> channel;
     std::string peer;
-    WebChannel::Steady::time_point until;      ///< it rests; then it is over, or its turn has come
-    bool knows_password = false;               ///< an earlier request brought it
-    bool is_leaving = false;                   ///< its last answer was written
+    WebChannel::Steady::time_point until;  ///< it rests; then it is over, or its turn has come
+    bool knows_password = false;           ///< an earlier request brought it
+    bool is_leaving = false;               ///< its last answer was written
+    /// When it was first looked at for the request that is still arriving.
+    std::optional<WebChannel::Steady::time_point> began = {};
     std::optional<WebLogins::Turn> turn = {};  ///< set exactly while it waits for that
   };
   using Visitors = std::vector<Visitor>;
@@ -72,8 +75,10 @@ class WebPort {
   void hand_over(Visitor visitor);
   void work();
   [[nodiscard]] std::optional<Visitor> next_visitor();
+  [[nodiscard]] bool attend(Visitor& visitor, WebEngine& engine);
   [[nodiscard]] bool must_wait(Visitor& visitor);
   [[nodiscard]] bool serve(Visitor& visitor, WebEngine& engine);
+  void let_arrive(Visitor& visitor);
   void settle(Visitor visitor, bool stays);
   void wake();
 

@@ -96,6 +96,47 @@ TEST_CASE("web: a request that comes byte by byte is one") {
   CHECK(ask(client, get("/health")).status == 200);
 }
 
+TEST_CASE("web: a body that comes byte by byte is one, also after its head was answered") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  const std::string request = post("/api/v1/jobs", kJob);
+  const std::size_t head_bytes = request.find("\r\n\r\n") + 4;
+  client.send(request.substr(0, head_bytes));
+  host.settle_turns();
+  CHECK(client.read_available().empty());
+  for (std::size_t i = head_bytes; i < request.size(); ++i) client.send(request.substr(i, 1));
+  CHECK(read_answer(client).status == 201);
+  client.send(request + get("/health"));
+  CHECK(read_answer(client).status == 201);
+  CHECK(read_answer(client).status == 200);
+}
+
+TEST_CASE("web: who is slow with a request holds no thread") {
+  Host host(with_web());
+  std::vector<SocketClient> slow;
+  const std::string request = post("/api/v1/jobs", kJob);
+  for (std::size_t i = 0; i < 2 * kWebThreads; ++i) {
+    slow.push_back(host.connect("web"));
+    slow.back().send(request.substr(0, i % 2 == 0 ? 20 : request.size() - 1));
+  }
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < std::chrono::seconds(2));
+  CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
+}
+
+TEST_CASE("web: who waits to be told to continue is told once") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  std::string request = post("/api/v1/jobs", kJob);
+  const std::size_t head_bytes = request.find("\r\n\r\n");
+  request.insert(head_bytes, "\r\nExpect: 100-continue");
+  const std::size_t body_at = request.size() - kJob.size();
+  constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
+  client.send(request.substr(0, body_at));
+  CHECK(client.read(kGoOn.size()) == kGoOn);
+  CHECK(ask(client, request.substr(body_at)).status == 201);
+}
+
 TEST_CASE("web: what cannot be read is answered by 400, and the connection closed") {
   Host host(with_web());
   for (const char* request : {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n",
