@@ -30,6 +30,7 @@ void fill_response(http::Response&& from, httplib::Response& to) {
   http::harden(from);
   to.status = from.status;
   for (const auto& [name, value] : from.headers) to.set_header(name, value);
+  to.set_header("Accept-Ranges", "none");
   to.set_content(std::move(from.body), from.type);
 }
 
@@ -62,7 +63,8 @@ class WebEngine::Library : public httplib::Server {
     channel_ = &channel;
     const bool is_resumed = channel.mark();
     bool is_closed = false;
-    const bool is_done = process_request(channel, false, is_closed, [&](const httplib::Request&) {
+    const bool is_done = process_request(channel, false, is_closed, [&](httplib::Request& from) {
+      from.ranges.clear();       // the whole is answered always
       channel.mute(is_resumed);  // its client was told to continue already
       channel.begin(WebChannel::Steady::now() + kWebRequestMax,
                     body_bytes_max_ + http::kHeaderBytesMax);

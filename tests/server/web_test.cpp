@@ -179,6 +179,15 @@ TEST_CASE("web: a head beyond its limit ends the connection") {
   CHECK(client.is_closed_by_server());
 }
 
+TEST_CASE("web: a part that is asked for is answered by the whole") {
+  Host host(with_web());
+  const Answer whole = ask(host, get("/assets/app.js"));
+  const Answer part = ask(host, get("/assets/app.js", "Range: bytes=0-10\r\n"));
+  CHECK(part.status == 200);
+  CHECK(part.body == whole.body);
+  CHECK(part.head.find("Accept-Ranges: none") != std::string::npos);
+}
+
 TEST_CASE("web: a name that could be turned to us is refused") {
   Host::Setup setup = with_web();
   setup.options.web_hosts = {"jobs.example"};
