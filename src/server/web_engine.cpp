@@ -34,6 +34,22 @@ void fill_response(http::Response&& from, httplib::Response& to) {
   to.set_content(std::move(from.body), from.type);
 }
 
+/// For what the library refuses.
+std::string reason_of(int status) {
+  switch (status) {
+    case 414:
+      return http::concat("the address is longer than ", CPPHTTPLIB_REQUEST_URI_MAX_LENGTH,
+                          " bytes");
+    case 416:
+      return "Range makes no sense";
+    case 431:
+      return http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes");
+    default:
+      return http::concat("the request is malformed, or a line of its head is longer than ",
+                          CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes");
+  }
+}
+
 }  // namespace
 
 class WebEngine::Library : public httplib::Server {
@@ -53,7 +69,8 @@ class WebEngine::Library : public httplib::Server {
     // request begins, or whether there is one.
     set_error_handler([this](const httplib::Request&, httplib::Response& to) {
       if (!to.body.empty() || to.status == 304) return;
-      fill_response(http::refuse(to.status, "the request cannot be read"), to);
+      const int status = channel_->may_read() ? to.status : 431;
+      fill_response(http::refuse(status, reason_of(status)), to);
       end_connection(to);
     });
   }

@@ -175,8 +175,27 @@ TEST_CASE("web: a head beyond its limit ends the connection") {
   std::string request = "GET /health HTTP/1.1\r\n";
   for (int i = 0; i < 20; ++i) request += "X-" + std::to_string(i) + ": " + filler + "\r\n";
   client.send_what_fits(request + "\r\n", std::chrono::milliseconds(200));
-  CHECK(read_answer(client).status == 400);
+  const Answer answer = read_answer(client);
+  CHECK(answer.status == 431);
+  CHECK(answer.body.find("65536") != std::string::npos);
   CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("web: a body beyond its limit, or of unknown length, is refused by its head") {
+  Host host(with_web());
+  const std::string head = "POST /api/v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\n";
+  const Answer big = ask(host, head + "Content-Length: 2000000000\r\n\r\n");
+  CHECK(big.status == 413);
+  CHECK(big.body.find("the body is longer than ") != std::string::npos);
+  CHECK(ask(host, head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n").status == 411);
+  CHECK(ask(host, head + "Content-Length: 1x\r\n\r\n").status == 400);
+}
+
+TEST_CASE("web: a line of the address beyond its limit is refused") {
+  Host host(with_web());
+  const Answer answer = ask(host, get("/" + std::string(8200, 'a')));
+  CHECK((answer.status == 400 || answer.status == 414));
+  CHECK(answer.body.find("8192") != std::string::npos);
 }
 
 TEST_CASE("web: a part that is asked for is answered by the whole") {
