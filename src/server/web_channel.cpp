@@ -59,13 +59,12 @@ bool WebChannel::is_readable() const {
 }
 
 bool WebChannel::is_writable() const {
-  return wait_for(POLLOUT);
+  return true;  // what there is no room for is kept
 }
 
 bool WebChannel::receive() {
   input_.erase(0, taken_);
   taken_ = 0;
-  until_ = {};  // nor does it wait for room to send what TLS has to say
   while (!has_request()) {
     const Arrival arrival = take_arrived();
     if (arrival == Arrival::kNone) return true;
@@ -102,7 +101,7 @@ WebChannel::Arrival WebChannel::take_arrived() {
   }
   const std::size_t before = input_.size();
   const bool is_good = tls_->receive(arrived, input_);
-  if (!send_pending() || !is_good) return Arrival::kOver;
+  if (!flush() || !is_good) return Arrival::kOver;
   return input_.size() == before && tls_->is_input_over() ? Arrival::kOver : Arrival::kSome;
 }
 
@@ -124,35 +123,38 @@ ssize_t WebChannel::read(char* bytes, std::size_t size) {
   return static_cast<ssize_t>(count);
 }
 
-bool WebChannel::send_all(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent =
-        ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-      continue;
-    }
-    if (errno != EAGAIN && errno != EINTR) return false;
-    if (!wait_for(POLLOUT)) return false;
-  }
-  return true;
+std::string_view WebChannel::output() const {
+  return tls_ ? tls_->pending() : std::string_view(output_).substr(sent_);
 }
 
-bool WebChannel::send_pending() {
-  if (!send_all(tls_->pending())) return false;
-  tls_->consume(tls_->pending().size());
+bool WebChannel::flush() {
+  while (has_output()) {
+    const std::string_view rest = output();
+    const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) return errno == EAGAIN || errno == EINTR;
+    if (tls_) {
+      tls_->consume(static_cast<std::size_t>(sent));
+    } else {
+      sent_ += static_cast<std::size_t>(sent);
+    }
+  }
+  output_.clear();
+  sent_ = 0;
   return true;
 }
 
 ssize_t WebChannel::write(const char* bytes, std::size_t size) {
   if (is_muted_) return static_cast<ssize_t>(size);
   std::string_view rest(bytes, size);
-  if (!tls_) return send_all(rest) ? static_cast<ssize_t>(size) : -1;
+  if (!tls_) {
+    output_ += rest;
+    return flush() ? static_cast<ssize_t>(size) : -1;
+  }
   if (!tls_->is_open()) return -1;
   while (!rest.empty()) {
     tls_->write(rest.substr(0, kTlsWriteBytes));
     rest.remove_prefix(std::min(rest.size(), kTlsWriteBytes));
-    if (!send_pending()) return -1;
+    if (!flush()) return -1;
   }
   return static_cast<ssize_t>(size);
 }

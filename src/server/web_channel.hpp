@@ -13,7 +13,8 @@ namespace millrace::server {
 
 /// One browser's socket, as the HTTP library reads and writes it: with a time for each request, and
 /// with a number of bytes that a request may have. What arrives is collected without waiting until
-/// a request is whole, so that who is slow with one holds no thread. Used by one thread at a time.
+/// a request is whole, and what there is no room for waits in memory, so that who is slow with
+/// either holds no thread. Used by one thread at a time.
 class WebChannel final : public httplib::Stream {
  public:
   using Steady = std::chrono::steady_clock;
@@ -52,6 +53,10 @@ class WebChannel final : public httplib::Stream {
   /// by then.
   void begin(Steady::time_point until, std::size_t bytes_max);
 
+  /// Sends what there is room for. Does not wait. False: the connection is broken.
+  [[nodiscard]] bool flush();
+  [[nodiscard]] bool has_output() const { return !output().empty(); }
+
   /// Nothing more will be written. What still comes should be taken by `discard_input` for a while,
   /// before the channel ends: a socket that is closed with input in it drops its last answer too.
   void finish();
@@ -77,11 +82,12 @@ class WebChannel final : public httplib::Stream {
   [[nodiscard]] Arrival take_arrived();
   bool wait_for(short events) const;
   bool fill();
-  bool send_all(std::string_view bytes);
-  bool send_pending();
+  [[nodiscard]] std::string_view output() const;
 
   int descriptor_;
   std::unique_ptr<TlsStream> tls_;
+  std::string output_;    ///< without encryption; else the stream has it
+  std::size_t sent_ = 0;  ///< of `output_`
   std::string input_;
   std::size_t taken_ = 0;       ///< of `input_`
   std::size_t request_at_ = 0;  ///< where in `input_` the request begins

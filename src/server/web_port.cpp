@@ -66,8 +66,9 @@ void WebPort::watch() {
     watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
     auto next = WebChannel::Steady::now() + std::chrono::seconds(1);
     for (const Visitor& each : resting) {
+      const short events = each.channel->has_output() ? POLLOUT : POLLIN;
       watched.push_back(
-          {.fd = each.turn ? -1 : each.channel->socket(), .events = POLLIN, .revents = 0});
+          {.fd = each.turn ? -1 : each.channel->socket(), .events = events, .revents = 0});
       next = std::min(next, each.until);
     }
     const auto left =
@@ -80,16 +81,30 @@ void WebPort::watch() {
   bound_.remove_file();
 }
 
+/// More of an answer. False: there is no use in it any more.
+bool WebPort::send_rest(Visitor& visitor) {
+  if (!visitor.channel->flush()) return false;
+  if (visitor.channel->has_output()) return true;
+  if (visitor.is_leaving) visitor.channel->finish();
+  visitor.until = WebChannel::Steady::now() + (visitor.is_leaving ? kWebLeaveMax : kWebIdleMax);
+  return true;
+}
+
 /// Of those that rest, whose places in `watched` are theirs plus two.
 void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched) {
   const auto now = WebChannel::Steady::now();
   Visitors still_resting;
   for (std::size_t i = 0; i < resting.size(); ++i) {
     Visitor& each = resting[i];
-    const bool has_input = watched[i + 2].revents != 0;
+    const bool was_sending = each.channel->has_output();
+    const bool is_broken = was_sending && watched[i + 2].revents != 0 && !send_rest(each);
+    // What came before the answer was through is known to nobody but the channel.
+    const bool has_input = was_sending ? !each.channel->has_output() && each.channel->has_request()
+                                       : watched[i + 2].revents != 0;
     const bool is_over =
-        each.until <= now || (each.is_leaving && has_input && !each.channel->discard_input());
-    if ((has_input && !each.is_leaving) || (each.turn && is_over)) {
+        is_broken || each.until <= now ||
+        (each.is_leaving && has_input && !was_sending && !each.channel->discard_input());
+    if ((has_input && !each.is_leaving && !is_broken) || (each.turn && is_over)) {
       hand_over(std::move(each));
     } else if (is_over) {
       --channel_count_;
@@ -202,17 +217,19 @@ bool WebPort::serve(Visitor& visitor, WebEngine& engine) {
     served = engine.serve(*visitor.channel);
     if (served.login == http::Login::kWrong) logins_.note_failure(visitor.peer);
     if (served.login == http::Login::kRight) visitor.knows_password = true;
-  } while (served.can_go_on && visitor.channel->has_request() && !is_closing_);
+  } while (served.can_go_on && visitor.channel->has_request() && !visitor.channel->has_output() &&
+           !is_closing_);
   if (served.is_arriving) {
     let_arrive(visitor);
     return true;
   }
   visitor.began.reset();
   const auto now = WebChannel::Steady::now();
-  visitor.is_leaving = served.is_cut;
-  visitor.until = now + (served.is_cut ? kWebLeaveMax : kWebIdleMax);
-  if (served.is_cut) visitor.channel->finish();
-  return served.can_go_on || served.is_cut;
+  const bool is_sending = visitor.channel->has_output();
+  visitor.is_leaving = served.is_cut || (is_sending && !served.can_go_on);
+  visitor.until = now + (is_sending ? kWebRequestMax : served.is_cut ? kWebLeaveMax : kWebIdleMax);
+  if (served.is_cut && !is_sending) visitor.channel->finish();
+  return served.can_go_on || visitor.is_leaving;
 }
 
 }  // namespace millrace::server

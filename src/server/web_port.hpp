@@ -23,8 +23,8 @@ namespace millrace::server {
 
 /// The open port of the web door and its threads: one that watches connections on which nothing
 /// happens, and a few that answer requests, one at a time each. So an open browser costs no thread,
-/// nor does one that is slow with its request, or has to wait since wrong passwords came from where
-/// it is.
+/// nor does one that is slow with its request or its answer, or has to wait since wrong passwords
+/// came from where it is.
 class WebPort {
  public:
   struct Parts {
@@ -69,6 +69,7 @@ class WebPort {
   using Visitors = std::vector<Visitor>;
 
   void watch();
+  [[nodiscard]] static bool send_rest(Visitor& visitor);
   void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
   void accept_all(Visitors& resting);
   void take_back(Visitors& resting);

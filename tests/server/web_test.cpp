@@ -124,6 +124,22 @@ TEST_CASE("web: who is slow with a request holds no thread") {
   CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
 }
 
+TEST_CASE("web: who does not read an answer holds no thread, and gets it later") {
+  Host host(with_web());
+  std::vector<SocketClient> slow;
+  std::string many;
+  for (int i = 0; i < 400; ++i) many += get("/api/v1/openapi.json");
+  for (std::size_t i = 0; i < 2 * kWebThreads; ++i) {
+    slow.push_back(host.connect("web"));
+    slow.back().send(many);
+  }
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < std::chrono::seconds(2));
+  const std::size_t bytes = read_answer(slow.back()).body.size();
+  CHECK(bytes > 50'000);
+  for (int i = 1; i < 400; ++i) REQUIRE(read_answer(slow.back()).body.size() == bytes);
+}
+
 TEST_CASE("web: who waits to be told to continue is told once") {
   Host host(with_web());
   SocketClient client = host.connect("web");
