@@ -1,6 +1,6 @@
 """How long a client waits while others make the server work hard: ./dev bench bystander [--jobs N]
 
-A bystander puts, reserves and deletes a job of its own tube, again and again, one command at a time.
+A bystander puts, reserves and deletes a job of its own tube, again and again, a command at a time.
 Shown is its longest such cycle during each event, beside its longest while nothing else happens,
 since the machine has pauses of its own. beanstalkd is measured where it has the operation.
 """

@@ -1,5 +1,5 @@
-"""What many jobs take: memory for each while they wait and after they are gone, and the time until a
-restart serves again. ./dev bench size [--jobs N]
+"""What many jobs take: memory for each while they wait and after they are gone, and the time until
+a restart serves again. ./dev bench size [--jobs N]
 """
 
 import argparse
