@@ -20,15 +20,11 @@ import time
 import urllib.parse
 import urllib.request
 
+from servers import free_port
+
 BATCH = 1000
 QUEUES = 40
 ROUNDS = 15
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:
