@@ -273,14 +273,27 @@ TEST_CASE("web: passwords that are tried all at once wait, and hold no thread me
   CHECK(took >= std::chrono::milliseconds(500));
 }
 
+/// A server whose disk does nothing by itself.
+struct SlowDisk {
+  explicit SlowDisk(std::unique_ptr<FakeJournal> owned = std::make_unique<FakeJournal>())
+      : disk(*owned), host(setup(std::move(owned))) {}
+
+  static Host::Setup setup(std::unique_ptr<FakeJournal> journal) {
+    Host::Setup setup = with_web();
+    setup.journal = std::move(journal);
+    return setup;
+  }
+
+  FakeJournal& disk;
+  Host host;
+};
+
 // ---- the gate -----------------------------------------------------------------------------------
 
 TEST_CASE("web: a change is answered when it is durable, a read at once") {
-  auto owned = std::make_unique<FakeJournal>();
-  FakeJournal& disk = *owned;
-  Host::Setup setup = with_web();
-  setup.journal = std::move(owned);
-  Host host(std::move(setup));
+  SlowDisk slow;
+  FakeJournal& disk = slow.disk;
+  Host& host = slow.host;
   SocketClient client = host.connect("web");
   client.send(post("/api/v1/jobs", kJob));
   while (disk.end() == 0) host.settle_turns();
@@ -292,11 +305,9 @@ TEST_CASE("web: a change is answered when it is durable, a read at once") {
 }
 
 TEST_CASE("web: while stopping health is 503, reads are answered and changes refused") {
-  auto owned = std::make_unique<FakeJournal>();
-  FakeJournal& disk = *owned;
-  Host::Setup setup = with_web();
-  setup.journal = std::move(owned);
-  Host host(std::move(setup));
+  SlowDisk slow;
+  FakeJournal& disk = slow.disk;
+  Host& host = slow.host;
   SocketClient worker = host.connect("beanstalk");
   worker.send("put 0 0 60 1\r\nx\r\n");
   while (disk.end() == 0) host.settle_turns();
@@ -310,11 +321,9 @@ TEST_CASE("web: while stopping health is 503, reads are answered and changes ref
 }
 
 TEST_CASE("web: a change that waits for the disk is answered when the server has stopped") {
-  auto owned = std::make_unique<FakeJournal>();
-  FakeJournal& disk = *owned;
-  Host::Setup setup = with_web();
-  setup.journal = std::move(owned);
-  Host host(std::move(setup));
+  SlowDisk slow;
+  FakeJournal& disk = slow.disk;
+  Host& host = slow.host;
   SocketClient client = host.connect("web");
   client.send(post("/api/v1/jobs", kJob));
   while (disk.end() == 0) host.settle_turns();
