@@ -20,6 +20,7 @@ from program import PROGRAM, Server, wait_until  # noqa: E402
 from web import Web  # noqa: E402
 
 PASSWORD = "very-secret"
+STATES = ("ready", "reserved", "scheduled", "retrying", "dead")
 
 
 # Below the ports that the system gives to clients: while a server is away for its restart, none of
@@ -101,7 +102,7 @@ class Millrace:
 
     def job(self, jid):
         """The job with that jid as the API shows it, or None when it is gone."""
-        for state in ("ready", "reserved", "scheduled", "retrying", "dead"):
+        for state in STATES:
             for job in self.api(f"/jobs?state={state}&id={jid}")["jobs"]:
                 if job["jid"] == jid:
                     return job
@@ -114,7 +115,7 @@ class Millrace:
         """How many jobs the queue has in any state."""
         for found in self.api("/queues")["queues"]:
             if found["name"] == queue:
-                return sum(found[state] for state in ("ready", "reserved", "delayed", "dead"))
+                return sum(found[state] for state in STATES)
         return 0
 
     def workers(self):
