@@ -63,7 +63,7 @@ class Journal {
   /// the wake-up too.
   [[nodiscard]] virtual bool is_full() const = 0;
 
-  /// Nothing before `before` will be read or replayed again; its space may be freed.
+  /// Nothing before `before` is needed: what replaces it is durable. Its space may be freed.
   virtual void trim(Lsn before) = 0;
 
   /// Returns when everything appended is written and synced, whatever the sync mode.

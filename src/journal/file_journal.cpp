@@ -28,6 +28,9 @@ LogWriter::Options writer_options(const FileJournalOptions& options) {
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::chrono::milliseconds kNoRoomPause{100};
 
+/// How long who must have everything synced waits for room on a full disk.
+constexpr std::chrono::seconds kRoomPatience{3};
+
 /// Replies that wait for the journal must never leave, so nothing is tidied up.
 void end_process(const Problem& problem) {
   std::fprintf(stderr, "millrace: journal failed: %s\n", problem.text.c_str());
@@ -104,7 +107,7 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   cut_bytes_ = log->cut_bytes;
   end_ = sync_done_ = writer_.synced();
   durable_.store(end_, std::memory_order_release);
-  const Outcome<bool> spare = writer_.take_spare();
+  const Outcome<bool> spare = writer_.spare().take(options_.segment_bytes);
   if (!spare) return spare.error();
   is_full_ = !*spare;
   is_started_ = true;
@@ -222,7 +225,8 @@ void FileJournal::sync() {
     return;
   }
   work_.notify_one();
-  synced_.wait(guard, [&] { return has_failed_ || sync_done_ >= end_; });
+  const auto is_through = [&] { return has_failed_ || sync_done_ >= end_; };
+  while (!synced_.wait_for(guard, kRoomPatience, is_through)) must_not_wait_ = is_full();
 }
 
 // ---- the writer's thread
@@ -241,6 +245,8 @@ bool FileJournal::step() {
     if (has_failed_) return false;
     if (unfinished_) {
       round = *std::exchange(unfinished_, std::nullopt);
+      round.removals.swap(removals_);
+      round.oldest_kept = oldest_kept_;
       round.is_last = is_stopping_;
     } else {
       if (!has_work() && !is_full()) return false;
@@ -257,6 +263,7 @@ bool FileJournal::work(const Round& round) {
     finish_round();
   } else if (options_.is_stepped && done.error().is_out_of_space && !round.is_last) {
     unfinished_ = round;
+    unfinished_->removals.clear();  // done
   } else {
     fail(done.error());
   }
@@ -287,7 +294,7 @@ FileJournal::Round FileJournal::take_round(bool is_sync_due) {
   round.oldest_kept = oldest_kept_;
   round.is_last = is_stopping_;
   round.must_sync = options_.sync_mode == SyncMode::kAlways || is_sync_due ||
-                    sync_asked_ > sync_done_ || !round.removals.empty() || is_stopping_;
+                    sync_asked_ > sync_done_ || is_stopping_;
   return round;
 }
 
@@ -298,38 +305,63 @@ bool FileJournal::has_work() const {
 /// Reads `in_flight_` without the mutex: nobody else changes it.
 Outcome<Done> FileJournal::carry_out(const Round& round) {
   const bool was_synced = writer_.synced() == writer_.written();
-  Outcome<Done> done = write_in_flight();
+  // What is to be written may need their room. Those that are only about to be made go afterwards.
+  const bool is_made = round.oldest_kept <= writer_.segment();
+  Outcome<Done> done = Done{};
+  if (is_made) done = remove(round.removals, round.oldest_kept);
+  if (done) done = write_in_flight();
   if (done && round.must_sync) done = writer_.sync();
+  if (done && !is_made) done = remove(round.removals, round.oldest_kept);
   if (!done) return done;
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
   publish(writer_.written());
-  done = writer_.remove(round.removals, round.oldest_kept);
   if (done && is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
   return done;
 }
 
+/// What replaces them was written before it was asked for.
+Outcome<Done> FileJournal::remove(const std::vector<Lsn>& segments, Lsn oldest_kept) {
+  if (segments.empty()) return Done{};
+  const Outcome<Done> synced = writer_.sync();
+  return synced ? writer_.remove(segments, oldest_kept) : synced;
+}
+
 /// Where the disk is full, with the space that was kept back; and where that is used up, when there
-/// is room again.
+/// is room again, perhaps by a removal.
 Outcome<Done> FileJournal::write_in_flight() {
   for (;;) {
     Outcome<Done> written = writer_.write(in_flight_);
     if (written || !written.error().is_out_of_space) return written;
     set_full(true);
-    const Outcome<bool> given_up = writer_.give_up_spare();
+    const Outcome<bool> given_up = writer_.spare().give_up_step();
     if (!given_up) return given_up.error();
     if (*given_up) continue;
     if (options_.is_stepped) return written;
-    std::unique_lock guard(mutex_);
-    if (work_.wait_for(guard, kNoRoomPause, [&] { return is_stopping_; })) return written;
+    const Outcome<bool> goes_on = wait_for_room();
+    if (!goes_on) return goes_on.error();
+    if (!*goes_on) return written;
   }
+}
+
+/// False when nobody waits for it any longer.
+Outcome<bool> FileJournal::wait_for_room() {
+  std::unique_lock guard(mutex_);
+  const auto is_over = [&] { return is_stopping_ || must_not_wait_ || !removals_.empty(); };
+  work_.wait_for(guard, kNoRoomPause, is_over);
+  if (is_stopping_ || must_not_wait_) return false;
+  const std::vector<Lsn> removals = std::exchange(removals_, {});
+  const Lsn oldest_kept = oldest_kept_;
+  guard.unlock();
+  const Outcome<Done> removed = remove(removals, oldest_kept);
+  return removed ? Outcome<bool>(true) : removed.error();
 }
 
 Outcome<Done> FileJournal::look_for_room() {
   const auto now = std::chrono::steady_clock::now();
   if (now < look_by_ && !options_.is_stepped) return Done{};
   look_by_ = now + kLookInterval;
-  const Outcome<bool> found = writer_.take_spare();
+  const Outcome<bool> found = writer_.spare().take(options_.segment_bytes);
   if (!found) return found.error();
   if (*found) set_full(false);
   return Done{};

@@ -127,7 +127,9 @@ class FileJournal final : public Journal {
   bool work(const Round& round);
   [[nodiscard]] bool has_work() const;
   [[nodiscard]] Outcome<Done> carry_out(const Round& round);
+  [[nodiscard]] Outcome<Done> remove(const std::vector<Lsn>& segments, Lsn oldest_kept);
   [[nodiscard]] Outcome<Done> write_in_flight();
+  [[nodiscard]] Outcome<bool> wait_for_room();
   [[nodiscard]] Outcome<Done> look_for_room();
   void set_full(bool is_full);
   void wake();
@@ -166,6 +168,7 @@ class FileJournal final : public Journal {
   std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
   std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only, under the mutex
   std::vector<Lsn> removals_;
+  bool must_not_wait_ = false;  ///< for room any longer
   Lsn oldest_kept_ = 0;
   Lsn sync_asked_ = 0;
   Lsn sync_done_ = 0;

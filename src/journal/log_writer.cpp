@@ -15,6 +15,9 @@ constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
 constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
 
+/// In so many steps a full disk gets a segment's worth of what was kept back.
+constexpr std::uint64_t kSpareSteps = 16;
+
 std::string_view view_of(std::span<const char> bytes) {
   return {bytes.data(), bytes.size()};
 }
@@ -25,6 +28,7 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
     : files_(files),
       directory_(std::move(directory)),
       options_(options),
+      spare_(files, directory_, options.spare_bytes, options.segment_bytes / kSpareSteps),
       zeros_(kZeroAheadBytes, '\0') {}
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
@@ -77,10 +81,11 @@ Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
 }
 
 /// The header and the name are on stable storage before the first frame is written, so that a
-/// segment without a header can hold nothing.
+/// segment without a header can hold nothing. A whole one is kept for what will follow, but while
+/// the spare is used.
 Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
   const SegmentHeader header{.first = first, .salt = options_.salt};
-  const std::uint64_t room = std::max(bytes, options_.segment_bytes);
+  const std::uint64_t room = spare_.is_whole() ? std::max(bytes, options_.segment_bytes) : bytes;
   Outcome<std::unique_ptr<File>> file = create_segment(header, room);
   if (!file) {
     // It may be tried again, which needs the name.
@@ -140,33 +145,6 @@ Outcome<Done> LogWriter::write_extent() {
   if (done) done = extent_file_->sync();
   if (done && is_new) done = files_.sync_directory(directory_);
   return done;
-}
-
-// ---- the spare ----------------------------------------------------------------------------------
-
-Outcome<bool> LogWriter::take_spare() {
-  if (options_.spare_bytes == 0 || has_spare_) return true;
-  Outcome<bool> former = give_up_spare();
-  if (!former) return former;
-  Outcome<std::unique_ptr<File>> file = files_.create(spare_path());
-  Outcome<Done> done = Done{};
-  if (!file) done = file.error();
-  if (done) done = (*file)->preallocate(options_.spare_bytes + options_.segment_bytes);
-  if (done) done = (*file)->truncate(options_.spare_bytes);
-  has_spare_ = bool{done};
-  if (done) return true;
-  if (!done.error().is_out_of_space) return done.error();
-  if (file) (void)files_.remove(spare_path());
-  return false;
-}
-
-Outcome<bool> LogWriter::give_up_spare() {
-  has_spare_ = false;
-  const Outcome<bool> exists = has_file(kSpareName);
-  if (!exists || !*exists) return exists;
-  const Outcome<Done> removed = files_.remove(spare_path());
-  if (!removed) return removed.error();
-  return true;
 }
 
 // ---- writing ------------------------------------------------------------------------------------

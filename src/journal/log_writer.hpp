@@ -14,6 +14,7 @@
 #include "journal/file_system.hpp"
 #include "journal/log_format.hpp"
 #include "journal/log_reader.hpp"
+#include "journal/spare.hpp"
 
 namespace millrace::journal {
 
@@ -27,9 +28,6 @@ struct PlacedBatch {
   [[nodiscard]] Lsn frame_begin() const { return begin - kFrameHeaderBytes; }
   [[nodiscard]] Lsn frame_end() const { return frame_begin() + frame_bytes(payload.size()); }
 };
-
-/// The file that does nothing but take space, until it is needed.
-inline constexpr const char* kSpareName = "spare";
 
 /// Puts frames into the segments of one directory. It decides on no positions and knows no threads.
 ///
@@ -51,12 +49,8 @@ class LogWriter {
   /// cuts off the torn tail, and syncs the rest. An empty directory gets its first segment.
   [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
 
-  /// Takes the space that is kept back, and sees whether there is room for another segment beside
-  /// it. False when there is not, and then nothing is taken.
-  [[nodiscard]] Outcome<bool> take_spare();
-
-  /// Lets it be used. False when there was none.
-  [[nodiscard]] Outcome<bool> give_up_spare();
+  /// The space that is kept back; while it is not whole, segments take no more than they need.
+  [[nodiscard]] Spare& spare() { return spare_; }
 
   /// Writes the batches, which follow each other and all that was written before. Where a batch
   /// stands in a new segment, the old one is sealed first. Batches that were written by a call that
@@ -89,11 +83,11 @@ class LogWriter {
   Outcome<std::unique_ptr<File>> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
   [[nodiscard]] std::string extent_path() const;
-  [[nodiscard]] std::string spare_path() const { return directory_ + "/" + kSpareName; }
 
   FileSystem& files_;
   std::string directory_;
   Options options_;
+  Spare spare_;
 
   std::unique_ptr<File> file_;
   SegmentHeader header_;
@@ -101,7 +95,6 @@ class LogWriter {
   Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
   Lsn written_ = 0;
   Lsn synced_ = 0;
-  bool has_spare_ = false;
   Lsn oldest_ = 0;                     ///< where the header of the oldest segment stands
   std::unique_ptr<File> extent_file_;  ///< null: there is none
 

@@ -10,37 +10,56 @@ bool Cleaner::is_too_long(const Journal::Extent& log) const {
   return log.end - log.begin > needed + needed / 2 + 2 * log.piece_bytes;
 }
 
-/// What is obsolete is worth more then than what it costs to be rid of it: so the whole log is gone
-/// through once, and again when another piece has become obsolete.
+/// What is obsolete is worth more then than what it costs to be rid of it: whenever half a piece of
+/// it has come together, the whole log is gone through once.
 bool Cleaner::is_worth_it_when_full(const Journal::Extent& log) {
-  const std::uint64_t needed = broker_.live_bytes();
-  if (round_end_ == 0 || needed + log.piece_bytes < needed_at_round_) {
-    round_end_ = log.end;
-    needed_at_round_ = needed;
+  const std::uint64_t length = log.end - log.begin;
+  const std::uint64_t slack = length - std::min(length, broker_.live_bytes());
+  if (round_end_ != 0 && log.begin >= round_end_) {
+    round_end_ = 0;
+    slack_left_ = slack;
   }
-  return log.begin < round_end_ && log.end - log.begin > needed + log.piece_bytes;
+  if (round_end_ == 0 && slack > slack_left_ + log.piece_bytes / 2) round_end_ = log.end;
+  return round_end_ != 0;
 }
 
-bool Cleaner::work() {
-  if (trim_to_ != 0) {
-    const std::size_t before = journal_.extent().pieces;
-    journal_.trim(std::exchange(trim_to_, 0));
-    freed_pieces_ += before - journal_.extent().pieces;
-  }
+/// The share of what clients write. Where the disk is full, they write half a piece at most while
+/// the whole log is gone through.
+std::uint64_t Cleaner::pace(const Journal::Extent& log) const {
+  if (!journal_.is_full()) return kCleanPace;
+  return std::max(kCleanPace, 2 * (log.end - log.begin) / log.piece_bytes);
+}
+
+/// Only when what replaces it is durable: so the journal can remove it at once, even where it waits
+/// for the very room to write the next batch.
+Cleaner::Next Cleaner::trim(const Journal::Extent& log) {
+  if (trim_after_ == 0) trim_after_ = log.end;
+  if (journal_.durable() < trim_after_) return Next::kDurable;
+  journal_.trim(trim_to_);
+  freed_pieces_ += log.pieces - journal_.extent().pieces;
+  trim_to_ = trim_after_ = 0;
+  return Next::kTurn;
+}
+
+Cleaner::Next Cleaner::work() {
   const Journal::Extent log = journal_.extent();
-  if (log.oldest_end == log.begin) return false;
+  if (trim_to_ != 0) return trim(log);
+  if (log.oldest_end == log.begin) return Next::kNothing;
   const Lsn needed = std::min(broker_.oldest_needed(), log.end);
   if (needed >= log.oldest_end) {
     // The totals stand in every batch that changed them, and so perhaps only in what goes.
     broker_.write_totals();
     trim_to_ = needed;
-    return true;
+    return Next::kTurn;
   }
-  if (!journal_.is_full()) round_end_ = 0;
-  if (!is_too_long(log) && !(journal_.is_full() && is_worth_it_when_full(log))) return false;
+  if (!journal_.is_full()) round_end_ = slack_left_ = 0;
+  const bool is_worth_it = journal_.is_full() ? is_worth_it_when_full(log) : is_too_long(log);
+  if (!is_worth_it) return Next::kNothing;
+  // Where room is short, no more is asked for before that was written.
+  if (journal_.is_full() && journal_.durable() < log.end) return Next::kDurable;
   broker_.rewrite(log.oldest_end,
-                  std::max<std::size_t>(kCleanBytesMin, kCleanPace * broker_.batch_bytes()));
-  return true;
+                  std::max<std::size_t>(kCleanBytesMin, pace(log) * broker_.batch_bytes()));
+  return Next::kTurn;
 }
 
 }  // namespace millrace::server

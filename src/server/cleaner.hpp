@@ -15,9 +15,15 @@ class Cleaner {
  public:
   Cleaner(Broker& broker, Journal& journal) : broker_(broker), journal_(journal) {}
 
-  /// One turn's share. To be called before the turn's batch is taken. True when another turn should
-  /// follow though nothing else happens.
-  bool work();
+  /// What it asks for, though nothing else happens.
+  enum class Next {
+    kNothing,
+    kTurn,     ///< another turn
+    kDurable,  ///< a turn when more has become durable
+  };
+
+  /// One turn's share. To be called before the turn's batch is taken.
+  Next work();
 
   /// Pieces let go since the process began.
   [[nodiscard]] std::uint64_t freed_pieces() const { return freed_pieces_; }
@@ -25,21 +31,30 @@ class Cleaner {
  private:
   [[nodiscard]] bool is_too_long(const Journal::Extent& log) const;
   [[nodiscard]] bool is_worth_it_when_full(const Journal::Extent& log);
+  [[nodiscard]] std::uint64_t pace(const Journal::Extent& log) const;
 
   Broker& broker_;
   Journal& journal_;
-  Lsn trim_to_ = 0;  ///< 0: nothing; else when the batch with the totals was taken
+  Next trim(const Journal::Extent& log);
+
+  Lsn trim_to_ = 0;     ///< 0: nothing; else when all that replaces it is durable
+  Lsn trim_after_ = 0;  ///< where that ends; 0: its batch was not taken yet
   std::uint64_t freed_pieces_ = 0;
 
-  // Of the round through the whole log that a full disk is worth; 0: none yet.
-  Lsn round_end_ = 0;
-  std::uint64_t needed_at_round_ = 0;
+  // Of the rounds through the whole log that a full disk is worth.
+  Lsn round_end_ = 0;             ///< 0: none is on
+  std::uint64_t slack_left_ = 0;  ///< what the last one found no way to be rid of
 };
 
 /// Cleaning begins at three halves of what is needed, and two pieces, and then writes twice as much
 /// as the clients do: at worst all that is needed stands before the first obsolete byte, and has
 /// been written once more when the log is twice as long as what is needed.
 inline constexpr std::uint64_t kCleanPace = 2;
+
+/// Where the disk is full, so many pieces at least stand between what is written now and the end of
+/// the room (`FileJournalOptions::spare_bytes`): one is being written, one is being rewritten, and
+/// in the other clients may leave half a piece during each of two rounds through the log.
+inline constexpr std::uint64_t kSparePieces = 3;
 
 /// What a turn writes at least, so that it comes to an end without clients too.
 inline constexpr std::size_t kCleanBytesMin = std::size_t{64} << 10;

@@ -158,6 +158,7 @@ void CommitQueue::on_durable() {
   note_durable(durable);
   measure_lag();
   if (!is_behind_ && std::exchange(has_held_, false)) release_held();
+  if (std::exchange(is_durable_awaited_, false)) schedule();
   // There may be room again, or no more.
   if (parts_.journal.is_full() || parts_.broker.refuses_jobs()) schedule();
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {

@@ -75,6 +75,9 @@ class CommitQueue {
   /// There will be a turn soon, whether anybody enlists or not.
   void schedule();
 
+  /// The same, when more of what was appended has become durable.
+  void schedule_when_durable() { is_durable_awaited_ = true; }
+
   /// How much of what was appended waits for the disk, and how long batches waited so far.
   [[nodiscard]] std::size_t undurable_bytes() const;
   [[nodiscard]] const Histogram& waits() const { return waits_; }
@@ -119,6 +122,7 @@ class CommitQueue {
   Lsn end_ = 0;  ///< of what was appended last
   bool is_scheduled_ = false;
   bool is_behind_ = false;
+  bool is_durable_awaited_ = false;
   bool has_held_ = false;                     ///< a turn ended while the disk was behind
   std::atomic<bool> is_wake_posted_ = false;  ///< the only thing that another thread touches
 };

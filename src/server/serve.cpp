@@ -53,7 +53,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   options.sync_mode = sync_mode_of(config.sync.mode);
   options.sync_interval = config.sync.interval;
   options.segment_bytes = config.segment_bytes;
-  options.spare_bytes = config.segment_bytes + config.segment_bytes / 4;
+  options.spare_bytes = kSparePieces * config.segment_bytes;
   options.on_failure = [&log](const Problem& problem) { end_process(problem, log); };
   return journal::FileJournal::open(files, config.data, std::move(options));
 }

@@ -302,7 +302,7 @@ void Server::work(Time now) {
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
   ticker_.work(now);
   if (web_) web_->work(now);
-  if (!commits_.is_behind() && cleaner_.work()) commits_.schedule();
+  if (!commits_.is_behind()) clean();
   log_cleaning(now);
 }
 
@@ -316,6 +316,12 @@ void Server::log_cleaning(Time now) {
                                     {"segments_left", log.pieces},
                                     {"bytes_left", log.end - log.begin},
                                     {"live_bytes", broker_.live_bytes()}});
+}
+
+void Server::clean() {
+  const Cleaner::Next next = cleaner_.work();
+  if (next == Cleaner::Next::kTurn) commits_.schedule();
+  if (next == Cleaner::Next::kDurable) commits_.schedule_when_durable();
 }
 
 /// Replies that nobody reads must not take all memory. Those who go hold more than an even share,

@@ -148,6 +148,7 @@ class Server {
   void end();
   void work(Time now);
   void look_for_room();
+  void clean();
   void log_cleaning(Time now);
 
   Options options_;

@@ -10,8 +10,8 @@ import unittest
 from clients import Beanstalk, Faktory
 from program import Server
 
-DISK_BYTES = 48 << 20
-SEGMENT_BYTES = 4 << 20
+DISK_BYTES = 24 << 20
+SEGMENT_BYTES = 1 << 20
 BODY = b"b" * 60_000
 PATIENCE_S = 20
 
@@ -35,6 +35,7 @@ class SmallDisk:
 class FullDiskTest(unittest.TestCase):
     def setUp(self):
         self.disk = SmallDisk(self)
+        self.ballast = f"{self.disk.path}/ballast"
         self.server = Server(
             f"{self.disk.path}/data", [f"--segment-bytes={SEGMENT_BYTES}", "--max-job-size=100000"]
         )
@@ -57,6 +58,13 @@ class FullDiskTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.1)
         return reply
+
+    def take_what_is_free(self):
+        """As another program may."""
+        with open(self.ballast, "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(bytes(65536))
 
     def delete_all(self, ids):
         for each in ids:
@@ -85,16 +93,22 @@ class FullDiskTest(unittest.TestCase):
             self.assertEqual(client.command(f"peek {each}"), f"FOUND {each} {len(BODY)}")
             self.assertEqual(client.body(len(BODY)), BODY)
 
+    def test_jobs_can_be_released_without_end(self):
+        """Each time, what the log holds of the job before is obsolete: it must go in time."""
+        ids = self.fill()
+        self.take_what_is_free()
+        for _ in range(3000):
+            each, _ = self.client.reserve()
+            self.assertEqual(self.client.command(f"release {each} 0 0"), "RELEASED")
+        self.delete_all(ids)
+        self.wait_for_room()
+
     def test_room_that_others_took_is_found_when_they_give_it_back(self):
         ids = [self.client.put(BODY)]
-        ballast = f"{self.disk.path}/ballast"
-        with open(ballast, "wb", buffering=0) as file:
-            with self.assertRaises(OSError):
-                while True:
-                    file.write(bytes(65536))
+        self.take_what_is_free()
         ids += self.fill()
         self.delete_all(ids)
-        os.remove(ballast)
+        os.remove(self.ballast)
         self.wait_for_room()
         self.assertIn("disk_full", self.server.error_text())
         self.assertIn("disk_has_room", self.server.error_text())

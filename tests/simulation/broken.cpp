@@ -101,6 +101,14 @@ class NoTrim final : public PassingJournal {
   void trim(Lsn /*before*/) override {}
 };
 
+class NoTrimWhenFull final : public PassingJournal {
+ public:
+  using PassingJournal::PassingJournal;
+  void trim(Lsn before) override {
+    if (!is_full()) PassingJournal::trim(before);
+  }
+};
+
 /// A file system that forgets one of the two kinds of sync.
 class Unsynced final : public FileSystem {
  public:
@@ -181,6 +189,10 @@ JournalWrap untrue_read(std::uint64_t one_in) {
 
 JournalWrap no_trim() {
   return [](Journal& journal) { return std::make_unique<NoTrim>(journal); };
+}
+
+JournalWrap no_trim_when_full() {
+  return [](Journal& journal) { return std::make_unique<NoTrimWhenFull>(journal); };
 }
 
 DiskWrap skipped_sync() {

@@ -33,6 +33,9 @@ JournalWrap untrue_read(std::uint64_t one_in);
 /// What is obsolete stays.
 JournalWrap no_trim();
 
+/// The same, on a full disk only.
+JournalWrap no_trim_when_full();
+
 /// Says that files were synced, and does nothing.
 DiskWrap skipped_sync();
 

@@ -130,7 +130,11 @@ Outcome<Done> FaultyDisk::change(const std::function<Outcome<Done>()>& act) {
 /// As much as there is now may be there, and a little more.
 void FaultyDisk::fill_up() {
   std::uint64_t used = 0;
-  for (const auto& [path, bytes] : disk_.files()) used += bytes.size();
+  spare_when_filled_ = 0;
+  for (const auto& [path, bytes] : disk_.files()) {
+    used += bytes.size();
+    if (path.ends_with("/spare")) spare_when_filled_ = bytes.size();
+  }
   disk_.set_capacity(used + random_.below(2048));
   is_full_ = was_full_ = true;
 }

@@ -49,6 +49,7 @@ class FaultyDisk final : public journal::FileSystem {
 
   /// The disk has room again for whatever comes.
   void make_room();
+  [[nodiscard]] std::uint64_t spare_when_filled() const { return spare_when_filled_; }
   [[nodiscard]] bool is_full() const { return is_full_; }
   /// It was full since the process began.
   [[nodiscard]] bool was_full() const { return was_full_; }
@@ -91,6 +92,7 @@ class FaultyDisk final : public journal::FileSystem {
   bool has_struck_ = false;
   bool is_dead_ = false;
   bool is_watched_ = false;
+  std::uint64_t spare_when_filled_ = 0;
   bool is_full_ = false;
   bool was_full_ = false;
   std::uint64_t changes_ = 0;

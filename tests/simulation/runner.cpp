@@ -57,6 +57,7 @@ std::string to_text(const Totals& totals) {
       row(totals.bodies_read, "bodies read from the log") +
       row(totals.bodies_lost, "of them not, for a fault") +
       row(totals.settled, "logs at rest, each within its bound") +
+      row(totals.settled_full, "full disks at rest, with all that was accepted on them") +
       row(totals.clock_jumps, "jumps of the clock");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
   return text + std::to_string(totals.flips) +

@@ -68,6 +68,11 @@ TEST_CASE("simulation: a log that is never trimmed is found") {
   CHECK(first_violation({.wrap_journal = broken::no_trim()}) != 0);
 }
 
+TEST_CASE("simulation: a full disk that what is obsolete fills up is found") {
+  CHECK(first_violation({.segment_bytes = {4096}, .wrap_journal = broken::no_trim_when_full()}) !=
+        0);
+}
+
 TEST_CASE("simulation: a change that is not in the log is found") {
   const auto meddle = [](Broker& broker, Random& random) {
     broken::apply_outside_of_the_log(broker, random, 200);

@@ -12,6 +12,7 @@ const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 
 /// What a server has to do at one time without anybody asking for more is far less.
 constexpr std::size_t kHandlersMax = 2000;
+constexpr std::uint64_t kRoomySegmentBytes = 4096;
 
 bool matches(const std::string& reply, const Expected& expected) {
   if (expected.parts.size() == 1) return reply == expected.parts.front();
@@ -52,6 +53,7 @@ Totals& Totals::operator+=(const Totals& other) {
   bodies_read += other.bodies_read;
   bodies_lost += other.bodies_lost;
   settled += other.settled;
+  settled_full += other.settled_full;
   clock_jumps += other.clock_jumps;
   return *this;
 }
@@ -178,15 +180,35 @@ void World::body_is_lost(const std::string& problem) {
   disk_.die();
 }
 
-/// Lets cleaning come to rest: then the log is no longer than is promised.
+/// Lets cleaning come to rest: then the log is no longer than is promised, and on a full disk
+/// nothing waits for room.
 void World::settle_log() {
-  if (disk_.is_full() || process_->recorder.is_full()) return;
-  let_read([&] {
-    process_->commits.schedule();
-    poll();
-  });
-  if (disk_.is_dead()) return;
-  const Journal::Extent log = process_->recorder.extent();
+  // A piece goes when what replaces it is durable, so the disk and the turns take theirs in turn.
+  Journal::Extent log;
+  Journal::Extent before{.begin = 1};
+  constexpr int kRoundsMax = 1000;
+  for (int i = 0; before.begin != log.begin || before.end != log.end; ++i) {
+    demand(i < kRoundsMax, "cleaning does not come to rest");
+    before = process_->recorder.extent();
+    // Twice: what became durable in one of them is known in the next.
+    for (int half = 0; half < 2; ++half) {
+      let_read([&] {
+        process_->commits.schedule();
+        poll();
+      });
+      if (!disk_.is_dead()) let_read([&] { write_as_it_is(); });
+      if (disk_.is_dead()) return;
+    }
+    log = process_->recorder.extent();
+  }
+  if (disk_.is_full() || process_->recorder.is_full()) {
+    // The spare is for who had it, and for pieces that hold some batches of the largest.
+    const bool is_spared = disk_.spare_when_filled() != 0 && segment_bytes_ >= kRoomySegmentBytes;
+    demand(!is_spared || process_->journal->durable() == log.end,
+           "a full disk does not take what was accepted");
+    totals_.settled_full += is_spared ? 1 : 0;
+    return;
+  }
   // The segment that is written to stays, and is as long as a batch when that is longer.
   const std::uint64_t newest = std::max(segment_bytes_, log.end - log.newest_begin);
   demand(log.end - log.begin <= 2 * process_->broker.live_bytes() + 3 * segment_bytes_ + newest,
@@ -196,6 +218,10 @@ void World::settle_log() {
 
 void World::write() {
   if (disk_.is_full() && random_.one_in(10)) disk_.make_room();
+  write_as_it_is();
+}
+
+void World::write_as_it_is() {
   is_writing_ = true;
   round_begins_.push_back(process_->journal->durable());
   const bool is_done = process_->journal->step();
@@ -270,7 +296,9 @@ void World::turn_over(Time now) {
     demand(model_.evict(client->number(), now), "a worker that is alive was sent away");
   }
   observe();
-  const bool is_cleaning = process_->cleaner.work();
+  const server::Cleaner::Next cleaning = process_->cleaner.work();
+  if (cleaning == server::Cleaner::Next::kDurable) process_->commits.schedule_when_durable();
+  const bool is_cleaning = cleaning == server::Cleaner::Next::kTurn;
   if (next <= now || is_cleaning) process_->commits.schedule();
 }
 

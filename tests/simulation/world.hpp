@@ -41,10 +41,11 @@ struct Totals {
   std::uint64_t flips = 0;           ///< starts from a disk with a flipped bit
   std::uint64_t flips_refused = 0;
   std::uint64_t flips_cut = 0;
-  std::uint64_t bodies_read = 0;  ///< from the log, since they were not in memory
-  std::uint64_t bodies_lost = 0;  ///< reads of those that brought no body, for a fault
-  std::uint64_t settled = 0;      ///< ends of a process whose log was demanded to be short
-  std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
+  std::uint64_t bodies_read = 0;   ///< from the log, since they were not in memory
+  std::uint64_t bodies_lost = 0;   ///< reads of those that brought no body, for a fault
+  std::uint64_t settled = 0;       ///< ends of a process whose log was demanded to be short
+  std::uint64_t settled_full = 0;  ///< of those, on a full disk: all that was accepted is stored
+  std::uint64_t clock_jumps = 0;   ///< by a minute or more, or backwards
 
   Totals& operator+=(const Totals& other);
 };
@@ -120,6 +121,7 @@ class World {
   void poll();
   void turn_over(Time now);
   void write();
+  void write_as_it_is();
   void advance();
   void observe();
   void observe(Client& client);
