@@ -177,7 +177,7 @@ constexpr std::array kRows = {
     Row{"password-file", "FILE", "Holds the password that Faktory clients and browsers must know",
         [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
         keeps_password},
-    Row{"tls-cert", "FILE", "Certificate (PEM): all ports then speak TLS only",
+    Row{"tls-cert", "FILE", "Certificate (PEM): all ports but unix sockets then speak TLS only",
         [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); },
         is_same_tls},
     Row{"tls-key", "FILE", "The key of the certificate (PEM)",

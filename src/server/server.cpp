@@ -1,5 +1,7 @@
 #include "server/server.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
@@ -90,6 +92,11 @@ std::string peer_of(const Socket& socket) {
   asio::error_code error;
   const Endpoint endpoint = socket.remote_endpoint(error);
   return error ? "unknown" : server::peer_of(endpoint.data());
+}
+
+bool is_unix(const Socket& socket) {
+  asio::error_code error;
+  return socket.local_endpoint(error).protocol().family() == AF_UNIX;
 }
 
 }  // namespace
@@ -352,7 +359,8 @@ void Server::drop_slow_readers() {
 void Server::admit(const Gate& gate, Socket socket) {
   if (is_stopping_) return;
   std::unique_ptr<Session> session = gate.open_session(peer_of(socket));
-  auto tls = options_.tls ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
+  const bool is_encrypted = options_.tls && !is_unix(socket);
+  auto tls = is_encrypted ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
   const int descriptor = socket.release();
   if (options_.on_visit) options_.on_visit(Visit::kBegun, descriptor);
   connections_.emplace_back(descriptor, std::move(session), surroundings_, std::move(tls));

@@ -44,8 +44,8 @@ class Server {
     bool is_web_read_only = false;           ///< the web door changes nothing
     std::vector<std::string> web_hosts;      ///< names that it goes by, in lower case
     std::string password;                    ///< of the Faktory door; empty: none
-    std::shared_ptr<const TlsContext> tls;   ///< for both doors, null: plain; shared with whoever
-                                             ///< copies the options
+    std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
+                                             ///< shared with whoever copies the options
     std::uint64_t connections_max = 0;       ///< of the Faktory door; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both doors; further ones are not let in
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;

@@ -121,6 +121,7 @@ void WebPort::accept_all(Visitors& resting) {
     const std::lock_guard guard(mutex_);
     tls = tls_;
   }
+  const bool is_encrypted = tls && bound_.family() != AF_UNIX;
   while (channel_count_ < kWebChannelsMax) {
     sockaddr_storage storage{};
     auto* const address = reinterpret_cast<sockaddr*>(&storage);
@@ -128,7 +129,7 @@ void WebPort::accept_all(Visitors& resting) {
     const int descriptor = ::accept4(bound_.descriptor(), address, &size, SOCK_CLOEXEC);
     if (descriptor < 0) return;
     ++channel_count_;
-    auto stream = tls ? std::make_unique<TlsStream>(*tls) : nullptr;
+    auto stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
     resting.push_back({.channel = std::make_unique<WebChannel>(descriptor, std::move(stream)),
                        .peer = peer_of(address),
                        .until = WebChannel::Steady::now() + kWebIdleMax});

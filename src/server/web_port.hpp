@@ -30,7 +30,8 @@ class WebPort {
   struct Parts {
     WebAnswers answers;
     std::size_t body_bytes_max = 0;
-    /// Shared with whoever exchanges the certificate; null: no encryption.
+    /// Shared with whoever exchanges the certificate; null: no encryption,
+    /// nor is there any on a unix socket.
     std::shared_ptr<const TlsContext> tls;
     const Log& log;
   };

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from clients import Beanstalk, Faktory
+from clients import Beanstalk, Client, Faktory
 from program import PROGRAM, START_SECONDS_MAX, ServerTest, environment, free_port, wait_until
 from web import Web
 
@@ -92,6 +92,18 @@ class TlsTest(ServerTest):
         with socket.create_connection(self.running.faktory_address, timeout=10) as plain:
             plain.sendall(b'HELLO {"v":2}\r\n')
             self.assertNotIn(b"+", plain.recv(100))
+
+    def test_a_unix_socket_speaks_no_tls(self):
+        """It never leaves the machine, and beanstalk's clients have no TLS."""
+        self.running.terminate()
+        for door in ("beanstalk", "faktory", "web"):
+            setattr(self.running, f"{door}_address", self.path(f"{door}.sock"))
+        self.running.start()
+        self.assertEqual(self.open(Faktory(self.path("faktory.sock"))).push("unix-0001"), "+OK")
+        self.assertEqual(self.open(Beanstalk(self.path("beanstalk.sock"))).reserve()[0], 1)
+        web = self.open(Client(self.path("web.sock")))
+        web.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertEqual(web.line(), "HTTP/1.1 200 OK")
 
     def test_a_handshake_that_does_not_come(self):
         begin = time.monotonic()
