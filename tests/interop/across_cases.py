@@ -3,9 +3,8 @@
 import json
 
 from beanstalk_cases import driving
-from faktory_cases import job, pushing, working
+from faktory_steps import job, pushing, working
 from servers import serving, wait_until
-
 
 BYTES = b"\xff\xfe\x00"
 
@@ -39,6 +38,37 @@ def put_three(driver, number, bodies):
         if body != BYTES or bodies != "text":
             seen.append([f"beanstalk-{driver.put(body, tube='across')}", jobtype, args])
     return seen
+
+
+def faktory_from_faktory(library, others):
+    """Each Faktory library pushes, the worker does; jobs without `reserve_for` only where it can
+    read them."""
+    with serving() as server:
+        expected = []
+        for other in others:
+            with pushing(other, server) as pusher:
+                name = f"{other.language.name}-{other.name}"
+                pusher.push(job(f"given-{name}", queue="ring", args=["grüße"], reserve_for=600))
+                expected.append(f"given-{name}")
+                if library.reads_all_jobs:
+                    pusher.push(job(f"plain-{name}", queue="ring", args=["grüße"]))
+                    expected.append(f"plain-{name}")
+        with working(library, server, "ring") as worker:
+            wait_until(lambda: len(worker.runs) >= len(expected), "all jobs done", 60)
+            assert sorted(run["jid"] for run in worker.runs) == sorted(expected), worker.runs
+            assert all(run["args"] == ["grüße"] for run in worker.runs), worker.runs
+            wait_until(lambda: server.jobs_left("ring") == 0, "none left")
+        if not library.reads_all_jobs:
+            ends_of_a_job_that_it_cannot_read(library, server)
+        return f"{len(expected)} jobs of {len(others)} libraries"
+
+
+def ends_of_a_job_that_it_cannot_read(library, server):
+    server.change("/jobs", job("unread-001", queue="ring"))
+    with working(library, server, "ring", restarts=range(1, 3)) as worker:
+        wait_until(lambda: worker.restarts > 0, "the end of the worker", 30)
+        assert not worker.runs, worker.runs
+    assert server.job("unread-001")["state"] == "reserved"
 
 
 def beanstalk_from_faktory(library, others):

@@ -1,12 +1,21 @@
 """What each library of the Faktory door must do. A case is given the library and starts what it
 needs; what it returns is a note for the table."""
 
+import socket
 import time
-from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 
-from programs import Background, Refused
-from servers import PASSWORD, serving, wait_until
+from faktory_access import password, password_over_tls, tls
+from faktory_restarts import restart, upgrade
+from faktory_steps import (
+    job,
+    pushing,
+    wait_for_run,
+    wait_for_state,
+    wait_until_gone,
+    working,
+)
+from servers import serving, wait_until
 
 # A heartbeat every 15 s is usual; two of them tell a worker to be quiet and then to end.
 HEARTBEAT_SECONDS_MAX = 25
@@ -14,54 +23,6 @@ HEARTBEAT_SECONDS_MAX = 25
 FETCH_SECONDS = 3
 # The first retry comes after 15 s and up to 30 more.
 RETRY_SECONDS_MAX = 60
-# A FETCH whose answer died with the server holds its job for a worker that never saw it, until
-# `reserve_for` is over (a minute). Then it fails and waits for its retry, as the protocol says.
-LOST_FETCH_SECONDS_MAX = 240
-
-
-@contextmanager
-def closing(program):
-    try:
-        yield program
-    finally:
-        program.end()
-
-
-@contextmanager
-def pushing(library, server):
-    with closing(library.pusher(server)) as pusher:
-        yield pusher
-
-
-@contextmanager
-def working(library, server, *queues, concurrency=2):
-    with closing(library.worker(server, queues or ["default"], concurrency)) as worker:
-        yield worker
-
-
-def job(jid, jobtype="Record", queue="default", args=(), **more):
-    return {"jid": jid, "jobtype": jobtype, "queue": queue, "args": list(args), **more}
-
-
-def wait_for_run(worker, jid, jobtype=None, seconds=30):
-    try:
-        wait_until(lambda: worker.runs_of(jid, jobtype), f"a run of {jid}", seconds)
-    except AssertionError as error:
-        raise AssertionError(f"{error}; the worker said: {worker.error_tail()}") from error
-    return worker.runs_of(jid, jobtype)[0]
-
-
-def wait_until_gone(server, jid, seconds=30):
-    wait_until(lambda: server.is_gone(jid), f"{jid} is done", seconds)
-
-
-def wait_for_state(server, jid, state, seconds=30):
-    def is_there():
-        found = server.job(jid)
-        return found is not None and found["state"] == state
-
-    wait_until(is_there, f"{jid} is {state}", seconds)
-    return server.job(jid)
 
 
 def push_now(library):
@@ -120,6 +81,19 @@ def queues(library):
     return f"12 jobs of 1 s in {seconds:.1f} s"
 
 
+def order(library):
+    """One job at a time: queues one after the other, each first in, first out."""
+    names = ["high", "middle", "low"]
+    with serving() as server, pushing(library, server) as pusher:
+        for number in range(20):
+            for name in reversed(names):
+                pusher.push(job(f"{name}-{number:04}", queue=name))
+        expected = [f"{name}-{number:04}" for name in names for number in range(20)]
+        with working(library, server, *names, concurrency=1) as worker:
+            wait_until(lambda: len(worker.runs) >= len(expected), "all done", 60)
+            assert [run["jid"] for run in worker.runs] == expected, worker.runs
+
+
 def retry(library):
     """What fails is retried when its time has come."""
     with serving() as server, pushing(library, server) as pusher:
@@ -157,43 +131,50 @@ def payload(library):
     """Numbers, Unicode and custom data as they were, on the server and in the handler."""
     with serving() as server, pushing(library, server) as pusher:
         pusher.push(job("payload-01", args=PAYLOAD, custom=CUSTOM))
-        stored = server.job("payload-01")
-        unit = server.api(f"/jobs/{stored['id']}/body")
+        unit = stored(server, "payload-01")
         assert unit["args"] == PAYLOAD, unit
         assert unit["custom"] == CUSTOM, unit
-        server.change("/jobs", job("integer-01", args=[2**63 - 1], reserve_for=600))
         with working(library, server) as worker:
             run = wait_for_run(worker, "payload-01")
             assert run["args"] == PAYLOAD, run
             if "custom" in run:
                 assert run["custom"]["trace"] == CUSTOM["trace"], run
-            integer = wait_for_run(worker, "integer-01")["args"][0]
-            assert integer == 2**63 - 1 or not library.exact_integers, integer
-            wait_until_gone(server, "integer-01")
+            wait_until_gone(server, "payload-01")
 
 
-def password(library):
-    with serving(password=PASSWORD) as server:
-        push_and_work(library, server)
-        server.password = "wrong"
-        with pushing(library, server) as pusher:
-            try:
-                pusher.push(job("refused-01"))
-            except Refused as error:
-                return str(error)
-            raise AssertionError("a wrong password was accepted")
+def stored(server, jid):
+    return server.api(f"/jobs/{server.job(jid)['id']}/body")
 
 
-def tls(library):
-    with serving(tls=True) as server:
-        push_and_work(library, server)
+INTEGER_BITS = (53, 63, 70)
 
 
-def push_and_work(library, server):
-    with pushing(library, server) as pusher, working(library, server) as worker:
-        pusher.push(job("secret-001"))
-        wait_for_run(worker, "secret-001")
-        wait_until_gone(server, "secret-001")
+def integers(library):
+    """As large as the library can handle them, there and back; the server changes none."""
+    with serving() as server, pushing(library, server) as pusher:
+        for bits in INTEGER_BITS:
+            work = job(f"integer-{bits}", args=[2**bits - 1, -(2**bits) + 1], reserve_for=600)
+            if bits <= library.integer_bits:
+                pusher.push(work)
+            else:
+                server.change("/jobs", work)
+            assert stored(server, work["jid"])["args"] == work["args"]
+        with working(library, server) as worker:
+            for bits in INTEGER_BITS:
+                args = wait_for_run(worker, f"integer-{bits}")["args"]
+                is_exact = args == [2**bits - 1, -(2**bits) + 1]
+                assert is_exact == (bits <= library.integer_bits), (bits, args)
+                wait_until_gone(server, f"integer-{bits}")
+
+
+def large(library):
+    """Three megabytes of arguments."""
+    args = ["".join(chr(32 + number % 95) for number in range(3_000_000))]
+    with serving() as server, pushing(library, server) as pusher:
+        pusher.push(job("large-0001", args=args))
+        with working(library, server) as worker:
+            assert wait_for_run(worker, "large-0001")["args"] == args
+            wait_until_gone(server, "large-0001")
 
 
 def quiet_and_terminate(library):
@@ -202,12 +183,11 @@ def quiet_and_terminate(library):
         with working(library, server) as worker:
             pusher.push(job("before-001"))
             wait_for_run(worker, "before-001")
-            worker.is_told_to_end = True
+            worker.expect_end()
             server.change("/workers/quiet", {"all": True})
-            quiet = lambda: is_idle_for(server, FETCH_SECONDS)  # noqa: E731
-            wait_until(quiet, "no FETCH any more", HEARTBEAT_SECONDS_MAX)
+            wait_until(lambda: is_quiet(server), "no FETCH any more", HEARTBEAT_SECONDS_MAX)
             pusher.push(job("after-0001"))
-            assert quiet(), "it asks for jobs again"
+            assert is_quiet(server), "it asks for jobs again"
             assert server.job("after-0001")["state"] == "ready"
             server.change("/workers/stop", {"all": True})
             seconds = worker.wait_for_end()
@@ -215,9 +195,9 @@ def quiet_and_terminate(library):
     return f"ended {seconds:.0f} s after it was told"
 
 
-def is_idle_for(server, seconds):
-    """Whether nobody waits in a FETCH for so long: a quiet worker asks for nothing."""
-    end = time.monotonic() + seconds
+def is_quiet(server):
+    """Whether nobody waits in a FETCH for a while: a quiet worker asks for nothing."""
+    end = time.monotonic() + FETCH_SECONDS
     client = server.beanstalk()
     try:
         while time.monotonic() < end:
@@ -235,6 +215,7 @@ def stop(library):
         with working(library, server) as worker:
             pusher.push(job("slow-00001", "Slow", args=[2]))
             wait_for_run(worker, "slow-00001", "Slow")
+            assert_listed(library, server, worker)
             # Not while the worker is still noting that it runs: what one library does on a signal
             # would make it forget the job.
             time.sleep(0.5)
@@ -249,52 +230,14 @@ def stop(library):
     return f"ended within {seconds:.1f} s"
 
 
-def restart(library, jobs=300):
-    """The server is killed and started again half-way through what a producer pushes and a worker
-    does; every job that was acknowledged is done."""
-    with serving() as server, pushing(library, server) as pusher:
-        with working(library, server, concurrency=4) as worker:
-            done = lambda: {run["jid"] for run in list(worker.runs)}  # noqa: E731
-            pusher.push(job("first-0001"))
-            wait_for_run(worker, "first-0001")
-            producer = Producer(pusher, jobs)
-            wait_until(lambda: producer.has_pushed(jobs // 2), "half of the jobs", 120)
-            server.kill()
-            killed = f"killed at {producer.acknowledged} pushed, {len(done())} done"
-            assert producer.acknowledged < jobs, "the producer was through before the kill"
-            time.sleep(0.3)
-            server.start()
-            producer.background.finish(120)
-            expected = {jid_of(number) for number in range(jobs)}
-            wait_until(lambda: expected <= done(), "all done", LOST_FETCH_SECONDS_MAX)
-            again = len(worker.runs) - len(done())
-            none_left = lambda: server.jobs_left("default") == 0  # noqa: E731
-            wait_until(none_left, "none left", LOST_FETCH_SECONDS_MAX)
-            return f"{jobs} done, {again} again; {killed}; {worker.restarts} restarts of the worker"
-
-
-def jid_of(number):
-    return f"stream-{number:05}"
-
-
-class Producer:
-    """Pushes so many jobs, each until it is acknowledged, in a thread of its own."""
-
-    def __init__(self, pusher, jobs):
-        self.pusher = pusher
-        self.jobs = jobs
-        self.acknowledged = 0
-        self.background = Background(self.run)
-
-    def has_pushed(self, count):
-        self.background.check()
-        return self.acknowledged >= count
-
-    def run(self):
-        for number in range(self.jobs):
-            work = job(jid_of(number), args=[number], reserve_for=60)
-            self.pusher.push_until_acknowledged(work)
-            self.acknowledged += 1
+def assert_listed(library, server, worker):
+    """The web pages show the worker as what it says that it is."""
+    (listed,) = server.workers()
+    assert listed["wid"] and listed["state"] == "running", listed
+    assert listed["labels"] == ["interop", "tried"], listed
+    hostname = library.hostname or socket.gethostname()
+    assert (listed["hostname"], listed["pid"]) == (hostname, worker.pid), listed
+    assert listed["jobs"] == 1, listed
 
 
 CASES = {
@@ -302,12 +245,17 @@ CASES = {
     "at": push_scheduled,
     "bulk": push_bulk,
     "queues": queues,
+    "order": order,
     "retry": retry,
     "dead": dead,
     "payload": payload,
+    "integers": integers,
+    "large": large,
     "password": password,
     "tls": tls,
+    "both": password_over_tls,
     "quiet": quiet_and_terminate,
     "stop": stop,
     "restart": restart,
+    "upgrade": upgrade,
 }

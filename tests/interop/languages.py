@@ -25,8 +25,16 @@ class Library:
     command: list
     # Cases that it has nothing for, and why.
     lacks: dict = field(default_factory=dict)
-    # Whether integers beyond 2^53 reach a handler as they were sent.
-    exact_integers: bool = True
+    # What only few have: ways to the server.
+    offers: list = field(default_factory=list)
+    # How many bits of an integer it sends, and gives to a handler, as they are.
+    integer_bits: int = 70
+    # What a worker calls its machine, if that is not its name.
+    hostname: str = ""
+    # Whether it reads a job without `reserve_for`.
+    reads_all_jobs: bool = True
+    # Whether its worker goes on when the server was away for a moment.
+    survives_restart: bool = False
     # What it can put and reserve: `any` bytes, only `text`, or anything but a line end (`line`).
     bodies: str = "any"
     # Whether a worker that is told to end waits for the jobs that run.
@@ -68,6 +76,8 @@ class Suite:
     # How many cases must talk to the server; others would pass without one.
     live: int
     environment: dict = field(default_factory=dict)
+    # Where a case is a file of mocha's, reported in JSON: how many its cases are, by outcome.
+    mocha: dict = field(default_factory=dict)
     # What a case prints that starts a server of its own.
     own_server: str = ""
 
@@ -110,7 +120,6 @@ class Language:
             self.shell(line)
         libraries = self.faktory + self.beanstalk
         return ", ".join(f"{library.name} {library.version}" for library in libraries)
-
 
     def shell(self, line, environment=None):
         """Runs a command in the folder; what it prints. Raises when it fails."""

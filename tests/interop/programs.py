@@ -11,6 +11,7 @@ import time
 
 ANSWER_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 60
+ERROR_BYTES_MAX = 3000
 
 
 class Process:
@@ -42,8 +43,10 @@ class Process:
         raise NotImplementedError
 
     def error_tail(self):
-        self.errors.seek(0)
-        return self.errors.read()[-3000:]
+        """The program writes where this file's position is, so that stays as it is."""
+        descriptor = self.errors.fileno()
+        start = max(0, os.fstat(descriptor).st_size - ERROR_BYTES_MAX)
+        return os.pread(descriptor, ERROR_BYTES_MAX, start).decode(errors="replace")
 
     def end(self):
         """Leaves nothing of it, nor of what it started."""
@@ -148,32 +151,50 @@ class BeanstalkDriver(Driven):
         return {name.replace("_", "-"): value for name, value in pairs}
 
 
-class Worker(Process):
+class Watched(Process):
+    """A program whose lines are given to a function, and None when it has ended."""
+
+    def __init__(self, take, *start_arguments):
+        self.take = take
+        super().__init__(*start_arguments)
+
+
+class Worker:
     """A worker under supervision: one that ends without having been told to is started again, as
     any supervisor does. `runs` are the jobs that its handlers had."""
 
-    def __init__(self, command, folder, environment):
-        self.start_arguments = (command, folder, environment)
+    def __init__(self, *start_arguments):
+        self.start_arguments = start_arguments
         self.runs = []
+        self.log = []
         self.restarts = 0
         self.is_told_to_end = False
-        super().__init__(*self.start_arguments)
+        self.lock = threading.Lock()  # of what follows, and of the decision to start again
+        self.program = Watched(self.take, *start_arguments)
+
+    @property
+    def pid(self):
+        return self.program.process.pid
 
     def take(self, line):
-        if line is not None:
-            # Other lines are what the library tells of itself.
-            if line.startswith("{"):
-                self.runs.append(json.loads(line))
-        elif not self.is_told_to_end:
-            self.process.wait()
-            time.sleep(0.5)
+        if line is None:
             self.start_again()
+        elif line.startswith("{"):
+            self.runs.append(json.loads(line))
+        else:
+            self.log.append(line)
 
     def start_again(self):
-        if self.is_told_to_end:
-            return
-        self.restarts += 1
-        super().__init__(*self.start_arguments)
+        time.sleep(0.5)
+        with self.lock:
+            if not self.is_told_to_end:
+                self.restarts += 1
+                self.program = Watched(self.take, *self.start_arguments)
+
+    def expect_end(self):
+        """From now on its end is no reason to start it again."""
+        with self.lock:
+            self.is_told_to_end = True
 
     def runs_of(self, jid, jobtype=None):
         return [
@@ -182,18 +203,25 @@ class Worker(Process):
             if run.get("jid") == jid and jobtype in (None, run["jobtype"])
         ]
 
+    def error_tail(self):
+        return self.program.error_tail()
+
+    def said(self):
+        """What it told of itself, not of its jobs."""
+        return "\n".join(self.log) + self.error_tail()
+
     def terminate(self):
         """As a supervisor ends it; returns how long it took."""
-        self.is_told_to_end = True
-        self.process.send_signal(signal.SIGTERM)
+        self.expect_end()
+        self.program.process.send_signal(signal.SIGTERM)
         return self.wait_for_end()
 
     def wait_for_end(self):
         began = time.monotonic()
-        self.process.wait(STOP_SECONDS_MAX)
-        self.reader.join(10)
+        self.program.process.wait(STOP_SECONDS_MAX)
+        self.program.reader.join(10)
         return time.monotonic() - began
 
     def end(self):
-        self.is_told_to_end = True
-        super().end()
+        self.expect_end()
+        self.program.end()

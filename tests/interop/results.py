@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 from typing import NamedTuple
 
-MARKS = {"passed": "ok", "failed": "FAIL", "absent": "-"}
+MARKS = {"passed": "ok", "installed": "ok", "failed": "FAIL", "absent": "-"}
 
 
 class Case(NamedTuple):
@@ -22,7 +22,7 @@ class Case(NamedTuple):
 @dataclass(frozen=True)
 class Result:
     case: Case
-    # `absent`: the library has nothing for it, or the peer is not here.
+    # `absent`: the library has nothing for it, or the peer is not here. `installed` proves nothing.
     outcome: str
     seconds: float = 0.0
     note: str = ""
@@ -46,15 +46,15 @@ class Results:
             last_line = note.strip().rpartition("\n")[2]
             print(f"{MARKS[outcome]:<5}{seconds:6.1f} s  {case}  {last_line}", flush=True)
 
-    def run(self, case, call):
-        """Adds what comes of the call, which returns a note or raises; whether it passed."""
+    def run(self, case, call, passed="passed"):
+        """Adds what comes of the call, which returns a note or raises; whether it returned."""
         began = time.monotonic()
         try:
-            note, outcome = call() or "", "passed"
+            note, outcome = call() or "", passed
         except Exception:
             note, outcome = traceback.format_exc(), "failed"
         self.add(case, outcome, time.monotonic() - began, note)
-        return outcome == "passed"
+        return outcome == passed
 
     def skip(self, language, missing):
         with self.lock:

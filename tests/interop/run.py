@@ -3,7 +3,8 @@
     MILLRACE=build/release/millrace python3 tests/interop/run.py [LANGUAGE...] [--case NAME...]
 
 Prints a line for each case as it ends, the table, and then `N passed, N failed`. A language whose
-tools are absent is skipped and said; with CI in the environment that is a failure.
+tools are absent is skipped and said; with CI in the environment that is a failure, and so is it
+when nothing was run.
 """
 
 import argparse
@@ -17,7 +18,11 @@ sys.dont_write_bytecode = True
 
 import beanstalk_cases  # noqa: E402
 import faktory_cases  # noqa: E402
-from across_cases import beanstalk_from_faktory, faktory_from_beanstalk  # noqa: E402
+from across_cases import (
+    beanstalk_from_faktory,
+    faktory_from_beanstalk,
+    faktory_from_faktory,
+)  # noqa: E402
 from examples import check_complete, run_example  # noqa: E402
 from languages import all_languages  # noqa: E402
 from migration import MIGRATIONS  # noqa: E402
@@ -26,10 +31,11 @@ from suites import run_suite  # noqa: E402
 
 # The cases mostly wait.
 AT_A_TIME = 10
-LONG = ("suite", "restart", "retry", "quiet")
+LONG = ("suite", "example", "restart", "upgrade", "retry", "quiet", "password")
+STREAMS = ("restart", "upgrade")
 TABLES = {
-    "Faktory": [*faktory_cases.CASES, "across"],
-    "beanstalk": [*beanstalk_cases.CASES, "across"],
+    "Faktory": [*faktory_cases.CASES, "across", "others"],
+    "beanstalk": [*beanstalk_cases.CASES, *beanstalk_cases.OFFERED, "across"],
     "suites": ["suite"],
     "examples": ["example"],
     "migration": ["same"],
@@ -42,16 +48,30 @@ def arguments():
     parser.add_argument("--case", action="append", help="only this case; may be repeated")
     parser.add_argument("--client", action="append", help="only this library; may be repeated")
     parser.add_argument("--packages", action="store_true", help="list Debian packages that miss")
-    parser.add_argument("--jobs", type=int, default=300, help="how many the case `restart` has")
+    parser.add_argument("--jobs", type=int, default=300, help="how many a case with a restart has")
     return parser.parse_args()
 
 
-def chosen_languages(names):
+def chosen_languages(options):
     languages = all_languages()
-    unknown = set(names) - {language.name for language in languages}
+    clients = {
+        library.name for each in languages for library in each.faktory + each.beanstalk
+    }
+    cases = {*TABLES["Faktory"], *TABLES["beanstalk"]}
+    must_exist("language", options.language, {each.name for each in languages})
+    must_exist("client", options.client or [], clients)
+    must_exist("case", options.case or [], cases)
+    return [each for each in languages if not options.language or each.name in options.language]
+
+
+def must_exist(kind, names, known):
+    unknown = sorted(set(names) - known)
     if unknown:
-        sys.exit(f"no such language: {', '.join(sorted(unknown))}")
-    return [language for language in languages if not names or language.name in names]
+        sys.exit(f"no such {kind}: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+
+
+def is_ci():
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def installed(languages, results):
@@ -60,12 +80,12 @@ def installed(languages, results):
     for language in languages:
         case = Case(language.name, "", language.name, "install")
         missing = language.missing()
-        if missing and os.environ.get("CI") != "true":
+        if missing and not is_ci():
             results.skip(language.name, missing)
         elif missing:
             note = f"in CI nothing is skipped: needs {', '.join(missing)}"
             results.add(case, "failed", note=note)
-        elif results.run(case, language.install):
+        elif results.run(case, language.install, passed="installed"):
             ready.append(language)
     return ready
 
@@ -86,10 +106,13 @@ def of_libraries(languages, options):
     putters = [library for library in beanstalk if "across" not in library.lacks]
     for library in faktory:
         across = {"across": partial(faktory_from_beanstalk, others=putters)} if putters else {}
+        across["others"] = partial(faktory_from_faktory, others=faktory)
         yield from of_library(library, "Faktory", {**faktory_cases.CASES, **across}, options)
     for library in beanstalk:
         across = {"across": partial(beanstalk_from_faktory, others=faktory)} if faktory else {}
-        yield from of_library(library, "beanstalk", {**beanstalk_cases.CASES, **across}, options)
+        offered = {name: beanstalk_cases.OFFERED[name] for name in library.offers}
+        cases = {**beanstalk_cases.CASES, **offered, **across}
+        yield from of_library(library, "beanstalk", cases, options)
 
 
 def of_library(library, door, cases, options):
@@ -98,7 +121,7 @@ def of_library(library, door, cases, options):
             continue
         if options.client and library.name not in options.client:
             continue
-        more = {"jobs": options.jobs} if name == "restart" else {}
+        more = {"jobs": options.jobs} if name in STREAMS else {}
         case = Case(library.language.name, door, library.name, name)
         yield Task(case, partial(run, library, **more), library.lacks.get(name, ""))
 
@@ -130,7 +153,7 @@ def run_task(results, task):
 
 def main():
     options = arguments()
-    asked_for = chosen_languages(options.language)
+    asked_for = chosen_languages(options)
     if options.packages:
         print("\n".join(name for language in asked_for for name in language.missing_packages()))
         return 0
@@ -147,8 +170,7 @@ def main():
     for door, names in TABLES.items():
         print(results.table(door, names), end="")
     print("\n" + results.summary())
-    is_empty = not results.of("passed") and not results.skipped
-    return 1 if results.of("failed") or is_empty else 0
+    return 1 if results.of("failed") or not results.of("passed") else 0
 
 
 if __name__ == "__main__":

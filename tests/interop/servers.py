@@ -45,7 +45,7 @@ def free_address():
 class Millrace:
     """A server with all doors open, and the addresses as clients want them."""
 
-    def __init__(self, directory, password=None, certificate=None):
+    def __init__(self, directory, password=None, certificate=None, unix=False):
         self.password = password
         self.certificate = certificate
         secret = base64.b64encode(f":{password}".encode()).decode()
@@ -55,7 +55,8 @@ class Millrace:
         if certificate:
             flags = [f"--tls-cert={certificate.path}", f"--tls-key={certificate.key_path}"]
         self.server = Server(os.path.join(directory, "data"), flags, env)
-        self.server.beanstalk_address = free_address()
+        socket_file = os.path.join(directory, "beanstalk.sock")
+        self.server.beanstalk_address = socket_file if unix else free_address()
         self.server.faktory_address = free_address()
         self.server.web_address = free_address()
         trusting = ssl.create_default_context(cafile=certificate.path) if certificate else None
@@ -66,6 +67,10 @@ class Millrace:
 
     def kill(self):
         self.server.kill()
+
+    def terminate(self):
+        """As an upgrade ends it."""
+        assert self.server.terminate() == 0, self.server.error_text()
 
     def end(self):
         self.server.end()
@@ -78,9 +83,16 @@ class Millrace:
         trusted = self.certificate.environment() if self.certificate else {}
         return {
             "FAKTORY_URL": f"{scheme}://{user}{host}:{port}",
-            "BEANSTALKD_URL": "{}:{}".format(*self.server.beanstalk_address),
+            "BEANSTALKD_URL": self.beanstalk_url(),
             **trusted,
         }
+
+    def beanstalk_url(self):
+        """`unix:PATH`, `HOST:PORT`, or `tls:HOST:PORT`."""
+        address = self.server.beanstalk_address
+        if isinstance(address, str):
+            return f"unix:{address}"
+        return "{}{}:{}".format("tls:" if self.certificate else "", *address)
 
     def info(self):
         """What INFO says, without a command."""
@@ -154,10 +166,10 @@ class Certificate:
 
 
 @contextmanager
-def serving(password=None, tls=False):
+def serving(password=None, tls=False, unix=False):
     with tempfile.TemporaryDirectory(prefix="millrace-interop-") as directory:
         certificate = Certificate(directory) if tls else None
-        server = Millrace(directory, password, certificate)
+        server = Millrace(directory, password, certificate, unix)
         server.start()
         try:
             yield server

@@ -1,6 +1,7 @@
 """Test suites that libraries bring along, case by case. Some cases pass without a server, by
 skipping what needs one; so those that really talked to the server are counted."""
 
+import json
 import os
 import tempfile
 
@@ -14,7 +15,7 @@ def run_suite(suite):
         environment = {**server.environment(), **suite.environment}
         environment["FAKTORY_PROGRAM"] = named_faktory(directory)
         cases = language.shell(suite.list, environment).split()
-        live, failures = [], []
+        live, failures, reports = [], [], []
         for case in cases:
             before = commands(server)
             try:
@@ -22,12 +23,25 @@ def run_suite(suite):
             except AssertionError as error:
                 failures.append(f"{case}: {error}")
                 continue
+            reports.append(said)
             has_own = suite.own_server and suite.own_server in said
             if has_own or commands(server) > before:
                 live.append(case)
     assert not failures, "\n".join(failures)
     assert len(live) == suite.live, f"{suite.live} cases should talk to the server: {live}"
-    return f"{len(cases)} cases, {len(live)} talked to the server"
+    if not suite.mocha:
+        return f"{len(cases)} cases, {len(live)} talked to the server"
+    return f"{len(live)} files talked to the server: {checked_mocha(reports, suite.mocha)}"
+
+
+def checked_mocha(reports, expected):
+    """What mocha's JSON reporter says of the cases in all files."""
+    results = [json.loads(report[report.index("{\n") :]) for report in reports]
+    failed = [case for result in results for case in result["failures"]]
+    assert not failed, "\n".join(f"{case['fullTitle']}: {case['err']}" for case in failed)
+    counts = {name: sum(result["stats"][name] for result in results) for name in expected}
+    assert counts == expected, f"{expected} expected: {counts}"
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
 
 
 def named_faktory(directory):

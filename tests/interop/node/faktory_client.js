@@ -54,6 +54,7 @@ function work() {
     queues: process.env.INTEROP_QUEUES.split(","),
     concurrency: Number(process.env.INTEROP_CONCURRENCY),
     beatInterval: 5,
+    labels: ["interop", "tried"],
     ...tls,
   });
   worker.register("Record", record);

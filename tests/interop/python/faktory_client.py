@@ -28,6 +28,7 @@ def work():
     worker = Worker(
         queues=os.environ["INTEROP_QUEUES"].split(","),
         concurrency=int(os.environ["INTEROP_CONCURRENCY"]),
+        labels=["interop", "tried"],
     )
     worker.send_heartbeat_every = 5
     for jobtype, handler in HANDLERS.items():

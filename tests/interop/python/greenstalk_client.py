@@ -6,6 +6,7 @@ import greenstalk
 from driver import serve
 
 HOST, PORT = os.environ["BEANSTALKD_URL"].rsplit(":", 1)
+ADDRESS = PORT if HOST == "unix" else (HOST, int(PORT))
 
 
 class Driven:
@@ -15,7 +16,7 @@ class Driven:
         self.connect()
 
     def connect(self):
-        self.client = greenstalk.Client((HOST, int(PORT)), encoding=None)
+        self.client = greenstalk.Client(ADDRESS, encoding=None)
         self.reserved = {}
 
     def put(self, tube, pri, delay, ttr, body):

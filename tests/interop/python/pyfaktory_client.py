@@ -41,7 +41,7 @@ def push():
 
 
 def work():
-    with Client(role="consumer", beat_period=5) as client:
+    with Client(role="consumer", beat_period=5, labels=["interop", "tried"]) as client:
         consumer = Consumer(
             client=client,
             queues=os.environ["INTEROP_QUEUES"].split(","),

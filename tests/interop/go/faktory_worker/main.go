@@ -28,7 +28,7 @@ func main() {
 func push() {
 	var client *faktory.Client
 	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 1<<23)
 	for lines.Scan() {
 		var err error
 		if client == nil {
@@ -119,6 +119,7 @@ func work() {
 		panic(err)
 	}
 	manager.Concurrency = concurrency
+	manager.Labels = []string{"interop", "tried"}
 	manager.ProcessStrictPriorityQueues(strings.Split(os.Getenv("INTEROP_QUEUES"), ",")...)
 	manager.Register("Record", record)
 	manager.Register("beanstalk", record)

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -35,8 +36,24 @@ func main() {
 	}
 }
 
+// HOST:PORT, unix:PATH, or tls:HOST:PORT.
+func dial(url string) (*beanstalk.Conn, error) {
+	if path, isUnix := strings.CutPrefix(url, "unix:"); isUnix {
+		return beanstalk.Dial("unix", path)
+	}
+	address, isTLS := strings.CutPrefix(url, "tls:")
+	if !isTLS {
+		return beanstalk.Dial("tcp", address)
+	}
+	conn, err := tls.Dial("tcp", address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return beanstalk.NewConn(conn), nil
+}
+
 func (d *driven) connect() error {
-	conn, err := beanstalk.Dial("tcp", os.Getenv("BEANSTALKD_URL"))
+	conn, err := dial(os.Getenv("BEANSTALKD_URL"))
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,16 @@ async fn main() {
     }
 }
 
-/// The scheme for TLS is `tcp+tls`; the crate itself wants `tcp`, and a stream that speaks TLS.
+/// The scheme for TLS is `tcp+tls`; the crate itself wants `tcp`, a stream that speaks TLS, and the
+/// password beside it.
 fn tls_url() -> Option<String> {
     let url = env::var("FAKTORY_URL").expect("FAKTORY_URL");
     url.strip_prefix("tcp+tls:").map(|rest| format!("tcp:{rest}"))
+}
+
+fn password(url: &str) -> Option<String> {
+    let (user, _) = url.strip_prefix("tcp://")?.split_once('@')?;
+    user.strip_prefix(':').map(str::to_owned)
 }
 
 async fn tls_stream(url: &str) -> Result<BufStream<TlsStream<TcpStream>>, Error> {
@@ -26,7 +32,7 @@ async fn tls_stream(url: &str) -> Result<BufStream<TlsStream<TcpStream>>, Error>
 
 async fn connect() -> Result<Client, Error> {
     match tls_url() {
-        Some(url) => Client::connect_with(tls_stream(&url).await?, None).await,
+        Some(url) => Client::connect_with(tls_stream(&url).await?, password(&url)).await,
         None => Client::connect().await,
     }
 }
@@ -114,6 +120,7 @@ fn builder() -> WorkerBuilder<io::Error> {
     let concurrency = env::var("INTEROP_CONCURRENCY").expect("INTEROP_CONCURRENCY");
     Worker::builder()
         .workers(concurrency.parse().expect("a number"))
+        .labels(["interop".to_string(), "tried".to_string()])
         .with_graceful_shutdown(told_to_end())
         .register_fn("Record", record)
         .register_fn("beanstalk", record)
@@ -127,7 +134,7 @@ async fn work() {
     let worker = match tls_url() {
         Some(url) => {
             let stream = tls_stream(&url).await.expect("a connection");
-            builder().connect_with(stream, None).await.expect("a worker")
+            builder().connect_with(stream, password(&url)).await.expect("a worker")
         }
         None => builder().connect().await.expect("a worker"),
     };

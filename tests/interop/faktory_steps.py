@@ -1,0 +1,56 @@
+"""What the cases of the Faktory door have in common."""
+
+from contextlib import contextmanager
+
+from servers import wait_until
+
+
+@contextmanager
+def closing(program):
+    try:
+        yield program
+    finally:
+        program.end()
+
+
+@contextmanager
+def pushing(library, server):
+    with closing(library.pusher(server)) as pusher:
+        yield pusher
+
+
+NEVER = range(1)
+
+
+@contextmanager
+def working(library, server, *queues, concurrency=2, restarts=NEVER):
+    """A worker that must not end but so many times."""
+    with closing(library.worker(server, queues or ["default"], concurrency)) as worker:
+        yield worker
+        count = worker.restarts
+        assert count in restarts, f"it ended {count} times, not {restarts}: {worker.error_tail()}"
+
+
+def job(jid, jobtype="Record", queue="default", args=(), **more):
+    return {"jid": jid, "jobtype": jobtype, "queue": queue, "args": list(args), **more}
+
+
+def wait_for_run(worker, jid, jobtype=None, seconds=30):
+    try:
+        wait_until(lambda: worker.runs_of(jid, jobtype), f"a run of {jid}", seconds)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; the worker said: {worker.error_tail()}") from error
+    return worker.runs_of(jid, jobtype)[0]
+
+
+def wait_until_gone(server, jid, seconds=30):
+    wait_until(lambda: server.is_gone(jid), f"{jid} is done", seconds)
+
+
+def wait_for_state(server, jid, state, seconds=30):
+    def is_there():
+        found = server.job(jid)
+        return found is not None and found["state"] == state
+
+    wait_until(is_there, f"{jid} is {state}", seconds)
+    return server.job(jid)
