@@ -1,5 +1,6 @@
-// With com.surftools:BeanstalkClient:1.4.6 of Maven Central:
-// java -cp BeanstalkClient-1.4.6.jar Beanstalk.java
+// In an empty folder, with Maven to fetch the library:
+//   mvn dependency:copy -Dartifact=com.surftools:BeanstalkClient:1.4.6 -DoutputDirectory=.
+//   java -cp BeanstalkClient-1.4.6.jar Beanstalk.java
 import com.surftools.BeanstalkClient.Client;
 import com.surftools.BeanstalkClient.Job;
 import com.surftools.BeanstalkClientImpl.ClientImpl;

@@ -1,4 +1,7 @@
-// go get github.com/beanstalkd/go-beanstalk && go run beanstalk.go
+// In an empty folder:
+//   go mod init example
+//   go get github.com/beanstalkd/go-beanstalk@v0.2.0
+//   go run beanstalk.go
 package main
 
 import (

@@ -1,4 +1,6 @@
-// npm install jackd && node beanstalk.js
+// In an empty folder:
+//   npm install jackd@2.2.2
+//   node beanstalk.js
 const Jackd = require("jackd");
 
 (async () => {

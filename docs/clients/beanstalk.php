@@ -1,7 +1,8 @@
 <?php
 
-// apt-get install php-cli php-pda-pheanstalk && php beanstalk.php
-// (with Composer: composer require pda/pheanstalk:^4, and require 'vendor/autoload.php')
+// On Debian 12 (with Composer: composer require pda/pheanstalk:4.0.4, and require 'vendor/autoload.php'):
+//   apt-get install php-cli php-pda-pheanstalk
+//   php beanstalk.php
 use Pheanstalk\Pheanstalk;
 
 require 'Pheanstalk/autoload.php';

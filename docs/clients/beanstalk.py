@@ -1,4 +1,7 @@
-# pip install greenstalk && python3 beanstalk.py
+# In an empty folder:
+#   python3 -m venv venv
+#   venv/bin/pip install greenstalk==2.1.1
+#   venv/bin/python beanstalk.py
 import greenstalk
 
 with greenstalk.Client(("127.0.0.1", 11300), use="mail", watch="mail") as client:

@@ -1,4 +1,6 @@
-# apt-get install ruby-beaneater (or gem install beaneater) && ruby beanstalk.rb
+# On Debian 12 (elsewhere: gem install beaneater -v 1.1.1):
+#   apt-get install ruby-beaneater
+#   ruby beanstalk.rb
 require 'beaneater'
 
 beanstalk = Beaneater.new('127.0.0.1:11300')

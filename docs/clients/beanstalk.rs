@@ -1,4 +1,8 @@
-// cargo add beanstalkc && cargo run
+// In an empty folder:
+//   cargo init --name example
+//   cargo add beanstalkc@1.0.0
+//   cp beanstalk.rs src/main.rs
+//   cargo run
 use beanstalkc::{Beanstalkc, BeanstalkcError};
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
-// go get github.com/contribsys/faktory_worker_go && go run faktory.go
+// In an empty folder:
+//   go mod init example
+//   go get github.com/contribsys/faktory_worker_go@v1.7.0
+//   go run faktory.go
 package main
 
 import (

@@ -1,4 +1,6 @@
-// npm install faktory-worker && node faktory.js
+// In an empty folder:
+//   npm install faktory-worker@4.7.1
+//   node faktory.js
 const faktory = require("faktory-worker");
 
 faktory.register("Greet", async (name) => {

@@ -1,4 +1,7 @@
-# pip install pyfaktory && python3 faktory.py
+# In an empty folder:
+#   python3 -m venv venv
+#   venv/bin/pip install pyfaktory==0.2.11
+#   venv/bin/python faktory.py
 from pyfaktory import Client, Consumer, Job, Producer
 
 

@@ -1,4 +1,12 @@
-// cargo add faktory && cargo add tokio --features macros,rt-multi-thread && cargo run
+// In an empty folder:
+//   cargo init --name example
+//   cargo add faktory@0.13.1
+//   cargo add tokio@1 --features macros,rt-multi-thread
+//   cp faktory.rs src/main.rs
+//   cargo run
+//
+// The worker cannot read jobs that were pushed without `reserve_for`: it ends, and the job stays
+// reserved for 30 minutes. What this crate pushes has it.
 use faktory::{Client, Error, Job, Worker};
 use std::io;
 

@@ -13,10 +13,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 class ReadmeTest(ServerTest):
+    def snippet(self, language):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            return re.search(rf"```{language}\n(.*?)```", file.read(), re.DOTALL).group(1)
+
     def run_snippet(self, language, server, *command):
         """Runs the README's snippet in that language, on the test's own ports; its output."""
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            snippet = re.search(rf"```{language}\n(.*?)```", file.read(), re.DOTALL).group(1)
+        snippet = self.snippet(language)
         snippet = snippet.replace("11300", str(server.beanstalk_address[1]))
         snippet = snippet.replace("7419", str(server.faktory_address[1]))
         done = subprocess.run(
@@ -33,11 +36,20 @@ class ReadmeTest(ServerTest):
         server = self.server().start()
         said = self.run_snippet("bash", server, "bash")
         self.assertEqual(said, ['+HI {"v":2}', "+OK", "+OK", "+OK"])
-        self.assertEqual(self.open(Faktory(server.faktory_address)).fetch()["jobtype"], "Greet")
+        job = self.open(Faktory(server.faktory_address)).fetch()
+        self.assertEqual(job["jobtype"], "Greet")
+        # Without it, the worker of the Rust example would end of this job.
+        self.assertEqual(job["reserve_for"], 600)
 
     def test_ruby(self):
         said = self.run_snippet("ruby", self.server().start(), "ruby")
         self.assertEqual(said, ['{"to": "you"}'])
+
+    def test_javascript(self):
+        """It is the example of docs/clients, which the interop tests run, without its header."""
+        with open(os.path.join(ROOT, "docs/clients/faktory.js"), encoding="utf-8") as file:
+            example = re.sub(r"^(//.*\n)+", "", file.read())
+        self.assertEqual(self.snippet("javascript"), example)
 
 
 if __name__ == "__main__":

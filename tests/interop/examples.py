@@ -1,14 +1,16 @@
-"""The examples of docs/clients.md, run as they stand there but for the ports."""
+"""The examples of docs/clients.md, started as they say themselves, with nothing changed but ports."""
 
 import os
+import re
+import tempfile
 
 from languages import ROOT
 from programs import Process
 from servers import serving, wait_until
 
 CLIENTS = os.path.join(ROOT, "docs", "clients")
-# The first run of one may have to compile it.
-SECONDS_MAX = 180
+# The first run of one may have to compile its libraries.
+SECONDS_MAX = 300
 
 
 class Example(Process):
@@ -24,15 +26,20 @@ class Example(Process):
 
     def has_greeted(self):
         assert self.process.poll() in (None, 0), self.error_tail()
-        return "hello world" in self.lines
+        # Maven leaves a colour behind, in front of it.
+        return any(line.endswith("hello world") for line in self.lines)
 
 
-def run_example(language, name, command):
-    with serving() as server:
-        file = with_ports_of(server, name, os.path.join(language.build, "examples"))
-        command = language.filled([command])[0].replace("{file}", file)
-        shell = ["sh", "-c", command]
-        example = Example(shell, language.folder, server.environment())
+def run_example(language, name):
+    """Does what its header says, in an empty folder."""
+    more = language.examples.environment
+    more = dict(zip(more, language.filled(more.values())))
+    with serving() as server, tempfile.TemporaryDirectory(prefix="millrace-example-") as folder:
+        text = read(name).replace("11300", str(server.server.beanstalk_address[1]))
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+        shell = ["sh", "-c", " && ".join(commands(language, text))]
+        example = Example(shell, folder, {**server.environment(), **more})
         try:
             wait_until(example.has_greeted, "a greeting", SECONDS_MAX)
             wait_until(lambda: total(server) == 0, "the job is done")
@@ -40,23 +47,43 @@ def run_example(language, name, command):
             example.end()
 
 
+def read(name):
+    with open(os.path.join(CLIENTS, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def header(text):
+    """The lines of the comment that a program begins with, without what makes them one."""
+    comment = re.search(r"^((?://|#).*\n)+", text, re.MULTILINE).group()
+    return [re.sub(r"^(//|#) ?", "", line) for line in comment.splitlines()]
+
+
+def commands(language, text):
+    """Those lines that are indented. Debian's packages are here already."""
+    lines = [line.strip() for line in header(text) if line.startswith("  ")]
+    for line in lines:
+        if line.startswith("apt-get install "):
+            unknown = set(line.split()[2:]) - set(language.said["packages"] + language.said["needs"])
+            assert not unknown, f"not in interop.toml: {unknown}"
+    return [line for line in lines if not line.startswith("apt-get ")]
+
+
 def check_complete(languages):
-    """Every example belongs to a language, so that none is left untried."""
-    tried = {name for language in languages for name in language.examples}
+    """Every example belongs to a language, so that none is left untried; it and the table name the
+    versions that are tried."""
+    tried = {name for language in languages for name in language.examples.files}
     assert set(os.listdir(CLIENTS)) == tried, set(os.listdir(CLIENTS)) ^ tried
+    with open(CLIENTS + ".md", encoding="utf-8") as file:
+        table = file.read()
+    for language in languages:
+        for library in language.faktory + language.beanstalk:
+            assert library.number in table, f"{library.name} {library.number} is not in the table"
+        for name in language.examples.files:
+            door = language.faktory if name.startswith("faktory.") else language.beanstalk
+            said = " ".join(header(read(name)))
+            is_named = any(library.number in said for library in door)
+            assert is_named or "apt-get install" in said, f"{name} names no version that is tried"
 
 
 def total(server):
     return sum(server.api("/overview")["jobs"].values())
-
-
-def with_ports_of(server, name, folder):
-    """A copy of the example in the folder, whose default ports are the server's."""
-    with open(os.path.join(CLIENTS, name), encoding="utf-8") as file:
-        text = file.read()
-    text = text.replace("11300", str(server.server.beanstalk_address[1]))
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path

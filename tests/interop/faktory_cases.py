@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from faktory_access import password, password_over_tls, tls
 from faktory_restarts import restart, upgrade
 from faktory_steps import (
+    NEVER,
     job,
     pushing,
     wait_for_run,
@@ -121,6 +122,21 @@ def dead(library):
             found = wait_for_state(server, "dies-00001", "dead")
             assert found["error"]["failures"] == 2, found["error"]
             wait_until(lambda: len(worker.runs) == 2, "two runs")
+
+
+def unknown(library):
+    """A job that no handler is registered for fails and is retried, and the worker goes on; but one
+    library's worker ends."""
+    restarts = NEVER if library.fails_unknown_jobs else range(1, 3)
+    with serving() as server, working(library, server, restarts=restarts) as worker:
+        server.change("/jobs", job("unknown-01", "Unknown", reserve_for=600))
+        if library.fails_unknown_jobs:
+            wait_for_state(server, "unknown-01", "retrying")
+        else:
+            wait_until(lambda: worker.restarts > 0, "the end of the worker", 30)
+            assert server.job("unknown-01")["state"] == "reserved"
+        server.change("/jobs", job("after-0001", reserve_for=600))
+        wait_for_run(worker, "after-0001")
 
 
 PAYLOAD = [2**53 - 1, -1, 0.5, "grüße 日本 🚀 \u2028 <&> \"\\", {"nested": [None, True, {}]}, ""]
@@ -248,6 +264,7 @@ CASES = {
     "order": order,
     "retry": retry,
     "dead": dead,
+    "unknown": unknown,
     "payload": payload,
     "integers": integers,
     "large": large,

@@ -33,12 +33,19 @@ class Library:
     hostname: str = ""
     # Whether it reads a job without `reserve_for`.
     reads_all_jobs: bool = True
+    # Whether it fails a job that it has no handler for; else its worker ends.
+    fails_unknown_jobs: bool = True
     # Whether its worker goes on when the server was away for a moment.
     survives_restart: bool = False
     # What it can put and reserve: `any` bytes, only `text`, or anything but a line end (`line`).
     bodies: str = "any"
     # Whether a worker that is told to end waits for the jobs that run.
     finishes_jobs: bool = True
+
+    @property
+    def number(self):
+        """The version without where it is from, and without what Debian adds to it."""
+        return self.version.partition(",")[0]
 
     def start(self, kind, server, *arguments, **environment):
         return kind(
@@ -82,6 +89,16 @@ class Suite:
     own_server: str = ""
 
 
+@dataclass(frozen=True)
+class Examples:
+    """Files of docs/clients in this language."""
+
+    language: "Language"
+    files: list = field(default_factory=list)
+    # Beside what the server gives to each program.
+    environment: dict = field(default_factory=dict)
+
+
 class Language:
     def __init__(self, name):
         self.name = name
@@ -91,7 +108,7 @@ class Language:
             self.said = tomllib.load(file)
         self.faktory = self.libraries("faktory")
         self.beanstalk = self.libraries("beanstalk")
-        self.examples = self.said.get("examples", {})
+        self.examples = Examples(self, **self.said.get("examples", {}))
         self.suites = [
             Suite(self, name, **said) for name, said in self.said.get("suite", {}).items()
         ]

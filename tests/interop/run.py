@@ -133,9 +133,9 @@ def of_languages(languages):
         for suite in language.suites:
             case = Case(language.name, "suites", suite.name, "suite")
             yield Task(case, partial(run_suite, suite))
-        for name, command in language.examples.items():
+        for name in language.examples.files:
             case = Case(language.name, "examples", name, "example")
-            yield Task(case, partial(run_example, language, name, command))
+            yield Task(case, partial(run_example, language, name))
     all_examples = partial(check_complete, all_languages())
     yield Task(Case("all", "examples", "docs/clients", "example"), all_examples)
     for migration in MIGRATIONS:
