@@ -1,6 +1,6 @@
 <?php
 
-// On Debian 12 (with Composer: composer require pda/pheanstalk:4.0.4, and require 'vendor/autoload.php'):
+// On Debian 12 (with Composer: composer require pda/pheanstalk:4.0.4, and vendor/autoload.php):
 //   apt-get install php-cli php-pda-pheanstalk
 //   php beanstalk.php
 use Pheanstalk\Pheanstalk;

@@ -16,12 +16,11 @@ function job(jid, queue, args, more = {}) {
   return { jid, queue, jobtype: "Mail", args, ...more };
 }
 
-// Times differ from run to run; that they are there does not. A `priority` that the library adds is
-// given back by some servers and dropped by others.
+// Times differ from run to run; that they are there does not.
 function shown(work) {
-  const entries = Object.entries(work || {})
-    .filter(([name]) => name !== "priority")
-    .map(([name, value]) => (name.endsWith("_at") ? [name, "a time"] : [name, value]));
+  const entries = Object.entries(work || {}).map(([name, value]) =>
+    name.endsWith("_at") ? [name, "a time"] : [name, value],
+  );
   return Object.fromEntries(entries);
 }
 
