@@ -49,6 +49,7 @@ Outcome<Done> Ledger::replay(std::string_view batch, Lsn begin) {
       added->body_at = static_cast<Lsn>(batch.data() - start) - added->body.size();
     }
     store_.apply(std::move(*record));
+    ++records_replayed_;
   }
   store_.place(begin);
   store_.set_replaying(false);

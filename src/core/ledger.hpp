@@ -24,6 +24,9 @@ class Ledger {
   /// Reads a batch, which stands in the log at `begin`, into the store.
   [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
 
+  /// In batches replayed.
+  [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
+
   /// Writes what stands in the log before `before` and is still needed once more, at its end, the
   /// oldest first and until that has `bytes_max` bytes or a little more. Changes no job. Answers
   /// how many jobs it wrote.
@@ -64,6 +67,7 @@ class Ledger {
   Store store_;
   std::string batch_;
   std::uint64_t records_written_ = 0;
+  std::uint64_t records_replayed_ = 0;
   CountersChanged counters_;
   bool are_counters_dirty_ = false;
 };

@@ -76,13 +76,25 @@ Outcome<Done> share(FileSystem& files, const std::string& from, const std::strin
 }
 
 Outcome<Done> clear(FileSystem& files, const std::string& directory) {
-  const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
-  if (!segments) return segments.error();
-  for (const Lsn first : *segments) {
-    const Outcome<Done> removed = files.remove(directory + "/" + segment_name(first));
+  const Outcome<std::vector<std::string>> names = files.list(directory);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    const Outcome<Done> removed = files.remove(directory + "/" + name);
     if (!removed) return removed;
   }
   return Done{};
+}
+
+/// So that a missing segment of the copy is missed.
+Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
+                           const std::vector<Segment>& segments) {
+  const Outcome<std::unique_ptr<File>> file = files.create(directory + "/" + kExtentName);
+  if (!file) return file.error();
+  const auto extent = encode_extent(
+      {.oldest = segments.front().header.first, .newest = segments.back().header.first});
+  const std::string_view part(extent.data(), extent.size());
+  const Outcome<Done> written = (*file)->write(0, {&part, 1});
+  return written ? (*file)->sync() : written;
 }
 
 /// One try. Oldest first, and the last one last: so whatever a segment that goes meanwhile was
@@ -105,7 +117,7 @@ Outcome<Done> copy_segments(FileSystem& files, const std::string& directory,
     }
     if (!copied) return copied;
   }
-  return Done{};
+  return write_extent(files, destination, log->segments());
 }
 
 /// Whether the server has removed or begun a segment since `before` was listed: then a try may fail

@@ -31,12 +31,6 @@ constexpr std::chrono::milliseconds kNoRoomPause{100};
 /// How long who must have everything synced waits for room on a full disk.
 constexpr std::chrono::seconds kRoomPatience{3};
 
-/// Replies that wait for the journal must never leave, so nothing is tidied up.
-void end_process(const Problem& problem) {
-  std::fprintf(stderr, "millrace: journal failed: %s\n", problem.text.c_str());
-  ::_exit(1);
-}
-
 /// The batch that holds [begin, begin + size); batches are in the order of their places.
 const PlacedBatch* find_batch(const std::vector<PlacedBatch>& batches, Lsn begin,
                               std::size_t size) {
@@ -49,6 +43,10 @@ const PlacedBatch* find_batch(const std::vector<PlacedBatch>& batches, Lsn begin
 }
 
 }  // namespace
+
+void end_process() {
+  ::_exit(kExitJournalFailed);
+}
 
 Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files, std::string directory,
                                                         FileJournalOptions options) {
@@ -103,6 +101,7 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   if (!resumed) return resumed.error();
   for (const Segment& segment : reader_->segments()) segments_.push_back(segment.header.first);
   if (segments_.empty()) segments_.push_back(writer_.segment());
+  had_extent_ = reader_->has_extent();
   reader_.reset();
   cut_bytes_ = log->cut_bytes;
   end_ = sync_done_ = writer_.synced();
@@ -237,8 +236,10 @@ void FileJournal::run() {
   }
 }
 
-bool FileJournal::step() {
+bool FileJournal::step(Interval interval) {
   CHECK(options_.is_stepped && is_started_);
+  const bool is_sync_due = options_.sync_mode == SyncMode::kInterval &&
+                           interval == Interval::kIsOver && writer_.synced() < writer_.written();
   Round round;
   {
     const std::lock_guard guard(mutex_);
@@ -249,8 +250,8 @@ bool FileJournal::step() {
       round.oldest_kept = oldest_kept_;
       round.is_last = is_stopping_;
     } else {
-      if (!has_work() && !is_full()) return false;
-      round = take_round(false);
+      if (!has_work() && !is_full() && !is_sync_due) return false;
+      round = take_round(is_sync_due);
     }
   }
   return work(round);
@@ -403,7 +404,9 @@ void FileJournal::fail(const Problem& problem) {
     has_failed_ = true;
   }
   synced_.notify_all();
-  options_.on_failure ? options_.on_failure(problem) : end_process(problem);
+  if (options_.on_failure) return options_.on_failure(problem);
+  std::fprintf(stderr, "millrace: journal failed: %s\n", problem.text.c_str());
+  end_process();
 }
 
 }  // namespace millrace::journal

@@ -28,6 +28,13 @@ enum class SyncMode {
   kOff,       ///< it survives the end of the process
 };
 
+/// The status of a process that ended because its journal could not be written or synced.
+inline constexpr int kExitJournalFailed = 3;
+
+/// Ends the process with that status, at once: replies that wait for the journal must never leave,
+/// so nothing is tidied up.
+[[noreturn]] void end_process();
+
 struct FileJournalOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
 
@@ -43,7 +50,7 @@ struct FileJournalOptions {
   std::optional<std::uint64_t> salt = std::nullopt;
 
   /// Called once, on the writer's thread, when the disk has failed. Empty: writes the problem to
-  /// stderr and ends the process. A function that returns leaves a journal that stores nothing
+  /// stderr and calls `end_process`. A function that returns leaves a journal that stores nothing
   /// more: `durable()` stays as it is, and `sync` comes back at once.
   std::function<void(const Problem&)> on_failure = {};
 
@@ -97,11 +104,20 @@ class FileJournal final : public Journal {
   /// Does in the caller's thread what the writer has to do by now; false when that is nothing, or
   /// the disk has failed, or has no room at all: then the next step tries again. Looks for room
   /// each time while the disk is full. What is appended while it works (by the file system that it
-  /// calls) is left for the next step, as it is for a thread's next round. Only with `is_stepped`.
-  bool step();
+  /// calls) is left for the next step, as it is for a thread's next round. With `kInterval`, the
+  /// caller says when the interval is over. Only with `is_stepped`.
+  enum class Interval { kGoesOn, kIsOver };
+  bool step(Interval interval = Interval::kGoesOn);
+
+  /// What has been synced, which with another mode than `kAlways` is less than `durable`. Only with
+  /// `is_stepped`.
+  [[nodiscard]] Lsn synced() const { return writer_.synced(); }
 
   /// The size of what was appended and is not durable yet; it is held in memory.
   [[nodiscard]] std::uint64_t pending_bytes() const;
+
+  /// False when what `replay` read could not tell whether segments are missing at its ends.
+  [[nodiscard]] bool had_extent() const { return had_extent_; }
 
   /// What `replay` cut off as a torn tail.
   [[nodiscard]] std::uint64_t cut_bytes() const { return cut_bytes_; }
@@ -148,6 +164,7 @@ class FileJournal final : public Journal {
   std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
   Lsn end_ = 0;                      ///< where the next frame would stand
   std::uint64_t cut_bytes_ = 0;
+  bool had_extent_ = true;
   LogWindow window_;
 
   // The writer's, once the log has been replayed.

@@ -31,8 +31,26 @@ Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string
 }
 
 Problem wrong_version(const std::string& path, std::uint32_t version) {
-  return Problem{path + " has journal format " + std::to_string(version) +
-                 "; this program reads format " + std::to_string(kFormatVersion)};
+  return Problem{path + " has journal format " + std::to_string(version) + " (at offset " +
+                 std::to_string(kVersionAt) + "), and this program reads format " +
+                 std::to_string(kFormatVersion) +
+                 "; nothing was changed: start the version of the program that wrote it, or "
+                 "restore a backup"};
+}
+
+Problem missing(const std::string& directory, const std::string& name) {
+  return Problem{directory + " is not complete: " + name +
+                 " is missing; nothing was changed: bring the file back, restore a backup, or "
+                 "copy what is left with `millrace check DIR --salvage NEWDIR`"};
+}
+
+std::string no_records(const Problem& problem) {
+  return "a batch that is no sequence of records: " + problem.text;
+}
+
+std::string breaks_off_before(Lsn next) {
+  return "the log breaks off before " + segment_name(next) +
+         ", or files between the two are missing";
 }
 
 Problem damage(const std::string& path, std::uint64_t offset, std::string_view what) {

@@ -30,7 +30,17 @@ inline constexpr const char* kExtentName = "extent";
 /// The refusal of a file that is not as it was written.
 [[nodiscard]] Problem damage(const std::string& path, std::uint64_t offset, std::string_view what);
 
+/// The refusal of a log that a file is missing of, at its beginning or its end.
+[[nodiscard]] Problem missing(const std::string& directory, const std::string& name);
+
+inline constexpr std::string_view kHeaderNotWhole = "the segment header is not whole";
 inline constexpr std::string_view kNotWhole = "a frame that was durable is not whole";
+
+/// What is wrong with a frame that is whole, though its payload cannot be read.
+[[nodiscard]] std::string no_records(const Problem& problem);
+
+/// What is wrong with a file that ends before the next segment begins.
+[[nodiscard]] std::string breaks_off_before(Lsn next);
 
 /// How many bytes are left when trailing zeros are not counted.
 [[nodiscard]] std::size_t bytes_in_use(std::string_view bytes);

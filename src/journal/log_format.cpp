@@ -17,7 +17,6 @@ constexpr std::string_view kMagic = "millrace";
 constexpr std::string_view kSegmentSuffix = ".log";
 constexpr std::size_t kSegmentDigits = 20;
 
-constexpr std::size_t kVersionAt = 8;
 constexpr std::size_t kFirstAt = 16;
 constexpr std::size_t kSaltAt = 24;
 constexpr std::size_t kSegmentChecksumAt = 32;
@@ -84,8 +83,7 @@ std::array<char, kSegmentHeaderBytes> encode_segment_header(const SegmentHeader&
 std::optional<SegmentHeader> decode_segment_header(std::string_view bytes) {
   if (bytes.size() < kSegmentHeaderBytes || !bytes.starts_with(kMagic)) return std::nullopt;
   if (load<std::uint32_t>(bytes.data() + kVersionAt) != kFormatVersion) return std::nullopt;
-  const auto checksum = load<std::uint64_t>(bytes.data() + kSegmentChecksumAt);
-  if (checksum != XXH3_64bits(bytes.data(), kSegmentChecksumAt)) return std::nullopt;
+  if (!has_right_checksum(bytes)) return std::nullopt;
   return SegmentHeader{.first = load<Lsn>(bytes.data() + kFirstAt),
                        .salt = load<std::uint64_t>(bytes.data() + kSaltAt)};
 }
@@ -96,6 +94,12 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes) {
   const auto version = load<std::uint32_t>(bytes.data() + kVersionAt);
   if (version == 0 || version == kFormatVersion) return std::nullopt;
   return version;
+}
+
+bool has_right_checksum(std::string_view bytes) {
+  if (bytes.size() < kSegmentHeaderBytes) return false;
+  const auto checksum = load<std::uint64_t>(bytes.data() + kSegmentChecksumAt);
+  return checksum == XXH3_64bits(bytes.data(), kSegmentChecksumAt);
 }
 
 std::optional<std::uint64_t> claimed_salt(std::string_view bytes) {

@@ -23,6 +23,9 @@ inline constexpr std::size_t kSegmentHeaderBytes = 40;
 inline constexpr std::size_t kFrameHeaderBytes = 24;
 inline constexpr std::size_t kFrameAlignment = 8;
 
+/// Where in a segment its version stands.
+inline constexpr std::size_t kVersionAt = 8;
+
 /// The longest payload: a job of the greatest size, and what others record in the same turn.
 inline constexpr std::size_t kBatchBytesMax = kBodyBytesMax + (std::size_t{256} << 20);
 
@@ -47,6 +50,9 @@ std::optional<SegmentHeader> decode_segment_header(std::string_view bytes);
 /// The version in what begins like a header of another program version, else nullopt. No version is
 /// numbered 0: that is a header which was only begun.
 std::optional<std::uint32_t> foreign_version(std::string_view bytes);
+
+/// Whether the checksum of what should be a segment's header is right, whatever its version.
+bool has_right_checksum(std::string_view bytes);
 
 /// The salt in what should be a segment's header, though the rest of it may be damaged; nullopt
 /// when there are too few bytes.

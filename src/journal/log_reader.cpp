@@ -43,6 +43,7 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   if (!checked) return checked.error();
   const Outcome<Done> complete = reader.check_ends(*extent);
   if (!complete) return complete.error();
+  reader.has_extent_ = extent->has_value() || firsts->empty();
   return reader;
 }
 
@@ -70,8 +71,7 @@ Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
     return damage(path_of(first), 0, "the header belongs to " + segment_name(header->first));
   const Outcome<bool> is_only_begun = is_zero_from(**file, kSegmentHeaderBytes);
   if (!is_only_begun) return is_only_begun.error();
-  if (!is_last || !*is_only_begun)
-    return damage(path_of(first), 0, "the segment header is not whole");
+  if (!is_last || !*is_only_begun) return damage(path_of(first), 0, kHeaderNotWhole);
   begun_ = first;
   return Done{};
 }
@@ -86,9 +86,7 @@ Outcome<Done> LogReader::check_lengths() const {
     const Outcome<std::uint64_t> size = (*file)->size();
     if (!size) return size.error();
     if (*size < *segment.sealed_at - first) {
-      return damage(path_of(first), *size,
-                    "the log breaks off before " + segment_name(*segment.sealed_at) +
-                        ", or files between the two are missing");
+      return damage(path_of(first), *size, breaks_off_before(*segment.sealed_at));
     }
   }
   return Done{};
@@ -97,13 +95,10 @@ Outcome<Done> LogReader::check_lengths() const {
 /// Whoever writes to the log meanwhile begins segments after `before` was read, and removes some
 /// after it has said so: hence the second look.
 Outcome<Done> LogReader::check_ends(const std::optional<LogExtent>& before) const {
-  const auto missing = [&](Lsn first) {
-    return Problem{directory_ + " is not complete: " + segment_name(first) +
-                   " is missing; nothing was changed: bring the file back, or restore a backup"};
-  };
+  const auto missing = [&](Lsn first) { return journal::missing(directory_, segment_name(first)); };
   if (before && (segments_.empty() || segments_.back().header.first < before->newest)) {
     if (begun_ == before->newest) {
-      return damage(path_of(*begun_), 0, "the segment header is not whole");
+      return damage(path_of(*begun_), 0, kHeaderNotWhole);
     }
     return missing(before->newest);
   }
@@ -155,7 +150,7 @@ Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
     const std::optional<Frame> frame = decode_frame(bytes.substr(offset), place);
     if (!frame) break;
     const Outcome<Done> visited = visitor(frame->payload, place.lsn + kFrameHeaderBytes);
-    if (!visited) return visited.error();
+    if (!visited) return damage(path_of(first), offset, no_records(visited.error()));
     log.durable = std::max(log.durable, frame->durable);
     offset += frame->bytes;
   }

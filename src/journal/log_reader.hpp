@@ -37,8 +37,8 @@ class LogReader {
   /// Finds the segments and checks their headers. `files` must outlive the reader.
   static Outcome<LogReader> open(FileSystem& files, std::string directory);
 
-  /// Hands every whole frame's payload to `visitor`, in order. After a problem (damage, or the
-  /// visitor's own) the frames before it have been visited.
+  /// Hands every whole frame's payload to `visitor`, in order. After a problem (damage, which is
+  /// also what the visitor cannot read) the frames before it have been visited.
   [[nodiscard]] Outcome<LogEnd> replay(const Journal::Visitor& visitor) const;
 
   /// Oldest first, each beginning where the one before it ends.
@@ -46,6 +46,9 @@ class LogReader {
 
   /// Behind the last byte of the last file, which may be room that was never written to.
   [[nodiscard]] Lsn files_end() const { return files_end_; }
+
+  /// False where no whole file says which segments there must be, though there are some.
+  [[nodiscard]] bool has_extent() const { return has_extent_; }
 
   /// The position of a last segment that a crash left without a header. It holds nothing.
   [[nodiscard]] std::optional<Lsn> begun() const { return begun_; }
@@ -66,6 +69,7 @@ class LogReader {
   std::vector<Segment> segments_;
   std::optional<Lsn> begun_;
   Lsn files_end_ = 0;
+  bool has_extent_ = true;
 };
 
 }  // namespace millrace::journal

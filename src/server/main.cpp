@@ -9,6 +9,7 @@
 #include "server/check.hpp"
 #include "server/config.hpp"
 #include "server/faktory_options.hpp"
+#include "server/journal_copy.hpp"
 #include "server/logging.hpp"
 #include "server/serve.hpp"
 
@@ -26,6 +27,7 @@ constexpr std::string_view kFaktory = "faktory";
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
+constexpr int kExitDamaged = 4;
 
 int fail(std::string_view program, const std::string& text, int code) {
   std::fprintf(stderr, "%s: %s\n", program.data(), text.c_str());
@@ -36,10 +38,11 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-int tell(const Outcome<std::string>& report) {
+int tell(const Outcome<millrace::server::JournalReport>& report) {
   if (!report) return fail(kMillrace, report.error().text, kExitFailed);
-  std::fputs(report->c_str(), stdout);
-  return 0;
+  std::fputs(report->text.c_str(), stdout);
+  std::fflush(stdout);
+  return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : 0;
 }
 
 int run(const std::vector<std::string>& arguments) {

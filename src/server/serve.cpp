@@ -25,8 +25,6 @@ namespace {
 /// browsers have theirs.
 constexpr std::uint64_t kDescriptorsKept = 32 + kWebChannelsMax;
 
-constexpr int kExitJournalFailed = 3;
-
 journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   switch (mode) {
     case SyncChoice::Mode::kAlways:
@@ -39,13 +37,6 @@ journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   std::abort();
 }
 
-/// Replies wait for what can never become durable now, so the process ends: clients then know that
-/// they do not know. It does so at once, without running destructors that would wait for the disk.
-void end_process(const Problem& problem, const Log& log) {
-  log.event("journal_failed", {{"problem", problem.text}});
-  std::_Exit(kExitJournalFailed);
-}
-
 Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& config,
                                                                  journal::FileSystem& files,
                                                                  const Log& log) {
@@ -54,7 +45,11 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   options.sync_interval = config.sync.interval;
   options.segment_bytes = config.segment_bytes;
   options.spare_bytes = kSparePieces * config.segment_bytes;
-  options.on_failure = [&log](const Problem& problem) { end_process(problem, log); };
+  // Replies wait for what can never become durable now: clients then know that they do not know.
+  options.on_failure = [&log](const Problem& problem) {
+    log.event("journal_failed", {{"problem", problem.text}});
+    journal::end_process();
+  };
   return journal::FileJournal::open(files, config.data, std::move(options));
 }
 
@@ -264,6 +259,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   if (file_journal != nullptr && file_journal->cut_bytes() > 0) {
     log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
+  if (file_journal != nullptr && !file_journal->had_extent()) log.event("extent_missing");
   const Signals signals(server, start.watch);
   announce(server, start.watch.config.personality.announcement);
   server.run();

@@ -157,7 +157,7 @@ class ServerTest(unittest.TestCase):
             timeout=START_SECONDS_MAX,
         )
         self.assertGreater(done.returncode, 0, done.stderr)
-        self.assertNotIn("ready", done.stdout)
+        self.assertNotIn("ready", done.stdout.splitlines())
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertRegex(done.stderr, text)
 

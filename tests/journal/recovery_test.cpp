@@ -249,7 +249,10 @@ TEST_CASE("recovery: an unknown format version is refused and nothing is changed
   bytes[8] = 7;
   disk.set_contents(path, bytes);
   const auto before = disk.files();
-  CHECK(refusal(disk, kDirectory) == path + " has journal format 7; this program reads format 1");
+  CHECK(refusal(disk, kDirectory) ==
+        path +
+            " has journal format 7 (at offset 8), and this program reads format 1; nothing was "
+            "changed: start the version of the program that wrote it, or restore a backup");
   CHECK(disk.files() == before);
 }
 
