@@ -97,6 +97,8 @@ struct Snapshot {
   std::size_t worker_count = 0;
   bool accepts_jobs = true;
   std::uint64_t live_bytes = 0;  ///< of the journal, see Broker::live_bytes
+  std::uint64_t jobs_memory_bytes = 0;
+  std::uint64_t memory_limit_bytes = 0;  ///< of them; 0: none
   Time started_at;
   std::string version;
   SystemFacts system;
@@ -212,6 +214,11 @@ void show_process(const Snapshot& all, Page& page) {
               seconds_of(all.now - all.started_at));
   page.single("process_resident_memory_bytes", "gauge", "Resident memory.",
               as_double(system.memory_bytes));
+  page.single("millrace_jobs_memory_bytes", "gauge",
+              "What jobs and queues take in memory, bodies included, about.",
+              as_double(all.jobs_memory_bytes));
+  page.single("millrace_memory_limit_bytes", "gauge", "What they may take, 0: no limit.",
+              as_double(all.memory_limit_bytes));
   page.head("millrace_info", "gauge", "The version.");
   page.sample("millrace_info", concat("version=\"", all.version, "\""), "1");
   if (!system.has_journal) return;
@@ -250,6 +257,11 @@ std::string write(Snapshot all) {
   return page.take();
 }
 
+std::uint64_t memory_limit(const Broker& broker) {
+  const std::size_t limit = broker.memory_bytes_max();
+  return limit == SIZE_MAX ? 0 : limit;
+}
+
 }  // namespace
 
 Response show_metrics(const Call& call) {
@@ -261,6 +273,8 @@ Response show_metrics(const Call& call) {
                .worker_count = view.workers().size(),
                .accepts_jobs = !call.site.broker.refuses_jobs(),
                .live_bytes = call.site.broker.live_bytes(),
+               .jobs_memory_bytes = call.site.broker.memory_bytes(),
+               .memory_limit_bytes = memory_limit(call.site.broker),
                .started_at = call.site.facts.started_at,
                .version = call.site.facts.version,
                .system = call.moment.system,

@@ -76,6 +76,16 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 0"));
 }
 
+TEST_CASE("metrics: the memory that jobs take, and its limit") {
+  Desk desk;
+  CHECK(has_line(desk.get("/metrics").body, "millrace_memory_limit_bytes 0"));
+  desk.put(std::string(50'000, 'x'));
+  desk.broker.limit_memory(1'000'000);
+  const std::string page = desk.get("/metrics").body;
+  CHECK(has_line(page, "millrace_memory_limit_bytes 1000000"));
+  CHECK(has_line(page, "millrace_jobs_memory_bytes " + std::to_string(desk.broker.memory_bytes())));
+}
+
 TEST_CASE("api: while stopping it shows everything and changes nothing") {
   Desk desk;
   const JobId id = desk.push("Mail");
