@@ -113,7 +113,9 @@ void World::recover() {
   note_fault();
   const bool has_lost_power = fault_ == Fault::kPowerCut && disk_.has_struck();
   const bool may_lose_power = sync_mode_ != journal::SyncMode::kOff;
-  disk_.revive(has_lost_power || (may_lose_power && random_.one_in(3)));
+  const bool is_power_cut = has_lost_power || (may_lose_power && random_.one_in(3));
+  has_lost_power_ = has_lost_power_ || is_power_cut;
+  disk_.revive(is_power_cut);
   fault_.reset();
   if (random_.one_in(4)) {
     fault_ = random_.pick(kFaults);
@@ -195,7 +197,10 @@ void World::check_recovered(const Stream& stream) {
   std::set<JobId> held;
   const std::string recovered = stored_state(process_->broker.view(), held);
   demand(held.empty(), "a restart brought back a connection's reservation");
-  while (first_point_ < known_point_) advance_shadow();
+  // With `interval`, clients are told of what a power cut may still take.
+  const bool is_synced_enough = has_lost_power_ && sync_mode_ == journal::SyncMode::kInterval;
+  const std::uint64_t promised = is_synced_enough ? synced_point_ : known_point_;
+  while (first_point_ < promised) advance_shadow();
   while (stored_state(shadow_->view(), held) != recovered) {
     if (landmarks_.size() == 1) fail_recovery();
     advance_shadow();
@@ -214,7 +219,9 @@ void World::check_recovered(const Stream& stream) {
   }
   settle(process_->broker.view(), model_.facts);
   compare(process_->broker.view(), model_, now_);
-  first_point_ = known_point_ = point;
+  if (point < known_point_) totals_.unsynced_lost += known_point_ - point;
+  first_point_ = known_point_ = synced_point_ = point;
+  has_lost_power_ = false;
   landmarks_.clear();
   landmarks_.push_back({.batch = {}, .begin = 0, .facts = model_.facts});
   mix(point);

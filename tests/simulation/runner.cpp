@@ -58,7 +58,9 @@ std::string to_text(const Totals& totals) {
       row(totals.bodies_lost, "of them not, for a fault") +
       row(totals.settled, "logs at rest, each within its bound") +
       row(totals.settled_full, "full disks at rest, with all that was accepted on them") +
-      row(totals.clock_jumps, "jumps of the clock");
+      row(totals.clock_jumps, "jumps of the clock") +
+      row(totals.crowds, "crowds of more than 512 jobs that came and went") +
+      row(totals.unsynced_lost, "batches told of and lost before the interval was over");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
   return text + std::to_string(totals.flips) +
          " flipped bits: " + std::to_string(totals.flips_refused) + " refused, " +

@@ -3,7 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <random>
+#include <string>
 
+#include "simulation/last_words.hpp"
 #include "simulation/runner.hpp"
 
 namespace millrace::simulation {
@@ -11,32 +14,64 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kProgressInterval{10};
+
 struct Order {
-  std::uint64_t first_seed = 1;
+  std::uint64_t first_seed = 0;
   std::uint64_t recoveries = UINT64_MAX;  ///< so many, or
   Steady::time_point until = Steady::time_point::max();
+  bool is_crowded = false;
   std::size_t events_shown = 60;  ///< of a world that goes wrong
 };
 
+/// For the case that the process dies in it.
+void name_world(std::uint64_t seed) {
+  const std::string number = std::to_string(seed);
+  set_last_words("in the world of seed " + number + "; to see it again: ./dev simulate --seed " +
+                 number);
+}
+
 /// True when the world ended as it must.
 bool run_one(std::uint64_t seed, const Order& order, Totals& totals) {
-  const World::Options options{.seed = seed};
+  World::Options options{.seed = seed};
+  if (order.is_crowded) options.sizes = Workload::kCrowded;
+  name_world(seed);
   const WorldEnd end = run_world(options);
   totals += end.totals;
   if (!end.violation) return true;
-  std::printf("%s\nseed %llu: %s\nto see it again: ./dev simulate --seed %llu\n",
+  std::printf("%s\nseed %llu: %s\nto see it again: ./dev simulate --seed %llu%s\n",
               last_events(options, order.events_shown).c_str(),
               static_cast<unsigned long long>(seed), end.violation->c_str(),
-              static_cast<unsigned long long>(seed));
+              static_cast<unsigned long long>(seed), order.is_crowded ? " --crowded" : "");
   return false;
 }
 
+void tell_progress(std::uint64_t seed, const Totals& totals) {
+  std::fprintf(stderr, "seed %llu: %llu worlds, %llu operations, %llu recoveries so far\n",
+               static_cast<unsigned long long>(seed),
+               static_cast<unsigned long long>(totals.worlds),
+               static_cast<unsigned long long>(totals.operations),
+               static_cast<unsigned long long>(totals.recoveries));
+}
+
 bool run_many(const Order& order, Totals& totals) {
+  Steady::time_point next_progress = Steady::now() + kProgressInterval;
   for (std::uint64_t seed = order.first_seed; totals.recoveries < order.recoveries; ++seed) {
-    if (Steady::now() >= order.until) break;
+    const Steady::time_point now = Steady::now();
+    if (now >= order.until) break;
+    if (now >= next_progress) {
+      tell_progress(seed, totals);
+      next_progress = now + kProgressInterval;
+    }
     if (!run_one(seed, order, totals)) return false;
   }
   return true;
+}
+
+/// Short enough to be typed.
+std::uint64_t draw_seed() {
+  std::random_device device;
+  return device();
 }
 
 }  // namespace
@@ -51,13 +86,22 @@ int main(int argc, char** argv) {
   auto* const one = app.add_option("--seed", seed, "run this world alone");
   auto* const timed = app.add_option("--minutes", minutes, "run new worlds for so long");
   app.add_option("--recoveries", order.recoveries, "run until there were so many (20000)");
-  app.add_option("--first-seed", order.first_seed, "the first world (1)");
+  auto* const first = app.add_option("--first-seed", order.first_seed, "the first world (drawn)");
+  app.add_flag("--crowded", order.is_crowded, "only worlds with hundreds of jobs");
   app.add_option("--events", order.events_shown, "of a world that goes wrong, show so many (60)");
   one->excludes(timed);
   CLI11_PARSE(app, argc, argv);
   if (*timed) {
     order.recoveries = UINT64_MAX;
     order.until = Steady::now() + std::chrono::minutes(minutes);
+  }
+  if (!*first) order.first_seed = draw_seed();
+  name_world(*one ? seed : order.first_seed);
+  speak_when_dying();
+  // At once, so that it is there whatever happens.
+  if (!*one) {
+    std::printf("first seed %llu\n", static_cast<unsigned long long>(order.first_seed));
+    std::fflush(stdout);
   }
   Totals totals;
   const bool is_well = *one ? run_one(seed, order, totals) : run_many(order, totals);

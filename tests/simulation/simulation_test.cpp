@@ -12,6 +12,7 @@ namespace {
 /// hundred.
 std::uint64_t first_violation(World::Options options) {
   for (options.seed = 1; options.seed <= 100; ++options.seed) {
+    CAPTURE(options.seed);  // is told of a crash too
     const WorldEnd end = run_world(options);
     if (!end.violation) continue;
     MESSAGE("seed ", options.seed, ": ", *end.violation);
@@ -42,6 +43,27 @@ TEST_CASE("simulation: a reply before the sync is found") {
 
 TEST_CASE("simulation: a skipped sync is found") {
   CHECK(first_violation({.wrap_disk = broken::skipped_sync()}) != 0);
+}
+
+TEST_CASE("simulation: with an interval, a skipped sync is found") {
+  CHECK(first_violation({.sync_modes = {journal::SyncMode::kInterval},
+                         .wrap_disk = broken::skipped_sync()}) != 0);
+}
+
+TEST_CASE("simulation: with an interval, replies are told before the sync, and may be lost") {
+  std::uint64_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const WorldEnd end = run_world({.seed = seed, .sync_modes = {journal::SyncMode::kInterval}});
+    CHECK_FALSE(end.violation);
+    lost += end.totals.unsynced_lost;
+  }
+  CHECK(lost > 0);
+}
+
+TEST_CASE("simulation: crowds of jobs come and go") {
+  const WorldEnd end = run_world({.seed = 1, .sizes = Workload::kCrowded});
+  CHECK_FALSE(end.violation);
+  CHECK(end.totals.crowds > 0);
 }
 
 TEST_CASE("simulation: a skipped sync of the directory is found") {

@@ -45,16 +45,26 @@ std::string jid_of(JobId id, const ModelJob& job) {
 
 }  // namespace
 
+bool Workload::is_ending_jobs(const Model& model) {
+  const std::size_t jobs = model.facts.jobs.size();
+  if (jobs >= sizes_.jobs_max) is_ending_jobs_ = true;
+  if (jobs <= sizes_.jobs_kept) is_ending_jobs_ = false;
+  return is_ending_jobs_;
+}
+
 Verb Workload::draw_beanstalk_verb(const Model& model) {
   const Verb verb = draw(random_, kBeanstalkWeights);
-  const bool is_too_much = verb == Verb::kPut && model.facts.jobs.size() >= sizes_.jobs_max;
+  const bool is_too_much = verb == Verb::kPut && is_ending_jobs(model);
   return is_too_much ? Verb::kDelete : verb;
 }
 
 Verb Workload::draw_worker_verb(const Model& model) {
   const Verb verb = draw(random_, kWorkerWeights);
   const bool is_put = verb == Verb::kPush || verb == Verb::kPushBulk;
-  return is_put && model.facts.jobs.size() >= sizes_.jobs_max ? Verb::kAck : verb;
+  if (is_crowded() && verb == Verb::kFlush) return Verb::kRemoveQueue;
+  if (!is_put) return verb;
+  if (is_ending_jobs(model)) return is_crowded() ? Verb::kRemoveQueue : Verb::kAck;
+  return is_crowded() ? Verb::kPushBulk : verb;
 }
 
 /// Mostly one that the client holds, sometimes any, seldom one that there is not.
@@ -101,7 +111,8 @@ JobText Workload::draw_job(const Model& model, Time now) {
   job.retry = static_cast<std::int64_t>(random_.below(5)) - 1;
   job.priority = static_cast<int>(random_.between(1, 9));
   job.padding_bytes = draw_size();
-  if (random_.one_in(5)) job.at = now + std::chrono::milliseconds(random_.below(5000));
+  if (random_.one_in(sizes_.one_scheduled_in))
+    job.at = now + std::chrono::milliseconds(random_.below(5000));
   return job;
 }
 
@@ -130,7 +141,8 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   command.name = command.verb == Verb::kBeat ? wid : draw_held_jid(model, wid);
   if (command.verb == Verb::kMutate) return draw_mutate(model);
   const bool is_push = command.verb == Verb::kPush;
-  const std::size_t count = command.verb == Verb::kPushBulk ? random_.between(1, 4) : is_push;
+  const bool is_bulk = command.verb == Verb::kPushBulk;
+  const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;
   while (command.jobs.size() < count) command.jobs.push_back(draw_job(model, now));
   return command;
 }

@@ -12,7 +12,13 @@ const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 
 /// What a server has to do at one time without anybody asking for more is far less.
 constexpr std::size_t kHandlersMax = 2000;
+
+/// A segment from which on the spare holds some batches of the largest.
 constexpr std::uint64_t kRoomySegmentBytes = 4096;
+constexpr std::uint64_t kCrowdedRoomySegmentBytes = 256 * 1024;
+
+/// By how much segments are longer in a crowded world, as its batches are.
+constexpr std::uint64_t kCrowdedFactor = 16;
 
 bool matches(const std::string& reply, const Expected& expected) {
   if (expected.parts.size() == 1) return reply == expected.parts.front();
@@ -30,6 +36,12 @@ std::string text_of(const Expected& expected) {
   std::string text;
   for (const std::string& part : expected.parts) text += (text.empty() ? "" : " ... ") + part;
   return text;
+}
+
+/// A crowded world takes as long as many others.
+Workload::Sizes draw_sizes(Random& random) {
+  constexpr std::uint64_t kOneCrowdedIn = 100;
+  return random.one_in(kOneCrowdedIn) ? Workload::kCrowded : Workload::Sizes{};
 }
 
 }  // namespace
@@ -55,18 +67,21 @@ Totals& Totals::operator+=(const Totals& other) {
   settled += other.settled;
   settled_full += other.settled_full;
   clock_jumps += other.clock_jumps;
+  crowds += other.crowds;
+  unsynced_lost += other.unsynced_lost;
   return *this;
 }
 
 World::World(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
-      workload_(random_, options_.sizes),
+      workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
       disk_(platter_, random_),
       now_(std::chrono::seconds{1'700'000'000}),
-      segment_bytes_(random_.pick(options_.segment_bytes)),
+      segment_bytes_(random_.pick(options_.segment_bytes) *
+                     (workload_.is_crowded() ? kCrowdedFactor : 1)),
       memory_bytes_(random_.pick(options_.memory_bytes)),
-      sync_mode_(random_.one_in(8) ? journal::SyncMode::kOff : journal::SyncMode::kAlways),
+      sync_mode_(random_.pick(options_.sync_modes)),
       shadow_(std::make_unique<Broker>(format_, Broker::Options{})) {
   totals_.worlds = 1;
   landmarks_.push_back({});
@@ -109,6 +124,7 @@ void World::live() {
   const bool is_orderly = !disk_.is_dead() && random_.one_in(10);
   if (!disk_.is_dead()) settle_log();
   if (is_orderly && !disk_.is_dead()) let_read([&] { end_orderly(); });
+  note_synced();
   tell(disk_.is_dead() ? "crash" : "end");
   const Broker& broker = process_->broker;
   live_held_.clear();
@@ -203,7 +219,9 @@ void World::settle_log() {
   }
   if (disk_.is_full() || process_->recorder.is_full()) {
     // The spare is for who had it, and for pieces that hold some batches of the largest.
-    const bool is_spared = disk_.spare_when_filled() != 0 && segment_bytes_ >= kRoomySegmentBytes;
+    const std::uint64_t roomy =
+        workload_.is_crowded() ? kCrowdedRoomySegmentBytes : kRoomySegmentBytes;
+    const bool is_spared = disk_.spare_when_filled() != 0 && segment_bytes_ >= roomy;
     demand(!is_spared || process_->journal->durable() == log.end,
            "a full disk does not take what was accepted");
     totals_.settled_full += is_spared ? 1 : 0;
@@ -223,11 +241,24 @@ void World::write() {
 
 void World::write_as_it_is() {
   is_writing_ = true;
-  round_begins_.push_back(process_->journal->durable());
-  const bool is_done = process_->journal->step();
+  using Interval = journal::FileJournal::Interval;
+  round_begins_.push_back(process_->journal->synced());
+  const bool is_over = sync_mode_ == journal::SyncMode::kInterval && random_.one_in(4);
+  const bool is_done = process_->journal->step(is_over ? Interval::kIsOver : Interval::kGoesOn);
   is_writing_ = false;
+  note_synced();
   if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
   tell(is_done ? "the disk has worked" : "the disk has nothing to do, or failed");
+}
+
+/// The journal knows the positions, we know the batches.
+void World::note_synced() {
+  const Lsn synced = process_->journal->synced();
+  while (synced_point_ < last_point()) {
+    const Landmark& next = landmarks_[synced_point_ + 1 - first_point_];
+    if (next.begin + next.batch.size() > synced) return;
+    ++synced_point_;
+  }
 }
 
 void World::advance() {
@@ -296,10 +327,19 @@ void World::turn_over(Time now) {
     demand(model_.evict(client->number(), now), "a worker that is alive was sent away");
   }
   observe();
+  count_crowds();
   const server::Cleaner::Next cleaning = process_->cleaner.work();
   if (cleaning == server::Cleaner::Next::kDurable) process_->commits.schedule_when_durable();
   const bool is_cleaning = cleaning == server::Cleaner::Next::kTurn;
   if (next <= now || is_cleaning) process_->commits.schedule();
+}
+
+void World::count_crowds() {
+  constexpr std::size_t kMany = 512;  // see core/slab.hpp
+  constexpr std::size_t kFew = 100;
+  const std::size_t jobs = model_.facts.jobs.size();
+  if (jobs > kMany) is_crowded_ = true;
+  if (jobs < kFew && std::exchange(is_crowded_, false)) ++totals_.crowds;
 }
 
 /// Everything that sessions have said since the last call must be what the model foretold.

@@ -46,6 +46,9 @@ struct Totals {
   std::uint64_t settled = 0;       ///< ends of a process whose log was demanded to be short
   std::uint64_t settled_full = 0;  ///< of those, on a full disk: all that was accepted is stored
   std::uint64_t clock_jumps = 0;   ///< by a minute or more, or backwards
+  std::uint64_t crowds = 0;        ///< more jobs than a chunk of the table has, that came and went
+  std::uint64_t unsynced_lost =
+      0;  ///< batches that replies told of and a power cut took, as it may
 
   Totals& operator+=(const Totals& other);
 };
@@ -62,11 +65,17 @@ struct Totals {
 /// when something does not hold.
 class World {
  public:
+  static constexpr std::array kUsualModes = {
+      journal::SyncMode::kAlways, journal::SyncMode::kAlways,  journal::SyncMode::kAlways,
+      journal::SyncMode::kAlways, journal::SyncMode::kAlways,  journal::SyncMode::kAlways,
+      journal::SyncMode::kOff,    journal::SyncMode::kInterval};
+
   struct Options {
     std::uint64_t seed = 1;
     int lives = 20;            ///< processes, one after the other
     int steps_per_life = 120;  ///< at most, and ten times so many once in a while
-    Workload::Sizes sizes = {};
+    std::optional<Workload::Sizes> sizes = std::nullopt;  ///< else drawn: usual or crowded
+    std::vector<journal::SyncMode> sync_modes = {kUsualModes.begin(), kUsualModes.end()};
     std::vector<std::uint64_t> segment_bytes = {512, 1024, 4096, 16384};  ///< one is drawn
     /// What jobs may take in memory; one is drawn, and 0 is no limit. With 1 no body stays.
     std::vector<std::uint64_t> memory_bytes = {0, 0, 1, 14'000, 18'000};
@@ -120,8 +129,10 @@ class World {
   void command(Client& client);
   void poll();
   void turn_over(Time now);
+  void count_crowds();
   void write();
   void write_as_it_is();
+  void note_synced();
   void advance();
   void observe();
   void observe(Client& client);
@@ -170,8 +181,10 @@ class World {
   std::unique_ptr<Broker> shadow_;  ///< has replayed everything up to `first_point_`
   std::deque<Landmark> landmarks_;  ///< the first is at `first_point_`
   std::uint64_t first_point_ = 0;
-  std::uint64_t known_point_ = 0;  ///< a client had a reply that tells of everything up to here
-  std::vector<Lsn> round_begins_;  ///< where the log was durable before each round of the writer
+  std::uint64_t known_point_ = 0;   ///< a client had a reply that tells of everything up to here
+  std::uint64_t synced_point_ = 0;  ///< a power cut takes nothing up to here
+  bool has_lost_power_ = false;     ///< since the last process that served
+  std::vector<Lsn> round_begins_;   ///< where the log was synced before each round of the writer
   faktory::WorkUnits format_;
 
   std::optional<Fault> fault_;  ///< planned for the process at hand
@@ -180,8 +193,9 @@ class World {
     std::size_t offset;
     char mask;
   };
-  std::optional<Decay> decay_;             ///< of the process at hand
-  bool is_body_lost_ = false;              ///< for a fault that the process at hand met
+  bool is_crowded_ = false;     ///< there were more jobs than a chunk has, and not few since
+  std::optional<Decay> decay_;  ///< of the process at hand
+  bool is_body_lost_ = false;   ///< for a fault that the process at hand met
   std::optional<std::string> live_state_;  ///< of the last process, when it ended
   std::set<JobId> live_held_;
   Totals totals_;
