@@ -2,18 +2,23 @@
 /// one, named after its format, and `expected.txt`: what was in it.
 
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/broker.hpp"
 #include "core/record.hpp"
 #include "faktory/work_unit.hpp"
 #include "golden/scenario.hpp"
 #include "journal/file_journal.hpp"
+#include "journal/log_format.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -38,6 +43,54 @@ std::string start_on(const std::string& directory) {
 std::string expected_of(const std::filesystem::path& golden) {
   std::ifstream file(golden / "expected.txt");
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The bytes of a line `OFFSET  XX XX ...  what they are`, up to two spaces.
+std::string bytes_of(const std::string& line) {
+  constexpr std::size_t kBytesAt = 6;
+  std::string bytes;
+  for (std::size_t at = kBytesAt; at + 1 < line.size() && line[at] != ' '; at += 3) {
+    unsigned char byte = 0;
+    std::from_chars(line.data() + at, line.data() + at + 2, byte, 16);
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+/// What a page shows of golden files: the names of the files, and the bytes, which begin at 0.
+std::vector<std::pair<std::string, std::string>> shown_in(const std::string& page) {
+  const std::string kBegin = "```golden ";
+  std::vector<std::pair<std::string, std::string>> shown;
+  bool is_inside = false;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (is_inside && line == "```") {
+      is_inside = false;
+    } else if (is_inside) {
+      CHECK(std::stoul(line.substr(0, 4), nullptr, 16) == shown.back().second.size());
+      shown.back().second += bytes_of(line);
+    } else if (line.starts_with(kBegin)) {
+      shown.emplace_back(line.substr(kBegin.size()), "");
+      is_inside = true;
+    }
+  }
+  return shown;
+}
+
+TEST_CASE("golden: the page of the format shows the bytes that the files have") {
+  const auto shown =
+      shown_in(contents_of(std::filesystem::path(MILLRACE_PAGES) / "journal-format.md"));
+  CHECK(shown.size() == 2);
+  for (const auto& [name, bytes] : shown) {
+    CAPTURE(name);
+    CHECK(bytes.size() >= journal::kExtentBytes);
+    CHECK(contents_of(kJournals / name).starts_with(bytes));
+  }
 }
 
 TEST_CASE("golden: a journal of each format version is read, and stays what it was") {
