@@ -88,8 +88,13 @@ async function countMatching(selection, say, signal) {
 export const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
 
 /** What becomes of so many jobs. */
-async function fate(action, n) {
+async function fate(action, n, isHeld) {
   const who = plural(n, "job");
+  if (isHeld)
+    return (
+      `${who} will be ${{ retry: "ready", kill: "dead", delete: "gone for good" }[action]}. ` +
+      "Who holds them is not told and may go on; a worker's report counts no more."
+    );
   if (action === "delete") return `${who} will be gone for good.`;
   if (action === "retry") return `${who} will enter ${n === 1 ? "its queue" : "their queues"} now.`;
   const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
@@ -103,12 +108,12 @@ async function fate(action, n) {
 }
 
 /** Asks before jobs are changed; `verb` is what the button says. */
-export const askFor = (action, n, verb, title = verb) =>
+export const askFor = (action, n, verb, title = verb, isHeld = false) =>
   ask({
     title: `${title}?`,
     verb,
     kind: action === "retry" ? "primary" : "danger",
-    prepare: async (say) => say(await fate(action, n)),
+    prepare: async (say) => say(await fate(action, n, isHeld)),
   });
 
 /** Asks with the number of jobs, then changes all that match. */

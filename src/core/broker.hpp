@@ -253,6 +253,10 @@ class Broker {
   /// is to become what it is: requeue a ready job, kill a dead one.
   Answer<Done> change(JobId id, Mutation::Action action, Time now);
 
+  /// The same to a job that somebody holds, whose reservation ends with it; requeued, it counts as
+  /// released, and no failure is counted. Refused: nobody holds such a job.
+  Answer<Done> take_back(JobId id, Mutation::Action action, Time now);
+
   /// Ends the queue's pause and forgets that it was kept: it goes with its last job and client.
   Answer<Done> forget_queue(std::string_view queue, Time now);
 

@@ -28,6 +28,21 @@ Answer<Done> Broker::change(JobId id, Mutation::Action action, Time now) {
   return Done{};
 }
 
+/// The holder is not told. What it says of the job later is answered as of any that it does not
+/// hold.
+Answer<Done> Broker::take_back(JobId id, Mutation::Action action, Time now) {
+  const Job* job = state_->store().find(id);
+  if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
+  if (action != Mutation::Action::kRequeue) {
+    state_->mutate(*job, action, now);
+    return Done{};
+  }
+  JobFields fields = Store::fields_of(*job);
+  ++fields.tallies.releases;
+  state_->make_ready(*job, std::move(fields), now);
+  return Done{};
+}
+
 Answer<Done> Broker::forget_queue(std::string_view name, Time now) {
   const Queue* queue = state_->store().find_queue(name);
   if (queue == nullptr) return Refusal::kNotFound;

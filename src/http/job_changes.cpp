@@ -8,16 +8,37 @@ namespace millrace::http {
 namespace {
 
 constexpr std::string_view kHeld =
-    "this job is in the hands of a worker or a connection: it can be changed when they are through";
+    "this job is in the hands of a worker or a connection: say that it is to be taken from them, "
+    "or wait until they are through";
+
+/// The member `held`: jobs that somebody holds are meant too.
+Outcome<bool> read_held(const Json& object) {
+  const auto found = object.find("held");
+  if (found == object.end()) return false;
+  if (!found->is_boolean()) return Problem{"held is not true or false"};
+  return found->get<bool>();
+}
+
+bool is_held(const Broker& broker, JobId id) {
+  const Job* job = broker.view().find(id);
+  return job != nullptr && job->state == JobState::kReserved;
+}
 
 Response change_one(const Call& call, Mutation::Action action) {
   Broker& broker = call.site.broker;
+  const Outcome<Json> object = read_object(call.request);
+  if (!object) return refuse(400, object.error().text);
+  const Outcome<bool> takes_held = read_held(*object);
+  if (!takes_held) return refuse(400, takes_held.error().text);
   const JobId id = parse_number<JobId>(call.name).value_or(0);
   const Job* job = broker.view().find(id);
   if (job == nullptr) return refuse(404, "this job is gone: it was finished or deleted");
-  if (job->state == JobState::kReserved) return refuse(409, kHeld);
-  if (!broker.change(id, action, call.moment.now)) {
-    return refuse(409, concat("this job is ", name_of(job->state), " already"));
+  const JobState before = job->state;
+  if (before == JobState::kReserved) {
+    if (!*takes_held) return refuse(409, kHeld);
+    CHECK(broker.take_back(id, action, call.moment.now));
+  } else if (!broker.change(id, action, call.moment.now)) {
+    return refuse(409, concat("this job is ", name_of(before), " already"));
   }
   const Job* left = broker.view().find(id);
   return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
@@ -69,12 +90,18 @@ Response change_jobs(const Call& call) {
   if (!action) return refuse(400, "action is not retry, kill or delete");
   const Outcome<std::vector<JobId>> ids = read_ids(*object);
   if (!ids) return refuse(400, ids.error().text);
+  const Outcome<bool> takes_held = read_held(*object);
+  if (!takes_held) return refuse(400, takes_held.error().text);
+  Broker& broker = call.site.broker;
   std::uint64_t changed = 0;
   std::uint64_t gone = 0;
   for (const JobId id : *ids) {
-    const bool is_gone = call.site.broker.view().find(id) == nullptr;
+    const bool is_gone = broker.view().find(id) == nullptr;
     gone += is_gone ? 1 : 0;
-    if (!is_gone && call.site.broker.change(id, *action, call.moment.now)) ++changed;
+    const auto done = *takes_held && is_held(broker, id)
+                          ? broker.take_back(id, *action, call.moment.now)
+                          : broker.change(id, *action, call.moment.now);
+    changed += !is_gone && done ? 1 : 0;
   }
   return {.body = dump(
               {{"changed", changed}, {"gone", gone}, {"refused", ids->size() - changed - gone}}),

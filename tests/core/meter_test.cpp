@@ -62,6 +62,51 @@ TEST_CASE("change: a held job is left alone, and what is so already is refused")
   CHECK_FALSE(bench.broker.change(id, Mutation::Action::kDiscard, bench.now));
 }
 
+TEST_CASE("take back: a worker's job is gone, and its ACK finds none") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId id = bench.push("jid=held");
+  CHECK(bench.fetch(client, "w") == id);
+  const std::string jid = bench.job(id).reservation()->jid;
+  CHECK(bench.broker.take_back(id, Mutation::Action::kDiscard, bench.now));
+  CHECK_FALSE(bench.has(id));
+  CHECK(bench.broker.view().worker_held_count() == 0);
+  CHECK_FALSE(bench.broker.ack(client, jid, bench.now));
+}
+
+TEST_CASE("take back: a killed job is dead, and its holder cannot release it") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const JobId id = bench.put("x");
+  CHECK(bench.reserve(client) == id);
+  CHECK(bench.broker.take_back(id, Mutation::Action::kKill, bench.now));
+  CHECK(bench.state(id) == JobState::kDead);
+  CHECK(bench.broker.view().held_count(client) == 0);
+  CHECK_FALSE(bench.broker.release(client, id, 0, 0, bench.now));
+  CHECK_FALSE(bench.broker.touch(client, id, bench.now));
+}
+
+TEST_CASE("take back: a released job goes to who waits, and counts no failure") {
+  Bench bench;
+  const ClientId holder = bench.client();
+  const ClientId other = bench.client();
+  const JobId id = bench.push("x");
+  CHECK(bench.fetch(holder, "stuck") == id);
+  CHECK(bench.wait(other));
+  CHECK(bench.broker.take_back(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.job(id).reservation()->client == other);
+  CHECK(bench.job(id).failure() == nullptr);
+  CHECK(bench.job(id).tallies().releases == 1);
+}
+
+TEST_CASE("take back: what nobody holds is left alone") {
+  Bench bench;
+  const JobId id = bench.put("x");
+  CHECK_FALSE(bench.broker.take_back(id, Mutation::Action::kDiscard, bench.now));
+  CHECK_FALSE(bench.broker.take_back(99, Mutation::Action::kDiscard, bench.now));
+  CHECK(bench.has(id));
+}
+
 TEST_CASE("scan: backwards through several queues meets each job once") {
   Bench bench;
   bench.push("a", "one");

@@ -68,7 +68,7 @@ class History {
     const auto pri = static_cast<Pri>(pick(3));
     const auto delay = static_cast<std::uint32_t>(pick(3));
     const std::string jid = "j" + std::to_string(id);
-    switch (pick(20)) {
+    switch (pick(21)) {
       case 0:
       case 1:
         bench.put("body", {.queue = queue(), .pri = pri, .ttr_s = 2});
@@ -125,6 +125,9 @@ class History {
         break;
       case 18:
         if (bench.has(id)) give_back(id);
+        break;
+      case 20:
+        (void)bench.broker.take_back(id, mutation().action, bench.now);
         break;
       case 19:
         if (pick(8) == 0) bench.advance(24h);

@@ -162,6 +162,35 @@ TEST_CASE("job: what somebody holds is left alone") {
   CHECK(desk.find(id)->state == JobState::kReserved);
 }
 
+TEST_CASE("job: what somebody holds is taken from them when that is asked for") {
+  Desk desk;
+  const JobId id = desk.push("Mail");
+  const std::string path = "/api/v1/jobs/" + std::to_string(id);
+  CHECK(desk.fetch() == id);
+  CHECK(desk.post(path + "/retry", {{"held", true}}).status == 200);
+  CHECK(desk.find(id)->state == JobState::kReady);
+  CHECK(desk.fetch() == id);
+  CHECK(desk.post(path + "/kill", {{"held", true}}).status == 200);
+  CHECK(desk.find(id)->state == JobState::kDead);
+  CHECK(desk.post(path + "/retry", {{"held", true}}).status == 200);
+  CHECK(desk.fetch() == id);
+  CHECK(desk.post(path + "/delete", {{"held", 1}}).status == 400);
+  CHECK(desk.post(path + "/delete", {{"held", true}}).status == 200);
+  CHECK(desk.find(id) == nullptr);
+}
+
+TEST_CASE("jobs: of several the held ones are changed only when that is asked for") {
+  Desk desk;
+  const JobId held = desk.push("A");
+  const JobId ready = desk.push("B");
+  CHECK(desk.fetch() == held);
+  Json body{{"action", "delete"}, {"ids", {held, ready}}};
+  CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
+  body["held"] = true;
+  CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":1,"refused":0})");
+  CHECK(desk.find(held) == nullptr);
+}
+
 TEST_CASE("jobs: several at once, with those that are gone or cannot be changed counted") {
   Desk desk;
   const JobId dead = desk.fail("A", "x", true);

@@ -1,7 +1,7 @@
 import { get, part, post, url } from "../api.js";
 import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
-import { VERBS, askFor } from "../operation.js";
+import { askFor } from "../operation.js";
 import { link } from "../route.js";
 import { STATES, act, badge, button, facts, head, queueLink } from "../ui.js";
 import { ACTIONS, failures, priority, verbOf } from "./jobs.js";
@@ -283,10 +283,15 @@ function failure({ error }) {
 const SAID = { retry: "is ready now.", kill: "is dead now.", delete: "is deleted." };
 
 async function change(ctx, job, action) {
-  const verb = VERBS[action];
+  const held = job.state === "reserved";
+  const verb = verbOf(action, job.state);
   const title = `${verb} ${job.type} ${job.id} of ${job.queue}`;
-  if (action !== "retry" && !(await askFor(action, 1, `${verb} 1 job`, title))) return;
-  await act(() => post(`jobs/${part(job.id)}/${action}`), `Job ${job.id} ${SAID[action]}`);
+  if ((held || action !== "retry") && !(await askFor(action, 1, `${verb} 1 job`, title, held)))
+    return;
+  await act(
+    () => post(`jobs/${part(job.id)}/${action}`, { held }),
+    `Job ${job.id} ${SAID[action]}`,
+  );
   ctx.refresh();
 }
 
@@ -325,12 +330,6 @@ export default {
         ],
         ...actions,
       ),
-      job.state === "reserved" &&
-        h(
-          "p",
-          { class: "dim" },
-          "It is in somebody's hands: it can be changed when they are through.",
-        ),
       h(
         "div",
         { class: "pair" },

@@ -124,21 +124,24 @@ async function search({ params, state: memory, draw }, signal) {
 /** What makes sense for jobs of a state. */
 export const ACTIONS = {
   ready: ["kill", "delete"],
-  reserved: [],
+  reserved: ["retry", "kill", "delete"],
   scheduled: ["retry", "kill", "delete"],
   retrying: ["retry", "kill", "delete"],
   dead: ["retry", "delete"],
   any: [],
 };
 export const verbOf = (action, state) =>
-  action === "retry" && state === "scheduled" ? "Add to queue" : VERBS[action];
+  (action === "retry" && { scheduled: "Add to queue", reserved: "Release" }[state]) ||
+  VERBS[action];
 
 async function changeSelected(ctx, action) {
   const ids = [...ctx.state.selected];
-  const what = plural(ids.length, "job");
-  if (!(await askFor(action, ids.length, `${verbOf(action, stateOf(ctx.params))} ${what}`))) return;
+  const state = stateOf(ctx.params);
+  const held = state === "reserved";
+  const verb = `${verbOf(action, state)} ${plural(ids.length, "job")}`;
+  if (!(await askFor(action, ids.length, verb, verb, held))) return;
   const result = await act(
-    () => post("jobs/change", { action, ids }),
+    () => post("jobs/change", { action, ids, held }),
     ({ changed, gone, refused }) =>
       [
         `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
@@ -248,6 +251,8 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const { selected } = ctx.state;
   const actions = ctx.isReadOnly ? [] : ACTIONS[state];
   if (actions.length === 0 || jobs.length + selected.size === 0) return null;
+  // Each is in somebody's hands: nobody takes them all away at once.
+  const isHeld = state === "reserved";
   const all = isFiltered ? "all that match" : `all ${count(counts?.[state] ?? 0)}`;
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
@@ -267,10 +272,15 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
     h(
       "span",
       { class: "said", role: "status" },
-      selected.size === 0 ? "Select jobs, or change" : `${plural(selected.size, "job")} selected:`,
+      selected.size > 0
+        ? `${plural(selected.size, "job")} selected:`
+        : isHeld
+          ? "Select jobs to change them"
+          : "Select jobs, or change",
     ),
     selected.size === 0
-      ? actions.map((action) =>
+      ? !isHeld &&
+        actions.map((action) =>
           button(`${verbOf(action, state)} ${all}…`, runAll(action), {
             kind: `${kind(action)} small`,
             key: `all-${action}`,
