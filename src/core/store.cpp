@@ -16,6 +16,16 @@ TimeEntry time_entry(const Job& job, JobSlot slot) {
   return {.when = job.when, .id = job.id, .slot = slot};
 }
 
+/// True for a job of `Store::failed_before`.
+bool has_failed_before(const Job& job) {
+  return job.failure() != nullptr && job.state != JobState::kRetrying &&
+         job.state != JobState::kDead;
+}
+
+TimeEntry failure_entry(const Job& job, JobSlot slot) {
+  return {.when = job.failure()->failed_at, .id = job.id, .slot = slot};
+}
+
 std::uint64_t number_bytes(std::uint64_t number) {
   return (static_cast<std::uint64_t>(std::bit_width(number | 1)) + 6) / 7;
 }
@@ -93,10 +103,12 @@ const Store::JobIds* Store::held_under(std::string_view jid) const {
 std::size_t Store::other_memory_bytes() const {
   constexpr std::size_t kJobBytes = 144;
   constexpr std::size_t kQueueBytes = 1024;
+  constexpr std::size_t kOrderBytes = 32;
   constexpr std::size_t kUsualRestBytes = 64;
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
   const std::size_t texts = live_bytes_ - std::min<std::size_t>(live_bytes_, usual);
-  return jobs_.size() * kJobBytes + creation_.size() * kQueueBytes + texts;
+  return jobs_.size() * kJobBytes + failed_before_.size() * kOrderBytes +
+         creation_.size() * kQueueBytes + texts;
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------
@@ -185,6 +197,7 @@ void Store::enter_orders(JobSlot slot) {
   const Job& job = jobs_[slot];
   Queue& queue = *queues_[job.queue];
   ++counts_[static_cast<std::size_t>(job.state)];
+  if (has_failed_before(job)) failed_before_.insert(failure_entry(job, slot));
   switch (job.state) {
     case JobState::kReady:
       queue.ready.insert(ready_entry(job, slot));
@@ -215,6 +228,7 @@ void Store::leave_orders(JobSlot slot) {
   const Job& job = jobs_[slot];
   Queue& queue = *queues_[job.queue];
   --counts_[static_cast<std::size_t>(job.state)];
+  if (has_failed_before(job)) failed_before_.erase(failure_entry(job, slot));
   switch (job.state) {
     case JobState::kReady:
       queue.ready.erase(ready_entry(job, slot));

@@ -72,6 +72,8 @@ class Store {
   [[nodiscard]] const TimeOrder& dead() const { return dead_; }
   /// Those of the dead that were pushed, which do not stay for ever.
   [[nodiscard]] const TimeOrder& dead_work_units() const { return dead_work_units_; }
+  /// Jobs that have failed and are neither retrying nor dead, by their first failure.
+  [[nodiscard]] const TimeOrder& failed_before() const { return failed_before_; }
   [[nodiscard]] std::uint64_t count(JobState state) const {
     return counts_[static_cast<std::size_t>(state)];
   }
@@ -181,6 +183,7 @@ class Store {
   TimeOrder reserved_;
   TimeOrder dead_;
   TimeOrder dead_work_units_;
+  TimeOrder failed_before_;
   std::array<std::uint64_t, kJobStateCount> counts_{};
   std::uint64_t urgent_count_ = 0;
   std::uint64_t worker_held_count_ = 0;

@@ -87,6 +87,11 @@ class View {
   using ScanVisitor = std::function<bool(const Job&)>;
   [[nodiscard]] ScanEnd scan(const ScanOrder& order, std::optional<ScanPlace> after,
                              std::size_t steps_max, const ScanVisitor& visit) const;
+  /// The same over the jobs that have failed and are neither retrying nor dead, by their first
+  /// failure. Their bodies may be in the log only.
+  [[nodiscard]] ScanEnd scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
+                                           const JobVisitor& visit) const;
+  [[nodiscard]] std::uint64_t failed_before_count() const { return store().failed_before().size(); }
   /// How many jobs a whole walk looks at, about.
   [[nodiscard]] std::uint64_t scan_length(const ScanOrder& order) const;
 

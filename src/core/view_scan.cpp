@@ -163,6 +163,21 @@ ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::
   return walk.end;
 }
 
+ScanEnd View::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
+                                 const JobVisitor& visit) const {
+  const TimeOrder& failed = store().failed_before();
+  ScanEnd end;
+  auto next = after ? failed.upper_bound(entry_at(*after, failed)) : failed.begin();
+  for (; next != failed.end() && end.steps < steps_max; ++next) {
+    ++end.steps;
+    const Job& job = store().at(next->slot);
+    end.next = place_of(*next, store().queue(job.queue));
+    visit(job);
+  }
+  if (next == failed.end()) end.next.reset();
+  return end;
+}
+
 std::uint64_t View::scan_length(const ScanOrder& order) const {
   if (order.queue.empty() || order.state == JobState::kReserved) return job_count(order.state);
   const Queue* queue = find_queue(order.queue);

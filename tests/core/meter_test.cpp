@@ -107,6 +107,58 @@ TEST_CASE("take back: what nobody holds is left alone") {
   CHECK(bench.has(id));
 }
 
+TEST_CASE("view: failed jobs that were retried are known until they fail again or end") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const View& view = bench.broker.view();
+  const JobId id = bench.push("retry=2");
+  const auto seen = [&] {
+    std::vector<JobId> ids;
+    const auto visit = [&](const Job& job) { ids.push_back(job.id); };
+    CHECK_FALSE(view.scan_failed_before({}, 10, visit).next);
+    return ids;
+  };
+  const auto fail = [&] {
+    CHECK(bench.fetch(client, "w") == id);
+    const std::string jid = bench.job(id).reservation()->jid;
+    CHECK(bench.broker.fail(client, jid, {"E", "m", {}}, bench.now));
+  };
+  fail();
+  CHECK(seen().empty());
+  CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(seen() == std::vector{id});
+  CHECK(view.failed_before_count() == 1);
+  fail();
+  CHECK(seen().empty());
+  CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.reserve(client) == id);
+  CHECK(seen() == std::vector{id});
+  CHECK(bench.broker.remove(client, id, bench.now));
+  CHECK(view.failed_before_count() == 0);
+}
+
+TEST_CASE("scan: failed jobs are walked slice by slice") {
+  Bench bench;
+  const ClientId client = bench.client();
+  const View& view = bench.broker.view();
+  for (int i = 0; i < 3; ++i) {
+    const JobId id = bench.push("retry=2");
+    CHECK(bench.fetch(client, "w") == id);
+    const std::string jid = bench.job(id).reservation()->jid;
+    CHECK(bench.broker.fail(client, jid, {"E", "m", {}}, bench.now));
+  }
+  for (JobId id = 1; id <= bench.broker.view().counters().next_id; ++id) {
+    if (bench.has(id)) CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  }
+  std::size_t met = 0;
+  const auto visit = [&](const Job&) { ++met; };
+  const ScanEnd slice = view.scan_failed_before({}, 2, visit);
+  CHECK(slice.steps == 2);
+  REQUIRE(slice.next);
+  CHECK_FALSE(view.scan_failed_before(slice.next, 2, visit).next);
+  CHECK(met == 3);
+}
+
 TEST_CASE("scan: backwards through several queues meets each job once") {
   Bench bench;
   bench.push("a", "one");

@@ -92,6 +92,7 @@ class ApiTest(WebTest):
         for action, state in (("retry", "retrying"), ("kill", "scheduled"), ("delete", "dead")):
             path = "/jobs/{id}/" + action
             self.check("post", path, f"/jobs/{self.id_in(state)}/{action}")
+        self.check("get", "/errors", "/errors?cursor=before")
         self.check("post", "/jobs/change", body={"action": "kill", "ids": [1, 999]})
         self.check("post", "/queues/{name}/pause", "/queues/mail/pause", {"seconds": 30})
         self.check("get", "/queues")

@@ -195,8 +195,26 @@ TEST_CASE("errors: failures that differ in numbers are one group") {
   const Json dead = desk.read("/api/v1/errors?cursor=dead");
   REQUIRE(dead["groups"].size() == 1);
   CHECK(dead["groups"][0]["message"] == "timeout after # s");
-  CHECK(dead["next"] == nullptr);
+  CHECK(dead["next"] == "before");
   CHECK(desk.get("/api/v1/errors?cursor=ready").status == 400);
+  CHECK(desk.get("/api/v1/errors?cursor=dead:").status == 400);
+}
+
+TEST_CASE("errors: what waits again, or is at work again, is still of its group") {
+  Desk desk;
+  const JobId waits = desk.fail("Mail", "timeout after 3 s");
+  const JobId works = desk.fail("Mail", "timeout after 4 s", true);
+  desk.push("Mail");
+  CHECK(desk.broker.change(works, Mutation::Action::kRequeue, desk.now));
+  CHECK(desk.broker.change(waits, Mutation::Action::kRequeue, desk.now));
+  CHECK(desk.fetch("failing") == works);
+  const Json page = desk.read("/api/v1/errors?cursor=before");
+  REQUIRE(page["groups"].size() == 1);
+  CHECK(page["groups"][0]["ready"] == 1);
+  CHECK(page["groups"][0]["reserved"] == 1);
+  CHECK(page["groups"][0]["dead"] == 0);
+  CHECK(page["to_look_at"] == 2);
+  CHECK(page["next"] == nullptr);
 }
 
 TEST_CASE("api: unknown paths and wrong methods") {

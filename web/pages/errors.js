@@ -3,10 +3,25 @@ import { h } from "../dom.js";
 import { ago, count, plural } from "../format.js";
 import { follow } from "../operation.js";
 import { link } from "../route.js";
-import { act, ask, button, empty, figure, head, jobsLink, queueLink, table } from "../ui.js";
+import {
+  STATES,
+  act,
+  ask,
+  button,
+  empty,
+  figure,
+  head,
+  jobsLink,
+  queueLink,
+  table,
+} from "../ui.js";
 
 /** So many failed jobs are looked at by themselves; the rest when somebody asks for it. */
 const SLICES = 8;
+
+/** A failed job is so again when it was retried, and nobody knows yet how it ends. */
+const AGAIN = ["ready", "reserved", "scheduled"];
+const total = (group) => Object.keys(STATES).reduce((sum, state) => sum + group[state], 0);
 
 function merge(known, found) {
   for (const each of found) {
@@ -15,8 +30,7 @@ function merge(known, found) {
       known.set(each.group, { ...each });
       continue;
     }
-    group.retrying += each.retrying;
-    group.dead += each.dead;
+    for (const state of Object.keys(STATES)) group[state] += each[state];
     if (each.first_at < group.first_at) group.first_at = each.first_at;
     if (each.last_at > group.last_at) group.last_at = each.last_at;
     group.queues = [...new Set([...group.queues, ...each.queues])].slice(0, 5);
@@ -42,7 +56,7 @@ async function load({ state: memory, draw }, signal) {
   memory.progress = null;
   memory.isLong = looked > 20000;
   return {
-    groups: [...groups.values()].sort((a, b) => b.retrying + b.dead - a.retrying - a.dead),
+    groups: [...groups.values()].sort((a, b) => total(b) - total(a)),
     looked,
     all,
     isThrough: cursor === null,
@@ -59,7 +73,8 @@ async function change(ctx, action, group) {
       (action === "delete"
         ? "They will be gone for good. "
         : "They will enter their queues now. ") +
-      "Jobs of the group that were not counted yet are changed too.",
+      "Jobs of the group that were not counted yet are changed too, " +
+      "those that were retried before are left alone.",
     verb: `${verb} ${plural(n, "job")}`,
     kind: action === "retry" ? "primary" : "danger",
   });
@@ -73,6 +88,8 @@ async function change(ctx, action, group) {
 }
 
 function row(ctx, group) {
+  const again = AGAIN.filter((state) => group[state] > 0);
+  const isOver = group.retrying + group.dead === 0;
   const jobs = (state) =>
     jobsLink(
       group[state],
@@ -99,6 +116,13 @@ function row(ctx, group) {
     ),
     figure(jobs("retrying")),
     figure(jobs("dead")),
+    figure(
+      again.length === 0
+        ? h("span", { class: "none" }, "–")
+        : again.map((state) =>
+            h("div", {}, jobs(state), h("span", { class: "dim" }, ` ${state}`)),
+          ),
+    ),
     figure(ago(group.first_at)),
     figure(ago(group.last_at)),
     h(
@@ -111,11 +135,13 @@ function row(ctx, group) {
               kind: "small",
               label: `Retry all jobs that failed with ${group.type}`,
               key: "retry",
+              disabled: isOver,
             }),
             button("Delete", () => change(ctx, "delete", group), {
               kind: "small danger",
               label: `Delete all jobs that failed with ${group.type}`,
               key: "delete",
+              disabled: isOver,
             }),
           ],
     ),
@@ -139,6 +165,7 @@ export default {
               ["Queues"],
               ["Retrying", "n"],
               ["Dead", "n"],
+              ["Again", "n"],
               ["First", "n"],
               ["Latest", "n"],
               ["", "acts"],
