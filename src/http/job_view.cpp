@@ -27,16 +27,7 @@ Json failure_of(const Failure& failure) {
           {"next_at", show_time(failure.next_at)}};
 }
 
-/// The work unit without what the other members say already.
-Json work_unit_of(const Job& job, const Site& site) {
-  std::string text;
-  site.format.render(job, site.broker.view().queue_of(job).name, text);
-  Json unit = Json::parse(text, nullptr, false);
-  return unit.is_object() ? unit : Json(nullptr);
-}
-
-Json body_of(const Job& job) {
-  const std::string_view body = job.body_view();
+Json body_of(std::string_view body) {
   const std::string_view text = cut(body, kBodyShownBytesMax);
   const bool is_text = is_utf8(text);
   return {{"is_text", is_text},
@@ -82,7 +73,7 @@ Json row_of(const Job& job, const Site& site) {
   return row;
 }
 
-Json detail_of(const Job& job, const Site& site) {
+std::string write_detail(const Job& job, const Site& site) {
   Json detail = row_of(job, site);
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure());
   detail["ttr_s"] = job.ttr_s;
@@ -93,12 +84,18 @@ Json detail_of(const Job& job, const Site& site) {
                        {"releases", tallies.releases},
                        {"buries", tallies.buries},
                        {"kicks", tallies.kicks}};
-  const bool is_small = job.body_bytes <= kBodyShownBytesMax;
-  const bool is_unit = job.kind == JobKind::kWorkUnit || detail["type"] != "beanstalk";
-  detail["work_unit"] = is_unit && is_small ? work_unit_of(job, site) : Json(nullptr);
-  detail["body"] = job.kind == JobKind::kBytes ? body_of(job) : Json(nullptr);
+  const bool is_pushed = job.kind == JobKind::kWorkUnit;
+  std::string unit;
+  if (job.body_bytes <= kBodyShownBytesMax && (is_pushed || detail["type"] != "beanstalk")) {
+    site.format.render(job, site.broker.view().queue_of(job).name, unit);
+  }
+  if (!is_pushed) detail["body"] = body_of(job.body_view());
+  if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
   detail["body_bytes"] = job.body_bytes;
-  return detail;
+  // As it stands: a number of it may be one that no type of ours holds.
+  std::string text = dump(detail);
+  text.pop_back();
+  return concat(text, ",\"work_unit\":", is_utf8(unit) && !unit.empty() ? unit : "null", "}");
 }
 
 }  // namespace millrace::http

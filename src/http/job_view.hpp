@@ -10,8 +10,9 @@ namespace millrace::http {
 /// As a row of a list.
 [[nodiscard]] Json row_of(const Job& job, const Site& site);
 
-/// All that is known. Of a body longer than `kBodyShownBytesMax` only its beginning, as text.
-[[nodiscard]] Json detail_of(const Job& job, const Site& site);
+/// All that is known, as JSON. Of a body longer than `kBodyShownBytesMax` only its beginning, as
+/// text.
+[[nodiscard]] std::string write_detail(const Job& job, const Site& site);
 
 /// How many jobs there are in each state.
 [[nodiscard]] Json show_counts(const View& view);

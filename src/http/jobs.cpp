@@ -95,7 +95,7 @@ Response count_jobs(const Call& call) {
 
 Response show_job(const Call& call) {
   const Job* job = find_job(call);
-  return job == nullptr ? say_gone() : Response{.body = dump(detail_of(*job, call.site))};
+  return job == nullptr ? say_gone() : Response{.body = write_detail(*job, call.site)};
 }
 
 Response show_body(const Call& call) {

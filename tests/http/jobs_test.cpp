@@ -115,6 +115,20 @@ TEST_CASE("job: the whole story of a failed one") {
   CHECK(job["tallies"]["reserves"] == 1);
 }
 
+TEST_CASE("job: numbers of a pushed one are given as they were written") {
+  Desk desk;
+  const JobId id = desk.push("Mail", "default", R"(,"custom":{"n":[18446744073709551617,1e400]})");
+  const std::string job = desk.get("/api/v1/jobs/" + std::to_string(id)).body;
+  CHECK(job.find(R"("custom":{"n":[18446744073709551617,1e400]})") != std::string::npos);
+}
+
+TEST_CASE("job: the bytes of a pushed one are what a worker gets") {
+  Desk desk;
+  const JobId id = desk.push("Mail");
+  const std::string path = "/api/v1/jobs/" + std::to_string(id);
+  CHECK(desk.read(path)["body"]["text"] == desk.get(path + "/body").body);
+}
+
 TEST_CASE("job: bytes that are no text are shown in base64") {
   Desk desk;
   const JobId id = desk.put(std::string("\xff\x00\x01", 3));

@@ -39,6 +39,8 @@ function story(job) {
       job.is_pushed ? "pushed by a Faktory client" : "put by a beanstalk client",
     ],
   ];
+  if (job.work_unit?.at && state !== "scheduled")
+    steps.push([job.work_unit.at, "Was due", "not earlier, as its client had asked"]);
   if (error)
     steps.push([
       error.first_at,
@@ -189,19 +191,18 @@ function parse(text) {
 /** The ways in which the content can be shown: name -> what is drawn. */
 function views(job) {
   const found = [];
-  if (job.work_unit) {
-    const unit = job.exact.swork_unit;
-    found.push(["Arguments", () => tree(unit.sargs ?? [], null, { left: NODES_MAX })]);
-    found.push(["Whole job", () => tree(unit, null, { left: NODES_MAX })]);
-    found.push(["Text", () => h("pre", {}, write(unit, 2))]);
-    return found;
-  }
   const { body } = job;
-  const json = body?.text ? parse(body.text) : null;
-  if (json && typeof json === "object")
-    found.push(["JSON", () => tree(json, null, { left: NODES_MAX })]);
-  if (body?.is_text) found.push(["Text", () => h("pre", {}, body.text || "(empty)")]);
-  if (body) found.push(["Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)")]);
+  const unit = job.exact.swork_unit;
+  const add = (name, draw) => found.push([name, draw]);
+  const json = !unit && body?.text ? parse(body.text) : null;
+  if (unit) {
+    add("Arguments", () => tree(unit.sargs ?? [], null, { left: NODES_MAX }));
+    add("Whole job", () => tree(unit, null, { left: NODES_MAX }));
+  } else if (json && typeof json === "object")
+    add("JSON", () => tree(json, null, { left: NODES_MAX }));
+  if (body?.is_text)
+    add("Text", () => h("pre", {}, job.is_pushed ? write(unit, 2) : body.text || "(empty)"));
+  if (body) add("Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)"));
   return found;
 }
 
@@ -357,11 +358,11 @@ export default {
                   ? "none: dropped when it fails"
                   : "none: dead when it fails",
             ],
-            ...Object.entries(unit.custom ?? {})
+            ...Object.entries(job.exact.swork_unit?.scustom ?? {})
               .slice(0, 20)
               .map(([name, value]) => [
-                name,
-                typeof value === "string" ? value : JSON.stringify(value),
+                name.slice(1),
+                value?.[0] === "s" ? value.slice(1) : write(value),
               ]),
           ]),
         ),
