@@ -67,5 +67,9 @@ export async function post(path, body) {
   return response.json();
 }
 
-/** A name as one part of a path; slashes in it are escaped too. */
-export const part = (name) => encodeURIComponent(name);
+/**
+ * A name as one part of a path; slashes in it are escaped too. Browsers take "." and ".." for steps
+ * in the path, escaped or not: those are escaped twice.
+ */
+export const part = (name) =>
+  encodeURIComponent(/^\.\.?$/.test(name) ? name.replaceAll(".", "%2E") : name);

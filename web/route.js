@@ -17,9 +17,6 @@ export function link(to, query = {}) {
   return BASE + to + (text ? `?${text}` : "");
 }
 
-/** Browsers take these parts of a path for steps in it, however they are escaped. */
-export const hasAddress = (name) => name !== "." && name !== "..";
-
 let follow = () => {};
 export function onChange(call) {
   follow = call;

@@ -1,6 +1,7 @@
 // The pieces that pages are made of.
 import { h, show } from "./dom.js";
-import { hasAddress, link } from "./route.js";
+import { part } from "./api.js";
+import { link } from "./route.js";
 import { count } from "./format.js";
 
 /** Each state has a shape beside its colour, and a page on which its jobs are. */
@@ -30,9 +31,9 @@ export const queueLink = (name) =>
   h(
     "a",
     {
-      href: hasAddress(name)
-        ? link(`queues/${encodeURIComponent(name)}`)
-        : link("jobs", { queue: name }),
+      href: link(`queues/${part(name)}`),
+      class: "name",
+      title: name,
     },
     name,
   );

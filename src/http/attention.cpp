@@ -122,7 +122,7 @@ Situation look_at(const Site& site, const Moment& moment) {
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);
   std::size_t looked_at = 0;
-  view.each_queue([&](const Queue& queue) {
+  const auto look = [&](const Queue& queue) {
     if (queue.ready.empty() || ++looked_at > kQueuesLookedAt) return;
     const QueueFigures figures = figures_of(queue, view, moment.now);
     look_at_queue(figures, moment.now, found);
@@ -130,7 +130,8 @@ Situation look_at(const Site& site, const Moment& moment) {
       situation.oldest = figures.oldest;
       situation.oldest_queue = queue.name;
     }
-  });
+  };
+  view.page_queues(0, view.queues_end(), kQueuesPassedMax, look);
   std::stable_sort(found.begin(), found.end(), [](const Concern& a, const Concern& b) {
     return a.level == Level::kTrouble && b.level == Level::kNotice;
   });

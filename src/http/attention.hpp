@@ -30,7 +30,8 @@ struct Situation {
 
 inline constexpr std::size_t kConcernsOfKindMax = 4;
 
-/// So many queues are looked at.
+/// So many queues with ready jobs are looked at, among so many.
+inline constexpr std::size_t kQueuesPassedMax = 100'000;
 inline constexpr std::size_t kQueuesLookedAt = 20'000;
 
 /// Below this share left, disk and memory are worth a word.

@@ -12,7 +12,10 @@
 namespace millrace::http {
 namespace {
 
-/// What a list of queues can be sorted by; the larger the more trouble. It is asked of all queues
+/// So many queues one request looks at.
+constexpr std::size_t kQueuesAtATime = 20'000;
+
+/// What a list of queues can be sorted by; the larger the more trouble. It is asked of each queue
 /// for each page, so it reads no more than it must.
 struct SortKey {
   std::string_view name;
@@ -58,6 +61,7 @@ struct ListRequest {
   bool is_descending = false;
   std::string match;
   std::size_t limit = kPageDefault;
+  std::uint64_t from = 0;                               ///< in the order of creation
   std::optional<std::pair<double, std::string>> after;  ///< value and name of the last row
 
   /// The order of the list, names being the last word: so a cursor is never ambiguous.
@@ -85,6 +89,11 @@ Outcome<ListRequest> read_list(const Request& request) {
   const Outcome<std::size_t> limit = read_limit(request);
   if (!limit) return limit.error();
   list.limit = *limit;
+  const std::string_view from = request.param("from");
+  const auto place =
+      from.empty() ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(from);
+  if (!place) return Problem{"from is not a place that a list gave"};
+  list.from = *place;
   const std::string_view cursor = request.param("cursor");
   if (cursor.empty()) return list;
   const std::size_t colon = cursor.find(':');
@@ -96,20 +105,40 @@ Outcome<ListRequest> read_list(const Request& request) {
   return list;
 }
 
-std::vector<Row> collect(const ListRequest& list, const View& view, Time now) {
+struct Slice {
   std::vector<Row> rows;
-  view.each_queue([&](const Queue& queue) {
+  std::uint64_t next = 0;  ///< where the following slice begins
+};
+
+Slice collect(const ListRequest& list, const View& view, Time now) {
+  Slice slice;
+  const auto look_at = [&](const Queue& queue) {
     if (!list.match.empty() && !contains_ignoring_case(queue.name, list.match)) return;
     const Row row{.queue = &queue, .value = list.key->value(queue, view, now)};
     const bool is_seen =
         list.after && !list.is_before(list.after->first, list.after->second, row.value, queue.name);
-    if (!is_seen) rows.push_back(row);
-  });
-  return rows;
+    if (!is_seen) slice.rows.push_back(row);
+  };
+  slice.next = view.page_queues(list.from, view.queues_end(), kQueuesAtATime, look_at);
+  return slice;
+}
+
+/// The row's place in the order of the list: a cursor for what follows it.
+std::string place_of(const Row& row) {
+  char value[40];
+  std::snprintf(value, sizeof value, "%.17g", row.value);
+  return concat(value, ":", row.queue->name);
+}
+
+/// Clients take a part of a path that is `.` or `..`, escaped or not, for a step in it. So those
+/// two queues go by names that no queue has.
+std::string_view queue_name_of(const Call& call) {
+  if (call.name == "%2E") return ".";
+  return call.name == "%2E%2E" ? std::string_view("..") : std::string_view(call.name);
 }
 
 const Queue* find_queue(const Call& call) {
-  return call.site.broker.view().find_queue(call.name);
+  return call.site.broker.view().find_queue(queue_name_of(call));
 }
 
 Response say_gone() {
@@ -117,9 +146,10 @@ Response say_gone() {
 }
 
 Response pause(const Call& call, std::optional<std::uint32_t> seconds) {
-  const auto paused = call.site.broker.pause(call.name, seconds, call.moment.now);
+  const auto paused = call.site.broker.pause(queue_name_of(call), seconds, call.moment.now);
   if (!paused) return say_gone();
-  return {.body = dump({{"name", call.name}, {"is_paused", seconds != 0u}}), .is_change = true};
+  return {.body = dump({{"name", queue_name_of(call)}, {"is_paused", seconds != 0u}}),
+          .is_change = true};
 }
 
 }  // namespace
@@ -128,7 +158,8 @@ Response list_queues(const Call& call) {
   const Outcome<ListRequest> list = read_list(call.request);
   if (!list) return refuse(400, list.error().text);
   const View& view = call.site.broker.view();
-  std::vector<Row> rows = collect(*list, view, call.moment.now);
+  Slice slice = collect(*list, view, call.moment.now);
+  std::vector<Row>& rows = slice.rows;
   const std::size_t count = std::min(rows.size(), list->limit);
   std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
                     [&](const Row& a, const Row& b) {
@@ -137,16 +168,14 @@ Response list_queues(const Call& call) {
   Json queues = Json::array();
   for (std::size_t i = 0; i < count; ++i) {
     queues.push_back(show_figures(figures_of(*rows[i].queue, view, call.moment.now)));
+    queues.back()["place"] = place_of(rows[i]);
   }
-  Json next = nullptr;
-  if (count < rows.size()) {
-    char value[40];
-    std::snprintf(value, sizeof value, "%.17g", rows[count - 1].value);
-    next = std::string(value) + ':' + rows[count - 1].queue->name;
-  }
-  return {.body = dump({{"queues", std::move(queues)},
-                        {"total", view.queue_count()},
-                        {"next", std::move(next)}})};
+  const bool is_through = slice.next >= view.queues_end();
+  return {.body =
+              dump({{"queues", std::move(queues)},
+                    {"total", view.queue_count()},
+                    {"next", count < rows.size() ? Json(place_of(rows[count - 1])) : Json(nullptr)},
+                    {"from", is_through ? Json(nullptr) : Json(slice.next)}})};
 }
 
 Response show_queue(const Call& call) {
@@ -178,19 +207,19 @@ Response resume_queue(const Call& call) {
 Response clear_queue(const Call& call) {
   if (find_queue(call) == nullptr) return say_gone();
   return begin_operation(call, {.states = {JobState::kReady},
-                                .queue = call.name,
+                                .queue = std::string(queue_name_of(call)),
                                 .action = Mutation::Action::kDiscard,
-                                .title = "clear " + call.name});
+                                .title = concat("clear ", queue_name_of(call))});
 }
 
 Response delete_queue(const Call& call) {
   if (find_queue(call) == nullptr) return say_gone();
   return begin_operation(call, {.states = {JobState::kReady, JobState::kScheduled,
                                            JobState::kRetrying, JobState::kDead},
-                                .queue = call.name,
+                                .queue = std::string(queue_name_of(call)),
                                 .action = Mutation::Action::kDiscard,
                                 .forgets_queue = true,
-                                .title = "delete queue " + call.name});
+                                .title = concat("delete queue ", queue_name_of(call))});
 }
 
 }  // namespace millrace::http

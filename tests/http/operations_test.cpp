@@ -178,6 +178,33 @@ TEST_CASE("queues: a name may hold slashes") {
   CHECK(desk.post("/api/v1/queues/a/b/pause/pause").status == 200);
 }
 
+TEST_CASE("queues: those whose names are steps in a path go by others") {
+  Desk desk;
+  desk.put("x", ".");
+  desk.put("x", "..");
+  CHECK(desk.read("/api/v1/queues/%2E")["name"] == ".");
+  CHECK(desk.post("/api/v1/queues/%2E%2E/pause").status == 200);
+  CHECK(desk.read("/api/v1/queues/%2E%2E")["is_paused"] == true);
+  CHECK(desk.post("/api/v1/queues/%2E%2E/clear").status == 202);
+  desk.settle();
+  CHECK(desk.read("/api/v1/queues/%2E%2E")["ready"] == 0);
+  CHECK(desk.read("/api/v1/queues/%2E")["ready"] == 1);
+}
+
+TEST_CASE("queues: one request looks at no more than a slice, and says where to go on") {
+  Desk desk;
+  for (int i = 0; i < 20'000; ++i) desk.put("x", std::to_string(i));
+  const Json slice = desk.read("/api/v1/queues?limit=1");
+  CHECK(slice["total"] == 20'001);  // with `default`
+  CHECK(slice["queues"][0]["name"] == "0");
+  CHECK(slice["next"] == slice["queues"][0]["place"]);
+  const std::string from = std::to_string(slice["from"].get<std::uint64_t>());
+  const Json rest = desk.read("/api/v1/queues?limit=1&from=" + from);
+  CHECK(rest["queues"].size() == 1);
+  CHECK(rest["from"] == nullptr);
+  CHECK(desk.get("/api/v1/queues?from=there").status == 400);
+}
+
 TEST_CASE("workers: quiet one, stop all") {
   Desk desk;
   CHECK(desk.post("/api/v1/workers/quiet", {{"wid", "w1"}}).body == R"({"told":1})");

@@ -7,6 +7,8 @@ import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 
 const LIMIT = 50;
+/** Of the two whose address is another one, see `part`. */
+const nameOf = (text) => (/^(%2E){1,2}$/.test(text) ? decodeURIComponent(text) : text);
 
 function row(job, place) {
   return h(
@@ -48,11 +50,11 @@ function about(queue) {
 
 export default {
   title: "Queue",
-  titleOf: ({ args: [name] }) => name,
+  titleOf: ({ args: [name] }, data) => data?.queue.name ?? name,
   async load({ args: [name], params: { cursor } }, signal) {
     const [queue, page] = await Promise.all([
       get(`queues/${part(name)}`, {}, { signal }),
-      get("jobs", { state: "ready", queue: name, cursor, limit: LIMIT }, { signal }),
+      get("jobs", { state: "ready", queue: nameOf(name), cursor, limit: LIMIT }, { signal }),
     ]);
     return { queue, page };
   },
