@@ -160,12 +160,20 @@ function problem(error) {
     );
   if (error.status !== 404)
     return h("div", { class: "banner bad", role: "alert" }, `${error.message} Trying again…`);
-  const { nav } = current;
+  const {
+    nav,
+    page,
+    ctx: { args },
+  } = current;
   return h(
     "div",
     { class: "banner gone", role: "alert" },
     `${error.message[0].toUpperCase()}${error.message.slice(1)}. `,
     h("a", { href: link(nav) }, `All ${nav}`),
+    page === job && [
+      " · ",
+      h("a", { href: link("jobs", { state: "any", id: args[0] }) }, "Look for this as a jid"),
+    ],
   );
 }
 
@@ -225,7 +233,8 @@ function findJob(event) {
   if (!text) return;
   event.target.reset();
   document.activeElement.blur();
-  if (/^\d+$/.test(text)) return go(link(`jobs/${text}`));
+  const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
+  if (id) return go(link(`jobs/${id}`));
   go(link("jobs", { state: "any", id: text }));
 }
 

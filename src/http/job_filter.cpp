@@ -49,6 +49,10 @@ bool is_held_by(const Job& job, const JobFilter& filter) {
 bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& format) {
   if (filter.type.empty() && filter.id.empty()) return true;
   if (!filter.id.empty() && std::to_string(job.id) == filter.id && filter.type.empty()) return true;
+  // A jid is looked for among millions, so a pushed job is asked for nothing else.
+  if (filter.type.empty() && job.kind == JobKind::kWorkUnit) {
+    return format.identify(job).jid.starts_with(filter.id);
+  }
   const WorkUnitFormat::Summary summary = format.summarize(job);
   std::string_view type = filter.type;
   const bool is_beginning = type.ends_with('*');

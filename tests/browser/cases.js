@@ -327,6 +327,78 @@ export const cases = [
     },
   },
   {
+    title: "failures that were retried, and wait again or are at work, are not forgotten",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      for (const i of [1, 2]) {
+        await client.push(`again-00${i}`, "Fails", "broken");
+        await client.fail("broken", "Timeout", `after ${i} s`);
+      }
+      const { page } = test;
+      await test.open("errors");
+      await row(page, "after # s")
+        .getByRole("button", { name: /Retry all jobs/ })
+        .click();
+      await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
+      await page.getByText("Done: 2 jobs retried.").waitFor();
+      await client.fetch("broken");
+      const group = row(page, "after # s");
+      await group.getByText("1 ready").waitFor();
+      await group.getByText("1 reserved").waitFor();
+      assert.ok(await group.getByRole("button", { name: /Retry all jobs/ }).isDisabled());
+      await group.getByRole("link", { name: /1 ready jobs/ }).click();
+      await row(page, "Fails").waitFor();
+    },
+  },
+  {
+    title: "a job is taken from its holder, who then finds none",
+    async run(test) {
+      const { client } = await fill(test);
+      await client.push("held-0002", "Held", "held");
+      const { page } = test;
+      await test.open("jobs?state=reserved&queue=held");
+      await page.getByRole("link", { name: /^Held/ }).click();
+      await page.getByText("by worker worker-1").waitFor();
+      await page.getByRole("button", { name: "Release" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("counts no more").waitFor();
+      await dialog.getByRole("button", { name: "Release 1 job" }).click();
+      await page.locator(".badge.ready").waitFor();
+      assert.match(await client.command("FAIL", { jid: "held-0001" }), /not found/);
+      assert.equal(await client.command("ACK", { jid: "held-0001" }), "+OK");
+      assert.equal((await counts(test)).ready, 5);
+      const tube = beanstalk(test);
+      await tube.command("watch held");
+      const [, id] = (await tube.command("reserve-with-timeout 0")).split(" ");
+      await tube.line();
+      await test.open("jobs?state=reserved&queue=held");
+      await page.getByLabel("Select all jobs of this page").check();
+      await page.getByRole("button", { name: "Delete 1", exact: true }).click();
+      await dialog.getByRole("button", { name: "Delete 1 job" }).click();
+      await page.getByText("1 job deleted.").waitFor();
+      assert.equal(await tube.command(`delete ${id}`), "NOT_FOUND");
+    },
+  },
+  {
+    title: "a pushed job is shown as tree, text and hex",
+    async run(test) {
+      const client = await faktory(test);
+      await client.command(
+        "PUSH",
+        '{"jid":"whole-001","jobtype":"Whole","args":[1e400,18446744073709551617]}',
+      );
+      const { page } = test;
+      await test.open("");
+      await page.getByLabel("Find a job by number or jid").fill("whole-001");
+      await page.keyboard.press("Enter");
+      await page.getByRole("link", { name: /Whole/ }).click();
+      await page.locator(".json.number", { hasText: "18446744073709551617" }).waitFor();
+      await page.locator(".json.number", { hasText: "1e400" }).waitFor();
+      await page.getByRole("button", { name: "Hex" }).click();
+      await page.getByText('7b 22 72 65 74 72 79 22').waitFor();
+    },
+  },
+  {
     title: "a worker is told to be quiet",
     async run(test) {
       const { client } = await fill(test);

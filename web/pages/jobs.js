@@ -73,7 +73,9 @@ const isWrong = ({ older_than_s: age }) => Boolean(age) && seconds(age) === null
 
 const stateOf = (params) =>
   STATES[params.state] || params.state === "any" ? params.state : "ready";
-const statesOf = (state) => (state === "any" ? Object.keys(STATES) : [state]);
+/** The ready last: they can be millions, and who looks for a job looks for what became of it. */
+const ANY = ["reserved", "retrying", "dead", "scheduled", "ready"];
+const statesOf = (state) => (state === "any" ? ANY : [state]);
 /** The dead and the reserved are looked at from their end: the latest first. */
 const orderOf = (state) => (state === "dead" || state === "reserved" ? "desc" : "asc");
 
@@ -84,6 +86,7 @@ async function search({ params, state: memory, draw }, signal) {
   if (isWrong(params)) return found;
   const isAny = state === "any";
   const states = statesOf(state);
+  let isFound = false;
   // In any state, the cursor has the state in front in which the page begins.
   const place = isAny ? /^(\w+):(.*)/.exec(params.cursor) : [null, state, params.cursor];
   const [, first = states[0], from = ""] = place ?? [];
@@ -107,12 +110,14 @@ async function search({ params, state: memory, draw }, signal) {
         memory.progress = `Searched ${soFar}, ${count(found.jobs.length)} found…`;
         draw();
       }
-    } while (cursor && found.jobs.length < LIMIT);
+      // There is one job of a jid: who gave the whole of it needs no others.
+      isFound = filter.id && page.jobs.some(({ jid }) => jid === filter.id);
+    } while (cursor && found.jobs.length < LIMIT && !isFound);
     if (isAny) {
       const then = found.next === null ? states[states.indexOf(each) + 1] : each;
       found.next = then ? `${then}:${found.next ?? ""}` : null;
     }
-    if (found.jobs.length >= LIMIT) break;
+    if (found.jobs.length >= LIMIT || isFound) break;
   }
   memory.progress = null;
   memory.isLong = found.slices > SLICES_STILL;
