@@ -145,6 +145,16 @@ class WebEngine::Library : public httplib::Server {
   Served served_;                  ///< by the request that is being served
 };
 
+std::string write_late_answer() {
+  http::Response late = http::refuse(408, "the request took too long to arrive");
+  http::harden(late);
+  std::string text =
+      http::concat("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n",
+                   "Content-Type: ", late.type, "\r\nContent-Length: ", late.body.size(), "\r\n");
+  for (const auto& [name, value] : late.headers) text += http::concat(name, ": ", value, "\r\n");
+  return http::concat(text, "\r\n", late.body);
+}
+
 WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)
     : library_(std::make_unique<Library>(answers, body_bytes_max)) {}
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "http/guard.hpp"
 #include "http/message.hpp"
@@ -43,6 +44,9 @@ class WebEngine {
   class Library;
   std::unique_ptr<Library> library_;
 };
+
+/// The answer to a request that did not arrive in time, as it is sent.
+[[nodiscard]] std::string write_late_answer();
 
 /// For a request's head to arrive.
 inline constexpr auto kWebHeadMax = std::chrono::seconds(5);

@@ -90,12 +90,36 @@ bool WebPort::send_rest(Visitor& visitor) {
   return true;
 }
 
+/// True when its request should have arrived by now.
+bool WebPort::is_late(const Visitor& visitor, WebChannel::Steady::time_point now) {
+  return visitor.began && visitor.until <= now && !visitor.turn && !visitor.is_leaving &&
+         !visitor.channel->has_output();
+}
+
+/// False: there is nobody to tell.
+bool WebPort::say_late(Visitor& visitor) {
+  const std::string answer = write_late_answer();
+  if (visitor.channel->write(answer.data(), answer.size()) < 0) return false;
+  visitor.is_leaving = true;
+  visitor.until = WebChannel::Steady::now() + kWebLeaveMax;
+  if (!visitor.channel->has_output()) visitor.channel->finish();
+  return true;
+}
+
 /// Of those that rest, whose places in `watched` are theirs plus two.
 void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched) {
   const auto now = WebChannel::Steady::now();
   Visitors still_resting;
   for (std::size_t i = 0; i < resting.size(); ++i) {
     Visitor& each = resting[i];
+    if (is_late(each, now)) {
+      if (say_late(each)) {
+        still_resting.push_back(std::move(each));
+      } else {
+        --channel_count_;
+      }
+      continue;
+    }
     const bool was_sending = each.channel->has_output();
     const bool is_broken = was_sending && watched[i + 2].revents != 0 && !send_rest(each);
     // What came before the answer was through is known to nobody but the channel.

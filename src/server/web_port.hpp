@@ -71,6 +71,8 @@ class WebPort {
 
   void watch();
   [[nodiscard]] static bool send_rest(Visitor& visitor);
+  [[nodiscard]] static bool is_late(const Visitor& visitor, WebChannel::Steady::time_point now);
+  [[nodiscard]] static bool say_late(Visitor& visitor);
   void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
   void accept_all(Visitors& resting);
   void take_back(Visitors& resting);

@@ -189,6 +189,15 @@ class ServingTest(WebTest):
             self.assertNotIn(b"200 OK", answer)
         self.assertEqual(web.get("/health")[0], 200)
 
+    def test_a_request_that_does_not_arrive_in_time_is_told_so(self):
+        _, web = self.serve()
+        with socket.create_connection(web.address, timeout=20) as late:
+            late.sendall(b"GET /health HTTP/1.1\r\nHost: ")
+            answer = late.recv(4096)
+            self.assertIn(b"HTTP/1.1 408 ", answer)
+            self.assertTrue(answer.endswith(b'{"error":"the request took too long to arrive"}'))
+            self.assertEqual(late.recv(1), b"")
+
     def test_idle_browsers_cost_nobody_their_answer(self):
         _, web = self.serve()
         for _ in range(20):
