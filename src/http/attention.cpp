@@ -30,7 +30,7 @@ void look_at_queue(const QueueFigures& figures, Time now, std::vector<Concern>& 
     found.push_back({.level = Level::kTrouble,
                      .kind = "abandoned",
                      .text = concat("has ", count_of(figures.ready, "waiting job"),
-                                    " and nobody who takes them"),
+                                    " and nobody who takes ", figures.ready == 1 ? "it" : "them"),
                      .queue = name});
   }
 }

@@ -16,23 +16,26 @@ std::string count_of(std::uint64_t count, const char* what) {
   return concat(count, " ", what, count == 1 ? "" : "s");
 }
 
-/// The worst itself, and how many there are beside.
-std::string trouble_sentence(const Situation& situation) {
+/// The first concern itself, the worst, and how many there are beside it.
+std::string concern_sentence(const Situation& situation) {
   const Concern& worst = situation.concerns.front();
-  const std::size_t others = situation.troubles - 1;
+  const std::size_t others = situation.concerns.size() + situation.left_out - 1;
   return concat(worst.queue, worst.queue.empty() ? "" : " ", worst.text,
-                others == 0 ? "." : concat(", and ", count_of(others, "more trouble"), "."));
+                others == 0 ? "." : concat("; ", count_of(others, "more thing"), " to look at."));
 }
 
 std::string health_sentence(const Site& site, const Situation& situation) {
+  if (!situation.concerns.empty()) return concern_sentence(situation);
   const View& view = site.broker.view();
-  if (situation.troubles > 0) return trouble_sentence(situation);
-  const std::string facts = concat(count_of(view.queue_count(), "queue"), ", ",
-                                   count_of(view.workers().size(), "worker"));
-  const bool is_idle = view.job_count(JobState::kReady) + view.job_count(JobState::kReserved) == 0;
-  const char* state = is_idle ? "idle" : "working";
-  return concat(situation.concerns.empty() ? "All good" : "Mostly good", ": ", facts, ", ", state,
-                ".");
+  const std::uint64_t ready = view.job_count(JobState::kReady);
+  const std::uint64_t reserved = view.job_count(JobState::kReserved);
+  if (view.counters().next_id <= 1) {
+    return "All is well: ready for the first job.";
+  }
+  const std::string queues = count_of(view.queue_count(), "queue");
+  if (ready + reserved == 0) return concat("All is well: ", queues, ", and no job waits.");
+  return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " at work, ", ready,
+                " waiting.");
 }
 
 Json show_health_of(const Site& site, const Situation& situation) {

@@ -119,7 +119,7 @@ export const cases = [
     async run(test) {
       await test.open("");
       await test.page
-        .getByRole("heading", { name: "All good: 1 queue, 0 workers, idle." })
+        .getByRole("heading", { name: "All is well: ready for the first job." })
         .waitFor();
       await fill(test);
       await test.page.locator(".tile.dead .value", { hasText: "1" }).waitFor();

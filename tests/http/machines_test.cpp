@@ -110,12 +110,12 @@ TEST_CASE("overview: says so when jobs come near --memory-limit") {
 
 TEST_CASE("overview: health in one sentence, and what needs attention") {
   Desk desk;
-  CHECK(desk.read("/api/v1/overview")["health"]["text"] == "All good: 1 queue, 1 worker, idle.");
+  CHECK(desk.read("/api/v1/overview")["health"]["text"] == "All is well: ready for the first job.");
   desk.push("Mail", "mail");
   desk.now += 2min;
   const Json shown = desk.read("/api/v1/overview");
   CHECK(shown["health"]["level"] == "trouble");
-  CHECK(shown["health"]["text"] == "mail has 1 waiting job and nobody who takes them.");
+  CHECK(shown["health"]["text"] == "mail has 1 waiting job and nobody who takes it.");
   CHECK(shown["attention"][0]["kind"] == "abandoned");
   CHECK(shown["attention"][0]["queue"] == "mail");
   CHECK(shown["oldest_ready"]["queue"] == "mail");
@@ -132,7 +132,7 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
   CHECK(shown["attention"].back()["kind"] == "paused");
   CHECK(shown["attention_left_out"] == 5);
   CHECK(shown["health"]["text"] ==
-        "mail-0 has 1 waiting job and nobody who takes them, and 8 more troubles.");
+        "mail-0 has 1 waiting job and nobody who takes it; 9 more things to look at.");
 }
 
 TEST_CASE("overview: a paused queue with jobs, a full disk") {

@@ -35,7 +35,7 @@ export function jobLink(job) {
   return h(
     "a",
     { class: "row", href: link(`jobs/${job.id}`) },
-    h("span", { class: "type" }, job.type || "(no type)"),
+    h("span", { class: "type", title: job.type }, job.type || "(no type)"),
     h("span", { class: "id" }, ` ${job.id}`),
   );
 }
