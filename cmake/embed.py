@@ -37,6 +37,15 @@ def files_of(folder):
 COMMENT = re.compile(rb"//.*|/\*.*\*/")
 
 
+def without_comments(lines):
+    """Lines that are a comment, or of one over several lines, are empty."""
+    is_inside = False
+    for line in lines:
+        is_comment = is_inside or line.startswith(b"/*") or COMMENT.fullmatch(line)
+        is_inside = is_comment and not line.startswith(b"//") and not line.endswith(b"*/")
+        yield b"" if is_comment else line
+
+
 def for_machines(path, data):
     """Our scripts and styles lose the white space at the beginnings of their lines, a tenth of all,
     and the lines that are a comment, though not their numbers; no text in them goes over several
@@ -44,7 +53,7 @@ def for_machines(path, data):
     if path.startswith("vendor/") or not path.endswith((".js", ".css")):
         return data
     lines = [line.strip() for line in data.split(b"\n")]
-    return b"\n".join(b"" if COMMENT.fullmatch(line) else line for line in lines)
+    return b"\n".join(without_comments(lines))
 
 
 def array_of(number, data):
