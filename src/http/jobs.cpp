@@ -38,13 +38,23 @@ Outcome<Search> read_search(const Request& request) {
   return search;
 }
 
+/// To look for a jid only costs little at a pushed job.
+std::size_t steps_of(const JobFilter& filter) {
+  const bool is_cheap = !filter.id.empty() && filter.type.empty() && filter.text.empty();
+  return is_cheap ? kJidSearchSteps : kSearchSteps;
+}
+
 /// Walks on from the cursor until `found` answers false or the slice is over.
 Json walk(const Call& call, const Search& search, const std::function<bool(const Job&)>& found) {
   const View& view = call.site.broker.view();
   const auto matches = make_matcher(search.filter, call.site.format, call.moment.now);
+  const bool reads_all = !search.filter.text.empty();
+  const bool reads_put = !search.filter.id.empty();
+  const std::size_t steps = steps_of(search.filter);
   std::size_t read_bytes = 0;
-  const ScanEnd end = view.scan(search.order, search.after, kSearchSteps, [&](const Job& job) {
-    if (!search.filter.text.empty()) read_bytes += job.body_bytes;
+  const ScanEnd end = view.scan(search.order, search.after, steps, [&](const Job& job) {
+    const bool is_read = reads_all || (reads_put && job.kind == JobKind::kBytes);
+    if (is_read) read_bytes += job.body_bytes;
     const bool goes_on = (matches && !matches(job, view.queue_of(job))) || found(job);
     return goes_on && read_bytes < kSearchBytes;
   });
