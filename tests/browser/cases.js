@@ -690,7 +690,7 @@ export const cases = [
       const { page } = test;
       let isOdd = true;
       await page.route("**/api/v1/queues?*", async (route) => {
-        if (isOdd) await route.fulfill({ json: { queues: null } });
+        if (isOdd) await route.fulfill({ json: { queues: [null] } });
         else await route.continue();
       });
       await test.open("queues");

@@ -306,7 +306,8 @@ export default {
       { signal, read: (text) => ({ ...JSON.parse(text), exact: parseExactly(text) }) },
     ),
   render(ctx, job) {
-    const kind = (action) => (action === "retry" ? "primary" : "danger");
+    const plain = job.state === "reserved" ? "" : "primary";
+    const kind = (action) => (action === "retry" ? plain : "danger");
     const actions = ctx.isReadOnly
       ? []
       : [...ACTIONS[job.state]].map((action) =>

@@ -394,7 +394,8 @@ function none(state, params) {
         "Jobs that were finished or deleted are not kept.",
     );
   const { name, says } = STATES[state];
-  return empty(`No ${name.toLowerCase()} jobs. Such a job ${says}.`);
+  const how = state === "ready" ? " Push one here, or with a client of either protocol." : "";
+  return empty(`No ${name.toLowerCase()} jobs. Such a job ${says}.${how}`);
 }
 
 export default {
