@@ -2,55 +2,9 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
-import { Beanstalk, Faktory } from "./doors.js";
+import { LATE, beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
 
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-async function faktory({ server, doors }, wid) {
-  const client = await Faktory.open(server.faktory, wid);
-  doors.push(client);
-  return client;
-}
-
-function beanstalk({ server, doors }) {
-  const client = new Beanstalk(server.beanstalk);
-  doors.push(client);
-  return client;
-}
-
-const LATE = "2099-01-01T00:00:00Z";
-const row = (page, text) => page.locator("tbody tr", { hasText: text });
-const gone = (locator) => locator.waitFor({ state: "detached" });
-const counts = async ({ server }) => (await server.api("overview")).jobs;
-
-/** Waits until the server says so. */
-async function until(check, what) {
-  for (let i = 0; i < 200; i += 1) {
-    if (await check()) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 50);
-    });
-  }
-  assert.fail(`never: ${what}`);
-}
-
-/** Jobs in every state, by both doors. */
-async function fill(test) {
-  const client = await faktory(test, "worker-1");
-  await client.push("mail-0001", "SendMail", "mail", [1, { to: "you" }]);
-  await client.push("later-001", "Later", "mail", [], { at: LATE });
-  await client.push("fails-001", "Fails", "broken", ["x"]);
-  await client.fail("broken", "Timeout", "after 3 s");
-  await client.push("dies-0001", "Dies", "broken", ["y"], { retry: -1 });
-  await client.fail("broken", "KeyError", "no key");
-  await client.push("held-0001", "Held", "held");
-  await client.fetch("held");
-  const tube = beanstalk(test);
-  await tube.put("thumbs", '{"path": "/img/1.jpg"}');
-  await tube.put("thumbs", Buffer.from([0xff, 0, 1, 2]));
-  await tube.put("reports", "later", 3600);
-  return { client, tube };
-}
 
 const PAGES = [
   "",
@@ -269,30 +223,6 @@ export const cases = [
         assert.ok(text.right <= stop.left || text.bottom <= stop.top, `overlaps at ${width} px`);
         assert.ok(Math.max(text.right, stop.right) <= width, `runs off at ${width} px`);
       }
-    },
-  },
-  {
-    title: "a queue is paused, resumed, cleared and deleted",
-    async run(test) {
-      await fill(test);
-      const { page } = test;
-      await test.open("queues");
-      await page.getByRole("button", { name: "Pause thumbs" }).click();
-      await row(page, "thumbs").locator(".badge.paused").waitFor();
-      assert.equal((await test.server.api("queues/thumbs")).is_paused, true);
-      await page.getByRole("button", { name: "Resume thumbs" }).click();
-      await gone(row(page, "thumbs").locator(".badge.paused"));
-      await page.getByRole("button", { name: "Clear thumbs" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Delete 2 ready jobs" }).click();
-      await page.getByText("Done: 2 jobs deleted.").waitFor();
-      await page.getByRole("button", { name: "Delete broken" }).click();
-      await page
-        .getByRole("dialog")
-        .getByRole("button", { name: "Delete the queue and 2 jobs" })
-        .click();
-      await gone(row(page, "broken"));
-      const left = await counts(test);
-      assert.deepEqual([left.retrying, left.dead], [0, 0]);
     },
   },
   {
@@ -550,24 +480,6 @@ export const cases = [
       }
       assert.equal(seen.length, all);
       assert.equal(new Set(seen).size, all);
-    },
-  },
-  {
-    title: "queues whose names are steps in a path are queues as others are",
-    async run(test) {
-      const tube = beanstalk(test);
-      await tube.put("..", "up");
-      await tube.put(".", "here");
-      const { page } = test;
-      await test.open("queues");
-      await page.getByRole("button", { name: "Pause ..", exact: true }).click();
-      await row(page, "..").locator(".badge.paused").waitFor();
-      await page.getByRole("link", { name: "..", exact: true }).click();
-      await page.locator("h1", { hasText: "..paused" }).waitFor();
-      await row(page, "up").waitFor();
-      assert.equal(await page.locator("tbody tr").count(), 1);
-      await page.getByRole("button", { name: "Resume" }).click();
-      await until(async () => !(await test.server.api("queues/%252E%252E")).is_paused, "resumed");
     },
   },
   {

@@ -1,0 +1,49 @@
+// What cases have in common.
+import assert from "node:assert/strict";
+import { Beanstalk, Faktory } from "./doors.js";
+
+export async function faktory({ server, doors }, wid) {
+  const client = await Faktory.open(server.faktory, wid);
+  doors.push(client);
+  return client;
+}
+
+export function beanstalk({ server, doors }) {
+  const client = new Beanstalk(server.beanstalk);
+  doors.push(client);
+  return client;
+}
+
+export const LATE = "2099-01-01T00:00:00Z";
+export const row = (page, text) => page.locator("tbody tr", { hasText: text });
+export const gone = (locator) => locator.waitFor({ state: "detached" });
+export const counts = async ({ server }) => (await server.api("overview")).jobs;
+
+/** Waits until the server says so. */
+export async function until(check, what) {
+  for (let i = 0; i < 200; i += 1) {
+    if (await check()) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+  }
+  assert.fail(`never: ${what}`);
+}
+
+/** Jobs in every state, by both doors. */
+export async function fill(test) {
+  const client = await faktory(test, "worker-1");
+  await client.push("mail-0001", "SendMail", "mail", [1, { to: "you" }]);
+  await client.push("later-001", "Later", "mail", [], { at: LATE });
+  await client.push("fails-001", "Fails", "broken", ["x"]);
+  await client.fail("broken", "Timeout", "after 3 s");
+  await client.push("dies-0001", "Dies", "broken", ["y"], { retry: -1 });
+  await client.fail("broken", "KeyError", "no key");
+  await client.push("held-0001", "Held", "held");
+  await client.fetch("held");
+  const tube = beanstalk(test);
+  await tube.put("thumbs", '{"path": "/img/1.jpg"}');
+  await tube.put("thumbs", Buffer.from([0xff, 0, 1, 2]));
+  await tube.put("reports", "later", 3600);
+  return { client, tube };
+}

@@ -1,0 +1,70 @@
+// What the pages of queues must do.
+import assert from "node:assert/strict";
+import { beanstalk, counts, fill, gone, row, until } from "./helpers.js";
+
+export const cases = [
+  {
+    title: "a queue is paused, resumed, cleared and deleted",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("queues");
+      await page.getByRole("button", { name: "Pause thumbs" }).click();
+      await row(page, "thumbs").locator(".badge.paused").waitFor();
+      assert.equal((await test.server.api("queues/thumbs")).is_paused, true);
+      await page.getByRole("button", { name: "Resume thumbs" }).click();
+      await gone(row(page, "thumbs").locator(".badge.paused"));
+      await page.getByRole("button", { name: "Clear thumbs" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 2 ready jobs" }).click();
+      await page.getByText("Done: 2 jobs deleted.").waitFor();
+      await page.getByRole("button", { name: "Delete broken" }).click();
+      await page
+        .getByRole("dialog")
+        .getByRole("button", { name: "Delete the queue and 2 jobs" })
+        .click();
+      await gone(row(page, "broken"));
+      const left = await counts(test);
+      assert.deepEqual([left.retrying, left.dead], [0, 0]);
+    },
+  },
+  {
+    title: "more queues than the server looks at for an answer are one list",
+    async run(test) {
+      const tube = beanstalk(test);
+      const names = Array.from({ length: 20050 }, (_, i) => `t${String(i).padStart(5, "0")}`);
+      const first = names.splice(7, 1)[0]; // the last one that comes into being
+      for (const name of [...names, first])
+        tube.socket.write(`use ${name}\r\nput 0 0 60 1\r\nx\r\n`);
+      await until(async () => (await counts(test)).ready === 20050, "all are there");
+      const { page } = test;
+      await test.open("queues?match=t");
+      const shown = async () => (await page.locator("tbody td.wide").allTextContents()).slice(0, 9);
+      await row(page, "t00000").waitFor();
+      assert.equal((await shown()).at(8), first); // after "default"
+      await page.getByRole("link", { name: "Next page" }).click();
+      await row(page, "t00101").waitFor();
+      assert.equal((await shown()).at(0), "t00099");
+      await test.open("queues?order=desc");
+      await row(page, "t20049").waitFor();
+      assert.deepEqual((await shown()).slice(0, 2), ["t20049", "t20048"]);
+    },
+  },
+  {
+    title: "queues whose names are steps in a path are queues as others are",
+    async run(test) {
+      const tube = beanstalk(test);
+      await tube.put("..", "up");
+      await tube.put(".", "here");
+      const { page } = test;
+      await test.open("queues");
+      await page.getByRole("button", { name: "Pause ..", exact: true }).click();
+      await row(page, "..").locator(".badge.paused").waitFor();
+      await page.getByRole("link", { name: "..", exact: true }).click();
+      await page.locator("h1", { hasText: "..paused" }).waitFor();
+      await row(page, "up").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 1);
+      await page.getByRole("button", { name: "Resume" }).click();
+      await until(async () => !(await test.server.api("queues/%252E%252E")).is_paused, "resumed");
+    },
+  },
+];
