@@ -306,17 +306,14 @@ bool FileJournal::has_work() const {
 /// Reads `in_flight_` without the mutex: nobody else changes it.
 Outcome<Done> FileJournal::carry_out(const Round& round) {
   const bool was_synced = writer_.synced() == writer_.written();
-  // What is to be written may need their room. Those that are only about to be made go afterwards.
-  const bool is_made = round.oldest_kept <= writer_.segment();
-  Outcome<Done> done = Done{};
-  if (is_made) done = remove(round.removals, round.oldest_kept);
+  // What is to be written may need their room.
+  Outcome<Done> done = remove(round.removals, round.oldest_kept);
   if (done) done = write_in_flight();
   if (done && round.must_sync) done = writer_.sync();
-  if (done && !is_made) done = remove(round.removals, round.oldest_kept);
   if (!done) return done;
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
   publish(writer_.written());
-  if (done && is_full()) done = look_for_room();
+  if (is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
   return done;
 }
