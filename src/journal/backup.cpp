@@ -97,27 +97,36 @@ Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
   return written ? (*file)->sync() : written;
 }
 
+/// Whether the server will never write to it again: what comes behind it is synced. That shows when
+/// a frame stands there, so the last two are not believed; the one before a begun segment goes on
+/// after a crash.
+bool is_done(const std::vector<Segment>& segments, std::size_t at) {
+  return at + 2 < segments.size();
+}
+
 /// One try. Oldest first, and the last one last: so whatever a segment that goes meanwhile was
 /// needed for stands in what is copied later.
 Outcome<Done> copy_segments(FileSystem& files, const std::string& directory,
                             const std::string& destination) {
   const Outcome<LogReader> log = LogReader::open(files, directory);
   if (!log) return log.error();
-  if (log->segments().empty()) return Problem{directory + " holds no journal"};
-  for (const Segment& segment : log->segments()) {
-    const std::string name = "/" + segment_name(segment.header.first);
+  const std::vector<Segment>& segments = log->segments();
+  if (segments.empty()) return Problem{directory + " holds no journal"};
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const SegmentHeader& header = segments[i].header;
+    const std::string from = directory + "/" + segment_name(header.first);
+    const std::string to = destination + "/" + segment_name(header.first);
     Outcome<Done> copied = Done{};
-    if (segment.sealed_at) {
-      copied = share(files, directory + name, destination + name,
-                     *segment.sealed_at - segment.header.first);
+    if (i + 1 < segments.size()) {
+      const std::uint64_t size = *segments[i].sealed_at - header.first;
+      copied = is_done(segments, i) ? share(files, from, to, size) : copy(files, from, to, size);
     } else {
-      const auto size = whole_bytes(files, directory + name, segment.header);
-      copied = size ? copy(files, directory + name, destination + name, *size)
-                    : Outcome<Done>(size.error());
+      const auto size = whole_bytes(files, from, header);
+      copied = size ? copy(files, from, to, *size) : Outcome<Done>(size.error());
     }
     if (!copied) return copied;
   }
-  return write_extent(files, destination, log->segments());
+  return write_extent(files, destination, segments);
 }
 
 /// Whether the server has removed or begun a segment since `before` was listed: then a try may fail

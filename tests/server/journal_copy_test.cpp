@@ -100,6 +100,22 @@ TEST_CASE("backup: a journal in use is copied as it stands, and goes on") {
   CHECK(has(check_journal(scratch.path("data")), "torn tail: none"));
 }
 
+TEST_CASE("backup: a segment that the server may go on with is not shared with it") {
+  const Scratch scratch;
+  write_segments(scratch.path("data"));
+  // As after a crash between the making of a segment and its header: the one before goes on.
+  const std::filesystem::path last = segments(scratch.path("data")).back();
+  const Lsn end = std::stoull(last.stem()) + std::filesystem::file_size(last);
+  std::ofstream(last.parent_path() / journal::segment_name(end)).flush();
+  REQUIRE(back_up_journal(scratch.path("data"), scratch.path("copy")));
+  const std::vector<std::string> copied = segments(scratch.path("copy"));
+  REQUIRE(copied.size() > 2);
+  CHECK(std::filesystem::path(copied.back()).filename() == last.filename());
+  CHECK(std::filesystem::hard_link_count(copied.back()) == 1);
+  CHECK(std::filesystem::hard_link_count(copied[copied.size() - 2]) == 1);
+  CHECK(std::filesystem::hard_link_count(copied.front()) == 2);
+}
+
 TEST_CASE("salvage: a segment whose header is damaged is read with the salt of a later one") {
   const Scratch scratch;
   write_segments(scratch.path("data"));
