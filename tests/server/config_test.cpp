@@ -236,6 +236,13 @@ TEST_CASE("config: the memory for jobs may be more than a gigabyte") {
   CHECK(serve.config.memory_bytes_max == 64'000'000'000);
 }
 
+TEST_CASE("config: a memory limit leaves room for some jobs, or there is none") {
+  CHECK(read_invocation({"serve", "--memory-limit", "65536"}).action == Action::kServe);
+  CHECK(read_invocation({"serve", "--memory-limit", "0"}).action == Action::kServe);
+  CHECK(read_invocation({"serve", "--memory-limit", "65535"}).action == Action::kRefuse);
+  CHECK(read_invocation({"serve", "--memory-limit", "1"}).action == Action::kRefuse);
+}
+
 TEST_CASE("config: what looks after a journal names its directories") {
   const Invocation check = read_invocation({"check", "data"});
   CHECK(check.action == Invocation::Action::kCheck);
