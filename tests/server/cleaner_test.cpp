@@ -1,6 +1,8 @@
 #include "server/cleaner.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <system_error>
 
 #include "journal/file_journal.hpp"
 #include "server/host.hpp"
@@ -40,10 +42,13 @@ struct House {
   Host host;
 };
 
+/// A server may remove files meanwhile.
 std::uint64_t bytes_in(const std::string& directory) {
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    bytes += entry.file_size();
+    std::error_code is_gone;
+    const std::uintmax_t size = entry.file_size(is_gone);
+    if (!is_gone) bytes += size;
   }
   return bytes;
 }
