@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "http/text.hpp"
 
@@ -69,8 +70,16 @@ std::optional<Mutation::Action> parse_action(std::string_view name) {
 
 Outcome<Json> read_object(const Request& request) {
   if (request.body.empty()) return Json::object();
-  Json object = Json::parse(request.body, nullptr, false);
+  std::set<std::string> names;
+  bool is_doubled = false;
+  const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    const bool is_name = depth == 1 && event == Json::parse_event_t::key;
+    if (is_name && !names.insert(parsed.get<std::string>()).second) is_doubled = true;
+    return true;
+  };
+  Json object = Json::parse(request.body, look, false);
   if (!object.is_object()) return Problem{"the body is not a JSON object"};
+  if (is_doubled) return Problem{"the body has a member twice"};
   return object;
 }
 

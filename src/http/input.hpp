@@ -41,7 +41,7 @@ inline constexpr std::size_t kNamedJobsMax = 1000;
 
 [[nodiscard]] std::optional<Mutation::Action> parse_action(std::string_view name);
 
-/// The body as a JSON object; an empty body counts as an empty one.
+/// The body as a JSON object whose members differ in name; an empty body counts as an empty one.
 [[nodiscard]] Outcome<Json> read_object(const Request& request);
 
 /// A member that is a string; else empty.

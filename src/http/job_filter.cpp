@@ -10,7 +10,7 @@ namespace {
 /// One text member of the filter and its name in queries.
 struct TextMember {
   const char* name;
-  std::string JobFilter::*member;
+  JobFilter::Text JobFilter::*member;
 };
 
 constexpr TextMember kTextMembers[] = {{"queue", &JobFilter::queue}, {"type", &JobFilter::type},
@@ -20,49 +20,54 @@ constexpr TextMember kTextMembers[] = {{"queue", &JobFilter::queue}, {"type", &J
 
 struct NumberMember {
   const char* name;
-  std::uint64_t JobFilter::*member;
+  JobFilter::Number JobFilter::*member;
 };
 
 constexpr NumberMember kNumberMembers[] = {{"client", &JobFilter::client},
                                            {"older_than_s", &JobFilter::older_than_s}};
 
-Problem too_long(const std::string& name) {
-  return Problem{name + " is longer than " + std::to_string(kFilterBytesMax) + " bytes"};
+std::optional<Problem> check(const char* name, std::string_view text) {
+  if (text.empty()) return Problem{concat(name, " is empty: leave it out to ask for nothing")};
+  if (text.size() <= kFilterBytesMax) return std::nullopt;
+  return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
+}
+
+Problem no_number(const char* name) {
+  return Problem{concat(name, " is not a number from 1 on")};
 }
 
 bool fails_as(const Job& job, const JobFilter& filter) {
-  if (filter.error.empty() && filter.group.empty()) return true;
+  if (!filter.error && !filter.group) return true;
   const Failure* failure = job.failure();
   if (failure == nullptr) return false;
-  if (!filter.group.empty() && failure_group(*failure) != filter.group) return false;
-  return filter.error.empty() || contains_ignoring_case(failure->errtype, filter.error) ||
-         contains_ignoring_case(failure->message, filter.error);
+  if (filter.group && failure_group(*failure) != *filter.group) return false;
+  return !filter.error || contains_ignoring_case(failure->errtype, *filter.error) ||
+         contains_ignoring_case(failure->message, *filter.error);
 }
 
 bool is_held_by(const Job& job, const JobFilter& filter) {
-  if (filter.wid.empty() && filter.client == 0) return true;
+  if (!filter.wid && !filter.client) return true;
   const Reservation* held = job.reservation();
-  return held != nullptr && (filter.wid.empty() || held->wid == filter.wid) &&
-         (filter.client == 0 || held->client == filter.client);
+  return held != nullptr && (!filter.wid || held->wid == *filter.wid) &&
+         (!filter.client || held->client == *filter.client);
+}
+
+bool has_type(std::string_view jobtype, std::string_view type) {
+  if (!type.ends_with('*')) return jobtype == type;
+  return jobtype.starts_with(type.substr(0, type.size() - 1));
 }
 
 bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& format) {
-  if (filter.type.empty() && filter.id.empty()) return true;
-  if (!filter.id.empty() && std::to_string(job.id) == filter.id && filter.type.empty()) return true;
+  if (!filter.type && !filter.id) return true;
+  const bool has_id = !filter.id || std::to_string(job.id) == *filter.id;
+  if (has_id && !filter.type) return true;
   // A jid is looked for among millions, so a pushed job is asked for nothing else.
-  if (filter.type.empty() && job.kind == JobKind::kWorkUnit) {
-    return format.identify(job).jid.starts_with(filter.id);
+  if (!filter.type && job.kind == JobKind::kWorkUnit) {
+    return format.identify(job).jid.starts_with(*filter.id);
   }
   const WorkUnitFormat::Summary summary = format.summarize(job);
-  std::string_view type = filter.type;
-  const bool is_beginning = type.ends_with('*');
-  if (is_beginning) type.remove_suffix(1);
-  if (!filter.type.empty() &&
-      !(is_beginning ? summary.jobtype.starts_with(type) : summary.jobtype == type)) {
-    return false;
-  }
-  return filter.id.empty() || std::to_string(job.id) == filter.id ||
-         summary.jid.starts_with(filter.id);
+  if (filter.type && !has_type(summary.jobtype, *filter.type)) return false;
+  return has_id || summary.jid.starts_with(*filter.id);
 }
 
 }  // namespace
@@ -70,15 +75,14 @@ bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& for
 Outcome<JobFilter> read_filter(const Request& request) {
   JobFilter filter;
   for (const auto& [name, member] : kTextMembers) {
+    if (!request.params.contains(name)) continue;
     filter.*member = request.param(name);
-    if ((filter.*member).size() > kFilterBytesMax) return too_long(name);
+    if (const auto problem = check(name, *(filter.*member))) return *problem;
   }
   for (const auto& [name, member] : kNumberMembers) {
-    const std::string_view text = request.param(name);
-    const auto value =
-        text.empty() ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
-    if (!value) return Problem{std::string(name) + " is not a number"};
-    filter.*member = *value;
+    if (!request.params.contains(name)) continue;
+    filter.*member = parse_number<std::uint64_t>(request.param(name));
+    if ((filter.*member).value_or(0) == 0) return no_number(name);
   }
   return filter;
 }
@@ -87,15 +91,15 @@ Outcome<JobFilter> read_filter(const Json& object) {
   JobFilter filter;
   for (const auto& [name, member] : kTextMembers) {
     const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) continue;
-    if (!found->is_string()) return Problem{std::string(name) + " is not a string"};
+    if (found == object.end()) continue;
+    if (!found->is_string()) return Problem{concat(name, " is not a string")};
     filter.*member = found->get<std::string>();
-    if ((filter.*member).size() > kFilterBytesMax) return too_long(name);
+    if (const auto problem = check(name, *(filter.*member))) return *problem;
   }
   for (const auto& [name, member] : kNumberMembers) {
     const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) continue;
-    if (!found->is_number_unsigned()) return Problem{std::string(name) + " is not a number"};
+    if (found == object.end()) continue;
+    if (!found->is_number_unsigned() || *found == 0) return no_number(name);
     filter.*member = found->get<std::uint64_t>();
   }
   return filter;
@@ -104,16 +108,15 @@ Outcome<JobFilter> read_filter(const Json& object) {
 std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filter,
                                                            const WorkUnitFormat& format, Time now) {
   if (filter.is_empty()) return {};
-  const auto age =
-      std::chrono::seconds(std::min<std::uint64_t>(filter.older_than_s, std::uint64_t{1} << 32));
-  const Time created_before = filter.older_than_s == 0 ? kNever : now - age;
+  const auto age = std::chrono::seconds(
+      std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
+  const Time created_before = filter.older_than_s ? now - age : kNever;
   // The cheap ones first.
   return [filter, created_before, &format](const Job& job, const Queue& queue) {
-    if (!filter.queue.empty() && queue.name != filter.queue) return false;
+    if (filter.queue && queue.name != *filter.queue) return false;
     if (job.created_at > created_before) return false;
     if (!is_held_by(job, filter) || !fails_as(job, filter)) return false;
-    if (!filter.text.empty() && job.body_view().find(filter.text) == std::string_view::npos)
-      return false;
+    if (filter.text && job.body_view().find(*filter.text) == std::string_view::npos) return false;
     return is_named(job, filter, format);
   };
 }

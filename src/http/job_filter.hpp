@@ -13,17 +13,20 @@
 
 namespace millrace::http {
 
-/// Which jobs somebody looks for. Empty members ask for nothing.
+/// Which jobs somebody looks for. What is there is never empty and never zero.
 struct JobFilter {
-  std::string queue;         ///< exactly
-  std::string type;          ///< exactly, or with `*` at its end: begins so
-  std::string id;            ///< the number, or the beginning of the jid
-  std::string error;         ///< somewhere in error type or message, ASCII letters of any case
-  std::string group;         ///< as `failure_group` names it
-  std::string text;          ///< somewhere in the body, exactly
-  std::string wid;           ///< the worker that holds it
-  std::uint64_t client = 0;  ///< the connection that holds it
-  std::uint64_t older_than_s = 0;  ///< created so long ago
+  using Text = std::optional<std::string>;
+  using Number = std::optional<std::uint64_t>;
+
+  Text queue;           ///< exactly
+  Text type;            ///< exactly, or with `*` at its end: begins so
+  Text id;              ///< the number, or the beginning of the jid
+  Text error;           ///< somewhere in error type or message, ASCII letters of any case
+  Text group;           ///< as `failure_group` names it
+  Text text;            ///< somewhere in the body, exactly
+  Text wid;             ///< the worker that holds it
+  Number client;        ///< the connection that holds it
+  Number older_than_s;  ///< created so long ago
 
   bool operator==(const JobFilter&) const = default;
   [[nodiscard]] bool is_empty() const { return *this == JobFilter{}; }
@@ -31,7 +34,8 @@ struct JobFilter {
 
 inline constexpr std::size_t kFilterBytesMax = 1024;
 
-/// Reads the members of the same names. The problem is a line for a person.
+/// Reads the members of the same names. The problem is a line for a person. One that is there and
+/// says nothing is refused: taken for none at all, it would make every job match.
 [[nodiscard]] Outcome<JobFilter> read_filter(const Request& request);
 [[nodiscard]] Outcome<JobFilter> read_filter(const Json& object);
 

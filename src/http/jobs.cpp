@@ -34,13 +34,14 @@ Outcome<Search> read_search(const Request& request) {
     return Problem{"order is not asc or desc"};
   search.filter = *filter;
   search.limit = *limit;
-  search.order = {.state = *parsed, .queue = filter->queue, .is_backwards = order == "desc"};
+  search.order = {
+      .state = *parsed, .queue = filter->queue.value_or(""), .is_backwards = order == "desc"};
   return search;
 }
 
 /// To look for a jid only costs little at a pushed job.
 std::size_t steps_of(const JobFilter& filter) {
-  const bool is_cheap = !filter.id.empty() && filter.type.empty() && filter.text.empty();
+  const bool is_cheap = filter.id && !filter.type && !filter.text;
   return is_cheap ? kJidSearchSteps : kSearchSteps;
 }
 
@@ -48,8 +49,8 @@ std::size_t steps_of(const JobFilter& filter) {
 Json walk(const Call& call, const Search& search, const std::function<bool(const Job&)>& found) {
   const View& view = call.site.broker.view();
   const auto matches = make_matcher(search.filter, call.site.format, call.moment.now);
-  const bool reads_all = !search.filter.text.empty();
-  const bool reads_put = !search.filter.id.empty();
+  const bool reads_all = search.filter.text.has_value();
+  const bool reads_put = search.filter.id.has_value();
   const std::size_t steps = steps_of(search.filter);
   std::size_t read_bytes = 0;
   const ScanEnd end = view.scan(search.order, search.after, steps, [&](const Job& job) {

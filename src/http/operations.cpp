@@ -1,3 +1,4 @@
+#include <algorithm>
 
 #include "http/handlers.hpp"
 #include "http/input.hpp"
@@ -19,9 +20,11 @@ Outcome<std::vector<JobState>> read_states(const Json& object) {
     const auto state = name.is_string() ? parse_state(name.get<std::string>()) : std::nullopt;
     if (!state) return Problem{"states has an entry that is no state"};
     if (*state == JobState::kReserved) return Problem{"reserved jobs cannot be changed"};
+    if (std::find(states.begin(), states.end(), *state) != states.end()) {
+      return Problem{"states has an entry twice"};
+    }
     states.push_back(*state);
   }
-  if (states.size() > kJobStateCount) return Problem{"states has an entry twice"};
   return states;
 }
 
@@ -36,9 +39,9 @@ std::string title_of(const std::string& action, const std::vector<JobState>& sta
     separator = ", ";
   }
   title += " jobs";
-  if (!filter.queue.empty()) title += " of " + filter.queue;
+  if (filter.queue) title += " of " + *filter.queue;
   JobFilter rest = filter;
-  rest.queue.clear();
+  rest.queue.reset();
   if (!rest.is_empty()) title += " that match";
   return title;
 }
@@ -93,9 +96,9 @@ Response start_operation(const Call& call) {
   const Outcome<JobFilter> filter = read_filter(*object);
   if (!filter) return refuse(400, filter.error().text);
   JobFilter rest = *filter;
-  rest.queue.clear();
+  rest.queue.reset();
   return begin_operation(call, {.states = *states,
-                                .queue = filter->queue,
+                                .queue = filter->queue.value_or(""),
                                 .action = *action,
                                 .matches = make_matcher(rest, call.site.format, call.moment.now),
                                 .title = title_of(name, *states, *filter)});

@@ -1,4 +1,5 @@
 #include "http/desk.hpp"
+#include "http/text.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
@@ -248,6 +249,17 @@ TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   const Response response = desk.post("/api/v1/jobs", {{"args", {1}}});
   CHECK(response.status == 400);
   CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
+}
+
+TEST_CASE("jobs: a filter that says nothing is refused") {
+  Desk desk;
+  desk.put("x");
+  for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/count"}) {
+    for (const char* filter : {"queue=", "type=", "id=", "error=", "group=", "text=", "wid=",
+                               "client=", "client=0", "older_than_s=", "older_than_s=0"}) {
+      CHECK_MESSAGE(desk.get(concat(path, "?", filter)).status == 400, filter);
+    }
+  }
 }
 
 }  // namespace millrace::http

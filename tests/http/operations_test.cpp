@@ -104,6 +104,28 @@ TEST_CASE("operations: a misspelt filter is refused, and changes nothing") {
   CHECK(desk.find(id)->state == JobState::kReady);
 }
 
+TEST_CASE("operations: a filter that says nothing is refused, and changes nothing") {
+  Desk desk;
+  const JobId id = desk.put("x");
+  for (const char* body :
+       {R"({"action":"delete","states":["ready"],"queue":""})",
+        R"({"action":"delete","states":["ready"],"queue":null})",
+        R"({"action":"delete","states":["ready"],"error":""})",
+        R"({"action":"delete","states":["ready"],"client":0})",
+        R"({"action":"delete","states":["ready"],"older_than_s":0})",
+        R"({"action":"delete","states":["ready"],"older_than_s":null})",
+        R"({"action":"delete","states":["ready"],"queue":"none","queue":"default"})",
+        R"({"action":"delete","states":["dead"],"states":["ready"]})",
+        R"({"action":"delete","states":["ready","ready"]})"}) {
+    Request request = request_of("POST", "/api/v1/operations");
+    request.body = body;
+    const Response refused = answer(desk.site, request, {.now = desk.now, .system = {}});
+    CHECK_MESSAGE(refused.status == 400, body);
+  }
+  desk.settle();
+  CHECK(desk.find(id)->state == JobState::kReady);
+}
+
 TEST_CASE("operations: as many as the limit run at a time, one more is refused") {
   Desk desk;
   desk.put("x");
