@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "server/tls.hpp"
 
@@ -38,6 +39,11 @@ class WebChannel final : public httplib::Stream {
   /// Back to where the request begins: it is read anew when so many bytes of it are there.
   void rewind(std::size_t request_bytes);
   [[nodiscard]] bool awaits_body() const { return awaited_ > 0; }
+
+  /// What was read of the request so far.
+  [[nodiscard]] std::string_view read_text() const {
+    return std::string_view(input_).substr(request_at_, read_bytes());
+  }
 
   /// Of the request, so far; and those that are there and were not read.
   [[nodiscard]] std::size_t read_bytes() const { return taken_ - request_at_; }

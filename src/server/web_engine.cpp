@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "http/head.hpp"
 #include "http/text.hpp"
 
 namespace millrace::server {
@@ -95,6 +96,11 @@ class WebEngine::Library : public httplib::Server {
  private:
   HandlerResponse answer_head(const httplib::Request& from, httplib::Response& to) {
     channel_->mute(false);
+    if (const auto ambiguity = http::find_ambiguity(channel_->read_text())) {
+      end_connection(to);
+      fill_response(http::refuse(400, ambiguity->text), to);
+      return HandlerResponse::Handled;
+    }
     http::Request request = read_request(from);
     served_.login = answers_.login(request);
     std::optional<http::Response> response = answers_.head(request);

@@ -165,6 +165,25 @@ TEST_CASE("web: what cannot be read is answered by 400, and the connection close
   }
 }
 
+TEST_CASE("web: a head that another reader might take otherwise ends the connection") {
+  Host host(with_web());
+  const std::string head = "POST /api/v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\n";
+  for (const char* headers :
+       {"Content-Length: 29\r\nContent-Length: 5\r\n",
+        "Content-Length: 29\r\nHost: a\r\nHost: b\r\n", "Content-Length: 29\r\nHost : a\r\n",
+        "Content-Length: 29\r\nX: a\r\n b\r\n",
+        "Content-Length: 29\r\nX: a\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 29\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 29\r\nno header\r\n", "Content-Length: 29\r\nX: \x01\r\n"}) {
+    SocketClient client = host.connect("web");
+    const Answer answer = ask(client, head + headers + "\r\n" + std::string(kJob));
+    CHECK_MESSAGE(answer.status == 400, headers);
+    CHECK_MESSAGE(answer.head.find("Connection: close") != std::string::npos, headers);
+    CHECK_MESSAGE(client.is_closed_by_server(), headers);
+  }
+  CHECK(ask(host, get("/health", "Cookie: a\r\nCookie: b\r\nHost: localhost\r\n")).status == 200);
+}
+
 TEST_CASE("web: a body that is refused unread is not taken for a request") {
   Host host(with_web());
   SocketClient client = host.connect("web");
