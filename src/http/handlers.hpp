@@ -28,6 +28,8 @@ Response resume_queue(const Call& call);
 Response clear_queue(const Call& call);
 Response delete_queue(const Call& call);
 
+/// The job that the path names is not there.
+Response say_gone(const Call& call);
 Response list_jobs(const Call& call);
 Response count_jobs(const Call& call);
 Response show_job(const Call& call);

@@ -32,7 +32,7 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (!takes_held) return refuse(400, takes_held.error().text);
   const JobId id = parse_number<JobId>(call.name).value_or(0);
   const Job* job = broker.view().find(id);
-  if (job == nullptr) return refuse(404, "this job is gone: it was finished or deleted");
+  if (job == nullptr) return say_gone(call);
   const JobState before = job->state;
   if (before == JobState::kReserved) {
     if (!*takes_held) return refuse(409, kHeld);

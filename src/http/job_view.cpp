@@ -86,11 +86,13 @@ std::string write_detail(const Job& job, const Site& site) {
                        {"kicks", tallies.kicks}};
   const bool is_pushed = job.kind == JobKind::kWorkUnit;
   std::string unit;
-  if (job.body_bytes <= kBodyShownBytesMax && (is_pushed || detail["type"] != "beanstalk")) {
+  if (job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
+      (is_pushed || detail["type"] != "beanstalk")) {
     site.format.render(job, site.broker.view().queue_of(job).name, unit);
   }
   if (!is_pushed) detail["body"] = body_of(job.body_view());
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
+  if (unit.size() > kBodyShownBytesMax) unit.clear();
   detail["body_bytes"] = job.body_bytes;
   // As it stands: a number of it may be one that no type of ours holds.
   std::string text = dump(detail);

@@ -18,6 +18,9 @@ namespace millrace::http {
 [[nodiscard]] Json show_counts(const View& view);
 
 inline constexpr std::size_t kBodyShownBytesMax = 256 * 1024;
+
+/// A pushed job is rendered whole to show its beginning; a larger one is not.
+inline constexpr std::size_t kBodyRenderedBytesMax = 4 << 20;
 inline constexpr std::size_t kErrorShownBytesMax = 300;
 
 }  // namespace millrace::http

@@ -69,11 +69,12 @@ const Job* find_job(const Call& call) {
   return id ? call.site.broker.view().find(*id) : nullptr;
 }
 
-Response say_gone() {
+}  // namespace
+
+Response say_gone(const Call& call) {
+  if (!parse_number<JobId>(call.name)) return refuse(400, "that is no job's number");
   return refuse(404, "this job is gone: it was finished or deleted");
 }
-
-}  // namespace
 
 Response list_jobs(const Call& call) {
   const Outcome<Search> search = read_search(call.request);
@@ -106,12 +107,12 @@ Response count_jobs(const Call& call) {
 
 Response show_job(const Call& call) {
   const Job* job = find_job(call);
-  return job == nullptr ? say_gone() : Response{.body = write_detail(*job, call.site)};
+  return job == nullptr ? say_gone(call) : Response{.body = write_detail(*job, call.site)};
 }
 
 Response show_body(const Call& call) {
   const Job* job = find_job(call);
-  if (job == nullptr) return say_gone();
+  if (job == nullptr) return say_gone(call);
   Response response{.type = "application/octet-stream"};
   if (job->kind == JobKind::kBytes) {
     response.body = job->body_view();

@@ -35,9 +35,11 @@ double show_rate(double per_second) {
 
 std::string_view cut(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  std::size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
+  // No sequence has more than three bytes behind its first: what has is no UTF-8.
+  for (std::size_t end = bytes_max; end > 0 && bytes_max - end <= 3; --end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
+  }
+  return text.substr(0, bytes_max);
 }
 
 bool is_utf8(std::string_view text) {

@@ -28,15 +28,14 @@ Outcome<std::vector<JobState>> read_states(const Json& object) {
   return states;
 }
 
-/// "delete dead jobs of mail"
+/// "delete retrying and dead jobs of mail"
 std::string title_of(const std::string& action, const std::vector<JobState>& states,
                      const JobFilter& filter) {
   std::string title = action;
-  const char* separator = " ";
-  for (const JobState state : states) {
-    title += separator;
+  for (const JobState& state : states) {
+    const bool is_last = &state == &states.back();
+    title += &state == &states.front() ? " " : is_last ? " and " : ", ";
     title += name_of(state);
-    separator = ", ";
   }
   title += " jobs";
   if (filter.queue) title += " of " + *filter.queue;

@@ -155,12 +155,40 @@ TEST_CASE("job: of a long body only the beginning is shown") {
   CHECK(desk.get("/api/v1/jobs/" + std::to_string(id) + "/body").body.size() == 300'000);
 }
 
+TEST_CASE("job: of a long pushed job the beginning of its JSON is shown") {
+  Desk desk;
+  const JobId id =
+      desk.push("Mail", "default", concat(R"(,"custom":{"x":")", std::string(500'000, 'x'), "\"}"));
+  const Json job = desk.read(concat("/api/v1/jobs/", id));
+  CHECK(job["work_unit"] == nullptr);
+  CHECK(job["body"]["is_cut"] == true);
+  CHECK(job["body"]["text"].get<std::string>().size() == 256 * 1024);
+}
+
+TEST_CASE("job: a long body without any beginning of a character is shown in base64") {
+  Desk desk;
+  const JobId id = desk.put(std::string(300'000, '\x80'));
+  const Json job = desk.read(concat("/api/v1/jobs/", id));
+  CHECK(job["body"]["is_text"] == false);
+  CHECK(job["body"]["base64"].get<std::string>().starts_with("gICA"));
+}
+
 TEST_CASE("job: one that has gone is said to be gone") {
   Desk desk;
   const Response response = desk.get("/api/v1/jobs/77");
   CHECK(response.status == 404);
   CHECK(response.body == R"({"error":"this job is gone: it was finished or deleted"})");
   CHECK(desk.post("/api/v1/jobs/77/retry").status == 404);
+}
+
+TEST_CASE("job: what is no number is said to be none") {
+  Desk desk;
+  for (const char* path : {"abc", "abc/body", "-1", "99999999999999999999"}) {
+    const Response response = desk.get(concat("/api/v1/jobs/", path));
+    CHECK(response.status == 400);
+    CHECK(response.body == R"({"error":"that is no job's number"})");
+  }
+  CHECK(desk.post("/api/v1/jobs/abc/retry").status == 400);
 }
 
 TEST_CASE("job: retry, kill and delete") {

@@ -73,8 +73,9 @@ TEST_CASE("operations: a failure group is retried in both of its states") {
   const JobId dead = desk.fail("Mail", "line 4 failed", true);
   const Json groups = desk.read("/api/v1/errors")["groups"];
   REQUIRE(groups.size() == 1);
-  start(desk,
-        {{"action", "retry"}, {"states", {"retrying", "dead"}}, {"group", groups[0]["group"]}});
+  const Json begun = start(
+      desk, {{"action", "retry"}, {"states", {"retrying", "dead"}}, {"group", groups[0]["group"]}});
+  CHECK(begun["title"] == "retry retrying and dead jobs that match");
   desk.settle();
   CHECK(desk.find(retrying)->state == JobState::kReady);
   CHECK(desk.find(dead)->state == JobState::kReady);
