@@ -16,7 +16,7 @@ import {
   table,
 } from "../ui.js";
 
-/** So many failed jobs are looked at by themselves; the rest when somebody asks for it. */
+/** So many slices with failures are counted by themselves; the rest when somebody asks for it. */
 const SLICES = 8;
 
 /** A failed job is so again when it was retried, and nobody knows yet how it ends. */
@@ -41,15 +41,17 @@ async function load({ state: memory, draw }, signal) {
   const groups = new Map();
   let cursor = "",
     looked = 0,
-    all = 0;
-  for (let slice = 0; cursor !== null && (slice < SLICES || memory.wantsAll); slice += 1) {
+    all = 0,
+    counted = 0;
+  for (let slice = 0; cursor !== null && (counted < SLICES || memory.wantsAll); slice += 1) {
     const page = await get("errors", { cursor }, { signal });
     merge(groups, page.groups);
+    if (page.groups.length > 0) counted += 1;
     looked += page.looked_at;
     all = page.to_look_at;
     cursor = page.next;
     if (slice % 10 === 9) {
-      memory.progress = `Looked at ${count(looked)} of ${count(all)} failed jobs…`;
+      memory.progress = `Looked at ${count(looked)} of ${count(all)} jobs…`;
       draw();
     }
   }
@@ -73,8 +75,7 @@ async function change(ctx, action, group) {
       (action === "delete"
         ? "They will be gone for good. "
         : "They will enter their queues now. ") +
-      "Jobs of the group that were not counted yet are changed too, " +
-      "those that were retried before are left alone.",
+      "Those not counted yet are changed too; what was retried before is left alone.",
     verb: `${verb} ${plural(n, "job")}`,
     kind: action === "retry" ? "primary" : "danger",
   });
@@ -94,7 +95,7 @@ function row(ctx, group) {
     jobsLink(
       group[state],
       { state, group: group.group },
-      `${group[state]} ${state} jobs with ${group.type}`,
+      `${state} jobs with ${group.type}`,
     );
   return h(
     "tr",
@@ -154,7 +155,14 @@ export default {
   load,
   render(ctx, { groups, looked, all, isThrough }) {
     return [
-      head(["Errors ", h("span", { class: "count" }, plural(groups.length, "group"))]),
+      head([
+        "Errors ",
+        h(
+          "span",
+          { class: "count" },
+          `${isThrough ? "" : "at least "}${plural(groups.length, "group")}`,
+        ),
+      ]),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       groups.length === 0
         ? empty("No job that is still here has failed. Failures are grouped by type and message.")
@@ -180,11 +188,11 @@ export default {
           h(
             "span",
             { class: "dim" },
-            `Of ${count(all)} failed jobs, ${count(looked)} are counted here.`,
+            `${count(looked)} of ${count(all)} jobs looked at.`,
           ),
         !isThrough &&
           button(
-            "Count all of them",
+            "Look at all of them",
             () => {
               ctx.state.wantsAll = true;
               ctx.refresh();
