@@ -108,6 +108,7 @@ function open(keepsPlace) {
     stop: new AbortController(),
     data: undefined,
     error: null,
+    place: keepsPlace ? (history.state ?? 0) : null,
   };
   drawTop();
   if (!isSame) {
@@ -192,6 +193,7 @@ function draw() {
   const shown = data !== undefined && !isOver ? render(page, ctx, data) : [];
   const heading = shown.length === 0 ? h("h1", { class: "hidden" }, page.title) : null;
   const progress = data === undefined && ctx.state.progress;
+  const focused = document.activeElement;
   show(
     main,
     heading,
@@ -199,6 +201,11 @@ function draw() {
     progress && h("p", { class: "progress", role: "status" }, progress),
     shown,
   );
+  if (!focused?.isConnected) (main.querySelector(".scroll") ?? main).focus({ preventScroll: true });
+  if (data !== undefined && current.place !== null) {
+    scrollTo(0, current.place);
+    current.place = null;
+  }
   main.setAttribute("aria-busy", data === undefined && !error ? "true" : "false");
 }
 

@@ -20,6 +20,8 @@ export function link(to, query = {}) {
 let follow = () => {};
 export function onChange(call) {
   follow = call;
+  history.scrollRestoration = "manual";
+  addEventListener("pagehide", keepPlace);
   addEventListener("popstate", () => call(true));
   document.addEventListener("click", (event) => {
     const anchor = event.target.closest?.("a[href]");
@@ -33,7 +35,11 @@ export function onChange(call) {
   });
 }
 
+/** How far the page was scrolled when it was left is kept with its step in the history. */
+const keepPlace = () => history.replaceState(scrollY, "");
+
 export function go(href) {
+  keepPlace();
   history.pushState(null, "", href);
   follow(false);
 }
@@ -41,5 +47,5 @@ export function go(href) {
 /** The same page with another filter: not worth a step in the history. */
 export function replace(href) {
   history.replaceState(null, "", href);
-  follow(true);
+  follow(false);
 }
