@@ -93,14 +93,16 @@ async function fate(action, n, isHeld) {
   if (isHeld)
     return (
       `${who} will be ${{ retry: "ready", kill: "dead", delete: "gone for good" }[action]}. ` +
-      "Who holds them is not told and may go on; a worker's report counts no more."
+      `Who holds ${n === 1 ? "it" : "them"} is not told and may go on; ` +
+      "a worker's report counts no more."
     );
   if (action === "delete") return `${who} will be gone for good.`;
   if (action === "retry") return `${who} will enter ${n === 1 ? "its queue" : "their queues"} now.`;
   const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
   const max = Number(options.find(({ name }) => name === "dead-max-jobs").value);
   return (
-    `${who} will become dead, and stay until somebody retries or deletes them. ` +
+    `${who} will become dead, and stay until somebody retries or deletes ` +
+    `${n === 1 ? "it" : "them"}. ` +
     (jobs.dead + n > max
       ? `Of pushed jobs only ${count(max)} may be dead: beyond, the oldest are deleted.`
       : "")

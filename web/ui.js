@@ -39,7 +39,15 @@ export const queueLink = (name) =>
   );
 
 export const jobsLink = (n, query, label) =>
-  h("a", { href: link("jobs", query), class: n ? "n" : "n zero", "aria-label": label }, count(n));
+  h(
+    "a",
+    {
+      href: link("jobs", query),
+      class: n ? "n" : "n zero",
+      "aria-label": `${count(n)} ${label}`,
+    },
+    count(n),
+  );
 
 export function button(text, onclick, { kind = "", disabled = false, label, key } = {}) {
   return h(

@@ -69,7 +69,9 @@ function story(job) {
     steps.push([
       job.when,
       "Died",
-      error ? "no retry was left, or somebody killed it" : "somebody buried it",
+      error
+        ? "no retry was left, or somebody killed it"
+        : `somebody ${job.is_pushed ? "" : "buried or "}killed it`,
     ]);
   steps.sort((a, b) => Date.parse(a[0]) - Date.parse(b[0]));
   if (state === "ready") steps.push([null, "Waits", "for a worker to take it"]);
@@ -201,7 +203,9 @@ function views(job) {
   } else if (json && typeof json === "object")
     add("JSON", () => tree(json, null, { left: NODES_MAX }));
   if (body?.is_text)
-    add("Text", () => h("pre", {}, job.is_pushed ? write(unit, 2) : body.text || "(empty)"));
+    add("Text", () =>
+      h("pre", {}, job.is_pushed && unit ? write(unit, 2) : body.text || "(empty)"),
+    );
   if (body) add("Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)"));
   return found;
 }
@@ -248,7 +252,7 @@ function content(ctx, job) {
           },
           chosen[1](),
         )
-      : h("p", { class: "empty" }, "It is too large to be shown here: download it."),
+      : h("p", { class: "empty" }, "Too large to be shown: download it."),
     job.body?.is_cut && h("p", { class: "dim" }, "Only its beginning is shown."),
   );
 }

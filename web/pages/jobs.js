@@ -29,7 +29,12 @@ const FILTERS = [
   ["older_than_s", "Older than", "30m, 2h, 7d"],
 ];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
-const MORE = ["group", "wid", "client"];
+const MORE = [
+  ["group", "Error group"],
+  ["wid", "Worker"],
+  ["client", "Connection"],
+];
+const ALL = [...FILTERS, ...MORE];
 
 export function jobLink(job) {
   return h(
@@ -46,6 +51,9 @@ export const priority = ({ is_pushed: isPushed, pri }) =>
 
 export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
 
+/** All that a worker has in hand. */
+const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
+
 /** "3 failures, 22 retries left" */
 export function failures({ failures: n, retries_left: left }) {
   const retries = left > 0 ? `${count(left)} ${left === 1 ? "retry" : "retries"}` : "no retry";
@@ -61,15 +69,20 @@ export function seconds(text) {
 
 function filterOf(params) {
   const filter = {};
-  for (const [name] of FILTERS) if (params[name]) filter[name] = params[name];
-  for (const name of MORE) if (params[name]) filter[name] = params[name];
+  for (const [name] of ALL) if (params[name]) filter[name] = params[name];
   if (filter.older_than_s) filter.older_than_s = seconds(filter.older_than_s);
   if (filter.older_than_s === null) delete filter.older_than_s;
   return filter;
 }
 
+/** "queue “bulk”, error “timeout”" */
+const said = (params) =>
+  ALL.filter(([name]) => params[name])
+    .map(([name, title]) => `${title.toLowerCase()} “${params[name]}”`)
+    .join(", ");
+
 /** An age that is none: nothing is shown or changed, since it would be everything. */
-const isWrong = ({ older_than_s: age }) => Boolean(age) && seconds(age) === null;
+const isWrong = ({ older_than_s: age }) => Boolean(age) && !seconds(age);
 
 const stateOf = (params) =>
   STATES[params.state] || params.state === "any" ? params.state : "ready";
@@ -110,7 +123,7 @@ async function search({ params, state: memory, draw }, signal) {
         memory.progress = `Searched ${soFar}, ${count(found.jobs.length)} found…`;
         draw();
       }
-      // There is one job of a jid: who gave the whole of it needs no others.
+      // Of a whole jid the first will do; others, in a later state say, are on the next page.
       isFound = filter.id && page.jobs.some(({ jid }) => jid === filter.id);
     } while (cursor && found.jobs.length < LIMIT && !isFound);
     if (isAny) {
@@ -119,6 +132,7 @@ async function search({ params, state: memory, draw }, signal) {
     }
     if (found.jobs.length >= LIMIT || isFound) break;
   }
+  found.isFirst = isFound && found.next !== null;
   memory.progress = null;
   memory.isLong = found.slices > SLICES_STILL;
   return found;
@@ -223,14 +237,13 @@ function filters(params) {
           name === "older_than_s" && isWrong(params) ? "true" : null,
       }),
     );
-  const chip = (name, title) =>
+  const chip = ([name, title]) =>
     params[name] &&
     h(
       "a",
       {
         class: "chip",
         href: link("jobs", { ...params, cursor: "", [name]: "" }),
-        title: "Remove this filter",
       },
       `${title}: ${params[name]} ✕`,
     );
@@ -245,9 +258,7 @@ function filters(params) {
       },
     },
     FILTERS.map(field),
-    chip("group", "Error group"),
-    chip("wid", "Worker"),
-    chip("client", "Connection"),
+    MORE.map(chip),
     h("button", { type: "submit", class: "hidden" }, "Search"),
   );
 }
@@ -261,19 +272,22 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const all = isFiltered ? "all that match" : `all ${count(counts?.[state] ?? 0)}`;
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
+  const those = `all ${STATES[state].name.toLowerCase()} jobs`;
   const runAll = (action) => () =>
     changeAll(
       action,
       { states: [state], ...filter, ...(filter.client ? { client: Number(filter.client) } : {}) },
-      isFiltered
-        ? `all ${STATES[state].name.toLowerCase()} jobs that match`
-        : `all ${STATES[state].name.toLowerCase()} jobs`,
+      isFiltered ? `${those} with ${said(ctx.params)}` : those,
       ctx.refresh,
     );
   const kind = (action) => (action === "retry" ? "" : "danger");
   return h(
     "div",
-    { class: "selection", role: "group", "aria-label": "Change jobs" },
+    {
+      class: selected.size > 0 ? "selection on" : "selection",
+      role: "group",
+      "aria-label": "Change jobs",
+    },
     h(
       "span",
       { class: "said", role: "status" },
@@ -369,11 +383,7 @@ function row(ctx, job, state, canSelect) {
           job.reservation.wid
             ? [
                 "held by worker ",
-                h(
-                  "a",
-                  { href: link("workers") + `#${encodeURIComponent(job.reservation.wid)}` },
-                  job.reservation.wid,
-                ),
+                workerLink(job.reservation.wid),
               ]
             : job.reservation.client
               ? `held by connection ${job.reservation.client}`
@@ -451,7 +461,13 @@ export default {
         "jobs",
         params,
         next,
-        isFiltered && h("span", { class: "dim" }, `Searched ${count(found.looked)} jobs.`),
+        isFiltered &&
+          h(
+            "span",
+            { class: "dim" },
+            `Searched ${count(found.looked)} jobs. `,
+            found.isFirst && "There may be others: see the next page.",
+          ),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),
       ),
     ];

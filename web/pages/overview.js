@@ -243,6 +243,7 @@ function worst(queues) {
             ["Done", "n"],
           ],
           rows,
+          "cards",
         ),
   );
 }

@@ -24,7 +24,7 @@ function row(job, place) {
 
 function about(queue) {
   const { name } = queue;
-  const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${n} ${state} jobs`);
+  const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} jobs`);
   return facts([
     ["Ready", jobs("ready", queue.ready)],
     ["Oldest", age(queue.oldest_ready_at)],

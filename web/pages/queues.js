@@ -1,6 +1,6 @@
 import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
-import { age, count, rate } from "../format.js";
+import { age, count, plural, rate } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
 import { act, ask, button, empty, figure, head, jobsLink, pager, queueLink, table } from "../ui.js";
@@ -30,7 +30,7 @@ export async function turnPause(ctx, queue) {
   ctx.refresh();
 }
 
-const number = (n, what) => `${count(n)} ${what} job${n === 1 ? "" : "s"}`;
+const number = (n, what) => plural(n, `${what} job`);
 
 export async function clear(ctx, { name, ready }) {
   const agreed = await ask({
@@ -54,7 +54,7 @@ export async function remove(ctx, { name, ready, scheduled, retrying, dead }, af
     verb:
       all === 0
         ? "Delete the empty queue"
-        : `Delete the queue and ${count(all)} job${all === 1 ? "" : "s"}`,
+        : `Delete the queue and ${plural(all, "job")}`,
   });
   if (agreed) act(async () => follow(await post(`queues/${part(name)}/delete`), after));
 }
@@ -66,7 +66,7 @@ function row(ctx, queue) {
   const { name } = queue;
   const jobs = (state) =>
     figure(
-      jobsLink(queue[state], { state, queue: name }, `${queue[state]} ${state} jobs of ${name}`),
+      jobsLink(queue[state], { state, queue: name }, `${state} jobs of ${name}`),
     );
   const actions = ctx.isReadOnly
     ? []

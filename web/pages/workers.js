@@ -63,7 +63,7 @@ function worker(ctx, each) {
       ),
     ),
     figure(
-      jobsLink(each.jobs, { state: "reserved", wid }, `${each.jobs} jobs in hand of ${wid}`),
+      jobsLink(each.jobs, { state: "reserved", wid }, `jobs in hand of ${wid}`),
     ),
     figure(each.rss_bytes ? bytes(each.rss_bytes) : h("span", { class: "none" }, "–")),
     figure(count(each.connections)),
@@ -108,7 +108,7 @@ function connection(each) {
       jobsLink(
         each.jobs,
         { state: "reserved", client: each.client },
-        `${each.jobs} jobs held by connection ${each.client}`,
+        `jobs held by connection ${each.client}`,
       ),
     ),
   );

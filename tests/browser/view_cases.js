@@ -1,0 +1,128 @@
+// What is on the screen and where: scroll, focus, narrow screens, and much of something.
+import assert from "node:assert/strict";
+import { beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
+
+const isInView = (locator) =>
+  locator.evaluate((node) => {
+    const { top, left, bottom, right } = node.getBoundingClientRect();
+    return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+  });
+
+export const cases = [
+  {
+    title: "back from a job, the list is where it was",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 45; i += 1) await client.push(`scroll-${100 + i}`, "Scroll", "mail");
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "Scroll").last().scrollIntoViewIfNeeded();
+      const before = await page.evaluate(() => scrollY);
+      assert.ok(before > 300);
+      await row(page, "Scroll").last().getByRole("link", { name: /Scroll/ }).click();
+      await page.getByRole("heading", { name: "Story" }).waitFor();
+      assert.equal(await page.evaluate(() => scrollY), 0);
+      await page.goBack();
+      await row(page, "Scroll").last().waitFor();
+      await until(async () => (await page.evaluate(() => scrollY)) === before, "back in its place");
+    },
+  },
+  {
+    title: "after an action the keyboard goes on in the table",
+    async run(test) {
+      const client = await faktory(test);
+      for (const i of [1, 2, 3]) await client.push(`focus-00${i}`, "Focus", "mail");
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "Focus").first().getByRole("checkbox").check();
+      await page.getByRole("button", { name: "Delete 1" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
+      await page.getByText("1 job deleted.").waitFor();
+      await until(
+        () => page.evaluate(() => document.activeElement.classList.contains("scroll")),
+        "the table has the focus",
+      );
+    },
+  },
+  {
+    title: "failures behind many jobs that never failed are counted",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      await client.push("first-001", "Fails", "broken", [], { retry: -1 });
+      await client.fail("broken", "Timeout", "after 3 s");
+      const tube = beanstalk(test);
+      for (let i = 0; i < 21; i += 1)
+        tube.socket.write("use bulk\r\n" + "put 0 0 60 1\r\nx\r\n".repeat(1000));
+      await until(async () => (await counts(test)).ready === 21000, "all are there");
+      await fetch(`${test.server.base}api/v1/operations`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: '{"action": "kill", "states": ["ready"]}',
+      });
+      await until(async () => (await counts(test)).dead === 21001, "all are dead");
+      const { page } = test;
+      await test.open("errors");
+      await row(page, "Timeout").waitFor();
+      await page.getByText("1 group", { exact: true }).waitFor();
+    },
+  },
+  {
+    title: "of large bodies the beginning is shown",
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("large-001", "Large", "mail", ["x".repeat(500000)]);
+      const tube = beanstalk(test);
+      const id = await tube.put("large", Buffer.alloc(65000, 0x80));
+      const { page } = test;
+      await test.open("jobs?id=large-001");
+      await page.getByRole("link", { name: /Large/ }).click();
+      await page.locator("pre", { hasText: "xxxxxxxx" }).waitFor();
+      await page.getByText("Only its beginning is shown.").waitFor();
+      await test.open(`jobs/${id}`);
+      await page.getByText("000000  80 80 80 80").waitFor();
+    },
+  },
+  {
+    title: "a change of all says which they are",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=dead&queue=broken&error=no%20key");
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      await page
+        .getByRole("dialog", { name: "all dead jobs with queue “broken”, error “no key”" })
+        .waitFor();
+    },
+  },
+  {
+    title: "on a phone the bar of what is selected stays in view",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 45; i += 1) await client.push(`phone-${100 + i}`, "Phone", "mail");
+      const { page } = test;
+      await page.setViewportSize({ width: 390, height: 700 });
+      await test.open("jobs?state=ready");
+      await row(page, "Phone").last().getByRole("checkbox").check();
+      assert.ok(await isInView(page.getByRole("button", { name: "Delete 1" })));
+      await page.getByRole("button", { name: "Clear selection" }).click();
+      await gone(page.getByRole("button", { name: "Delete 1" }));
+    },
+  },
+  {
+    title: "on a tablet the actions of a row are in view",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      for (const width of [768, 1050]) {
+        await page.setViewportSize({ width, height: 1000 });
+        await test.open("queues");
+        assert.ok(await isInView(page.getByRole("button", { name: "Delete thumbs" })), width);
+        await test.open("errors");
+        await row(page, "Timeout").waitFor();
+        const remove = row(page, "Timeout").getByRole("button", { name: /Delete all jobs/ });
+        assert.ok(await isInView(remove), width);
+      }
+    },
+  },
+];
