@@ -177,11 +177,13 @@ void show_meters(const Queues& queues, Page& page) {
   }
   page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
   for (const Labelled& each : queues.labelled) {
-    if (each.meter) page.histogram("millrace_wait_seconds", each.label, each.meter->wait);
+    if (each.meter && each.meter->wait.count() > 0)
+      page.histogram("millrace_wait_seconds", each.label, each.meter->wait);
   }
   page.head("millrace_run_seconds", "histogram", "From the reservation to the end of the run.");
   for (const Labelled& each : queues.labelled) {
-    if (each.meter) page.histogram("millrace_run_seconds", each.label, each.meter->run);
+    if (each.meter && each.meter->run.count() > 0)
+      page.histogram("millrace_run_seconds", each.label, each.meter->run);
   }
 }
 

@@ -28,6 +28,14 @@ TEST_CASE("metrics: jobs by queue and state, age, counters and histograms") {
   CHECK(has_line(text, "millrace_failed_total 1"));
 }
 
+TEST_CASE("metrics: a queue that never ran has no histograms") {
+  Desk desk;
+  desk.put("x", "idle");
+  const std::string text = desk.get("/metrics").body;
+  CHECK(text.find(R"(millrace_jobs{queue="idle",state="ready"} 1)") != std::string::npos);
+  CHECK(text.find(R"(_seconds_bucket{queue="idle")") == std::string::npos);
+}
+
 TEST_CASE("metrics: a queue's name is escaped") {
   Desk desk;
   desk.put("x", "a\"b\\c");
