@@ -3,7 +3,8 @@
 #include <absl/hash/hash.h>
 
 #include <algorithm>
-#include <bit>
+
+#include "core/record_size.hpp"
 
 namespace millrace {
 namespace {
@@ -24,60 +25,6 @@ bool has_failed_before(const Job& job) {
 
 TimeEntry failure_entry(const Job& job, JobSlot slot) {
   return {.when = job.failure()->failed_at, .id = job.id, .slot = slot};
-}
-
-std::uint64_t number_bytes(std::uint64_t number) {
-  return (static_cast<std::uint64_t>(std::bit_width(number | 1)) + 6) / 7;
-}
-
-std::uint64_t signed_bytes(std::int64_t number) {
-  const auto bits = static_cast<std::uint64_t>(number);
-  return number_bytes((bits << 1) ^ (number < 0 ? ~std::uint64_t{0} : 0));
-}
-
-std::uint64_t time_bytes(Time time) {
-  return signed_bytes(time.time_since_epoch().count());
-}
-
-std::uint64_t text_bytes(std::uint64_t size) {
-  return number_bytes(size) + size;
-}
-
-std::uint64_t tallies_bytes(const Tallies& tallies) {
-  if (tallies == Tallies{}) return 0;
-  return number_bytes(tallies.reserves) + number_bytes(tallies.timeouts) +
-         number_bytes(tallies.releases) + number_bytes(tallies.buries) +
-         number_bytes(tallies.kicks);
-}
-
-std::uint64_t failure_bytes(const Failure& failure) {
-  std::uint64_t bytes = signed_bytes(failure.retry_count) + signed_bytes(failure.remaining) +
-                        time_bytes(failure.failed_at) + time_bytes(failure.next_at) +
-                        text_bytes(failure.errtype.size()) + text_bytes(failure.message.size()) +
-                        number_bytes(failure.backtrace.size());
-  for (const std::string& line : failure.backtrace) bytes += text_bytes(line.size());
-  return bytes;
-}
-
-std::uint64_t reservation_bytes(const Reservation& held) {
-  return text_bytes(held.wid.size()) + text_bytes(held.jid.size()) + time_bytes(held.reserved_at);
-}
-
-/// How long the job's whole record is (`JobAdded` in docs/journal-format.md), to the byte: by too
-/// little, a log that is as short as it can be would be cleaned for ever; by too much, what is
-/// obsolete would pass for needed.
-std::uint64_t record_bytes(const Job& job, const Queue& queue) {
-  constexpr std::uint64_t kTagKindAndFlags = 3;
-  std::uint64_t bytes = kTagKindAndFlags + number_bytes(job.id) + text_bytes(queue.name.size()) +
-                        time_bytes(job.created_at) + number_bytes(job.ttr_s) +
-                        number_bytes(job.pri) + number_bytes(job.sequence) + time_bytes(job.when) +
-                        time_bytes(job.enqueued_at) + number_bytes(job.delay_s) +
-                        text_bytes(job.body_bytes);
-  if (!job.history) return bytes;
-  bytes += tallies_bytes(job.history->tallies);
-  if (job.history->failure) bytes += failure_bytes(*job.history->failure);
-  if (job.history->reservation) bytes += reservation_bytes(*job.history->reservation);
-  return bytes;
 }
 
 }  // namespace
@@ -168,9 +115,9 @@ void Store::apply_one(JobChanged&& record) {
   if (!slot) return;
   leave_orders(*slot);
   Job& job = jobs_[*slot];
-  live_bytes_ -= record_bytes(job, *queues_[job.queue]);
+  live_bytes_ -= record_bytes(job, queues_[job.queue]->name);
   set_fields(job, std::move(record.fields));
-  live_bytes_ += record_bytes(job, *queues_[job.queue]);
+  live_bytes_ += record_bytes(job, queues_[job.queue]->name);
   enter_orders(*slot);
 }
 
@@ -414,7 +361,7 @@ void Store::enter_log(JobSlot slot, Lsn body_at) {
   job.is_placed = false;
   log_order_.push_newest(slot);
   if (first_unplaced_ == kNoJob) first_unplaced_ = slot;
-  live_bytes_ += record_bytes(job, *queues_[job.queue]);
+  live_bytes_ += record_bytes(job, queues_[job.queue]->name);
 }
 
 void Store::leave_log(JobSlot slot) {
@@ -422,7 +369,7 @@ void Store::leave_log(JobSlot slot) {
   if (first_unplaced_ == slot) first_unplaced_ = job.newer;
   if (newest_resident_ == slot) newest_resident_ = job.older;
   log_order_.remove(slot);
-  live_bytes_ -= record_bytes(job, *queues_[job.queue]);
+  live_bytes_ -= record_bytes(job, queues_[job.queue]->name);
 }
 
 /// The newest first, since in a line they are needed last. A job that comes brings less along than

@@ -43,10 +43,10 @@ struct SystemFacts {
 struct TrafficFacts {
   std::uint64_t beanstalk_connections = 0;
   std::uint64_t faktory_connections = 0;
-  std::uint64_t undurable_bytes = 0;  ///< of the journal, that wait for the disk
+  std::uint64_t undurable_bytes = 0;   ///< of the journal, that wait for the disk
   std::uint64_t segments_removed = 0;  ///< of the journal, by cleaning
   std::uint64_t log_bytes = 0;         ///< of the journal, room not written to left out
-  Histogram commits;                  ///< from a batch's append to its durability
+  Histogram commits;                   ///< from a batch's append to its durability
   bool is_stopping = false;
 };
 
