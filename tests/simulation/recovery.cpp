@@ -75,9 +75,10 @@ void World::note_fault() {
 /// A bit of something durable, which is never written again.
 void World::decay() {
   const Journal::Extent log = process_->recorder.extent();
-  const Lsn durable = process_->journal->durable();
-  if (durable <= log.begin) return;
-  const Lsn at = random_.between(log.begin, durable - 1);
+  // What was not synced may be lost with a flip in it, and then there would be none to undo.
+  const Lsn synced = process_->journal->synced();
+  if (synced <= log.begin) return;
+  const Lsn at = random_.between(log.begin, synced - 1);
   for (const auto& [path, bytes] : platter_.files()) {
     const auto first = journal::parse_segment_name(path.substr(kDirectory.size() + 1));
     if (!first || at < *first || at - *first >= bytes.size()) continue;
