@@ -84,8 +84,7 @@ FileJournal::~FileJournal() {
   thread_.join();
 }
 
-// ---- the caller's side
-// ---------------------------------------------------------------------------
+// ---- the caller's side --------------------------------------------------------------------------
 
 Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   CHECK(reader_.has_value());
@@ -228,8 +227,7 @@ void FileJournal::sync() {
   while (!synced_.wait_for(guard, kRoomPatience, is_through)) must_not_wait_ = is_full();
 }
 
-// ---- the writer's thread
-// -------------------------------------------------------------------------
+// ---- the writer's thread ------------------------------------------------------------------------
 
 void FileJournal::run() {
   while (work(next_round())) {

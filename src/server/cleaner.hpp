@@ -33,10 +33,10 @@ class Cleaner {
   [[nodiscard]] bool is_worth_it_when_full(const Journal::Extent& log);
   [[nodiscard]] std::uint64_t pace(const Journal::Extent& log) const;
 
-  Broker& broker_;
-  Journal& journal_;
   Next trim(const Journal::Extent& log);
 
+  Broker& broker_;
+  Journal& journal_;
   Lsn trim_to_ = 0;     ///< 0: nothing; else when all that replaces it is durable
   Lsn trim_after_ = 0;  ///< where that ends; 0: its batch was not taken yet
   std::uint64_t freed_pieces_ = 0;

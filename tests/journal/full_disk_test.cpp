@@ -21,6 +21,13 @@ FileJournalOptions with_spare() {
   return options;
 }
 
+void fill_up(Journal& journal) {
+  while (!journal.is_full()) {
+    journal.append(std::string(1000, 'x'));
+    journal.sync();
+  }
+}
+
 /// Until it holds; what does not within 10 seconds fails the test.
 template <typename Condition>
 void wait_until(Condition condition) {
@@ -61,10 +68,7 @@ TEST_CASE("full disk: when there is room again it is found, and kept back anew")
   SimulatedDisk disk;
   disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
   const auto journal = start(disk, kDirectory, with_spare());
-  while (!journal->is_full()) {
-    journal->append(std::string(1000, 'x'));
-    journal->sync();
-  }
+  fill_up(*journal);
   SUBCASE("since the disk has grown") {
     disk.set_capacity(9 * kSegmentBytes);
   }
@@ -79,10 +83,7 @@ TEST_CASE("full disk: who takes all room that is free does not take what is kept
   SimulatedDisk disk;
   disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
   const auto journal = start(disk, kDirectory, with_spare());
-  while (!journal->is_full()) {
-    journal->append(std::string(1000, 'x'));
-    journal->sync();
-  }
+  fill_up(*journal);
   for (int i = 0; i < 10; ++i) {
     std::uint64_t used = 0;
     for (const auto& [path, bytes] : disk.files()) used += bytes.size();
