@@ -19,12 +19,24 @@ Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& dire
   return firsts;
 }
 
-Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string& directory) {
+Outcome<bool> has_file(FileSystem& files, const std::string& directory, std::string_view name) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
   if (!names) return names.error();
-  if (std::find(names->begin(), names->end(), kExtentName) == names->end()) {
-    return std::optional<LogExtent>();
-  }
+  return std::find(names->begin(), names->end(), name) != names->end();
+}
+
+Outcome<std::unique_ptr<File>> open_or_create(FileSystem& files, const std::string& directory,
+                                              std::string_view name) {
+  const Outcome<bool> exists = has_file(files, directory, name);
+  if (!exists) return exists.error();
+  const std::string path = directory + "/" + std::string(name);
+  return *exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
+}
+
+Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string& directory) {
+  const Outcome<bool> exists = has_file(files, directory, kExtentName);
+  if (!exists) return exists.error();
+  if (!*exists) return std::optional<LogExtent>();
   const Outcome<std::string> bytes = contents_of(files, directory + "/" + kExtentName);
   if (!bytes) return bytes.error();
   return decode_extent(*bytes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,14 @@ namespace millrace::journal {
 /// Where the directory's segments begin, in order.
 [[nodiscard]] Outcome<std::vector<Lsn>> segments_in(FileSystem& files,
                                                     const std::string& directory);
+
+[[nodiscard]] Outcome<bool> has_file(FileSystem& files, const std::string& directory,
+                                     std::string_view name);
+
+/// The file of that name, to read and to write; an empty one where there was none.
+[[nodiscard]] Outcome<std::unique_ptr<File>> open_or_create(FileSystem& files,
+                                                            const std::string& directory,
+                                                            std::string_view name);
 
 /// The file that tells which segments there must be.
 inline constexpr const char* kExtentName = "extent";

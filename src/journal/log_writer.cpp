@@ -121,7 +121,7 @@ Outcome<Done> LogWriter::note_extent() {
   const Outcome<Done> written = write_extent();
   if (written || !written.error().is_out_of_space) return written;
   extent_file_.reset();
-  const Outcome<bool> exists = has_file(kExtentName);
+  const Outcome<bool> exists = has_file(files_, directory_, kExtentName);
   if (!exists) return exists.error();
   if (!*exists) return Done{};
   const Outcome<Done> removed = files_.remove(extent_path());
@@ -131,11 +131,7 @@ Outcome<Done> LogWriter::note_extent() {
 Outcome<Done> LogWriter::write_extent() {
   const bool is_new = !extent_file_;
   if (is_new) {
-    const Outcome<bool> exists = has_file(kExtentName);
-    if (!exists) return exists.error();
-    Outcome<std::unique_ptr<File>> file =
-        *exists ? files_.open(extent_path(), FileSystem::Access::kReadWrite)
-                : files_.create(extent_path());
+    Outcome<std::unique_ptr<File>> file = open_or_create(files_, directory_, kExtentName);
     if (!file) return file.error();
     extent_file_ = std::move(*file);
   }
@@ -235,12 +231,6 @@ Outcome<Done> LogWriter::close() {
   const Outcome<Done> cut = file_->truncate(written_ - header_.first);
   if (!cut) return cut;
   return file_->sync();
-}
-
-Outcome<bool> LogWriter::has_file(std::string_view name) const {
-  const Outcome<std::vector<std::string>> names = files_.list(directory_);
-  if (!names) return names.error();
-  return std::find(names->begin(), names->end(), name) != names->end();
 }
 
 std::string LogWriter::extent_path() const {

@@ -78,7 +78,6 @@ class LogWriter {
   Outcome<Done> seal();
   Outcome<Done> note_extent();
   Outcome<Done> write_extent();
-  [[nodiscard]] Outcome<bool> has_file(std::string_view name) const;
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<std::unique_ptr<File>> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;

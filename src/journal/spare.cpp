@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "journal/log_files.hpp"
+
 namespace millrace::journal {
 
 Spare::Spare(FileSystem& files, std::string directory, std::uint64_t bytes, std::uint64_t step)
@@ -16,11 +18,7 @@ Spare::Spare(FileSystem& files, std::string directory, std::uint64_t bytes, std:
 /// What a former process has left is gone on with.
 Outcome<Done> Spare::open() {
   if (file_) return Done{};
-  const Outcome<std::vector<std::string>> names = files_.list(directory_);
-  if (!names) return names.error();
-  const bool exists = std::find(names->begin(), names->end(), kSpareName) != names->end();
-  Outcome<std::unique_ptr<File>> file =
-      exists ? files_.open(path_, FileSystem::Access::kReadWrite) : files_.create(path_);
+  Outcome<std::unique_ptr<File>> file = open_or_create(files_, directory_, kSpareName);
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
