@@ -122,7 +122,10 @@ Outcome<Done> copy_segments(FileSystem& files, const std::string& directory,
       copied = is_done(segments, i) ? share(files, from, to, size) : copy(files, from, to, size);
     } else {
       const auto size = whole_bytes(files, from, header);
-      copied = size ? copy(files, from, to, *size) : Outcome<Done>(size.error());
+      if (!size) return size.error();
+      const Lsn end = header.first + *size;
+      if (end < log->noted_end()) return damage(from, *size, lacks_its_end(log->noted_end() - end));
+      copied = copy(files, from, to, *size);
     }
     if (!copied) return copied;
   }

@@ -60,6 +60,11 @@ std::string no_records(const Problem& problem) {
   return "a batch that is no sequence of records: " + problem.text;
 }
 
+std::string lacks_its_end(std::uint64_t missing_bytes) {
+  return "the last " + std::to_string(missing_bytes) +
+         " bytes of the log, as it was when the server stopped, are missing";
+}
+
 std::string breaks_off_before(Lsn next) {
   return "the log breaks off before " + segment_name(next) +
          ", or files between the two are missing";

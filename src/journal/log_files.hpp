@@ -50,6 +50,8 @@ inline constexpr std::string_view kNotWhole = "a frame that was durable is not w
 
 /// What is wrong with a file that ends before the next segment begins.
 [[nodiscard]] std::string breaks_off_before(Lsn next);
+/// The last file is shorter than the log was when it was left in order.
+[[nodiscard]] std::string lacks_its_end(std::uint64_t missing_bytes);
 
 /// How many bytes are left when trailing zeros are not counted.
 [[nodiscard]] std::size_t bytes_in_use(std::string_view bytes);

@@ -24,7 +24,7 @@ constexpr std::size_t kSegmentChecksumAt = 32;
 constexpr std::string_view kExtentMagic = "millrext";
 constexpr std::size_t kOldestAt = 8;
 constexpr std::size_t kNewestAt = 16;
-constexpr std::size_t kExtentChecksumAt = 24;
+constexpr std::size_t kEndAt = 24;
 
 constexpr std::size_t kPayloadChecksumAt = 0;
 constexpr std::size_t kHeaderChecksumAt = 8;
@@ -48,6 +48,13 @@ Number load(const char* at) {
 std::uint64_t header_sum(const char* header, FramePlace place) {
   return XXH3_64bits_withSeed(header + kPayloadBytesAt, kFrameHeaderBytes - kPayloadBytesAt,
                               place.lsn + place.salt);
+}
+
+/// Whether the checksum of what should be a segment's header is right, whatever its version.
+bool has_right_checksum(std::string_view bytes) {
+  if (bytes.size() < kSegmentHeaderBytes) return false;
+  const auto checksum = load<std::uint64_t>(bytes.data() + kSegmentChecksumAt);
+  return checksum == XXH3_64bits(bytes.data(), kSegmentChecksumAt);
 }
 
 }  // namespace
@@ -92,14 +99,8 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes) {
   if (bytes.size() < kVersionAt + sizeof(std::uint32_t)) return std::nullopt;
   if (!bytes.starts_with(kMagic)) return std::nullopt;
   const auto version = load<std::uint32_t>(bytes.data() + kVersionAt);
-  if (version == 0 || version == kFormatVersion) return std::nullopt;
+  if (version == 0 || version == kFormatVersion || !has_right_checksum(bytes)) return std::nullopt;
   return version;
-}
-
-bool has_right_checksum(std::string_view bytes) {
-  if (bytes.size() < kSegmentHeaderBytes) return false;
-  const auto checksum = load<std::uint64_t>(bytes.data() + kSegmentChecksumAt);
-  return checksum == XXH3_64bits(bytes.data(), kSegmentChecksumAt);
 }
 
 std::optional<std::uint64_t> claimed_salt(std::string_view bytes) {
@@ -112,16 +113,22 @@ std::array<char, kExtentBytes> encode_extent(const LogExtent& extent) {
   kExtentMagic.copy(bytes.data(), kExtentMagic.size());
   store(bytes.data() + kOldestAt, extent.oldest);
   store(bytes.data() + kNewestAt, extent.newest);
-  store(bytes.data() + kExtentChecksumAt, XXH3_64bits(bytes.data(), kExtentChecksumAt));
+  store(bytes.data() + kEndAt, extent.end);
+  constexpr std::size_t kChecksumAt = kExtentBytes - sizeof(std::uint64_t);
+  store(bytes.data() + kChecksumAt, XXH3_64bits(bytes.data(), kChecksumAt));
   return bytes;
 }
 
 std::optional<LogExtent> decode_extent(std::string_view bytes) {
-  if (bytes.size() != kExtentBytes || !bytes.starts_with(kExtentMagic)) return std::nullopt;
-  const auto checksum = load<std::uint64_t>(bytes.data() + kExtentChecksumAt);
-  if (checksum != XXH3_64bits(bytes.data(), kExtentChecksumAt)) return std::nullopt;
+  const bool has_end = bytes.size() == kExtentBytes;
+  if (!has_end && bytes.size() != kShortExtentBytes) return std::nullopt;
+  if (!bytes.starts_with(kExtentMagic)) return std::nullopt;
+  const std::size_t checksum_at = bytes.size() - sizeof(std::uint64_t);
+  const auto checksum = load<std::uint64_t>(bytes.data() + checksum_at);
+  if (checksum != XXH3_64bits(bytes.data(), checksum_at)) return std::nullopt;
   return LogExtent{.oldest = load<Lsn>(bytes.data() + kOldestAt),
-                   .newest = load<Lsn>(bytes.data() + kNewestAt)};
+                   .newest = load<Lsn>(bytes.data() + kNewestAt),
+                   .end = has_end ? load<Lsn>(bytes.data() + kEndAt) : 0};
 }
 
 std::array<char, kFrameHeaderBytes> encode_frame_header(std::string_view payload, Lsn durable,

@@ -47,28 +47,29 @@ std::array<char, kSegmentHeaderBytes> encode_segment_header(const SegmentHeader&
 /// nullopt when the bytes are not a whole header of this version.
 std::optional<SegmentHeader> decode_segment_header(std::string_view bytes);
 
-/// The version in what begins like a header of another program version, else nullopt. No version is
-/// numbered 0: that is a header which was only begun.
+/// The version in a whole header of another program version, else nullopt: one whose checksum is
+/// wrong is damaged. No version is numbered 0: that is a header which was only begun.
 std::optional<std::uint32_t> foreign_version(std::string_view bytes);
-
-/// Whether the checksum of what should be a segment's header is right, whatever its version.
-bool has_right_checksum(std::string_view bytes);
 
 /// The salt in what should be a segment's header, though the rest of it may be damaged; nullopt
 /// when there are too few bytes.
 std::optional<std::uint64_t> claimed_salt(std::string_view bytes);
 
-/// Which segments a log has at least: so that one can be missed where no gap shows it.
+/// What a log has at least: so that what is missing is missed where no gap shows it.
 ///
-///     extent = magic:8 oldest:u64 newest:u64 checksum:u64
+///     extent = magic:8 oldest:u64 newest:u64 end:u64 checksum:u64
+///
+/// Older ones have no `end`.
 struct LogExtent {
   Lsn oldest = 0;  ///< this segment is there, or older ones are too
   Lsn newest = 0;  ///< this segment is there
+  Lsn end = 0;     ///< where the log ended when a process ended in order; 0: it is not known
 
   bool operator==(const LogExtent&) const = default;
 };
 
-inline constexpr std::size_t kExtentBytes = 32;
+inline constexpr std::size_t kExtentBytes = 40;
+inline constexpr std::size_t kShortExtentBytes = 32;  ///< of one without `end`
 
 std::array<char, kExtentBytes> encode_extent(const LogExtent& extent);
 

@@ -44,6 +44,7 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   const Outcome<Done> complete = reader.check_ends(*extent);
   if (!complete) return complete.error();
   reader.has_extent_ = extent->has_value() || firsts->empty();
+  if (*extent) reader.noted_end_ = (*extent)->end;
   return reader;
 }
 
@@ -118,6 +119,10 @@ Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {
     const Outcome<LogEnd> walked = walk(segment, bytes, visitor);
     if (!walked) return walked.error();
     log = *walked;
+  }
+  if (log.end < noted_end_ && !segments_.empty()) {
+    const Lsn first = segments_.back().header.first;
+    return damage(path_of(first), log.end - first, lacks_its_end(noted_end_ - log.end));
   }
   return log;
 }

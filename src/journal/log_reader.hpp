@@ -47,6 +47,9 @@ class LogReader {
   /// Behind the last byte of the last file, which may be room that was never written to.
   [[nodiscard]] Lsn files_end() const { return files_end_; }
 
+  /// Where the log ended when it was left in order; 0: it was not, or that is not known.
+  [[nodiscard]] Lsn noted_end() const { return noted_end_; }
+
   /// False where no whole file says which segments there must be, though there are some.
   [[nodiscard]] bool has_extent() const { return has_extent_; }
 
@@ -70,6 +73,7 @@ class LogReader {
   std::optional<Lsn> begun_;
   Lsn files_end_ = 0;
   bool has_extent_ = true;
+  Lsn noted_end_ = 0;  ///< see LogExtent::end
 };
 
 }  // namespace millrace::journal

@@ -39,6 +39,7 @@ class Surveyor {
 
   Outcome<Done> read_headers(const std::vector<Lsn>& segments);
   Outcome<Done> take_file(Place place);
+  void check_end();
   Outcome<Done> take_segment(const Place& place, std::string_view bytes);
   Outcome<Done> take_damaged_header(const Place& place, std::string_view bytes);
   Outcome<Done> take_frames(const SegmentHeader& header, const Place& place,
@@ -69,10 +70,7 @@ void Surveyor::note(std::optional<std::uint64_t> at, std::optional<std::uint64_t
       {.file = segment_name(segment.first), .at = at, .end = end, .what = std::move(what)});
 }
 
-/// A header that says another version and is whole is of a program that knew what it wrote. If it
-/// is not whole, the frames of the segment tell whether they are ours.
 Outcome<Done> Surveyor::read_headers(const std::vector<Lsn>& segments) {
-  std::vector<std::pair<Lsn, std::uint32_t>> doubtful;
   for (const Lsn first : segments) {
     const auto file = files_.open(path_of(first), FileSystem::Access::kRead);
     if (!file) continue;
@@ -81,19 +79,10 @@ Outcome<Done> Surveyor::read_headers(const std::vector<Lsn>& segments) {
     if (!got) continue;
     bytes.resize(*got);
     if (const auto header = decode_segment_header(bytes)) salts_.push_back(header->salt);
-    const auto version = foreign_version(bytes);
-    if (!version) continue;
-    if (purpose_ == Purpose::kCheck || has_right_checksum(bytes)) {
-      return wrong_version(path_of(first), *version);
-    }
-    doubtful.emplace_back(first, *version);
+    if (const auto version = foreign_version(bytes)) return wrong_version(path_of(first), *version);
   }
   std::sort(salts_.begin(), salts_.end());
   salts_.erase(std::unique(salts_.begin(), salts_.end()), salts_.end());
-  for (const auto& [first, version] : doubtful) {
-    const Outcome<std::string> bytes = contents_of(files_, path_of(first));
-    if (bytes && !guess_header(first, *bytes)) return wrong_version(path_of(first), version);
-  }
   return Done{};
 }
 
@@ -198,8 +187,17 @@ Outcome<Done> Surveyor::take_file(Place place) {
   bytes->resize(std::min(size, part));
   place.breaks_off = size >= kSegmentHeaderBytes && size < part;
   const Outcome<Done> taken = take_segment(place, *bytes);
+  if (taken && !place.sealed_at) check_end();
   if (taken && place.breaks_off) note(size, std::nullopt, breaks_off_before(*place.sealed_at));
   return taken;
+}
+
+/// Of the segment found last.
+void Surveyor::check_end() {
+  const SegmentFinding& last = survey_.segments.back();
+  const Lsn end = last.first + last.bytes;
+  if (!extent_ || end >= extent_->end || last.damaged_at) return;
+  note(last.bytes, std::nullopt, lacks_its_end(extent_->end - end));
 }
 
 Outcome<Survey> Surveyor::run() {

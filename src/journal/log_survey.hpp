@@ -60,8 +60,7 @@ enum class Purpose {
 };
 
 /// Reads all segments of `directory`, one at a time, and changes nothing. A problem: no journal is
-/// there, it cannot be listed, or a segment is of another version. For a salvage that is one which
-/// is not an own one with a damaged header, as its frames show.
+/// there, it cannot be listed, or a segment is of another version.
 [[nodiscard]] Outcome<Survey> survey(FileSystem& files, const std::string& directory,
                                      Purpose purpose, const BatchTaker& take);
 

@@ -117,8 +117,8 @@ Outcome<std::unique_ptr<File>> LogWriter::create_segment(const SegmentHeader& he
 
 /// On stable storage before anything stands in a new segment, and before an old one goes. Where
 /// there is no room for it, it is left out: then a missing segment is told by gaps only.
-Outcome<Done> LogWriter::note_extent() {
-  const Outcome<Done> written = write_extent();
+Outcome<Done> LogWriter::note_extent(Lsn end) {
+  const Outcome<Done> written = write_extent(end);
   if (written || !written.error().is_out_of_space) return written;
   extent_file_.reset();
   const Outcome<bool> exists = has_file(files_, directory_, kExtentName);
@@ -128,14 +128,14 @@ Outcome<Done> LogWriter::note_extent() {
   return removed ? files_.sync_directory(directory_) : removed;
 }
 
-Outcome<Done> LogWriter::write_extent() {
+Outcome<Done> LogWriter::write_extent(Lsn end) {
   const bool is_new = !extent_file_;
   if (is_new) {
     Outcome<std::unique_ptr<File>> file = open_or_create(files_, directory_, kExtentName);
     if (!file) return file.error();
     extent_file_ = std::move(*file);
   }
-  const auto encoded = encode_extent({.oldest = oldest_, .newest = header_.first});
+  const auto encoded = encode_extent({.oldest = oldest_, .newest = header_.first, .end = end});
   const std::string_view part = view_of(encoded);
   Outcome<Done> done = extent_file_->write(0, {&part, 1});
   if (done) done = extent_file_->sync();
@@ -230,7 +230,8 @@ Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
 Outcome<Done> LogWriter::close() {
   const Outcome<Done> cut = file_->truncate(written_ - header_.first);
   if (!cut) return cut;
-  return file_->sync();
+  const Outcome<Done> synced = file_->sync();
+  return synced ? note_extent(written_) : synced;
 }
 
 std::string LogWriter::extent_path() const {

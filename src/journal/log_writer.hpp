@@ -62,7 +62,7 @@ class LogWriter {
   /// Removes whole segments, oldest first; `oldest` is the first that stays.
   [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
 
-  /// Syncs, and gives back preallocated space.
+  /// Syncs, gives back preallocated space, and notes where the log ends.
   [[nodiscard]] Outcome<Done> close();
 
   [[nodiscard]] Lsn written() const { return written_; }
@@ -76,8 +76,8 @@ class LogWriter {
   Outcome<Done> write_again(Lsn begin, Lsn end);
   Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
   Outcome<Done> seal();
-  Outcome<Done> note_extent();
-  Outcome<Done> write_extent();
+  Outcome<Done> note_extent(Lsn end = 0);
+  Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<std::unique_ptr<File>> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;

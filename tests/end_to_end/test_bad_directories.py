@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import struct
 import subprocess
 import unittest
 
@@ -54,11 +53,15 @@ def cut(number):
     return lambda server: os.truncate(server.segments()[number], 5000)
 
 
-def set_version(number, version):
-    def spoil(server):
-        overwrite(server.segments()[number], 8, struct.pack("<I", version))
+# A segment header of format 2, whose checksum is right.
+HEADER_2 = bytes.fromhex(
+    "6d696c6c7261636502000000000000000000000000000000"
+    "0100000000000000464d9867d840d181"
+)
 
-    return spoil
+
+def set_header(number, header):
+    return lambda server: overwrite(server.segments()[number], 0, header)
 
 
 def exchange(server):
@@ -71,8 +74,9 @@ def exchange(server):
 NEWER = r"0\.log has journal format 2 \(at offset 8\), .* reads format 1; .* start the version"
 
 CASES = [
-    Case("a newer version", set_version(0, 2), NEWER),
-    Case("a newer version at the end", set_version(-1, 9), r"\.log has journal format 9"),
+    Case("a newer version", set_header(0, HEADER_2), NEWER),
+    Case("a newer version at the end", set_header(-1, HEADER_2), r"\.log has journal format 2"),
+    Case("a damaged version", set_header(0, HEADER_2[:9]), r"0{20}\.log is damaged at offset 0"),
     Case("the first segment missing", remove(0), r"not complete: 0{20}\.log is missing"),
     Case("the first half missing", remove(0, 1), r"not complete: 0{20}\.log is missing"),
     Case("the last segment missing", remove(-1), r"not complete: \d{20}\.log is missing"),
@@ -131,6 +135,14 @@ class BadDirectoryTest(DirectoryTest):
                 case.spoil(server)
                 self.assert_refused_unchanged(server, case.text)
                 shutil.rmtree(server.data)
+
+    def test_the_end_missing_after_an_orderly_stop(self):
+        server = self.filled().start()
+        server.terminate()
+        last = server.segments()[-1]
+        os.truncate(last, os.path.getsize(last) - 10)
+        text = r"the last \d+ bytes of the log, as it was when the server stopped, are missing"
+        self.assert_refused_unchanged(server, text)
 
     def test_a_file(self):
         with open(self.path("data"), "wb") as file:

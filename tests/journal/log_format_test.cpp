@@ -3,6 +3,7 @@
 #include <string>
 
 #include "support/doctest.hpp"
+#include "support/edited_log.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -49,19 +50,34 @@ std::size_t flips_unnoticed(std::string bytes, std::size_t size, Decode decode) 
 }  // namespace
 
 TEST_CASE("format: the bytes of an extent") {
-  const auto bytes = encode_extent({.oldest = 0x0102030405060708, .newest = 0x1112131415161718});
+  const auto bytes = encode_extent(
+      {.oldest = 0x0102030405060708, .newest = 0x1112131415161718, .end = 0x2122232425262728});
   CHECK(hex(bytes) ==
         "6d696c6c72657874"
         "0807060504030201"
         "1817161514131211"
-        "5c77e0046a665a91");
+        "2827262524232221"
+        "ba8690dbe4f3dda6");
   const std::string whole(bytes.data(), bytes.size());
   CHECK(decode_extent(whole)->oldest == 0x0102030405060708);
   CHECK(decode_extent(whole)->newest == 0x1112131415161718);
+  CHECK(decode_extent(whole)->end == 0x2122232425262728);
   CHECK_FALSE(decode_extent(whole.substr(1)));
   CHECK(flips_unnoticed(whole, whole.size(), [](std::string_view flipped) {
           return decode_extent(flipped).has_value();
         }) == 0);
+}
+
+TEST_CASE("format: an extent without the end of the log is read too") {
+  const auto extent =
+      decode_extent(std::string("millrext\x08\x07\x06\x05\x04\x03\x02\x01"
+                                "\x18\x17\x16\x15\x14\x13\x12\x11"
+                                "\x5c\x77\xe0\x04\x6a\x66\x5a\x91",
+                                kShortExtentBytes));
+  REQUIRE(extent);
+  CHECK(extent->oldest == 0x0102030405060708);
+  CHECK(extent->newest == 0x1112131415161718);
+  CHECK(extent->end == 0);
 }
 
 TEST_CASE("format: the bytes of a segment header") {
@@ -100,13 +116,14 @@ TEST_CASE("format: a short segment header is none") {
   CHECK_FALSE(decode_segment_header(""));
 }
 
-TEST_CASE("format: another version is recognised, a header only begun is not taken for one") {
-  std::string bytes = header_of({});
+TEST_CASE("format: another version is recognised, and no damaged or begun header taken for one") {
+  const std::string bytes = header_of({});
   CHECK_FALSE(foreign_version(bytes));
-  bytes[8] = 2;
-  CHECK(foreign_version(bytes) == 2);
-  bytes[8] = 0;
-  CHECK_FALSE(foreign_version(bytes));
+  CHECK(foreign_version(with_version(bytes, 2)) == 2);
+  CHECK_FALSE(foreign_version(with_version(bytes, 0)));
+  std::string flipped = bytes;
+  flipped[8] = 2;
+  CHECK_FALSE(foreign_version(flipped));
   CHECK_FALSE(foreign_version("millrace"));
 }
 

@@ -4,6 +4,7 @@
 #include "journal/log_files.hpp"
 #include "journal/log_format.hpp"
 #include "journal/simulated_disk.hpp"
+#include "support/edited_log.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -73,6 +74,7 @@ TEST_CASE("recovery: what was cut off is told") {
   SimulatedDisk disk;
   fill(disk, {"one", "two"});
   CHECK(start(disk, kDirectory)->cut_bytes() == 0);
+  forget_end(disk, kDirectory);
   disk.set_contents(kFirst, disk.contents(kFirst).substr(0, kTwoAt + 26));
   CHECK(start(disk, kDirectory)->cut_bytes() == 26);
 }
@@ -88,6 +90,7 @@ TEST_CASE("recovery: frames behind a torn one are cut with it when none of them 
     journal->append("two");
     disk.release_syncs();
   }
+  forget_end(disk, kDirectory);
   flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
   CHECK(replayed_by(disk, kDirectory) == Batches{"zero"});
   CHECK(disk.contents(kFirst).size() == kSegmentHeaderBytes + frame_bytes(4));
@@ -104,6 +107,7 @@ TEST_CASE("recovery: what was cut never comes back behind a new frame of the sam
     journal->append("two");
     disk.release_syncs();
   }
+  forget_end(disk, kDirectory);
   flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
   FileJournalOptions options = small_segments();
   options.sync_mode = SyncMode::kOff;  // writes no zeros ahead of the log
@@ -245,15 +249,50 @@ TEST_CASE("recovery: an unknown format version is refused and nothing is changed
   SimulatedDisk disk;
   fill(disk, kThreeSegments);
   const std::string path = path_of(segments_of(disk, kDirectory).back());
-  std::string bytes = disk.contents(path);
-  bytes[8] = 7;
-  disk.set_contents(path, bytes);
+  disk.set_contents(path, with_version(disk.contents(path), 7));
   const auto before = disk.files();
   CHECK(refusal(disk, kDirectory) ==
         path +
             " has journal format 7 (at offset 8), and this program reads format 1; nothing was "
             "changed: start the version of the program that wrote it, or restore a backup");
   CHECK(disk.files() == before);
+}
+
+TEST_CASE("recovery: a version that a flipped bit has made is damage") {
+  SimulatedDisk disk;
+  fill(disk, kThreeSegments);
+  flip(disk, kFirst, kVersionAt);
+  CHECK(contains(refusal(disk, kDirectory), kFirst + " is damaged at offset 0"));
+}
+
+TEST_CASE("recovery: a log that was left in order must have its end") {
+  SimulatedDisk disk;
+  fill(disk, {"one", "two"});
+  const std::string whole = disk.contents(kFirst);
+  std::size_t cut = 0;
+  SUBCASE("within a frame") {
+    cut = 3;
+  }
+  SUBCASE("between two") {
+    cut = frame_bytes(3);
+  }
+  SUBCASE("all of them") {
+    cut = 2 * frame_bytes(3);
+  }
+  disk.set_contents(kFirst, whole.substr(0, whole.size() - cut));
+  const auto before = disk.files();
+  const std::string missing = std::to_string(cut <= frame_bytes(3) ? frame_bytes(3) : cut);
+  CHECK(contains(refusal(disk, kDirectory), "the last " + missing + " bytes of the log"));
+  CHECK(disk.files() == before);
+}
+
+TEST_CASE("recovery: the end of a log that is written to is not known") {
+  SimulatedDisk disk;
+  fill(disk, {"one", "two"});
+  const std::string path = kDirectory + "/" + kExtentName;
+  CHECK(decode_extent(disk.contents(path))->end != 0);
+  const auto journal = start(disk, kDirectory);
+  CHECK(decode_extent(disk.contents(path))->end == 0);
 }
 
 TEST_CASE("recovery: a last segment that was only begun is made anew") {
@@ -301,6 +340,7 @@ TEST_CASE("recovery: a body that looks like a frame proves nothing") {
   const auto forged = encode_frame_header("forged!!", kOneAt + 8, {.lsn = inside, .salt = 1});
   SimulatedDisk disk;
   fill(disk, {std::string(8, 'x') + std::string(forged.data(), forged.size()) + "forged!!"});
+  forget_end(disk, kDirectory);
   flip(disk, kFirst, kOneAt + kFrameHeaderBytes);
   CHECK(replayed_by(disk, kDirectory).empty());
 }

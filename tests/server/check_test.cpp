@@ -81,6 +81,7 @@ TEST_CASE("check: each segment is whole, damaged at an offset, or torn") {
   const std::string data = scratch.path("data");
   write_segments(data);
   const std::vector<std::string> paths = segments(data);
+  forget_end(data);
   flip_byte(paths[0], frame_at(2) + 30);
   const auto size = std::filesystem::file_size(paths.back());
   std::filesystem::resize_file(paths.back(), size - 3);
@@ -95,9 +96,24 @@ TEST_CASE("check: each segment is whole, damaged at an offset, or torn") {
   CHECK(text.ends_with("damages: 1\n"));
 }
 
+TEST_CASE("check: a log that was left in order has no torn tail") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  write_segments(data);
+  const std::string last = segments(data).back();
+  const auto size = std::filesystem::file_size(last);
+  std::filesystem::resize_file(last, size - 3);
+  const auto report = check_journal(data);
+  REQUIRE(report);
+  REQUIRE(report->damage);
+  CHECK(report->text.find("as it was when the server stopped, are missing") != std::string::npos);
+  CHECK(report->text.ends_with("damages: 1\n"));
+}
+
 TEST_CASE("check: a torn tail is no damage") {
   const Scratch scratch;
   write_journal(scratch.path("data"), {put_batch(1, "mail"), put_batch(2, "mail")});
+  forget_end(scratch.path("data"));
   const std::string path = segments(scratch.path("data")).front();
   flip_byte(path, frame_at(1) + 30);
   const auto report = check_journal(scratch.path("data"));

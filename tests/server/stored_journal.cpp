@@ -8,6 +8,7 @@
 #include "journal/file_journal.hpp"
 #include "journal/file_system.hpp"
 #include "support/doctest.hpp"
+#include "support/edited_log.hpp"
 
 namespace millrace::server {
 namespace {
@@ -43,6 +44,11 @@ void write_segments(const std::string& directory) {
   std::vector<std::string> batches;
   for (JobId id = 1; id <= 100; ++id) batches.push_back(put_batch(id, "mail"));
   append_synced(directory, batches, {.segment_bytes = 1024});
+}
+
+void forget_end(const std::string& directory) {
+  journal::PosixFileSystem files;
+  journal::forget_end(files, directory);
 }
 
 std::vector<std::string> segments(const std::string& directory) {

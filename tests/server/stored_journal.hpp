@@ -21,6 +21,9 @@ void write_journal(const std::string& directory, const std::vector<std::string>&
 /// batch of its own.
 void write_segments(const std::string& directory);
 
+/// The journal is as one whose server was killed.
+void forget_end(const std::string& directory);
+
 /// The paths of the directory's segments, oldest first.
 [[nodiscard]] std::vector<std::string> segments(const std::string& directory);
 
