@@ -61,6 +61,9 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
     case Delivery::Kind::kFinished:
       reply::kicked(output_, delivery.count);
       break;
+    case Delivery::Kind::kNoRoom:
+      output_ += reply::kOutOfMemory;
+      break;
     case Delivery::Kind::kEvicted:
       break;  // Only connections that speak for a worker are.
   }

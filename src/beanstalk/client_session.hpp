@@ -96,6 +96,7 @@ class ClientSession final : public Session {
   void answer_found(const Job* job);
   void answer_reserved(const Job& job);
   void answer(const Answer<Done>& answer, std::string_view success);
+  void answer_refused(Refusal refusal);
   void mark_producer();
   void mark_worker();
   [[nodiscard]] const Queue& used_tube() const;

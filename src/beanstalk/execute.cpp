@@ -56,10 +56,7 @@ void ClientSession::execute(const ReserveWithTimeout& reserve, Time now) {
 
 void ClientSession::execute(const ReserveJob& reserve, Time now) {
   auto job = door_.broker.reserve_job(client_, reserve.id, now);
-  if (!job) {
-    output_ += reply::kNotFound;
-    return;
-  }
+  if (!job) return answer_refused(job.error());
   mark_worker();
   answer_reserved(**job);
 }
@@ -198,7 +195,12 @@ void ClientSession::answer_reserved(const Job& job) {
 }
 
 void ClientSession::answer(const Answer<Done>& answer, std::string_view success) {
-  output_ += answer ? success : reply::kNotFound;
+  if (!answer) return answer_refused(answer.error());
+  output_ += success;
+}
+
+void ClientSession::answer_refused(Refusal refusal) {
+  output_ += refusal == Refusal::kNoRoom ? reply::kOutOfMemory : reply::kNotFound;
 }
 
 void ClientSession::mark_producer() {

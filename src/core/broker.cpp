@@ -37,7 +37,7 @@ void Broker::limit_memory(std::size_t bytes_max) {
 bool Broker::is_memory_full() const {
   // Once full, it is so until some has become free: not with every job that comes or goes.
   const std::size_t limit = state_->memory_bytes_max;
-  return needed_memory_bytes() >= (state_->refuses_jobs ? limit - limit / 16 : limit);
+  return needed_memory_bytes() >= (refuses_jobs() ? limit - limit / 16 : limit);
 }
 std::size_t Broker::memory_bytes_max() const {
   return state_->memory_bytes_max;
@@ -170,9 +170,11 @@ Answer<std::size_t> Broker::ignore(ClientId id, std::string_view name) {
   return client.watched.size();
 }
 
-bool Broker::State::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
+Answer<Done> Broker::State::pause(std::string_view name, std::optional<std::uint32_t> seconds,
+                                  Time now) {
   Queue* queue = store().find_queue(name);
-  if (queue == nullptr) return false;
+  if (queue == nullptr) return Refusal::kNotFound;
+  if (!takes_longer() && seconds != 0) return Refusal::kNoRoom;
   ++queue->pause_count;
   QueueChanged record{.name = queue->name, .is_kept = queue->is_kept};
   if (!seconds) {
@@ -182,29 +184,28 @@ bool Broker::State::pause(std::string_view name, std::optional<std::uint32_t> se
     record.pause_s = *seconds;
   }
   // To say again what holds already would only make the log longer.
-  if (record.paused_until == queue->paused_until) return true;
+  if (record.paused_until == queue->paused_until) return Done{};
   const QueueId id = queue->id;
   ledger.commit(std::move(record));
   if (store().has_queue(id)) serve(id, now);
-  return true;
+  return Done{};
 }
 
 Answer<Done> Broker::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
-  if (!state_->pause(name, seconds, now)) return Refusal::kNotFound;
-  return Done{};
+  return state_->pause(name, seconds, now);
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------
 
-void Broker::refuse_jobs(bool refuses) {
-  state_->refuses_jobs = refuses;
+void Broker::take_on(Intake intake) {
+  state_->intake = intake;
 }
-bool Broker::refuses_jobs() const {
-  return state_->refuses_jobs;
+Intake Broker::intake() const {
+  return state_->intake;
 }
 
 Answer<JobId> Broker::put(const NewJob& job, Time now) {
-  if (state_->refuses_jobs) return Refusal::kNoRoom;
+  if (refuses_jobs()) return Refusal::kNoRoom;
   if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   CHECK(job.body.size() <= kBodyBytesMax);
   Ledger& ledger = state_->ledger;
@@ -240,6 +241,7 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   Client& client = state.client_of(id);
   CHECK(!client.wait);
   if (const Job* job = state.choose(client, request, now)) {
+    if (state.intake == Intake::kEndings) return Delivery{.kind = Delivery::Kind::kNoRoom};
     Reservation reservation{.client = request.wid ? 0 : id,
                             .wid = request.wid.value_or(""),
                             .jid = {},
@@ -264,6 +266,7 @@ void Broker::stop_waiting(ClientId id) {
 Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
   const Job* job = state_->store().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
+  if (state_->intake == Intake::kEndings) return Refusal::kNoRoom;
   return &state_->hold(*job, {.client = client, .wid = {}, .jid = {}, .reserved_at = now}, now);
 }
 
@@ -290,6 +293,7 @@ Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
 Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t delay_s, Time now) {
   const Job* job = state_->held_job(client, id);
   if (job == nullptr) return Refusal::kNotFound;
+  if (delay_s != 0 && !state_->takes_longer()) return Refusal::kNoRoom;
   JobFields fields = Store::fields_of(*job);
   fields.pri = pri;
   fields.delay_s = delay_s;
@@ -308,6 +312,7 @@ Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t d
 Answer<Done> Broker::bury(ClientId client, JobId id, Pri pri, Time now) {
   const Job* job = state_->held_job(client, id);
   if (job == nullptr) return Refusal::kNotFound;
+  if (!state_->takes_longer()) return Refusal::kNoRoom;
   JobFields fields = Store::fields_of(*job);
   fields.pri = pri;
   ++fields.tallies.buries;

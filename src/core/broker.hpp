@@ -175,9 +175,10 @@ class Broker {
 
   // ---- jobs -------------------------------------------------------------------------------------
 
-  /// New jobs are refused from now on, or taken again; everything else goes on.
-  void refuse_jobs(bool refuses);
-  [[nodiscard]] bool refuses_jobs() const;
+  /// From now on; what it does not take is refused with `kNoRoom`.
+  void take_on(Intake intake);
+  [[nodiscard]] Intake intake() const;
+  [[nodiscard]] bool refuses_jobs() const { return intake() != Intake::kEverything; }
 
   /// Refused: a queue name that is too long, or any job while `refuses_jobs`. Who waits for the job
   /// has it when this returns. A pushed work unit makes its queue a kept one.

@@ -79,12 +79,14 @@ struct Broker::State {
   std::deque<ClientId> departed;  ///< closed connections that still hold jobs
   std::deque<LongTask> long_tasks;
   Time next_reaping = kNever;
-  bool refuses_jobs = false;
+  Intake intake = Intake::kEverything;
   std::size_t memory_bytes_max = SIZE_MAX;
   bool spills = false;  ///< bodies beyond it are in the log only
   std::uint64_t step_count = 0;
 
   Store& store() { return ledger.store(); }
+  /// Whether records of jobs and queues may become longer.
+  [[nodiscard]] bool takes_longer() const { return intake < Intake::kNothingLonger; }
 
   // ---- jobs (job_moves.cpp): each commits one record --------------------------------------------
 
@@ -94,8 +96,7 @@ struct Broker::State {
   const Job& hold(const Job& job, Reservation reservation, Time now);
   void drop(const Job& job);
   void kick(const Job& job, Time now);
-  /// False when there is no such queue.
-  bool pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now);
+  Answer<Done> pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now);
   void keep_queue(const Queue& queue);
   /// A run of the job has ended.
   void count_run(const Job& job, Time now);

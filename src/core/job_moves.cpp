@@ -86,6 +86,7 @@ void Broker::State::fail(const Job& job, FailedRun run, Time now) {
   }
   JobFields fields = Store::fields_of(job);
   fields.failure = std::move(verdict->failure);
+  if (!takes_longer()) run = {};
   fields.failure->errtype = std::move(run.errtype);
   fields.failure->message = std::move(run.message);
   fields.failure->backtrace = std::move(run.backtrace);

@@ -63,6 +63,9 @@ class Journal {
   /// the wake-up too.
   [[nodiscard]] virtual bool is_full() const = 0;
 
+  /// While it is full: how many bytes of log there is room for, those that are there included.
+  [[nodiscard]] virtual std::uint64_t bytes_max() const = 0;
+
   /// Nothing before `before` is needed: what replaces it is durable. Its space may be freed.
   virtual void trim(Lsn before) = 0;
 

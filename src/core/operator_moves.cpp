@@ -24,6 +24,7 @@ Answer<Done> Broker::change(JobId id, Mutation::Action action, Time now) {
   const Job* job = state_->store().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
   if (is_already(*job, action)) return Refusal::kNotFound;
+  if (action == Mutation::Action::kKill && !state_->takes_longer()) return Refusal::kNoRoom;
   state_->mutate(*job, action, now);
   return Done{};
 }
@@ -33,6 +34,7 @@ Answer<Done> Broker::change(JobId id, Mutation::Action action, Time now) {
 Answer<Done> Broker::take_back(JobId id, Mutation::Action action, Time now) {
   const Job* job = state_->store().find(id);
   if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
+  if (action == Mutation::Action::kKill && !state_->takes_longer()) return Refusal::kNoRoom;
   if (action != Mutation::Action::kRequeue) {
     state_->mutate(*job, action, now);
     return Done{};

@@ -14,7 +14,15 @@ enum class Refusal {
   kLastQueue,      ///< a connection watches at least one queue
   kTooManyQueues,  ///< a connection watches `kWatchedQueuesMax` already
   kNameTooLong,    ///< a queue name, jid or wid beyond its limit
-  kNoRoom,         ///< the disk or the memory is full: new work is not taken, all else goes on
+  kNoRoom,         ///< the disk or the memory is full, and this would need more of it
+};
+
+/// What the broker takes on, by how much room there is for it. Each takes less than the one before.
+enum class Intake {
+  kEverything,
+  kNoJobs,         ///< no new jobs
+  kNothingLonger,  ///< nor burying, delaying, pausing; and nothing that an error says is kept
+  kEndings,        ///< nor reservations: only what ends a job, or makes it ready again
 };
 
 /// Why something outside (a file, an address, an option) could not be used: one line for a person.

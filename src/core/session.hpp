@@ -16,6 +16,7 @@ struct Delivery {
     kTimedOut,      ///< the wait is over and nothing came
     kDeadlineSoon,  ///< a job that the client holds has less than the safety margin left
     kFinished,      ///< a long operation (kick, flush, ...) is through; `count` jobs were moved
+    kNoRoom,        ///< at once: there is a job, and no room to note who holds it
     kEvicted,       ///< the worker stopped beating: close the connection (FWP)
   };
   Kind kind;

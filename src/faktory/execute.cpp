@@ -115,6 +115,7 @@ void FwpSession::handle(const Fetch& fetch, Time now) {
 }
 
 void FwpSession::answer_fetch(const Delivery& delivery) {
+  if (delivery.kind == Delivery::Kind::kNoRoom) return append_error(kNoRoom, output_);
   if (delivery.kind != Delivery::Kind::kJob) return append_nil(output_);
   const Queue& queue = door_.broker.view().queue_of(*delivery.job);
   door_.format.render(*delivery.job, queue.name, door_.shown);
@@ -172,6 +173,9 @@ void FwpSession::answer_long_task(std::optional<std::uint64_t> moved) {
 
 void FwpSession::handle(const PauseQueues& queues, Time now) {
   const bool is_pause = queues.action == PauseQueues::Action::kPause;
+  if (is_pause && door_.broker.intake() >= Intake::kNothingLonger) {
+    return append_error(kNoRoom, output_);
+  }
   const std::optional<std::uint32_t> seconds =
       is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
   answer_long_task(

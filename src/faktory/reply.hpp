@@ -42,6 +42,8 @@ void append_error(std::string_view text, std::string& out);
 [[nodiscard]] std::string line_too_long(std::size_t line_bytes_max);
 
 inline constexpr std::string_view kInvalidPassword = "Invalid password";
+inline constexpr std::string_view kNoRoom =
+    "server is out of space: try again when some jobs have ended";
 inline constexpr std::string_view kShutdown = "shutdown in progress";
 inline constexpr std::string_view kNoTracking =
     "tracking subsystem is only available in Faktory Enterprise";

@@ -34,12 +34,12 @@ Response change_one(const Call& call, Mutation::Action action) {
   const Job* job = broker.view().find(id);
   if (job == nullptr) return say_gone(call);
   const JobState before = job->state;
-  if (before == JobState::kReserved) {
-    if (!*takes_held) return refuse(409, kHeld);
-    CHECK(broker.take_back(id, action, call.moment.now));
-  } else if (!broker.change(id, action, call.moment.now)) {
-    return refuse(409, concat("this job is ", name_of(before), " already"));
-  }
+  const bool was_held = before == JobState::kReserved;
+  if (was_held && !*takes_held) return refuse(409, kHeld);
+  const Answer<Done> done = was_held ? broker.take_back(id, action, call.moment.now)
+                                     : broker.change(id, action, call.moment.now);
+  if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
+  if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   const Job* left = broker.view().find(id);
   return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
           .is_change = true};

@@ -18,4 +18,8 @@ Response refuse(int status, std::string_view text) {
   return {.status = status, .body = dump(Json{{"error", text}})};
 }
 
+Response refuse_for_room() {
+  return refuse(503, "the server is out of space: try again when some jobs have ended");
+}
+
 }  // namespace millrace::http

@@ -36,4 +36,7 @@ struct Response {
 /// The error that the API answers: `{"error": text}`.
 [[nodiscard]] Response refuse(int status, std::string_view text);
 
+/// What the API answers to `Refusal::kNoRoom`.
+[[nodiscard]] Response refuse_for_room();
+
 }  // namespace millrace::http

@@ -108,6 +108,7 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   const Outcome<bool> spare = writer_.spare().take(options_.segment_bytes);
   if (!spare) return spare.error();
   is_full_ = !*spare;
+  bytes_max_ = writer_.bytes_max();
   is_started_ = true;
   if (!options_.is_stepped) thread_ = std::thread([this] { run(); });
   return Done{};
@@ -193,6 +194,10 @@ Journal::Extent FileJournal::extent() const {
           .end = end_,
           .piece_bytes = options_.segment_bytes,
           .pieces = segments_.size()};
+}
+
+std::uint64_t FileJournal::bytes_max() const {
+  return bytes_max_.load(std::memory_order_relaxed);
 }
 
 void FileJournal::trim(Lsn before) {
@@ -330,7 +335,8 @@ Outcome<Done> FileJournal::write_in_flight() {
     Outcome<Done> written = writer_.write(in_flight_);
     if (written || !written.error().is_out_of_space) return written;
     set_full(true);
-    const Outcome<bool> given_up = writer_.spare().give_up_step();
+    const std::uint64_t needed = in_flight_.back().frame_end() - writer_.written();
+    const Outcome<bool> given_up = writer_.spare().give_up(needed);
     if (!given_up) return given_up.error();
     if (*given_up) continue;
     if (options_.is_stepped) return written;
@@ -354,6 +360,9 @@ Outcome<bool> FileJournal::wait_for_room() {
 }
 
 Outcome<Done> FileJournal::look_for_room() {
+  const Outcome<Done> regained = writer_.spare().regain();
+  if (!regained) return regained;
+  bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
   const auto now = std::chrono::steady_clock::now();
   if (now < look_by_ && !options_.is_stepped) return Done{};
   look_by_ = now + kLookInterval;
@@ -364,6 +373,7 @@ Outcome<Done> FileJournal::look_for_room() {
 }
 
 void FileJournal::set_full(bool is_full) {
+  bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
   if (is_full_.exchange(is_full, std::memory_order_acq_rel) == is_full) return;
   look_by_ = std::chrono::steady_clock::now() + kLookInterval;
   wake();

@@ -67,6 +67,7 @@ struct FileJournalOptions {
 ///
 /// A disk without room is no failure: the space kept back is used, `is_full` says so, and when that
 /// is used up too, batches wait in memory until there is room again. It is looked for every second.
+/// Whatever becomes free meanwhile is kept back at once.
 class FileJournal final : public Journal {
  public:
   /// Takes the directory, created when missing, for as long as the journal lives, and checks what
@@ -94,6 +95,7 @@ class FileJournal final : public Journal {
   void expect(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
   [[nodiscard]] bool is_full() const override;
+  [[nodiscard]] std::uint64_t bytes_max() const override;
 
   /// Removes segments that stand before `before` as a whole, later and on the writer's thread: when
   /// everything appended up to now has been synced.
@@ -179,6 +181,7 @@ class FileJournal final : public Journal {
   std::atomic<Lsn> durable_ = 0;
   std::atomic<std::uint64_t> pending_bytes_ = 0;
   std::atomic<bool> is_full_ = false;
+  std::atomic<std::uint64_t> bytes_max_ = 0;
   std::mutex mutex_;
   std::condition_variable work_;        ///< for the writer
   std::condition_variable synced_;      ///< for `sync`

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -234,6 +235,14 @@ Outcome<Done> PosixFileSystem::link(const std::string& path, const std::string& 
 Outcome<Done> PosixFileSystem::remove(const std::string& path) {
   if (::unlink(path.c_str()) < 0) return failed_to("remove", path, errno);
   return Done{};
+}
+
+Outcome<std::uint64_t> PosixFileSystem::free_space(const std::string& directory) {
+  struct statvfs status = {};
+  if (::statvfs(directory.c_str(), &status) < 0) {
+    return failed_to("examine the disk of", directory, errno);
+  }
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
 Outcome<Done> PosixFileSystem::sync_directory(const std::string& path) {

@@ -73,6 +73,9 @@ class FileSystem {
 
   virtual Outcome<Done> remove(const std::string& path) = 0;
 
+  /// How many bytes the disk of that directory has room for.
+  virtual Outcome<std::uint64_t> free_space(const std::string& directory) = 0;
+
   /// Returns when the names created and removed in the directory are on stable storage.
   virtual Outcome<Done> sync_directory(const std::string& path) = 0;
 
@@ -90,6 +93,7 @@ class PosixFileSystem final : public FileSystem {
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
   Outcome<Done> link(const std::string& path, const std::string& new_path) override;
   Outcome<Done> remove(const std::string& path) override;
+  Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
   Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override;
 };

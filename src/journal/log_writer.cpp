@@ -15,9 +15,6 @@ constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
 constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
 
-/// In so many steps a full disk gets a segment's worth of what was kept back.
-constexpr std::uint64_t kSpareSteps = 16;
-
 std::string_view view_of(std::span<const char> bytes) {
   return {bytes.data(), bytes.size()};
 }
@@ -28,7 +25,7 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
     : files_(files),
       directory_(std::move(directory)),
       options_(options),
-      spare_(files, directory_, options.spare_bytes, options.segment_bytes / kSpareSteps),
+      spare_(files, directory_, options.spare_bytes),
       zeros_(kZeroAheadBytes, '\0') {}
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
@@ -232,6 +229,10 @@ Outcome<Done> LogWriter::close() {
   if (!cut) return cut;
   const Outcome<Done> synced = file_->sync();
   return synced ? note_extent(written_) : synced;
+}
+
+std::uint64_t LogWriter::bytes_max() const {
+  return std::max(written_, header_.first + room_) - oldest_ + spare_.held();
 }
 
 std::string LogWriter::extent_path() const {

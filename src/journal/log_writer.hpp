@@ -52,6 +52,9 @@ class LogWriter {
   /// The space that is kept back; while it is not whole, segments take no more than they need.
   [[nodiscard]] Spare& spare() { return spare_; }
 
+  /// How long the log can become though the disk has no other room.
+  [[nodiscard]] std::uint64_t bytes_max() const;
+
   /// Writes the batches, which follow each other and all that was written before. Where a batch
   /// stands in a new segment, the old one is sealed first. Batches that were written by a call that
   /// ran out of space are passed over.

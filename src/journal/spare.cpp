@@ -6,13 +6,21 @@
 #include "journal/log_files.hpp"
 
 namespace millrace::journal {
+namespace {
 
-Spare::Spare(FileSystem& files, std::string directory, std::uint64_t bytes, std::uint64_t step)
+constexpr std::uint64_t kStepBytesMax = std::uint64_t{64} << 10;
+constexpr std::uint64_t kStepsMin = 48;
+
+/// Of what is free, this part is left: file systems need some to note the rest.
+constexpr std::uint64_t kLeftPart = 64;
+
+}  // namespace
+
+Spare::Spare(FileSystem& files, std::string directory, std::uint64_t bytes)
     : files_(files),
       directory_(std::move(directory)),
-      path_(directory_ + "/" + kSpareName),
       bytes_(bytes),
-      step_(step),
+      step_(std::min(kStepBytesMax, bytes / kStepsMin)),
       is_whole_(bytes == 0) {}
 
 /// What a former process has left is gone on with.
@@ -23,34 +31,56 @@ Outcome<Done> Spare::open() {
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
   file_ = std::move(*file);
-  held_ = *size;
+  held_ = most_ = *size;
   return Done{};
+}
+
+/// Leaves it as it is where there is no room for that.
+Outcome<Done> Spare::grow(std::uint64_t bytes) {
+  const Outcome<Done> done = file_->preallocate(bytes);
+  if (done) {
+    held_ = bytes;
+    most_ = std::max(most_, bytes);
+    return Done{};
+  }
+  if (!done.error().is_out_of_space) return done;
+  // Finding room may have failed half-way.
+  return file_->truncate(held_);
 }
 
 Outcome<bool> Spare::take(std::uint64_t more) {
   if (is_whole_) return true;
-  Outcome<Done> done = open();
-  const std::uint64_t before = held_;
-  if (done) done = file_->preallocate(bytes_ + more);
-  if (!done && !done.error().is_out_of_space) return done.error();
-  is_whole_ = bool{done};
-  if (file_) {
-    // Finding room may have failed half-way.
-    held_ = is_whole_ ? bytes_ : before;
-    const Outcome<Done> cut = file_->truncate(held_);
-    if (!cut) return cut.error();
-  }
+  const Outcome<Done> opened = open();
+  if (!opened && opened.error().is_out_of_space) return false;
+  if (!opened) return opened.error();
+  const Outcome<std::uint64_t> free = files_.free_space(directory_);
+  if (!free) return free.error();
+  if (*free < more + bytes_ - std::min(held_, bytes_)) return false;
+  Outcome<Done> done = held_ < bytes_ ? grow(bytes_) : file_->truncate(bytes_);
+  if (!done) return done.error();
+  if (held_ > bytes_) held_ = bytes_;
+  is_whole_ = held_ == bytes_;
   return is_whole_;
 }
 
-Outcome<bool> Spare::give_up_step() {
+Outcome<bool> Spare::give_up(std::uint64_t bytes) {
   is_whole_ = bytes_ == 0;
-  if (!file_) return false;
-  held_ -= std::min(held_, step_);
-  const Outcome<Done> done = held_ > 0 ? file_->truncate(held_) : files_.remove(path_);
+  if (held_ == 0) return false;
+  held_ -= std::min(held_, std::max(bytes, step_));
+  const Outcome<Done> done = file_->truncate(held_);
   if (!done) return done.error();
-  if (held_ == 0) file_.reset();
   return true;
+}
+
+Outcome<Done> Spare::regain() {
+  const std::uint64_t missing = std::min(most_, bytes_) - std::min(most_, held_);
+  if (!file_ || missing == 0) return Done{};
+  const Outcome<std::uint64_t> free = files_.free_space(directory_);
+  if (!free) return free.error();
+  const std::uint64_t there = *free - *free / kLeftPart;
+  const std::uint64_t regained = std::min(missing, there);
+  if (regained < std::min(missing, step_)) return Done{};
+  return grow(held_ + regained);
 }
 
 }  // namespace millrace::journal

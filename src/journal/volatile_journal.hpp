@@ -16,6 +16,7 @@ class VolatileJournal final : public Journal {
   void expect(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
   [[nodiscard]] bool is_full() const override { return false; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
   void trim(Lsn before) override;
   void sync() override;
 

@@ -41,6 +41,16 @@ Cleaner::Next Cleaner::trim(const Journal::Extent& log) {
   return Next::kTurn;
 }
 
+/// Beside what is needed there must be room to write all of it once more, piece by piece.
+Intake Cleaner::intake() const {
+  if (!journal_.is_full()) return Intake::kEverything;
+  const std::uint64_t piece_bytes = journal_.extent().piece_bytes;
+  const std::uint64_t needed = broker_.live_bytes() + slack_left_ + kRoundPieces * piece_bytes;
+  if (journal_.bytes_max() < needed) return Intake::kEndings;
+  const bool takes_longer = journal_.bytes_max() >= needed + piece_bytes / kLongerPart;
+  return takes_longer ? Intake::kNoJobs : Intake::kNothingLonger;
+}
+
 Cleaner::Next Cleaner::work() {
   const Journal::Extent log = journal_.extent();
   if (trim_to_ != 0) return trim(log);

@@ -25,6 +25,9 @@ class Cleaner {
   /// One turn's share. To be called before the turn's batch is taken.
   Next work();
 
+  /// What may be taken on, so that what ends jobs can always be written, and the log be cleaned.
+  [[nodiscard]] Intake intake() const;
+
   /// Pieces let go since the process began.
   [[nodiscard]] std::uint64_t freed_pieces() const { return freed_pieces_; }
 
@@ -51,10 +54,16 @@ class Cleaner {
 /// been written once more when the log is twice as long as what is needed.
 inline constexpr std::uint64_t kCleanPace = 2;
 
-/// Where the disk is full, so many pieces at least stand between what is written now and the end of
-/// the room (`FileJournalOptions::spare_bytes`): one is being written, one is being rewritten, and
-/// in the other clients may leave half a piece during each of two rounds through the log.
+/// So many pieces are kept back for when the disk is full (`FileJournalOptions::spare_bytes`).
 inline constexpr std::uint64_t kSparePieces = 3;
+
+/// And so many of them so that the log can be gone through, whatever is needed of it: a piece is
+/// written once more before it goes, clients leave half a piece before a round begins, and as much
+/// while it lasts. What is over is for what makes jobs longer.
+inline constexpr std::uint64_t kRoundPieces = 2;
+
+/// This part of a piece more, and jobs may become longer: below, it is for reservations.
+inline constexpr std::uint64_t kLongerPart = 4;
 
 /// What a turn writes at least, so that it comes to an end without clients too.
 inline constexpr std::size_t kCleanBytesMin = std::size_t{64} << 10;

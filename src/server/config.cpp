@@ -347,6 +347,10 @@ Invocation read_serve(const Parser& parser) {
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
     return refuse("--tls-cert and --tls-key need each other");
   }
+  if (config.job_bytes_max > config.segment_bytes &&
+      config.segment_bytes < Config{}.segment_bytes) {
+    return refuse("--max-job-size must not be more than --segment-bytes");
+  }
   if (!config.beanstalk && !config.faktory) {
     return refuse("--beanstalk and --faktory are both off: nothing to serve");
   }

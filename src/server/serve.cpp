@@ -91,6 +91,8 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .dead_jobs_max = config.dead_jobs_max,
           .job_bytes_max = config.job_bytes_max,
           .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
+          .line_bytes_max =
+              std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
           .memory_bytes_max = config.memory_bytes_max,
           .is_volatile = config.is_volatile,
           .is_insecure = config.is_insecure,

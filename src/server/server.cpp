@@ -288,7 +288,7 @@ void Server::run() {
   if (web_) web_->finish();
 }
 
-/// New jobs are refused while there is no room for them.
+/// What there is no room for is refused.
 void Server::look_for_room() {
   const bool is_disk_full = journal_->is_full();
   const bool is_memory_full = broker_.is_memory_full();
@@ -299,7 +299,8 @@ void Server::look_for_room() {
     log_.event(is_memory_full ? "memory_full" : "memory_has_room",
                {{"bytes", broker_.memory_bytes()}});
   }
-  broker_.refuse_jobs(is_disk_full || is_memory_full);
+  broker_.take_on(
+      std::max(cleaner_.intake(), is_memory_full ? Intake::kNoJobs : Intake::kEverything));
 }
 
 /// What a turn does beside what clients asked for.

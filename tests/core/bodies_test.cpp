@@ -27,6 +27,7 @@ class MemoryLog final : public Journal {
   void expect(Lsn begin, std::size_t) override { ++expected[begin]; }
   [[nodiscard]] Extent extent() const override { return {}; }
   [[nodiscard]] bool is_full() const override { return false; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
   void trim(Lsn) override {}
   void sync() override {}
 
@@ -147,7 +148,7 @@ TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   int taken = 0;
   while (!small.bench.broker.is_memory_full()) small.put(std::to_string(++taken));
   CHECK(taken > 50);
-  small.bench.broker.refuse_jobs(true);
+  small.bench.broker.take_on(Intake::kNoJobs);
   CHECK_FALSE(small.bench.broker.put({.queue = "default", .body = "x"}, small.bench.now));
   const ClientId client = small.bench.client();
   int ended = 0;

@@ -13,6 +13,7 @@ from program import Server
 DISK_BYTES = 24 << 20
 SEGMENT_BYTES = 1 << 20
 BODY = b"b" * 60_000
+SMALL = b"s" * 60
 PATIENCE_S = 20
 
 
@@ -70,6 +71,10 @@ class FullDiskTest(unittest.TestCase):
         for each in ids:
             self.assertEqual(self.client.delete(each), "DELETED")
 
+    def delete_all_at_once(self, ids):
+        self.client.send(b"".join(b"delete %d\r\n" % each for each in ids))
+        self.assertEqual({self.client.line() for _ in ids}, {"DELETED"})
+
     def test_jobs_are_refused_and_what_ends_them_is_not(self):
         ids = self.fill()
         self.assertGreater(len(ids) * len(BODY), DISK_BYTES / 4)
@@ -102,6 +107,44 @@ class FullDiskTest(unittest.TestCase):
             self.assertEqual(self.client.command(f"release {each} 0 0"), "RELEASED")
         self.delete_all(ids)
         self.wait_for_room()
+
+    def test_burying_ends_before_deleting_does(self):
+        """A buried job takes more of the log: at last the room would not do to clean it."""
+        jobs = self.fill_with_small_jobs()
+        self.take_what_is_free()
+        buried = 0
+        while self.reserve_and_bury(buried + 1) == "BURIED":
+            buried += 1
+        self.assertGreater(buried, 10_000)
+        self.assertLess(buried, jobs // 2)
+        each = buried + 1
+        self.assertEqual(self.client.command(f"release {each} 1 60"), "OUT_OF_MEMORY")
+        self.assertEqual(self.client.command(f"release {each} 1 0"), "RELEASED")
+        self.delete_all_at_once(range(1, jobs // 2))
+        self.assertEqual(self.reserve_and_bury(jobs), "BURIED")
+        self.wait_for_room()
+        self.server.restart()
+        client = Beanstalk(self.server.beanstalk_address)
+        self.addCleanup(client.close)
+        self.assertEqual(client.stats()["current-jobs-buried"], "1")
+
+    def reserve_and_bury(self, each):
+        self.client.send(f"reserve-job {each}\r\nbury {each} 1\r\n".encode())
+        self.assertEqual(self.client.line(), f"RESERVED {each} {len(SMALL)}")
+        self.client.body(len(SMALL))
+        return self.client.line()
+
+    def fill_with_small_jobs(self):
+        """How many there are then."""
+        put = f"put 1 0 60 {len(SMALL)}\r\n".encode() + SMALL + b"\r\n"
+        replies = ["INSERTED"]
+        jobs = 0
+        while replies[-1].startswith("INSERTED"):
+            self.client.send(put * 500)
+            replies = [self.client.line() for _ in range(500)]
+            jobs += sum(reply.startswith("INSERTED") for reply in replies)
+        self.assertEqual(replies[-1], "OUT_OF_MEMORY")
+        return jobs
 
     def test_room_that_others_took_is_found_when_they_give_it_back(self):
         ids = [self.client.put(BODY)]

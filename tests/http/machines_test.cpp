@@ -79,7 +79,7 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   Desk desk;
   CHECK(Json::parse(desk.get("/health").body)["accepts_jobs"] == true);
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 1"));
-  desk.broker.refuse_jobs(true);
+  desk.broker.take_on(Intake::kNoJobs);
   CHECK(desk.read("/health")["accepts_jobs"] == false);
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 0"));
 }
@@ -157,7 +157,7 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
 
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {
   Desk desk;
-  desk.broker.refuse_jobs(true);
+  desk.broker.take_on(Intake::kNoJobs);
   CHECK(desk.read("/api/v1/overview")["attention"][0]["kind"] == "full");
   CHECK(desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
 }

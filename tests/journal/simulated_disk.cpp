@@ -232,6 +232,11 @@ Outcome<Done> SimulatedDisk::remove(const std::string& path) {
   return Done{};
 }
 
+Outcome<std::uint64_t> SimulatedDisk::free_space(const std::string& /*directory*/) {
+  const std::lock_guard guard(mutex_);
+  return capacity_ - std::min(capacity_, used());
+}
+
 Outcome<Done> SimulatedDisk::sync_directory(const std::string& /*path*/) {
   const std::lock_guard guard(mutex_);
   if (const std::optional<Problem> problem = spend()) return *problem;
@@ -263,9 +268,13 @@ void SimulatedDisk::apply(const Change& change, std::string& bytes) {
 
 bool SimulatedDisk::has_room(const Node& node, std::uint64_t bytes) const {
   if (bytes <= node.now.size()) return true;
-  std::uint64_t used = bytes - node.now.size();
-  for (const auto& [path, each] : names_) used += each->now.size();
-  return used <= capacity_;
+  return used() + bytes - node.now.size() <= capacity_;
+}
+
+std::uint64_t SimulatedDisk::used() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [path, each] : names_) bytes += each->now.size();
+  return bytes;
 }
 
 /// The change at which the power goes fails, and may still reach the disk.

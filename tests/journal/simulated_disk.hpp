@@ -67,6 +67,7 @@ class SimulatedDisk final : public FileSystem {
   Outcome<std::unique_ptr<File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
   Outcome<Done> remove(const std::string& path) override;
+  Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
   Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override;
 
@@ -88,6 +89,7 @@ class SimulatedDisk final : public FileSystem {
 
   /// Whether the file would have room if it became so long.
   [[nodiscard]] bool has_room(const Node& node, std::uint64_t bytes) const;
+  [[nodiscard]] std::uint64_t used() const;
   static void apply(const Change& change, std::string& bytes);
   static void survive(Node& node, std::mt19937_64& random);
   Outcome<Done> change(Node& node, Change change);

@@ -49,6 +49,7 @@ class FakeJournal final : public Journal {
     return {.end = std::max(end, end_)};
   }
   [[nodiscard]] bool is_full() const override { return is_full_; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
   void trim(Lsn) override {}
   void sync() override { sync_count += 1; }
 

@@ -129,6 +129,9 @@ class Unsynced final : public FileSystem {
     return wrapped(files_.open(path, access));
   }
   Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
+  Outcome<std::uint64_t> free_space(const std::string& directory) override {
+    return files_.free_space(directory);
+  }
   Outcome<Done> sync_directory(const std::string& path) override {
     return forgets_ == Forgets::kDirectories ? Done{} : files_.sync_directory(path);
   }

@@ -176,6 +176,11 @@ Outcome<Done> FaultyDisk::remove(const std::string& path) {
   return change([&] { return disk_.remove(path); });
 }
 
+Outcome<std::uint64_t> FaultyDisk::free_space(const std::string& directory) {
+  if (is_dead_) return dead();
+  return disk_.free_space(directory);
+}
+
 Outcome<Done> FaultyDisk::sync_directory(const std::string& path) {
   return change([&] { return disk_.sync_directory(path); });
 }

@@ -72,6 +72,7 @@ class FaultyDisk final : public journal::FileSystem {
   Outcome<std::unique_ptr<journal::File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<journal::File>> open(const std::string& path, Access access) override;
   Outcome<Done> remove(const std::string& path) override;
+  Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
   Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& path) override;
 

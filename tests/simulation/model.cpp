@@ -301,7 +301,7 @@ void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time no
 
 /// What connections held stands where it stood before they took it.
 void Model::restart() {
-  refuses_jobs_ = false;
+  intake_ = Intake::kEverything;
   clients_.clear();
   for (auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReserved || job.client == 0) continue;

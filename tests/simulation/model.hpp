@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/job.hpp"
+#include "core/result.hpp"
 #include "simulation/command.hpp"
 
 namespace millrace::simulation {
@@ -74,8 +75,8 @@ class Model {
 
   void execute(ClientNumber client, const Command& command, Time now);
 
-  /// The server takes no new jobs from now on, or does again.
-  void refuse_jobs(bool refuses) { refuses_jobs_ = refuses; }
+  /// From now on the server takes on no more than this.
+  void take_on(Intake intake) { intake_ = intake; }
 
   /// Everything that is due happens.
   void tick(Time now);
@@ -139,6 +140,9 @@ class Model {
   void expect_stats(ClientNumber client, const std::string& queue);
   void expect_info(ClientNumber client);
 
+  [[nodiscard]] bool takes_longer() const { return intake_ < Intake::kNothingLonger; }
+  [[nodiscard]] bool takes_reservations() const { return intake_ < Intake::kEndings; }
+
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
   ModelJob* held_by_worker(const std::string& jid, JobId& id);
@@ -172,7 +176,7 @@ class Model {
   std::map<std::string, Time> beats_;  ///< by wid, when the worker was last heard of
   std::uint64_t next_ticket_ = 1;
   Time ticked_at_{};
-  bool refuses_jobs_ = false;
+  Intake intake_ = Intake::kEverything;
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

@@ -89,6 +89,10 @@ bool Model::execute_held(ClientNumber client, const Command& command, Time now) 
     expect(client, "TOUCHED\r\n");
     return true;
   }
+  if (!takes_longer() && (is_bury || command.seconds != 0)) {
+    expect(client, "OUT_OF_MEMORY\r\n");
+    return true;
+  }
   job->pri = command.pri;
   expect(client, is_bury ? "BURIED\r\n" : "RELEASED\r\n");
   if (is_bury) {
@@ -108,7 +112,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
   ModelJob* const job = find(command.id);
   switch (command.verb) {
     case Verb::kPut:
-      if (refuses_jobs_) {
+      if (intake_ != Intake::kEverything) {
         expect(client, "OUT_OF_MEMORY\r\n");
         return true;
       }
@@ -126,6 +130,8 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
     case Verb::kReserveJob:
       if (job == nullptr || job->state == JobState::kReserved) {
         expect(client, "NOT_FOUND\r\n");
+      } else if (!takes_reservations()) {
+        expect(client, "OUT_OF_MEMORY\r\n");
       } else {
         hand_out(client, command.id, now);
       }
@@ -167,6 +173,8 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
     case Verb::kPauseTube:
       if (!exists(command.queue)) {
         expect(client, "NOT_FOUND\r\n");
+      } else if (!takes_longer() && command.seconds != 0) {
+        expect(client, "OUT_OF_MEMORY\r\n");
       } else {
         expect(client, "PAUSED\r\n");
         pause(command.queue, now + seconds(command.seconds), now);
@@ -181,7 +189,9 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
 void Model::reserve(ClientNumber client, Time until, Time now) {
   Client& self = clients_.at(client);
   const JobId id = next_of(self.watched, now);
-  if (id != 0) {
+  if (id != 0 && !takes_reservations()) {
+    expect(client, "OUT_OF_MEMORY\r\n");
+  } else if (id != 0) {
     hand_out(client, id, now);
   } else if (is_deadline_soon(client, now)) {
     expect(client, "DEADLINE_SOON\r\n");
@@ -237,6 +247,9 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
     ++facts.processed;
     facts.jobs.erase(id);
   }
+  if (command.verb == Verb::kPauseQueue && !takes_longer()) {
+    return expect_parts(client, {"-ERR server is out of space", "\r\n"});
+  }
   if (command.verb == Verb::kPauseQueue && exists(command.queue)) pause(command.queue, kNever, now);
   if (command.verb == Verb::kResumeQueue && exists(command.queue)) pause(command.queue, now, now);
   if (command.verb == Verb::kRemoveQueue) remove_queue(command.queue, now);
@@ -257,7 +270,7 @@ ModelJob* Model::held_by_worker(const std::string& jid, JobId& id) {
 /// 9 is the most urgent. A worker has at least a minute.
 void Model::push(ClientNumber client, const Command& command, Time now) {
   const bool is_bulk = command.verb == Verb::kPushBulk;
-  if (refuses_jobs_) {
+  if (intake_ != Intake::kEverything) {
     if (!is_bulk) return expect_parts(client, {"-ERR server is out of space", "\r\n"});
     std::vector<std::string> parts{"$"};
     for (const JobText& job : command.jobs) parts.push_back(job.name);
@@ -280,7 +293,10 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
 
 void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, Time now) {
   for (const std::string& queue : queues) {
-    if (const JobId id = next_of({queue}, now)) return hand_out(client, id, now);
+    const JobId id = next_of({queue}, now);
+    if (id == 0) continue;
+    if (takes_reservations()) return hand_out(client, id, now);
+    return expect_parts(client, {"-ERR server is out of space", "\r\n"});
   }
   clients_.at(client).wait =
       Wait{.ticket = next_ticket_++, .queues = queues, .until = now + kFetchWait};

@@ -317,8 +317,9 @@ void World::compare_all() {
 void World::turn_over(Time now) {
   const bool is_full = process_->recorder.is_full();
   demand(!is_full || disk_.was_full(), "a disk with room is taken for full");
-  process_->broker.refuse_jobs(is_full);
-  model_.refuse_jobs(is_full);
+  const Intake intake = process_->cleaner.intake();
+  process_->broker.take_on(intake);
+  model_.take_on(intake);
   const Time next = process_->broker.tick(now);
   model_.tick(now);
   for (const std::unique_ptr<Client>& client : process_->clients) {
