@@ -153,6 +153,25 @@ class World:
     def flush(self):
         self.faktory().ask("FLUSH")
 
+    # Of a server with a journal.
+
+    def fill(self):
+        self.put(self.jobs)
+
+    def clean(self):
+        """Makes so much obsolete that the log is gone through, whatever it holds."""
+        before = self.segments_removed()
+        while self.segments_removed() < before + CLEANED_SEGMENTS:
+            load(self.server.port, work="put-cycle", connections=50, operations=20_000,
+                 body_bytes=20_000, prefix="churn")
+
+    def segments_removed(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/metrics") as answer:
+            for line in answer.read().decode().splitlines():
+                if line.startswith("millrace_journal_segments_removed_total "):
+                    return int(line.split()[1])
+        raise RuntimeError("the metrics do not tell")
+
 
 # title, prepare, event, whether beanstalkd has it
 EVENTS = [
@@ -165,6 +184,15 @@ EVENTS = [
     ("a web search of all ready jobs", None, World.search, False),
     ("5,000 connections drop, each with a job", World.prepare_drop, World.drop, True),
     ("FLUSH of everything", None, World.flush, False),
+]
+
+
+CLEANED_SEGMENTS = 10
+
+# The disk is not what is measured: nobody waits for a sync.
+JOURNAL_EVENTS = [
+    ("nothing, with a journal", World.fill, World.nothing),
+    ("segments are cleaned", None, World.clean),
 ]
 
 
@@ -192,11 +220,14 @@ def main():
                           f"127.0.0.1:{web_port}") as server:
         world = World(server, options.jobs, faktory_port, web_port)
         ours = measure(world, [event[:3] for event in EVENTS])
+    print(f"millrace --sync off, {options.jobs:,} jobs")
+    with servers.millrace("--sync", "off", "--web", f"127.0.0.1:{web_port}") as server:
+        ours |= measure(World(server, options.jobs, None, web_port), JOURNAL_EVENTS)
     print(f"beanstalkd, {options.jobs:,} jobs")
     with servers.beanstalkd() as server:
         theirs = measure(World(server, options.jobs), [each[:3] for each in EVENTS if each[3]])
     print("\n| while | longest wait, millrace, ms | beanstalkd, ms |\n|---|---|---|")
-    for title, *_ in EVENTS:
+    for title in ours:
         peer = f"{theirs[title]:.1f}" if title in theirs else "has it not"
         print(f"| {title} | {ours[title]:.1f} | {peer} |")
 
