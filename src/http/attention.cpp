@@ -104,6 +104,18 @@ void keep_some(Situation& situation) {
   situation.concerns = std::move(kept);
 }
 
+std::string text_of_fullness(const Broker& broker) {
+  if (broker.intake() == Intake::kEndings) {
+    return "The disk of the journal is full, and jobs can only be ended: there must be fewer of "
+           "them";
+  }
+  if (broker.intake() == Intake::kNothingLonger) {
+    return "The disk of the journal is full: new jobs are refused, and burying, delays and pauses";
+  }
+  return broker.is_memory_full() ? "Jobs have reached --memory-limit, and new ones are refused"
+                                 : "The disk of the journal is full, and new jobs are refused";
+}
+
 }  // namespace
 
 Situation look_at(const Site& site, const Moment& moment) {
@@ -113,9 +125,7 @@ Situation look_at(const Site& site, const Moment& moment) {
   if (site.broker.refuses_jobs()) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "full",
-                     .text = site.broker.is_memory_full()
-                                 ? "Jobs have reached --memory-limit, and new ones are refused"
-                                 : "The disk of the journal is full, and new jobs are refused",
+                     .text = text_of_fullness(site.broker),
                      .queue = {}});
   }
   look_at_limit(site.broker, found);

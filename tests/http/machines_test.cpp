@@ -84,6 +84,18 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 0"));
 }
 
+TEST_CASE("api: where jobs can only be ended, the rest is refused, and the overview says it") {
+  Desk desk;
+  const std::string job = "/api/v1/jobs/" + std::to_string(desk.push("Mail"));
+  desk.broker.take_on(Intake::kNothingLonger);
+  CHECK(desk.post(job + "/kill").status == 503);
+  CHECK(desk.post("/api/v1/queues/default/pause").status == 503);
+  CHECK(desk.read("/api/v1/overview")["attention"][0]["text"] ==
+        "The disk of the journal is full: new jobs are refused, and burying, delays and pauses");
+  desk.broker.take_on(Intake::kEndings);
+  CHECK(desk.post(job + "/delete").status == 200);
+}
+
 TEST_CASE("metrics: the memory that jobs take, and its limit") {
   Desk desk;
   CHECK(has_line(desk.get("/metrics").body, "millrace_memory_limit_bytes 0"));
