@@ -225,6 +225,16 @@ Outcome<std::unique_ptr<File>> SimulatedDisk::open(const std::string& path, Acce
   return std::unique_ptr<File>(std::make_unique<SimulatedFile>(*this, names_[path]));
 }
 
+Outcome<Done> SimulatedDisk::link(const std::string& path, const std::string& new_path) {
+  const std::lock_guard guard(mutex_);
+  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (!names_.contains(path) || names_.contains(new_path)) {
+    return Problem{"cannot link " + path + " to " + new_path};
+  }
+  names_[new_path] = names_[path];
+  return Done{};
+}
+
 Outcome<Done> SimulatedDisk::remove(const std::string& path) {
   const std::lock_guard guard(mutex_);
   if (const std::optional<Problem> problem = spend()) return *problem;

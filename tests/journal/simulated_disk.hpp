@@ -66,6 +66,7 @@ class SimulatedDisk final : public FileSystem {
   Outcome<std::vector<std::string>> list(const std::string& directory) override;
   Outcome<std::unique_ptr<File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
+  Outcome<Done> link(const std::string& path, const std::string& new_path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;

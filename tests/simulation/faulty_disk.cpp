@@ -117,6 +117,7 @@ FaultyDisk::Fate FaultyDisk::begin_change() {
     return Fate::kHalfHappens;
   }
   if (strikes(Fault::kFullDisk)) fill_up();
+  if (is_full_ && has_rival_ && random_.one_in(4)) take_what_is_free();
   return Fate::kHappens;
 }
 
@@ -137,6 +138,15 @@ void FaultyDisk::fill_up() {
   }
   disk_.set_capacity(used + random_.below(2048));
   is_full_ = was_full_ = true;
+  has_rival_ = random_.one_in(4);
+  if (has_rival_) spare_when_filled_ = 0;
+}
+
+/// Another program writes too.
+void FaultyDisk::take_what_is_free() {
+  std::uint64_t used = 0;
+  for (const auto& [path, bytes] : disk_.files()) used += bytes.size();
+  disk_.set_capacity(used);
 }
 
 void FaultyDisk::make_room() {

@@ -49,6 +49,7 @@ class FaultyDisk final : public journal::FileSystem {
 
   /// The disk has room again for whatever comes.
   void make_room();
+  /// 0 where others take what becomes free, too.
   [[nodiscard]] std::uint64_t spare_when_filled() const { return spare_when_filled_; }
   [[nodiscard]] bool is_full() const { return is_full_; }
   /// It was full since the process began.
@@ -84,6 +85,7 @@ class FaultyDisk final : public journal::FileSystem {
 
   Fate begin_change();
   void fill_up();
+  void take_what_is_free();
   Outcome<Done> change(const std::function<Outcome<Done>()>& act);
 
   journal::SimulatedDisk& disk_;
@@ -95,6 +97,7 @@ class FaultyDisk final : public journal::FileSystem {
   bool is_watched_ = false;
   std::uint64_t spare_when_filled_ = 0;
   bool is_full_ = false;
+  bool has_rival_ = false;  ///< while it is full: others take what becomes free
   bool was_full_ = false;
   std::uint64_t changes_ = 0;
 };

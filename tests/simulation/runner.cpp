@@ -57,6 +57,8 @@ std::string to_text(const Totals& totals) {
       row(totals.bodies_read, "bodies read from the log") +
       row(totals.bodies_lost, "of them not, for a fault") +
       row(totals.settled, "logs at rest, each within its bound") +
+      row(totals.backups, "backups that a server started on") +
+      row(totals.backups_failed, "that did not come about, mostly since the server ended") +
       row(totals.settled_full, "full disks at rest, with all that was accepted on them") +
       row(totals.clock_jumps, "jumps of the clock") +
       row(totals.crowds, "crowds of more than 512 jobs that came and went") +

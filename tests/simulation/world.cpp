@@ -13,6 +13,9 @@ const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 /// What a server has to do at one time without anybody asking for more is far less.
 constexpr std::size_t kHandlersMax = 2000;
 
+/// So many steps there are for each backup.
+constexpr std::uint64_t kOneBackupIn = 500;
+
 /// A segment from which on the spare holds some batches of the largest.
 constexpr std::uint64_t kRoomySegmentBytes = 4096;
 constexpr std::uint64_t kCrowdedRoomySegmentBytes = 256 * 1024;
@@ -66,6 +69,8 @@ Totals& Totals::operator+=(const Totals& other) {
   bodies_lost += other.bodies_lost;
   settled += other.settled;
   settled_full += other.settled_full;
+  backups += other.backups;
+  backups_failed += other.backups_failed;
   clock_jumps += other.clock_jumps;
   crowds += other.crowds;
   unsynced_lost += other.unsynced_lost;
@@ -149,6 +154,7 @@ void World::step() {
   if (disk_.strikes(Fault::kDecay)) decay();
   const bool is_acting = random_.below(100) < 75;
   let_read([&] { is_acting ? act() : write(); });
+  if (random_.one_in(kOneBackupIn) && !disk_.is_dead() && !decay_) back_up();
   if (options_.meddle) options_.meddle(process_->broker, random_);
 }
 

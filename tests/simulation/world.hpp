@@ -45,8 +45,10 @@ struct Totals {
   std::uint64_t bodies_lost = 0;   ///< reads of those that brought no body, for a fault
   std::uint64_t settled = 0;       ///< ends of a process whose log was demanded to be short
   std::uint64_t settled_full = 0;  ///< of those, on a full disk: all that was accepted is stored
-  std::uint64_t clock_jumps = 0;   ///< by a minute or more, or backwards
-  std::uint64_t crowds = 0;        ///< more jobs than a chunk of the table has, that came and went
+  std::uint64_t backups = 0;       ///< made while the server worked on, and started on
+  std::uint64_t backups_failed = 0;
+  std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
+  std::uint64_t crowds = 0;       ///< more jobs than a chunk of the table has, that came and went
   std::uint64_t unsynced_lost =
       0;  ///< batches that replies told of and a power cut took, as it may
 
@@ -140,6 +142,10 @@ class World {
   void compare_bodies();
   void compare_all();
   void settle_log();
+
+  // Of another process (backup.cpp).
+  void back_up();
+  void start_on_copy(std::uint64_t promised);
 
   // Crashes and what follows (recovery.cpp).
   void plan_fault();
