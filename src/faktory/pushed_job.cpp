@@ -15,7 +15,7 @@
 namespace millrace::faktory {
 namespace {
 
-using Kind = JobFault::Kind;
+using Fault = JobFault::Kind;
 
 std::string_view queue_of(const JobMembers& members) {
   return members.queue.empty() ? std::string_view(kDefaultQueue) : members.queue;
@@ -23,18 +23,18 @@ std::string_view queue_of(const JobMembers& members) {
 
 std::optional<JobFault> find_fault(const JobMembers& members) {
   const std::string_view queue = queue_of(members);
-  if (members.jid.size() < kJidBytesMin) return JobFault{Kind::kJidTooShort, {}};
-  if (members.jid.size() > kJidBytesMax) return JobFault{Kind::kJidTooLong, {}};
-  if (members.jobtype.empty()) return JobFault{Kind::kNoJobtype, {}};
-  if (members.raw_args.empty()) return JobFault{Kind::kNoArgs, {}};
-  if (members.reserve_for > kReserveForMax) return JobFault{Kind::kReservedTooLong, {}};
+  if (members.jid.size() < kJidBytesMin) return JobFault{Fault::kJidTooShort, {}};
+  if (members.jid.size() > kJidBytesMax) return JobFault{Fault::kJidTooLong, {}};
+  if (members.jobtype.empty()) return JobFault{Fault::kNoJobtype, {}};
+  if (members.raw_args.empty()) return JobFault{Fault::kNoArgs, {}};
+  if (members.reserve_for > kReserveForMax) return JobFault{Fault::kReservedTooLong, {}};
   if (!members.at.empty() && !parse_time(members.at)) {
-    return JobFault{Kind::kInvalidAt, std::string(members.at)};
+    return JobFault{Fault::kInvalidAt, std::string(members.at)};
   }
   // The reference looks at the queue of a scheduled job only when it is due, and then drops the
   // job.
-  if (!is_queue_name(queue)) return JobFault{Kind::kInvalidQueueName, std::string(queue)};
-  if (queue.size() > kQueueNameBytesMax) return JobFault{Kind::kQueueNameTooLong, {}};
+  if (!is_queue_name(queue)) return JobFault{Fault::kInvalidQueueName, std::string(queue)};
+  if (queue.size() > kQueueNameBytesMax) return JobFault{Fault::kQueueNameTooLong, {}};
   return std::nullopt;
 }
 
@@ -60,7 +60,7 @@ Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now, st
   NewJob job;
   if (!members.raw_failure.empty()) {
     Outcome<Failure> failure = parse_failure(members.raw_failure, now);
-    if (!failure) return JobFault{Kind::kInvalidJson, failure.error().text};
+    if (!failure) return JobFault{Fault::kInvalidJson, failure.error().text};
     job.failure = std::move(*failure);
   }
   if (std::optional<JobFault> fault = find_fault(members)) return *fault;

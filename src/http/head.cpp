@@ -24,7 +24,7 @@ bool is_control(char c) {
 
 /// The name in lower case; empty: that is no header. A line that goes on with the one before has
 /// none, and neither has one with a space before its colon.
-std::string name_in(std::string_view line) {
+std::string header_name(std::string_view line) {
   const std::string_view name = line.substr(0, std::min(line.find(':'), line.size()));
   const bool is_good = name.size() < line.size() &&
                        std::all_of(name.begin(), name.end(), is_token_char) &&
@@ -42,7 +42,7 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     const std::string_view line = head.substr(0, std::min(head.find(kLineEnd), head.size()));
     head.remove_prefix(line.size());
     if (line.empty()) break;
-    const std::string name = name_in(line);
+    const std::string name = header_name(line);
     if (name.empty()) return Problem{"the head has a line that is no header"};
     const bool is_single =
         name == "content-length" || name == "host" || name == "transfer-encoding";

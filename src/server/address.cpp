@@ -6,8 +6,6 @@
 namespace millrace::server {
 namespace {
 
-constexpr std::string_view kUnixPrefix = "unix:";
-
 std::optional<std::uint16_t> parse_port(std::string_view digits) {
   std::uint16_t port = 0;
   const char* end = digits.data() + digits.size();

@@ -20,6 +20,7 @@ struct Address {
 };
 
 /// The longest path that a unix socket can have.
+inline constexpr std::string_view kUnixPrefix = "unix:";
 inline constexpr std::size_t kUnixPathBytesMax = 107;
 
 [[nodiscard]] Outcome<Address> parse_address(std::string_view text);

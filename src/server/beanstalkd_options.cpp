@@ -22,7 +22,6 @@ constexpr int kExitListen = 111;
 /// Without -f and -F, what is written is synced this often.
 constexpr std::uint64_t kSyncIntervalMs = 50;
 /// The longest interval that we take; more is as good as never.
-constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
 
 /// How large beanstalkd's files are without -s.
 constexpr std::uint64_t kBinlogBytes = 10485760;
@@ -204,7 +203,6 @@ class Reader {
   }
 
   Address address() {
-    constexpr std::string_view kUnixPrefix = "unix:";
     if (host_.starts_with(kUnixPrefix)) return {.path = host_.substr(kUnixPrefix.size())};
     const std::optional<std::uint16_t> port = find_port(port_);
     if (!port) {

@@ -15,7 +15,6 @@ namespace millrace::server {
 namespace {
 
 /// The longest --sync interval: beyond that it is a mistake.
-constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
 
 /// More of anything is a mistake.
 constexpr std::uint64_t kCountMax = 1'000'000'000;

@@ -27,6 +27,9 @@ struct SyncChoice {
   bool operator==(const SyncChoice&) const = default;
 };
 
+/// The longest `SyncChoice::interval`, in ms.
+inline constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
+
 /// What the operator asked for. Each member is one row of the option table in config.cpp.
 struct Config {
   std::string data = "./millrace-data";

@@ -2,12 +2,11 @@
 
 #include <string>
 
+#include "faktory/moment.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::faktory {
 namespace {
-
-const Time kNow{std::chrono::seconds{1'700'000'000}};
 
 std::string shown(const Failure& failure) {
   std::string out;

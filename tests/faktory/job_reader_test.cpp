@@ -9,14 +9,14 @@ namespace millrace::faktory {
 namespace {
 
 /// The error text, or nothing.
-std::string fault(std::string_view json) {
+std::string problem_of(std::string_view json) {
   JobReader reader;
   const Outcome<JobMembers> job = reader.read(json);
   return job ? "" : job.error().text;
 }
 
 bool is_valid(std::string_view args) {
-  return fault(R"({"args":[)" + std::string(args) + "]}").empty();
+  return problem_of(R"({"args":[)" + std::string(args) + "]}").empty();
 }
 
 std::string nested(std::size_t depth) {
@@ -87,14 +87,14 @@ TEST_CASE("read: a priority outside of 1 to 9 is none") {
 }
 
 TEST_CASE("read: wrong types") {
-  CHECK(fault(R"({"jid":123})") == "member jid has the wrong type");
-  CHECK(fault(R"({"retry":1.5})") == "member retry has the wrong type");
-  CHECK(fault(R"({"retry":1e2})") == "member retry has the wrong type");
-  CHECK(fault(R"({"retry":false})") == "member retry has the wrong type");
-  CHECK(fault(R"({"retry":9223372036854775808})") == "member retry has the wrong type");
-  CHECK(fault(R"({"args":{}})") == "member args has the wrong type");
-  CHECK(fault(R"({"custom":[]})") == "member custom has the wrong type");
-  CHECK(fault(R"({"reserve_for":"1"})") == "member reserve_for has the wrong type");
+  CHECK(problem_of(R"({"jid":123})") == "member jid has the wrong type");
+  CHECK(problem_of(R"({"retry":1.5})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"retry":1e2})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"retry":false})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"retry":9223372036854775808})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"args":{}})") == "member args has the wrong type");
+  CHECK(problem_of(R"({"custom":[]})") == "member custom has the wrong type");
+  CHECK(problem_of(R"({"reserve_for":"1"})") == "member reserve_for has the wrong type");
 }
 
 TEST_CASE("read: null is a job without members") {
@@ -105,17 +105,17 @@ TEST_CASE("read: null is a job without members") {
 }
 
 TEST_CASE("read: not an object") {
-  CHECK(fault("5") == "a job must be an object");
-  CHECK(fault("[]") == "a job must be an object");
-  CHECK(fault("") == "unexpected end of JSON input");
-  CHECK(fault("{") == "unexpected end of JSON input");
+  CHECK(problem_of("5") == "a job must be an object");
+  CHECK(problem_of("[]") == "a job must be an object");
+  CHECK(problem_of("") == "unexpected end of JSON input");
+  CHECK(problem_of("{") == "unexpected end of JSON input");
 }
 
 TEST_CASE("read: anything behind the object") {
-  CHECK_FALSE(fault("{} x").empty());
-  CHECK_FALSE(fault("{}{}").empty());
-  CHECK_FALSE(fault("{}}").empty());
-  CHECK(fault(" {} \t").empty());
+  CHECK_FALSE(problem_of("{} x").empty());
+  CHECK_FALSE(problem_of("{}{}").empty());
+  CHECK_FALSE(problem_of("{}}").empty());
+  CHECK(problem_of(" {} \t").empty());
 }
 
 TEST_CASE("read: numbers as JSON has them, of any size") {
@@ -171,17 +171,17 @@ TEST_CASE("read: structure") {
 }
 
 TEST_CASE("read: mistakes in unknown members count too") {
-  CHECK_FALSE(fault(R"({"x":01})").empty());
-  CHECK_FALSE(fault(R"({"x":{"y":[tru]}})").empty());
-  CHECK_FALSE(fault(R"({"\x":1})").empty());
-  CHECK_FALSE(fault(R"({"x":"\q"})").empty());
+  CHECK_FALSE(problem_of(R"({"x":01})").empty());
+  CHECK_FALSE(problem_of(R"({"x":{"y":[tru]}})").empty());
+  CHECK_FALSE(problem_of(R"({"\x":1})").empty());
+  CHECK_FALSE(problem_of(R"({"x":"\q"})").empty());
 }
 
 TEST_CASE("read: nesting at the limit, one past it, and far beyond") {
-  CHECK(fault(nested(kNestingMax - 1)).empty());
-  CHECK(fault(nested(kNestingMax)) == "nested deeper than 512 levels");
-  CHECK(fault(nested(10'000)) == "nested deeper than 512 levels");
-  CHECK_FALSE(fault(R"({"args":)" + std::string(1'000'000, '[')).empty());
+  CHECK(problem_of(nested(kNestingMax - 1)).empty());
+  CHECK(problem_of(nested(kNestingMax)) == "nested deeper than 512 levels");
+  CHECK(problem_of(nested(10'000)) == "nested deeper than 512 levels");
+  CHECK_FALSE(problem_of(R"({"args":)" + std::string(1'000'000, '[')).empty());
 }
 
 TEST_CASE("read: bytes that are not UTF-8 become U+FFFD") {
@@ -196,9 +196,9 @@ TEST_CASE("read: every prefix of a job is refused") {
   const std::string job = R"({"jid":"abc","args":[1,{"a":"\u00e9"},true],"x":-1.5e3})";
   for (std::size_t bytes = 0; bytes < job.size(); ++bytes) {
     CAPTURE(bytes);
-    CHECK_FALSE(fault(std::string_view(job).substr(0, bytes)).empty());
+    CHECK_FALSE(problem_of(std::string_view(job).substr(0, bytes)).empty());
   }
-  CHECK(fault(job).empty());
+  CHECK(problem_of(job).empty());
 }
 
 TEST_CASE("read_element: the array around it is a level too") {

@@ -4,13 +4,12 @@
 #include <memory>
 #include <string>
 
+#include "faktory/moment.hpp"
 #include "faktory/pushed_job.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::faktory {
 namespace {
-
-const Time kNow{std::chrono::seconds{1'700'000'000}};
 
 std::string encoded(std::string_view json) {
   JobReader reader;

@@ -10,8 +10,6 @@
 namespace millrace::journal {
 namespace {
 
-const std::string kDirectory = "/journal";
-
 FileJournalOptions with_mode(SyncMode mode) {
   FileJournalOptions options = small_segments(4096);
   options.sync_mode = mode;

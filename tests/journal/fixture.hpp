@@ -16,6 +16,9 @@ namespace millrace::journal {
 /// Where the segments on the disk begin, oldest first.
 std::vector<Lsn> segments_of(FileSystem& files, const std::string& directory);
 
+/// Of the journals on simulated disks.
+inline const std::string kDirectory = "/journal";
+
 inline constexpr std::uint64_t kSalt = 0x5eed;
 
 /// A directory of the real disk that goes when the test ends.

@@ -11,7 +11,6 @@
 namespace millrace::journal {
 namespace {
 
-const std::string kDirectory = "/journal";
 const std::string kSparePath = kDirectory + "/" + kSpareName;
 constexpr std::uint64_t kSegmentBytes = 4096;
 

@@ -8,13 +8,12 @@
 namespace millrace::journal {
 namespace {
 
-const std::string kDirectory = "/journal";
-constexpr std::uint64_t kSegmentBytes = 64 * 1024;
+constexpr std::uint64_t kWindowSegmentBytes = 64 * 1024;
 
 /// A log of several segments on a disk, with frames of all lengths.
 struct Filled {
   Filled() {
-    journal = start(disk, kDirectory, small_segments(kSegmentBytes));
+    journal = start(disk, kDirectory, small_segments(kWindowSegmentBytes));
     for (std::size_t i = 0; i < 400; ++i) {
       batches.push_back(std::to_string(i) + std::string(i * 37 % 3000, 'x') + "end");
     }
@@ -58,7 +57,7 @@ TEST_CASE("window: every part of every frame is read, in any order") {
 TEST_CASE("window: a log that was replayed is read like one that was written") {
   Filled log;
   log.journal.reset();
-  log.journal = start(log.disk, kDirectory, small_segments(kSegmentBytes));
+  log.journal = start(log.disk, kDirectory, small_segments(kWindowSegmentBytes));
   for (std::size_t i = 0; i < log.batches.size(); i += 3) {
     const Journal::Span span = log.spans[i];
     REQUIRE(*log.journal->read(span.begin, span.end - span.begin) == log.batches[i]);

@@ -9,7 +9,6 @@
 namespace millrace::journal {
 namespace {
 
-const std::string kDirectory = "/journal";
 const std::string kFirst = kDirectory + "/" + segment_name(0);
 
 std::string path_of(Lsn first) {

@@ -7,8 +7,6 @@
 namespace millrace::journal {
 namespace {
 
-const std::string kDirectory = "/journal";
-
 FileJournalOptions stepped() {
   FileJournalOptions options = small_segments();
   options.is_stepped = true;

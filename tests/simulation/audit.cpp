@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 constexpr std::array kTimedStates = {JobState::kScheduled, JobState::kReserved, JobState::kRetrying,
                                      JobState::kDead};
-constexpr Pri kUrgentBelow = 1024;
 
 std::vector<JobId> ready_ids(const View& view, const Queue& queue) {
   std::vector<JobId> ids;

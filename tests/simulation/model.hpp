@@ -43,6 +43,9 @@ struct ModelJob {
   bool may_be_ready = false;
 };
 
+/// beanstalk calls what is below urgent.
+inline constexpr Pri kUrgentBelow = 1024;
+
 /// What outlives the process.
 struct Facts {
   std::map<JobId, ModelJob> jobs;

@@ -9,7 +9,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration kFetchWait = 1950ms;
-constexpr Pri kUrgentBelow = 1024;
 
 std::string text(std::uint64_t number) {
   return std::to_string(number);
