@@ -141,7 +141,7 @@ class Broker {
   /// About what jobs and queues take in memory now.
   [[nodiscard]] std::size_t memory_bytes() const;
 
-  /// How long a log would be that held nothing obsolete, or a little more.
+  /// How long a log would be that held nothing obsolete, totals and days left out.
   [[nodiscard]] std::uint64_t live_bytes() const;
 
   /// How long the batch would be by now, the totals left out.

@@ -59,4 +59,10 @@ std::uint64_t record_bytes(const Job& job, std::string_view queue) {
   return bytes;
 }
 
+std::uint64_t record_bytes(const Queue& queue) {
+  constexpr std::uint64_t kTagAndFlag = 2;
+  return kTagAndFlag + text_bytes(queue.name.size()) + time_bytes(queue.paused_until) +
+         number_bytes(queue.pause_s);
+}
+
 }  // namespace millrace

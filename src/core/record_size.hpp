@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/job.hpp"
+#include "core/queue.hpp"
 
 namespace millrace {
 
@@ -11,5 +12,8 @@ namespace millrace {
 /// the byte: by too little, a log that is as short as it can be would be cleaned for ever; by too
 /// much, what is obsolete would pass for needed.
 [[nodiscard]] std::uint64_t record_bytes(const Job& job, std::string_view queue);
+
+/// The same of what is remembered of a queue (`QueueChanged`).
+[[nodiscard]] std::uint64_t record_bytes(const Queue& queue);
 
 }  // namespace millrace

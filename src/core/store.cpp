@@ -78,7 +78,7 @@ std::size_t Store::other_memory_bytes() const {
   constexpr std::size_t kOrderBytes = 32;
   constexpr std::size_t kUsualRestBytes = 64;
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
-  const std::size_t texts = live_bytes_ - std::min<std::size_t>(live_bytes_, usual);
+  const std::size_t texts = job_record_bytes_ - std::min<std::size_t>(job_record_bytes_, usual);
   return jobs_.size() * kJobBytes + failed_before_.size() * kOrderBytes +
          creation_.size() * kQueueBytes + texts;
 }
@@ -115,9 +115,9 @@ void Store::apply_one(JobChanged&& record) {
   if (!slot) return;
   leave_orders(*slot);
   Job& job = jobs_[*slot];
-  live_bytes_ -= record_bytes(job, queues_[job.queue]->name);
+  job_record_bytes_ -= record_bytes(job, queues_[job.queue]->name);
   set_fields(job, std::move(record.fields));
-  live_bytes_ += record_bytes(job, queues_[job.queue]->name);
+  job_record_bytes_ += record_bytes(job, queues_[job.queue]->name);
   enter_orders(*slot);
 }
 
@@ -329,6 +329,7 @@ void Store::collect_queue(QueueId id) {
 
 void Store::apply_one(QueueChanged&& record) {
   Queue& queue = *queues_[open_queue(record.name)];
+  forget_record(queue);
   pause_ends_.erase({queue.paused_until, queue.id});
   if (record.paused_until != Time{} && record.paused_until != kNever) {
     pause_ends_.emplace(record.paused_until, queue.id);
@@ -337,7 +338,6 @@ void Store::apply_one(QueueChanged&& record) {
   list_queue(queue);
   queue.paused_until = record.paused_until;
   queue.pause_s = record.pause_s;
-  forget_record(queue);
   if (queue.is_kept || queue.paused_until != Time{}) note_record(queue);
   collect_queue(queue.id);
 }
@@ -361,7 +361,7 @@ void Store::enter_log(JobSlot slot, Lsn body_at) {
   job.is_placed = false;
   log_order_.push_newest(slot);
   if (first_unplaced_ == kNoJob) first_unplaced_ = slot;
-  live_bytes_ += record_bytes(job, queues_[job.queue]->name);
+  job_record_bytes_ += record_bytes(job, queues_[job.queue]->name);
 }
 
 void Store::leave_log(JobSlot slot) {
@@ -369,7 +369,7 @@ void Store::leave_log(JobSlot slot) {
   if (first_unplaced_ == slot) first_unplaced_ = job.newer;
   if (newest_resident_ == slot) newest_resident_ = job.older;
   log_order_.remove(slot);
-  live_bytes_ -= record_bytes(job, queues_[job.queue]->name);
+  job_record_bytes_ -= record_bytes(job, queues_[job.queue]->name);
 }
 
 /// The newest first, since in a line they are needed last. A job that comes brings less along than
@@ -391,12 +391,14 @@ void Store::move_to_log_end(JobSlot slot, Lsn body_at) {
 
 void Store::forget_record(Queue& queue) {
   if (!queue.record_place) return;
+  queue_record_bytes_ -= record_bytes(queue);
   queue_records_.erase(*queue.record_place);
   queue.record_place.reset();
 }
 
 void Store::note_record(Queue& queue) {
   queue.record_at = 0;
+  queue_record_bytes_ += record_bytes(queue);
   queue.record_place = queue_records_.insert(queue_records_.end(), queue.id);
 }
 

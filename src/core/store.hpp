@@ -144,8 +144,8 @@ class Store {
 
   /// Everything in the log before this position is obsolete, the totals left out.
   [[nodiscard]] Lsn oldest_needed() const;
-  /// How long the log would be that held nothing obsolete, or a little more.
-  [[nodiscard]] std::uint64_t live_bytes() const { return live_bytes_; }
+  /// How long the log would be that held nothing obsolete, totals and days left out.
+  [[nodiscard]] std::uint64_t live_bytes() const { return job_record_bytes_ + queue_record_bytes_; }
 
   // ---- counters ---------------------------------------------------------------------------------
 
@@ -209,7 +209,8 @@ class Store {
   bool is_replaying_ = false;
   std::vector<std::string> lost_pauses_;
   std::list<QueueId> queue_records_;  ///< in the order of the log
-  std::uint64_t live_bytes_ = 0;
+  std::uint64_t job_record_bytes_ = 0;
+  std::uint64_t queue_record_bytes_ = 0;
   std::uint64_t all_body_bytes_ = 0;  ///< in memory or not
 
   static constexpr Lsn kNoRecord = UINT64_MAX;
