@@ -289,7 +289,7 @@ void Server::run() {
 }
 
 /// What there is no room for is refused.
-void Server::look_for_room() {
+void Server::look_for_room(Time now) {
   const bool is_disk_full = journal_->is_full();
   const bool is_memory_full = broker_.is_memory_full();
   if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
@@ -299,13 +299,17 @@ void Server::look_for_room() {
     log_.event(is_memory_full ? "memory_full" : "memory_has_room",
                {{"bytes", broker_.memory_bytes()}});
   }
-  broker_.take_on(
-      std::max(cleaner_.intake(), is_memory_full ? Intake::kNoJobs : Intake::kEverything));
+  const Intake intake = cleaner_.intake();
+  if (intake >= Intake::kNothingLonger && intake > broker_.intake() && room_log_.admits(now)) {
+    log_.event(intake == Intake::kEndings ? "only_ending_jobs" : "not_prolonging_jobs",
+               {{"live_bytes", broker_.live_bytes()}});
+  }
+  broker_.take_on(std::max(intake, is_memory_full ? Intake::kNoJobs : Intake::kEverything));
 }
 
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
-  look_for_room();
+  look_for_room(now);
   surroundings_.turn_output_bytes = 0;
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
   ticker_.work(now);

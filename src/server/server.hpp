@@ -147,7 +147,7 @@ class Server {
   void drop_slow_readers();
   void end();
   void work(Time now);
-  void look_for_room();
+  void look_for_room(Time now);
   void clean();
   void log_cleaning(Time now);
 
@@ -165,6 +165,7 @@ class Server {
   CommitQueue commits_;
   Cleaner cleaner_;
   LogLimit cleaning_log_{10s};
+  LogLimit room_log_{1s};
   std::uint64_t segments_logged_ = 0;
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise
