@@ -45,9 +45,11 @@ export function span(seconds) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
+export const none = () => h("span", { class: "none" }, "–");
+
 /** A time as its distance from now, the whole of it on hover. Null: a dash. */
 export function ago(iso) {
-  if (!iso) return h("span", { class: "none" }, "–");
+  if (!iso) return none();
   const seconds = (serverNow() - Date.parse(iso)) / 1000;
   // Below ten seconds the clock would make every row flicker.
   const near = Math.abs(seconds) < 1 ? "now" : null;
@@ -60,7 +62,7 @@ const coarse = (seconds) =>
 
 /** How long it is so already. */
 export function age(iso) {
-  if (!iso) return h("span", { class: "none" }, "–");
+  if (!iso) return none();
   const seconds = Math.max(0, (serverNow() - Date.parse(iso)) / 1000);
   return h("time", { datetime: iso, title: `since ${absolute(iso)}` }, coarse(seconds));
 }

@@ -2,7 +2,7 @@
 import { h, show } from "./dom.js";
 import { part } from "./api.js";
 import { link } from "./route.js";
-import { count } from "./format.js";
+import { count, none } from "./format.js";
 
 /** Each state has a shape beside its colour, and a page on which its jobs are. */
 export const STATES = {
@@ -17,15 +17,14 @@ export const STATES = {
   },
 };
 
-export function badge(state) {
-  const { sign, name } = STATES[state];
-  return h(
-    "span",
-    { class: `badge ${state}` },
-    h("span", { "aria-hidden": "true" }, sign),
-    ` ${name}`,
-  );
-}
+/** A shape, for the eye only. */
+export const sign = (shape, kind = "") =>
+  h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, shape);
+
+export const badge = (text, kind = "", shape) =>
+  h("span", { class: `badge ${kind}` }, shape && [sign(shape), " "], text);
+export const stateBadge = (state) => badge(STATES[state].name, state, STATES[state].sign);
+export const pausedBadge = ({ is_paused: isPaused }) => isPaused && badge("paused", "paused");
 
 export const queueLink = (name) =>
   h(
@@ -85,14 +84,22 @@ export function head(title, ...actions) {
   return h("div", { class: "head" }, h("h1", {}, title), h("div", { class: "actions" }, actions));
 }
 
-/** Ways to the first and to the next page of a list. */
-export function pager(to, params, next, ...more) {
-  const page = (cursor, text) => h("a", { href: link(to, { ...params, cursor }) }, text);
+/** A heading with something beside it, and what is below. */
+export const section = (title, beside, ...content) =>
+  h("section", {}, h("div", { class: "head" }, h("h2", {}, title), beside), content);
+
+/** The last cell of a row. */
+export const acts = (ctx, ...buttons) =>
+  h("td", { class: "acts" }, ctx.isReadOnly ? null : buttons);
+
+/** Ways to the first and to the next page of a list; `name` is that of the cursor. */
+export function pager(to, params, next, more, name = "cursor") {
+  const page = (cursor, text) => h("a", { href: link(to, { ...params, [name]: cursor }) }, text);
   return h(
     "div",
     { class: "pager" },
     more,
-    params.cursor && page("", "First page"),
+    params[name] && page("", "First page"),
     next && page(next, "Next page"),
   );
 }
@@ -105,7 +112,7 @@ export function facts(pairs) {
     pairs
       .filter(Boolean)
       .map(([name, value]) =>
-        h("div", {}, h("dt", {}, name), h("dd", {}, value ?? h("span", { class: "none" }, "–"))),
+        h("div", {}, h("dt", {}, name), h("dd", {}, value ?? none())),
       ),
   );
 }

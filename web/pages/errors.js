@@ -1,11 +1,12 @@
 import { get, post } from "../api.js";
 import { h } from "../dom.js";
-import { ago, count, plural } from "../format.js";
-import { follow } from "../operation.js";
+import { ago, count, none, plural } from "../format.js";
+import { VERBS, follow } from "../operation.js";
 import { link } from "../route.js";
 import {
   STATES,
   act,
+  acts,
   ask,
   button,
   empty,
@@ -67,7 +68,7 @@ async function load({ state: memory, draw }, signal) {
 
 async function change(ctx, action, group) {
   const n = group.retrying + group.dead;
-  const verb = action === "retry" ? "Retry" : "Delete";
+  const verb = VERBS[action];
   const agreed = await ask({
     title: `${verb} all jobs that failed with ${group.type}?`,
     text:
@@ -91,6 +92,13 @@ async function change(ctx, action, group) {
 function row(ctx, group) {
   const again = AGAIN.filter((state) => group[state] > 0);
   const isOver = group.retrying + group.dead === 0;
+  const act1 = (action, kind) =>
+    button(VERBS[action], () => change(ctx, action, group), {
+      kind,
+      label: `${VERBS[action]} all jobs that failed with ${group.type}`,
+      key: action,
+      disabled: isOver,
+    });
   const jobs = (state) =>
     jobsLink(
       group[state],
@@ -119,33 +127,14 @@ function row(ctx, group) {
     figure(jobs("dead")),
     figure(
       again.length === 0
-        ? h("span", { class: "none" }, "–")
+        ? none()
         : again.map((state) =>
             h("div", {}, jobs(state), h("span", { class: "dim" }, ` ${state}`)),
           ),
     ),
     figure(ago(group.first_at)),
     figure(ago(group.last_at)),
-    h(
-      "td",
-      { class: "acts" },
-      ctx.isReadOnly
-        ? null
-        : [
-            button("Retry", () => change(ctx, "retry", group), {
-              kind: "small",
-              label: `Retry all jobs that failed with ${group.type}`,
-              key: "retry",
-              disabled: isOver,
-            }),
-            button("Delete", () => change(ctx, "delete", group), {
-              kind: "small danger",
-              label: `Delete all jobs that failed with ${group.type}`,
-              key: "delete",
-              disabled: isOver,
-            }),
-          ],
-    ),
+    acts(ctx, act1("retry", "small"), act1("delete", "small danger")),
   );
 }
 

@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
 import { askFor } from "../operation.js";
 import { link } from "../route.js";
-import { STATES, act, badge, button, facts, head, queueLink } from "../ui.js";
+import { STATES, act, button, facts, head, queueLink, section, stateBadge } from "../ui.js";
 import { ACTIONS, failures, priority, verbOf } from "./jobs.js";
 
 const NODES_MAX = 3000;
@@ -222,22 +222,16 @@ function content(ctx, job) {
       },
       { kind: chosen?.[0] === name ? "small on" : "small plain", key: name },
     );
-  return h(
-    "section",
-    {},
+  return section(
+    job.work_unit ? "Arguments" : "Body",
     h(
       "div",
-      { class: "head" },
-      h("h2", {}, job.work_unit ? "Arguments" : "Body"),
+      { class: "actions" },
+      all.length > 1 && all.map(([name]) => choose(name)),
       h(
-        "div",
-        { class: "actions" },
-        all.length > 1 && all.map(([name]) => choose(name)),
-        h(
-          "a",
-          { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` },
-          `Download ${bytes(job.body_bytes)}`,
-        ),
+        "a",
+        { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` },
+        `Download ${bytes(job.body_bytes)}`,
       ),
     ),
     chosen
@@ -259,10 +253,9 @@ function content(ctx, job) {
 
 function failure({ error }) {
   if (!error) return null;
-  return h(
-    "section",
-    {},
-    h("h2", {}, "Error"),
+  return section(
+    "Error",
+    null,
     h("p", { class: "error" }, h("strong", {}, error.type), " ", error.message),
     h(
       "p",
@@ -332,24 +325,17 @@ export default {
           h("span", { class: "type" }, job.type || "(no type)"),
           " ",
           h("span", { class: "id" }, job.id),
-          badge(job.state),
+          stateBadge(job.state),
         ],
         ...actions,
       ),
       h(
         "div",
         { class: "pair" },
-        h(
-          "section",
-          {},
-          h("h2", {}, "Story"),
-          timeline(job),
-          h("p", { class: "dim" }, soFar(job.tallies)),
-        ),
-        h(
-          "section",
-          {},
-          h("h2", {}, "Facts"),
+        section("Story", null, timeline(job), h("p", { class: "dim" }, soFar(job.tallies))),
+        section(
+          "Facts",
+          null,
           facts([
             ["Queue", queueLink(job.queue)],
             ["jid", h("code", {}, job.jid)],

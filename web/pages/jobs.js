@@ -7,13 +7,13 @@ import {
   STATES,
   act,
   askText,
-  badge,
   button,
   empty,
   figure,
   head,
   pager,
   queueLink,
+  stateBadge,
   table,
 } from "../ui.js";
 
@@ -360,7 +360,7 @@ function row(ctx, job, state, canSelect) {
           "aria-label": `Select job ${job.id}`,
         }),
       ),
-    h("td", { class: "job" }, jobLink(job), state === "any" && badge(job.state)),
+    h("td", { class: "job" }, jobLink(job), state === "any" && stateBadge(job.state)),
     h("td", { class: "queue" }, queueLink(job.queue)),
     h(
       "td",
@@ -457,10 +457,7 @@ export default {
             "stack",
           )
         : none(state, params),
-      pager(
-        "jobs",
-        params,
-        next,
+      pager("jobs", params, next, [
         isFiltered &&
           h(
             "span",
@@ -469,7 +466,7 @@ export default {
             found.isFirst && "There may be others: see the next page.",
           ),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),
-      ),
+      ]),
     ];
   },
 };

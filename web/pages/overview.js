@@ -3,7 +3,7 @@ import { chart } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, plural, rate, short } from "../format.js";
 import { link, replace } from "../route.js";
-import { STATES, figure, queueLink, table } from "../ui.js";
+import { STATES, figure, pausedBadge, queueLink, section, sign, table } from "../ui.js";
 
 const DAYS = [7, 30, 90, 180];
 
@@ -66,10 +66,9 @@ function liveChart(samples) {
   const words =
     `The last ${plural(minutes, "minute")}: processed ${rate(last[1])}, ` +
     `failed ${rate(last[2])}, enqueued ${rate(last[3])} now.`;
-  return h(
-    "section",
-    {},
-    h("h2", {}, minutes === 1 ? "Last minute" : `Last ${minutes} minutes`),
+  return section(
+    minutes === 1 ? "Last minute" : `Last ${minutes} minutes`,
+    null,
     samples.length < 2
       ? h("p", { class: "empty" }, "The first points come in a few seconds.")
       : chart(
@@ -102,7 +101,7 @@ function historyChart(days, shown, today) {
   }
   const total = (k) => data[k].reduce((sum, n) => sum + n, 0);
   const words =
-    `The last ${days} days: ${count(total(1))} processed, ` + `${count(total(2))} of them failed.`;
+    `The last ${days} days: ${count(total(1))} processed, ${count(total(2))} of them failed.`;
   const choice = (n) =>
     h(
       "a",
@@ -116,18 +115,12 @@ function historyChart(days, shown, today) {
       },
       `${n} days`,
     );
-  return h(
-    "section",
-    {},
+  return section(
+    "By day",
     h(
       "div",
-      { class: "head" },
-      h("h2", {}, "By day"),
-      h(
-        "div",
-        { class: "choices", role: "group", "aria-label": "Length of the history" },
-        DAYS.map(choice),
-      ),
+      { class: "choices", role: "group", "aria-label": "Length of the history" },
+      DAYS.map(choice),
     ),
     chart(
       `history${days}`,
@@ -151,7 +144,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
     h(
       "li",
       { class: level, "data-key": `${kind}/${queue ?? ""}` },
-      h("span", { class: "sign", "aria-hidden": "true" }, level === "trouble" ? "▲" : "●"),
+      sign(level === "trouble" ? "▲" : "●"),
       h(
         "span",
         {},
@@ -168,7 +161,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
     h(
       "li",
       { class: "plain", "data-key": "oldest" },
-      h("span", { class: "sign", "aria-hidden": "true" }, "◷"),
+      sign("◷"),
       h(
         "span",
         {},
@@ -179,10 +172,9 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
         ".",
       ),
     );
-  return h(
-    "section",
-    {},
-    h("h2", {}, "Attention"),
+  return section(
+    "Attention",
+    null,
     h(
       "ul",
       { class: "attention" },
@@ -193,14 +185,14 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
         h(
           "li",
           { class: "plain", "data-key": "none" },
-          h("span", { class: "sign good", "aria-hidden": "true" }, "✓"),
+          sign("✓", "good"),
           h("span", {}, "Nothing waits and nothing is wrong."),
         ),
       more > 0 &&
         h(
           "li",
           { class: "plain", "data-key": "more" },
-          h("span", { class: "sign" }),
+          sign(""),
           h("span", {}, `and ${plural(more, "more queue")} like these`),
         ),
     ),
@@ -216,22 +208,16 @@ function worst(queues) {
         "td",
         { class: "wide" },
         queueLink(each.name),
-        each.is_paused && h("span", { class: "badge paused" }, "paused"),
+        pausedBadge(each),
       ),
       figure(count(each.ready)),
       figure(age(each.oldest_ready_at)),
       figure(rate(each.processed_per_s)),
     ),
   );
-  return h(
-    "section",
-    {},
-    h(
-      "div",
-      { class: "head" },
-      h("h2", {}, "Longest waits"),
-      h("a", { href: link("queues", { sort: "oldest", order: "desc" }) }, "All queues"),
-    ),
+  return section(
+    "Longest waits",
+    h("a", { href: link("queues", { sort: "oldest", order: "desc" }) }, "All queues"),
     rows.length === 0
       ? h("p", { class: "empty" }, "No queue has waiting jobs.")
       : table(
@@ -266,11 +252,7 @@ export default {
       h(
         "h1",
         { class: `health ${health.level}` },
-        h(
-          "span",
-          { class: "sign", "aria-hidden": "true" },
-          { good: "✓", notice: "●", trouble: "▲" }[health.level],
-        ),
+        sign({ good: "✓", notice: "●", trouble: "▲" }[health.level]),
         health.text,
       ),
       tiles(overview),

@@ -2,7 +2,7 @@ import { get, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, plural, rate } from "../format.js";
 import { go, link } from "../route.js";
-import { button, empty, facts, figure, head, jobsLink, pager, table } from "../ui.js";
+import { button, empty, facts, figure, head, jobsLink, pager, pausedBadge, table } from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 
@@ -89,7 +89,7 @@ export default {
     return [
       h("p", { class: "crumbs" }, h("a", { href: link("queues") }, "Queues")),
       head(
-        [queue.name, queue.is_paused && h("span", { class: "badge paused" }, "paused")],
+        [queue.name, pausedBadge(queue)],
         ...actions,
       ),
       about(queue),

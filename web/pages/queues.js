@@ -3,7 +3,20 @@ import { h } from "../dom.js";
 import { age, count, plural, rate } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
-import { act, ask, button, empty, figure, head, jobsLink, pager, queueLink, table } from "../ui.js";
+import {
+  act,
+  acts,
+  ask,
+  button,
+  empty,
+  figure,
+  head,
+  jobsLink,
+  pager,
+  pausedBadge,
+  queueLink,
+  table,
+} from "../ui.js";
 
 const COLUMNS = [
   ["name", "Queue", "wide"],
@@ -68,35 +81,12 @@ function row(ctx, queue) {
     figure(
       jobsLink(queue[state], { state, queue: name }, `${state} jobs of ${name}`),
     );
-  const actions = ctx.isReadOnly
-    ? []
-    : [
-        button(queue.is_paused ? "Resume" : "Pause", () => turnPause(ctx, queue), {
-          kind: "small",
-          label: `${queue.is_paused ? "Resume" : "Pause"} ${name}`,
-          key: "pause",
-        }),
-        button("Clear", () => clear(ctx, queue), {
-          kind: "small danger",
-          disabled: queue.ready === 0,
-          label: `Clear ${name}`,
-          key: "clear",
-        }),
-        button("Delete", () => remove(ctx, queue), {
-          kind: "small danger",
-          label: `Delete ${name}`,
-          key: "delete",
-        }),
-      ];
+  const act1 = (verb, run, key, kind, disabled) =>
+    button(verb, () => run(ctx, queue), { kind, disabled, label: `${verb} ${name}`, key });
   return h(
     "tr",
     { "data-key": name },
-    h(
-      "td",
-      { class: "wide" },
-      queueLink(name),
-      queue.is_paused && h("span", { class: "badge paused" }, "paused"),
-    ),
+    h("td", { class: "wide" }, queueLink(name), pausedBadge(queue)),
     jobs("ready"),
     figure(age(queue.oldest_ready_at)),
     jobs("reserved"),
@@ -106,7 +96,12 @@ function row(ctx, queue) {
     speed(queue.enqueued_per_s),
     speed(queue.processed_per_s),
     speed(queue.failed_per_s, "bad"),
-    h("td", { class: "acts" }, actions),
+    acts(
+      ctx,
+      act1(queue.is_paused ? "Resume" : "Pause", turnPause, "pause", "small"),
+      act1("Clear", clear, "clear", "small danger", queue.ready === 0),
+      act1("Delete", remove, "delete", "small danger"),
+    ),
   );
 }
 

@@ -1,8 +1,20 @@
 import { get, post } from "../api.js";
 import { h } from "../dom.js";
-import { ago, bytes, count, plural } from "../format.js";
-import { link } from "../route.js";
-import { act, ask, button, empty, figure, head, jobsLink, queueLink, table } from "../ui.js";
+import { ago, bytes, count, none, plural } from "../format.js";
+import {
+  act,
+  acts,
+  ask,
+  badge,
+  button,
+  empty,
+  figure,
+  head,
+  jobsLink,
+  pager,
+  queueLink,
+  table,
+} from "../ui.js";
 
 const LIMIT = 100;
 const WORDS = {
@@ -29,8 +41,11 @@ async function tell(ctx, action, who, n) {
   ctx.refresh();
 }
 
-const STATE_KIND = { running: "reserved", quiet: "scheduled", stopping: "retrying" };
-const STATE_SIGN = { running: "▶", quiet: "◐", stopping: "■" };
+const STATES = {
+  running: ["reserved", "▶"],
+  quiet: ["scheduled", "◐"],
+  stopping: ["retrying", "■"],
+};
 
 function worker(ctx, each) {
   const { wid, state } = each;
@@ -49,32 +64,21 @@ function worker(ctx, each) {
       { class: "wide" },
       h("strong", {}, each.hostname || "(no name)"),
       `:${each.pid} `,
-      each.labels.map((label) => h("span", { class: "badge" }, label)),
+      each.labels.map((label) => badge(label)),
       h("div", { class: "dim" }, wid),
     ),
-    h(
-      "td",
-      {},
-      h(
-        "span",
-        { class: `badge ${STATE_KIND[state]}` },
-        h("span", { "aria-hidden": "true" }, STATE_SIGN[state]),
-        ` ${state}`,
-      ),
-    ),
+    h("td", {}, badge(state, ...STATES[state])),
     figure(
       jobsLink(each.jobs, { state: "reserved", wid }, `jobs in hand of ${wid}`),
     ),
-    figure(each.rss_bytes ? bytes(each.rss_bytes) : h("span", { class: "none" }, "–")),
+    figure(each.rss_bytes ? bytes(each.rss_bytes) : none()),
     figure(count(each.connections)),
     figure(ago(each.started_at)),
     figure(ago(each.last_beat_at)),
-    h(
-      "td",
-      { class: "acts" },
-      ctx.isReadOnly
-        ? null
-        : [act1("quiet", "Quiet", state !== "running"), act1("stop", "Stop", state === "stopping")],
+    acts(
+      ctx,
+      act1("quiet", "Quiet", state !== "running"),
+      act1("stop", "Stop", state === "stopping"),
     ),
   );
 }
@@ -92,18 +96,7 @@ function connection(each) {
       each.watched.map((name, i) => [i > 0 && ", ", queueLink(name)]),
       more > 0 && ` and ${count(more)} more`,
     ),
-    h(
-      "td",
-      {},
-      each.is_waiting
-        ? h(
-            "span",
-            { class: "badge scheduled" },
-            h("span", { "aria-hidden": "true" }, "◷"),
-            " waits for a job",
-          )
-        : null,
-    ),
+    h("td", {}, each.is_waiting && badge("waits for a job", "scheduled", "◷")),
     figure(
       jobsLink(
         each.jobs,
@@ -162,12 +155,7 @@ export default {
           { class: "dim" },
           "More jobs are reserved than are counted here: the numbers of jobs are at least.",
         ),
-      h(
-        "div",
-        { class: "pager" },
-        params.after && h("a", { href: link("workers") }, "First page"),
-        workers.next && h("a", { href: link("workers", { after: workers.next }) }, "Next page"),
-      ),
+      pager("workers", params, workers.next, null, "after"),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
       others.connections.length === 0
         ? empty("No beanstalk client is connected.")
@@ -177,12 +165,7 @@ export default {
             others.connections.map(connection),
             "cards",
           ),
-      h(
-        "div",
-        { class: "pager" },
-        params.connections && h("a", { href: link("workers") }, "First page"),
-        others.next && h("a", { href: link("workers", { connections: others.next }) }, "Next page"),
-      ),
+      pager("workers", params, others.next, null, "connections"),
     ];
   },
 };
