@@ -27,14 +27,14 @@ const PAGES = [
 ];
 
 /** Rules that axe-core leaves off by itself. */
-const besides = (page) => ({
+const BESIDES = {
   "label-content-name-mismatch": { enabled: true },
-  "target-size": { enabled: page.viewportSize().width > 600 },
-});
+  "target-size": { enabled: true },
+};
 
 async function violations(page, rules) {
   await page.evaluate(AXE);
-  const runOnly = rules ? { runOnly: { type: "rule", values: rules } } : { rules: besides(page) };
+  const runOnly = rules ? { runOnly: { type: "rule", values: rules } } : { rules: BESIDES };
   const found = await page.evaluate(
     (more) => axe.run(document, { resultTypes: ["violations"], ...more }),
     runOnly,
@@ -77,6 +77,9 @@ export const cases = [
     "link-in-text-block",
   ]),
   accessible("390 px wide", { colorScheme: "light", viewport: { width: 390, height: 844 } }),
+  accessible("320 px wide", { colorScheme: "light", viewport: { width: 320, height: 640 } }, [
+    "target-size",
+  ]),
   {
     title: "the overview tells how the server is, and goes on doing so",
     async run(test) {
