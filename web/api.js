@@ -8,6 +8,9 @@ let clockOffset = 0;
 /** The server's clock, in milliseconds. */
 export const serverNow = () => Date.now() + clockOffset;
 
+/** Whether the server that answered last changes nothing. */
+export let isReadOnly = false;
+
 export class ApiError extends Error {
   constructor(status, text) {
     super(text);
@@ -32,7 +35,10 @@ async function send(target, options) {
     throw new ApiError(0, "The server cannot be reached.");
   }
   const now = Number(response.headers.get("X-Now-Ms"));
-  if (now) clockOffset = now - Date.now();
+  if (now) {
+    clockOffset = now - Date.now();
+    isReadOnly = response.headers.has("X-Read-Only");
+  }
   return response;
 }
 

@@ -1,10 +1,10 @@
 // The frame around the pages: navigation, keys, theme, and the clock that keeps a page fresh.
-import { get } from "./api.js";
+import { isReadOnly } from "./api.js";
 import { redrawAll } from "./chart.js";
 import { h, show } from "./dom.js";
 import { followRunning } from "./operation.js";
 import { go, link, onChange, params, path } from "./route.js";
-import { complain, empty, tell } from "./ui.js";
+import { empty, tell } from "./ui.js";
 import overview from "./pages/overview.js";
 import queues from "./pages/queues.js";
 import queue from "./pages/queue.js";
@@ -51,7 +51,6 @@ const main = document.getElementById("main");
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
-let isReadOnly = false;
 
 // ---- drawing ----
 
@@ -136,6 +135,8 @@ async function load() {
     if (error.name === "AbortError" || mine !== current) return;
     mine.error = error;
   }
+  if (mine.wasReadOnly !== isReadOnly) drawTop();
+  mine.wasReadOnly = isReadOnly;
   draw();
   later();
 }
@@ -379,12 +380,4 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 
 onChange(open);
 open(true);
-get("server")
-  .then((facts) => {
-    if (!facts.is_read_only) return;
-    isReadOnly = true;
-    drawTop();
-    draw();
-  })
-  .catch(complain);
 followRunning().catch(() => {});

@@ -211,6 +211,7 @@ http::Response WebDoor::answer(const http::Request& request) {
     if (has_bulk_work_) parts_.commits.schedule();
     answered.headers["X-Now-Ms"] = std::to_string(
         std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+    if (site_.facts.is_read_only) answered.headers["X-Read-Only"] = "1";
     return answered;
   });
   if (!response) return say_nobody_answers();

@@ -666,6 +666,25 @@ export const cases = [
     },
   },
   {
+    title: "an open page offers nothing more when the server comes back read-only",
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("queues");
+      await page.getByRole("button", { name: "Pause mail" }).waitFor();
+      await server.kill();
+      server.flags = ["--web-read-only"];
+      await server.start();
+      await page.locator("#top").getByText("read-only").waitFor();
+      await gone(page.getByRole("button", { name: "Pause mail" }));
+      await row(page, "mail").waitFor();
+      await server.kill();
+      server.flags = [];
+      await server.start();
+      await page.getByRole("button", { name: "Pause mail" }).waitFor();
+    },
+  },
+  {
     title: "a proxy's prefix leads every link and file",
     async run(test) {
       await fill(test);
