@@ -35,25 +35,29 @@ export function bytes(n) {
   return `${size === 1 ? n : (n / size).toFixed(n / size < 10 ? 1 : 0)} ${unit}`;
 }
 
-/** 4.2 s, 3 min, 5 h, 12 d */
+const YEAR_S = 365.25 * 86400;
+
+/** 4.2 s, 3 min, 5 h, 12 d, 3 years */
 export function span(seconds) {
   if (seconds < 0.0995) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 100) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86400)} d`;
+  if (seconds < 2 * YEAR_S) return `${Math.round(seconds / 86400)} d`;
+  return `${Math.round(seconds / YEAR_S)} years`;
 }
 
 export const none = () => h("span", { class: "none" }, "–");
 
-/** A time as its distance from now, the whole of it on hover. Null: a dash. */
+/** A time as its distance from now, or its day when that is far; the whole of it on hover. */
 export function ago(iso) {
   if (!iso) return none();
   const seconds = (serverNow() - Date.parse(iso)) / 1000;
   // Below ten seconds the clock would make every row flicker.
   const near = Math.abs(seconds) < 1 ? "now" : null;
-  const words = near ?? (seconds > 0 ? `${coarse(seconds)} ago` : `in ${coarse(-seconds)}`);
+  const far = Math.abs(seconds) > YEAR_S ? absolute(iso).split(" ")[0] : null;
+  const words = near ?? far ?? (seconds > 0 ? `${coarse(seconds)} ago` : `in ${coarse(-seconds)}`);
   return h("time", { datetime: iso, title: absolute(iso) }, words);
 }
 

@@ -84,6 +84,41 @@ export const cases = [
     },
   },
   {
+    title: "what is years away is said by its day",
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("years-001", "Years", "mail", [], { at: "2099-06-15T12:00:00Z" });
+      const { page } = test;
+      await test.open("jobs?state=scheduled");
+      await row(page, "Years").getByText("2099-06-15", { exact: true }).waitFor();
+      await page.getByRole("link", { name: /Years/ }).click();
+      await page.getByText("2099-06-15", { exact: true }).waitFor();
+      await page.getByText(/after \d+ years/).waitFor();
+    },
+  },
+  {
+    title: "a search never has looked at more jobs than there are",
+    async run(test) {
+      const { page } = test;
+      let slices = 0;
+      let goOn = () => {};
+      await page.route("**/api/v1/jobs?*", async (route) => {
+        slices += 1;
+        if (slices === 11)
+          await new Promise((resolve) => {
+            goOn = resolve;
+          });
+        const next = slices < 12 ? "0.1.1" : null;
+        const json = { jobs: [], counts: {}, looked_at: 1000, to_look_at: 4000, next };
+        await route.fulfill({ json });
+      });
+      await test.open("jobs?state=dead&type=None");
+      await page.getByText("Searched 10,000 of 10,000 jobs, 0 found…").waitFor();
+      goOn();
+      await page.getByText("No dead job matches.").waitFor();
+    },
+  },
+  {
     title: "a change of all says which they are",
     async run(test) {
       await fill(test);

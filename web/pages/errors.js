@@ -49,7 +49,7 @@ async function load({ state: memory, draw }, signal) {
     merge(groups, page.groups);
     if (page.groups.length > 0) counted += 1;
     looked += page.looked_at;
-    all = page.to_look_at;
+    all = Math.max(looked, page.to_look_at); // jobs come and go meanwhile
     cursor = page.next;
     if (slice % 10 === 9) {
       memory.progress = `Looked at ${count(looked)} of ${count(all)} jobs…`;

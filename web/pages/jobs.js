@@ -103,6 +103,7 @@ async function search({ params, state: memory, draw }, signal) {
   // In any state, the cursor has the state in front in which the page begins.
   const place = isAny ? /^(\w+):(.*)/.exec(params.cursor) : [null, state, params.cursor];
   const [, first = states[0], from = ""] = place ?? [];
+  let passed = 0;
   for (const each of states.slice(states.indexOf(first))) {
     let cursor = each === first ? from : "";
     do {
@@ -115,7 +116,7 @@ async function search({ params, state: memory, draw }, signal) {
       found.next = page.next;
       found.counts = page.counts;
       found.looked += page.looked_at;
-      found.all = page.to_look_at;
+      found.all = Math.max(found.looked, passed + page.to_look_at);
       found.slices += 1;
       cursor = page.next;
       if (found.slices % 10 === 0) {
@@ -126,6 +127,7 @@ async function search({ params, state: memory, draw }, signal) {
       // Of a whole jid the first will do; others, in a later state say, are on the next page.
       isFound = filter.id && page.jobs.some(({ jid }) => jid === filter.id);
     } while (cursor && found.jobs.length < LIMIT && !isFound);
+    passed = found.looked;
     if (isAny) {
       const then = found.next === null ? states[states.indexOf(each) + 1] : each;
       found.next = then ? `${then}:${found.next ?? ""}` : null;
