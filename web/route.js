@@ -6,7 +6,8 @@ const BASE = new URL(document.baseURI).pathname;
 /** The path below our base, without slash in front: "jobs/12". */
 export const path = () => location.pathname.slice(BASE.length);
 
-export const params = () => Object.fromEntries(new URLSearchParams(location.search));
+export const params = () =>
+  Object.fromEntries([...new URLSearchParams(location.search)].filter(([, value]) => value));
 
 export function link(to, query = {}) {
   const search = new URLSearchParams();

@@ -386,6 +386,34 @@ export const cases = [
     },
   },
   {
+    title: "an address that asks for what there is not says so, shows nothing and offers nothing",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      for (const [target, problem] of [
+        ["jobs?state=boiled", "state is not scheduled, ready,"],
+        ["jobs?state=any&cursor=nonsense", "cursor is not one"],
+        ["jobs?client=abc", "client is not a number"],
+        ["jobs?queu=mail", "no such parameter: queu"],
+        ["?days=soon", "days is not a number"],
+        ["queues?sort=age", "no queue is sorted by that"],
+        ["queues?order=down", "order is not asc or desc"],
+        ["queues/mail?cursor=x", "cursor is not one"],
+        ["queues/mail?state=dead", "no such parameter: state"],
+        ["jobs/1?state=dead", "no such parameter: state"],
+        ["errors?queue=mail", "no such parameter: queue"],
+        ["workers?state=quiet", "no such parameter: state"],
+        ["server?queue=mail", "no such parameter: queue"],
+      ]) {
+        await test.open(target);
+        await page.getByRole("alert").getByText(`asks for: ${problem}`).waitFor();
+        assert.equal(await page.locator("main :is(button, table)").count(), 0, target);
+      }
+      await page.getByRole("link", { name: "The page without filters" }).click();
+      await page.getByText("Options in force").waitFor();
+    },
+  },
+  {
     title: "an address that the server refuses is said to be so, once",
     async run(test) {
       await fill(test);

@@ -38,14 +38,14 @@ function merge(known, found) {
   }
 }
 
-async function load({ state: memory, draw }, signal) {
+async function load({ params, state: memory, draw }, signal) {
   const groups = new Map();
   let cursor = "",
     looked = 0,
     all = 0,
     counted = 0;
   for (let slice = 0; cursor !== null && (counted < SLICES || memory.wantsAll); slice += 1) {
-    const page = await get("errors", { cursor }, { signal });
+    const page = await get("errors", { ...params, cursor }, { signal });
     merge(groups, page.groups);
     if (page.groups.length > 0) counted += 1;
     looked += page.looked_at;

@@ -296,10 +296,10 @@ async function change(ctx, job, action) {
 export default {
   title: "Job",
   titleOf: ({ args: [id] }, job) => (job ? `${job.type} ${id}` : `Job ${id}`),
-  load: ({ args: [id] }, signal) =>
+  load: ({ args: [id], params }, signal) =>
     get(
       `jobs/${part(id)}`,
-      {},
+      params,
       { signal, read: (text) => ({ ...JSON.parse(text), exact: parseExactly(text) }) },
     ),
   render(ctx, job) {

@@ -67,11 +67,9 @@ export function seconds(text) {
   return found ? Number(found[1]) * AGE[found[2] || "s"] : null;
 }
 
-function filterOf(params) {
-  const filter = {};
-  for (const [name] of ALL) if (params[name]) filter[name] = params[name];
+/** All that the address says of them: what is no filter the server refuses. */
+function filterOf({ state: _, cursor: __, ...filter }) {
   if (filter.older_than_s) filter.older_than_s = seconds(filter.older_than_s);
-  if (filter.older_than_s === null) delete filter.older_than_s;
   return filter;
 }
 
@@ -84,8 +82,7 @@ const said = (params) =>
 /** An age that is none: nothing is shown or changed, since it would be everything. */
 const isWrong = ({ older_than_s: age }) => Boolean(age) && !seconds(age);
 
-const stateOf = (params) =>
-  STATES[params.state] || params.state === "any" ? params.state : "ready";
+const stateOf = ({ state }) => state || "ready";
 /** The ready last: they can be millions, and who looks for a job looks for what became of it. */
 const ANY = ["reserved", "retrying", "dead", "scheduled", "ready"];
 const statesOf = (state) => (state === "any" ? ANY : [state]);
@@ -101,8 +98,8 @@ async function search({ params, state: memory, draw }, signal) {
   const states = statesOf(state);
   let isFound = false;
   // In any state, the cursor has the state in front in which the page begins.
-  const place = isAny ? /^(\w+):(.*)/.exec(params.cursor) : [null, state, params.cursor];
-  const [, first = states[0], from = ""] = place ?? [];
+  const place = isAny && /^(\w+):(.*)/.exec(params.cursor);
+  const [first, from] = states.includes(place?.[1]) ? place.slice(1) : [states[0], params.cursor];
   let passed = 0;
   for (const each of states.slice(states.indexOf(first))) {
     let cursor = each === first ? from : "";

@@ -237,16 +237,15 @@ function worst(queues) {
 export default {
   title: "Overview",
   async load({ params }, signal) {
-    const days = DAYS.includes(Number(params.days)) ? Number(params.days) : 30;
     const [overview, trend, history, queues] = await Promise.all([
       get("overview", {}, { signal }),
       get("trend", {}, { signal }),
-      get("history", { days }, { signal }),
+      get("history", { days: 30, ...params }, { signal }),
       get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
     ]);
-    return { overview, trend, history, days, queues };
+    return { overview, trend, history, queues };
   },
-  render(_, { overview, trend, history, days, queues }) {
+  render({ params }, { overview, trend, history, queues }) {
     const { health } = overview;
     return [
       h(
@@ -260,7 +259,7 @@ export default {
         "div",
         { class: "pair" },
         liveChart(trend.samples),
-        historyChart(days, history.days, history.today),
+        historyChart(Number(params.days ?? 30), history.days, history.today),
       ),
       h(
         "div",

@@ -51,9 +51,9 @@ function about(queue) {
 export default {
   title: "Queue",
   titleOf: ({ args: [name] }, data) => data?.queue.name ?? name,
-  async load({ args: [name], params: { cursor } }, signal) {
+  async load({ args: [name], params: { cursor, ...more } }, signal) {
     const [queue, page] = await Promise.all([
-      get(`queues/${part(name)}`, {}, { signal }),
+      get(`queues/${part(name)}`, more, { signal }),
       get("jobs", { state: "ready", queue: nameOf(name), cursor, limit: LIMIT }, { signal }),
     ]);
     return { queue, page };

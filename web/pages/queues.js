@@ -135,13 +135,11 @@ function compare({ sort = "name", order }) {
 
 /** The server looks at some thousand queues at a time: each slice has rows that may come first. */
 async function load({ params, state }, signal) {
-  const { sort, order, match, cursor } = params;
-  const asked = { sort, order, match, cursor, limit: LIMIT };
   const found = { queues: [], next: null };
   let from = "";
   state.slices = 0;
   do {
-    const page = await get("queues", { ...asked, from }, { signal });
+    const page = await get("queues", { ...params, limit: LIMIT, from }, { signal });
     found.queues.push(...page.queues);
     found.total = page.total;
     found.next ??= page.next;

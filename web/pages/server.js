@@ -22,7 +22,7 @@ function journal(all) {
 
 export default {
   title: "Server",
-  load: (_, signal) => get("server", {}, { signal }),
+  load: ({ params }, signal) => get("server", params, { signal }),
   render(_, all) {
     const api = new URL("api/v1/openapi.json", document.baseURI).href;
     const metrics = new URL("metrics", document.baseURI).href;

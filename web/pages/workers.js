@@ -109,9 +109,9 @@ function connection(each) {
 
 export default {
   title: "Workers",
-  async load({ params: { after, connections } }, signal) {
+  async load({ params: { after, connections, ...more } }, signal) {
     const [workers, others] = await Promise.all([
-      get("workers", { limit: LIMIT, cursor: after }, { signal }),
+      get("workers", { ...more, limit: LIMIT, cursor: after }, { signal }),
       get("connections", { limit: LIMIT, cursor: connections }, { signal }),
     ]);
     return { workers, others };
