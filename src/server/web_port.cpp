@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "server/listener.hpp"
@@ -62,7 +64,7 @@ void WebPort::watch() {
   while (!is_closing_) {
     std::vector<pollfd> watched;
     watched.push_back({.fd = wake_descriptor_, .events = POLLIN, .revents = 0});
-    const bool has_room = channel_count_ < kWebChannelsMax;
+    const bool has_room = channel_count_ < kWebChannelsMax || find_idle(resting) != resting.end();
     watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
     auto next = WebChannel::Steady::now() + std::chrono::seconds(1);
     for (const Visitor& each : resting) {
@@ -139,6 +141,21 @@ void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watc
   resting = std::move(still_resting);
 }
 
+/// Who makes room for a newcomer: has said nothing for longest, else is still in the middle of a
+/// head. `end()` when all that rest have been let in and are owed an answer.
+WebPort::Visitors::iterator WebPort::find_idle(Visitors& resting) {
+  const auto stays = [](const Visitor& each) {
+    return each.turn || each.is_leaving || each.channel->has_output() ||
+           each.channel->awaits_body();
+  };
+  const auto idle =
+      std::min_element(resting.begin(), resting.end(), [&](const Visitor& a, const Visitor& b) {
+        return std::tuple(stays(a), a.began.has_value(), a.until) <
+               std::tuple(stays(b), b.began.has_value(), b.until);
+      });
+  return idle == resting.end() || stays(*idle) ? resting.end() : idle;
+}
+
 void WebPort::accept_all(Visitors& resting) {
   std::shared_ptr<const TlsContext> tls;  // ours while we use it, though it may be exchanged
   {
@@ -146,18 +163,24 @@ void WebPort::accept_all(Visitors& resting) {
     tls = tls_;
   }
   const bool is_encrypted = tls && bound_.family() != AF_UNIX;
-  while (channel_count_ < kWebChannelsMax) {
+  Visitors newcomers;  // they may have sent something already, so none of them counts as idle
+  while (channel_count_ < kWebChannelsMax || find_idle(resting) != resting.end()) {
     sockaddr_storage storage{};
     auto* const address = reinterpret_cast<sockaddr*>(&storage);
     socklen_t size = sizeof storage;
     const int descriptor = ::accept4(bound_.descriptor(), address, &size, SOCK_CLOEXEC);
-    if (descriptor < 0) return;
+    if (descriptor < 0) break;
+    if (channel_count_ >= kWebChannelsMax) {
+      resting.erase(find_idle(resting));
+      --channel_count_;
+    }
     ++channel_count_;
     auto stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
-    resting.push_back({.channel = std::make_unique<WebChannel>(descriptor, std::move(stream)),
-                       .peer = peer_of(address),
-                       .until = WebChannel::Steady::now() + kWebIdleMax});
+    newcomers.push_back({.channel = std::make_unique<WebChannel>(descriptor, std::move(stream)),
+                         .peer = peer_of(address),
+                         .until = WebChannel::Steady::now() + kWebIdleMax});
   }
+  std::move(newcomers.begin(), newcomers.end(), std::back_inserter(resting));
 }
 
 void WebPort::take_back(Visitors& resting) {

@@ -74,6 +74,7 @@ class WebPort {
   [[nodiscard]] static bool is_late(const Visitor& visitor, WebChannel::Steady::time_point now);
   [[nodiscard]] static bool say_late(Visitor& visitor);
   void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
+  [[nodiscard]] static Visitors::iterator find_idle(Visitors& resting);
   void accept_all(Visitors& resting);
   void take_back(Visitors& resting);
   void hand_over(Visitor visitor);
@@ -101,7 +102,8 @@ class WebPort {
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
 
-/// Connections at a time; further browsers wait in the system's backlog.
+/// Connections at a time. Who comes then takes the place of the one that was idle for longest;
+/// while none is, newcomers wait in the system's backlog.
 inline constexpr std::size_t kWebChannelsMax = 128;
 inline constexpr std::size_t kWebThreads = 4;
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);

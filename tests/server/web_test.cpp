@@ -124,6 +124,33 @@ TEST_CASE("web: who is slow with a request holds no thread") {
   CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
 }
 
+TEST_CASE("web: when there is no more room, who was idle for longest goes") {
+  Host host(with_web());
+  std::vector<SocketClient> idle;
+  for (std::size_t i = 0; i < kWebChannelsMax; ++i) idle.push_back(host.connect("web"));
+  CHECK(ask(idle.front(), get("/health")).status == 200);
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < std::chrono::seconds(2));
+  CHECK(idle[1].is_closed_by_server());
+  CHECK(ask(idle[2], get("/health")).status == 200);
+  CHECK(ask(idle.front(), get("/health")).status == 200);
+}
+
+TEST_CASE("web: when nobody is idle, who is still in the middle of a head goes") {
+  Host host(with_web());
+  const std::string request = post("/api/v1/jobs", kJob);
+  SocketClient sending = host.connect("web");
+  sending.send(request.substr(0, request.size() - 1));
+  std::vector<SocketClient> slow;
+  for (std::size_t i = 1; i < kWebChannelsMax; ++i) {
+    slow.push_back(host.connect("web"));
+    slow.back().send("GET /health");
+  }
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < std::chrono::seconds(2));
+  CHECK(ask(sending, request.substr(request.size() - 1)).status == 201);
+}
+
 TEST_CASE("web: who does not read an answer holds no thread, and gets it later") {
   Host host(with_web());
   std::vector<SocketClient> slow;
