@@ -1,5 +1,6 @@
 #include "server/web_engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "http/head.hpp"
@@ -35,20 +36,32 @@ void fill_response(http::Response&& from, httplib::Response& to) {
   to.set_content(std::move(from.body), from.type);
 }
 
-/// For what the library refuses.
-std::string reason_of(int status) {
-  switch (status) {
-    case 414:
-      return http::concat("the address is longer than ", CPPHTTPLIB_REQUEST_URI_MAX_LENGTH,
-                          " bytes");
-    case 416:
-      return "Range makes no sense";
-    case 431:
-      return http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes");
-    default:
-      return http::concat("the request is malformed, or a line of its head is longer than ",
-                          CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes");
+/// Whether the library refuses the head for one of its lines alone.
+bool has_long_line(std::string_view head) {
+  while (!head.empty()) {
+    const std::size_t line_bytes = std::min(head.find('\n'), head.size() - 1) + 1;
+    if (line_bytes > CPPHTTPLIB_HEADER_MAX_LENGTH) return true;
+    head.remove_prefix(line_bytes);
   }
+  return false;
+}
+
+/// What the library refuses without a word, answered with one.
+http::Response refuse_unread(int status, const WebChannel& channel) {
+  if (!channel.may_read()) {
+    return http::refuse(431,
+                        http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes"));
+  }
+  if (status == 414) {
+    return http::refuse(414, http::concat("the address is longer than ",
+                                          CPPHTTPLIB_REQUEST_URI_MAX_LENGTH, " bytes"));
+  }
+  if (status == 416) return http::refuse(416, "Range makes no sense");
+  if (status == 400 && has_long_line(channel.read_text())) {
+    return http::refuse(431, http::concat("a line of the head is longer than ",
+                                          CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes"));
+  }
+  return http::refuse(status, "the request is malformed");
 }
 
 }  // namespace
@@ -70,8 +83,7 @@ class WebEngine::Library : public httplib::Server {
     // request begins, or whether there is one.
     set_error_handler([this](const httplib::Request&, httplib::Response& to) {
       if (!to.body.empty() || to.status == 304) return;
-      const int status = channel_->may_read() ? to.status : 431;
-      fill_response(http::refuse(status, reason_of(status)), to);
+      fill_response(refuse_unread(to.status, *channel_), to);
       end_connection(to);
     });
   }

@@ -243,6 +243,19 @@ TEST_CASE("web: a head beyond its limit ends the connection") {
   CHECK(client.is_closed_by_server());
 }
 
+TEST_CASE("web: a line of the head up to its limit is read, and one beyond is called too long") {
+  Host host(with_web());
+  const auto line_of = [](std::size_t bytes) {
+    return "X: " + std::string(bytes - std::string_view("X: \r\n").size(), 'a') + "\r\n";
+  };
+  CHECK(ask(host, get("/health", line_of(8192))).status == 200);
+  SocketClient client = host.connect("web");
+  const Answer answer = ask(client, get("/health", line_of(8193)));
+  CHECK(answer.status == 431);
+  CHECK(answer.body.find("8192") != std::string::npos);
+  CHECK(client.is_closed_by_server());
+}
+
 TEST_CASE("web: a body beyond its limit, or of unknown length, is refused by its head") {
   Host host(with_web());
   const std::string head = "POST /api/v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\n";
