@@ -36,7 +36,8 @@ std::string header_name(std::string_view line) {
 
 std::optional<Problem> find_ambiguity(std::string_view head) {
   std::set<std::string> names;
-  head.remove_prefix(std::min(head.find(kLineEnd), head.size()));
+  const std::string_view first = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+  head.remove_prefix(first.size());
   while (head.starts_with(kLineEnd)) {
     head.remove_prefix(kLineEnd.size());
     const std::string_view line = head.substr(0, std::min(head.find(kLineEnd), head.size()));
@@ -47,6 +48,9 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     const bool is_single =
         name == "content-length" || name == "host" || name == "transfer-encoding";
     if (!names.insert(name).second && is_single) return Problem{concat(name, " is there twice")};
+  }
+  if (first.ends_with("HTTP/1.1") && !names.contains("host")) {
+    return Problem{"the head has no Host"};
   }
   if (names.contains("content-length") && names.contains("transfer-encoding")) {
     return Problem{"the head has both a Content-Length and a Transfer-Encoding"};

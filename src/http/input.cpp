@@ -79,8 +79,28 @@ Outcome<Json> read_object(const Request& request) {
   };
   Json object = Json::parse(request.body, look, false);
   if (!object.is_object()) return Problem{"the body is not a JSON object"};
-  if (is_doubled) return Problem{"the body has a member twice"};
+  if (is_doubled) return Problem{std::string(kDoubled)};
   return object;
+}
+
+std::vector<std::string> member_names(std::string_view json) {
+  std::vector<std::string> names;
+  std::string_view last;  // string, with its quotes
+  int depth = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c == ':' && depth == 1) {
+      const Json name = Json::parse(last, nullptr, false);
+      if (name.is_string()) names.push_back(lower_case(name.get<std::string>()));
+    }
+    if (c != '"') continue;
+    const std::size_t begin = i;
+    for (++i; i < json.size() && json[i] != '"'; ++i) i += json[i] == '\\' ? 1 : 0;
+    last = json.substr(begin, i + 1 - begin);
+  }
+  return names;
 }
 
 std::string read_text(const Json& object, const char* name) {

@@ -44,6 +44,12 @@ inline constexpr std::size_t kNamedJobsMax = 1000;
 /// The body as a JSON object whose members differ in name; an empty body counts as an empty one.
 [[nodiscard]] Outcome<Json> read_object(const Request& request);
 
+inline constexpr std::string_view kDoubled = "the body has a member twice";
+
+/// The names of the members of a JSON object, in lower case, also when it has numbers that nothing
+/// of ours can hold. Of what is no object: anything.
+[[nodiscard]] std::vector<std::string> member_names(std::string_view json);
+
 /// A member that is a string; else empty.
 [[nodiscard]] std::string read_text(const Json& object, const char* name);
 

@@ -1,4 +1,6 @@
 
+#include <set>
+
 #include "http/handlers.hpp"
 #include "http/input.hpp"
 #include "http/text.hpp"
@@ -59,14 +61,11 @@ Outcome<std::vector<JobId>> read_ids(const Json& object) {
   return ids;
 }
 
-/// The job with a jid of ours if it has none. As text, so that no number in it is changed.
-std::string with_jid(const std::string& json, const Site& site) {
-  const Json object = Json::parse(json, nullptr, false);
-  if (!object.is_object() || object.contains("jid")) return json;
-  const std::string jid = "web-" + hex(site.random());
-  const std::size_t brace = json.find('{');
-  return concat(json.substr(0, brace + 1), "\"jid\":\"", jid, "\"", object.empty() ? "" : ",",
-                json.substr(brace + 1));
+/// The job with a jid of ours in front. As text, so that no number in it is changed.
+std::string with_jid(std::string_view json, std::string_view jid, bool has_members) {
+  const std::size_t inside = json.find('{') + 1;
+  return concat(json.substr(0, inside), "\"jid\":\"", jid, "\"", has_members ? "," : "",
+                json.substr(inside));
 }
 
 }  // namespace
@@ -109,7 +108,14 @@ Response change_jobs(const Call& call) {
 }
 
 Response push_job(const Call& call) {
-  const Outcome<JobId> id = call.site.push(with_jid(call.request.body, call.site), call.moment.now);
+  std::string json = call.request.body;
+  const std::vector<std::string> names = member_names(json);
+  const std::set<std::string> differing(names.begin(), names.end());
+  if (differing.size() < names.size()) return refuse(400, kDoubled);
+  if (trimmed(json).starts_with('{') && !differing.contains("jid")) {
+    json = with_jid(json, "web-" + hex(call.site.random()), !names.empty());
+  }
+  const Outcome<JobId> id = call.site.push(json, call.moment.now);
   if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
   // A worker that waited for it may have it already, but cannot have finished it.
   const Job* job = call.site.broker.view().find(*id);

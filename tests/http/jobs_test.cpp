@@ -272,6 +272,27 @@ TEST_CASE("push: a job without a jid is given one") {
   CHECK(desk.find(pushed["id"])->state == JobState::kReady);
 }
 
+Response push_text(Desk& desk, const std::string& json) {
+  Request request = request_of("POST", "/api/v1/jobs");
+  request.body = json;
+  return answer(desk.site, request, {.now = desk.now, .system = {}});
+}
+
+TEST_CASE("push: a member that is there twice is refused, however it is written") {
+  Desk desk;
+  const std::string begin =
+      R"({"jobtype":"Mail","args":[1e400,{"a":":\",","queue":1}],"queue":"a")";
+  CHECK(push_text(desk, begin + "}").status == 201);
+  CHECK(push_text(desk, begin + R"(,"custom":{"queue":1,"queue":2}})").status == 201);
+  for (const char* name : {"queue", "Queue", "que\\u0075e"}) {
+    const Response response = push_text(desk, concat(begin, ",\"", name, "\":\"b\"}"));
+    CHECK_MESSAGE(response.status == 400, name);
+    CHECK(response.body == R"({"error":"the body has a member twice"})");
+  }
+  CHECK(push_text(desk, R"([{"jobtype":"Mail"}])").status == 400);
+  CHECK(push_text(desk, R"({"jobtype":"Mail","jobtype":)").status == 400);
+}
+
 TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   Desk desk;
   const Response response = desk.post("/api/v1/jobs", {{"args", {1}}});

@@ -22,13 +22,18 @@ Host::Setup with_web(std::string password = "") {
   return setup;
 }
 
-std::string get(std::string_view path, std::string_view headers = "") {
-  return "GET " + std::string(path) + " HTTP/1.1\r\n" + std::string(headers) + "\r\n";
+constexpr std::string_view kHost = "Host: localhost\r\n";
+
+std::string get(std::string_view path, std::string_view headers = "",
+                std::string_view host = kHost) {
+  return "GET " + std::string(path) + " HTTP/1.1\r\n" + std::string(host) + std::string(headers) +
+         "\r\n";
 }
 
 std::string post(std::string_view path, std::string_view body) {
   return "POST " + std::string(path) + " HTTP/1.1\r\nContent-Type: application/json\r\n" +
-         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+         std::string(kHost) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         std::string(body);
 }
 
 struct Answer {
@@ -194,7 +199,8 @@ TEST_CASE("web: what cannot be read is answered by 400, and the connection close
 
 TEST_CASE("web: a head that another reader might take otherwise ends the connection") {
   Host host(with_web());
-  const std::string head = "POST /api/v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\n";
+  const std::string head =
+      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   for (const char* headers :
        {"Content-Length: 29\r\nContent-Length: 5\r\n",
         "Content-Length: 29\r\nHost: a\r\nHost: b\r\n", "Content-Length: 29\r\nHost : a\r\n",
@@ -208,14 +214,14 @@ TEST_CASE("web: a head that another reader might take otherwise ends the connect
     CHECK_MESSAGE(answer.head.find("Connection: close") != std::string::npos, headers);
     CHECK_MESSAGE(client.is_closed_by_server(), headers);
   }
-  CHECK(ask(host, get("/health", "Cookie: a\r\nCookie: b\r\nHost: localhost\r\n")).status == 200);
+  CHECK(ask(host, get("/health", "Cookie: a\r\nCookie: b\r\n")).status == 200);
 }
 
 TEST_CASE("web: a body that is refused unread is not taken for a request") {
   Host host(with_web());
   SocketClient client = host.connect("web");
   const std::string smuggled = get("/health");
-  const Answer answer = ask(client, "POST /api/v1/jobs HTTP/1.1\r\nContent-Length: " +
+  const Answer answer = ask(client, "POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: " +
                                         std::to_string(smuggled.size()) + "\r\n\r\n" + smuggled);
   CHECK(answer.status == 415);
   CHECK(answer.head.find("Connection: close") != std::string::npos);
@@ -225,7 +231,7 @@ TEST_CASE("web: a body that is refused unread is not taken for a request") {
 TEST_CASE("web: an answer arrives though much of the body was still to come") {
   Host host(with_web());
   SocketClient client = host.connect("web");
-  client.send("POST /api/v1/jobs HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n");
+  client.send("POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n");
   client.send_what_fits(std::string(3'000'000, 'x'), std::chrono::milliseconds(300));
   CHECK(read_answer(client).status == 415);
 }
@@ -234,7 +240,7 @@ TEST_CASE("web: a head beyond its limit ends the connection") {
   Host host(with_web());
   SocketClient client = host.connect("web");
   const std::string filler(4000, 'a');
-  std::string request = "GET /health HTTP/1.1\r\n";
+  std::string request = "GET /health HTTP/1.1\r\nHost: a\r\n";
   for (int i = 0; i < 20; ++i) request += "X-" + std::to_string(i) + ": " + filler + "\r\n";
   client.send_what_fits(request + "\r\n", std::chrono::milliseconds(200));
   const Answer answer = read_answer(client);
@@ -256,9 +262,18 @@ TEST_CASE("web: a line of the head up to its limit is read, and one beyond is ca
   CHECK(client.is_closed_by_server());
 }
 
+TEST_CASE("web: a request must say whom it is for") {
+  Host host(with_web());
+  const Answer answer = ask(host, get("/health", "", ""));
+  CHECK(answer.status == 400);
+  CHECK(answer.body.find("no Host") != std::string::npos);
+  CHECK(ask(host, "GET /health HTTP/1.0\r\n\r\n").status == 200);
+}
+
 TEST_CASE("web: a body beyond its limit, or of unknown length, is refused by its head") {
   Host host(with_web());
-  const std::string head = "POST /api/v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\n";
+  const std::string head =
+      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   const Answer big = ask(host, head + "Content-Length: 2000000000\r\n\r\n");
   CHECK(big.status == 413);
   CHECK(big.body.find("the body is longer than ") != std::string::npos);
@@ -286,8 +301,8 @@ TEST_CASE("web: a name that could be turned to us is refused") {
   Host::Setup setup = with_web();
   setup.options.web_hosts = {"jobs.example"};
   Host host(std::move(setup));
-  CHECK(ask(host, get("/api/v1/overview", "Host: evil.example\r\n")).status == 403);
-  CHECK(ask(host, get("/api/v1/overview", "Host: jobs.example\r\n")).status == 200);
+  CHECK(ask(host, get("/api/v1/overview", "", "Host: evil.example\r\n")).status == 403);
+  CHECK(ask(host, get("/api/v1/overview", "", "Host: jobs.example\r\n")).status == 200);
 }
 
 // ---- wrong passwords ----------------------------------------------------------------------------
