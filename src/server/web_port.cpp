@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
-#include <tuple>
 #include <utility>
 
 #include "server/listener.hpp"
@@ -64,9 +62,12 @@ void WebPort::watch() {
   while (!is_closing_) {
     std::vector<pollfd> watched;
     watched.push_back({.fd = wake_descriptor_, .events = POLLIN, .revents = 0});
-    const bool has_room = channel_count_ < kWebChannelsMax || find_idle(resting) != resting.end();
+    const auto now = WebChannel::Steady::now();
+    const auto room_at = has_room_at(resting);
+    const bool has_room = room_at <= now;
     watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
-    auto next = WebChannel::Steady::now() + std::chrono::seconds(1);
+    auto next = now + std::chrono::seconds(1);
+    if (!has_room) next = std::min(next, room_at);
     for (const Visitor& each : resting) {
       const short events = each.channel->has_output() ? POLLOUT : POLLIN;
       watched.push_back(
@@ -141,19 +142,26 @@ void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watc
   resting = std::move(still_resting);
 }
 
-/// Who makes room for a newcomer: has said nothing for longest, else is still in the middle of a
-/// head. `end()` when all that rest have been let in and are owed an answer.
+/// From when on it makes room for a newcomer. Who is owed an answer, or was let in with a body that
+/// is still to come, never does.
+WebChannel::Steady::time_point WebPort::goes_at(const Visitor& visitor) {
+  const bool stays = visitor.turn || visitor.is_leaving || visitor.channel->has_output() ||
+                     visitor.channel->awaits_body();
+  if (stays) return WebChannel::Steady::time_point::max();
+  return visitor.began.value_or(visitor.until - kWebIdleMax) + kWebGrace;
+}
+
 WebPort::Visitors::iterator WebPort::find_idle(Visitors& resting) {
-  const auto stays = [](const Visitor& each) {
-    return each.turn || each.is_leaving || each.channel->has_output() ||
-           each.channel->awaits_body();
-  };
-  const auto idle =
-      std::min_element(resting.begin(), resting.end(), [&](const Visitor& a, const Visitor& b) {
-        return std::tuple(stays(a), a.began.has_value(), a.until) <
-               std::tuple(stays(b), b.began.has_value(), b.until);
-      });
-  return idle == resting.end() || stays(*idle) ? resting.end() : idle;
+  return std::min_element(resting.begin(), resting.end(), [](const Visitor& a, const Visitor& b) {
+    return goes_at(a) < goes_at(b);
+  });
+}
+
+/// When there is room for a newcomer, as far as those that rest can tell.
+WebChannel::Steady::time_point WebPort::has_room_at(Visitors& resting) const {
+  if (channel_count_ < kWebChannelsMax) return WebChannel::Steady::time_point::min();
+  const auto idle = find_idle(resting);
+  return idle == resting.end() ? WebChannel::Steady::time_point::max() : goes_at(*idle);
 }
 
 void WebPort::accept_all(Visitors& resting) {
@@ -163,8 +171,7 @@ void WebPort::accept_all(Visitors& resting) {
     tls = tls_;
   }
   const bool is_encrypted = tls && bound_.family() != AF_UNIX;
-  Visitors newcomers;  // they may have sent something already, so none of them counts as idle
-  while (channel_count_ < kWebChannelsMax || find_idle(resting) != resting.end()) {
+  while (has_room_at(resting) <= WebChannel::Steady::now()) {
     sockaddr_storage storage{};
     auto* const address = reinterpret_cast<sockaddr*>(&storage);
     socklen_t size = sizeof storage;
@@ -176,11 +183,10 @@ void WebPort::accept_all(Visitors& resting) {
     }
     ++channel_count_;
     auto stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
-    newcomers.push_back({.channel = std::make_unique<WebChannel>(descriptor, std::move(stream)),
-                         .peer = peer_of(address),
-                         .until = WebChannel::Steady::now() + kWebIdleMax});
+    resting.push_back({.channel = std::make_unique<WebChannel>(descriptor, std::move(stream)),
+                       .peer = peer_of(address),
+                       .until = WebChannel::Steady::now() + kWebIdleMax});
   }
-  std::move(newcomers.begin(), newcomers.end(), std::back_inserter(resting));
 }
 
 void WebPort::take_back(Visitors& resting) {

@@ -74,7 +74,9 @@ class WebPort {
   [[nodiscard]] static bool is_late(const Visitor& visitor, WebChannel::Steady::time_point now);
   [[nodiscard]] static bool say_late(Visitor& visitor);
   void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
+  [[nodiscard]] static WebChannel::Steady::time_point goes_at(const Visitor& visitor);
   [[nodiscard]] static Visitors::iterator find_idle(Visitors& resting);
+  [[nodiscard]] WebChannel::Steady::time_point has_room_at(Visitors& resting) const;
   void accept_all(Visitors& resting);
   void take_back(Visitors& resting);
   void hand_over(Visitor visitor);
@@ -102,11 +104,13 @@ class WebPort {
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
 
-/// Connections at a time. Who comes then takes the place of the one that was idle for longest;
-/// while none is, newcomers wait in the system's backlog.
+/// Connections at a time. Who comes then takes the place of the one that was idle, or in the middle
+/// of a head, for longest; while none is, newcomers wait in the system's backlog.
 inline constexpr std::size_t kWebChannelsMax = 128;
 inline constexpr std::size_t kWebThreads = 4;
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
+/// For a request to arrive before its sender counts as idle.
+inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
 /// For who still sends what nobody reads to take notice of the answer.
 inline constexpr auto kWebLeaveMax = std::chrono::seconds(2);
 

@@ -141,7 +141,7 @@ TEST_CASE("web: when there is no more room, who was idle for longest goes") {
   CHECK(ask(idle.front(), get("/health")).status == 200);
 }
 
-TEST_CASE("web: when nobody is idle, who is still in the middle of a head goes") {
+TEST_CASE("web: when there is no more room, who is slow with a head goes, with a body not") {
   Host host(with_web());
   const std::string request = post("/api/v1/jobs", kJob);
   SocketClient sending = host.connect("web");
@@ -154,6 +154,14 @@ TEST_CASE("web: when nobody is idle, who is still in the middle of a head goes")
   const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   CHECK(ask(sending, request.substr(request.size() - 1)).status == 201);
+}
+
+TEST_CASE("web: more browsers than there is room for are answered when they come at once") {
+  Host host(with_web());
+  std::vector<SocketClient> many;
+  for (std::size_t i = 0; i < 2 * kWebChannelsMax; ++i) many.push_back(host.connect("web"));
+  for (SocketClient& each : many) each.send(get("/health", "Connection: close\r\n"));
+  for (SocketClient& each : many) REQUIRE(read_answer(each).status == 200);
 }
 
 TEST_CASE("web: who does not read an answer holds no thread, and gets it later") {
