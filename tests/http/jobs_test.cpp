@@ -272,11 +272,15 @@ TEST_CASE("push: a job without a jid is given one") {
   CHECK(desk.find(pushed["id"])->state == JobState::kReady);
 }
 
+namespace {
+
 Response push_text(Desk& desk, const std::string& json) {
   Request request = request_of("POST", "/api/v1/jobs");
   request.body = json;
   return answer(desk.site, request, {.now = desk.now, .system = {}});
 }
+
+}  // namespace
 
 TEST_CASE("push: a member that is there twice is refused, however it is written") {
   Desk desk;
