@@ -85,6 +85,12 @@ struct Broker::State {
   std::uint64_t step_count = 0;
 
   Store& store() { return ledger.store(); }
+  /// A slice ends, however few jobs it has moved: what they say of failures can be long. Where room
+  /// is short, sooner.
+  [[nodiscard]] bool is_batch_long() const {
+    return ledger.batch_bytes() >=
+           (intake == Intake::kEverything ? kBatchBytesPause : kBatchBytesPause / 8);
+  }
   /// Whether records of jobs and queues may become longer.
   [[nodiscard]] bool takes_longer() const { return intake < Intake::kNothingLonger; }
 

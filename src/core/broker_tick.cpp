@@ -6,7 +6,7 @@ namespace millrace {
 
 void Broker::State::enqueue_due(const TimeOrder& order, std::uint64_t& counter, Time now) {
   for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
-    if (order.empty() || order.begin()->when > now) return;
+    if (order.empty() || order.begin()->when > now || is_batch_long()) return;
     const Job& job = store().at(order.begin()->slot);
     ++counter;
     make_ready(job, Store::fields_of(job), now);
@@ -16,7 +16,7 @@ void Broker::State::enqueue_due(const TimeOrder& order, std::uint64_t& counter, 
 void Broker::State::expire_reservations(Time now) {
   const TimeOrder& reserved = store().reserved();
   for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
-    if (reserved.empty() || reserved.begin()->when > now) return;
+    if (reserved.empty() || reserved.begin()->when > now || is_batch_long()) return;
     release_expired(store().at(reserved.begin()->slot), now);
   }
 }

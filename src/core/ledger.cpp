@@ -114,6 +114,10 @@ void Ledger::rewrite_job(JobSlot slot) {
   store_.move_to_log_end(slot, batch_.size() - job.body_bytes);
 }
 
+void Ledger::write_whole(const Job& job) {
+  rewrite_job(store_.slot_of(job));
+}
+
 std::size_t Ledger::rewrite(Lsn before, std::size_t bytes_max) {
   const std::size_t full = batch_.size() + bytes_max;
   std::size_t jobs = 0;

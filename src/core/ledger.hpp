@@ -19,6 +19,10 @@ class Ledger {
   void commit(JobAdded&& record);
   void commit(JobChanged&& record);
   void commit(JobRemoved&& record);
+
+  /// Writes the job once more, whole, at the end of the log, which changes nothing: so that a piece
+  /// of the log is never needed for much more than stands in it.
+  void write_whole(const Job& job);
   void commit(QueueChanged&& record);
 
   /// Reads a batch, which stands in the log at `begin`, into the store.

@@ -36,6 +36,7 @@ bool Broker::State::work_mutate(LongTask& task, Time now) {
   for (std::size_t i = 0; i < kSliceJobs && read_bytes < kSliceBodyBytes; ++i) {
     const auto place = order.upper_bound(task.after);
     if (place == order.end() || task.last < *place) return true;
+    if (is_batch_long()) return false;
     const TimeEntry entry = *place;
     const Job& job = store().at(entry.slot);
     bool is_chosen = job.sequence < task.id_end;

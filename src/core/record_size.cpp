@@ -47,15 +47,18 @@ std::uint64_t reservation_bytes(const Reservation& held) {
 
 std::uint64_t record_bytes(const Job& job, std::string_view queue) {
   constexpr std::uint64_t kTagKindAndFlags = 3;
+  const Reservation* const held = job.reservation();
+  const bool is_held_by_worker = held != nullptr && held->is_held_by_worker();
+  const Time when = held == nullptr || is_held_by_worker ? job.when : Time{};
   std::uint64_t bytes = kTagKindAndFlags + number_bytes(job.id) + text_bytes(queue.size()) +
                         time_bytes(job.created_at) + number_bytes(job.ttr_s) +
-                        number_bytes(job.pri) + number_bytes(job.sequence) + time_bytes(job.when) +
+                        number_bytes(job.pri) + number_bytes(job.sequence) + time_bytes(when) +
                         time_bytes(job.enqueued_at) + number_bytes(job.delay_s) +
                         text_bytes(job.body_bytes);
   if (!job.history) return bytes;
   bytes += tallies_bytes(job.history->tallies);
   if (job.history->failure) bytes += failure_bytes(*job.history->failure);
-  if (job.history->reservation) bytes += reservation_bytes(*job.history->reservation);
+  if (is_held_by_worker) bytes += reservation_bytes(*held);
   return bytes;
 }
 

@@ -39,6 +39,7 @@ class Store {
   [[nodiscard]] const Job* find(JobId id) const;
   /// Of a slot in use.
   [[nodiscard]] const Job& at(JobSlot slot) const { return jobs_[slot]; }
+  [[nodiscard]] JobSlot slot_of(const Job& job) const { return *index_.find(job.id); }
   /// Null when the slot is free.
   [[nodiscard]] const Job* in_slot(JobSlot slot) const { return jobs_.find(slot); }
   /// Slots in use are below this.

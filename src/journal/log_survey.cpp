@@ -196,7 +196,9 @@ Outcome<Done> Surveyor::take_file(Place place) {
 void Surveyor::check_end() {
   const SegmentFinding& last = survey_.segments.back();
   const Lsn end = last.first + last.bytes;
-  if (!extent_ || end >= extent_->end || last.damaged_at) return;
+  // Where the newest segment is missing, that is said.
+  if (!extent_ || last.first < extent_->newest) return;
+  if (end >= extent_->end || last.damaged_at) return;
   note(last.bytes, std::nullopt, lacks_its_end(extent_->end - end));
 }
 

@@ -13,14 +13,37 @@ bool Cleaner::is_too_long(const Journal::Extent& log) const {
 /// What is obsolete is worth more then than what it costs to be rid of it: whenever half a piece of
 /// it has come together, the whole log is gone through once.
 bool Cleaner::is_worth_it_when_full(const Journal::Extent& log) {
-  const std::uint64_t length = log.end - log.begin;
-  const std::uint64_t slack = length - std::min(length, broker_.live_bytes());
   if (round_end_ != 0 && log.begin >= round_end_) {
     round_end_ = 0;
-    slack_left_ = slack;
+    round_from_ = log.end;
+    slack_left_ = slack(log);
   }
-  if (round_end_ == 0 && slack > slack_left_ + log.piece_bytes / 2) round_end_ = log.end;
+  const bool is_due = slack(log) > slack_left_ + log.piece_bytes / 2 || must_go_first();
+  if (round_end_ == 0 && is_due) round_end_ = log.end;
   return round_end_ != 0;
+}
+
+std::uint64_t Cleaner::slack(const Journal::Extent& log) const {
+  const std::uint64_t length = log.end - log.begin;
+  return length - std::min(length, broker_.live_bytes());
+}
+
+/// Where a round would bring nothing, it is of no use to keep others from what is left.
+bool Cleaner::must_go_first() const {
+  if (!journal_.is_full()) return false;
+  const Journal::Extent log = journal_.extent();
+  if (log.oldest_end == log.begin) return false;
+  const std::uint64_t piece_bytes = std::max(log.piece_bytes, log.oldest_end - log.begin);
+  const bool has_room = room_left(log) >= piece_bytes + piece_bytes / 4 + kTurnBytes;
+  if (has_room && intake() != Intake::kEndings) return false;
+  return round_end_ != 0 || slack(log) > slack_left_ + log.piece_bytes / 4 ||
+         is_due_when_tight(log);
+}
+
+/// What is needed counts before it is written: jobs that connections have reserved will say so when
+/// they are written again. Where that hides what is obsolete, what was written since tells.
+bool Cleaner::is_due_when_tight(const Journal::Extent& log) const {
+  return intake() == Intake::kEndings && log.end - round_from_ > log.piece_bytes / 4;
 }
 
 /// The share of what clients write. Where the disk is full, they write half a piece at most while
@@ -28,6 +51,18 @@ bool Cleaner::is_worth_it_when_full(const Journal::Extent& log) {
 std::uint64_t Cleaner::pace(const Journal::Extent& log) const {
   if (!journal_.is_full()) return kCleanPace;
   return std::max(kCleanPace, 2 * (log.end - log.begin) / log.piece_bytes);
+}
+
+std::uint64_t Cleaner::share(const Journal::Extent& log) const {
+  const std::uint64_t share = std::max(kCleanBytesMin, pace(log) * broker_.batch_bytes());
+  if (!journal_.is_full()) return share;
+  return std::max(kCleanBytesMin, std::min(share, room_left(log) / kCleanPart));
+}
+
+/// When all is written that was decided on.
+std::uint64_t Cleaner::room_left(const Journal::Extent& log) const {
+  const std::uint64_t taken = log.end - log.begin + broker_.batch_bytes();
+  return journal_.bytes_max() - std::min(journal_.bytes_max(), taken);
 }
 
 /// Only when what replaces it is durable: so the journal can remove it at once, even where it waits
@@ -62,13 +97,15 @@ Cleaner::Next Cleaner::work() {
     trim_to_ = needed;
     return Next::kTurn;
   }
-  if (!journal_.is_full()) round_end_ = slack_left_ = 0;
+  if (!journal_.is_full()) {
+    round_end_ = slack_left_ = 0;
+    round_from_ = log.end;
+  }
   const bool is_worth_it = journal_.is_full() ? is_worth_it_when_full(log) : is_too_long(log);
   if (!is_worth_it) return Next::kNothing;
   // Where room is short, no more is asked for before that was written.
   if (journal_.is_full() && journal_.durable() < log.end) return Next::kDurable;
-  broker_.rewrite(log.oldest_end,
-                  std::max<std::size_t>(kCleanBytesMin, pace(log) * broker_.batch_bytes()));
+  broker_.rewrite(log.oldest_end, share(log));
   return Next::kTurn;
 }
 

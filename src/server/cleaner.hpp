@@ -22,6 +22,10 @@ class Cleaner {
     kDurable,  ///< a turn when more has become durable
   };
 
+  /// Whether nobody else may write now: the disk is full, and what is left of it is needed to clean
+  /// the log, by which there will be more again.
+  [[nodiscard]] bool must_go_first() const;
+
   /// One turn's share. To be called before the turn's batch is taken.
   Next work();
 
@@ -34,6 +38,10 @@ class Cleaner {
  private:
   [[nodiscard]] bool is_too_long(const Journal::Extent& log) const;
   [[nodiscard]] bool is_worth_it_when_full(const Journal::Extent& log);
+  [[nodiscard]] bool is_due_when_tight(const Journal::Extent& log) const;
+  [[nodiscard]] std::uint64_t slack(const Journal::Extent& log) const;
+  [[nodiscard]] std::uint64_t room_left(const Journal::Extent& log) const;
+  [[nodiscard]] std::uint64_t share(const Journal::Extent& log) const;
   [[nodiscard]] std::uint64_t pace(const Journal::Extent& log) const;
 
   Next trim(const Journal::Extent& log);
@@ -46,6 +54,7 @@ class Cleaner {
 
   // Of the rounds through the whole log that a full disk is worth.
   Lsn round_end_ = 0;             ///< 0: none is on
+  Lsn round_from_ = 0;            ///< where the log ended after the last one, or when it was full
   std::uint64_t slack_left_ = 0;  ///< what the last one found no way to be rid of
 };
 
@@ -64,6 +73,12 @@ inline constexpr std::uint64_t kRoundPieces = 2;
 
 /// This part of a piece more, and jobs may become longer: below, it is for reservations.
 inline constexpr std::uint64_t kLongerPart = 4;
+
+/// While others may write too, that much stays free beside a piece and a quarter.
+inline constexpr std::uint64_t kTurnBytes = kBatchBytesPause;
+
+/// And of what is left on a full disk, a turn writes no more than this part, or one job.
+inline constexpr std::uint64_t kCleanPart = 4;
 
 /// What a turn writes at least, so that it comes to an end without clients too.
 inline constexpr std::size_t kCleanBytesMin = std::size_t{64} << 10;

@@ -49,6 +49,11 @@ void CommitQueue::measure_lag() {
   is_behind_ = lag > (is_behind_ ? kUndurableBytesLow : kUndurableBytesMax);
 }
 
+void CommitQueue::hold(bool is_held) {
+  is_held_ = is_held;
+  if (!is_behind() && std::exchange(has_held_, false)) release_held();
+}
+
 void CommitQueue::schedule() {
   if (std::exchange(is_scheduled_, true)) return;
   asio::post(parts_.loop, [this] {
@@ -113,7 +118,7 @@ void CommitQueue::commit_members() {
   for (Participant* member : committing_) {
     if (member != nullptr) member->is_enlisted_ = false;
   }
-  if (is_behind_) hold_members();
+  if (is_behind()) hold_members();
   const Lsn durable = parts_.journal.durable();
   std::vector<Participant*> open;
   if (!spare_lists_.empty()) {
@@ -157,7 +162,7 @@ void CommitQueue::on_durable() {
   const Lsn durable = parts_.journal.durable();
   note_durable(durable);
   measure_lag();
-  if (!is_behind_ && std::exchange(has_held_, false)) release_held();
+  if (!is_behind() && std::exchange(has_held_, false)) release_held();
   if (std::exchange(is_durable_awaited_, false)) schedule();
   // There may be room again, or no more.
   if (parts_.journal.is_full() || parts_.broker.refuses_jobs()) schedule();

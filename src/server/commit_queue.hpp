@@ -70,7 +70,10 @@ class CommitQueue {
 
   /// True while the disk is so far behind that nobody is listened to and nothing is executed. Who
   /// enlists meanwhile is enlisted anew when this ends, and there is a turn then.
-  [[nodiscard]] bool is_behind() const { return is_behind_; }
+  [[nodiscard]] bool is_behind() const { return is_behind_ || is_held_; }
+
+  /// The same, for as long as the caller wishes. Turns go on.
+  void hold(bool is_held);
 
   /// There will be a turn soon, whether anybody enlists or not.
   void schedule();
@@ -122,6 +125,7 @@ class CommitQueue {
   Lsn end_ = 0;  ///< of what was appended last
   bool is_scheduled_ = false;
   bool is_behind_ = false;
+  bool is_held_ = false;
   bool is_durable_awaited_ = false;
   bool has_held_ = false;                     ///< a turn ended while the disk was behind
   std::atomic<bool> is_wake_posted_ = false;  ///< the only thing that another thread touches

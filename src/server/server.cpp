@@ -312,9 +312,11 @@ void Server::work(Time now) {
   look_for_room(now);
   surroundings_.turn_output_bytes = 0;
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
-  ticker_.work(now);
+  const bool is_held = cleaner_.must_go_first();
+  commits_.hold(is_held);
+  ticker_.work(now, is_held ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
   if (web_) web_->work(now);
-  if (!commits_.is_behind()) clean();
+  if (is_held || !commits_.is_behind()) clean();
   log_cleaning(now);
 }
 

@@ -23,9 +23,9 @@ void Ticker::plan(Deadline& deadline, Time at) {
   arm();
 }
 
-void Ticker::work(Time now) {
+void Ticker::work(Time now, Jobs jobs) {
   expire_deadlines(now);
-  next_ = std::min(broker_.tick(now), next_deadline());
+  next_ = std::min(jobs == Jobs::kMove ? broker_.tick(now) : kNever, next_deadline());
   if (next_ <= now) {
     wake_();
   } else {

@@ -37,8 +37,14 @@ class Ticker {
   /// When something will be due, as far as `work` and `plan` know.
   [[nodiscard]] Time next() const { return next_; }
 
+  /// What a call does beside the deadlines.
+  enum class Jobs {
+    kMove,  ///< a slice of the broker's planned work
+    kRest,  ///< nothing of it: there will be another call when they may move again
+  };
+
   /// Does a slice of what is due and sees to it that the rest will be.
-  void work(Time now);
+  void work(Time now, Jobs jobs = Jobs::kMove);
 
  private:
   void expire_deadlines(Time now);

@@ -1,5 +1,6 @@
 """A disk that is full: new work is refused, what ends jobs goes on, and room is found again."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -107,6 +108,58 @@ class FullDiskTest(unittest.TestCase):
             self.assertEqual(self.client.command(f"release {each} 0 0"), "RELEASED")
         self.delete_all(ids)
         self.wait_for_room()
+
+    def test_what_fails_with_long_texts_can_be_requeued_all_at_once(self):
+        """Each move writes the texts anew: more, together, than is kept back."""
+        worker = Faktory(self.server.faktory_address, wid="worker")
+        self.addCleanup(worker.close)
+        jids = [f"failing-{each}" for each in range(150)]
+        for jid in jids:
+            worker.push(jid)
+        failure = {"errtype": "E", "message": "m", "backtrace": ["line " + "x" * 395] * 50}
+        for _ in jids:
+            self.fail_next(worker, failure)
+        self.fill()
+        self.take_what_is_free()
+        for _ in range(3):
+            self.assertEqual(
+                worker.command('MUTATE {"cmd":"requeue","target":"retries"}'), "+OK"
+            )
+            for _ in jids:
+                self.fail_next(worker, failure)
+        self.assertEqual(worker.info()["faktory"]["tasks"]["Retries"]["size"], len(jids))
+        self.assertEqual(worker.command("FLUSH"), "+OK")
+        self.wait_for_room()
+
+    def fail_next(self, worker, failure):
+        jid = worker.fetch()["jid"]
+        self.assertEqual(worker.command("FAIL " + json.dumps({"jid": jid, **failure})), "+OK")
+
+    def test_what_is_reserved_by_thousands_can_be_released(self):
+        """That they were reserved is written when they are released, or written once more."""
+        put = b"put 0 0 60 0\r\n\r\n"
+        jobs = 60_000
+        for _ in range(jobs // 500):
+            self.client.send(put * 500)
+            for _ in range(500):
+                self.assertTrue(self.client.line().startswith("INSERTED"))
+        for _ in range(jobs // 500):
+            self.client.send(b"reserve-with-timeout 0\r\n" * 500)
+            for _ in range(500):
+                self.assertTrue(self.client.line().startswith("RESERVED"))
+                self.client.body(0)
+        filler = Beanstalk(self.server.beanstalk_address)
+        self.addCleanup(filler.close)
+        while filler.put(BODY) != "OUT_OF_MEMORY":
+            pass
+        while filler.put(b"") != "OUT_OF_MEMORY":
+            pass
+        self.take_what_is_free()
+        for first in range(1, jobs, 500):
+            ids = range(first, first + 500)
+            self.client.send(b"".join(b"release %d 4294967295 0\r\n" % each for each in ids))
+            self.assertEqual({self.client.line() for _ in ids}, {"RELEASED"})
+        self.delete_all_at_once(range(1, 1000))
 
     def test_burying_ends_before_deleting_does(self):
         """A buried job takes more of the log: at last the room would not do to clean it."""

@@ -326,8 +326,10 @@ void World::turn_over(Time now) {
   const Intake intake = process_->cleaner.intake();
   process_->broker.take_on(intake);
   model_.take_on(intake);
-  const Time next = process_->broker.tick(now);
-  model_.tick(now);
+  const bool is_held = process_->cleaner.must_go_first();
+  process_->commits.hold(is_held);
+  const Time next = is_held ? kNever : process_->broker.tick(now);
+  if (!is_held) model_.tick(now);
   for (const std::unique_ptr<Client>& client : process_->clients) {
     if (!client || client->is_silent() || !client->session().wants_close()) continue;
     client->fall_silent();
@@ -385,6 +387,7 @@ void World::client_step() {
   const std::size_t slot = random_.below(kClientSlots);
   Client* const client = process_->clients[slot].get();
   if (client == nullptr) return connect(slot);
+  if (process_->commits.is_behind()) return;
   const std::uint64_t kind = random_.below(100);
   if (kind < 3) return disconnect(slot);
   if (kind < 6) return client->set_reading(!client->is_reading(), process_->recorder.durable());
