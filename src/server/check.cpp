@@ -114,8 +114,8 @@ std::string report(const journal::Survey& found, const Contents& contents) {
   tell_jobs(contents.ledger.store(), out);
   if (!found.has_extent) {
     append_line("warning",
-                "there is no whole file `extent`: a segment missing at either end of the log would "
-                "not be noticed; the next start writes it",
+                "there is no whole file `extent`: a segment missing at either end of the log, or "
+                "its end, would not be noticed; the next start writes it",
                 out);
   }
   for (const journal::Damage& damage : found.damages) {

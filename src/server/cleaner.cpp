@@ -54,8 +54,9 @@ std::uint64_t Cleaner::pace(const Journal::Extent& log) const {
 }
 
 std::uint64_t Cleaner::share(const Journal::Extent& log) const {
-  const std::uint64_t share = std::max(kCleanBytesMin, pace(log) * broker_.batch_bytes());
-  if (!journal_.is_full()) return share;
+  const std::uint64_t fair = std::max(kCleanBytesMin, pace(log) * broker_.batch_bytes());
+  if (!journal_.is_full()) return fair;
+  const std::uint64_t share = must_go_first() ? kCleanBytesAlone : fair;
   return std::max(kCleanBytesMin, std::min(share, room_left(log) / kCleanPart));
 }
 

@@ -80,6 +80,9 @@ inline constexpr std::uint64_t kTurnBytes = kBatchBytesPause;
 /// And of what is left on a full disk, a turn writes no more than this part, or one job.
 inline constexpr std::uint64_t kCleanPart = 4;
 
+/// What a turn writes while nobody else may.
+inline constexpr std::uint64_t kCleanBytesAlone = std::uint64_t{4} << 20;
+
 /// What a turn writes at least, so that it comes to an end without clients too.
 inline constexpr std::size_t kCleanBytesMin = std::size_t{64} << 10;
 
