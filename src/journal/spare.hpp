@@ -14,7 +14,7 @@ inline constexpr const char* kSpareName = "spare";
 
 /// Space of the disk that is kept back for when the disk is full. It is given up a little at a
 /// time, and what was not needed is taken back, so that another program that fills the disk gets
-/// hardly any of it.
+/// little of it.
 class Spare {
  public:
   /// `files` must outlive it. It is `bytes` long when it is whole; no bytes: there is none.

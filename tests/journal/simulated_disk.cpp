@@ -80,6 +80,11 @@ void SimulatedDisk::set_capacity(std::uint64_t bytes) {
   capacity_ = bytes;
 }
 
+void SimulatedDisk::leave_room(std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  capacity_ = used() + bytes;
+}
+
 void SimulatedDisk::fail_syncs(bool fails) {
   const std::lock_guard guard(mutex_);
   fails_syncs_ = fails;

@@ -27,6 +27,8 @@ class SimulatedDisk final : public FileSystem {
 
   /// The disk has room for so many bytes; longer files are refused as out of space.
   void set_capacity(std::uint64_t bytes);
+  /// From now on it has no more room than this beside what is there.
+  void leave_room(std::uint64_t bytes);
 
   /// The failing sync stores nothing, and what it should have stored is never stored by a later
   /// one: the file goes on showing it. So do real systems.
@@ -90,7 +92,7 @@ class SimulatedDisk final : public FileSystem {
 
   /// Whether the file would have room if it became so long.
   [[nodiscard]] bool has_room(const Node& node, std::uint64_t bytes) const;
-  [[nodiscard]] std::uint64_t used() const;
+  [[nodiscard]] std::uint64_t used() const;  ///< under the mutex
   static void apply(const Change& change, std::string& bytes);
   static void survive(Node& node, std::mt19937_64& random);
   Outcome<Done> change(Node& node, Change change);

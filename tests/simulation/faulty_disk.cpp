@@ -130,13 +130,11 @@ Outcome<Done> FaultyDisk::change(const std::function<Outcome<Done>()>& act) {
 
 /// As much as there is now may be there, and a little more.
 void FaultyDisk::fill_up() {
-  std::uint64_t used = 0;
   spare_when_filled_ = 0;
   for (const auto& [path, bytes] : disk_.files()) {
-    used += bytes.size();
     if (path.ends_with("/spare")) spare_when_filled_ = bytes.size();
   }
-  disk_.set_capacity(used + random_.below(2048));
+  disk_.leave_room(random_.below(2048));
   is_full_ = was_full_ = true;
   has_rival_ = random_.one_in(4);
   if (has_rival_) spare_when_filled_ = 0;
@@ -144,9 +142,7 @@ void FaultyDisk::fill_up() {
 
 /// Another program writes too.
 void FaultyDisk::take_what_is_free() {
-  std::uint64_t used = 0;
-  for (const auto& [path, bytes] : disk_.files()) used += bytes.size();
-  disk_.set_capacity(used);
+  disk_.leave_room(0);
 }
 
 void FaultyDisk::make_room() {
