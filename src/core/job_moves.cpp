@@ -8,12 +8,11 @@ namespace millrace {
 namespace {
 
 /// What the failure says is more than a fourth of what else there is of the job.
-bool is_text_long(const Job& job) {
+bool is_text_long(const Failure& failure, std::size_t body_bytes) {
   constexpr std::size_t kShortBytes = 64;
-  const Failure& failure = *job.failure();
   std::size_t bytes = failure.errtype.size() + failure.message.size();
   for (const std::string& line : failure.backtrace) bytes += line.size();
-  return bytes > std::max<std::size_t>(kShortBytes, job.body_bytes / 4);
+  return bytes > std::max(kShortBytes, body_bytes / 4);
 }
 
 }  // namespace
@@ -103,17 +102,16 @@ void Broker::State::fail(const Job& job, FailedRun run, Time now) {
   fields.failure->errtype = std::move(run.errtype);
   fields.failure->message = std::move(run.message);
   fields.failure->backtrace = std::move(run.backtrace);
-  const JobId id = job.id;
-  if (verdict->state == JobState::kDead) {
-    make_dead(job, std::move(fields), now);
+  fields.state = verdict->state;
+  fields.when = verdict->state == JobState::kDead ? time_of_death(now) : fields.failure->next_at;
+  fields.reservation.reset();
+  const bool is_long = is_text_long(*fields.failure, job.body_bytes);
+  JobChanged change{.id = job.id, .fields = std::move(fields)};
+  if (is_long) {
+    ledger.commit_whole(std::move(change));
   } else {
-    fields.state = JobState::kRetrying;
-    fields.when = fields.failure->next_at;
-    fields.reservation.reset();
-    ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
+    ledger.commit(std::move(change));
   }
-  const Job& failed = *store().find(id);
-  if (is_text_long(failed)) ledger.write_whole(failed);
 }
 
 void Broker::State::release_expired(const Job& job, Time now) {

@@ -28,6 +28,12 @@ void Ledger::commit(JobRemoved&& record) {
   store_.apply(record);
 }
 
+void Ledger::commit_whole(JobChanged&& record) {
+  const JobId id = record.id;
+  store_.apply(std::move(record));
+  rewrite_job(store_.slot_of(*store_.find(id)));
+}
+
 void Ledger::commit(QueueChanged&& record) {
   write(record);
   store_.apply(record);
@@ -112,10 +118,6 @@ void Ledger::rewrite_job(JobSlot slot) {
                  .body = job.body_view(),
                  .fields = std::move(fields)});
   store_.move_to_log_end(slot, batch_.size() - job.body_bytes);
-}
-
-void Ledger::write_whole(const Job& job) {
-  rewrite_job(store_.slot_of(job));
 }
 
 std::size_t Ledger::rewrite(Lsn before, std::size_t bytes_max) {

@@ -20,9 +20,9 @@ class Ledger {
   void commit(JobChanged&& record);
   void commit(JobRemoved&& record);
 
-  /// Writes the job once more, whole, at the end of the log, which changes nothing: so that a piece
-  /// of the log is never needed for much more than stands in it.
-  void write_whole(const Job& job);
+  /// Writes the changed job whole, at the end of the log, and not only what changed: so that a
+  /// piece of the log is never needed for much more than stands in it.
+  void commit_whole(JobChanged&& record);
   void commit(QueueChanged&& record);
 
   /// Reads a batch, which stands in the log at `begin`, into the store.
