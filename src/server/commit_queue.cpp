@@ -142,9 +142,13 @@ void CommitQueue::commit_members() {
 void CommitQueue::hold_members() {
   has_held_ = true;
   for (Participant* member : committing_) {
-    if (member == nullptr || std::exchange(member->is_held_, true)) continue;
-    held_.push_back(member);
+    if (member != nullptr) remind(*member);
   }
+}
+
+void CommitQueue::remind(Participant& participant) {
+  has_held_ = true;
+  if (!std::exchange(participant.is_held_, true)) held_.push_back(&participant);
 }
 
 void CommitQueue::release_held() {

@@ -69,8 +69,11 @@ class CommitQueue {
   void enlist(Participant& participant);
 
   /// True while the disk is so far behind that nobody is listened to and nothing is executed. Who
-  /// enlists meanwhile is enlisted anew when this ends, and there is a turn then.
+  /// enlists meanwhile, or asks to be reminded, is enlisted anew when this ends.
   [[nodiscard]] bool is_behind() const { return is_behind_ || is_held_; }
+
+  /// Only while that is so.
+  void remind(Participant& participant);
 
   /// The same, for as long as the caller wishes. Turns go on.
   void hold(bool is_held);

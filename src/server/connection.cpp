@@ -59,7 +59,7 @@ void Connection::read_on() {
   } else if (is_broken_) {
     drop();
   } else if (surroundings_.commits.is_behind()) {
-    surroundings_.commits.enlist(*this);
+    surroundings_.commits.remind(*this);
   }
 }
 
@@ -232,11 +232,13 @@ void Connection::count_unsent() {
 /// Looks at what follows from the session's state and from what was sent.
 void Connection::settle() {
   if (is_all_sent() && (session_->wants_close() || is_finishing_)) return close_gently();
-  const bool may_go_on = outbox_.size() < kOutboxBytesMax && !surroundings_.commits.is_behind();
+  surroundings_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
+  // Whatever there is to do then is looked for then.
+  if (surroundings_.commits.is_behind()) return surroundings_.commits.remind(*this);
+  const bool may_go_on = outbox_.size() < kOutboxBytesMax;
   if (may_go_on && (session_->wants_resume() || !session_->output().empty())) {
     surroundings_.commits.enlist(*this);
   }
-  surroundings_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
   if (is_readable_ && may_read()) surroundings_.poller.give_turn(*this);
 }
 

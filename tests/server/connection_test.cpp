@@ -135,6 +135,32 @@ TEST_CASE("connection: while the disk is far behind nothing is executed, and the
   CHECK(disk.end() < behind + 2 * kUndurableBytesMax);
 }
 
+TEST_CASE("connection: whose replies leave while the disk is far behind goes on afterwards") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& disk = *owned;
+  Host host({.journal = std::move(owned)});
+  SocketClient client = host.connect("beanstalk");
+  constexpr std::size_t kPeeks = 20;
+  std::string commands = put(std::string(60'000, 'x'));
+  for (std::size_t i = 0; i < kPeeks; ++i) commands += "peek 1\r\n";
+  client.send(commands);
+  // More replies wait for the put to be durable than a connection keeps.
+  while (disk.end() == 0) host.settle_turns();
+  host.settle_turns();
+  const Lsn put_end = disk.end();
+  SocketClient hog = host.connect("beanstalk");
+  while (disk.end() <= kUndurableBytesMax) {
+    hog.send(put(std::string(60'000, 'y')));
+    host.settle_turns();
+  }
+  disk.make_durable(put_end);
+  host.settle_turns();
+  disk.make_durable(disk.end());
+  const std::size_t reply_bytes = std::string("FOUND 1 60000\r\n").size() + 60'000 + 2;
+  const std::size_t wanted = std::string("INSERTED 1\r\n").size() + kPeeks * reply_bytes;
+  CHECK(client.read(wanted).size() == wanted);
+}
+
 TEST_CASE("connection: closing it gives back what it held") {
   Host host;
   SocketClient other = host.connect("beanstalk");
