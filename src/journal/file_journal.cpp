@@ -21,7 +21,7 @@ LogWriter::Options writer_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
           .salt = options.salt ? *options.salt : draw_salt(),
           .zeroes_ahead = options.sync_mode == SyncMode::kAlways,
-          .spare_bytes = options.spare_bytes};
+          .spare_segments = options.spare_segments};
 }
 
 /// How often a full disk is looked at, and how long a write that found no room at all waits.
@@ -108,6 +108,10 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   const Outcome<bool> spare = writer_.spare().take(options_.segment_bytes);
   if (!spare) return spare.error();
   is_full_ = !*spare;
+  if (is_full()) {
+    const Outcome<Done> regained = writer_.spare().regain();
+    if (!regained) return regained;
+  }
   bytes_max_ = writer_.bytes_max();
   is_started_ = true;
   if (!options_.is_stepped) thread_ = std::thread([this] { run(); });
@@ -333,8 +337,9 @@ Outcome<Done> FileJournal::remove(const std::vector<Lsn>& segments, Lsn oldest_k
 Outcome<Done> FileJournal::write_in_flight() {
   for (;;) {
     Outcome<Done> written = writer_.write(in_flight_);
-    if (written || !written.error().is_out_of_space) return written;
-    set_full(true);
+    const bool has_no_room = !written && written.error().is_out_of_space;
+    if (has_no_room || !writer_.spare().is_whole()) set_full(true);
+    if (!has_no_room) return written;
     const std::uint64_t needed = in_flight_.back().frame_end() - writer_.written();
     const Outcome<bool> given_up = writer_.spare().give_up(needed);
     if (!given_up) return given_up.error();

@@ -38,9 +38,9 @@ inline constexpr int kExitJournalFailed = 3;
 struct FileJournalOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
 
-  /// How much of the disk is kept back, so that what ends jobs can still be stored when there is no
-  /// room for new ones. With more than a segment the log can also be cleaned then.
-  std::uint64_t spare_bytes = 0;
+  /// So much of the disk is kept back, in segments, so that what ends jobs can still be stored when
+  /// there is no room for new ones. With more than one the log can also be cleaned then.
+  std::uint64_t spare_segments = 0;
 
   SyncMode sync_mode = SyncMode::kAlways;
   std::chrono::milliseconds sync_interval{100};  ///< for kInterval

@@ -232,6 +232,17 @@ Outcome<Done> PosixFileSystem::link(const std::string& path, const std::string& 
   return failed_to("link", new_path, errno);
 }
 
+Outcome<Done> PosixFileSystem::rename(const std::string& path, const std::string& new_path) {
+  if (::rename(path.c_str(), new_path.c_str()) == 0) return Done{};
+  return failed_to("rename", path, errno);
+}
+
+Outcome<bool> PosixFileSystem::has_other_name(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) < 0) return failed_to("examine", path, errno);
+  return status.st_nlink > 1;
+}
+
 Outcome<Done> PosixFileSystem::remove(const std::string& path) {
   if (::unlink(path.c_str()) < 0) return failed_to("remove", path, errno);
   return Done{};

@@ -71,6 +71,12 @@ class FileSystem {
     return Problem{path + " cannot have another name here"};
   }
 
+  /// Gives a file another name instead of its present one. Nothing may have that name.
+  virtual Outcome<Done> rename(const std::string& path, const std::string& new_path) = 0;
+
+  /// Whether the file has another name beside this one.
+  virtual Outcome<bool> has_other_name(const std::string& path) = 0;
+
   virtual Outcome<Done> remove(const std::string& path) = 0;
 
   /// How many bytes the disk of that directory has room for.
@@ -92,6 +98,8 @@ class PosixFileSystem final : public FileSystem {
   Outcome<std::unique_ptr<File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
   Outcome<Done> link(const std::string& path, const std::string& new_path) override;
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override;
+  Outcome<bool> has_other_name(const std::string& path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;

@@ -15,6 +15,10 @@ constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
 constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
 
+/// On a full disk a segment keeps what is left at its end, to be kept back with the rest of it one
+/// day, but where that is more than this part of it.
+constexpr std::uint64_t kKeptPart = 8;
+
 std::string_view view_of(std::span<const char> bytes) {
   return {bytes.data(), bytes.size()};
 }
@@ -25,7 +29,7 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
     : files_(files),
       directory_(std::move(directory)),
       options_(options),
-      spare_(files, directory_, options.spare_bytes),
+      spare_(files, directory_, options.segment_bytes, options.spare_segments),
       zeros_(kZeroAheadBytes, '\0') {}
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
@@ -77,37 +81,45 @@ Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
   return Done{};
 }
 
-/// The header and the name are on stable storage before the first frame is written, so that a
-/// segment without a header can hold nothing. A whole one is kept for what will follow, but while
-/// the spare is used.
 Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
   const SegmentHeader header{.first = first, .salt = options_.salt};
-  const std::uint64_t room = spare_.is_whole() ? std::max(bytes, options_.segment_bytes) : bytes;
-  Outcome<std::unique_ptr<File>> file = create_segment(header, room);
-  if (!file) {
-    // It may be tried again, which needs the name.
-    if (file.error().is_out_of_space) (void)files_.remove(path_of(first));
-    return file.error();
-  }
-  file_ = std::move(*file);
+  Outcome<Spare::Lent> segment = open_segment(header, bytes);
+  if (!segment) return segment.error();
+  file_ = std::move(segment->file);
   header_ = header;
-  room_ = room;
+  room_ = segment->bytes;
   zeroed_ = written_ = synced_ = first + kSegmentHeaderBytes;
   return note_extent();
 }
 
-Outcome<std::unique_ptr<File>> LogWriter::create_segment(const SegmentHeader& header,
-                                                         std::uint64_t room) {
+/// A whole one is made for what will follow. On a full disk it is made of what was kept back, and
+/// no longer than it must be where that does not do.
+Outcome<Spare::Lent> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
+  if (spare_.is_whole()) {
+    Outcome<Spare::Lent> created = create_segment(header, std::max(bytes, options_.segment_bytes));
+    if (created || !created.error().is_out_of_space) return created;
+  }
+  const auto encoded = encode_segment_header(header);
+  Outcome<Spare::Lent> lent = spare_.lend(path_of(header.first), view_of(encoded), bytes);
+  if (!lent || lent->file) return lent;
+  return create_segment(header, bytes);
+}
+
+/// The header and the name are on stable storage before the first frame is written, so that a
+/// segment without a header can hold nothing.
+Outcome<Spare::Lent> LogWriter::create_segment(const SegmentHeader& header, std::uint64_t room) {
   Outcome<std::unique_ptr<File>> file = files_.create(path_of(header.first));
-  if (!file) return file;
+  if (!file) return file.error();
   const auto encoded = encode_segment_header(header);
   const std::string_view part = view_of(encoded);
   Outcome<Done> done = (*file)->preallocate(room);
   if (done) done = (*file)->write(0, {&part, 1});
   if (done) done = (*file)->sync();
   if (done) done = files_.sync_directory(directory_);
-  if (!done) return done.error();
-  return file;
+  if (done) return Spare::Lent{.file = std::move(*file), .bytes = room};
+  // It may be tried again, which needs the name.
+  if (done.error().is_out_of_space) (void)files_.remove(path_of(header.first));
+  return done.error();
 }
 
 // ---- the extent ---------------------------------------------------------------------------------
@@ -144,8 +156,12 @@ Outcome<Done> LogWriter::write_extent(Lsn end) {
 
 /// A sealed segment is synced whole, whatever the sync mode: damage in it is never a torn tail.
 Outcome<Done> LogWriter::seal() {
-  const Outcome<Done> cut = file_->truncate(written_ - header_.first);
-  if (!cut) return cut;
+  const Lsn room_end = header_.first + room_;
+  const bool is_much_left = room_end > written_ + options_.segment_bytes / kKeptPart;
+  if (spare_.is_whole() || is_much_left) {
+    const Outcome<Done> cut = file_->truncate(written_ - header_.first);
+    if (!cut) return cut;
+  }
   return sync();
 }
 
@@ -211,12 +227,16 @@ Outcome<Done> LogWriter::sync() {
   return done;
 }
 
-/// The directory is synced after each, so that no crash leaves a gap in the middle of the log.
+/// The directory is synced after each, so that no crash leaves a gap in the middle of the log. Of
+/// what is lacking of the spare they become a part.
 Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   if (segments.empty()) return Done{};
   oldest_ = oldest;
   if (const Outcome<Done> noted = note_extent(); !noted) return noted;
   for (const Lsn first : segments) {
+    const Outcome<bool> adopted = spare_.adopt(path_of(first));
+    if (!adopted) return adopted.error();
+    if (*adopted) continue;
     Outcome<Done> done = files_.remove(path_of(first));
     if (done) done = files_.sync_directory(directory_);
     if (!done) return done;
@@ -225,8 +245,10 @@ Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
 }
 
 Outcome<Done> LogWriter::close() {
-  const Outcome<Done> cut = file_->truncate(written_ - header_.first);
-  if (!cut) return cut;
+  if (spare_.is_whole()) {
+    const Outcome<Done> cut = file_->truncate(written_ - header_.first);
+    if (!cut) return cut;
+  }
   const Outcome<Done> synced = file_->sync();
   return synced ? note_extent(written_) : synced;
 }

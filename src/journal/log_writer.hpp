@@ -36,10 +36,10 @@ struct PlacedBatch {
 class LogWriter {
  public:
   struct Options {
-    std::uint64_t segment_bytes = 0;  ///< what is preallocated; longer batches get more
-    std::uint64_t salt = 0;           ///< of new segments
-    bool zeroes_ahead = false;        ///< see `write_run`
-    std::uint64_t spare_bytes = 0;    ///< kept back for when the disk is full
+    std::uint64_t segment_bytes = 0;   ///< what is preallocated; longer batches get more
+    std::uint64_t salt = 0;            ///< of new segments
+    bool zeroes_ahead = false;         ///< see `write_run`
+    std::uint64_t spare_segments = 0;  ///< so many are kept back for when the disk is full
   };
 
   /// `files` must outlive the writer.
@@ -49,7 +49,8 @@ class LogWriter {
   /// cuts off the torn tail, and syncs the rest. An empty directory gets its first segment.
   [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
 
-  /// The space that is kept back; while it is not whole, segments take no more than they need.
+  /// The space that is kept back. While it is not whole, segments are made of it, and become part
+  /// of it again when they are removed.
   [[nodiscard]] Spare& spare() { return spare_; }
 
   /// How long the log can become though the disk has no other room.
@@ -65,7 +66,7 @@ class LogWriter {
   /// Removes whole segments, oldest first; `oldest` is the first that stays.
   [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
 
-  /// Syncs, gives back preallocated space, and notes where the log ends.
+  /// Syncs, gives back preallocated space unless the disk is full, and notes where the log ends.
   [[nodiscard]] Outcome<Done> close();
 
   [[nodiscard]] Lsn written() const { return written_; }
@@ -82,7 +83,8 @@ class LogWriter {
   Outcome<Done> note_extent(Lsn end = 0);
   Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
-  Outcome<std::unique_ptr<File>> create_segment(const SegmentHeader& header, std::uint64_t room);
+  Outcome<Spare::Lent> open_segment(const SegmentHeader& header, std::uint64_t bytes);
+  Outcome<Spare::Lent> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
   [[nodiscard]] std::string extent_path() const;
 

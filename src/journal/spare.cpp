@@ -1,6 +1,7 @@
 #include "journal/spare.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "journal/log_files.hpp"
@@ -14,73 +15,190 @@ constexpr std::uint64_t kStepsMin = 48;
 /// Of what is free, this part is left: file systems need some to note the rest.
 constexpr std::uint64_t kLeftPart = 64;
 
-}  // namespace
+constexpr std::size_t kZeroBytes = std::size_t{1} << 20;
 
-Spare::Spare(FileSystem& files, std::string directory, std::uint64_t bytes)
-    : files_(files),
-      directory_(std::move(directory)),
-      bytes_(bytes),
-      step_(std::min(kStepBytesMax, bytes / kStepsMin)),
-      is_whole_(bytes == 0) {}
+bool is_spare_name(std::string_view name) {
+  if (!name.starts_with(kSparePrefix)) return false;
+  name.remove_prefix(kSparePrefix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
-/// What a former process has left is gone on with.
-Outcome<Done> Spare::open() {
-  if (file_) return Done{};
-  Outcome<std::unique_ptr<File>> file = open_or_create(files_, directory_, kSpareName);
-  if (!file) return file.error();
-  const Outcome<std::uint64_t> size = (*file)->size();
-  if (!size) return size.error();
-  file_ = std::move(*file);
-  held_ = most_ = *size;
+/// Over whatever it held: the log's end is told by what is not zero behind it, too.
+Outcome<Done> write_zeros(File& file, std::uint64_t bytes) {
+  const std::string zeros(std::min<std::uint64_t>(bytes, kZeroBytes), '\0');
+  for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
+    const std::string_view part = std::string_view(zeros).substr(0, bytes - at);
+    const Outcome<Done> written = file.write(at, {&part, 1});
+    if (!written) return written;
+  }
   return Done{};
 }
 
-/// Leaves it as it is where there is no room for that.
-Outcome<Done> Spare::grow(std::uint64_t bytes) {
-  const Outcome<Done> done = file_->preallocate(bytes);
-  if (done) {
-    held_ = bytes;
-    most_ = std::max(most_, bytes);
-    return Done{};
+}  // namespace
+
+Spare::Spare(FileSystem& files, std::string directory, std::uint64_t piece_bytes,
+             std::uint64_t pieces)
+    : files_(files),
+      directory_(std::move(directory)),
+      piece_bytes_(piece_bytes),
+      bytes_(piece_bytes * pieces),
+      step_(std::min(kStepBytesMax, bytes_ / kStepsMin)),
+      is_whole_(bytes_ == 0) {}
+
+/// What a former process has left is gone on with.
+Outcome<Done> Spare::open() {
+  if (std::exchange(is_open_, true)) return Done{};
+  const Outcome<std::vector<std::string>> names = files_.list(directory_);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (!is_spare_name(name)) continue;
+    const Outcome<Done> opened = open_piece(directory_ + "/" + name);
+    if (!opened) return opened;
   }
-  if (!done.error().is_out_of_space) return done;
+  return Done{};
+}
+
+Outcome<Done> Spare::open_piece(const std::string& path) {
+  const Outcome<bool> is_shared = files_.has_other_name(path);
+  if (!is_shared) return is_shared.error();
+  if (*is_shared || lacking() == 0) return files_.remove(path);
+  Outcome<std::unique_ptr<File>> file = files_.open(path, FileSystem::Access::kReadWrite);
+  if (!file) return file.error();
+  const Outcome<std::uint64_t> size = (*file)->size();
+  if (!size) return size.error();
+  return add({.path = path, .file = std::move(*file), .bytes = *size});
+}
+
+/// No more of it than is lacking, or a piece has.
+Outcome<Done> Spare::add(Piece piece) {
+  const std::uint64_t wanted = std::min(lacking(), piece_bytes_);
+  held_ += piece.bytes;
+  pieces_.push_back(std::move(piece));
+  return pieces_.back().bytes > wanted ? cut(pieces_.back(), wanted) : Outcome<Done>(Done{});
+}
+
+Outcome<Done> Spare::cut(Piece& piece, std::uint64_t bytes) {
+  held_ -= piece.bytes - bytes;
+  piece.bytes = bytes;
+  if (bytes > 0) return piece.file->truncate(bytes);
+  const std::string path = piece.path;
+  std::erase_if(pieces_, [&](const Piece& each) { return each.path == path; });
+  return files_.remove(path);
+}
+
+std::string Spare::unused_path() const {
+  for (std::uint64_t number = 1;; ++number) {
+    std::string path = directory_ + "/";
+    path += kSparePrefix;
+    path += std::to_string(number);
+    const auto has_it = [&](const Piece& piece) { return piece.path == path; };
+    if (std::none_of(pieces_.begin(), pieces_.end(), has_it)) return path;
+  }
+}
+
+/// Leaves it as it is where there is no room for more.
+Outcome<Done> Spare::grow(std::uint64_t bytes) {
+  while (bytes > 0) {
+    const std::uint64_t before = held_;
+    const Outcome<bool> has_grown = grow_one(bytes);
+    if (!has_grown) return has_grown.error();
+    if (!*has_grown) break;
+    bytes -= held_ - before;
+  }
+  return Done{};
+}
+
+/// The first piece that is short, or a new one.
+Outcome<bool> Spare::grow_one(std::uint64_t bytes) {
+  const auto is_short = [&](const Piece& piece) { return piece.bytes < piece_bytes_; };
+  auto piece = std::find_if(pieces_.begin(), pieces_.end(), is_short);
+  if (piece == pieces_.end()) {
+    const std::string path = unused_path();
+    Outcome<std::unique_ptr<File>> file = files_.create(path);
+    if (!file && file.error().is_out_of_space) return false;
+    if (!file) return file.error();
+    pieces_.push_back({.path = path, .file = std::move(*file), .bytes = 0});
+    piece = std::prev(pieces_.end());
+  }
+  const std::uint64_t longer = std::min(piece_bytes_, piece->bytes + bytes);
+  const Outcome<Done> grown = piece->file->preallocate(longer);
+  if (grown) {
+    held_ += longer - piece->bytes;
+    piece->bytes = longer;
+    return true;
+  }
+  if (!grown.error().is_out_of_space) return grown.error();
   // Finding room may have failed half-way.
-  return file_->truncate(held_);
+  const Outcome<Done> undone = cut(*piece, piece->bytes);
+  return undone ? Outcome<bool>(false) : undone.error();
 }
 
 Outcome<bool> Spare::take(std::uint64_t more) {
   if (is_whole_) return true;
   const Outcome<Done> opened = open();
-  if (!opened && opened.error().is_out_of_space) return false;
   if (!opened) return opened.error();
   const Outcome<std::uint64_t> free = files_.free_space(directory_);
   if (!free) return free.error();
-  if (*free < more + bytes_ - std::min(held_, bytes_)) return false;
-  Outcome<Done> done = held_ < bytes_ ? grow(bytes_) : file_->truncate(bytes_);
-  if (!done) return done.error();
-  if (held_ > bytes_) held_ = bytes_;
-  is_whole_ = held_ == bytes_;
+  if (*free < more + lacking()) return false;
+  const Outcome<Done> grown = grow(lacking());
+  if (!grown) return grown.error();
+  is_whole_ = lacking() == 0;
   return is_whole_;
 }
 
+Outcome<Done> Spare::regain() {
+  if (lacking() == 0) return Done{};
+  const Outcome<std::uint64_t> free = files_.free_space(directory_);
+  if (!free) return free.error();
+  const std::uint64_t regained = std::min(lacking(), *free - *free / kLeftPart);
+  if (regained < std::min(lacking(), step_)) return Done{};
+  return grow(regained);
+}
+
+/// Of the shortest, so that those that can become segments stay.
 Outcome<bool> Spare::give_up(std::uint64_t bytes) {
   is_whole_ = bytes_ == 0;
-  if (held_ == 0) return false;
-  held_ -= std::min(held_, std::max(bytes, step_));
-  const Outcome<Done> done = file_->truncate(held_);
-  if (!done) return done.error();
+  if (pieces_.empty()) return false;
+  std::uint64_t left = std::max(bytes, step_);
+  while (left > 0 && !pieces_.empty()) {
+    Piece& shortest = *std::min_element(
+        pieces_.begin(), pieces_.end(),
+        [](const Piece& one, const Piece& other) { return one.bytes < other.bytes; });
+    const std::uint64_t part = std::min(left, shortest.bytes);
+    const Outcome<Done> done = cut(shortest, shortest.bytes - part);
+    if (!done) return done.error();
+    left -= part;
+  }
   return true;
 }
 
-Outcome<Done> Spare::regain() {
-  const std::uint64_t missing = std::min(most_, bytes_) - std::min(most_, held_);
-  if (!file_ || missing == 0) return Done{};
-  const Outcome<std::uint64_t> free = files_.free_space(directory_);
-  if (!free) return free.error();
-  const std::uint64_t there = *free - *free / kLeftPart;
-  const std::uint64_t regained = std::min(missing, there);
-  if (regained < std::min(missing, step_)) return Done{};
-  return grow(held_ + regained);
+Outcome<Spare::Lent> Spare::lend(const std::string& path, std::string_view header,
+                                 std::uint64_t bytes) {
+  const auto longest = std::max_element(
+      pieces_.begin(), pieces_.end(),
+      [](const Piece& one, const Piece& other) { return one.bytes < other.bytes; });
+  if (longest == pieces_.end() || longest->bytes < bytes) return Lent{};
+  is_whole_ = false;
+  Outcome<Done> done = write_zeros(*longest->file, longest->bytes);
+  if (done) done = longest->file->write(0, {&header, 1});
+  if (done) done = longest->file->sync();
+  if (done) done = files_.rename(longest->path, path);
+  if (done) done = files_.sync_directory(directory_);
+  if (!done) return done.error();
+  Lent lent{.file = std::move(longest->file), .bytes = longest->bytes};
+  held_ -= lent.bytes;
+  pieces_.erase(longest);
+  return lent;
+}
+
+/// What is in it may be needed until the name is gone for good.
+Outcome<bool> Spare::adopt(const std::string& path) {
+  if (lacking() == 0) return false;
+  const std::string piece = unused_path();
+  Outcome<Done> done = files_.rename(path, piece);
+  if (done) done = files_.sync_directory(directory_);
+  if (done) done = open_piece(piece);
+  return done ? Outcome<bool>(true) : done.error();
 }
 
 }  // namespace millrace::journal

@@ -3,51 +3,82 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "journal/file_system.hpp"
 
 namespace millrace::journal {
 
-/// The file that does nothing but take space, until it is needed.
-inline constexpr const char* kSpareName = "spare";
+/// What the names of the files begin with that do nothing but take space; a number follows.
+inline constexpr std::string_view kSparePrefix = "spare-";
 
-/// Space of the disk that is kept back for when the disk is full. It is given up a little at a
-/// time, and what was not needed is taken back, so that another program that fills the disk gets
-/// little of it.
+/// Space of the disk that is kept back for when the disk is full, in pieces: files as long as a
+/// segment, or shorter. A piece becomes a segment, and a segment a piece, by another name for the
+/// file: so what is kept back never is free meanwhile, and no other program can take it.
 class Spare {
  public:
-  /// `files` must outlive it. It is `bytes` long when it is whole; no bytes: there is none.
-  Spare(FileSystem& files, std::string directory, std::uint64_t bytes);
+  /// `files` must outlive it. No pieces: there is no spare.
+  Spare(FileSystem& files, std::string directory, std::uint64_t piece_bytes, std::uint64_t pieces);
 
   /// Makes it whole, if there is room for that and for `more` bytes beside it. False when there is
   /// not; then it is as before.
   [[nodiscard]] Outcome<bool> take(std::uint64_t more);
 
+  /// Takes as much of what it lacks as the disk has room for.
+  [[nodiscard]] Outcome<Done> regain();
+
   /// Gives that much of it, or a little more, back to the disk. False when nothing was left.
   [[nodiscard]] Outcome<bool> give_up(std::uint64_t bytes);
 
-  /// Takes back of what was given up as much as the disk has room for.
-  [[nodiscard]] Outcome<Done> regain();
+  /// A piece under another name.
+  struct Lent {
+    std::unique_ptr<File> file;  ///< null: no piece is so long
+    std::uint64_t bytes = 0;     ///< its length
+  };
 
-  /// Whether nothing of it was given up, and there was room for it from the beginning.
+  /// Makes the longest piece the file `path`, which begins with `header`, and with zeros behind it,
+  /// on stable storage, as its name is. It is `bytes` long at least.
+  [[nodiscard]] Outcome<Lent> lend(const std::string& path, std::string_view header,
+                                   std::uint64_t bytes);
+
+  /// Takes that name from the file for good, and makes it a piece unless it has another name
+  /// beside, under which somebody needs what is in it. False, and nothing is done, when nothing is
+  /// lacking.
+  [[nodiscard]] Outcome<bool> adopt(const std::string& path);
+
+  /// Whether nothing of it was used, and there was room for it from the beginning.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
 
   /// In bytes.
   [[nodiscard]] std::uint64_t held() const { return held_; }
 
  private:
+  struct Piece {
+    std::string path;
+    std::unique_ptr<File> file;
+    std::uint64_t bytes = 0;
+  };
+
   [[nodiscard]] Outcome<Done> open();
+  [[nodiscard]] Outcome<Done> open_piece(const std::string& path);
   [[nodiscard]] Outcome<Done> grow(std::uint64_t bytes);
+  [[nodiscard]] Outcome<bool> grow_one(std::uint64_t bytes);
+  [[nodiscard]] Outcome<Done> cut(Piece& piece, std::uint64_t bytes);
+  [[nodiscard]] Outcome<Done> add(Piece piece);
+  [[nodiscard]] std::uint64_t lacking() const { return bytes_ - std::min(bytes_, held_); }
+  [[nodiscard]] std::string unused_path() const;
 
   FileSystem& files_;
   std::string directory_;
-  std::uint64_t bytes_;
-  std::uint64_t step_;  ///< what is given up at least, and worth the trouble to take back
+  std::uint64_t piece_bytes_;
+  std::uint64_t bytes_;  ///< of all pieces when it is whole
+  std::uint64_t step_;   ///< what is given up at least, and worth the trouble to take back
 
-  std::unique_ptr<File> file_;  ///< null: not opened yet
-  std::uint64_t held_ = 0;      ///< its length
-  std::uint64_t most_ = 0;      ///< the longest that it was
+  bool is_open_ = false;
+  std::vector<Piece> pieces_;
+  std::uint64_t held_ = 0;  ///< the lengths of all pieces
   bool is_whole_;
 };
 

@@ -63,7 +63,7 @@ class Cleaner {
 /// been written once more when the log is twice as long as what is needed.
 inline constexpr std::uint64_t kCleanPace = 2;
 
-/// So many pieces are kept back for when the disk is full (`FileJournalOptions::spare_bytes`).
+/// So many pieces are kept back for when the disk is full (`FileJournalOptions::spare_segments`).
 inline constexpr std::uint64_t kSparePieces = 3;
 
 /// And so many of them so that the log can be gone through, whatever is needed of it: a piece is

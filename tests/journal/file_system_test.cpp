@@ -81,6 +81,23 @@ TEST_CASE("disk: a file that exists is not created again") {
   CHECK(again.error().text == "cannot create " + path + ": File exists");
 }
 
+TEST_CASE("disk: a file with another name says so, and one that is renamed loses the old one") {
+  PosixFileSystem files;
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/file";
+  const std::string other = directory.path() + "/other";
+  REQUIRE(files.create(path));
+  CHECK_FALSE(*files.has_other_name(path));
+  REQUIRE(files.link(path, other));
+  CHECK(*files.has_other_name(path));
+  CHECK(*files.has_other_name(other));
+  REQUIRE(files.remove(other));
+  REQUIRE(files.rename(path, other));
+  CHECK_FALSE(files.open(path, FileSystem::Access::kRead));
+  CHECK(files.open(other, FileSystem::Access::kRead));
+  CHECK_FALSE(files.rename(path, other));
+}
+
 TEST_CASE("disk: preallocated space reads as zeros") {
   PosixFileSystem files;
   const TemporaryDirectory directory;

@@ -240,6 +240,24 @@ Outcome<Done> SimulatedDisk::link(const std::string& path, const std::string& ne
   return Done{};
 }
 
+Outcome<Done> SimulatedDisk::rename(const std::string& path, const std::string& new_path) {
+  const std::lock_guard guard(mutex_);
+  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (!names_.contains(path) || names_.contains(new_path)) {
+    return Problem{"cannot rename " + path + " to " + new_path};
+  }
+  names_[new_path] = names_[path];
+  names_.erase(path);
+  return Done{};
+}
+
+Outcome<bool> SimulatedDisk::has_other_name(const std::string& path) {
+  const std::lock_guard guard(mutex_);
+  if (!names_.contains(path)) return Problem{"cannot examine " + path + ": it does not exist"};
+  const auto has_it = [&](const auto& entry) { return entry.second == names_[path]; };
+  return std::count_if(names_.begin(), names_.end(), has_it) > 1;
+}
+
 Outcome<Done> SimulatedDisk::remove(const std::string& path) {
   const std::lock_guard guard(mutex_);
   if (const std::optional<Problem> problem = spend()) return *problem;
@@ -287,8 +305,11 @@ bool SimulatedDisk::has_room(const Node& node, std::uint64_t bytes) const {
 }
 
 std::uint64_t SimulatedDisk::used() const {
+  std::set<const Node*> counted;
   std::uint64_t bytes = 0;
-  for (const auto& [path, each] : names_) bytes += each->now.size();
+  for (const auto& [path, each] : names_) {
+    if (counted.insert(each.get()).second) bytes += each->now.size();
+  }
   return bytes;
 }
 

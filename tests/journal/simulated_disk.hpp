@@ -69,6 +69,8 @@ class SimulatedDisk final : public FileSystem {
   Outcome<std::unique_ptr<File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
   Outcome<Done> link(const std::string& path, const std::string& new_path) override;
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override;
+  Outcome<bool> has_other_name(const std::string& path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;

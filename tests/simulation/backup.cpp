@@ -43,6 +43,13 @@ class InterruptedFiles final : public FileSystem {
     interrupt_();
     return files_.link(path, new_path);
   }
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override {
+    interrupt_();
+    return files_.rename(path, new_path);
+  }
+  Outcome<bool> has_other_name(const std::string& path) override {
+    return files_.has_other_name(path);
+  }
   Outcome<Done> remove(const std::string& path) override {
     interrupt_();
     return files_.remove(path);

@@ -128,6 +128,12 @@ class Unsynced final : public FileSystem {
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override {
     return wrapped(files_.open(path, access));
   }
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override {
+    return files_.rename(path, new_path);
+  }
+  Outcome<bool> has_other_name(const std::string& path) override {
+    return files_.has_other_name(path);
+  }
   Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
   Outcome<std::uint64_t> free_space(const std::string& directory) override {
     return files_.free_space(directory);

@@ -132,12 +132,11 @@ Outcome<Done> FaultyDisk::change(const std::function<Outcome<Done>()>& act) {
 void FaultyDisk::fill_up() {
   spare_when_filled_ = 0;
   for (const auto& [path, bytes] : disk_.files()) {
-    if (path.ends_with("/spare")) spare_when_filled_ = bytes.size();
+    if (path.find("/spare-") != std::string::npos) spare_when_filled_ += bytes.size();
   }
   disk_.leave_room(random_.below(2048));
   is_full_ = was_full_ = true;
   has_rival_ = random_.one_in(4);
-  if (has_rival_) spare_when_filled_ = 0;
 }
 
 /// Another program writes too.
@@ -176,6 +175,15 @@ Outcome<std::unique_ptr<File>> FaultyDisk::open(const std::string& path, Access 
   Outcome<std::unique_ptr<File>> file = disk_.open(path, access);
   if (!file) return file.error();
   return std::unique_ptr<File>(std::make_unique<FaultyFile>(*this, std::move(*file)));
+}
+
+Outcome<Done> FaultyDisk::rename(const std::string& path, const std::string& new_path) {
+  return change([&] { return disk_.rename(path, new_path); });
+}
+
+Outcome<bool> FaultyDisk::has_other_name(const std::string& path) {
+  if (is_dead_) return dead();
+  return disk_.has_other_name(path);
 }
 
 Outcome<Done> FaultyDisk::remove(const std::string& path) {

@@ -49,7 +49,7 @@ class FaultyDisk final : public journal::FileSystem {
 
   /// The disk has room again for whatever comes.
   void make_room();
-  /// 0 where others take what becomes free, too.
+  /// What was kept back when the disk became full.
   [[nodiscard]] std::uint64_t spare_when_filled() const { return spare_when_filled_; }
   [[nodiscard]] bool is_full() const { return is_full_; }
   /// It was full since the process began.
@@ -72,6 +72,8 @@ class FaultyDisk final : public journal::FileSystem {
   Outcome<std::vector<std::string>> list(const std::string& directory) override;
   Outcome<std::unique_ptr<journal::File>> create(const std::string& path) override;
   Outcome<std::unique_ptr<journal::File>> open(const std::string& path, Access access) override;
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override;
+  Outcome<bool> has_other_name(const std::string& path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;

@@ -39,7 +39,7 @@ journal::FileJournalOptions World::journal_options() {
   journal::FileJournalOptions options;
   options.segment_bytes = segment_bytes_;
   options.sync_mode = sync_mode_;
-  options.spare_bytes = server::kSparePieces * segment_bytes_;
+  options.spare_segments = server::kSparePieces;
   options.salt = random_.draw();
   options.is_stepped = true;
   // The real one ends the process here.
