@@ -122,6 +122,12 @@ Situation look_at(const Site& site, const Moment& moment) {
   const View& view = site.broker.view();
   Situation situation;
   std::vector<Concern>& found = situation.concerns;
+  if (site.traffic().is_stalled) {
+    found.push_back({.level = Level::kTrouble,
+                     .kind = "stalled",
+                     .text = "The disk of the journal stores nothing, and no change is answered",
+                     .queue = {}});
+  }
   if (site.broker.refuses_jobs()) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "full",

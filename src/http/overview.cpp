@@ -179,11 +179,14 @@ Response show_stats(const Call& call) {
   return {.body = call.site.info(call.moment.now)};
 }
 
-/// 503 while the server stops; that nobody answers is said by who asks. A server without room for
-/// new jobs is asked for all others, which make room, so it is to be used: 200.
+/// 503 while the server stops, or no client is answered since the disk does not store anything;
+/// that nobody answers is said by who asks. A server without room for new jobs is asked for all
+/// others, which make room, so it is to be used: 200.
 Response show_health(const Call& call) {
-  if (call.site.traffic().is_stopping) {
-    return {.status = 503, .body = dump({{"status", "stopping"}})};
+  const TrafficFacts traffic = call.site.traffic();
+  if (traffic.is_stopping || traffic.is_stalled) {
+    const char* const status = traffic.is_stopping ? "stopping" : "stalled";
+    return {.status = 503, .body = dump({{"status", status}})};
   }
   const Json info = Json::parse(call.site.info(call.moment.now), nullptr, false);
   const Json& server = info["server"];

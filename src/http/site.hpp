@@ -47,6 +47,7 @@ struct TrafficFacts {
   std::uint64_t segments_removed = 0;  ///< of the journal, by cleaning
   std::uint64_t log_bytes = 0;         ///< of the journal, room not written to left out
   Histogram commits;                   ///< from a batch's append to its durability
+  bool is_stalled = false;             ///< something has waited for the disk for seconds
   bool is_stopping = false;
 };
 

@@ -108,6 +108,13 @@ std::size_t CommitQueue::undurable_bytes() const {
   return end_ - std::min(end_, parts_.journal.durable());
 }
 
+Duration CommitQueue::longest_wait(Time now) const {
+  const Lsn durable = parts_.journal.durable();
+  const auto oldest = std::find_if(appended_.begin(), appended_.end(),
+                                   [&](const Appended& batch) { return batch.end > durable; });
+  return oldest == appended_.end() ? Duration{} : now - oldest->at;
+}
+
 void CommitQueue::append_if_large() {
   if (parts_.broker.batch_bytes() >= kBatchBytesPause) append_batch();
 }

@@ -84,9 +84,16 @@ class CommitQueue {
   /// The same, when more of what was appended has become durable.
   void schedule_when_durable() { is_durable_awaited_ = true; }
 
-  /// How much of what was appended waits for the disk, and how long batches waited so far.
+  /// How much of what was appended waits for the disk, how long the oldest of it does by now, and
+  /// how long batches waited so far.
   [[nodiscard]] std::size_t undurable_bytes() const;
+  [[nodiscard]] Duration longest_wait(Time now) const;
   [[nodiscard]] const Histogram& waits() const { return waits_; }
+
+  /// Whether anything does, or will, since it is about to be appended.
+  [[nodiscard]] bool has_undurable() const {
+    return undurable_bytes() > 0 || parts_.broker.has_batch();
+  }
 
   /// True when no turn is to come and every reply has been let go.
   [[nodiscard]] bool is_at_rest() const { return !is_scheduled_ && waiting_.empty(); }
@@ -115,7 +122,7 @@ class CommitQueue {
   std::vector<Participant*> enlisted_;    ///< null: forgotten meanwhile
   std::vector<Participant*> committing_;  ///< those of the turn at work, likewise
   std::deque<Waiting> waiting_;           ///< in the order of LSN, likewise
-  std::vector<Participant*> held_;        ///< who enlisted while the disk was behind, likewise
+  std::vector<Participant*> held_;  ///< to be enlisted when it is not behind any more, likewise
   std::vector<std::vector<Participant*>> spare_lists_;
   struct Appended {
     Lsn end;

@@ -115,6 +115,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       poller_(loop_),
       commits_({.loop = loop_, .broker = broker_, .journal = *journal_, .clock = clock},
                [this](Time now) { work(now); }),
+      stall_watch_({.ticker = ticker_, .commits = commits_, .journal = *journal_, .log = log}),
       cleaner_(broker_, *journal_),
       surroundings_{.poller = poller_,
                     .commits = commits_,
@@ -220,6 +221,7 @@ http::TrafficFacts Server::traffic() const {
           .segments_removed = cleaner_.freed_pieces(),
           .log_bytes = log.end - log.begin,
           .commits = commits_.waits(),
+          .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping_};
 }
 
@@ -314,6 +316,7 @@ void Server::work(Time now) {
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
   const bool is_held = cleaner_.must_go_first();
   commits_.hold(is_held);
+  stall_watch_.work(now);
   ticker_.work(now, is_held ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
   if (web_) web_->work(now);
   if (is_held || !commits_.is_behind()) clean();

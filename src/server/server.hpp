@@ -23,6 +23,7 @@
 #include "server/logging.hpp"
 #include "server/loop.hpp"
 #include "server/poller.hpp"
+#include "server/stall_watch.hpp"
 #include "server/ticker.hpp"
 #include "server/tls.hpp"
 #include "server/web_door.hpp"
@@ -163,6 +164,7 @@ class Server {
   Ticker ticker_;
   Poller poller_;
   CommitQueue commits_;
+  StallWatch stall_watch_;
   Cleaner cleaner_;
   LogLimit cleaning_log_{10s};
   LogLimit room_log_{1s};

@@ -14,7 +14,7 @@
 namespace millrace::server {
 
 namespace {
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kRequestReadBytes = 16 * 1024;
 }  // namespace
 
 WebChannel::WebChannel(int descriptor, std::unique_ptr<TlsStream> tls)
@@ -38,7 +38,7 @@ void WebChannel::finish() {
 }
 
 bool WebChannel::discard_input() {
-  char bytes[kReadBytes];
+  char bytes[kRequestReadBytes];
   const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
   return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
 }
@@ -90,7 +90,7 @@ void WebChannel::rewind(std::size_t request_bytes) {
 }
 
 WebChannel::Arrival WebChannel::take_arrived() {
-  char bytes[kReadBytes];
+  char bytes[kRequestReadBytes];
   const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
   if (received < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kNone;
   if (received <= 0) return Arrival::kOver;

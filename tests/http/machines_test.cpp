@@ -75,6 +75,16 @@ TEST_CASE("health: 200 while serving, 503 while stopping") {
   CHECK(desk.get("/health").status == 503);
 }
 
+TEST_CASE("health: 503 while the disk stores nothing, and the overview says so") {
+  Desk desk;
+  desk.traffic.is_stalled = true;
+  CHECK(desk.get("/health").status == 503);
+  CHECK(Json::parse(desk.get("/health").body)["status"] == "stalled");
+  const Json overview = desk.read("/api/v1/overview");
+  CHECK(overview["health"]["level"] == "trouble");
+  CHECK(overview["attention"][0]["kind"] == "stalled");
+}
+
 TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   Desk desk;
   CHECK(Json::parse(desk.get("/health").body)["accepts_jobs"] == true);
