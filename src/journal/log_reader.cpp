@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "journal/log_files.hpp"
+#include "journal/spare.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -24,6 +25,17 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
   }
 }
 
+/// A directory with spare files had a segment before them: somebody has taken it away.
+Outcome<Done> check_is_new(FileSystem& files, const std::string& directory) {
+  const Outcome<std::vector<std::string>> names = files.list(directory);
+  if (!names) return names.error();
+  const auto spare = std::find_if(names->begin(), names->end(), is_spare_name);
+  if (spare == names->end()) return Done{};
+  return Problem{directory + " held a journal, of which " + *spare +
+                 " is left and no segment; nothing was changed: bring the segments back, restore "
+                 "a backup, or begin in an empty directory"};
+}
+
 }  // namespace
 
 LogReader::LogReader(FileSystem& files, std::string directory)
@@ -35,6 +47,11 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   if (!extent) return extent.error();
   const Outcome<std::vector<Lsn>> firsts = segments_in(files, reader.directory_);
   if (!firsts) return firsts.error();
+  if (firsts->empty() && !*extent) {
+    if (const Outcome<Done> is_new = check_is_new(files, reader.directory_); !is_new) {
+      return is_new.error();
+    }
+  }
   for (const Lsn first : *firsts) {
     const Outcome<Done> added = reader.add_segment(first, first == firsts->back());
     if (!added) return added.error();

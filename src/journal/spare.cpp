@@ -17,12 +17,6 @@ constexpr std::uint64_t kLeftPart = 64;
 
 constexpr std::size_t kZeroBytes = std::size_t{1} << 20;
 
-bool is_spare_name(std::string_view name) {
-  if (!name.starts_with(kSparePrefix)) return false;
-  name.remove_prefix(kSparePrefix.size());
-  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 /// Over whatever it held: the log's end is told by what is not zero behind it, too.
 Outcome<Done> write_zeros(File& file, std::uint64_t bytes) {
   const std::string zeros(std::min<std::uint64_t>(bytes, kZeroBytes), '\0');
@@ -35,6 +29,12 @@ Outcome<Done> write_zeros(File& file, std::uint64_t bytes) {
 }
 
 }  // namespace
+
+bool is_spare_name(std::string_view name) {
+  if (!name.starts_with(kSparePrefix)) return false;
+  name.remove_prefix(kSparePrefix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 Spare::Spare(FileSystem& files, std::string directory, std::uint64_t piece_bytes,
              std::uint64_t pieces)

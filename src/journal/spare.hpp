@@ -14,6 +14,8 @@ namespace millrace::journal {
 /// What the names of the files begin with that do nothing but take space; a number follows.
 inline constexpr std::string_view kSparePrefix = "spare-";
 
+[[nodiscard]] bool is_spare_name(std::string_view name);
+
 /// Space of the disk that is kept back for when the disk is full, in pieces: files as long as a
 /// segment, or shorter. A piece becomes a segment, and a segment a piece, by another name for the
 /// file: so what is kept back never is free meanwhile, and no other program can take it.

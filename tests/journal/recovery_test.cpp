@@ -344,6 +344,21 @@ TEST_CASE("recovery: a body that looks like a frame proves nothing") {
   CHECK(replayed_by(disk, kDirectory).empty());
 }
 
+TEST_CASE("recovery: where nothing but spare files is left, a journal is missed") {
+  SimulatedDisk disk;
+  FileJournalOptions options = small_segments();
+  options.spare_segments = 2;
+  append_synced(*start(disk, kDirectory, options), {"one"});
+  disk.erase(kFirst);
+  disk.erase(kDirectory + "/" + kExtentName);
+  const auto before = disk.files();
+  CHECK(contains(refusal(disk, kDirectory), "held a journal, of which spare-1 is left"));
+  CHECK(disk.files() == before);
+  disk.erase(kDirectory + "/spare-1");
+  disk.erase(kDirectory + "/spare-2");
+  CHECK(replayed_by(disk, kDirectory).empty());
+}
+
 TEST_CASE("recovery: other files in the directory do not matter") {
   SimulatedDisk disk;
   fill(disk, {"one"});

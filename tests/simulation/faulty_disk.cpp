@@ -65,6 +65,7 @@ class FaultyFile final : public File {
 
   Outcome<Done> sync() override {
     return disk_.change([&] {
+      disk_.let_rival_write();
       disk_.inner().fail_syncs(disk_.strikes(Fault::kFailedSync));
       const Outcome<Done> done = file_->sync();
       disk_.inner().fail_syncs(false);
@@ -117,7 +118,6 @@ FaultyDisk::Fate FaultyDisk::begin_change() {
     return Fate::kHalfHappens;
   }
   if (strikes(Fault::kFullDisk)) fill_up();
-  if (is_full_ && has_rival_ && random_.one_in(4)) take_what_is_free();
   return Fate::kHappens;
 }
 
@@ -139,9 +139,9 @@ void FaultyDisk::fill_up() {
   has_rival_ = random_.one_in(4);
 }
 
-/// Another program writes too.
-void FaultyDisk::take_what_is_free() {
-  disk_.leave_room(0);
+/// Another program writes too, while we wait for the disk.
+void FaultyDisk::let_rival_write() {
+  if (is_full_ && has_rival_ && random_.one_in(2)) disk_.leave_room(0);
 }
 
 void FaultyDisk::make_room() {
@@ -196,7 +196,10 @@ Outcome<std::uint64_t> FaultyDisk::free_space(const std::string& directory) {
 }
 
 Outcome<Done> FaultyDisk::sync_directory(const std::string& path) {
-  return change([&] { return disk_.sync_directory(path); });
+  return change([&] {
+    let_rival_write();
+    return disk_.sync_directory(path);
+  });
 }
 
 Outcome<std::unique_ptr<Lock>> FaultyDisk::lock(const std::string& path) {

@@ -87,7 +87,7 @@ class FaultyDisk final : public journal::FileSystem {
 
   Fate begin_change();
   void fill_up();
-  void take_what_is_free();
+  void let_rival_write();
   Outcome<Done> change(const std::function<Outcome<Done>()>& act);
 
   journal::SimulatedDisk& disk_;
