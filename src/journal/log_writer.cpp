@@ -17,7 +17,7 @@ constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
 
 /// On a full disk a segment keeps what is left at its end, to be kept back with the rest of it one
 /// day, but where that is more than this part of it.
-constexpr std::uint64_t kKeptPart = 8;
+constexpr std::uint64_t kKeptPart = 64;
 
 std::string_view view_of(std::span<const char> bytes) {
   return {bytes.data(), bytes.size()};

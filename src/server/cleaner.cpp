@@ -46,18 +46,18 @@ bool Cleaner::is_due_when_tight(const Journal::Extent& log) const {
   return intake() == Intake::kEndings && log.end - round_from_ > log.piece_bytes / 4;
 }
 
-/// The share of what clients write. Where the disk is full, they write half a piece at most while
-/// the whole log is gone through.
-std::uint64_t Cleaner::pace(const Journal::Extent& log) const {
-  if (!journal_.is_full()) return kCleanPace;
-  return std::max(kCleanPace, 2 * (log.end - log.begin) / log.piece_bytes);
+/// Where the disk is full, in small batches, that leave little of a piece unused.
+std::uint64_t Cleaner::share(const Journal::Extent& log) const {
+  if (!journal_.is_full()) return std::max(kCleanBytesMin, kCleanPace * broker_.batch_bytes());
+  const std::uint64_t small = std::max(kSmallBatchBytes, log.piece_bytes / kBatchesOfPiece);
+  return std::max(kSmallBatchBytes, std::min(small, room_left(log) / kCleanPart));
 }
 
-std::uint64_t Cleaner::share(const Journal::Extent& log) const {
-  const std::uint64_t fair = std::max(kCleanBytesMin, pace(log) * broker_.batch_bytes());
-  if (!journal_.is_full()) return fair;
-  const std::uint64_t share = must_go_first() ? kCleanBytesAlone : fair;
-  return std::max(kCleanBytesMin, std::min(share, room_left(log) / kCleanPart));
+/// Where room is short, no more is asked for before that was written.
+bool Cleaner::is_ahead(const Journal::Extent& log) const {
+  if (!journal_.is_full()) return false;
+  const std::uint64_t waiting = log.end - std::min(log.end, journal_.durable());
+  return waiting > std::min(kCleanBytesAhead, room_left(log) / kCleanPart);
 }
 
 /// When all is written that was decided on.
@@ -104,8 +104,7 @@ Cleaner::Next Cleaner::work() {
   }
   const bool is_worth_it = journal_.is_full() ? is_worth_it_when_full(log) : is_too_long(log);
   if (!is_worth_it) return Next::kNothing;
-  // Where room is short, no more is asked for before that was written.
-  if (journal_.is_full() && journal_.durable() < log.end) return Next::kDurable;
+  if (is_ahead(log)) return Next::kDurable;
   broker_.rewrite(log.oldest_end, share(log));
   return Next::kTurn;
 }

@@ -42,7 +42,7 @@ class Cleaner {
   [[nodiscard]] std::uint64_t slack(const Journal::Extent& log) const;
   [[nodiscard]] std::uint64_t room_left(const Journal::Extent& log) const;
   [[nodiscard]] std::uint64_t share(const Journal::Extent& log) const;
-  [[nodiscard]] std::uint64_t pace(const Journal::Extent& log) const;
+  [[nodiscard]] bool is_ahead(const Journal::Extent& log) const;
 
   Next trim(const Journal::Extent& log);
 
@@ -77,13 +77,16 @@ inline constexpr std::uint64_t kLongerPart = 4;
 /// While others may write too, that much stays free beside a piece and a quarter.
 inline constexpr std::uint64_t kTurnBytes = kBatchBytesPause;
 
-/// And of what is left on a full disk, a turn writes no more than this part, or one job.
+/// On a full disk so much waits for the disk at most before a turn writes more, and no more than
+/// this part of what is left, or one job.
+inline constexpr std::uint64_t kCleanBytesAhead = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t kCleanPart = 4;
 
-/// What a turn writes while nobody else may.
-inline constexpr std::uint64_t kCleanBytesAlone = std::uint64_t{4} << 20;
+/// What a turn writes then: this part of a piece, or so many bytes.
+inline constexpr std::uint64_t kBatchesOfPiece = 256;
+inline constexpr std::uint64_t kSmallBatchBytes = std::uint64_t{16} << 10;
 
-/// What a turn writes at least, so that it comes to an end without clients too.
-inline constexpr std::size_t kCleanBytesMin = std::size_t{64} << 10;
+/// What a turn writes at least while there is room, so that it comes to an end without clients too.
+inline constexpr std::uint64_t kCleanBytesMin = std::uint64_t{64} << 10;
 
 }  // namespace millrace::server
