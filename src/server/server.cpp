@@ -319,7 +319,7 @@ void Server::work(Time now) {
   stall_watch_.work(now);
   ticker_.work(now, is_held ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
   if (web_) web_->work(now);
-  if (is_held || !commits_.is_behind()) clean();
+  if (is_held || !commits_.is_behind()) clean(is_held);
   log_cleaning(now);
 }
 
@@ -335,9 +335,11 @@ void Server::log_cleaning(Time now) {
                                     {"live_bytes", broker_.live_bytes()}});
 }
 
-void Server::clean() {
+/// Who was held goes on in a further turn, when there is nothing more to do.
+void Server::clean(bool is_held) {
   const Cleaner::Next next = cleaner_.work();
-  if (next == Cleaner::Next::kTurn) commits_.schedule();
+  const bool is_over = is_held && next == Cleaner::Next::kNothing;
+  if (next == Cleaner::Next::kTurn || is_over) commits_.schedule();
   if (next == Cleaner::Next::kDurable) commits_.schedule_when_durable();
 }
 

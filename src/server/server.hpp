@@ -149,7 +149,7 @@ class Server {
   void end();
   void work(Time now);
   void look_for_room(Time now);
-  void clean();
+  void clean(bool is_held);
   void log_cleaning(Time now);
 
   Options options_;

@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -68,6 +70,29 @@ class FullDiskTest(unittest.TestCase):
                 while True:
                     file.write(bytes(65536))
 
+    def take_what_becomes_free(self):
+        """As another program may, over and over."""
+        is_over = threading.Event()
+
+        def take():
+            with open(self.ballast, "ab", buffering=0) as file:
+                while not is_over.wait(0.005):
+                    try:
+                        while True:
+                            file.write(bytes(65536))
+                    except OSError:
+                        pass
+
+        rival = threading.Thread(target=take)
+        rival.start()
+
+        def end():
+            is_over.set()
+            rival.join()
+
+        self.addCleanup(end)
+        return end
+
     def delete_all(self, ids):
         for each in ids:
             self.assertEqual(self.client.delete(each), "DELETED")
@@ -129,6 +154,37 @@ class FullDiskTest(unittest.TestCase):
                 self.fail_next(worker, failure)
         self.assertEqual(worker.info()["faktory"]["tasks"]["Retries"]["size"], len(jids))
         self.assertEqual(worker.command("FLUSH"), "+OK")
+        self.wait_for_room()
+
+    def test_whoever_asks_is_answered_while_another_program_takes_what_is_free(self):
+        """Clients wait while the log is cleaned, and go on when it is: nobody wakes them else."""
+        worker = Faktory(self.server.faktory_address, wid="worker")
+        self.addCleanup(worker.close)
+        pushed = 0
+        while worker.push(f"job-{pushed}", args=["x" * 5000]) == "+OK":
+            pushed += 1
+        ids = self.fill()
+        end_rival = self.take_what_becomes_free()
+        failure = {"errtype": "E", "message": "m" * 1000, "backtrace": ["x" * 400] * 50}
+        chance = random.Random(1)
+        for _ in range(1500):
+            step = chance.random()
+            if step < 0.5:
+                reply = worker.command("FETCH default")
+                if reply is not None and not reply.startswith("-"):
+                    fail = {"jid": json.loads(reply)["jid"], **failure}
+                    self.assertEqual(worker.command("FAIL " + json.dumps(fail)), "+OK")
+            elif step < 0.6:
+                requeue = 'MUTATE {"cmd":"requeue","target":"retries"}'
+                self.assertEqual(worker.command(requeue), "+OK")
+            elif step < 0.8:
+                self.assertTrue(self.client.command("kick 20").startswith("KICKED"))
+            else:
+                self.assertIn(self.client.put(b"n" * 2000), ["OUT_OF_MEMORY", *range(99999)])
+        self.delete_all(ids)
+        self.assertEqual(worker.command("FLUSH"), "+OK")
+        end_rival()
+        os.remove(self.ballast)
         self.wait_for_room()
 
     def fail_next(self, worker, failure):

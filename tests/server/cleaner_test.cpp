@@ -18,9 +18,36 @@ std::string put(std::string_view body) {
   return "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + std::string(body) + "\r\n";
 }
 
+/// Says that the disk is full, whether it is or not, and has no room for a long log.
+class TightJournal final : public Journal {
+ public:
+  TightJournal(std::unique_ptr<Journal> inner, std::uint64_t bytes_max)
+      : inner_(std::move(inner)), bytes_max_(bytes_max) {}
+
+  Outcome<Done> replay(const Visitor& visitor) override { return inner_->replay(visitor); }
+  Span append(std::string batch) override { return inner_->append(std::move(batch)); }
+  [[nodiscard]] Lsn durable() const override { return inner_->durable(); }
+  void on_durable(std::function<void()> wake) override { inner_->on_durable(std::move(wake)); }
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    return inner_->read(begin, size);
+  }
+  void expect(Lsn begin, std::size_t size) override { inner_->expect(begin, size); }
+  [[nodiscard]] Extent extent() const override { return inner_->extent(); }
+  [[nodiscard]] bool is_full() const override { return extent().end > bytes_max_ / 2; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return bytes_max_; }
+  void trim(Lsn before) override { inner_->trim(before); }
+  void sync() override { inner_->sync(); }
+
+ private:
+  std::unique_ptr<Journal> inner_;
+  std::uint64_t bytes_max_;
+};
+
 /// A server with small segments, in a directory that outlives it.
 struct House {
   explicit House(const std::string& directory) : host({.journal = open(directory)}) {}
+  House(const std::string& directory, std::uint64_t bytes_max)
+      : host({.journal = std::make_unique<TightJournal>(open(directory), bytes_max)}) {}
 
   std::unique_ptr<Journal> open(const std::string& directory) {
     auto journal = journal::FileJournal::open(
@@ -111,6 +138,30 @@ TEST_CASE("cleaner: a drained log shrinks to its last segments, and no id comes 
   House again(scratch.path("data"));
   SocketClient client = again.host.connect("beanstalk");
   CHECK(client.ask(put("y"), "INSERTED 41\r\n") == "INSERTED 41\r\n");
+}
+
+TEST_CASE("cleaner: who was held while a full disk was cleaned goes on without anybody else") {
+  const Scratch scratch;
+  House house(scratch.path("data"), 30 * kSegmentBytes);
+  SocketClient client = house.host.connect("beanstalk");
+  const std::string body(1000, 'c');
+  client.ask(put(body), "INSERTED 1\r\n");
+  while (house.log_bytes() < 15 * kSegmentBytes) {
+    client.send(put(body));
+    client.read_some();
+  }
+  for (int i = 0; i < 3000; ++i) {
+    const std::string expected = "RESERVED 1 1000\r\n" + body + "\r\nRELEASED\r\n";
+    client.send("reserve\r\nrelease 1 0 0\r\n");
+    std::string answer;
+    while (answer.size() < expected.size()) {
+      // Milliseconds: what else wakes a server does so only every five seconds.
+      const std::string some = client.read_some(2s);
+      REQUIRE_FALSE(some.empty());
+      answer += some;
+    }
+    REQUIRE(answer == expected);
+  }
 }
 
 }  // namespace millrace::server
