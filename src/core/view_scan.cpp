@@ -86,20 +86,36 @@ ScanPlace end_of(const Queue& queue, bool is_backwards) {
           .minor = std::numeric_limits<std::uint64_t>::max()};
 }
 
+/// False: the walk is over within this queue.
+bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
+                const std::optional<ScanPlace>& after) {
+  const bool is_first = after && after->created == queue.created;
+  if (!walk_entries(walk, queue.ready, store, is_first ? after : std::nullopt, nullptr)) {
+    return false;
+  }
+  if (walk.is_over()) return true;
+  // An empty one costs a step too, and is left behind.
+  ++walk.end.steps;
+  walk.end.next = end_of(queue, walk.order.is_backwards);
+  return true;
+}
+
 /// The ready jobs of all queues, in the order of the queues' creation.
-bool walk_queues(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
+bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>& after) {
   const Store::Creation& queues = store.queues();
+  if (walk.order.is_backwards) {
+    auto place = after ? queues.upper_bound(after->created) : queues.end();
+    while (place != queues.begin()) {
+      --place;
+      if (!walk_ready(walk, store, store.queue(place->second), after)) return false;
+      if (walk.is_over()) return place == queues.begin();
+    }
+    return true;
+  }
   auto place = queues.lower_bound(after ? after->created : 0);
   for (; place != queues.end(); ++place) {
-    const Queue& queue = store.queue(place->second);
-    const bool is_first = after && after->created == queue.created;
-    const bool is_through =
-        walk_entries(walk, queue.ready, store, is_first ? after : std::nullopt, nullptr);
-    if (!is_through) return false;
+    if (!walk_ready(walk, store, store.queue(place->second), after)) return false;
     if (walk.is_over()) return std::next(place) == queues.end();
-    // An empty one costs a step too, and is left behind.
-    ++walk.end.steps;
-    walk.end.next = end_of(queue, walk.order.is_backwards);
   }
   return true;
 }

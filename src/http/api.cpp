@@ -27,6 +27,8 @@ struct Route {
 
 /// Of a job, which PUSH reads; and of routes that machines ask, with parameters of their own.
 constexpr std::string_view kAnyName = "*";
+/// Empty: from the beginning.
+constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
     "state order limit cursor queue type id error group text wid client older_than_s";
 constexpr std::string_view kCountNames =
@@ -98,6 +100,9 @@ std::optional<Problem> find_unknown(const Route& route, const Request& request) 
     const std::string_view name = cut(each->first, kNameShownMax);
     if (!is_among(params, each->first)) return Problem{concat("no such parameter: ", name)};
     if (request.params.count(each->first) > 1) return Problem{concat(name, " is there twice")};
+    if (each->second.empty() && !is_among(kPlaceNames, name)) {
+      return Problem{concat(name, " is empty: leave it out")};
+    }
   }
   if (!is_change(request) || route.names == kAnyName) return std::nullopt;
   const Outcome<Json> object = read_object(request);

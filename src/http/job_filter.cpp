@@ -27,7 +27,7 @@ constexpr NumberMember kNumberMembers[] = {{"client", &JobFilter::client},
                                            {"older_than_s", &JobFilter::older_than_s}};
 
 std::optional<Problem> check(const char* name, std::string_view text) {
-  if (text.empty()) return Problem{concat(name, " is empty: leave it out to ask for nothing")};
+  if (text.empty()) return Problem{concat(name, " is empty: leave it out")};
   if (text.size() <= kFilterBytesMax) return std::nullopt;
   return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
 }

@@ -38,6 +38,24 @@ TEST_CASE("jobs: ready jobs of all queues are paged queue by queue") {
   CHECK(page["jobs"][0]["type"] == "B");
 }
 
+TEST_CASE("jobs: ready jobs of all queues are paged backwards when asked for") {
+  Desk desk;
+  for (const char* type : {"A", "B"}) {
+    desk.push(type, "one");
+    desk.push(type, "two");
+  }
+  std::string order;
+  std::string cursor;
+  for (int rows = 0; rows < 4; ++rows) {
+    const Json page = desk.read("/api/v1/jobs?order=desc&limit=1" + cursor);
+    const Json& job = page["jobs"].at(0);
+    order += concat(job["queue"].get<std::string>(), job["type"].get<std::string>(), " ");
+    cursor = "&cursor=" + page["next"].get<std::string>();
+  }
+  CHECK(order == "twoB twoA oneB oneA ");
+  CHECK(desk.read("/api/v1/jobs?order=desc" + cursor)["jobs"].empty());
+}
+
 TEST_CASE("jobs: the latest of the dead come first when asked for") {
   Desk desk;
   desk.fail("A", "x", true);
@@ -71,6 +89,17 @@ TEST_CASE("jobs: a parameter that nobody knows, or that is there twice, is refus
   CHECK(desk.get("/api/v1/jobs?state=ready&state=dead").status == 400);
   CHECK(desk.get("/api/v1/jobs/1?states=dead").status == 400);
   CHECK(desk.get("/health?probe=1").status == 200);
+}
+
+TEST_CASE("jobs: a parameter that says nothing is refused, but for a cursor") {
+  Desk desk;
+  for (const char* name : {"limit", "order", "state", "queue", "older_than_s"}) {
+    const Response refused = desk.get(concat("/api/v1/jobs?", name, "="));
+    CHECK(refused.status == 400);
+    CHECK(refused.body == concat(R"({"error":")", name, R"( is empty: leave it out"})"));
+  }
+  CHECK(desk.get("/api/v1/jobs?cursor=").status == 200);
+  CHECK(desk.get("/api/v1/queues?sort=").status == 400);
 }
 
 TEST_CASE("jobs: an age filter leaves out what is younger") {
