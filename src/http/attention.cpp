@@ -1,11 +1,9 @@
 #include "http/attention.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "http/json.hpp"
-#include "http/queue_view.hpp"
 #include "http/text.hpp"
 
 namespace millrace::http {
@@ -15,24 +13,6 @@ using Level = Concern::Level;
 
 std::string count_of(std::uint64_t count, const char* what) {
   return concat(count, " ", what, count == 1 ? "" : "s");
-}
-
-void look_at_queue(const QueueFigures& figures, Time now, std::vector<Concern>& found) {
-  const std::string& name = figures.queue->name;
-  if (figures.is_paused && figures.ready > 0) {
-    found.push_back({.level = Level::kNotice,
-                     .kind = "paused",
-                     .text = concat("is paused while ", count_of(figures.ready, "job"),
-                                    figures.ready == 1 ? " waits" : " wait"),
-                     .queue = name});
-  }
-  if (is_abandoned(figures, now)) {
-    found.push_back({.level = Level::kTrouble,
-                     .kind = "abandoned",
-                     .text = concat("has ", count_of(figures.ready, "waiting job"),
-                                    " and nobody who takes ", figures.ready == 1 ? "it" : "them"),
-                     .queue = name});
-  }
 }
 
 /// Failures of the last five minutes against the five before.
@@ -90,20 +70,6 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
                    .queue = {}});
 }
 
-/// Of each kind the first ones: that many queues have nobody is one trouble, and must not hide
-/// others.
-void keep_some(Situation& situation) {
-  std::map<std::string, std::size_t> seen;
-  std::vector<Concern> kept;
-  for (Concern& concern : situation.concerns) {
-    const bool is_trouble = concern.level == Level::kTrouble;
-    situation.troubles += is_trouble ? 1 : 0;
-    if (++seen[concern.kind] <= kConcernsOfKindMax) kept.push_back(std::move(concern));
-  }
-  situation.left_out = situation.concerns.size() - kept.size();
-  situation.concerns = std::move(kept);
-}
-
 std::string text_of_fullness(const Broker& broker) {
   if (broker.intake() == Intake::kEndings) {
     return "The disk of the journal is full, and jobs can only be ended: there must be fewer of "
@@ -118,10 +84,42 @@ std::string text_of_fullness(const Broker& broker) {
 
 }  // namespace
 
-Situation look_at(const Site& site, const Moment& moment) {
-  const View& view = site.broker.view();
-  Situation situation;
-  std::vector<Concern>& found = situation.concerns;
+void Inspection::look_at_queue(const Queue& queue, const View& view, Time now) {
+  if (queue.ready.empty()) return;
+  const QueueFigures figures = figures_of(queue, view, now);
+  if (figures.oldest < found_.oldest) {
+    found_.oldest = figures.oldest;
+    found_.oldest_queue = queue.name;
+  }
+  // Of each kind the first ones: that many queues have nobody is one trouble, and must not hide
+  // others.
+  const auto note = [&](Level level, const char* kind, const std::string& text) {
+    found_.troubles += level == Level::kTrouble ? 1 : 0;
+    if (++counts_[kind] <= kConcernsOfKindMax) {
+      found_.concerns.push_back({.level = level, .kind = kind, .text = text, .queue = queue.name});
+    } else {
+      ++found_.left_out;
+    }
+  };
+  if (figures.is_paused) {
+    note(Level::kNotice, "paused",
+         concat("is paused while ", count_of(figures.ready, "job"),
+                figures.ready == 1 ? " waits" : " wait"));
+  }
+  if (is_abandoned(figures, now)) {
+    note(Level::kTrouble, "abandoned",
+         concat("has ", count_of(figures.ready, "waiting job"), " and nobody who takes ",
+                figures.ready == 1 ? "it" : "them"));
+  }
+}
+
+bool Inspection::look_at_queues(const View& view, Time now) {
+  return walk_.visit_some(view, [&](const Queue& queue) { look_at_queue(queue, view, now); });
+}
+
+Situation Inspection::conclude(const Site& site, const Moment& moment) const {
+  Situation situation = found_;
+  std::vector<Concern> found;
   if (site.traffic().is_stalled) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "stalled",
@@ -137,21 +135,11 @@ Situation look_at(const Site& site, const Moment& moment) {
   look_at_limit(site.broker, found);
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);
-  std::size_t looked_at = 0;
-  const auto look = [&](const Queue& queue) {
-    if (queue.ready.empty() || ++looked_at > kQueuesLookedAt) return;
-    const QueueFigures figures = figures_of(queue, view, moment.now);
-    look_at_queue(figures, moment.now, found);
-    if (figures.oldest < situation.oldest) {
-      situation.oldest = figures.oldest;
-      situation.oldest_queue = queue.name;
-    }
-  };
-  view.page_queues(0, view.queues_end(), kQueuesPassedMax, look);
-  std::stable_sort(found.begin(), found.end(), [](const Concern& a, const Concern& b) {
-    return a.level == Level::kTrouble && b.level == Level::kNotice;
-  });
-  keep_some(situation);
+  const auto is_trouble = [](const Concern& each) { return each.level == Level::kTrouble; };
+  situation.troubles +=
+      static_cast<std::size_t>(std::count_if(found.begin(), found.end(), is_trouble));
+  situation.concerns.insert(situation.concerns.begin(), found.begin(), found.end());
+  std::stable_partition(situation.concerns.begin(), situation.concerns.end(), is_trouble);
   return situation;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "http/queue_view.hpp"
 #include "http/site.hpp"
 
 namespace millrace::http {
@@ -26,13 +28,24 @@ struct Situation {
   Time oldest = kNever;           ///< since when that job is ready
 };
 
-[[nodiscard]] Situation look_at(const Site& site, const Moment& moment);
+/// Looks for what needs attention, in several turns of the broker where there are many queues.
+class Inspection {
+ public:
+  /// Looks at some queues. True: these were the last.
+  bool look_at_queues(const View& view, Time now);
+
+  /// What was found, and what is to be seen of the server as a whole.
+  [[nodiscard]] Situation conclude(const Site& site, const Moment& moment) const;
+
+ private:
+  void look_at_queue(const Queue& queue, const View& view, Time now);
+
+  QueueWalk walk_;
+  Situation found_;
+  std::map<std::string, std::size_t> counts_;  ///< by kind
+};
 
 inline constexpr std::size_t kConcernsOfKindMax = 4;
-
-/// So many queues with ready jobs are looked at, among so many.
-inline constexpr std::size_t kQueuesPassedMax = 100'000;
-inline constexpr std::size_t kQueuesLookedAt = 20'000;
 
 /// Below this share left, disk and memory are worth a word.
 inline constexpr double kRoomLow = 0.1;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/types.hpp"
+
 /// HTTP as the handlers see it: no socket, no thread.
 namespace millrace::http {
 
@@ -31,6 +33,9 @@ struct Response {
   /// Writes a body that takes long to write, from what it holds itself: to be called outside of the
   /// broker's thread. Empty: `body` is there.
   std::function<std::string()> write_body = {};
+  /// What there is to look at would hold the broker for too long in one go: to be called in its
+  /// thread in another turn, for the answer or for one more part. Empty: this is the answer.
+  std::function<Response(Time now)> go_on = {};
 };
 
 /// The error that the API answers: `{"error": text}`.

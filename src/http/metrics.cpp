@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "http/busiest_queues.hpp"
 #include "http/handlers.hpp"
 #include "http/json.hpp"
 #include "http/queue_view.hpp"
@@ -14,8 +15,8 @@
 namespace millrace::http {
 namespace {
 
-/// Queues with labels of their own; the jobs of further ones are added up under an empty name,
-/// which no queue has.
+/// The busiest queues have labels of their own; the jobs of further ones are added up under an
+/// empty name, which no queue has.
 constexpr std::size_t kLabelledQueuesMax = 1000;
 
 std::string escaped(std::string_view label) {
@@ -105,7 +106,14 @@ struct Snapshot {
   TrafficFacts traffic;
 };
 
-Queues collect(const View& view, Time now) {
+Labelled copy_of(const Queue& queue, const View& view, Time now) {
+  Labelled copy{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
+  if (queue.meter) copy.meter = *queue.meter;
+  copy.figures.queue = nullptr;
+  return copy;
+}
+
+Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
   Queues queues;
   QueueFigures& others = queues.others;
   others.ready = view.job_count(JobState::kReady);
@@ -113,17 +121,16 @@ Queues collect(const View& view, Time now) {
   others.scheduled = view.job_count(JobState::kScheduled);
   others.retrying = view.job_count(JobState::kRetrying);
   others.dead = view.job_count(JobState::kDead);
-  view.page_queues(0, view.queues_end(), kLabelledQueuesMax, [&](const Queue& queue) {
-    Labelled each{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
-    if (queue.meter) each.meter = *queue.meter;
-    each.figures.queue = nullptr;
+  const auto label = [&](const Queue& queue) {
+    const Labelled& each = queues.labelled.emplace_back(copy_of(queue, view, now));
     others.ready -= each.figures.ready;
     others.reserved -= each.figures.reserved;
     others.scheduled -= each.figures.scheduled;
     others.retrying -= each.figures.retrying;
     others.dead -= each.figures.dead;
-    queues.labelled.push_back(std::move(each));
-  });
+  };
+  // One that has gone since it was looked at is left out.
+  for (const std::uint64_t place : busiest.places()) view.page_queues(place, place + 1, 1, label);
   queues.others_count = view.queue_count() - queues.labelled.size();
   return queues;
 }
@@ -144,7 +151,7 @@ void show_queues(const Queues& queues, Time now, Page& page) {
   for (const Labelled& each : queues.labelled) jobs_of(each.label, each.figures, page);
   if (queues.others_count > 0) jobs_of("queue=\"\"", queues.others, page);
   page.single("millrace_queues_without_label", "gauge",
-              "Queues beyond the first thousand, whose jobs are counted under an empty name.",
+              "Queues beyond the thousand busiest, whose jobs are counted under an empty name.",
               static_cast<double>(queues.others_count));
   page.head("millrace_oldest_ready_seconds", "gauge", "Age of the oldest ready job; 0: none.");
   for (const Labelled& each : queues.labelled) {
@@ -264,26 +271,49 @@ std::uint64_t memory_limit(const Broker& broker) {
   return limit == SIZE_MAX ? 0 : limit;
 }
 
+/// What of a request for the metrics is left to do in further turns.
+struct Survey {
+  QueueWalk walk;
+  BusiestQueues busiest{kLabelledQueuesMax};
+};
+
+Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueues& busiest) {
+  const View& view = site.broker.view();
+  return {.now = moment.now,
+          .queues = collect(view, busiest, moment.now),
+          .counters = view.counters(),
+          .tally = view.tally(),
+          .worker_count = view.workers().size(),
+          .accepts_jobs = !site.broker.refuses_jobs(),
+          .live_bytes = site.broker.live_bytes(),
+          .jobs_memory_bytes = site.broker.memory_bytes(),
+          .memory_limit_bytes = memory_limit(site.broker),
+          .started_at = site.facts.started_at,
+          .version = site.facts.version,
+          .system = moment.system,
+          .traffic = site.traffic()};
+}
+
+Response survey_on(const Site& site, const Moment& moment, Survey survey) {
+  const auto look = [&](const Queue& queue) { survey.busiest.look_at(queue, moment.now); };
+  const bool is_through = survey.walk.visit_some(site.broker.view(), look);
+  Response response{.type = "text/plain; version=0.0.4; charset=utf-8"};
+  if (is_through) {
+    response.write_body = [all = take_snapshot(site, moment, survey.busiest)] {
+      return write(all);
+    };
+  } else {
+    response.go_on = [&site, system = moment.system, survey = std::move(survey)](Time now) {
+      return survey_on(site, {.now = now, .system = system}, survey);
+    };
+  }
+  return response;
+}
+
 }  // namespace
 
 Response show_metrics(const Call& call) {
-  const View& view = call.site.broker.view();
-  Snapshot all{.now = call.moment.now,
-               .queues = collect(view, call.moment.now),
-               .counters = view.counters(),
-               .tally = view.tally(),
-               .worker_count = view.workers().size(),
-               .accepts_jobs = !call.site.broker.refuses_jobs(),
-               .live_bytes = call.site.broker.live_bytes(),
-               .jobs_memory_bytes = call.site.broker.memory_bytes(),
-               .memory_limit_bytes = memory_limit(call.site.broker),
-               .started_at = call.site.facts.started_at,
-               .version = call.site.facts.version,
-               .system = call.moment.system,
-               .traffic = call.site.traffic()};
-  Response response{.type = "text/plain; version=0.0.4; charset=utf-8"};
-  response.write_body = [all = std::move(all)] { return write(all); };
-  return response;
+  return survey_on(call.site, call.moment, Survey{});
 }
 
 }  // namespace millrace::http

@@ -67,13 +67,9 @@ Json show_day(std::int32_t day, std::uint64_t processed, std::uint64_t failed) {
   return {{"day", name_of_day(day)}, {"processed", processed}, {"failed", failed}};
 }
 
-}  // namespace
-
-Response show_overview(const Call& call) {
-  const Site& site = call.site;
+std::string write_overview(const Site& site, const Situation& situation) {
   const View& view = site.broker.view();
   const CountersChanged& counters = view.counters();
-  const Situation situation = look_at(site, call.moment);
   const Trend::Rates rates = site.trend.rates(kRateSpan);
   Json shown;
   shown["health"] = show_health_of(site, situation);
@@ -96,7 +92,24 @@ Response show_overview(const Call& call) {
   shown["attention_left_out"] = situation.left_out;
   shown["is_read_only"] = site.facts.is_read_only;
   shown["version"] = site.facts.version;
-  return {.body = dump(shown)};
+  return dump(shown);
+}
+
+Response inspect_on(const Site& site, const Moment& moment, Inspection inspection) {
+  if (inspection.look_at_queues(site.broker.view(), moment.now)) {
+    return {.body = write_overview(site, inspection.conclude(site, moment))};
+  }
+  Response part;
+  part.go_on = [&site, system = moment.system, inspection = std::move(inspection)](Time now) {
+    return inspect_on(site, {.now = now, .system = system}, inspection);
+  };
+  return part;
+}
+
+}  // namespace
+
+Response show_overview(const Call& call) {
+  return inspect_on(call.site, call.moment, Inspection{});
 }
 
 /// `since`: milliseconds since 1970; only later samples are shown.

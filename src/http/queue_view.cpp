@@ -2,6 +2,12 @@
 
 namespace millrace::http {
 
+bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit) {
+  if (!end_) end_ = view.queues_end();
+  next_ = view.page_queues(next_, *end_, kQueuesATurn, visit);
+  return next_ == *end_;
+}
+
 QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   QueueFigures figures;
   figures.queue = &queue;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "core/queue.hpp"
 #include "core/view.hpp"
 #include "http/json.hpp"
@@ -20,6 +23,19 @@ struct QueueFigures {
   double failed_rate = 0;
   bool is_paused = false;
   std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
+};
+
+/// A walk over the queues that are there when it begins, some of them in each turn of the broker.
+class QueueWalk {
+ public:
+  static constexpr std::size_t kQueuesATurn = 5'000;
+
+  /// Visits the next ones. True: these were the last.
+  bool visit_some(const View& view, const std::function<void(const Queue&)>& visit);
+
+ private:
+  std::uint64_t next_ = 0;  ///< in the order of creation
+  std::optional<std::uint64_t> end_;
 };
 
 [[nodiscard]] QueueFigures figures_of(const Queue& queue, const View& view, Time now);

@@ -13,7 +13,7 @@ namespace millrace::http {
 namespace {
 
 /// So many queues one request looks at.
-constexpr std::size_t kQueuesAtATime = 20'000;
+constexpr std::size_t kQueuesAtATime = 10'000;
 
 /// What a list of queues can be sorted by; the larger the more trouble. It is asked of each queue
 /// for each page, so it reads no more than it must.

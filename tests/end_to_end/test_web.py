@@ -260,6 +260,18 @@ class ServingTest(WebTest):
         self.assertEqual(list(stats["faktory"]), list(info["faktory"]))
         self.assertEqual(stats["faktory"]["sets"], info["faktory"]["sets"])
 
+    def test_many_queues_are_looked_at_in_turns(self):
+        server, web = self.serve()
+        tubes = self.open(Beanstalk(server.beanstalk_address))
+        tubes.send(b"".join(b"use q%d\r\nput 0 0 60 1\r\nx\r\n" % n for n in range(6000)))
+        wait_until(lambda: web.read("/api/v1/overview")["jobs"]["ready"] == 6000, "jobs in all")
+        status, headers, body = web.get("/metrics")
+        self.assertEqual(status, 200)
+        self.assertIn(b"\nmillrace_queues 6001\n", body)
+        self.assertIn(b"\nmillrace_queues_without_label 5001\n", body)
+        times = re.fullmatch(r"broker;dur=([\d.]+), turn;dur=([\d.]+)", headers["Server-Timing"])
+        self.assertLess(float(times[2]), float(times[1]))
+
     def test_pages_name_only_what_is_there(self):
         _, web = self.serve()
         page = web.get("/jobs?state=dead")[2].decode()

@@ -37,6 +37,7 @@ Desk::Desk()
 
 Response Desk::get(const std::string& target) {
   Response response = answer(site, request_of("GET", target), {.now = now, .system = system});
+  for (turns = 1; response.go_on; ++turns) response = response.go_on(now);
   if (response.write_body) response.body = response.write_body();
   return response;
 }

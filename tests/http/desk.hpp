@@ -62,6 +62,7 @@ class Desk {
   TrafficFacts traffic;
   SystemFacts system;
   Site site;
+  int turns = 0;  ///< of the broker, that the last answer to `get` took
 
  private:
   SilentSession session_;

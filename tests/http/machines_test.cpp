@@ -42,15 +42,71 @@ TEST_CASE("metrics: a queue's name is escaped") {
   CHECK(has_line(desk.get("/metrics").body, R"(millrace_jobs{queue="a\"b\\c",state="ready"} 1)"));
 }
 
+namespace {
+
+/// With `default` so many queues; all others have a job.
+void fill_queues(Desk& desk, int count) {
+  for (int i = 1; i < count; ++i) desk.put("x", "q" + std::to_string(i));
+}
+
+bool has_label(const std::string& text, const std::string& queue) {
+  return text.find("millrace_jobs{queue=\"" + queue + "\",state=\"ready\"}") != std::string::npos;
+}
+
+}  // namespace
+
 TEST_CASE("metrics: beyond a thousand queues jobs are added up") {
   Desk desk;
-  // `default` is the first.
-  for (int i = 0; i < 999; ++i) desk.put("x", "q" + std::to_string(i));
+  fill_queues(desk, 1000);
   CHECK(has_line(desk.get("/metrics").body, "millrace_queues_without_label 0"));
   desk.put("x", "one-more");
+  desk.put("x", "yet-one-more");
   const std::string text = desk.get("/metrics").body;
-  CHECK(has_line(text, "millrace_queues_without_label 1"));
+  CHECK(has_line(text, "millrace_queues_without_label 2"));
+  CHECK_FALSE(has_label(text, "default"));
+  CHECK(has_label(text, "one-more"));
+  CHECK_FALSE(has_label(text, "yet-one-more"));
   CHECK(has_line(text, R"(millrace_jobs{queue="",state="ready"} 1)"));
+}
+
+TEST_CASE("metrics: queues that hold most jobs, or had most to do lately, have labels") {
+  Desk desk;
+  fill_queues(desk, 1200);
+  desk.put("x", "full");
+  desk.put("x", "full");
+  desk.now += 1min;
+  for (int i = 0; i < 3; ++i) {
+    const JobId id = desk.push("Mail", "quick");
+    CHECK(desk.post(concat("/api/v1/jobs/", id, "/delete")).status == 200);
+  }
+  const std::string text = desk.get("/metrics").body;
+  CHECK(has_label(text, "full"));
+  CHECK(has_label(text, "quick"));
+  CHECK(has_label(text, "q998"));
+  CHECK_FALSE(has_label(text, "q999"));
+}
+
+TEST_CASE("metrics: many queues are looked at in turns, also for the overview") {
+  Desk desk;
+  fill_queues(desk, 10'000);
+  CHECK(has_line(desk.get("/metrics").body, "millrace_queues 10000"));
+  CHECK(desk.turns == 2);
+  desk.now += 2min;
+  desk.put("x", "late");
+  CHECK(desk.read("/api/v1/overview")["attention_left_out"] == 9999 - kConcernsOfKindMax);
+  CHECK(desk.turns == 3);
+}
+
+TEST_CASE("metrics: a queue that goes between the turns is left out") {
+  Desk desk;
+  const JobId only = desk.put("x", "brief");
+  fill_queues(desk, 6000);
+  Response part = answer(desk.site, request_of("GET", "/metrics"), {.now = desk.now, .system = {}});
+  REQUIRE(part.go_on);
+  CHECK(desk.broker.change(only, Mutation::Action::kDiscard, desk.now));
+  part = part.go_on(desk.now);
+  REQUIRE(part.write_body);
+  CHECK_FALSE(has_label(part.write_body(), "brief"));
 }
 
 TEST_CASE("metrics: without a journal nothing is said about one") {

@@ -32,7 +32,7 @@ const COLUMNS = [
 ];
 const LIMIT = 100;
 /** What takes more requests than this is not repeated by itself. */
-const SLICES_STILL = 6;
+const SLICES_STILL = 12;
 
 export async function turnPause(ctx, queue) {
   const action = queue.is_paused ? "resume" : "pause";
