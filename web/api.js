@@ -8,8 +8,16 @@ let clockOffset = 0;
 /** The server's clock, in milliseconds. */
 export const serverNow = () => Date.now() + clockOffset;
 
-/** Whether the server that answered last changes nothing. */
+/** Whether the server that answered last changes nothing; a "readonly" of the document tells. */
 export let isReadOnly = false;
+
+function note(headers) {
+  const now = Number(headers.get("X-Now-Ms"));
+  if (now) clockOffset = now - Date.now();
+  const was = isReadOnly;
+  isReadOnly = headers.has("X-Read-Only") || (!now && was);
+  if (isReadOnly !== was) document.dispatchEvent(new Event("readonly"));
+}
 
 export class ApiError extends Error {
   constructor(status, text) {
@@ -34,11 +42,7 @@ async function send(target, options) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, "The server cannot be reached.");
   }
-  const now = Number(response.headers.get("X-Now-Ms"));
-  if (now) {
-    clockOffset = now - Date.now();
-    isReadOnly = response.headers.has("X-Read-Only");
-  }
+  note(response.headers);
   return response;
 }
 

@@ -135,8 +135,6 @@ async function load() {
     if (error.name === "AbortError" || mine !== current) return;
     mine.error = error;
   }
-  if (mine.wasReadOnly !== isReadOnly) drawTop();
-  mine.wasReadOnly = isReadOnly;
   draw();
   later();
 }
@@ -378,6 +376,10 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 
+document.addEventListener("readonly", () => {
+  drawTop();
+  if (current.data !== undefined) draw();
+});
 onChange(open);
 open(true);
 followRunning().catch(() => {});

@@ -2,7 +2,7 @@
 import { h, show } from "./dom.js";
 import { part } from "./api.js";
 import { link } from "./route.js";
-import { count, none } from "./format.js";
+import { ago, count, none } from "./format.js";
 
 /** Each state has a shape beside its colour, and a page on which its jobs are. */
 export const STATES = {
@@ -24,7 +24,8 @@ export const sign = (shape, kind = "") =>
 export const badge = (text, kind = "", shape) =>
   h("span", { class: `badge ${kind}` }, shape && [sign(shape), " "], text);
 export const stateBadge = (state) => badge(STATES[state].name, state, STATES[state].sign);
-export const pausedBadge = ({ is_paused: isPaused }) => isPaused && badge("paused", "paused");
+export const pausedBadge = ({ is_paused: isPaused, paused_until: end }) =>
+  isPaused && badge(["paused", end && [", ends ", ago(end)]], "paused");
 
 export const queueLink = (name) =>
   h(
@@ -166,16 +167,17 @@ function open(dialog) {
 
 /**
  * Asks once. `verb` is what the dangerous button says. `prepare(say, signal)` may find out first
- * what it is about: what it returns replaces the verb. Resolves to true or false.
+ * what it is about: what it returns replaces the verb. `more` stands below the text. Resolves to
+ * true or false.
  */
-export function ask({ title, text, verb, kind = "danger", prepare }) {
+export function ask({ title, text, verb, kind = "danger", prepare, more }) {
   return new Promise((resolve) => {
     const stop = new AbortController();
     const about = h("p", { role: "status" }, text ?? "");
     const yes = button(verb, () => dialog.close("yes"), { kind, disabled: Boolean(prepare) });
-    const dialog = titled(title, about, choice(yes));
+    const dialog = titled(title, about, more, choice(yes));
     open(dialog);
-    dialog.querySelector("button").focus();
+    dialog.querySelector("select, button").focus();
     dialog.addEventListener("close", () => {
       stop.abort();
       resolve(dialog.returnValue === "yes");

@@ -68,7 +68,11 @@ std::optional<Response> check_change(const Request& request, const GuardSettings
     return response;
   }
   if (is_from_another_site(request)) return refuse(403, "the request comes from another site");
-  if (settings.is_read_only) return refuse(403, "this web port is read-only");
+  if (settings.is_read_only) {
+    Response refused = refuse(403, "this web port is read-only");
+    refused.headers["X-Read-Only"] = "1";
+    return refused;
+  }
   if (!request.header("content-encoding").empty()) {
     return refuse(415, "a body must not be compressed");
   }

@@ -713,6 +713,23 @@ export const cases = [
     },
   },
   {
+    title: "a page that does not update itself learns by a refusal that the server is read-only",
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("queues");
+      await page.getByRole("button", { name: "Live" }).click();
+      await server.kill();
+      server.flags = ["--web-read-only"];
+      await server.start();
+      await page.getByRole("button", { name: "Pause mail" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+      await page.getByText("this web port is read-only").waitFor();
+      await gone(page.getByRole("button", { name: "Pause mail" }));
+      await page.locator("#top").getByText("read-only", { exact: true }).waitFor();
+    },
+  },
+  {
     title: "a proxy's prefix leads every link and file",
     async run(test) {
       await fill(test);

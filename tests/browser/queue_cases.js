@@ -2,6 +2,13 @@
 import assert from "node:assert/strict";
 import { beanstalk, counts, fill, gone, row, until } from "./helpers.js";
 
+/** In the dialog that asks for how long. */
+async function pause(page, howLong) {
+  const dialog = page.getByRole("dialog");
+  if (howLong) await dialog.getByLabel("Pause it").selectOption(howLong);
+  await dialog.getByRole("button", { name: "Pause" }).click();
+}
+
 export const cases = [
   {
     title: "a queue is paused, resumed, cleared and deleted",
@@ -10,6 +17,7 @@ export const cases = [
       const { page } = test;
       await test.open("queues");
       await page.getByRole("button", { name: "Pause thumbs" }).click();
+      await pause(page);
       await row(page, "thumbs").locator(".badge.paused").waitFor();
       assert.equal((await test.server.api("queues/thumbs")).is_paused, true);
       await page.getByRole("button", { name: "Resume thumbs" }).click();
@@ -25,6 +33,23 @@ export const cases = [
       await gone(row(page, "broken"));
       const left = await counts(test);
       assert.deepEqual([left.retrying, left.dead], [0, 0]);
+    },
+  },
+  {
+    title: "a queue is paused for some time, or not after all",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("queues/mail");
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+      await gone(page.getByRole("dialog"));
+      assert.equal((await test.server.api("queues/mail")).is_paused, false);
+      await page.getByRole("button", { name: "Pause" }).click();
+      await pause(page, "for 15 minutes");
+      await page.locator("h1", { hasText: "mailpaused, ends in 15 min" }).waitFor();
+      const { paused_until: end } = await test.server.api("queues/mail");
+      assert.ok(Math.abs(Date.parse(end) - Date.now() - 900_000) < 60_000);
     },
   },
   {
@@ -58,6 +83,7 @@ export const cases = [
       const { page } = test;
       await test.open("queues");
       await page.getByRole("button", { name: "Pause ..", exact: true }).click();
+      await pause(page);
       await row(page, "..").locator(".badge.paused").waitFor();
       await page.getByRole("link", { name: "..", exact: true }).click();
       await page.locator("h1", { hasText: "..paused" }).waitFor();

@@ -92,7 +92,10 @@ TEST_CASE("guard: a change from another site is refused") {
 
 TEST_CASE("guard: read-only refuses every change and shows everything") {
   const GuardSettings settings{.is_read_only = true};
-  CHECK(status_of(request_of("POST", "/api/v1/jobs"), settings) == 403);
+  const auto refused = check(request_of("POST", "/api/v1/jobs"), settings);
+  REQUIRE(refused);
+  CHECK(refused->status == 403);
+  CHECK(refused->headers.at("X-Read-Only") == "1");
   CHECK(status_of(request_of("GET", "/api/v1/jobs"), settings) == 200);
 }
 

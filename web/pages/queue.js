@@ -41,10 +41,6 @@ function about(queue) {
         ? "nobody at this moment"
         : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
     ],
-    queue.is_paused && [
-      "Paused",
-      queue.paused_until ? h("span", {}, "ends ", ago(queue.paused_until)) : "until resumed",
-    ],
   ]);
 }
 

@@ -34,11 +34,39 @@ const LIMIT = 100;
 /** What takes more requests than this is not repeated by itself. */
 const SLICES_STILL = 12;
 
+/** How long a queue may be paused, in seconds. */
+const PAUSES = [
+  [0, "until somebody resumes it"],
+  [60, "for a minute"],
+  [300, "for 5 minutes"],
+  [900, "for 15 minutes"],
+  [3600, "for an hour"],
+  [14400, "for 4 hours"],
+  [86400, "for a day"],
+];
+
+/** Resolves to what is sent, or to null. */
+async function askPause({ name }) {
+  const options = PAUSES.map(([seconds, words]) => h("option", { value: String(seconds) }, words));
+  const select = h("select", { id: "how-long" }, options);
+  const agreed = await ask({
+    title: `Pause ${name}?`,
+    text: "It takes jobs as before, and hands out none. Work that is under way goes on.",
+    more: h("p", {}, h("label", { for: "how-long" }, "Pause it "), select),
+    verb: "Pause",
+    kind: "primary",
+  });
+  const seconds = Number(select.value);
+  return agreed ? { ...(seconds && { seconds }) } : null;
+}
+
 export async function turnPause(ctx, queue) {
-  const action = queue.is_paused ? "resume" : "pause";
+  const { name, is_paused: isPaused } = queue;
+  const body = isPaused ? {} : await askPause(queue);
+  if (!body) return;
   await act(
-    () => post(`queues/${part(queue.name)}/${action}`),
-    `${queue.name} is ${queue.is_paused ? "resumed" : "paused"}.`,
+    () => post(`queues/${part(name)}/${isPaused ? "resume" : "pause"}`, body),
+    `${name} is ${isPaused ? "resumed" : "paused"}.`,
   );
   ctx.refresh();
 }
