@@ -45,6 +45,47 @@ struct Walk {
   }
 };
 
+/// Jobs of an order lie anywhere in memory. So a walk has the processor fetch them some steps
+/// ahead: first a job, then, when that has come, its body.
+template <typename Iterator>
+class FetchAhead {
+ public:
+  FetchAhead(Iterator next, Iterator end, const Store& store)
+      : job_(next), body_(next), end_(end), store_(store) {
+    for (std::size_t i = 0; i < kJobsAhead; ++i) fetch_job();
+    for (std::size_t i = 0; i < kBodiesAhead; ++i) fetch_body();
+  }
+
+  void step() {
+    fetch_job();
+    fetch_body();
+  }
+
+ private:
+  static constexpr std::size_t kJobsAhead = 16;
+  static constexpr std::size_t kBodiesAhead = 8;
+  static constexpr std::size_t kLineBytes = 64;
+
+  void fetch_job() {
+    if (job_ == end_) return;
+    const auto* const job = reinterpret_cast<const char*>(&store_.at(job_->slot));
+    for (std::size_t at = 0; at < sizeof(Job); at += kLineBytes) __builtin_prefetch(job + at);
+    ++job_;
+  }
+
+  void fetch_body() {
+    if (body_ == end_) return;
+    const Job& job = store_.at(body_->slot);
+    if (job.body) __builtin_prefetch(job.body.get());
+    ++body_;
+  }
+
+  Iterator job_;
+  Iterator body_;
+  Iterator end_;
+  const Store& store_;
+};
+
 /// True when the entries are through.
 template <typename Order>
 bool walk_entries(Walk& walk, const Order& entries, const Store& store,
@@ -72,7 +113,9 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     return true;
   }
   auto next = after ? entries.upper_bound(entry_at(*after, entries)) : entries.begin();
+  FetchAhead ahead(next, entries.end(), store);
   for (; next != entries.end(); ++next) {
+    ahead.step();
     if (!step(*next)) return std::next(next) == entries.end();
   }
   return true;

@@ -21,7 +21,7 @@ inline constexpr std::size_t kPageDefault = 50;
 
 /// How many jobs one request looks at in search of those that match.
 inline constexpr std::size_t kSearchSteps = 2500;
-inline constexpr std::size_t kJidSearchSteps = 10'000;
+inline constexpr std::size_t kJidSearchSteps = 6'000;
 
 /// Nor more than so many bytes of bodies.
 inline constexpr std::size_t kSearchBytes = 4 << 20;
