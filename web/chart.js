@@ -55,7 +55,10 @@ function options({ series, format, bars, height }, width) {
     cursor: { points: { size: 6 }, drag: { setScale: false } },
     legend: { live: true },
     scales: {
-      x: { time: true },
+      x: {
+        time: true,
+        ...(!bars && { range: (_, low, high) => [Math.min(low, high - 60), high] }),
+      },
       y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] },
     },
     axes: axes(format, bars),

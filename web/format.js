@@ -37,8 +37,9 @@ export function bytes(n) {
 
 const YEAR_S = 365.25 * 86400;
 
-/** 4.2 s, 3 min, 5 h, 12 d, 3 years */
+/** 0.3 ms, 4.2 s, 3 min, 5 h, 12 d, 3 years */
 export function span(seconds) {
+  if (seconds > 0 && seconds < 0.00995) return `${(seconds * 1000).toFixed(1)} ms`;
   if (seconds < 0.0995) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 100) return `${Math.round(seconds)} s`;

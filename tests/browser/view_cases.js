@@ -93,7 +93,6 @@ export const cases = [
       await row(page, "Years").getByText("2099-06-15", { exact: true }).waitFor();
       await page.getByRole("link", { name: /Years/ }).click();
       await page.getByText("2099-06-15", { exact: true }).waitFor();
-      await page.getByText(/after \d+ years/).waitFor();
     },
   },
   {

@@ -1,4 +1,4 @@
-import { get, part, post, url } from "../api.js";
+import { get, part, post, serverNow, url } from "../api.js";
 import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
 import { askFor } from "../operation.js";
@@ -84,7 +84,7 @@ function story(job) {
 
 function timeline(job) {
   const steps = story(job);
-  const now = steps.findLastIndex(([time]) => time && Date.parse(time) <= Date.now() + 1000);
+  const now = steps.findLastIndex(([time]) => time && Date.parse(time) <= serverNow() + 1000);
   return h(
     "ol",
     { class: "story" },
@@ -99,7 +99,7 @@ function timeline(job) {
         h("strong", {}, what),
         " ",
         time && ago(time),
-        before > 0.01 && h("span", { class: "dim" }, ` after ${span(before)}`),
+        i <= now && before > 0.01 && h("span", { class: "dim" }, `, ${span(before)} later`),
         more && h("div", { class: "dim" }, more),
       );
     }),

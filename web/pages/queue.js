@@ -38,7 +38,7 @@ function about(queue) {
     [
       "Who takes",
       queue.takers === 0
-        ? "nobody at this moment"
+        ? "nobody now"
         : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
     ],
   ]);

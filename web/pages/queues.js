@@ -52,7 +52,7 @@ async function askPause({ name }) {
   const agreed = await ask({
     title: `Pause ${name}?`,
     text: "It takes jobs as before, and hands out none. Work that is under way goes on.",
-    more: h("p", {}, h("label", { for: "how-long" }, "Pause it "), select),
+    more: h("p", {}, h("label", { for: "how-long" }, "Pause it"), " ", select),
     verb: "Pause",
     kind: "primary",
   });

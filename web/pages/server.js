@@ -3,8 +3,11 @@ import { h } from "../dom.js";
 import { age, bytes, count, span } from "../format.js";
 import { facts, head, table } from "../ui.js";
 
-const share = (part, whole) =>
-  bytes(part) + (whole ? ` of ${bytes(whole)}, ${Math.round((part / whole) * 100)}\u00a0%` : "");
+function share(part, whole) {
+  if (!whole) return bytes(part);
+  const percent = Math.round((part / whole) * 100);
+  return `${bytes(part)} of ${bytes(whole)}${percent ? `, ${percent}\u00a0%` : ""}`;
+}
 
 function journal(all) {
   if (!all)

@@ -96,7 +96,7 @@ function connection(each) {
       each.watched.map((name, i) => [i > 0 && ", ", queueLink(name)]),
       more > 0 && ` and ${count(more)} more`,
     ),
-    h("td", {}, each.is_waiting && badge("waits for a job", "scheduled", "◷")),
+    h("td", {}, each.is_waiting ? badge("waits for a job", "scheduled", "◷") : none()),
     figure(
       jobsLink(
         each.jobs,
