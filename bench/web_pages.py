@@ -149,6 +149,8 @@ def measure_pages(server):
         "connections": "/api/v1/connections",
         "server": "/api/v1/server",
         "metrics": "/metrics",
+        "stats": "/stats",
+        "health": "/health",
     }
     print(f"{'broker time in ms':46} {'count':>6} {'median':>9} {'p99':>9} {'most':>9}")
     for name, target in targets.items():

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/meter.hpp"
 #include "core/order.hpp"
@@ -61,6 +63,9 @@ struct Queue {
     return ready.size() + delayed.size() + dead.size() + reserved_count;
   }
 };
+
+/// Names of queues, and how many jobs are ready in each.
+using QueueSizes = std::vector<std::pair<std::string, std::uint64_t>>;
 
 inline constexpr const char* kDefaultQueue = "default";
 

@@ -38,8 +38,8 @@ Outcome<JobId> Door::push(std::string_view json, Time now) {
   return *id;
 }
 
-std::string Door::info(Time now) const {
-  return render_info(state_, now);
+std::function<std::string()> Door::info(Time now, QueueSizes sizes) const {
+  return prepare_info(state_, now, std::move(sizes));
 }
 
 }  // namespace millrace::faktory

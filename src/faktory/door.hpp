@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/broker.hpp"
+#include "core/queue.hpp"
 #include "core/result.hpp"
 #include "core/session.hpp"
 #include "core/types.hpp"
@@ -68,8 +69,8 @@ class Door {
   /// words of PUSH.
   [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now);
 
-  /// What INFO answers.
-  [[nodiscard]] std::string info(Time now) const;
+  /// What INFO answers, with these queues. What is returned writes it, in any thread.
+  [[nodiscard]] std::function<std::string()> info(Time now, QueueSizes sizes) const;
 
   /// Open and through the handshake.
   [[nodiscard]] std::uint64_t connection_count() const { return state_.connection_count; }

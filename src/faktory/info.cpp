@@ -1,9 +1,11 @@
 #include "faktory/info.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "core/queue.hpp"
 #include "core/view.hpp"
@@ -16,11 +18,32 @@ using Json = nlohmann::ordered_json;
 
 /// The queues that an FWP client knows of: those that were pushed to and not removed, and those
 /// with jobs in line.
-std::map<std::string, std::uint64_t> queue_sizes(const View& view) {
-  std::map<std::string, std::uint64_t> sizes;
+QueueSizes queue_sizes(const View& view) {
+  QueueSizes sizes;
   view.each_listed_queue(
-      [&](const Queue& queue) { sizes.emplace(queue.name, queue.ready.size()); });
+      [&](const Queue& queue) { sizes.emplace_back(queue.name, queue.ready.size()); });
   return sizes;
+}
+
+bool is_plain(std::string_view name) {
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
+/// `"name":size` of each, by name. Not by the library, which takes ten times as long for many.
+std::string write_sizes(QueueSizes sizes) {
+  std::sort(sizes.begin(), sizes.end());
+  std::string text;
+  for (const auto& [name, size] : sizes) {
+    if (!text.empty()) text += ',';
+    if (is_plain(name)) {
+      text.append(1, '"').append(name).append(1, '"');
+    } else {
+      text += Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+    text.append(1, ':').append(std::to_string(size));
+  }
+  return text;
 }
 
 Json render_sets(const View& view) {
@@ -47,20 +70,17 @@ Json render_tasks(const View& view) {
   return tasks;
 }
 
-Json render_jobs(const View& view) {
-  const std::map<std::string, std::uint64_t> sizes = queue_sizes(view);
+/// Without the queues.
+Json render_jobs(const View& view, std::size_t queue_count) {
   const CountersChanged& counters = view.counters();
   Json jobs;
   jobs["queues"] = Json::object();
-  // Behind the library's back, since it would look for each name among all those before it.
-  auto& queues = jobs["queues"].get_ref<Json::object_t&>();
-  for (const auto& [name, size] : sizes) queues.Json::object_t::Container::emplace_back(name, size);
   jobs["sets"] = render_sets(view);
   jobs["tasks"] = render_tasks(view);
   jobs["total_failures"] = counters.failed;
   jobs["total_processed"] = counters.processed;
   jobs["total_enqueued"] = view.job_count(JobState::kReady);
-  jobs["total_queues"] = sizes.size();
+  jobs["total_queues"] = queue_count;
   return jobs;
 }
 
@@ -80,12 +100,20 @@ Json render_server(const DoorState& door, Time now) {
 }  // namespace
 
 std::string render_info(const DoorState& door, Time now) {
+  return prepare_info(door, now, queue_sizes(door.broker.view()))();
+}
+
+std::function<std::string()> prepare_info(const DoorState& door, Time now, QueueSizes sizes) {
+  constexpr std::string_view kNoQueues = R"("queues":{)";
   Json info;
   info["now"] = format_time(now);
   info["server_utc_time"] = format_clock(now);
-  info["faktory"] = render_jobs(door.broker.view());
+  info["faktory"] = render_jobs(door.broker.view(), sizes.size());
   info["server"] = render_server(door, now);
-  return info.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string frame = info.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::size_t inside = frame.find(kNoQueues) + kNoQueues.size();
+  return [before = frame.substr(0, inside), sizes = std::move(sizes),
+          after = frame.substr(inside)] { return before + write_sizes(sizes) + after; };
 }
 
 }  // namespace millrace::faktory

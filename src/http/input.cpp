@@ -9,6 +9,9 @@
 namespace millrace::http {
 namespace {
 
+/// More than any body may have.
+constexpr std::size_t kMembersMax = 32;
+
 constexpr std::array kStates = {JobState::kScheduled, JobState::kReady, JobState::kReserved,
                                 JobState::kRetrying, JobState::kDead};
 
@@ -73,8 +76,11 @@ Outcome<Json> read_object(const Request& request) {
   std::set<std::string> names;
   bool is_doubled = false;
   const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
-    const bool is_name = depth == 1 && event == Json::parse_event_t::key;
-    if (is_name && !names.insert(parsed.get<std::string>()).second) is_doubled = true;
+    if (event != Json::parse_event_t::key) return true;
+    // The library looks for each name among all those before it. No body has objects within, and
+    // what has too many members has one that nobody knows among the first.
+    if (depth > 1 || names.size() > kMembersMax) return false;
+    if (!names.insert(parsed.get<std::string>()).second) is_doubled = true;
     return true;
   };
   Json object = Json::parse(request.body, look, false);

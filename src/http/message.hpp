@@ -34,7 +34,7 @@ struct Response {
   /// broker's thread. Empty: `body` is there.
   std::function<std::string()> write_body = {};
   /// What there is to look at would hold the broker for too long in one go: to be called in its
-  /// thread in another turn, for the answer or for one more part. Empty: this is the answer.
+  /// thread in another turn, once, for the answer or for one more part. Empty: this is the answer.
   std::function<Response(Time now)> go_on = {};
 };
 

@@ -303,8 +303,8 @@ Response survey_on(const Site& site, const Moment& moment, Survey survey) {
       return write(all);
     };
   } else {
-    response.go_on = [&site, system = moment.system, survey = std::move(survey)](Time now) {
-      return survey_on(site, {.now = now, .system = system}, survey);
+    response.go_on = [&site, system = moment.system, survey = std::move(survey)](Time now) mutable {
+      return survey_on(site, {.now = now, .system = system}, std::move(survey));
     };
   }
   return response;

@@ -100,10 +100,33 @@ Response inspect_on(const Site& site, const Moment& moment, Inspection inspectio
     return {.body = write_overview(site, inspection.conclude(site, moment))};
   }
   Response part;
-  part.go_on = [&site, system = moment.system, inspection = std::move(inspection)](Time now) {
-    return inspect_on(site, {.now = now, .system = system}, inspection);
+  part.go_on = [&site, system = moment.system,
+                inspection = std::move(inspection)](Time now) mutable {
+    return inspect_on(site, {.now = now, .system = system}, std::move(inspection));
   };
   return part;
+}
+
+/// What of INFO is left to look at in further turns.
+struct Listing {
+  QueueWalk walk;
+  QueueSizes sizes;
+};
+
+Response list_on(const Site& site, Time now, Listing listing) {
+  listing.sizes.reserve(site.broker.view().queue_count());
+  const bool is_through = listing.walk.visit_some(site.broker.view(), [&](const Queue& queue) {
+    if (queue.listed_at) listing.sizes.emplace_back(queue.name, queue.ready.size());
+  });
+  Response response;
+  if (is_through) {
+    response.write_body = site.info(now, std::move(listing.sizes));
+  } else {
+    response.go_on = [&site, listing = std::move(listing)](Time later) mutable {
+      return list_on(site, later, std::move(listing));
+    };
+  }
+  return response;
 }
 
 }  // namespace
@@ -189,7 +212,7 @@ Response show_server(const Call& call) {
 }
 
 Response show_stats(const Call& call) {
-  return {.body = call.site.info(call.moment.now)};
+  return list_on(call.site, call.moment.now, Listing{});
 }
 
 /// 503 while the server stops, or no client is answered since the disk does not store anything;
@@ -201,7 +224,7 @@ Response show_health(const Call& call) {
     const char* const status = traffic.is_stopping ? "stopping" : "stalled";
     return {.status = 503, .body = dump({{"status", status}})};
   }
-  const Json info = Json::parse(call.site.info(call.moment.now), nullptr, false);
+  const Json info = Json::parse(call.site.info(call.moment.now, {})(), nullptr, false);
   const Json& server = info["server"];
   return {.body = dump({{"status", "serving"},
                         {"accepts_jobs", !call.site.broker.refuses_jobs()},

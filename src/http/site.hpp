@@ -59,9 +59,10 @@ struct Site {
   const Trend& trend;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
-  /// As PUSH takes a job; and what INFO answers.
+  /// As PUSH takes a job; and what INFO answers, with these queues: what is returned writes it, in
+  /// any thread.
   std::function<Outcome<JobId>(std::string_view json, Time now)> push;
-  std::function<std::string(Time now)> info;
+  std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   std::function<std::uint64_t()> random;  ///< for the jids of jobs that are pushed without one
 };
 

@@ -208,7 +208,8 @@ void Server::add_web_door(BoundSocket socket) {
           .tls = options_.tls,
           .traffic = [this] { return traffic(); },
           .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
-          .info = [this](Time now) { return faktory_.info(now); }},
+          .info = [this](Time now,
+                         QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); }},
       std::move(socket));
 }
 

@@ -41,7 +41,7 @@ class WebDoor final : public Deadline {
     std::shared_ptr<const TlsContext> tls;
     std::function<http::TrafficFacts()> traffic;
     std::function<Outcome<JobId>(std::string_view json, Time now)> push;
-    std::function<std::string(Time now)> info;
+    std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   };
 
   WebDoor(Parts parts, Options options, BoundSocket socket);

@@ -50,7 +50,7 @@ struct House {
             .facts = {},
             .traffic = [] { return TrafficFacts{}; },
             .push = [this](std::string_view json, Time at) { return door.push(json, at); },
-            .info = [this](Time at) { return door.info(at); },
+            .info = [this](Time at, QueueSizes sizes) { return door.info(at, std::move(sizes)); },
             .random = [] { return std::uint64_t{7}; }};
 };
 

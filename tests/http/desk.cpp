@@ -28,7 +28,7 @@ Desk::Desk()
                      .options = {{"sync", "always"}}},
            .traffic = [this] { return traffic; },
            .push = [this](std::string_view json, Time at) { return door.push(json, at); },
-           .info = [this](Time at) { return door.info(at); },
+           .info = [this](Time at, QueueSizes sizes) { return door.info(at, std::move(sizes)); },
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
   CHECK(broker.register_worker(

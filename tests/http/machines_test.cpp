@@ -121,7 +121,20 @@ TEST_CASE("metrics: without a journal nothing is said about one") {
 
 TEST_CASE("stats: what INFO answers") {
   Desk desk;
-  CHECK(desk.get("/stats").body == desk.door.info(desk.now));
+  desk.push("Mail", "mail");
+  desk.put("x", "tube");
+  const std::string stats = desk.get("/stats").body;
+  CHECK(stats == desk.door.info(desk.now, {{"mail", 1}, {"tube", 1}})());
+  CHECK(stats.find(R"("queues":{"mail":1,"tube":1})") != std::string::npos);
+  CHECK(Json::parse(stats)["faktory"]["total_queues"] == 2);
+}
+
+TEST_CASE("stats: many queues are looked at in turns") {
+  Desk desk;
+  fill_queues(desk, 5002);
+  CHECK(desk.read("/stats")["faktory"]["total_queues"] == 5001);
+  CHECK(desk.turns == 2);
+  CHECK(desk.read("/health")["status"] == "serving");
 }
 
 TEST_CASE("health: 200 while serving, 503 while stopping") {

@@ -105,6 +105,17 @@ TEST_CASE("operations: a misspelt filter is refused, and changes nothing") {
   CHECK(desk.find(id)->state == JobState::kReady);
 }
 
+TEST_CASE("operations: a body with very many members is refused as quickly as others") {
+  Desk desk;
+  std::string members = R"("action":{)";
+  for (int i = 0; i < 100'000; ++i) members += concat(i > 0 ? "," : "", "\"m", i, "\":0");
+  Request request = request_of("POST", "/api/v1/operations");
+  request.body = concat("{", members, "},", members.substr(10), "}");
+  const Response refused = answer(desk.site, request, {.now = desk.now, .system = {}});
+  CHECK(refused.status == 400);
+  CHECK(refused.body == R"({"error":"no such member: m0"})");
+}
+
 TEST_CASE("operations: a filter that says nothing is refused, and changes nothing") {
   Desk desk;
   const JobId id = desk.put("x");
