@@ -37,10 +37,10 @@ void FwpSession::end_of_input(Time now) {
 
 void FwpSession::deliver(const Delivery& delivery, Time) {
   const CountOutput count(*this);
-  const Waiting waited_for = std::exchange(waiting_, Waiting::kNothing);
+  waiting_ = Waiting::kNothing;
   if (delivery.kind == Delivery::Kind::kEvicted) {
     is_closing_ = true;
-  } else if (waited_for == Waiting::kLongTask) {
+  } else if (delivery.kind == Delivery::Kind::kFinished) {
     append_ok(output_);
   } else {
     answer_fetch(delivery);
