@@ -1,5 +1,7 @@
 #include "simulation/command.hpp"
 
+#include <algorithm>
+
 #include "faktory/timestamp.hpp"
 
 namespace millrace::simulation {
@@ -42,6 +44,23 @@ std::string render_mutate(const Command& command) {
   for (const std::string& jid : command.jids) jids += (jids.empty() ? "" : ",") + quoted(jid);
   if (!jids.empty()) json += R"(,"filter":{"jids":[)" + jids + "]}";
   return json + "}";
+}
+
+/// What does not fit into a message stands in a backtrace.
+std::string render_fail(const Command& command) {
+  constexpr std::size_t kMessageBytes = 900;
+  constexpr std::size_t kLineBytes = 400;
+  std::size_t left = command.error_bytes;
+  const auto take = [&](std::size_t bytes_max) {
+    const std::size_t bytes = std::min(left, bytes_max);
+    left -= bytes;
+    return quoted(std::string(bytes, 'e'));
+  };
+  std::string json =
+      R"({"jid":)" + quoted(command.name) + R"(,"errtype":"Boom","message":)" + take(kMessageBytes);
+  std::string lines;
+  while (left > 0) lines += (lines.empty() ? "" : ",") + take(kLineBytes);
+  return json + R"(,"backtrace":[)" + lines + "]}";
 }
 
 std::string render_fetch(const Command& command) {
@@ -108,8 +127,7 @@ std::string render(const Command& command) {
     case Verb::kAck:
       return line({"ACK", R"({"jid":)" + quoted(command.name) + "}"});
     case Verb::kFail:
-      return line({"FAIL", R"({"jid":)" + quoted(command.name) +
-                               R"(,"errtype":"Boom","message":"simulated"})"});
+      return line({"FAIL", render_fail(command)});
     case Verb::kBeat:
       return line({"BEAT", R"({"wid":)" + quoted(command.name) + "}"});
     case Verb::kPauseQueue:

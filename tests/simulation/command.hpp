@@ -70,6 +70,7 @@ struct Command {
   std::string action;               ///< mutate: discard, kill or requeue
   std::string set;                  ///< mutate: scheduled, retries or dead
   std::vector<std::string> jids;    ///< mutate; empty: all
+  std::size_t error_bytes = 0;      ///< fail: how much it says
 };
 
 /// The command as the client sends it.

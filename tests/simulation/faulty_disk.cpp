@@ -134,14 +134,15 @@ void FaultyDisk::fill_up() {
   for (const auto& [path, bytes] : disk_.files()) {
     if (path.find("/spare-") != std::string::npos) spare_when_filled_ += bytes.size();
   }
-  disk_.leave_room(random_.below(2048));
+  disk_.leave_room(random_.below(std::max<std::uint64_t>(2048, scale_bytes_ / 4)));
   is_full_ = was_full_ = true;
   has_rival_ = random_.one_in(4);
 }
 
-/// Another program writes too, while we wait for the disk.
+/// Another program writes too, while we wait for the disk, and sometimes removes what it wrote.
 void FaultyDisk::let_rival_write() {
-  if (is_full_ && has_rival_ && random_.one_in(2)) disk_.leave_room(0);
+  if (!is_full_ || !has_rival_ || random_.one_in(2)) return;
+  disk_.leave_room(random_.one_in(16) ? random_.below(2 * scale_bytes_ + 1) : 0);
 }
 
 void FaultyDisk::make_room() {

@@ -47,6 +47,9 @@ class FaultyDisk final : public journal::FileSystem {
   void die() { is_dead_ = true; }
   [[nodiscard]] bool is_dead() const { return is_dead_; }
 
+  /// About how long the files are that are written: a full disk leaves about as much.
+  void set_scale(std::uint64_t bytes) { scale_bytes_ = bytes; }
+
   /// The disk has room again for whatever comes.
   void make_room();
   /// What was kept back when the disk became full.
@@ -98,8 +101,9 @@ class FaultyDisk final : public journal::FileSystem {
   bool is_dead_ = false;
   bool is_watched_ = false;
   std::uint64_t spare_when_filled_ = 0;
+  std::uint64_t scale_bytes_ = 0;
   bool is_full_ = false;
-  bool has_rival_ = false;  ///< while it is full: others take what becomes free
+  bool has_rival_ = false;  ///< while it is full: others take what becomes free, and give some back
   bool was_full_ = false;
   std::uint64_t changes_ = 0;
 };

@@ -58,15 +58,29 @@ bool Model::is_paused(const std::string& queue, Time now) const {
 
 Time Model::second_pause_end() const {
   std::vector<Time> ends{kNever, kNever};
+  bool may_end_again = false;  // with what makes a queue kept, its pause is written once more
   for (const auto& [queue, until] : facts.pauses) {
     if (until > ticked_at_) ends.push_back(until);
+    may_end_again = may_end_again || (until <= ticked_at_ && !facts.kept.contains(queue));
   }
+  if (may_end_again) ends.push_back(ticked_at_);
   std::sort(ends.begin(), ends.end());
   return ends[1];
 }
 
 bool Model::is_waiting(ClientNumber client) const {
-  return clients_.at(client).wait.has_value();
+  const Client& self = clients_.at(client);
+  const auto is_of = [&](const Task& task) { return task.client == client; };
+  const bool is_late = !self.expected.empty() && self.expected.back().may_be_late;
+  return self.wait || is_late || std::any_of(tasks_.begin(), tasks_.end(), is_of);
+}
+
+bool Model::is_overdue(Time now) const {
+  if (!departed_.empty() || !tasks_.empty()) return true;
+  return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+    const JobState state = entry.second.state;
+    return state != JobState::kReady && state != JobState::kDead && entry.second.due <= now;
+  });
 }
 
 bool Model::is_deadline_soon(ClientNumber client, Time now) const {
@@ -107,6 +121,10 @@ std::optional<Expected> Model::take_expected(ClientNumber client) {
   Expected next = std::move(expected.front());
   expected.pop_front();
   return next;
+}
+
+void Model::postpone(ClientNumber client, Expected expected) {
+  clients_.at(client).expected.push_front(std::move(expected));
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------
@@ -243,14 +261,14 @@ void Model::tick(Time now) {
   ticked_at_ = now;
   std::erase_if(restored_, [&](const std::string& queue) { return !is_paused(queue, now); });
   forget_unused();
-  const auto due = [&](JobState state) {
-    std::vector<JobId> ids = in_order(state, "");
-    std::erase_if(ids, [&](JobId id) { return facts.jobs.at(id).due > now; });
-    return ids;
-  };
-  for (const JobId id : due(JobState::kScheduled)) make_ready(id, now);
-  for (const JobId id : due(JobState::kRetrying)) make_ready(id, now);
-  for (const JobId id : due(JobState::kReserved)) expire(id, now);
+  for (const ClientNumber client : std::set(departed_)) release_held(client, now);
+  for (const JobState state : {JobState::kScheduled, JobState::kRetrying, JobState::kReserved}) {
+    for (const JobId id : in_order(state, "")) {
+      const ModelJob& job = facts.jobs.at(id);
+      if (job.due > now || !has_moved(id, job)) break;
+      state == JobState::kReserved ? expire(id, now) : make_ready(id, now);
+    }
+  }
   for (const std::string& queue : kQueues) serve(queue, now);
   for (auto& [number, client] : clients_) {
     if (!client.wait) continue;
@@ -259,6 +277,8 @@ void Model::tick(Time now) {
     client.wait.reset();
     expect(number, is_soon ? "DEADLINE_SOON\r\n" : client.is_worker ? "$-1\r\n" : "TIMED_OUT\r\n");
   }
+  if (!tasks_.empty()) settle_times();
+  for (Task& task : std::exchange(tasks_, {})) start(std::move(task), now);
   std::erase_if(facts.jobs, [&](const auto& entry) {
     const ModelJob& job = entry.second;
     return job.state == JobState::kDead && job.is_pushed && job.due + kDeadLifetime <= now;
@@ -293,16 +313,34 @@ void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time no
     serve(job->queue, now);
   }
   clients_.erase(client);
-  for (const JobId id : in_order(JobState::kReserved, "")) {
-    if (facts.jobs.at(id).client == client) make_ready(id, now);
+  // A kick is of a connection.
+  std::erase_if(tasks_, [&](const Task& task) {
+    return task.client == client && task.command.verb == Verb::kKick;
+  });
+  for (Task& task : tasks_) {
+    if (task.client == client) task.client = 0;
   }
+  release_held(client, now);
   forget_unused();
+}
+
+void Model::release_held(ClientNumber client, Time now) {
+  departed_.insert(client);
+  for (const JobId id : in_order(JobState::kReserved, "")) {
+    const ModelJob& job = facts.jobs.at(id);
+    if (job.client != client) continue;
+    if (!has_moved(id, job)) return;
+    make_ready(id, now);
+  }
+  departed_.erase(client);
 }
 
 /// What connections held stands where it stood before they took it.
 void Model::restart() {
   intake_ = Intake::kEverything;
   clients_.clear();
+  departed_.clear();
+  tasks_.clear();
   for (auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReserved || job.client == 0) continue;
     job.state = job.state_before;

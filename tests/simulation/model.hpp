@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/job.hpp"
@@ -60,7 +62,9 @@ struct Facts {
 /// the first at its beginning.
 struct Expected {
   std::vector<std::string> parts;
-  JobId fetched = 0;  ///< the reply hands this job to a worker
+  Time fetched_at{};
+  JobId fetched = 0;         ///< the reply hands this job to a worker
+  bool may_be_late = false;  ///< all is done that it tells of, and it comes when the server sees so
 };
 
 /// What both servers promise, written down as plainly as it goes: no index, no order kept, every
@@ -81,7 +85,16 @@ class Model {
   /// From now on the server takes on no more than this.
   void take_on(Intake intake) { intake_ = intake; }
 
-  /// Everything that is due happens.
+  /// Whether the server has moved a job on from where it stands here. What is many it moves in
+  /// slices, in the order that is foretold; how far a slice goes is all that it is asked for.
+  std::function<bool(JobId, const ModelJob&)> has_moved = [](JobId, const ModelJob&) {
+    return true;
+  };
+
+  /// Finds out when what has failed is tried again.
+  std::function<void()> settle_times = [] {};
+
+  /// Everything that is due happens, in slices.
   void tick(Time now);
 
   /// The server wants to be rid of a worker, and closes this connection of it soon. True when it
@@ -106,7 +119,15 @@ class Model {
   /// Takes the reply that the client must get next; nullopt: none.
   std::optional<Expected> take_expected(ClientNumber client);
 
+  /// It has not come yet: it must come later.
+  void postpone(ClientNumber client, Expected expected);
+
+  /// What it says next will not be answered before something else is.
   [[nodiscard]] bool is_waiting(ClientNumber client) const;
+  /// An operation on many jobs goes on.
+  [[nodiscard]] bool is_working() const { return !tasks_.empty(); }
+  /// Something should have happened by then, and has not.
+  [[nodiscard]] bool is_overdue(Time now) const;
   [[nodiscard]] bool exists(const std::string& queue) const;
   [[nodiscard]] bool is_paused(const std::string& queue, Time now) const;
 
@@ -131,6 +152,19 @@ class Model {
     std::vector<std::string> watched;
     std::optional<Wait> wait;
     std::deque<Expected> expected;
+  };
+
+  /// An operation on many jobs.
+  struct Task {
+    ClientNumber client = 0;  ///< 0: gone
+    Command command;
+    std::string queue;     ///< kick
+    JobState set{};        ///< of which jobs
+    std::uint64_t left{};  ///< kick: how many more
+    std::uint64_t moved{};
+    JobId id_end = 0;  ///< mutate: what came into line later stays
+    std::pair<Time, JobId> after{Time::min(), 0};
+    std::pair<Time, JobId> last{};
   };
 
   void expect(ClientNumber client, const std::string& whole) {
@@ -169,13 +203,21 @@ class Model {
   void push(ClientNumber client, const Command& command, Time now);
   void reserve(ClientNumber client, Time until, Time now);
   void fetch(ClientNumber client, const std::vector<std::string>& queues, Time now);
-  void kick(ClientNumber client, std::uint32_t bound, Time now);
+  void kick(ClientNumber client, const Command& command, Time now);
   bool remove(ClientNumber client, JobId id);
-  void mutate(const Command& command, Time now);
+  void mutate(ClientNumber client, const Command& command, Time now);
+  void start(Task task, Time now);
+  bool work(Task& task, Time now);
+  bool work_kick(Task& task, Time now);
+  bool work_mutate(Task& task, Time now);
+  [[nodiscard]] std::vector<JobId> kickable(const Task& task) const;
+  void release_held(ClientNumber client, Time now);
   void remove_queue(const std::string& queue, Time now);
   void flush();
 
   std::map<ClientNumber, Client> clients_;
+  std::set<ClientNumber> departed_;  ///< gone, and some of what they held is not released yet
+  std::deque<Task> tasks_;
   std::map<std::string, Time> beats_;  ///< by wid, when the worker was last heard of
   std::uint64_t next_ticket_ = 1;
   Time ticked_at_{};

@@ -36,7 +36,9 @@ void Model::expect_job(ClientNumber client, const std::string& word, JobId id) {
   std::vector<std::string> parts{start, member("jid", jid_of(id, job)), member("queue", job.queue)};
   if (!job.is_pushed) parts.push_back(R"("args":[")" + job.name + R"("])");
   expect_parts(client, std::move(parts));
-  if (is_fetch) clients_.at(client).expected.back().fetched = id;
+  if (!is_fetch) return;
+  clients_.at(client).expected.back().fetched = id;
+  clients_.at(client).expected.back().fetched_at = job.reserved_at;
 }
 
 /// The counters are recounted here, each time.
@@ -139,7 +141,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
       expect(client, remove(client, command.id) ? "DELETED\r\n" : "NOT_FOUND\r\n");
       return true;
     case Verb::kKick:
-      kick(client, command.bound, now);
+      kick(client, command, now);
       return true;
     case Verb::kKickJob:
       if (job == nullptr || job->state == JobState::kReady || job->state == JobState::kReserved) {
@@ -214,19 +216,51 @@ bool Model::remove(ClientNumber client, JobId id) {
 }
 
 /// Buried jobs, the oldest first; if there are none, delayed ones, the soonest first.
-void Model::kick(ClientNumber client, std::uint32_t bound, Time now) {
-  const std::string queue = clients_.at(client).used;
-  std::vector<JobId> ids = in_order(JobState::kDead, queue);
-  if (ids.empty()) {
-    ids = in_order(JobState::kScheduled, queue);
-    for (const JobId id : in_order(JobState::kRetrying, queue)) ids.push_back(id);
-    std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
-      return std::tie(facts.jobs.at(a).due, a) < std::tie(facts.jobs.at(b).due, b);
-    });
+void Model::kick(ClientNumber client, const Command& command, Time now) {
+  Task task{.client = client,
+            .command = command,
+            .queue = clients_.at(client).used,
+            .set = JobState::kDead};
+  if (kickable(task).empty()) task.set = JobState::kScheduled;
+  task.left = std::min<std::uint64_t>(command.bound, kickable(task).size());
+  start(std::move(task), now);
+}
+
+std::vector<JobId> Model::kickable(const Task& task) const {
+  std::vector<JobId> ids = in_order(task.set, task.queue);
+  if (task.set == JobState::kDead) return ids;
+  for (const JobId id : in_order(JobState::kRetrying, task.queue)) ids.push_back(id);
+  std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
+    return std::tie(facts.jobs.at(a).due, a) < std::tie(facts.jobs.at(b).due, b);
+  });
+  return ids;
+}
+
+bool Model::work_kick(Task& task, Time now) {
+  for (const JobId id : kickable(task)) {
+    if (task.left == 0) return true;
+    if (!has_moved(id, facts.jobs.at(id))) return false;
+    make_ready(id, now);
+    --task.left;
+    ++task.moved;
   }
-  if (ids.size() > bound) ids.resize(bound);
-  for (const JobId id : ids) make_ready(id, now);
-  expect(client, "KICKED " + text(ids.size()) + "\r\n");
+  return true;
+}
+
+// ---- operations on many jobs --------------------------------------------------------------------
+
+void Model::start(Task task, Time now) {
+  if (!work(task, now)) {
+    tasks_.push_back(std::move(task));
+  } else if (task.client != 0) {
+    const bool is_kick = task.command.verb == Verb::kKick;
+    expect(task.client, is_kick ? "KICKED " + text(task.moved) + "\r\n" : "+OK\r\n");
+    clients_.at(task.client).expected.back().may_be_late = true;
+  }
+}
+
+bool Model::work(Task& task, Time now) {
+  return task.command.verb == Verb::kKick ? work_kick(task, now) : work_mutate(task, now);
 }
 
 // ---- FWP ----------------------------------------------------------------------------------------
@@ -252,7 +286,7 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (command.verb == Verb::kPauseQueue && exists(command.queue)) pause(command.queue, kNever, now);
   if (command.verb == Verb::kResumeQueue && exists(command.queue)) pause(command.queue, now, now);
   if (command.verb == Verb::kRemoveQueue) remove_queue(command.queue, now);
-  if (command.verb == Verb::kMutate) mutate(command, now);
+  if (command.verb == Verb::kMutate) return mutate(client, command, now);
   if (command.verb == Verb::kFlush) flush();
   expect(client, "+OK\r\n");
 }
@@ -301,20 +335,34 @@ void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, T
       Wait{.ticket = next_ticket_++, .queues = queues, .until = now + kFetchWait};
 }
 
-void Model::mutate(const Command& command, Time now) {
+void Model::mutate(ClientNumber client, const Command& command, Time now) {
   const JobState set = command.set == "dead"      ? JobState::kDead
                        : command.set == "retries" ? JobState::kRetrying
                                                   : JobState::kScheduled;
-  for (const JobId id : in_order(set, "")) {
-    const std::string jid = jid_of(id, facts.jobs.at(id));
+  Task task{.client = client, .command = command, .set = set, .id_end = facts.next_id};
+  const std::vector<JobId> ids = in_order(set, "");
+  if (!ids.empty()) task.last = {facts.jobs.at(ids.back()).due, ids.back()};
+  start(std::move(task), now);
+}
+
+/// Those that are in the set when it begins. What enters it behind them stays.
+bool Model::work_mutate(Task& task, Time now) {
+  const Command& command = task.command;
+  for (const JobId id : in_order(task.set, "")) {
+    const ModelJob& job = facts.jobs.at(id);
+    const std::pair entry{job.due, id};
+    if (entry <= task.after || entry > task.last || job.sequence >= task.id_end) continue;
+    const auto& jids = command.jids;
     const bool is_meant =
-        command.jids.empty() ||
-        std::find(command.jids.begin(), command.jids.end(), jid) != command.jids.end();
+        jids.empty() || std::find(jids.begin(), jids.end(), jid_of(id, job)) != jids.end();
     if (!is_meant) continue;
+    if (!has_moved(id, job)) return false;
+    task.after = entry;
     if (command.action == "discard") facts.jobs.erase(id);
     if (command.action == "kill") make_dead(id, now);
     if (command.action == "requeue") make_ready(id, now);
   }
+  return true;
 }
 
 /// What is ready goes; what is not stays.

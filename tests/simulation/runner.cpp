@@ -60,6 +60,8 @@ std::string to_text(const Totals& totals) {
       row(totals.backups, "backups that a server started on") +
       row(totals.backups_failed, "that did not come about, mostly since the server ended") +
       row(totals.settled_full, "full disks at rest, with all that was accepted on them") +
+      row(totals.sieges, "of them with jobs that fail with much to say") +
+      row(totals.emptied_full, "of them where all jobs could be ended") +
       row(totals.clock_jumps, "jumps of the clock") +
       row(totals.crowds, "crowds of more than 512 jobs that came and went") +
       row(totals.unsynced_lost, "batches told of and lost before the interval was over");

@@ -28,6 +28,22 @@ constexpr std::array kWorkerWeights = {
     Weight{Verb::kMutate, 30},     Weight{Verb::kInfo, 20},        Weight{Verb::kFlush, 1},
 };
 
+/// Jobs fail and are moved about, and few end.
+constexpr std::array kSiegeBeanstalkWeights = {
+    Weight{Verb::kPut, 60},       Weight{Verb::kReserve, 300}, Weight{Verb::kDelete, 20},
+    Weight{Verb::kRelease, 150},  Weight{Verb::kBury, 150},    Weight{Verb::kTouch, 20},
+    Weight{Verb::kKick, 100},     Weight{Verb::kKickJob, 60},  Weight{Verb::kReserveJob, 150},
+    Weight{Verb::kUse, 40},       Weight{Verb::kWatch, 30},    Weight{Verb::kPauseTube, 2},
+    Weight{Verb::kStatsTube, 10},
+};
+
+constexpr std::array kSiegeWorkerWeights = {
+    Weight{Verb::kPush, 100},     Weight{Verb::kPushBulk, 100},   Weight{Verb::kFetch, 600},
+    Weight{Verb::kAck, 10},       Weight{Verb::kFail, 600},       Weight{Verb::kBeat, 30},
+    Weight{Verb::kPauseQueue, 2}, Weight{Verb::kResumeQueue, 30}, Weight{Verb::kMutate, 120},
+    Weight{Verb::kInfo, 10},
+};
+
 Verb draw(Random& random, std::span<const Weight> weights) {
   std::uint64_t total = 0;
   for (const Weight& each : weights) total += each.weight;
@@ -45,6 +61,19 @@ std::string jid_of(JobId id, const ModelJob& job) {
 
 }  // namespace
 
+bool Workload::may_wait(const Command& command) {
+  switch (command.verb) {
+    case Verb::kReserve:
+      return command.seconds != 0;
+    case Verb::kFetch:
+    case Verb::kKick:
+    case Verb::kMutate:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Workload::is_ending_jobs(const Model& model) {
   const std::size_t jobs = model.facts.jobs.size();
   if (jobs >= sizes_.jobs_max) is_ending_jobs_ = true;
@@ -53,13 +82,15 @@ bool Workload::is_ending_jobs(const Model& model) {
 }
 
 Verb Workload::draw_beanstalk_verb(const Model& model) {
-  const Verb verb = draw(random_, kBeanstalkWeights);
+  const Verb verb =
+      sizes_.is_siege ? draw(random_, kSiegeBeanstalkWeights) : draw(random_, kBeanstalkWeights);
   const bool is_too_much = verb == Verb::kPut && is_ending_jobs(model);
   return is_too_much ? Verb::kDelete : verb;
 }
 
 Verb Workload::draw_worker_verb(const Model& model) {
-  const Verb verb = draw(random_, kWorkerWeights);
+  const Verb verb =
+      sizes_.is_siege ? draw(random_, kSiegeWorkerWeights) : draw(random_, kWorkerWeights);
   const bool is_put = verb == Verb::kPush || verb == Verb::kPushBulk;
   if (is_crowded() && verb == Verb::kFlush) return Verb::kRemoveQueue;
   if (!is_put) return verb;
@@ -94,7 +125,8 @@ std::string Workload::draw_held_jid(const Model& model, const std::string& wid) 
 }
 
 std::size_t Workload::draw_size() {
-  return random_.one_in(40) ? sizes_.large_body_bytes : random_.below(sizes_.body_bytes_max);
+  return random_.one_in(sizes_.one_large_in) ? sizes_.large_body_bytes
+                                             : random_.below(sizes_.body_bytes_max);
 }
 
 std::string Workload::draw_body(const std::string& start) {
@@ -108,7 +140,7 @@ JobText Workload::draw_job(const Model& model, Time now) {
   job.name = "pushed-" + std::to_string(model.facts.next_id) + "-" + std::to_string(++named_);
   job.queue = random_.pick(kQueues);
   job.reserve_for_s = static_cast<std::uint32_t>(random_.between(60, 90));
-  job.retry = static_cast<std::int64_t>(random_.below(5)) - 1;
+  job.retry = sizes_.is_siege ? 25 : static_cast<std::int64_t>(random_.below(5)) - 1;
   job.priority = static_cast<int>(random_.between(1, 9));
   job.padding_bytes = draw_size();
   if (random_.one_in(sizes_.one_scheduled_in))
@@ -123,7 +155,7 @@ Command Workload::draw_beanstalk(const Model& model, ClientNumber client) {
   command.id = draw_id(model, client);
   command.pri = static_cast<Pri>(random_.below(4) * 700);
   command.ttr_s = static_cast<std::uint32_t>(random_.between(1, 8));
-  command.bound = static_cast<std::uint32_t>(random_.between(1, 6));
+  command.bound = static_cast<std::uint32_t>(random_.between(1, random_.one_in(3) ? 1000 : 6));
   if (command.verb == Verb::kPut) command.name = draw_body("put-");
   if (command.verb == Verb::kStats) command.queue.clear();
   if (random_.one_in(3)) command.seconds = static_cast<std::uint32_t>(random_.between(1, 5));
@@ -140,10 +172,16 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   if (command.queues.front() == command.queues.back()) command.queues.resize(1);
   command.name = command.verb == Verb::kBeat ? wid : draw_held_jid(model, wid);
   if (command.verb == Verb::kMutate) return draw_mutate(model);
+  if (command.verb == Verb::kFail) command.error_bytes = random_.below(sizes_.error_bytes_max);
   const bool is_push = command.verb == Verb::kPush;
   const bool is_bulk = command.verb == Verb::kPushBulk;
   const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;
-  while (command.jobs.size() < count) command.jobs.push_back(draw_job(model, now));
+  constexpr std::size_t kBytesAtOnce = 48'000;  // a session takes more than that in slices
+  while (command.jobs.size() < count) {
+    command.jobs.push_back(draw_job(model, now));
+    std::size_t& bytes = command.jobs.back().padding_bytes;
+    bytes = std::min(bytes, kBytesAtOnce / count);
+  }
   return command;
 }
 

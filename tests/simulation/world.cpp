@@ -16,10 +16,6 @@ constexpr std::size_t kHandlersMax = 2000;
 /// So many steps there are for each backup.
 constexpr std::uint64_t kOneBackupIn = 500;
 
-/// A segment from which on the spare holds some batches of the largest.
-constexpr std::uint64_t kRoomySegmentBytes = 4096;
-constexpr std::uint64_t kCrowdedRoomySegmentBytes = 256 * 1024;
-
 /// By how much segments are longer in a crowded world, as its batches are.
 constexpr std::uint64_t kCrowdedFactor = 16;
 
@@ -43,8 +39,17 @@ std::string text_of(const Expected& expected) {
 
 /// A crowded world takes as long as many others.
 Workload::Sizes draw_sizes(Random& random) {
-  constexpr std::uint64_t kOneCrowdedIn = 100;
-  return random.one_in(kOneCrowdedIn) ? Workload::kCrowded : Workload::Sizes{};
+  const std::uint64_t kind = random.below(100);
+  if (kind == 0) return Workload::kCrowded;
+  if (kind == 1) return Workload::kSiege;
+  return {};
+}
+
+std::uint64_t draw_segment_bytes(Random& random, const World::Options& options,
+                                 const Workload& workload) {
+  const std::uint64_t drawn = random.pick(options.segment_bytes);
+  if (workload.sizes().segment_bytes != 0) return workload.sizes().segment_bytes;
+  return workload.is_crowded() ? drawn * kCrowdedFactor : drawn;
 }
 
 }  // namespace
@@ -69,6 +74,8 @@ Totals& Totals::operator+=(const Totals& other) {
   bodies_lost += other.bodies_lost;
   settled += other.settled;
   settled_full += other.settled_full;
+  emptied_full += other.emptied_full;
+  sieges += other.sieges;
   backups += other.backups;
   backups_failed += other.backups_failed;
   clock_jumps += other.clock_jumps;
@@ -83,14 +90,14 @@ World::World(Options options)
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
       disk_(platter_, random_),
       now_(std::chrono::seconds{1'700'000'000}),
-      segment_bytes_(random_.pick(options_.segment_bytes) *
-                     (workload_.is_crowded() ? kCrowdedFactor : 1)),
+      segment_bytes_(draw_segment_bytes(random_, options_, workload_)),
       memory_bytes_(random_.pick(options_.memory_bytes)),
       sync_mode_(random_.pick(options_.sync_modes)),
       shadow_(std::make_unique<Broker>(format_, Broker::Options{})) {
   totals_.worlds = 1;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
+  disk_.set_scale(segment_bytes_);
 }
 
 World::~World() {
@@ -118,16 +125,22 @@ void World::run() {
 // ---- a life -------------------------------------------------------------------------------------
 
 void World::live() {
+  first_client_ = next_client_;
+  was_held_ = false;
+  model_.settle_times = [this] { settle(process_->broker.view(), model_.facts); };
+  model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
   // What has come due while nobody was there is done before the first client comes.
   process_->commits.schedule();
   poll();
   note_fault();
   plan_fault();
-  const int longest = options_.steps_per_life * (random_.one_in(20) ? 10 : 1);
+  const bool is_long = workload_.sizes().is_siege || random_.one_in(20);
+  const int longest = options_.steps_per_life * (is_long ? 10 : 1);
   const std::uint64_t steps = random_.between(1, static_cast<std::uint64_t>(longest));
   for (std::uint64_t i = 0; i < steps && !disk_.is_dead(); ++i) step();
   const bool is_orderly = !disk_.is_dead() && random_.one_in(10);
-  if (!disk_.is_dead()) settle_log();
+  come_to_rest();
+  is_resting_ = false;
   if (is_orderly && !disk_.is_dead()) let_read([&] { end_orderly(); });
   note_synced();
   tell(disk_.is_dead() ? "crash" : "end");
@@ -172,7 +185,7 @@ void World::act() {
 
 /// While the disk works on something, the rest of the process goes on.
 void World::nest() {
-  if (!is_writing_ || trouble_ || random_.below(3) != 0) return;
+  if (!is_writing_ || is_resting_ || trouble_ || random_.below(3) != 0) return;
   try {
     for (std::uint64_t i = random_.between(1, 3); i > 0; --i) act();
   } catch (const std::runtime_error&) {
@@ -202,46 +215,8 @@ void World::body_is_lost(const std::string& problem) {
   disk_.die();
 }
 
-/// Lets cleaning come to rest: then the log is no longer than is promised, and on a full disk
-/// nothing waits for room.
-void World::settle_log() {
-  // A piece goes when what replaces it is durable, so the disk and the turns take theirs in turn.
-  Journal::Extent log;
-  Journal::Extent before{.begin = 1};
-  constexpr int kRoundsMax = 1000;
-  for (int i = 0; before.begin != log.begin || before.end != log.end; ++i) {
-    demand(i < kRoundsMax, "cleaning does not come to rest");
-    before = process_->recorder.extent();
-    // Twice: what became durable in one of them is known in the next.
-    for (int half = 0; half < 2; ++half) {
-      let_read([&] {
-        process_->commits.schedule();
-        poll();
-      });
-      if (!disk_.is_dead()) let_read([&] { write_as_it_is(); });
-      if (disk_.is_dead()) return;
-    }
-    log = process_->recorder.extent();
-  }
-  if (disk_.is_full() || process_->recorder.is_full()) {
-    // The spare is for who had it, and for pieces that hold some batches of the largest.
-    const std::uint64_t roomy =
-        workload_.is_crowded() ? kCrowdedRoomySegmentBytes : kRoomySegmentBytes;
-    const bool is_spared = disk_.spare_when_filled() != 0 && segment_bytes_ >= roomy;
-    demand(!is_spared || process_->journal->durable() == log.end,
-           "a full disk does not take what was accepted");
-    totals_.settled_full += is_spared ? 1 : 0;
-    return;
-  }
-  // The segment that is written to stays, and is as long as a batch when that is longer.
-  const std::uint64_t newest = std::max(segment_bytes_, log.end - log.newest_begin);
-  demand(log.end - log.begin <= 2 * process_->broker.live_bytes() + 3 * segment_bytes_ + newest,
-         "the log is longer than twice what is needed, and four segments");
-  ++totals_.settled;
-}
-
 void World::write() {
-  if (disk_.is_full() && random_.one_in(10)) disk_.make_room();
+  if (disk_.is_full() && full_steps_ != 0 && random_.one_in(full_steps_)) disk_.make_room();
   write_as_it_is();
 }
 
@@ -307,6 +282,8 @@ void World::poll() {
     if (client == nullptr || !client->session().wants_close()) continue;
     if (client->has_heard_all()) disconnect(slot);
   }
+  const bool may_all_move = !was_held_ && !process_->commits.is_behind() && !is_writing_;
+  demand(!may_all_move || !model_.is_overdue(now_), "something is due and does not happen");
   // It brings all bodies back into memory.
   if (random_.one_in(memory_bytes_ == 0 ? 4 : 40)) compare_all();
 }
@@ -328,6 +305,7 @@ void World::turn_over(Time now) {
   model_.take_on(intake);
   const bool is_held = process_->cleaner.must_go_first();
   process_->commits.hold(is_held);
+  was_held_ = is_held;
   const Time next = is_held ? kNever : process_->broker.tick(now);
   if (!is_held) model_.tick(now);
   for (const std::unique_ptr<Client>& client : process_->clients) {
@@ -341,6 +319,14 @@ void World::turn_over(Time now) {
   if (cleaning == server::Cleaner::Next::kDurable) process_->commits.schedule_when_durable();
   const bool is_cleaning = cleaning == server::Cleaner::Next::kTurn;
   if (next <= now || is_cleaning) process_->commits.schedule();
+}
+
+bool World::has_moved(JobId id, const ModelJob& expected) const {
+  const Job* const job = process_->broker.view().find(id);
+  if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
+  // Connections are numbered by the broker, from 1.
+  const auto holder = static_cast<ClientId>(expected.client - first_client_ + 1);
+  return expected.client != 0 && job->reservation()->client != holder;
 }
 
 void World::count_crowds() {
@@ -372,11 +358,12 @@ void World::observe(Client& client) {
       fingerprint_ = fingerprint_ * 31 + static_cast<unsigned char>(byte);
     std::optional<Model::Fetch> fetch;
     if (const JobId id = expected->fetched; id != 0) {
-      fetch = Model::Fetch{id, model_.facts.jobs.at(id).reserved_at};
+      fetch = Model::Fetch{id, expected->fetched_at};
     }
     client.mark_produced(last_point() + (process_->broker.has_batch() ? 1 : 0), fetch);
   }
   if (const auto missing = model_.take_expected(client.number())) {
+    if (missing->may_be_late) return model_.postpone(client.number(), *missing);
     throw Violation(who + " has no reply, and was to get " + text_of(*missing));
   }
 }
@@ -386,7 +373,7 @@ void World::observe(Client& client) {
 void World::client_step() {
   const std::size_t slot = random_.below(kClientSlots);
   Client* const client = process_->clients[slot].get();
-  if (client == nullptr) return connect(slot);
+  if (client == nullptr) return connect(slot, random_.one_in(2));
   if (process_->commits.is_behind()) return;
   const std::uint64_t kind = random_.below(100);
   if (kind < 3) return disconnect(slot);
@@ -395,12 +382,11 @@ void World::client_step() {
   if (kind < 8) return half_close(*client);
   // It says the next thing before it has heard the answer to the last, but not while that is being
   // waited for: the session would only keep it.
-  if (!model_.is_waiting(client->number())) command(*client);
+  if (!model_.is_waiting(client->number())) converse(*client);
 }
 
-void World::connect(std::size_t slot) {
+void World::connect(std::size_t slot, bool is_worker) {
   const ClientNumber number = next_client_++;
-  const bool is_worker = random_.one_in(2);
   const std::string wid = is_worker ? kWids[random_.below(std::size(kWids))] : "";
   Process& process = *process_;
   std::unique_ptr<Session> session = is_worker ? process.faktory.open() : process.beanstalk.open();
@@ -440,22 +426,50 @@ void World::disconnect(std::size_t slot) {
   const std::unique_ptr<Client> client = std::move(process_->clients[slot]);
   if (options_.trace) tell("client " + std::to_string(client->number()) + " leaves");
   process_->commits.forget(client->session(), *client);
-  model_.leave(client->number(), client->unsent_fetches(), now_);
+  const std::vector<Model::Fetch> unsent = client->unsent_fetches();
   client->session().close(now_);
+  model_.leave(client->number(), unsent, now_);
   process_->commits.schedule();
   observe();
 }
 
-void World::command(Client& client) {
+Command World::draw_command(const Client& client) {
   const Command next = client.is_worker() ? workload_.draw_worker(model_, client.wid(), now_)
                                           : workload_.draw_beanstalk(model_, client.number());
-  const std::string text = render(next);
-  if (options_.trace) tell("client " + std::to_string(client.number()) + " > " + text);
   ++totals_.operations;
-  model_.execute(client.number(), next, now_);
+  if (options_.trace) {
+    tell("client " + std::to_string(client.number()) + " > " + render(next).substr(0, 200));
+  }
+  return next;
+}
+
+/// Says one thing, or several without awaiting the replies, no more than the session executes at
+/// once.
+void World::converse(Client& client) {
+  constexpr std::size_t kBatchBytesMost = kBatchBytesPause / 4;
+  if (process_->broker.batch_bytes() > kBatchBytesMost) return poll();
+  const std::uint64_t longest = random_.one_in(3) ? workload_.sizes().pipeline_max : 1;
+  std::uint64_t left = random_.between(1, longest);
+  std::vector<Command> said;
+  bool has_failed = false;
+  while (left-- > 0 && (said.empty() || !Workload::may_wait(said.back()))) {
+    const Command next = draw_command(client);
+    // When what has failed is tried again, and so its place, is not known before the reply.
+    if (has_failed && next.verb == Verb::kMutate) break;
+    has_failed = has_failed || next.verb == Verb::kFail;
+    said.push_back(next);
+  }
+  say(client, said);
+}
+
+/// The model executes it behind the server, since how far a long operation goes is for that to say.
+void World::say(Client& client, const std::vector<Command>& commands) {
+  std::string text;
+  for (const Command& command : commands) text += render(command);
   const std::size_t cut = random_.one_in(4) ? random_.below(text.size()) : 0;
   if (cut > 0) client.session().receive(text.substr(0, cut), now_);
   client.session().receive(text.substr(cut), now_);
+  for (const Command& command : commands) model_.execute(client.number(), command, now_);
   observe();
   process_->commits.enlist(client);
 }

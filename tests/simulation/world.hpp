@@ -45,6 +45,8 @@ struct Totals {
   std::uint64_t bodies_lost = 0;   ///< reads of those that brought no body, for a fault
   std::uint64_t settled = 0;       ///< ends of a process whose log was demanded to be short
   std::uint64_t settled_full = 0;  ///< of those, on a full disk: all that was accepted is stored
+  std::uint64_t emptied_full = 0;  ///< full disks on which all jobs were ended
+  std::uint64_t sieges = 0;        ///< of the full ones, with long texts of failures
   std::uint64_t backups = 0;       ///< made while the server worked on, and started on
   std::uint64_t backups_failed = 0;
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
@@ -125,13 +127,16 @@ class World {
   void act();
   void nest();
   void client_step();
-  void connect(std::size_t slot);
+  void connect(std::size_t slot, bool is_worker);
   void half_close(Client& client);
   void disconnect(std::size_t slot);
-  void command(Client& client);
+  void converse(Client& client);
+  void say(Client& client, const std::vector<Command>& commands);
+  Command draw_command(const Client& client);
   void poll();
   void turn_over(Time now);
   void count_crowds();
+  [[nodiscard]] bool has_moved(JobId id, const ModelJob& expected) const;
   void write();
   void write_as_it_is();
   void note_synced();
@@ -141,7 +146,13 @@ class World {
   void end_orderly();
   void compare_bodies();
   void compare_all();
+
+  // How it comes to rest (rest.cpp).
+  void come_to_rest();
   void settle_log();
+  void end_all_jobs();
+  void demand_answers();
+  [[nodiscard]] bool is_spared() const;
 
   // Of another process (backup.cpp).
   void back_up();
@@ -181,7 +192,11 @@ class World {
   std::unique_ptr<Process> process_;
   std::exception_ptr trouble_;  ///< met inside the journal, to be thrown outside of it
   bool is_writing_ = false;
+  bool is_resting_ = false;  ///< clients say nothing of themselves
   ClientNumber next_client_ = 1;
+  ClientNumber first_client_ = 1;  ///< of the process at hand
+  std::uint64_t full_steps_ = 0;   ///< about how long a full disk lasts; 0: to the process's end
+  bool was_held_ = false;          ///< in the last turn, the cleaner let nobody else write
 
   // The log as it should be. Points count its batches, from the beginning of the world.
   std::unique_ptr<Broker> shadow_;  ///< has replayed everything up to `first_point_`
