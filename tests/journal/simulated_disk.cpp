@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 namespace millrace::journal {
@@ -109,12 +110,17 @@ void SimulatedDisk::restore_power(std::mt19937_64& random) {
     return !names_.contains(entry.first) && random() % 2 == 0;
   });
   names_.clear();
+  std::map<Node*, std::shared_ptr<Node>> survivors;  // a file may have two names
   for (auto& [path, node] : stored_names_) {
-    survive(*node, random);
-    node =
-        std::make_shared<Node>(Node{.now = node->stored, .stored = node->stored, .unsynced = {}});
-    names_.emplace(path, node);
+    std::shared_ptr<Node>& survivor = survivors[node.get()];
+    if (!survivor) {
+      survive(*node, random);
+      survivor =
+          std::make_shared<Node>(Node{.now = node->stored, .stored = node->stored, .unsynced = {}});
+    }
+    names_.emplace(path, survivor);
   }
+  stored_names_ = names_;
   is_powered_ = true;
   changes_left_.reset();
 }
@@ -270,10 +276,14 @@ Outcome<std::uint64_t> SimulatedDisk::free_space(const std::string& /*directory*
   return capacity_ - std::min(capacity_, used());
 }
 
-Outcome<Done> SimulatedDisk::sync_directory(const std::string& /*path*/) {
+Outcome<Done> SimulatedDisk::sync_directory(const std::string& path) {
   const std::lock_guard guard(mutex_);
   if (const std::optional<Problem> problem = spend()) return *problem;
-  stored_names_ = names_;
+  const auto is_elsewhere = [&](const auto& entry) { return !entry.first.starts_with(path + "/"); };
+  std::erase_if(stored_names_, std::not_fn(is_elsewhere));
+  Names here = names_;
+  std::erase_if(here, is_elsewhere);
+  stored_names_.merge(here);
   return Done{};
 }
 
@@ -305,7 +315,7 @@ bool SimulatedDisk::has_room(const Node& node, std::uint64_t bytes) const {
 }
 
 std::uint64_t SimulatedDisk::used() const {
-  std::set<const Node*> counted;
+  std::set<const Node*> counted;  // a file may have two names
   std::uint64_t bytes = 0;
   for (const auto& [path, each] : names_) {
     if (counted.insert(each.get()).second) bytes += each->now.size();

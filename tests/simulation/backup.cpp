@@ -1,9 +1,10 @@
 /// Backups that are taken while the server works on: another process reads the same disk.
 
-#include "journal/backup.hpp"
+#include "simulation/backup.hpp"
 
 #include <utility>
 
+#include "journal/backup.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
@@ -105,26 +106,70 @@ std::map<std::string, std::string> files_in(journal::SimulatedDisk& disk,
   return found;
 }
 
+/// Without the room behind what stands in them: to cut it off may come to nothing, which is no
+/// harm.
+std::map<std::string, std::string> without_room(std::map<std::string, std::string> files) {
+  for (auto& [path, bytes] : files) bytes.resize(bytes.find_last_not_of('\0') + 1);
+  return files;
+}
+
 }  // namespace
+
+Backup::Backup(FileSystem& files, std::uint64_t promised_point)
+    : promised(promised_point),
+      files_(std::make_unique<InterruptedFiles>(files, [this] { (*pause_)(); })),
+      process_([this](const OtherProcess::Pause& pause) {
+        pause_ = &pause;
+        done = journal::back_up(*files_, kOriginal, kCopy);
+      }) {}
+
+void World::begin_backup() {
+  leave_copy();
+  backup_files_ = options_.wrap_backup ? options_.wrap_backup(platter_) : nullptr;
+  journal::FileSystem& files = backup_files_ ? *backup_files_ : platter_;
+  backup_ = std::make_unique<Backup>(files, known_point_);
+}
+
+/// As far as so many operations of it go: between those of the server's own, too.
+void World::advance_backup(std::uint64_t operations) {
+  if (!backup_) return;
+  while (operations-- > 0) {
+    if (!backup_->advance()) return finish_backup();
+  }
+}
 
 /// The copy holds all that was acknowledged before it was begun, and nothing that was never so; and
 /// a server that starts on it leaves the original alone.
-void World::back_up() {
-  const std::uint64_t promised = known_point_;
-  InterruptedFiles files(platter_, [this] {
-    if (disk_.is_dead() || !random_.one_in(3)) return;
-    let_read([&] { random_.one_in(3) ? write() : act(); });
-  });
-  const Outcome<Done> done = journal::back_up(files, kOriginal, kCopy);
+void World::finish_backup() {
+  const std::unique_ptr<Backup> backup = std::move(backup_);
+  const Outcome<Done>& done = backup->done;
   tell(done ? "a backup is made" : "no backup: " + done.error().text);
-  if (done && !disk_.is_dead()) {
-    ++totals_.backups;
-    const auto original = files_in(platter_, kOriginal);
-    start_on_copy(promised);
-    demand(files_in(platter_, kOriginal) == original, "the start of a copy changed the original");
-  } else if (!done) {
+  if (!done || decay_) {
     ++totals_.backups_failed;
+    return leave_copy();
   }
+  ++totals_.backups;
+  const auto original = files_in(platter_, kOriginal);
+  start_on_copy(backup->promised);
+  demand(files_in(platter_, kOriginal) == original, "the start of a copy changed the original");
+  platter_.erase(kCopy + "/spare");
+  copy_ = without_room(files_in(platter_, kCopy));
+  // The worst moment is that in which it has just seen what is not synced yet.
+  if (!is_writing_ || sync_mode_ == journal::SyncMode::kOff || !random_.one_in(3)) return;
+  fault_ = Fault::kPowerCut;
+  disk_.plan(*fault_, 1);
+}
+
+/// Nobody has written to the copy since.
+void World::leave_copy() {
+  if (backup_) {
+    while (backup_->advance()) {
+    }
+    backup_.reset();
+  }
+  demand(copy_.empty() || without_room(files_in(platter_, kCopy)) == copy_,
+         "a backup changed after it was made");
+  copy_.clear();
   for (const auto& [path, bytes] : files_in(platter_, kCopy)) platter_.erase(path);
 }
 

@@ -130,6 +130,7 @@ Outcome<Done> FaultyDisk::change(const std::function<Outcome<Done>()>& act) {
 
 /// As much as there is now may be there, and a little more.
 void FaultyDisk::fill_up() {
+  if (on_full) on_full();
   spare_when_filled_ = 0;
   for (const auto& [path, bytes] : disk_.files()) {
     if (path.find("/spare-") != std::string::npos) spare_when_filled_ += bytes.size();

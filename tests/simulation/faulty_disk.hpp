@@ -34,6 +34,8 @@ class FaultyDisk final : public journal::FileSystem {
 
   /// Called before each change of the disk: what the rest of the process does meanwhile.
   std::function<void()> on_change;
+  /// Called before it is full: who is not the process leaves it.
+  std::function<void()> on_full;
 
   /// The fault happens at the `count`-th operation from now on (1: the next one) that it can
   /// happen to.

@@ -81,8 +81,10 @@ void World::decay() {
   // What was not synced may be lost with a flip in it, and then there would be none to undo.
   const Lsn synced = process_->journal->synced();
   if (synced <= log.begin) return;
+  leave_copy();  // it may share the file, and have it for longer
   const Lsn at = random_.between(log.begin, synced - 1);
   for (const auto& [path, bytes] : platter_.files()) {
+    if (!path.starts_with(kDirectory + "/")) continue;
     const auto first = journal::parse_segment_name(path.substr(kDirectory.size() + 1));
     if (!first || at < *first || at - *first >= bytes.size()) continue;
     decay_ = Decay{
@@ -245,7 +247,7 @@ void World::check_live_is_replayed() {
 void World::flip_a_bit(journal::SimulatedDisk& disk, const Stream& whole) {
   std::vector<std::string> paths;
   for (const auto& [path, bytes] : disk.files()) {
-    if (used_bytes(bytes) > 0) paths.push_back(path);
+    if (path.starts_with(kDirectory + "/") && used_bytes(bytes) > 0) paths.push_back(path);
   }
   if (paths.empty()) return;
   const std::string path = random_.pick(paths);

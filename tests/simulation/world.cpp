@@ -14,7 +14,7 @@ const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 constexpr std::size_t kHandlersMax = 2000;
 
 /// So many steps there are for each backup.
-constexpr std::uint64_t kOneBackupIn = 500;
+constexpr std::uint64_t kOneBackupIn = 300;
 
 /// By how much segments are longer in a crowded world, as its batches are.
 constexpr std::uint64_t kCrowdedFactor = 16;
@@ -97,11 +97,12 @@ World::World(Options options)
   totals_.worlds = 1;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
+  disk_.on_full = [this] { leave_copy(); };
   disk_.set_scale(segment_bytes_);
 }
 
 World::~World() {
-  disk_.on_change = {};
+  disk_.on_change = disk_.on_full = {};
   disk_.die();
 }
 
@@ -119,6 +120,7 @@ void World::run() {
     live();
   }
   come_up();
+  leave_copy();
   totals_.disk_changes = disk_.change_count();
 }
 
@@ -141,6 +143,9 @@ void World::live() {
   const bool is_orderly = !disk_.is_dead() && random_.one_in(10);
   come_to_rest();
   is_resting_ = false;
+  // It goes on beside a server that was killed, and not without power.
+  if (platter_.is_powered()) advance_backup(UINT64_MAX);
+  backup_.reset();
   if (is_orderly && !disk_.is_dead()) let_read([&] { end_orderly(); });
   note_synced();
   tell(disk_.is_dead() ? "crash" : "end");
@@ -167,7 +172,9 @@ void World::step() {
   if (disk_.strikes(Fault::kDecay)) decay();
   const bool is_acting = random_.below(100) < 75;
   let_read([&] { is_acting ? act() : write(); });
-  if (random_.one_in(kOneBackupIn) && !disk_.is_dead() && !decay_) back_up();
+  if (disk_.is_dead()) return;
+  if (!backup_ && !decay_ && !disk_.is_full() && random_.one_in(kOneBackupIn)) begin_backup();
+  advance_backup(random_.below(3));
   if (options_.meddle) options_.meddle(process_->broker, random_);
 }
 
@@ -188,6 +195,7 @@ void World::nest() {
   if (!is_writing_ || is_resting_ || trouble_ || random_.below(3) != 0) return;
   try {
     for (std::uint64_t i = random_.between(1, 3); i > 0; --i) act();
+    advance_backup(random_.one_in(8) ? UINT64_MAX : random_.below(3));
   } catch (const std::runtime_error&) {
     trouble_ = std::current_exception();
     disk_.die();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,6 +19,7 @@
 #include "journal/file_journal.hpp"
 #include "server/commit_queue.hpp"
 #include "simulation/audit.hpp"
+#include "simulation/backup.hpp"
 #include "simulation/client.hpp"
 #include "simulation/faulty_disk.hpp"
 #include "simulation/model.hpp"
@@ -87,6 +89,7 @@ class World {
     // For tests of the simulation itself: put between the parts to break them.
     std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_disk = {};
     std::function<std::unique_ptr<Journal>(Journal&)> wrap_journal = {};
+    std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_backup = {};
     std::function<void(Broker&, Random&)> meddle = {};  ///< called once a step
 
     /// Is told what happens.
@@ -155,8 +158,11 @@ class World {
   [[nodiscard]] bool is_spared() const;
 
   // Of another process (backup.cpp).
-  void back_up();
+  void begin_backup();
+  void advance_backup(std::uint64_t operations);
+  void finish_backup();
   void start_on_copy(std::uint64_t promised);
+  void leave_copy();
 
   // Crashes and what follows (recovery.cpp).
   void plan_fault();
@@ -190,7 +196,10 @@ class World {
   journal::SyncMode sync_mode_;
 
   std::unique_ptr<Process> process_;
-  std::exception_ptr trouble_;  ///< met inside the journal, to be thrown outside of it
+  std::unique_ptr<journal::FileSystem> backup_files_;
+  std::unique_ptr<Backup> backup_;           ///< at work
+  std::map<std::string, std::string> copy_;  ///< what a backup and a start on it have left
+  std::exception_ptr trouble_;               ///< met inside the journal, to be thrown outside of it
   bool is_writing_ = false;
   bool is_resting_ = false;  ///< clients say nothing of themselves
   ClientNumber next_client_ = 1;
