@@ -48,10 +48,12 @@ void Broker::State::end_pauses(Time now) {
 }
 
 void Broker::State::serve_unserved(Time now) {
-  if (unserved.empty()) return;
-  const QueueId id = *unserved.begin();
-  unserved.erase(unserved.begin());
-  if (store().has_queue(id)) serve(id, now);
+  constexpr int kQueuesAtOnce = 4;
+  for (int i = 0; i < kQueuesAtOnce && !unserved.empty(); ++i) {
+    const QueueId id = *unserved.begin();
+    unserved.erase(unserved.begin());
+    if (store().has_queue(id)) serve(id, now);
+  }
 }
 
 void Broker::State::ring_alarms(Time now) {
