@@ -1,8 +1,11 @@
 #include "simulation/broken.hpp"
 
+#include <algorithm>
+
 #include "core/check.hpp"
 #include "core/record.hpp"
 #include "core/store.hpp"
+#include "journal/log_format.hpp"
 #include "simulation/passing_journal.hpp"
 
 namespace millrace::simulation::broken {
@@ -174,6 +177,63 @@ class Unsynced final : public FileSystem {
   const Forgets forgets_;
 };
 
+/// A file system on which the copy of a segment that is not the newest is a second name of it.
+class SharedSegments final : public FileSystem {
+ public:
+  explicit SharedSegments(FileSystem& files) : files_(files) {}
+
+  Outcome<Done> ensure_directory(const std::string& path) override {
+    return files_.ensure_directory(path);
+  }
+  Outcome<std::vector<std::string>> list(const std::string& directory) override {
+    return files_.list(directory);
+  }
+  Outcome<std::unique_ptr<File>> create(const std::string& path) override {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const Outcome<std::vector<std::string>> names = files_.list(kOriginal);
+    if (!names) return names.error();
+    const bool is_newest = std::none_of(names->begin(), names->end(), [&](const auto& other) {
+      return journal::parse_segment_name(other) && other > name;
+    });
+    const bool is_shared = journal::parse_segment_name(name) && !is_newest;
+    if (!is_shared || !files_.link(kOriginal + "/" + name, path)) return files_.create(path);
+    return std::unique_ptr<File>(std::make_unique<DeafFile>());
+  }
+  Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override {
+    return files_.open(path, access);
+  }
+  Outcome<Done> link(const std::string& path, const std::string& new_path) override {
+    return files_.link(path, new_path);
+  }
+  Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
+  Outcome<std::uint64_t> free_space(const std::string& directory) override {
+    return files_.free_space(directory);
+  }
+  Outcome<Done> sync_directory(const std::string& path) override {
+    return files_.sync_directory(path);
+  }
+  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override {
+    return files_.lock(path);
+  }
+
+ private:
+  /// What is copied into it stands there already.
+  class DeafFile final : public File {
+   public:
+    Outcome<Done> write(std::uint64_t, std::span<const std::string_view>) override {
+      return Done{};
+    }
+    Outcome<std::size_t> read(std::uint64_t, std::span<char>) override { return std::size_t{0}; }
+    Outcome<std::uint64_t> size() override { return std::uint64_t{0}; }
+    Outcome<Done> truncate(std::uint64_t) override { return Done{}; }
+    Outcome<Done> preallocate(std::uint64_t) override { return Done{}; }
+    Outcome<Done> sync() override { return Done{}; }
+  };
+
+  const std::string kOriginal = "/journal";
+  FileSystem& files_;
+};
+
 }  // namespace
 
 JournalWrap reply_before_sync() {
@@ -214,6 +274,10 @@ DiskWrap skipped_directory_sync() {
   return [](FileSystem& files) {
     return std::make_unique<Unsynced>(files, Unsynced::Forgets::kDirectories);
   };
+}
+
+DiskWrap shared_segments() {
+  return [](FileSystem& files) { return std::make_unique<SharedSegments>(files); };
 }
 
 void apply_outside_of_the_log(Broker& broker, Random& random, std::uint64_t one_in) {

@@ -42,6 +42,9 @@ DiskWrap skipped_sync();
 /// The same for directories.
 DiskWrap skipped_directory_sync();
 
+/// A backup shares all segments but the newest, also one that may still be written to.
+DiskWrap shared_segments();
+
 /// Changes a job's priority behind the log's back, once in so many steps.
 void apply_outside_of_the_log(Broker& broker, Random& random, std::uint64_t one_in);
 

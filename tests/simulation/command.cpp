@@ -49,7 +49,7 @@ std::string render_mutate(const Command& command) {
 /// What does not fit into a message stands in a backtrace.
 std::string render_fail(const Command& command) {
   constexpr std::size_t kMessageBytes = 900;
-  constexpr std::size_t kLineBytes = 400;
+  constexpr std::size_t kLineBytes = 1000;
   std::size_t left = command.error_bytes;
   const auto take = [&](std::size_t bytes_max) {
     const std::size_t bytes = std::min(left, bytes_max);

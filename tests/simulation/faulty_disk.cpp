@@ -147,6 +147,11 @@ void FaultyDisk::let_rival_write() {
 }
 
 void FaultyDisk::make_room() {
+  disk_.set_capacity(size_);
+  is_full_ = false;
+}
+
+void FaultyDisk::make_endless() {
   disk_.set_capacity(UINT64_MAX);
   is_full_ = false;
 }

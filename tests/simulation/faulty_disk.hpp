@@ -52,13 +52,18 @@ class FaultyDisk final : public journal::FileSystem {
   /// About how long the files are that are written: a full disk leaves about as much.
   void set_scale(std::uint64_t bytes) { scale_bytes_ = bytes; }
 
-  /// The disk has room again for whatever comes.
+  /// The disk is always so small, and may be full without a fault.
+  void set_size(std::uint64_t bytes) { size_ = bytes; }
+
+  /// The disk has room again for whatever comes, or as much as it ever has.
   void make_room();
+  /// And now for whatever comes, until the process ends.
+  void make_endless();
   /// What was kept back when the disk became full.
   [[nodiscard]] std::uint64_t spare_when_filled() const { return spare_when_filled_; }
   [[nodiscard]] bool is_full() const { return is_full_; }
   /// It was full since the process began.
-  [[nodiscard]] bool was_full() const { return was_full_; }
+  [[nodiscard]] bool was_full() const { return was_full_ || size_ != UINT64_MAX; }
 
   /// The planned fault has happened.
   [[nodiscard]] bool has_struck() const { return has_struck_; }
@@ -104,6 +109,7 @@ class FaultyDisk final : public journal::FileSystem {
   bool is_watched_ = false;
   std::uint64_t spare_when_filled_ = 0;
   std::uint64_t scale_bytes_ = 0;
+  std::uint64_t size_ = UINT64_MAX;
   bool is_full_ = false;
   bool has_rival_ = false;  ///< while it is full: others take what becomes free, and give some back
   bool was_full_ = false;

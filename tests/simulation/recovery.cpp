@@ -62,12 +62,13 @@ void World::plan_fault() {
   const bool is_reading = memory_bytes_ != 0 && random_.one_in(3);
   fault_ = random_.pick(is_reading ? kReadFaults : kFaults);
   const bool is_siege = workload_.sizes().is_siege && !random_.one_in(4);
-  if (is_siege) fault_ = Fault::kFullDisk;
+  if (is_siege) fault_.reset();
   full_steps_ = is_siege || random_.one_in(4) ? 0 : random_.one_in(4) ? 100 : 10;
   // Who asks for no syncs is promised nothing for a power cut.
   if (fault_ == Fault::kPowerCut && sync_mode_ == journal::SyncMode::kOff) fault_ = Fault::kKill;
   const bool is_seldom = fault_ == Fault::kFullDisk;
-  disk_.plan(*fault_, random_.between(1, is_seldom || is_reading ? 4 : 30));
+  const std::uint64_t last = is_siege ? 400 : is_seldom || is_reading ? 4 : 30;
+  if (fault_) disk_.plan(*fault_, random_.between(1, last));
 }
 
 void World::note_fault() {

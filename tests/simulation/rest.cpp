@@ -28,7 +28,7 @@ void World::come_to_rest() {
   if (is_spared() && !workload_.is_crowded() && random_.one_in(2)) end_all_jobs();
   if (disk_.is_dead()) return;
   disk_.plan_none();
-  disk_.make_room();
+  disk_.make_endless();
   settle_log();
   if (disk_.is_dead()) return;
   demand(!process_->recorder.is_full(), "room that there is again is not found");
@@ -41,6 +41,7 @@ bool World::is_spared() const {
   if (!disk_.is_full() && !process_->recorder.is_full()) return false;
   const std::uint64_t roomy =
       workload_.is_crowded() ? kCrowdedRoomySegmentBytes : kRoomySegmentBytes;
+  if (workload_.sizes().is_siege && !disk_.is_full()) return was_spare_whole_;
   return disk_.spare_when_filled() != 0 && segment_bytes_ >= roomy;
 }
 

@@ -21,6 +21,7 @@ struct Order {
   std::uint64_t recoveries = UINT64_MAX;  ///< so many, or
   Steady::time_point until = Steady::time_point::max();
   bool is_crowded = false;
+  bool is_siege = false;
   std::size_t events_shown = 60;  ///< of a world that goes wrong
 };
 
@@ -35,6 +36,7 @@ void name_world(std::uint64_t seed) {
 bool run_one(std::uint64_t seed, const Order& order, Totals& totals) {
   World::Options options{.seed = seed};
   if (order.is_crowded) options.sizes = Workload::kCrowded;
+  if (order.is_siege) options.sizes = Workload::kSiege;
   name_world(seed);
   const WorldEnd end = run_world(options);
   totals += end.totals;
@@ -42,7 +44,10 @@ bool run_one(std::uint64_t seed, const Order& order, Totals& totals) {
   std::printf("%s\nseed %llu: %s\nto see it again: ./dev simulate --seed %llu%s\n",
               last_events(options, order.events_shown).c_str(),
               static_cast<unsigned long long>(seed), end.violation->c_str(),
-              static_cast<unsigned long long>(seed), order.is_crowded ? " --crowded" : "");
+              static_cast<unsigned long long>(seed),
+              order.is_crowded ? " --crowded"
+              : order.is_siege ? " --siege"
+                               : "");
   return false;
 }
 
@@ -88,6 +93,7 @@ int main(int argc, char** argv) {
   app.add_option("--recoveries", order.recoveries, "run until there were so many (20000)");
   auto* const first = app.add_option("--first-seed", order.first_seed, "the first world (drawn)");
   app.add_flag("--crowded", order.is_crowded, "only worlds with hundreds of jobs");
+  app.add_flag("--siege", order.is_siege, "only worlds with disks that are full for long");
   app.add_option("--events", order.events_shown, "of a world that goes wrong, show so many (60)");
   one->excludes(timed);
   CLI11_PARSE(app, argc, argv);

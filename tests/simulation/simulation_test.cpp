@@ -99,6 +99,14 @@ TEST_CASE("simulation: a full disk that what is obsolete fills up is found") {
         0);
 }
 
+TEST_CASE("simulation: a full disk on which all may write while it is cleaned is found") {
+  CHECK(first_violation({.sizes = Workload::kSiege, .lets_all_write = true}) != 0);
+}
+
+TEST_CASE("simulation: a backup that shares what is still written to is found") {
+  CHECK(first_violation({.wrap_backup = broken::shared_segments()}) != 0);
+}
+
 TEST_CASE("simulation: a change that is not in the log is found") {
   const auto meddle = [](Broker& broker, Random& random) {
     broken::apply_outside_of_the_log(broker, random, 200);

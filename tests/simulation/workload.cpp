@@ -40,7 +40,7 @@ constexpr std::array kSiegeBeanstalkWeights = {
 constexpr std::array kSiegeWorkerWeights = {
     Weight{Verb::kPush, 100},     Weight{Verb::kPushBulk, 100},   Weight{Verb::kFetch, 600},
     Weight{Verb::kAck, 10},       Weight{Verb::kFail, 600},       Weight{Verb::kBeat, 30},
-    Weight{Verb::kPauseQueue, 2}, Weight{Verb::kResumeQueue, 30}, Weight{Verb::kMutate, 120},
+    Weight{Verb::kPauseQueue, 2}, Weight{Verb::kResumeQueue, 30}, Weight{Verb::kMutate, 60},
     Weight{Verb::kInfo, 10},
 };
 
@@ -92,6 +92,7 @@ Verb Workload::draw_worker_verb(const Model& model) {
   const Verb verb =
       sizes_.is_siege ? draw(random_, kSiegeWorkerWeights) : draw(random_, kWorkerWeights);
   const bool is_put = verb == Verb::kPush || verb == Verb::kPushBulk;
+  if (sizes_.is_siege && random_.one_in(4) && !is_ending_jobs(model)) return Verb::kPushBulk;
   if (is_crowded() && verb == Verb::kFlush) return Verb::kRemoveQueue;
   if (!is_put) return verb;
   if (is_ending_jobs(model)) return is_crowded() ? Verb::kRemoveQueue : Verb::kAck;
@@ -173,6 +174,8 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   command.name = command.verb == Verb::kBeat ? wid : draw_held_jid(model, wid);
   if (command.verb == Verb::kMutate) return draw_mutate(model);
   if (command.verb == Verb::kFail) command.error_bytes = random_.below(sizes_.error_bytes_max);
+  if (sizes_.is_siege)
+    command.error_bytes = std::max(command.error_bytes, sizes_.error_bytes_max / 2);
   const bool is_push = command.verb == Verb::kPush;
   const bool is_bulk = command.verb == Verb::kPushBulk;
   const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;

@@ -44,14 +44,14 @@ class Workload {
   /// A disk that is full for long, with segments as short as the program takes them, and jobs that
   /// fail with much to say, so that what is done to all of them at once takes more of the log than
   /// is kept back. No more jobs than one slice takes, since FLUSH walks them all.
-  static constexpr Sizes kSiege = {.jobs_max = 400,
-                                   .jobs_kept = 300,
+  static constexpr Sizes kSiege = {.jobs_max = 450,
+                                   .jobs_kept = 400,
                                    .body_bytes_max = 2000,
                                    .large_body_bytes = 50'000,
                                    .one_large_in = 200,
                                    .bulk_jobs_max = 20,
-                                   .error_bytes_max = 20'000,
-                                   .pipeline_max = 8,
+                                   .error_bytes_max = 40'000,
+                                   .pipeline_max = 6,
                                    .segment_bytes = std::uint64_t{1} << 20,
                                    .is_siege = true};
 

@@ -16,6 +16,9 @@ constexpr std::size_t kHandlersMax = 2000;
 /// So many steps there are for each backup.
 constexpr std::uint64_t kOneBackupIn = 300;
 
+/// By how much a process lives longer in a siege, and there are fewer.
+constexpr int kSiegeFactor = 40;
+
 /// By how much segments are longer in a crowded world, as its batches are.
 constexpr std::uint64_t kCrowdedFactor = 16;
 
@@ -41,7 +44,7 @@ std::string text_of(const Expected& expected) {
 Workload::Sizes draw_sizes(Random& random) {
   const std::uint64_t kind = random.below(100);
   if (kind == 0) return Workload::kCrowded;
-  if (kind == 1) return Workload::kSiege;
+  if (kind <= 3) return Workload::kSiege;
   return {};
 }
 
@@ -91,13 +94,15 @@ World::World(Options options)
       disk_(platter_, random_),
       now_(std::chrono::seconds{1'700'000'000}),
       segment_bytes_(draw_segment_bytes(random_, options_, workload_)),
-      memory_bytes_(random_.pick(options_.memory_bytes)),
+      memory_bytes_(workload_.sizes().is_siege ? 0 : random_.pick(options_.memory_bytes)),
       sync_mode_(random_.pick(options_.sync_modes)),
       shadow_(std::make_unique<Broker>(format_, Broker::Options{})) {
   totals_.worlds = 1;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
   disk_.on_full = [this] { leave_copy(); };
+  // What is kept back, and some pieces more: so it is soon full of what is needed.
+  if (workload_.sizes().is_siege) disk_.set_size(random_.between(14, 20) * segment_bytes_ / 2);
   disk_.set_scale(segment_bytes_);
 }
 
@@ -115,7 +120,8 @@ void World::mix(std::uint64_t number) {
 }
 
 void World::run() {
-  for (int life = 0; life < options_.lives; ++life) {
+  const int lives = workload_.sizes().is_siege ? options_.lives / 10 : options_.lives;
+  for (int life = 0; life < lives; ++life) {
     come_up();
     live();
   }
@@ -129,6 +135,7 @@ void World::run() {
 void World::live() {
   first_client_ = next_client_;
   was_held_ = false;
+  was_spare_whole_ = !process_->recorder.is_full();
   model_.settle_times = [this] { settle(process_->broker.view(), model_.facts); };
   model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
   // What has come due while nobody was there is done before the first client comes.
@@ -136,8 +143,8 @@ void World::live() {
   poll();
   note_fault();
   plan_fault();
-  const bool is_long = workload_.sizes().is_siege || random_.one_in(20);
-  const int longest = options_.steps_per_life * (is_long ? 10 : 1);
+  const int factor = workload_.sizes().is_siege ? kSiegeFactor : random_.one_in(20) ? 10 : 1;
+  const int longest = options_.steps_per_life * factor;
   const std::uint64_t steps = random_.between(1, static_cast<std::uint64_t>(longest));
   for (std::uint64_t i = 0; i < steps && !disk_.is_dead(); ++i) step();
   const bool is_orderly = !disk_.is_dead() && random_.one_in(10);
@@ -173,7 +180,9 @@ void World::step() {
   const bool is_acting = random_.below(100) < 75;
   let_read([&] { is_acting ? act() : write(); });
   if (disk_.is_dead()) return;
-  if (!backup_ && !decay_ && !disk_.is_full() && random_.one_in(kOneBackupIn)) begin_backup();
+  const bool has_backups = !workload_.sizes().is_siege;  // they would take the room
+  if (has_backups && !backup_ && !decay_ && !disk_.is_full() && random_.one_in(kOneBackupIn))
+    begin_backup();
   advance_backup(random_.below(3));
   if (options_.meddle) options_.meddle(process_->broker, random_);
 }
@@ -251,6 +260,8 @@ void World::note_synced() {
 }
 
 void World::advance() {
+  // What fails meanwhile would have no place that is known.
+  if (model_.is_working()) return;
   using std::chrono::milliseconds;
   const std::uint64_t kind = random_.below(100);
   std::uint64_t bound_ms = 50;
@@ -311,7 +322,7 @@ void World::turn_over(Time now) {
   const Intake intake = process_->cleaner.intake();
   process_->broker.take_on(intake);
   model_.take_on(intake);
-  const bool is_held = process_->cleaner.must_go_first();
+  const bool is_held = process_->cleaner.must_go_first() && !options_.lets_all_write;
   process_->commits.hold(is_held);
   was_held_ = is_held;
   const Time next = is_held ? kNever : process_->broker.tick(now);
@@ -381,7 +392,7 @@ void World::observe(Client& client) {
 void World::client_step() {
   const std::size_t slot = random_.below(kClientSlots);
   Client* const client = process_->clients[slot].get();
-  if (client == nullptr) return connect(slot, random_.one_in(2));
+  if (client == nullptr) return connect(slot, !random_.one_in(workload_.sizes().is_siege ? 4 : 2));
   if (process_->commits.is_behind()) return;
   const std::uint64_t kind = random_.below(100);
   if (kind < 3) return disconnect(slot);
@@ -464,10 +475,13 @@ void World::converse(Client& client) {
     const Command next = draw_command(client);
     // When what has failed is tried again, and so its place, is not known before the reply.
     if (has_failed && next.verb == Verb::kMutate) break;
+    // Of two long operations at a time nobody could say which has moved a job.
+    const bool is_long = next.verb == Verb::kMutate || next.verb == Verb::kKick;
+    if (is_long && model_.is_working()) break;
     has_failed = has_failed || next.verb == Verb::kFail;
     said.push_back(next);
   }
-  say(client, said);
+  if (!said.empty()) say(client, said);
 }
 
 /// The model executes it behind the server, since how far a long operation goes is for that to say.

@@ -92,6 +92,8 @@ class World {
     std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_backup = {};
     std::function<void(Broker&, Random&)> meddle = {};  ///< called once a step
 
+    bool lets_all_write = false;  ///< also while the room of a full disk is needed to clean
+
     /// Is told what happens.
     std::function<void(const std::string&)> trace = {};
   };
@@ -205,6 +207,7 @@ class World {
   ClientNumber next_client_ = 1;
   ClientNumber first_client_ = 1;  ///< of the process at hand
   std::uint64_t full_steps_ = 0;   ///< about how long a full disk lasts; 0: to the process's end
+  bool was_spare_whole_ = false;   ///< when the process began
   bool was_held_ = false;          ///< in the last turn, the cleaner let nobody else write
 
   // The log as it should be. Points count its batches, from the beginning of the world.
