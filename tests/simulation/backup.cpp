@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "journal/backup.hpp"
+#include "journal/spare.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
@@ -152,7 +153,9 @@ void World::finish_backup() {
   const auto original = files_in(platter_, kOriginal);
   start_on_copy(backup->promised);
   demand(files_in(platter_, kOriginal) == original, "the start of a copy changed the original");
-  platter_.erase(kCopy + "/spare");
+  for (const auto& [path, bytes] : files_in(platter_, kCopy)) {
+    if (path.find(journal::kSparePrefix) != std::string::npos) platter_.erase(path);
+  }
   copy_ = without_room(files_in(platter_, kCopy));
   // The worst moment is that in which it has just seen what is not synced yet.
   if (!is_writing_ || sync_mode_ == journal::SyncMode::kOff || !random_.one_in(3)) return;

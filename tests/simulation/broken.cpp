@@ -205,6 +205,12 @@ class SharedSegments final : public FileSystem {
   Outcome<Done> link(const std::string& path, const std::string& new_path) override {
     return files_.link(path, new_path);
   }
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override {
+    return files_.rename(path, new_path);
+  }
+  Outcome<bool> has_other_name(const std::string& path) override {
+    return files_.has_other_name(path);
+  }
   Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
   Outcome<std::uint64_t> free_space(const std::string& directory) override {
     return files_.free_space(directory);

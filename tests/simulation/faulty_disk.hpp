@@ -62,6 +62,8 @@ class FaultyDisk final : public journal::FileSystem {
   /// What was kept back when the disk became full.
   [[nodiscard]] std::uint64_t spare_when_filled() const { return spare_when_filled_; }
   [[nodiscard]] bool is_full() const { return is_full_; }
+  /// Another program takes what becomes free.
+  [[nodiscard]] bool has_rival() const { return is_full_ && has_rival_; }
   /// It was full since the process began.
   [[nodiscard]] bool was_full() const { return was_full_ || size_ != UINT64_MAX; }
 

@@ -36,9 +36,10 @@ void World::come_to_rest() {
 }
 
 /// The spare was whole, and is for who had it, and for pieces that hold some batches of the
-/// largest.
+/// largest. Of shorter ones another program gets what is left at their ends, until all is gone.
 bool World::is_spared() const {
   if (!disk_.is_full() && !process_->recorder.is_full()) return false;
+  if (disk_.has_rival()) return false;
   const std::uint64_t roomy =
       workload_.is_crowded() ? kCrowdedRoomySegmentBytes : kRoomySegmentBytes;
   if (workload_.sizes().is_siege && !disk_.is_full()) return was_spare_whole_;
