@@ -121,10 +121,10 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
   return true;
 }
 
-/// The place behind every ready job of the queue.
+/// The place before every ready job of whatever queue comes next. No sequence is 0.
 ScanPlace end_of(const Queue& queue, bool is_backwards) {
-  if (is_backwards) return {.created = queue.created};
-  return {.created = queue.created,
+  if (!is_backwards) return {.created = queue.created + 1};
+  return {.created = queue.created - 1,
           .major = std::numeric_limits<Pri>::max(),
           .minor = std::numeric_limits<std::uint64_t>::max()};
 }
