@@ -22,7 +22,7 @@ void Broker::State::expire_reservations(Time now) {
 }
 
 bool Broker::State::release_held(ClientId client, Time now) {
-  for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
+  for (std::size_t moved = 0; moved < kSliceJobs && !is_batch_long(); ++moved) {
     const TimeOrder* held = store().held_by(client);
     if (held == nullptr) return true;
     const Job& job = store().at(held->begin()->slot);

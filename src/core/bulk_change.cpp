@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/record_size.hpp"
+
 namespace millrace {
 namespace {
 
@@ -95,7 +97,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
           if (is_past_last) return false;
         }
         if (job.sequence >= change.id_end) return true;
-        read_bytes += job.body_bytes;
+        read_bytes += record_bytes(job, view.queue_of(job).name);
         const auto& matches = change.request.matches;
         if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
         return read_bytes < kSliceBodyBytes;

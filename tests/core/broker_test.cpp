@@ -138,6 +138,30 @@ TEST_CASE("disconnect: more jobs than a slice are given back by further ticks") 
   CHECK(bench.broker.view().job_count(JobState::kReserved) == 0);
 }
 
+TEST_CASE("disconnect: jobs whose failures say much are given back in batches that are not long") {
+  Bench bench;
+  const ClientId holder = bench.client();
+  constexpr std::size_t kTextBytes = 20'000;
+  for (int i = 0; i < 200; ++i) {
+    Failure failure;
+    failure.message = std::string(kTextBytes, 'm');
+    bench.put("x", {.queue = "default", .failure = failure});
+  }
+  while (bench.reserve(holder)) {
+  }
+  static_cast<void>(bench.broker.take_batch());
+  bench.leave(holder);
+  std::size_t batches = 0;
+  while (bench.broker.has_batch()) {
+    CHECK(bench.broker.batch_bytes() < kBatchBytesPause + 2 * kTextBytes);
+    static_cast<void>(bench.broker.take_batch());
+    ++batches;
+    bench.broker.tick(bench.now);
+  }
+  CHECK(batches == 4);
+  CHECK(bench.broker.view().job_count(JobState::kReserved) == 0);
+}
+
 TEST_CASE("reserve-job: takes a delayed or buried job, not a reserved one") {
   Bench bench;
   const ClientId client = bench.client();
