@@ -66,7 +66,9 @@ def millrace(*flags, door="beanstalk", folder=None):
     """With --volatile, or with a journal in a new folder."""
     port = free_port()
     folder = folder or tempfile.mkdtemp(prefix="millrace-bench-")
-    command = [os.environ["MILLRACE"], "serve", "--data", os.path.join(folder, "data"), *flags]
+    command = [os.environ["MILLRACE"], "serve", *flags]
+    if "--data" not in flags:
+        command += ["--data", os.path.join(folder, "data")]
     for each in ("beanstalk", "faktory", "web"):
         if f"--{each}" not in flags:
             command += [f"--{each}", f"127.0.0.1:{port}" if each == door else "off"]

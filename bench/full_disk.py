@@ -1,0 +1,109 @@
+"""What a client waits on a full disk while another churns: ./dev bench full-disk [--gigabytes N]
+
+A file system in memory of that size is filled with jobs, nearly all of which are needed. Then one
+client reserves, buries and kicks jobs, 300 at a time and as fast as it can, so that the whole log
+is cleaned again and again; another one deletes a job at a time, and its waits are shown. Mounting
+needs root.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+import servers
+from bystander import Client
+
+BODY = "b" * 1000
+PUT = f"put 100 0 600 {len(BODY)}\r\n{BODY}\r\n".encode()
+AT_ONCE = 300
+DELETE_EACH = 7  # the ids that the other client does not meet at once
+
+
+class Disk:
+    """As long as it is open: a file system of that size, mounted at `path`."""
+
+    def __init__(self, gigabytes):
+        self.path = tempfile.mkdtemp(prefix="millrace-disk-")
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={int(gigabytes * 2**30)}", "tmpfs"]
+        subprocess.run([*mount, self.path], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", self.path], check=True)
+        os.rmdir(self.path)
+
+
+def tell_all(client, commands):
+    """The first words of the replies; bodies are skipped."""
+    client.file.write(b"".join(commands))
+    client.file.flush()
+    replies = []
+    for _ in commands:
+        words = client.file.readline().decode().split()
+        if words[0] == "RESERVED":
+            client.file.read(int(words[2]) + 2)
+        replies.append(words)
+    return replies
+
+
+def fill(client):
+    jobs = 0
+    while True:
+        inserted = [words[0] == "INSERTED" for words in tell_all(client, [PUT] * AT_ONCE)]
+        jobs += sum(inserted)
+        if not all(inserted):
+            return jobs
+
+
+def churn(client):
+    reserves = [b"reserve-with-timeout 0\r\n"] * AT_ONCE
+    taken = [words[1] for words in tell_all(client, reserves) if words[0] == "RESERVED"]
+    tell_all(client, [f"bury {job} 100\r\n".encode() for job in taken])
+    client.ask("kick 100000")
+    return len(taken)
+
+
+def delete_jobs(port, is_over, waits):
+    client = Client(port)
+    job = 1
+    while not is_over.is_set():
+        begin = time.monotonic()
+        client.ask(f"delete {job}")
+        waits.append(time.monotonic() - begin)
+        job += DELETE_EACH
+        time.sleep(0.002)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gigabytes", type=float, default=3)
+    parser.add_argument("--seconds", type=float, default=60)
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="millrace-bench-")
+    with Disk(options.gigabytes) as disk:
+        with servers.millrace("--data", disk.path + "/data", folder=folder) as server:
+            client = Client(server.port)
+            print(f"full with {fill(client):,} jobs of {len(BODY)} bytes")
+            is_over, waits = threading.Event(), []
+            bystander = threading.Thread(target=delete_jobs, args=(server.port, is_over, waits))
+            bystander.start()
+            changes, end = 0, time.monotonic() + options.seconds
+            while time.monotonic() < end:
+                changes += churn(client)
+            is_over.set()
+            bystander.join()
+    shutil.rmtree(folder, ignore_errors=True)
+    waits.sort()
+    print(f"{changes / options.seconds:,.0f} jobs a second reserved, buried and kicked; "
+          f"{len(waits):,} deletes beside took {waits[len(waits) // 2] * 1e3:.1f} ms (median), "
+          f"{waits[len(waits) * 99 // 100] * 1e3:.1f} ms (99 %), {waits[-1] * 1e3:.1f} ms at most")
+
+
+if __name__ == "__main__":
+    main()
