@@ -84,6 +84,13 @@ def beanstalkd(*flags, binlog=False):
     return Server(command, port, folder)
 
 
+def least():
+    """What no server can pass: see least.cpp."""
+    port = free_port()
+    folder = tempfile.mkdtemp(prefix="least-bench-")
+    return Server([os.environ["LEAST"], "--port", str(port)], port, folder)
+
+
 def official_faktory():
     """The official server as it ships, where FAKTORY_BIN names it."""
     port = free_port()
