@@ -56,6 +56,9 @@ class Journal {
     Lsn end = 0;                    ///< of what was appended
     std::uint64_t piece_bytes = 0;  ///< how long a piece is, as a rule
     std::size_t pieces = 0;
+    /// The disk is full, and the oldest piece kept by somebody else too, such as a backup: to trim
+    /// it brings no room.
+    bool is_shared = false;
   };
   [[nodiscard]] virtual Extent extent() const = 0;
 

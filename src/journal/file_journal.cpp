@@ -197,7 +197,8 @@ Journal::Extent FileJournal::extent() const {
           .newest_begin = segments_.back(),
           .end = end_,
           .piece_bytes = options_.segment_bytes,
-          .pieces = segments_.size()};
+          .pieces = segments_.size(),
+          .is_shared = is_full() && is_shared_.load(std::memory_order_relaxed)};
 }
 
 std::uint64_t FileJournal::bytes_max() const {
@@ -368,6 +369,9 @@ Outcome<Done> FileJournal::look_for_room() {
   const Outcome<Done> regained = writer_.spare().regain();
   if (!regained) return regained;
   bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
+  const Outcome<bool> is_shared = writer_.is_oldest_shared();
+  if (!is_shared) return is_shared.error();
+  is_shared_.store(*is_shared, std::memory_order_relaxed);
   const auto now = std::chrono::steady_clock::now();
   if (now < look_by_ && !options_.is_stepped) return Done{};
   look_by_ = now + kLookInterval;

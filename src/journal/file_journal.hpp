@@ -182,6 +182,7 @@ class FileJournal final : public Journal {
   std::atomic<std::uint64_t> pending_bytes_ = 0;
   std::atomic<bool> is_full_ = false;
   std::atomic<std::uint64_t> bytes_max_ = 0;
+  std::atomic<bool> is_shared_ = false;  ///< the oldest segment; looked at while the disk is full
   std::mutex mutex_;
   std::condition_variable work_;        ///< for the writer
   std::condition_variable synced_;      ///< for `sync`

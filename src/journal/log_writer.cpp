@@ -244,6 +244,10 @@ Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   return Done{};
 }
 
+Outcome<bool> LogWriter::is_oldest_shared() {
+  return files_.has_other_name(path_of(oldest_));
+}
+
 Outcome<Done> LogWriter::close() {
   if (spare_.is_whole()) {
     const Outcome<Done> cut = file_->truncate(written_ - header_.first);

@@ -66,6 +66,9 @@ class LogWriter {
   /// Removes whole segments, oldest first; `oldest` is the first that stays.
   [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
 
+  /// Whether the file of the oldest segment has another name, so that removing it frees nothing.
+  [[nodiscard]] Outcome<bool> is_oldest_shared();
+
   /// Syncs, gives back preallocated space unless the disk is full, and notes where the log ends.
   [[nodiscard]] Outcome<Done> close();
 

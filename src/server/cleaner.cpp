@@ -13,6 +13,7 @@ bool Cleaner::is_too_long(const Journal::Extent& log) const {
 /// What is obsolete is worth more then than what it costs to be rid of it: whenever half a piece of
 /// it has come together, the whole log is gone through once.
 bool Cleaner::is_worth_it_when_full(const Journal::Extent& log) {
+  if (log.is_shared) return false;
   if (round_end_ != 0 && log.begin >= round_end_) {
     round_end_ = 0;
     round_from_ = log.end;
@@ -32,7 +33,7 @@ std::uint64_t Cleaner::slack(const Journal::Extent& log) const {
 bool Cleaner::must_go_first() const {
   if (!journal_.is_full()) return false;
   const Journal::Extent log = journal_.extent();
-  if (log.oldest_end == log.begin) return false;
+  if (log.oldest_end == log.begin || log.is_shared) return false;
   const std::uint64_t piece_bytes = std::max(log.piece_bytes, log.oldest_end - log.begin);
   const bool has_room = room_left(log) >= piece_bytes + piece_bytes / 4 + kTurnBytes;
   if (has_room && intake() != Intake::kEndings) return false;
@@ -77,10 +78,18 @@ Cleaner::Next Cleaner::trim(const Journal::Extent& log) {
   return Next::kTurn;
 }
 
+/// What is left then is all that there is.
+Intake Cleaner::intake_without_trim(std::uint64_t room, std::uint64_t piece_bytes) {
+  if (room < piece_bytes) return Intake::kEndings;
+  return room < kRoundPieces * piece_bytes ? Intake::kNothingLonger : Intake::kNoJobs;
+}
+
 /// Beside what is needed there must be room to write all of it once more, piece by piece.
 Intake Cleaner::intake() const {
   if (!journal_.is_full()) return Intake::kEverything;
-  const std::uint64_t piece_bytes = journal_.extent().piece_bytes;
+  const Journal::Extent log = journal_.extent();
+  const std::uint64_t piece_bytes = log.piece_bytes;
+  if (log.is_shared) return intake_without_trim(room_left(log), piece_bytes);
   const std::uint64_t needed = broker_.live_bytes() + slack_left_ + kRoundPieces * piece_bytes;
   if (journal_.bytes_max() < needed) return Intake::kEndings;
   const bool takes_longer = journal_.bytes_max() >= needed + piece_bytes / kLongerPart;

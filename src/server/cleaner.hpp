@@ -42,6 +42,7 @@ class Cleaner {
   [[nodiscard]] std::uint64_t slack(const Journal::Extent& log) const;
   [[nodiscard]] std::uint64_t room_left(const Journal::Extent& log) const;
   [[nodiscard]] std::uint64_t share(const Journal::Extent& log) const;
+  [[nodiscard]] static Intake intake_without_trim(std::uint64_t room, std::uint64_t piece_bytes);
   [[nodiscard]] bool is_ahead(const Journal::Extent& log) const;
 
   Next trim(const Journal::Extent& log);

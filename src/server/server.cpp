@@ -303,7 +303,8 @@ void Server::look_for_room(Time now) {
                {{"bytes", broker_.memory_bytes()}});
   }
   const Intake intake = cleaner_.intake();
-  if (intake >= Intake::kNothingLonger && intake > broker_.intake() && room_log_.admits(now)) {
+  LogLimit& limit = intake == Intake::kEndings ? ending_log_ : room_log_;
+  if (intake >= Intake::kNothingLonger && intake > broker_.intake() && limit.admits(now)) {
     log_.event(intake == Intake::kEndings ? "only_ending_jobs" : "not_prolonging_jobs",
                {{"live_bytes", broker_.live_bytes()}});
   }

@@ -168,6 +168,7 @@ class Server {
   Cleaner cleaner_;
   LogLimit cleaning_log_{10s};
   LogLimit room_log_{1s};
+  LogLimit ending_log_{1s};
   std::uint64_t segments_logged_ = 0;
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from clients import Beanstalk, Faktory
-from program import Server
+from program import PROGRAM, Server
 
 DISK_BYTES = 24 << 20
 SEGMENT_BYTES = 1 << 20
@@ -185,6 +185,30 @@ class FullDiskTest(unittest.TestCase):
         self.assertEqual(worker.command("FLUSH"), "+OK")
         end_rival()
         os.remove(self.ballast)
+        self.wait_for_room()
+
+    def test_jobs_can_be_ended_though_a_backup_keeps_what_is_trimmed(self):
+        """Its links keep the space of segments that go, so cleaning would only use up the rest."""
+        ids = [self.client.put(BODY) for _ in range(150)]
+        backup = [PROGRAM, "backup", f"{self.disk.path}/data", f"{self.disk.path}/backup"]
+        subprocess.run(backup, check=True, capture_output=True)
+        ids += self.fill()
+        refused = 0
+        while refused == 0:
+            self.client.send(b"reserve-with-timeout 0\r\n" * 100)
+            held = []
+            for _ in range(100):
+                reply = self.client.line()
+                if reply.startswith("RESERVED"):
+                    held.append(reply.split()[1])
+                    self.client.body(int(reply.split()[2]))
+                else:
+                    refused += 1
+            self.client.send("".join(f"release {job} 0 0\r\n" for job in held).encode())
+            for _ in held:
+                self.assertEqual(self.client.line(), "RELEASED")
+        self.delete_all(ids)
+        shutil.rmtree(f"{self.disk.path}/backup")
         self.wait_for_room()
 
     def fail_next(self, worker, failure):
