@@ -51,6 +51,7 @@ const main = document.getElementById("main");
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
+let isOffline = false;
 
 // ---- drawing ----
 
@@ -88,6 +89,8 @@ function open(keepsPlace) {
   // What a page remembers, a selection say, is of one list: of all in the address but its cursor.
   const about = link(path(), { ...params(), cursor: "" });
   current?.stop.abort();
+  // What it asks is about the page that is left.
+  document.querySelector("dialog")?.close();
   const ctx = {
     args,
     params: params(),
@@ -135,6 +138,9 @@ async function load() {
     if (error.name === "AbortError" || mine !== current) return;
     mine.error = error;
   }
+  const was = isOffline;
+  isOffline = mine.error?.status === 0;
+  if (isOffline !== was) drawTop();
   draw();
   later();
 }
@@ -145,34 +151,30 @@ const isRefused = (error) =>
 
 function later() {
   clearTimeout(timer);
-  if (isPaused || document.hidden || isRefused(current.error)) return;
-  if (current.page.isStill?.(current.ctx)) return;
+  const { ctx, error, page } = current;
+  if (isPaused || document.hidden || isRefused(error) || page.isStill?.(ctx)) return;
   timer = setTimeout(load, POLL_MS);
 }
 
+const banner = (kind, ...content) =>
+  h("div", { class: `banner ${kind}`, role: "alert" }, content);
+
 function problem(error) {
   if (isRefused(error))
-    return h(
-      "div",
-      { class: "banner gone", role: "alert" },
+    return banner(
+      "gone",
       `The server refuses what this address asks for: ${error.message}. `,
       h("a", { href: link(path()) }, "The page without filters"),
     );
-  if (error.status !== 404)
-    return h("div", { class: "banner bad", role: "alert" }, `${error.message} Trying again…`);
-  const {
-    nav,
-    page,
-    ctx: { args },
-  } = current;
-  return h(
-    "div",
-    { class: "banner gone", role: "alert" },
+  if (error.status !== 404) return banner("bad", `${error.message} Trying again…`);
+  const { nav, page, ctx } = current;
+  return banner(
+    "gone",
     `${error.message[0].toUpperCase()}${error.message.slice(1)}. `,
     h("a", { href: link(nav) }, `All ${nav}`),
     page === job && [
       " · ",
-      h("a", { href: link("jobs", { state: "any", id: args[0] }) }, "Look for this as a jid"),
+      h("a", { href: link("jobs", { state: "any", id: ctx.args[0] }) }, "Look for this as a jid"),
     ],
   );
 }
@@ -205,7 +207,7 @@ function draw() {
     scrollTo(0, current.place);
     current.place = null;
   }
-  main.setAttribute("aria-busy", data === undefined && !error ? "true" : "false");
+  main.setAttribute("aria-busy", String(data === undefined && !error));
 }
 
 // ---- the top ----
@@ -277,11 +279,11 @@ function drawTop() {
       tool(
         {
           onclick: turnLive,
-          "aria-pressed": isPaused ? "false" : "true",
+          "aria-pressed": String(!isPaused),
           title: "Update every 2 seconds (p)",
         },
-        h("span", { class: isPaused ? "dot" : "dot on", "aria-hidden": "true" }),
-        isPaused ? "Paused" : "Live",
+        h("span", { class: isPaused || isOffline ? "dot" : "dot on", "aria-hidden": "true" }),
+        isPaused ? "Paused" : isOffline ? "Offline" : "Live",
       ),
       tool(
         { onclick: turnTheme, title: "Colours (t)" },
@@ -326,7 +328,7 @@ function moveRow(step) {
   const rows = [...main.querySelectorAll("tbody tr")].filter((row) => row.querySelector("a"));
   const at = rows.indexOf(document.activeElement.closest?.("tr"));
   const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step;
-  rows[next]?.querySelector("a.row, a")?.focus();
+  rows[next]?.querySelector("a")?.focus();
 }
 
 let isGoing = false;
@@ -367,6 +369,16 @@ addEventListener("keydown", (event) => {
 
 // ---- beginning ----
 
+// Until the first answer is drawn, the buttons are those of the address before: the click that
+// leaves a filter, and so sets it, may be on one of them.
+main.addEventListener(
+  "click",
+  (event) => {
+    if (current.data === undefined && event.target.closest("[type=button]"))
+      event.stopPropagation();
+  },
+  true,
+);
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
   else if (!isPaused) load();

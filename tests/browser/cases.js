@@ -531,8 +531,10 @@ export const cases = [
       await row(page, "mail").waitFor();
       await server.kill();
       await page.getByRole("alert").getByText("cannot be reached").waitFor();
+      await page.getByRole("button", { name: "Offline" }).waitFor();
       await server.start();
       await gone(page.getByRole("alert"));
+      await page.getByRole("button", { name: "Live" }).waitFor();
       await row(page, "mail").waitFor();
     },
   },

@@ -130,6 +130,48 @@ export const cases = [
     },
   },
   {
+    title: "the click that leaves a filter changes nothing by the list before",
+    async run(test) {
+      const client = await faktory(test);
+      for (const queue of ["left", "other"]) await client.push(`${queue}-0001`, "Left", queue);
+      const { page } = test;
+      const dialog = page.getByRole("dialog");
+      let goOn;
+      const isLong = new Promise((resolve) => {
+        goOn = resolve;
+      });
+      await page.route("**/api/v1/jobs?*queue=left*", async (route) => {
+        await isLong;
+        await route.continue();
+      });
+      await test.open("jobs?state=ready");
+      await page.getByLabel("Queue").fill("left");
+      await page.getByRole("button", { name: "Delete all 2" }).click();
+      await until(async () => page.url().endsWith("&queue=left"), "the filter in the address");
+      assert.equal(await dialog.count(), 0);
+      goOn();
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      await dialog.getByRole("button", { name: "Delete 1 job" }).click();
+      await page.getByText("Done: 1 job deleted.").waitFor();
+      assert.equal((await counts(test)).ready, 1);
+    },
+  },
+  {
+    title: "a dialog ends with the address that it was opened in",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=dead");
+      await page.getByRole("link", { name: "Ready" }).click();
+      await page.getByRole("button", { name: "Delete all 3" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 3 jobs" }).waitFor();
+      await page.goBack();
+      await gone(page.getByRole("dialog"));
+      await row(page, "Dies").waitFor();
+      assert.equal((await counts(test)).ready, 3);
+    },
+  },
+  {
     title: "on a phone the bar of what is selected stays in view",
     async run(test) {
       const client = await faktory(test);
