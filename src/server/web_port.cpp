@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "server/listener.hpp"
@@ -142,19 +143,24 @@ void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watc
   resting = std::move(still_resting);
 }
 
-/// From when on it makes room for a newcomer. Who is owed an answer, or was let in with a body that
-/// is still to come, never does.
+/// From when on it makes room for a newcomer. Who is owed an answer never does.
 WebChannel::Steady::time_point WebPort::goes_at(const Visitor& visitor) {
-  const bool stays = visitor.turn || visitor.is_leaving || visitor.channel->has_output() ||
-                     visitor.channel->awaits_body();
+  const bool stays = visitor.turn || visitor.is_leaving || visitor.channel->has_output();
   if (stays) return WebChannel::Steady::time_point::max();
-  return visitor.began.value_or(visitor.until - kWebIdleMax) + kWebGrace;
+  const auto grace = visitor.channel->awaits_body() ? kWebBodyGrace : kWebGrace;
+  return visitor.began.value_or(visitor.until - kWebIdleMax) + grace;
 }
 
+/// Who makes room first. Of those that may go now, who was let in with a body goes last.
 WebPort::Visitors::iterator WebPort::find_idle(Visitors& resting) {
-  return std::min_element(resting.begin(), resting.end(), [](const Visitor& a, const Visitor& b) {
-    return goes_at(a) < goes_at(b);
-  });
+  const auto now = WebChannel::Steady::now();
+  const auto rank = [now](const Visitor& visitor) {
+    const auto at = goes_at(visitor);
+    return std::tuple(std::max(at, now), visitor.channel->awaits_body(), at);
+  };
+  return std::min_element(
+      resting.begin(), resting.end(),
+      [&rank](const Visitor& a, const Visitor& b) { return rank(a) < rank(b); });
 }
 
 /// When there is room for a newcomer, as far as those that rest can tell.

@@ -105,12 +105,15 @@ class WebPort {
 };
 
 /// Connections at a time. Who comes then takes the place of the one that was idle, or in the middle
-/// of a head, for longest; while none is, newcomers wait in the system's backlog.
+/// of a head, for longest, or else of the one whose body began to come first; while there is none
+/// either, newcomers wait in the system's backlog.
 inline constexpr std::size_t kWebChannelsMax = 128;
 inline constexpr std::size_t kWebThreads = 4;
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
 /// For a request to arrive before its sender counts as idle.
 inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
+/// The same for a request whose head is there and was let in, but whose body is not.
+inline constexpr auto kWebBodyGrace = std::chrono::milliseconds(1000);
 /// For who still sends what nobody reads to take notice of the answer.
 inline constexpr auto kWebLeaveMax = std::chrono::seconds(2);
 

@@ -141,7 +141,7 @@ TEST_CASE("web: when there is no more room, who was idle for longest goes") {
   CHECK(ask(idle.front(), get("/health")).status == 200);
 }
 
-TEST_CASE("web: when there is no more room, who is slow with a head goes, with a body not") {
+TEST_CASE("web: when there is no more room, who is slow with a head goes before a body") {
   Host host(with_web());
   const std::string request = post("/api/v1/jobs", kJob);
   SocketClient sending = host.connect("web");
@@ -154,6 +154,38 @@ TEST_CASE("web: when there is no more room, who is slow with a head goes, with a
   const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   CHECK(ask(sending, request.substr(request.size() - 1)).status == 201);
+}
+
+TEST_CASE("web: when all are slow with a body, who began first goes") {
+  Host host(with_web());
+  const std::string request = post("/api/v1/jobs", kJob);
+  std::vector<SocketClient> slow;
+  for (std::size_t i = 0; i < kWebChannelsMax; ++i) {
+    slow.push_back(host.connect("web"));
+    slow.back().send(request.substr(0, request.size() - 1));
+    if (i == 0) CHECK(slow.front().read_some(kWebBodyGrace / 10).empty());  // it is ahead
+  }
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < 2 * kWebBodyGrace);
+  CHECK(slow.front().is_closed_by_server());
+  CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
+}
+
+TEST_CASE("web: who is slow with a body byte by byte makes room too") {
+  Host host(with_web());
+  const std::string request = post("/api/v1/jobs", std::string(5000, ' '));
+  std::vector<SocketClient> slow;
+  for (std::size_t i = 0; i < kWebChannelsMax; ++i) {
+    slow.push_back(host.connect("web"));
+    slow.back().send(request.substr(0, request.size() - 4000));
+  }
+  const auto drip_until = std::chrono::steady_clock::now() + kWebBodyGrace;
+  while (std::chrono::steady_clock::now() < drip_until) {
+    CHECK(slow.front().read_some(kWebBodyGrace / 10).empty());
+    for (SocketClient& each : slow) each.send(" ");
+  }
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < kWebBodyGrace);
 }
 
 TEST_CASE("web: more browsers than there is room for are answered when they come at once") {
