@@ -155,15 +155,17 @@ Outcome<Done> Spare::regain() {
   return grow(regained);
 }
 
+bool Spare::is_shorter(const Piece& one, const Piece& other) {
+  return one.bytes < other.bytes;
+}
+
 /// Of the shortest, so that those that can become segments stay.
 Outcome<bool> Spare::give_up(std::uint64_t bytes) {
   is_whole_ = bytes_ == 0;
   if (pieces_.empty()) return false;
   std::uint64_t left = std::max(bytes, step_);
   while (left > 0 && !pieces_.empty()) {
-    Piece& shortest = *std::min_element(
-        pieces_.begin(), pieces_.end(),
-        [](const Piece& one, const Piece& other) { return one.bytes < other.bytes; });
+    Piece& shortest = *std::min_element(pieces_.begin(), pieces_.end(), is_shorter);
     const std::uint64_t part = std::min(left, shortest.bytes);
     const Outcome<Done> done = cut(shortest, shortest.bytes - part);
     if (!done) return done.error();
@@ -174,9 +176,7 @@ Outcome<bool> Spare::give_up(std::uint64_t bytes) {
 
 Outcome<Spare::Lent> Spare::lend(const std::string& path, std::string_view header,
                                  std::uint64_t bytes) {
-  const auto longest = std::max_element(
-      pieces_.begin(), pieces_.end(),
-      [](const Piece& one, const Piece& other) { return one.bytes < other.bytes; });
+  const auto longest = std::max_element(pieces_.begin(), pieces_.end(), is_shorter);
   if (longest == pieces_.end() || longest->bytes < bytes) return Lent{};
   is_whole_ = false;
   Outcome<Done> done = write_zeros(*longest->file, longest->bytes);

@@ -63,6 +63,7 @@ class Spare {
     std::uint64_t bytes = 0;
   };
 
+  [[nodiscard]] static bool is_shorter(const Piece& one, const Piece& other);
   [[nodiscard]] Outcome<Done> open();
   [[nodiscard]] Outcome<Done> open_piece(const std::string& path);
   [[nodiscard]] Outcome<Done> grow(std::uint64_t bytes);
