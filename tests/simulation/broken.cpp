@@ -6,6 +6,7 @@
 #include "core/record.hpp"
 #include "core/store.hpp"
 #include "journal/log_format.hpp"
+#include "simulation/passing_files.hpp"
 #include "simulation/passing_journal.hpp"
 
 namespace millrace::simulation::broken {
@@ -13,7 +14,6 @@ namespace {
 
 using journal::File;
 using journal::FileSystem;
-using journal::Lock;
 
 class ReplyBeforeSync final : public PassingJournal {
  public:
@@ -113,39 +113,20 @@ class NoTrimWhenFull final : public PassingJournal {
 };
 
 /// A file system that forgets one of the two kinds of sync.
-class Unsynced final : public FileSystem {
+class Unsynced final : public PassingFiles {
  public:
   enum class Forgets { kFiles, kDirectories };
 
-  Unsynced(FileSystem& files, Forgets forgets) : files_(files), forgets_(forgets) {}
+  Unsynced(FileSystem& files, Forgets forgets) : PassingFiles(files), forgets_(forgets) {}
 
-  Outcome<Done> ensure_directory(const std::string& path) override {
-    return files_.ensure_directory(path);
-  }
-  Outcome<std::vector<std::string>> list(const std::string& directory) override {
-    return files_.list(directory);
-  }
   Outcome<std::unique_ptr<File>> create(const std::string& path) override {
     return wrapped(files_.create(path));
   }
   Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override {
     return wrapped(files_.open(path, access));
   }
-  Outcome<Done> rename(const std::string& path, const std::string& new_path) override {
-    return files_.rename(path, new_path);
-  }
-  Outcome<bool> has_other_name(const std::string& path) override {
-    return files_.has_other_name(path);
-  }
-  Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
-  Outcome<std::uint64_t> free_space(const std::string& directory) override {
-    return files_.free_space(directory);
-  }
   Outcome<Done> sync_directory(const std::string& path) override {
     return forgets_ == Forgets::kDirectories ? Done{} : files_.sync_directory(path);
-  }
-  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override {
-    return files_.lock(path);
   }
 
  private:
@@ -173,21 +154,14 @@ class Unsynced final : public FileSystem {
     return std::unique_ptr<File>(std::make_unique<UnsyncedFile>(std::move(*file)));
   }
 
-  FileSystem& files_;
   const Forgets forgets_;
 };
 
 /// A file system on which the copy of a segment that is not the newest is a second name of it.
-class SharedSegments final : public FileSystem {
+class SharedSegments final : public PassingFiles {
  public:
-  explicit SharedSegments(FileSystem& files) : files_(files) {}
+  using PassingFiles::PassingFiles;
 
-  Outcome<Done> ensure_directory(const std::string& path) override {
-    return files_.ensure_directory(path);
-  }
-  Outcome<std::vector<std::string>> list(const std::string& directory) override {
-    return files_.list(directory);
-  }
   Outcome<std::unique_ptr<File>> create(const std::string& path) override {
     const std::string name = path.substr(path.rfind('/') + 1);
     const Outcome<std::vector<std::string>> names = files_.list(kOriginal);
@@ -198,28 +172,6 @@ class SharedSegments final : public FileSystem {
     const bool is_shared = journal::parse_segment_name(name) && !is_newest;
     if (!is_shared || !files_.link(kOriginal + "/" + name, path)) return files_.create(path);
     return std::unique_ptr<File>(std::make_unique<DeafFile>());
-  }
-  Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override {
-    return files_.open(path, access);
-  }
-  Outcome<Done> link(const std::string& path, const std::string& new_path) override {
-    return files_.link(path, new_path);
-  }
-  Outcome<Done> rename(const std::string& path, const std::string& new_path) override {
-    return files_.rename(path, new_path);
-  }
-  Outcome<bool> has_other_name(const std::string& path) override {
-    return files_.has_other_name(path);
-  }
-  Outcome<Done> remove(const std::string& path) override { return files_.remove(path); }
-  Outcome<std::uint64_t> free_space(const std::string& directory) override {
-    return files_.free_space(directory);
-  }
-  Outcome<Done> sync_directory(const std::string& path) override {
-    return files_.sync_directory(path);
-  }
-  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override {
-    return files_.lock(path);
   }
 
  private:
@@ -237,7 +189,6 @@ class SharedSegments final : public FileSystem {
   };
 
   const std::string kOriginal = "/journal";
-  FileSystem& files_;
 };
 
 }  // namespace
