@@ -79,6 +79,11 @@ bool WebChannel::has_request() const {
   return rest.size() >= http::kHeaderBytesMax || rest.find("\r\n\r\n") != rest.npos;
 }
 
+bool WebChannel::is_asked_by(std::string_view method) const {
+  const std::string_view rest = std::string_view(input_).substr(taken_);
+  return rest.starts_with(method) && rest.substr(method.size()).starts_with(' ');
+}
+
 bool WebChannel::mark() {
   request_at_ = taken_;
   return std::exchange(awaited_, 0) > 0;

@@ -33,6 +33,9 @@ class WebChannel final : public httplib::Stream {
   /// so much of a head that it is refused.
   [[nodiscard]] bool has_request() const;
 
+  /// True when that is asked by this method.
+  [[nodiscard]] bool is_asked_by(std::string_view method) const;
+
   /// The next request is read from here on. True: its head was read before.
   bool mark();
 

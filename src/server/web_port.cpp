@@ -143,10 +143,10 @@ void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watc
   resting = std::move(still_resting);
 }
 
-/// From when on it makes room for a newcomer. Who is owed an answer never does.
+/// From when on it makes room for a newcomer. Who waits for an answer never does.
 WebChannel::Steady::time_point WebPort::goes_at(const Visitor& visitor) {
-  const bool stays = visitor.turn || visitor.is_leaving || visitor.channel->has_output();
-  if (stays) return WebChannel::Steady::time_point::max();
+  if (visitor.channel->has_output()) return visitor.until - kWebRequestMax + kWebTakeGrace;
+  if (visitor.turn || visitor.is_leaving) return WebChannel::Steady::time_point::max();
   const auto grace = visitor.channel->awaits_body() ? kWebBodyGrace : kWebGrace;
   return visitor.began.value_or(visitor.until - kWebIdleMax) + grace;
 }
@@ -214,8 +214,7 @@ void WebPort::hand_over(Visitor visitor) {
 void WebPort::work() {
   WebEngine engine(parts_.answers, parts_.body_bytes_max);
   while (std::optional<Visitor> visitor = next_visitor()) {
-    const bool stays = attend(*visitor, engine);
-    settle(std::move(*visitor), stays);
+    attend(std::move(*visitor), engine);
   }
 }
 
@@ -228,17 +227,44 @@ std::optional<WebPort::Visitor> WebPort::next_visitor() {
   return visitor;
 }
 
-/// True when the connection stays.
-bool WebPort::attend(Visitor& visitor, WebEngine& engine) {
-  if (!visitor.turn && !visitor.channel->receive()) return false;
+void WebPort::attend(Visitor visitor, WebEngine& engine) {
+  if (!visitor.turn && !visitor.channel->receive()) return settle(std::move(visitor), false);
   if (!visitor.channel->has_request()) {
     let_arrive(visitor);
+    return settle(std::move(visitor), true);
+  }
+  const bool is_change = visitor.channel->is_asked_by("POST");
+  if (is_change && !begin_change(visitor)) return;
+  bool stays = true;
+  if (must_wait(visitor)) {
+    visitor.turn = logins_.wait(visitor.peer);
+    if (visitor.turn) visitor.until = visitor.turn->at;
+    stays = visitor.turn.has_value();
+  } else {
+    stays = serve(visitor, engine);
+  }
+  if (is_change) end_change();
+  settle(std::move(visitor), stays);
+}
+
+/// False: too many wait for the disk already, and it waits for one of them.
+bool WebPort::begin_change(Visitor& visitor) {
+  const std::lock_guard guard(mutex_);
+  if (changes_ < kWebChangesMax) {
+    ++changes_;
     return true;
   }
-  if (!must_wait(visitor)) return serve(visitor, engine);
-  visitor.turn = logins_.wait(visitor.peer);
-  if (visitor.turn) visitor.until = visitor.turn->at;
-  return visitor.turn.has_value();
+  change_waiters_.push_back(std::move(visitor));
+  return false;
+}
+
+void WebPort::end_change() {
+  const std::lock_guard guard(mutex_);
+  --changes_;
+  if (change_waiters_.empty()) return;
+  ready_.push_back(std::move(change_waiters_.front()));
+  change_waiters_.pop_front();
+  has_work_.notify_one();
 }
 
 void WebPort::let_arrive(Visitor& visitor) {
@@ -258,13 +284,15 @@ bool WebPort::must_wait(Visitor& visitor) {
   return !visitor.knows_password && logins_.is_slow(visitor.peer);
 }
 
-/// Back to the thread that watches, or away.
+/// Away, or to the next request that is there, or back to the thread that watches.
 void WebPort::settle(Visitor visitor, bool stays) {
   if (!stays || is_closing_) {
     visitor.channel.reset();
     if (channel_count_-- == kWebChannelsMax) wake();
     return;
   }
+  const bool can_go_on = !visitor.turn && !visitor.is_leaving && !visitor.channel->has_output();
+  if (can_go_on && visitor.channel->has_request()) return hand_over(std::move(visitor));
   const std::lock_guard guard(mutex_);
   returned_.push_back(std::move(visitor));
   wake();
@@ -272,13 +300,9 @@ void WebPort::settle(Visitor visitor, bool stays) {
 
 /// True when the connection stays: for another request, or until its other end knows that it ends.
 bool WebPort::serve(Visitor& visitor, WebEngine& engine) {
-  WebEngine::Served served;
-  do {
-    served = engine.serve(*visitor.channel);
-    if (served.login == http::Login::kWrong) logins_.note_failure(visitor.peer);
-    if (served.login == http::Login::kRight) visitor.knows_password = true;
-  } while (served.can_go_on && visitor.channel->has_request() && !visitor.channel->has_output() &&
-           !is_closing_);
+  const WebEngine::Served served = engine.serve(*visitor.channel);
+  if (served.login == http::Login::kWrong) logins_.note_failure(visitor.peer);
+  if (served.login == http::Login::kRight) visitor.knows_password = true;
   if (served.is_arriving) {
     let_arrive(visitor);
     return true;

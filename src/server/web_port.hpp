@@ -82,7 +82,9 @@ class WebPort {
   void hand_over(Visitor visitor);
   void work();
   [[nodiscard]] std::optional<Visitor> next_visitor();
-  [[nodiscard]] bool attend(Visitor& visitor, WebEngine& engine);
+  void attend(Visitor visitor, WebEngine& engine);
+  [[nodiscard]] bool begin_change(Visitor& visitor);
+  void end_change();
   [[nodiscard]] bool must_wait(Visitor& visitor);
   [[nodiscard]] bool serve(Visitor& visitor, WebEngine& engine);
   void let_arrive(Visitor& visitor);
@@ -101,19 +103,26 @@ class WebPort {
   std::condition_variable has_work_;
   std::deque<Visitor> ready_;
   Visitors returned_;
+  std::size_t changes_ = 0;                ///< threads that attend to one
+  std::deque<Visitor> change_waiters_;     ///< for one of those
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
 
 /// Connections at a time. Who comes then takes the place of the one that was idle, or in the middle
-/// of a head, for longest, or else of the one whose body began to come first; while there is none
-/// either, newcomers wait in the system's backlog.
+/// of a head, for longest, or else of the one whose body began to come first or who does not take
+/// its answer; while there is none either, newcomers wait in the system's backlog.
 inline constexpr std::size_t kWebChannelsMax = 128;
-inline constexpr std::size_t kWebThreads = 4;
+inline constexpr std::size_t kWebThreads = 6;
+/// Of them, those that may attend to changes, which wait for the disk: the others are left for who
+/// only looks.
+inline constexpr std::size_t kWebChangesMax = 4;
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
 /// For a request to arrive before its sender counts as idle.
 inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
 /// The same for a request whose head is there and was let in, but whose body is not.
 inline constexpr auto kWebBodyGrace = std::chrono::milliseconds(1000);
+/// For an answer to be taken before who does not take it counts as idle.
+inline constexpr auto kWebTakeGrace = std::chrono::seconds(5);
 /// For who still sends what nobody reads to take notice of the answer.
 inline constexpr auto kWebLeaveMax = std::chrono::seconds(2);
 
