@@ -34,6 +34,8 @@ def files_of(folder):
     return sorted(path.replace(os.sep, "/") for path in paths)
 
 
+# Around these a style needs none; no text in ours has one of them.
+CSS_SPACE = re.compile(rb" ?([{};]|(?<=[a-z]):) ?")
 COMMENT = re.compile(rb"//.*|/\*.*\*/")
 
 
@@ -53,7 +55,8 @@ def for_machines(path, data):
     if path.startswith("vendor/") or not path.endswith((".js", ".css")):
         return data
     lines = [line.strip() for line in data.split(b"\n")]
-    return b"\n".join(without_comments(lines))
+    text = b"\n".join(without_comments(lines))
+    return CSS_SPACE.sub(rb"\1", text) if path.endswith(".css") else text
 
 
 def array_of(number, data):

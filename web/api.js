@@ -8,12 +8,18 @@ let clockOffset = 0;
 /** The server's clock, in milliseconds. */
 export const serverNow = () => Date.now() + clockOffset;
 
+/** Differs each time the server starts: a "restarted" of the document tells. */
+export let instance = "";
+
 /** Whether the server that answered last changes nothing; a "readonly" of the document tells. */
 export let isReadOnly = false;
 
 function note(headers) {
   const now = Number(headers.get("X-Now-Ms"));
   if (now) clockOffset = now - Date.now();
+  const before = instance;
+  instance = headers.get("X-Instance") ?? before;
+  if (before && instance !== before) document.dispatchEvent(new Event("restarted"));
   const was = isReadOnly;
   isReadOnly = headers.has("X-Read-Only") || (!now && was);
   if (isReadOnly !== was) document.dispatchEvent(new Event("readonly"));
@@ -70,7 +76,8 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
 export async function post(path, body) {
   const response = await send(url(path), {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    // What is changed was seen by its number, which means another in another life of the server.
+    headers: { "Content-Type": "application/json", "X-Instance": instance },
     body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
   });
   if (!response.ok) await fail(response);

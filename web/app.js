@@ -4,7 +4,7 @@ import { redrawAll } from "./chart.js";
 import { h, show } from "./dom.js";
 import { followRunning } from "./operation.js";
 import { go, link, onChange, params, path } from "./route.js";
-import { empty, tell } from "./ui.js";
+import { empty, notice, tell } from "./ui.js";
 import overview from "./pages/overview.js";
 import queues from "./pages/queues.js";
 import queue from "./pages/queue.js";
@@ -48,6 +48,7 @@ const MOVED = {
 };
 
 const main = document.getElementById("main");
+const memories = new Map(); // what pages that were left remember, by what they are about
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
@@ -89,12 +90,13 @@ function open(keepsPlace) {
   // What a page remembers, a selection say, is of one list: of all in the address but its cursor.
   const about = link(path(), { ...params(), cursor: "" });
   current?.stop.abort();
+  if (current) memories.set(current.about, current.ctx.state);
   // What it asks is about the page that is left.
   document.querySelector("dialog")?.close();
   const ctx = {
     args,
     params: params(),
-    state: current?.about === about ? current.ctx.state : {},
+    state: (current?.about === about || keepsPlace) && memories.get(about) || {},
     get isReadOnly() {
       return isReadOnly;
     },
@@ -388,6 +390,12 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 
+document.addEventListener("restarted", () => {
+  memories.clear();
+  current.ctx.state = {};
+  document.querySelector("dialog")?.close();
+  notice("The server was started again: look once more at what you were about to do.");
+});
 document.addEventListener("readonly", () => {
   drawTop();
   if (current.data !== undefined) draw();

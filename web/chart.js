@@ -51,7 +51,7 @@ function options({ series, format, bars, height }, width) {
     width,
     height,
     tzDate: bars ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC") : undefined,
-    padding: [10, 8, 0, 0],
+    padding: [10, bars ? 8 : 26, 0, 0],
     cursor: { points: { size: 6 }, drag: { setScale: false } },
     legend: { live: true },
     scales: {

@@ -1,5 +1,5 @@
 // Changes to many jobs: what is asked before, and the bar that shows how far they are.
-import { get, post } from "./api.js";
+import { get, instance, post } from "./api.js";
 import { h, show } from "./dom.js";
 import { count, plural } from "./format.js";
 import { ask, button, complain } from "./ui.js";
@@ -7,6 +7,7 @@ import { ask, button, complain } from "./ui.js";
 const LOOK_MS = 400;
 const STAYS_MS = 8000;
 const followed = new Set();
+document.addEventListener("restarted", () => followed.clear());
 
 export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
 
@@ -22,6 +23,7 @@ function sentence(progress) {
 export async function follow(progress, onEnd = () => {}) {
   if (followed.has(progress.id)) return;
   followed.add(progress.id);
+  const life = instance;
   const node = h("div", { class: "notice operation" });
   document.getElementById("notices").append(node);
   const draw = () =>
@@ -49,11 +51,11 @@ export async function follow(progress, onEnd = () => {}) {
     try {
       progress = await get(`operations/${progress.id}`);
     } catch (error) {
+      if (error.status !== 404) continue;
+    }
+    if (instance !== life) {
       node.remove();
-      if (error.status === 404)
-        complain(new Error("The operation ended with the server's restart."));
-      if (error.status) return;
-      continue;
+      return complain(new Error("The operation ended with the server's restart."));
     }
     draw();
   }
@@ -67,10 +69,11 @@ export async function followRunning() {
   for (const each of operations) if (each.phase === "running") follow(each);
 }
 
-/** Counts what matches, slice by slice. */
+/** Counts what matches, slice by slice. Answers that as the bounds of a change. */
 async function countMatching(selection, say, signal) {
   let matched = 0,
-    looked = 0;
+    looked = 0,
+    asOf;
   for (const state of selection.states) {
     let cursor = "";
     do {
@@ -79,10 +82,11 @@ async function countMatching(selection, say, signal) {
       matched += slice.matched;
       looked += slice.looked_at;
       cursor = slice.next;
+      asOf ??= slice.as_of;
       say(`${plural(matched, "job")} so far, ${count(looked)} looked at…`);
     } while (cursor);
   }
-  return matched;
+  return { as_of: asOf, at_most: matched };
 }
 
 export const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
@@ -121,24 +125,26 @@ export const askFor = (action, n, verb, title = verb, isHeld = false) =>
 /** Asks with the number of jobs, then changes all that match. */
 export async function changeAll(action, selection, what, onEnd) {
   const verb = VERBS[action];
+  let bounds;
   const agreed = await ask({
     title: `${verb} ${what}?`,
     text: "Counting…",
     verb,
     kind: action === "retry" ? "primary" : "danger",
     prepare: async (say, signal) => {
-      const matched = await countMatching(selection, say, signal);
+      bounds = await countMatching(selection, say, signal);
+      const matched = bounds.at_most;
       say(
         matched === 0
           ? "No job matches any more."
-          : `${await fate(action, matched)} Jobs that change meanwhile are left alone.`,
+          : `${await fate(action, matched)} Jobs that come meanwhile are left alone.`,
       );
       return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
     },
   });
   if (!agreed) return;
   try {
-    follow(await post("operations", { action, ...selection }), onEnd);
+    follow(await post("operations", { action, ...selection, ...bounds }), onEnd);
   } catch (error) {
     complain(error);
   }

@@ -209,12 +209,14 @@ export function askText({ title, hint, value, verb, send }) {
     const yes = button(
       verb,
       async () => {
+        yes.disabled = true;
         try {
           resolve(await send(box.value));
           dialog.close();
         } catch (error) {
           problem.textContent = error.message;
         }
+        yes.disabled = false;
       },
       { kind: "primary" },
     );

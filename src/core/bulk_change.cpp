@@ -27,8 +27,8 @@ std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
   change.progress.id = next_id_++;
   change.progress.title = request.title;
   change.progress.started_at = now;
-  change.id_end = broker_.view().counters().next_id;
   change.request = std::move(request);
+  change.request.id_end = std::min(change.request.id_end, broker_.view().counters().next_id);
   std::erase(change.request.states, JobState::kReserved);
   for (; change.next_state < change.request.states.size(); ++change.next_state) {
     change.progress.to_look_at += broker_.view().scan_length(order_of(change));
@@ -88,6 +88,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   std::vector<JobId> ids;
   std::size_t read_bytes = 0;
   bool is_past_last = false;
+  const std::uint64_t left = change.request.changes_max - change.progress.changed;
   const ScanEnd end =
       view.scan(order_of(change), change.after, kChangedAtATime, [&](const Job& job) {
         const bool has_when = job.state != JobState::kReady;
@@ -96,11 +97,11 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
           is_past_last = *change.last < place;
           if (is_past_last) return false;
         }
-        if (job.sequence >= change.id_end) return true;
+        if (job.sequence >= change.request.id_end) return true;
         read_bytes += record_bytes(job, view.queue_of(job).name);
         const auto& matches = change.request.matches;
         if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
-        return read_bytes < kSliceBodyBytes;
+        return read_bytes < kSliceBodyBytes && ids.size() < left;
       });
   change.progress.looked_at += end.steps;
   change.after = end.next;
@@ -115,13 +116,13 @@ bool BulkChanges::work(Time now) {
   if (running_.empty()) return false;
   Change change = std::move(running_.front());
   running_.pop_front();
-  if (change.next_state < change.request.states.size()) {
+  if (change.has_work()) {
     if (!change.has_begun_state) begin_state(change);
     for (const JobId id : collect(change)) {
       if (broker_.change(id, change.request.action, now)) ++change.progress.changed;
     }
   }
-  if (change.next_state < change.request.states.size()) {
+  if (change.has_work()) {
     running_.push_back(std::move(change));
   } else {
     if (change.request.forgets_queue) {

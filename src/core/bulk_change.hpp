@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ class BulkChanges {
     Mutation::Action action = Mutation::Action::kDiscard;
     /// Which jobs; empty: all. It is kept until the change has ended.
     std::function<bool(const Job& job, const Queue& queue)> matches = {};
+    /// The `next_id` at which somebody counted what matches: what came later stays.
+    JobId id_end = std::numeric_limits<JobId>::max();
+    std::uint64_t changes_max = std::numeric_limits<std::uint64_t>::max();  ///< then it ends
     bool forgets_queue = false;  ///< in the end, see `Broker::forget_queue`
     std::string title = {};      ///< for who watches
   };
@@ -76,7 +80,10 @@ class BulkChanges {
     std::optional<ScanPlace> after;  ///< in the state at hand
     std::optional<ScanPlace> last;   ///< the end of that state when it was begun
     bool has_begun_state = false;
-    JobId id_end = 0;  ///< what came into line later stays
+
+    [[nodiscard]] bool has_work() const {
+      return next_state < request.states.size() && progress.changed < request.changes_max;
+    }
   };
 
   [[nodiscard]] ScanOrder order_of(const Change& change) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/check.hpp"
 #include "http/guard.hpp"
 #include "http/handlers.hpp"
 #include "http/input.hpp"
@@ -23,9 +24,11 @@ struct Route {
   std::string_view path;
   Handler handle;
   std::string_view names = {};
+  /// Reads a body that is not made of such members.
+  std::optional<Problem> (*read)(const Site& site, Request& request) = nullptr;
 };
 
-/// Of a job, which PUSH reads; and of routes that machines ask, with parameters of their own.
+/// Of routes that machines ask, with parameters of their own.
 constexpr std::string_view kAnyName = "*";
 /// Empty: from the beginning.
 constexpr std::string_view kPlaceNames = "cursor from since";
@@ -33,8 +36,11 @@ constexpr std::string_view kListNames =
     "state order limit cursor queue type id error group text wid client older_than_s";
 constexpr std::string_view kCountNames =
     "state cursor queue type id error group text wid client older_than_s";
+constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kOperationNames =
-    "action states queue type id error group text wid client older_than_s";
+    "action states queue type id error group text wid client older_than_s as_of at_most";
+
+constexpr std::string_view kPushPath = "/api/v1/jobs";
 
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
@@ -44,17 +50,17 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor from"},
     Route{"POST", "/api/v1/queues/*/pause", pause_queue, "seconds"},
     Route{"POST", "/api/v1/queues/*/resume", resume_queue},
-    Route{"POST", "/api/v1/queues/*/clear", clear_queue},
-    Route{"POST", "/api/v1/queues/*/delete", delete_queue},
+    Route{"POST", "/api/v1/queues/*/clear", clear_queue, kBoundNames},
+    Route{"POST", "/api/v1/queues/*/delete", delete_queue, kBoundNames},
     Route{"GET", "/api/v1/queues/*", show_queue},
-    Route{"GET", "/api/v1/jobs", list_jobs, kListNames},
-    Route{"POST", "/api/v1/jobs", push_job, kAnyName},
+    Route{"GET", kPushPath, list_jobs, kListNames},
+    Route{"POST", kPushPath, push_job, {}, prepare_push},
     Route{"GET", "/api/v1/jobs/count", count_jobs, kCountNames},
-    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids held"},
+    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids state"},
     Route{"GET", "/api/v1/jobs/*/body", show_body},
-    Route{"POST", "/api/v1/jobs/*/retry", retry_job, "held"},
-    Route{"POST", "/api/v1/jobs/*/kill", kill_job, "held"},
-    Route{"POST", "/api/v1/jobs/*/delete", delete_job, "held"},
+    Route{"POST", "/api/v1/jobs/*/retry", retry_job, "state"},
+    Route{"POST", "/api/v1/jobs/*/kill", kill_job, "state"},
+    Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
     Route{"GET", "/api/v1/jobs/*", show_job},
     Route{"GET", "/api/v1/errors", list_errors, "cursor"},
     Route{"GET", "/api/v1/operations", list_operations},
@@ -92,47 +98,86 @@ bool is_among(std::string_view names, std::string_view name) {
   return false;
 }
 
-/// What the request says and the route does not know.
-std::optional<Problem> find_unknown(const Route& route, const Request& request) {
-  const std::string_view params = is_change(request) ? std::string_view() : route.names;
-  if (params == kAnyName) return std::nullopt;
+/// What the request asks by parameters and the route does not know.
+std::optional<Problem> find_unknown_parameter(const Route& route, const Request& request) {
+  const std::string_view names = is_change(request) ? std::string_view() : route.names;
+  if (names == kAnyName) return std::nullopt;
   for (auto each = request.params.begin(); each != request.params.end(); ++each) {
     const std::string_view name = cut(each->first, kNameShownMax);
-    if (!is_among(params, each->first)) return Problem{concat("no such parameter: ", name)};
+    if (!is_among(names, each->first)) return Problem{concat("no such parameter: ", name)};
     if (request.params.count(each->first) > 1) return Problem{concat(name, " is there twice")};
     if (each->second.empty() && !is_among(kPlaceNames, name)) {
       return Problem{concat(name, " is empty: leave it out")};
     }
   }
-  if (!is_change(request) || route.names == kAnyName) return std::nullopt;
-  const Outcome<Json> object = read_object(request);
-  if (!object) return object.error();
-  for (const auto& member : object->items()) {
+  return std::nullopt;
+}
+
+std::optional<Problem> take_members(const Route& route, Request& request) {
+  Outcome<Json> members = read_members(request.body);
+  if (!members) return members.error();
+  for (const auto& member : members->items()) {
     if (is_among(route.names, member.key())) continue;
     return Problem{concat("no such member: ", cut(member.key(), kNameShownMax))};
   }
+  request.members = *std::move(members);
   return std::nullopt;
+}
+
+struct Found {
+  const Route* route = nullptr;  ///< null: no such page, or not by this method
+  std::string name;              ///< what its `*` stands for
+  bool is_path_known = false;
+};
+
+Found find_route(const Request& request) {
+  const std::string_view method =
+      request.method == "HEAD" ? std::string_view("GET") : request.method;
+  Found found;
+  for (const Route& route : kRoutes) {
+    std::optional<std::string> name = match(route.path, request.path);
+    if (!name) continue;
+    found.is_path_known = true;
+    if (method == route.method) return {.route = &route, .name = *std::move(name)};
+  }
+  return found;
 }
 
 }  // namespace
 
-Response answer(Site& site, const Request& request, const Moment& moment) {
-  const std::string_view method =
-      request.method == "HEAD" ? std::string_view("GET") : request.method;
-  bool is_known = false;
-  for (const Route& route : kRoutes) {
-    std::optional<std::string> name = match(route.path, request.path);
-    if (!name) continue;
-    is_known = true;
-    if (method != route.method) continue;
-    if (is_change(request) && site.traffic().is_stopping) {
-      return refuse(503, "the server stops, and changes nothing any more");
-    }
-    if (const auto unknown = find_unknown(route, request)) return refuse(400, unknown->text);
-    return route.handle(
-        {.site = site, .request = request, .moment = moment, .name = std::move(*name)});
+std::optional<Response> prepare(const Site& site, Request& request) {
+  const Found found = find_route(request);
+  if (found.route == nullptr) {
+    return found.is_path_known ? refuse(405, "not by " + request.method)
+                               : refuse(404, "no such page");
   }
-  return is_known ? refuse(405, "not by " + request.method) : refuse(404, "no such page");
+  std::optional<Problem> problem = find_unknown_parameter(*found.route, request);
+  if (!problem && is_change(request)) {
+    problem =
+        found.route->read ? found.route->read(site, request) : take_members(*found.route, request);
+  }
+  return problem ? std::optional(refuse(400, problem->text)) : std::nullopt;
+}
+
+Response answer(Site& site, const Request& request, const Moment& moment) {
+  if (is_change(request)) {
+    const TrafficFacts traffic = site.traffic();
+    if (traffic.is_stopping) return refuse(503, "the server stops, and changes nothing any more");
+    // Who asked before waits; a person who asks now is told.
+    if (traffic.is_stalled) return refuse(503, "the disk stores nothing now: nothing was changed");
+    const std::string_view instance = request.header("x-instance");
+    if (!instance.empty() && instance != site.facts.instance) {
+      return refuse(409, "the server was started again since you looked: nothing was changed");
+    }
+  }
+  Found found = find_route(request);
+  CHECK(found.route != nullptr);
+  return found.route->handle(
+      {.site = site, .request = request, .moment = moment, .name = std::move(found.name)});
+}
+
+std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max) {
+  return request.path == kPushPath ? job_bytes_max : kMembersBytesMax;
 }
 
 }  // namespace millrace::http

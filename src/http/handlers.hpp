@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "http/site.hpp"
@@ -34,6 +35,9 @@ Response list_jobs(const Call& call);
 Response count_jobs(const Call& call);
 Response show_job(const Call& call);
 Response show_body(const Call& call);
+/// As of `prepare`: gives a job a jid that comes without one. As text, so that no number in it is
+/// changed.
+std::optional<Problem> prepare_push(const Site& site, Request& request);
 Response push_job(const Call& call);
 Response change_jobs(const Call& call);
 Response retry_job(const Call& call);

@@ -71,8 +71,8 @@ std::optional<Mutation::Action> parse_action(std::string_view name) {
   return std::nullopt;
 }
 
-Outcome<Json> read_object(const Request& request) {
-  if (request.body.empty()) return Json::object();
+Outcome<Json> read_members(std::string_view body) {
+  if (body.empty()) return Json::object();
   std::set<std::string> names;
   bool is_doubled = false;
   const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
@@ -83,7 +83,7 @@ Outcome<Json> read_object(const Request& request) {
     if (!names.insert(parsed.get<std::string>()).second) is_doubled = true;
     return true;
   };
-  Json object = Json::parse(request.body, look, false);
+  Json object = Json::parse(body, look, false);
   if (!object.is_object()) return Problem{"the body is not a JSON object"};
   if (is_doubled) return Problem{std::string(kDoubled)};
   return object;

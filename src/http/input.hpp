@@ -42,7 +42,7 @@ inline constexpr std::size_t kNamedJobsMax = 1000;
 [[nodiscard]] std::optional<Mutation::Action> parse_action(std::string_view name);
 
 /// The body as a JSON object whose members differ in name; an empty body counts as an empty one.
-[[nodiscard]] Outcome<Json> read_object(const Request& request);
+[[nodiscard]] Outcome<Json> read_members(std::string_view body);
 
 inline constexpr std::string_view kDoubled = "the body has a member twice";
 

@@ -10,36 +10,41 @@ namespace millrace::http {
 namespace {
 
 constexpr std::string_view kHeld =
-    "this job is in the hands of a worker or a connection: say that it is to be taken from them, "
-    "or wait until they are through";
+    "this job is in the hands of a worker or a connection: say by state that it is to be taken "
+    "from "
+    "them, or wait until they are through";
 
-/// The member `held`: jobs that somebody holds are meant too.
-Outcome<bool> read_held(const Json& object) {
-  const auto found = object.find("held");
-  if (found == object.end()) return false;
-  if (!found->is_boolean()) return Problem{"held is not true or false"};
-  return found->get<bool>();
+/// The member `state`: the one in which somebody saw the jobs. Those that have left it are not
+/// meant. Without it all are but the reserved ones, which are in somebody's hands.
+Outcome<std::optional<JobState>> read_seen(const Json& members) {
+  const auto found = members.find("state");
+  if (found == members.end()) return std::optional<JobState>();
+  const auto state = found->is_string() ? parse_state(found->get<std::string>()) : std::nullopt;
+  if (!state) return Problem{"state is not a state of jobs"};
+  return state;
 }
 
-bool is_held(const Broker& broker, JobId id) {
-  const Job* job = broker.view().find(id);
-  return job != nullptr && job->state == JobState::kReserved;
+bool is_meant(const Job& job, std::optional<JobState> seen) {
+  return seen ? job.state == *seen : job.state != JobState::kReserved;
+}
+
+Answer<Done> change(Broker& broker, const Job& job, Mutation::Action action, Time now) {
+  return job.state == JobState::kReserved ? broker.take_back(job.id, action, now)
+                                          : broker.change(job.id, action, now);
 }
 
 Response change_one(const Call& call, Mutation::Action action) {
   Broker& broker = call.site.broker;
-  const Outcome<Json> object = read_object(call.request);
-  if (!object) return refuse(400, object.error().text);
-  const Outcome<bool> takes_held = read_held(*object);
-  if (!takes_held) return refuse(400, takes_held.error().text);
+  const auto seen = read_seen(call.request.members);
+  if (!seen) return refuse(400, seen.error().text);
   const JobId id = parse_number<JobId>(call.name).value_or(0);
   const Job* job = broker.view().find(id);
   if (job == nullptr) return say_gone(call);
   const JobState before = job->state;
-  const bool was_held = before == JobState::kReserved;
-  if (was_held && !*takes_held) return refuse(409, kHeld);
-  const Answer<Done> done = was_held ? broker.take_back(id, action, call.moment.now)
-                                     : broker.change(id, action, call.moment.now);
+  if (!is_meant(*job, *seen)) {
+    return refuse(409, *seen ? concat("this job is ", name_of(before), " now") : kHeld);
+  }
+  const Answer<Done> done = change(broker, *job, action, call.moment.now);
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   const Job* left = broker.view().find(id);
@@ -47,9 +52,9 @@ Response change_one(const Call& call, Mutation::Action action) {
           .is_change = true};
 }
 
-Outcome<std::vector<JobId>> read_ids(const Json& object) {
-  const auto found = object.find("ids");
-  if (found == object.end() || !found->is_array()) return Problem{"ids is not an array"};
+Outcome<std::vector<JobId>> read_ids(const Json& members) {
+  const auto found = members.find("ids");
+  if (found == members.end() || !found->is_array()) return Problem{"ids is not an array"};
   if (found->size() > kNamedJobsMax) {
     return Problem{concat("ids has more than ", kNamedJobsMax, " entries")};
   }
@@ -83,39 +88,41 @@ Response delete_job(const Call& call) {
 }
 
 Response change_jobs(const Call& call) {
-  const Outcome<Json> object = read_object(call.request);
-  if (!object) return refuse(400, object.error().text);
-  const auto action = parse_action(read_text(*object, "action"));
+  const Json& members = call.request.members;
+  const auto action = parse_action(read_text(members, "action"));
   if (!action) return refuse(400, "action is not retry, kill or delete");
-  const Outcome<std::vector<JobId>> ids = read_ids(*object);
+  const Outcome<std::vector<JobId>> ids = read_ids(members);
   if (!ids) return refuse(400, ids.error().text);
-  const Outcome<bool> takes_held = read_held(*object);
-  if (!takes_held) return refuse(400, takes_held.error().text);
+  const auto seen = read_seen(members);
+  if (!seen) return refuse(400, seen.error().text);
   Broker& broker = call.site.broker;
   std::uint64_t changed = 0;
   std::uint64_t gone = 0;
   for (const JobId id : *ids) {
-    const bool is_gone = broker.view().find(id) == nullptr;
-    gone += is_gone ? 1 : 0;
-    const auto done = *takes_held && is_held(broker, id)
-                          ? broker.take_back(id, *action, call.moment.now)
-                          : broker.change(id, *action, call.moment.now);
-    changed += !is_gone && done ? 1 : 0;
+    const Job* job = broker.view().find(id);
+    if (job == nullptr) {
+      ++gone;
+    } else if (is_meant(*job, *seen) && change(broker, *job, *action, call.moment.now)) {
+      ++changed;
+    }
   }
   return {.body = dump(
               {{"changed", changed}, {"gone", gone}, {"refused", ids->size() - changed - gone}}),
           .is_change = true};
 }
 
-Response push_job(const Call& call) {
-  std::string json = call.request.body;
-  const std::vector<std::string> names = member_names(json);
+std::optional<Problem> prepare_push(const Site& site, Request& request) {
+  const std::vector<std::string> names = member_names(request.body);
   const std::set<std::string> differing(names.begin(), names.end());
-  if (differing.size() < names.size()) return refuse(400, kDoubled);
-  if (trimmed(json).starts_with('{') && !differing.contains("jid")) {
-    json = with_jid(json, "web-" + hex(call.site.random()), !names.empty());
+  if (differing.size() < names.size()) return Problem{std::string(kDoubled)};
+  if (trimmed(request.body).starts_with('{') && !differing.contains("jid")) {
+    request.body = with_jid(request.body, "web-" + hex(site.random()), !names.empty());
   }
-  const Outcome<JobId> id = call.site.push(json, call.moment.now);
+  return std::nullopt;
+}
+
+Response push_job(const Call& call) {
+  const Outcome<JobId> id = call.site.push(call.request.body, call.moment.now);
   if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
   // A worker that waited for it may have it already, but cannot have finished it.
   const Job* job = call.site.broker.view().find(*id);

@@ -105,6 +105,22 @@ Outcome<JobFilter> read_filter(const Json& object) {
   return filter;
 }
 
+std::string describe(const JobFilter& filter) {
+  constexpr std::size_t kValueShownMax = 60;
+  std::string said;
+  const auto say = [&](const char* name, std::string_view value) {
+    said += concat(said.empty() ? "" : ", ", name, " \"", cut(value, kValueShownMax),
+                   value.size() > kValueShownMax ? "…" : "", "\"");
+  };
+  for (const auto& [name, member] : kTextMembers) {
+    if (filter.*member) say(name, *(filter.*member));
+  }
+  for (const auto& [name, member] : kNumberMembers) {
+    if (filter.*member) say(name, std::to_string(*(filter.*member)));
+  }
+  return said;
+}
+
 std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filter,
                                                            const WorkUnitFormat& format, Time now) {
   if (filter.is_empty()) return {};

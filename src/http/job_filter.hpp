@@ -39,6 +39,9 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 [[nodiscard]] Outcome<JobFilter> read_filter(const Request& request);
 [[nodiscard]] Outcome<JobFilter> read_filter(const Json& object);
 
+/// `type "Send*", error "timeout"`, for who watches. Long texts are cut.
+[[nodiscard]] std::string describe(const JobFilter& filter);
+
 /// The filter as a walk asks it. `format` must outlive the result.
 [[nodiscard]] std::function<bool(const Job&, const Queue&)> make_matcher(
     const JobFilter& filter, const WorkUnitFormat& format, Time now);

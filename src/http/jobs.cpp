@@ -93,14 +93,16 @@ Response list_jobs(const Call& call) {
 Response count_jobs(const Call& call) {
   const Outcome<Search> search = read_search(call.request);
   if (!search) return refuse(400, search.error().text);
+  const View& view = call.site.broker.view();
+  Json count{{"as_of", view.counters().next_id}};
   if (search->filter.is_empty()) {
-    const std::uint64_t all = call.site.broker.view().job_count(search->order.state);
-    return {.body = dump(
-                {{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}})};
+    const std::uint64_t all = view.job_count(search->order.state);
+    count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});
+    return {.body = dump(count)};
   }
   std::uint64_t matched = 0;
   const Json progress = walk(call, *search, [&](const Job&) { return ++matched > 0; });
-  Json count{{"matched", matched}};
+  count["matched"] = matched;
   count.update(progress);
   return {.body = dump(count)};
 }

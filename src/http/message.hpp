@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/types.hpp"
+#include "http/json.hpp"
 
 /// HTTP as the handlers see it: no socket, no thread.
 namespace millrace::http {
@@ -18,6 +19,8 @@ struct Request {
   std::multimap<std::string, std::string> params;  ///< of the query
   std::map<std::string, std::string> headers;      ///< by name in lower case
   std::string body;
+  /// The members of the body, each once, where a change has them: see `prepare`.
+  Json members = Json::object();
 
   /// Empty: absent, or empty.
   [[nodiscard]] std::string_view header(const std::string& name) const;

@@ -28,7 +28,7 @@ Outcome<std::vector<JobState>> read_states(const Json& object) {
   return states;
 }
 
-/// "delete retrying and dead jobs of mail"
+/// `delete retrying and dead jobs of mail with error "timeout"`
 std::string title_of(const std::string& action, const std::vector<JobState>& states,
                      const JobFilter& filter) {
   std::string title = action;
@@ -41,7 +41,7 @@ std::string title_of(const std::string& action, const std::vector<JobState>& sta
   if (filter.queue) title += " of " + *filter.queue;
   JobFilter rest = filter;
   rest.queue.reset();
-  if (!rest.is_empty()) title += " that match";
+  if (!rest.is_empty()) title += " with " + describe(rest);
   return title;
 }
 
@@ -78,6 +78,14 @@ Json show_progress(const BulkChanges::Progress& progress) {
 }
 
 Response begin_operation(const Call& call, BulkChanges::Request request) {
+  const Json& members = call.request.members;
+  for (const auto& [name, bound] :
+       {std::pair("as_of", &request.id_end), std::pair("at_most", &request.changes_max)}) {
+    const auto found = members.find(name);
+    if (found == members.end()) continue;
+    if (!found->is_number_unsigned()) return refuse(400, concat(name, " is not a number"));
+    *bound = found->get<std::uint64_t>();
+  }
   const auto id = call.site.bulks.start(std::move(request), call.moment.now);
   if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
   return {
@@ -85,14 +93,13 @@ Response begin_operation(const Call& call, BulkChanges::Request request) {
 }
 
 Response start_operation(const Call& call) {
-  const Outcome<Json> object = read_object(call.request);
-  if (!object) return refuse(400, object.error().text);
-  const std::string name = read_text(*object, "action");
+  const Json& members = call.request.members;
+  const std::string name = read_text(members, "action");
   const auto action = parse_action(name);
   if (!action) return refuse(400, "action is not retry, kill or delete");
-  const auto states = read_states(*object);
+  const auto states = read_states(members);
   if (!states) return refuse(400, states.error().text);
-  const Outcome<JobFilter> filter = read_filter(*object);
+  const Outcome<JobFilter> filter = read_filter(members);
   if (!filter) return refuse(400, filter.error().text);
   JobFilter rest = *filter;
   rest.queue.reset();

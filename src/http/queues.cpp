@@ -175,6 +175,7 @@ Response list_queues(const Call& call) {
   return {.body =
               dump({{"queues", std::move(queues)},
                     {"total", view.queue_count()},
+                    {"as_of", view.counters().next_id},
                     {"next", count < rows.size() ? Json(place_of(rows[count - 1])) : Json(nullptr)},
                     {"from", is_through ? Json(nullptr) : Json(slice.next)}})};
 }
@@ -187,14 +188,14 @@ Response show_queue(const Call& call) {
   shown["watchers"] = queue->watcher_count;
   shown["waiting"] = queue->waiting.size();
   shown["is_kept"] = queue->is_kept;
+  shown["as_of"] = call.site.broker.view().counters().next_id;
   return {.body = dump(shown)};
 }
 
 Response pause_queue(const Call& call) {
-  const Outcome<Json> object = read_object(call.request);
-  if (!object) return refuse(400, object.error().text);
-  const auto seconds = object->find("seconds");
-  if (seconds == object->end() || seconds->is_null()) return pause(call, std::nullopt);
+  const Json& members = call.request.members;
+  const auto seconds = members.find("seconds");
+  if (seconds == members.end() || seconds->is_null()) return pause(call, std::nullopt);
   if (!seconds->is_number_unsigned() || *seconds < 1 || *seconds > UINT32_MAX) {
     return refuse(400, "seconds is not a number from 1 to 4294967295");
   }

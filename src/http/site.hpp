@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,8 @@ struct ServerFacts {
   std::string version;
   std::string hostname;
   std::int64_t pid = 0;
+  /// Differs each time the server starts: ids and numbers of operations may mean others then.
+  std::string instance;
   Time started_at{};
   std::vector<std::pair<std::string, std::string>> options;  ///< in force, no secrets
   bool is_read_only = false;
@@ -63,7 +66,8 @@ struct Site {
   /// any thread.
   std::function<Outcome<JobId>(std::string_view json, Time now)> push;
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
-  std::function<std::uint64_t()> random;  ///< for the jids of jobs that are pushed without one
+  /// For the jids of jobs that are pushed without one. Any thread may call it.
+  std::function<std::uint64_t()> random;
 };
 
 /// When a request is answered, and what the system looked like then.
@@ -72,7 +76,18 @@ struct Moment {
   SystemFacts system;
 };
 
-/// Answers `/api/v1/...`, `/metrics`, `/stats` and `/health`. The guard has let the request in.
+/// Reads what the request says, and completes it. May be called in any thread: of `site` it uses
+/// only `random`. The answer to a request that makes no sense; else nullopt.
+[[nodiscard]] std::optional<Response> prepare(const Site& site, Request& request);
+
+/// Answers `/api/v1/...`, `/metrics`, `/stats` and `/health`. The guard has let the request in, and
+/// `prepare` found nothing wrong with it.
 [[nodiscard]] Response answer(Site& site, const Request& request, const Moment& moment);
+
+/// How long the body of such a request may be: that of a pushed job `job_bytes_max`.
+[[nodiscard]] std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max);
+
+/// Of all other bodies: longer than any that makes sense.
+inline constexpr std::size_t kMembersBytesMax = 64 * 1024;
 
 }  // namespace millrace::http

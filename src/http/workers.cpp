@@ -57,11 +57,10 @@ Json show(const Client& client, const View& view) {
 
 /// One worker by `wid`, or with `all` every one.
 Response tell(const Call& call, Worker::State state) {
-  const Outcome<Json> object = read_object(call.request);
-  if (!object) return refuse(400, object.error().text);
-  const std::string wid = read_text(*object, "wid");
-  const auto all = object->find("all");
-  const bool is_all = all != object->end() && all->is_boolean() && all->get<bool>();
+  const Json& members = call.request.members;
+  const std::string wid = read_text(members, "wid");
+  const auto all = members.find("all");
+  const bool is_all = all != members.end() && all->is_boolean() && all->get<bool>();
   if (wid.empty() != is_all) return refuse(400, "name one worker by wid, or say all");
   std::vector<std::string> wids{wid};
   if (is_all) {

@@ -200,6 +200,7 @@ void Server::add_web_door(BoundSocket socket) {
           .facts = {.version = MILLRACE_VERSION,
                     .hostname = host.hostname,
                     .pid = process_id(),
+                    .instance = random_instance_id(),
                     .started_at = clock_.now(),
                     .options = options_.shown_options,
                     .is_read_only = options_.is_web_read_only},

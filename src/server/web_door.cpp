@@ -143,7 +143,11 @@ WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
                  .login =
                      [this](const http::Request& r) { return http::login_of(r, guard_settings()); },
                  .head = [this](const http::Request& r) { return answer_head(r); },
-                 .answer = [this](const http::Request& r) { return answer(r); }},
+                 .answer = [this](http::Request r) { return answer(std::move(r)); },
+                 .body_bytes_max =
+                     [bytes = options.job_bytes_max + kBodyRoom](const http::Request& r) {
+                       return http::body_bytes_max(r, bytes);
+                     }},
              .body_bytes_max = options.job_bytes_max + kBodyRoom,
              .tls = std::move(options.tls),
              .log = parts.log}) {}
@@ -218,19 +222,22 @@ http::Response WebDoor::take_turn(const Part& part) {
   if (has_bulk_work_) parts_.commits.schedule();
   answered.headers["X-Now-Ms"] =
       std::to_string(std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+  answered.headers["X-Instance"] = site_.facts.instance;
   if (site_.facts.is_read_only) answered.headers["X-Read-Only"] = "1";
   return answered;
 }
 
-http::Response WebDoor::answer(const http::Request& request) {
+http::Response WebDoor::answer(http::Request asked) {
+  if (auto refused = http::prepare(site_, asked)) return *std::move(refused);
   const http::SystemFacts system =
-      needs_system_facts(request.path) ? system_facts() : http::SystemFacts{};
-  // The request outlives the question only if somebody waits for the answer, so it is copied.
-  Part part = [this, request, system](Time now) {
-    return http::answer(site_, request, {.now = now, .system = system});
-  };
-  const auto patience = request.path == "/health" ? kHealthMax : WebGate::kAnswerMax;
+      needs_system_facts(asked.path) ? system_facts() : http::SystemFacts{};
   // Shared: we may give up while the loop's thread is still at it.
+  const auto request = std::make_shared<const http::Request>(std::move(asked));
+  Part part = [this, request, system](Time now) {
+    return http::answer(site_, *request, {.now = now, .system = system});
+  };
+  const auto patience = request->path == "/health" ? kHealthMax : WebGate::kAnswerMax;
+  // Shared as the request is.
   const auto timing = std::make_shared<BrokerTiming>();
   std::optional<http::Response> response;
   do {
@@ -245,7 +252,7 @@ http::Response WebDoor::answer(const http::Request& request) {
     part = std::exchange(response->go_on, {});
   } while (part);
   if (response->write_body) response->body = response->write_body();
-  return tagged(request, std::move(*response));
+  return tagged(*request, std::move(*response));
 }
 
 }  // namespace millrace::server

@@ -62,7 +62,7 @@ class WebDoor final : public Deadline {
 
  private:
   [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request);
-  [[nodiscard]] http::Response answer(const http::Request& request);
+  [[nodiscard]] http::Response answer(http::Request request);
   /// What the broker's thread does of an answer in one turn.
   using Part = std::function<http::Response(Time now)>;
   [[nodiscard]] http::Response take_turn(const Part& part);

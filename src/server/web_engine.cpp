@@ -64,6 +64,24 @@ http::Response refuse_unread(int status, const WebChannel& channel) {
   return http::refuse(status, "the request is malformed");
 }
 
+/// As it is sent without the library, to end a connection with.
+std::string write_last(http::Response response, std::string_view reason) {
+  http::harden(response);
+  std::string text = http::concat("HTTP/1.1 ", response.status, " ", reason,
+                                  "\r\nConnection: close\r\nContent-Type: ", response.type,
+                                  "\r\nContent-Length: ", response.body.size(), "\r\n");
+  for (const auto& [name, value] : response.headers) {
+    text += http::concat(name, ": ", value, "\r\n");
+  }
+  return http::concat(text, "\r\n", response.body);
+}
+
+bool refuse_line(WebChannel& channel) {
+  const std::string answer =
+      write_last(refuse_unread(431, channel), "Request Header Fields Too Large");
+  return channel.write(answer.data(), answer.size()) >= 0;
+}
+
 }  // namespace
 
 class WebEngine::Library : public httplib::Server {
@@ -77,11 +95,12 @@ class WebEngine::Library : public httplib::Server {
     Post(".*", [this](const httplib::Request& from, httplib::Response& to) {
       http::Request request = read_request(from);
       request.body = from.body;
-      fill_response(answers_.answer(request), to);
+      fill_response(answers_.answer(std::move(request)), to);
     });
     // What the library refuses by itself: too long, malformed. It is not known where the next
     // request begins, or whether there is one.
     set_error_handler([this](const httplib::Request&, httplib::Response& to) {
+      is_answered_ = true;
       if (!to.body.empty() || to.status == 304) return;
       fill_response(refuse_unread(to.status, *channel_), to);
       end_connection(to);
@@ -90,6 +109,7 @@ class WebEngine::Library : public httplib::Server {
 
   Served serve(WebChannel& channel) {
     served_ = {};
+    is_answered_ = false;
     channel_ = &channel;
     const bool is_resumed = channel.mark();
     bool is_closed = false;
@@ -100,6 +120,8 @@ class WebEngine::Library : public httplib::Server {
                     body_bytes_max_ + http::kHeaderBytesMax);
     });
     channel.mute(false);
+    // Its first line alone is longer than a head may be: the library says nothing to that.
+    if (!is_done && !is_answered_ && !channel.may_read()) served_.is_cut = refuse_line(channel);
     if (served_.is_arriving) channel.rewind(request_bytes_);
     served_.can_go_on = is_done && !is_closed && !served_.is_cut && !served_.is_arriving;
     return served_;
@@ -107,6 +129,7 @@ class WebEngine::Library : public httplib::Server {
 
  private:
   HandlerResponse answer_head(const httplib::Request& from, httplib::Response& to) {
+    is_answered_ = true;
     channel_->mute(false);
     if (const auto ambiguity = http::find_ambiguity(channel_->read_text())) {
       end_connection(to);
@@ -122,7 +145,7 @@ class WebEngine::Library : public httplib::Server {
       response = check_length(request);
       if (!response) return await_body(request);
     }
-    if (!response) response = answers_.answer(request);
+    if (!response) response = answers_.answer(std::move(request));
     // A body that is not read would be taken for the next request; and who tries passwords has to
     // come again for each.
     if (has_body || served_.login == http::Login::kWrong) end_connection(to);
@@ -137,8 +160,9 @@ class WebEngine::Library : public httplib::Server {
     }
     const auto length = length_of(request);
     if (!length) return http::refuse(400, "Content-Length is not a number");
-    if (*length <= body_bytes_max_) return std::nullopt;
-    return http::refuse(413, http::concat("the body is longer than ", body_bytes_max_, " bytes"));
+    const std::size_t bytes_max = answers_.body_bytes_max(request);
+    if (*length <= bytes_max) return std::nullopt;
+    return http::refuse(413, http::concat("the body is longer than ", bytes_max, " bytes"));
   }
 
   /// Only who was let in may have a body collected.
@@ -161,16 +185,11 @@ class WebEngine::Library : public httplib::Server {
   WebChannel* channel_ = nullptr;  ///< of the request that is being served
   std::size_t request_bytes_ = 0;  ///< of one that is arriving
   Served served_;                  ///< by the request that is being served
+  bool is_answered_ = false;
 };
 
 std::string write_late_answer() {
-  http::Response late = http::refuse(408, "the request took too long to arrive");
-  http::harden(late);
-  std::string text =
-      http::concat("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n",
-                   "Content-Type: ", late.type, "\r\nContent-Length: ", late.body.size(), "\r\n");
-  for (const auto& [name, value] : late.headers) text += http::concat(name, ": ", value, "\r\n");
-  return http::concat(text, "\r\n", late.body);
+  return write_last(http::refuse(408, "the request took too long to arrive"), "Request Timeout");
 }
 
 WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)

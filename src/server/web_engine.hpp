@@ -19,7 +19,9 @@ struct WebAnswers {
   /// Whether the request, of which only the head was read so far, is to be answered at once; else
   /// the body is read and `answer` called.
   std::function<std::optional<http::Response>(const http::Request&)> head;
-  std::function<http::Response(const http::Request&)> answer;
+  std::function<http::Response(http::Request)> answer;
+  /// How long its body may be.
+  std::function<std::size_t(const http::Request&)> body_bytes_max;
 };
 
 /// Reads one request from a connection and writes its answer: the library's parser and printer,

@@ -476,7 +476,7 @@ export const cases = [
     },
   },
   {
-    title: "a selection ends with the list that it was made in, and outlives its pages",
+    title: "a selection is of the list that it was made in, and outlives its pages",
     async run(test) {
       const client = await faktory(test);
       for (let i = 0; i < 60; i += 1) await client.push(`pages-${100 + i}`, "Pages", "mail");
@@ -489,8 +489,7 @@ export const cases = [
       await page.getByRole("link", { name: "Scheduled" }).click();
       await page.getByText("No scheduled jobs.").waitFor();
       await page.goBack();
-      await page.getByText("Select jobs, or change").waitFor();
-      await row(page, "Pages").first().getByRole("checkbox").check();
+      await page.getByText("1 job selected:").waitFor();
       await page.getByLabel("Queue").fill("mail");
       await page.getByLabel("Queue").press("Enter");
       await page.getByText("Select jobs, or change").waitFor();
@@ -643,14 +642,14 @@ export const cases = [
     async run(test) {
       const { page } = test;
       let isOdd = true;
-      await page.route("**/api/v1/queues?*", async (route) => {
-        if (isOdd) await route.fulfill({ json: { queues: [null] } });
+      await page.route("**/api/v1/server", async (route) => {
+        if (isOdd) await route.fulfill({ json: {} });
         else await route.continue();
       });
-      await test.open("queues");
+      await test.open("server");
       await page.getByText("This cannot be shown").waitFor();
       isOdd = false;
-      await row(page, "default").waitFor();
+      await row(page, "dead-max-jobs").waitFor();
     },
   },
   {

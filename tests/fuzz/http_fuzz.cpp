@@ -100,8 +100,13 @@ void check_parsers(const Request& request) {
   check(cut(request.body, 10).size() <= 10);
 }
 
+Response ask(House& house, Request request) {
+  if (auto refused = prepare(house.site, request)) return *std::move(refused);
+  return answer(house.site, request, {.now = house.now, .system = {}});
+}
+
 void check_answer(House& house, Request request) {
-  Response response = answer(house.site, request, {.now = house.now, .system = {}});
+  Response response = ask(house, request);
   check(response.status >= 200 && response.status < 600);
   if (response.write_body) response.body = response.write_body();
   if (response.type != "application/json") return;
@@ -112,7 +117,7 @@ void check_answer(House& house, Request request) {
   if (!goes_on || response.status != 200) return;
   request.params.erase("cursor");
   request.params.emplace("cursor", json["next"].get<std::string>());
-  check(answer(house.site, request, {.now = house.now, .system = {}}).status == 200);
+  check(ask(house, request).status == 200);
 }
 
 }  // namespace

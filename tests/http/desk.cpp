@@ -24,6 +24,7 @@ Desk::Desk()
            .facts = {.version = "1.2.3",
                      .hostname = "desk",
                      .pid = 7,
+                     .instance = "first",
                      .started_at = now,
                      .options = {{"sync", "always"}}},
            .traffic = [this] { return traffic; },
@@ -36,7 +37,7 @@ Desk::Desk()
 }
 
 Response Desk::get(const std::string& target) {
-  Response response = answer(site, request_of("GET", target), {.now = now, .system = system});
+  Response response = ask(request_of("GET", target));
   for (turns = 1; response.go_on; ++turns) response = response.go_on(now);
   if (response.write_body) response.body = response.write_body();
   return response;
@@ -45,6 +46,11 @@ Response Desk::get(const std::string& target) {
 Response Desk::post(const std::string& target, const Json& body) {
   Request request = request_of("POST", target);
   request.body = body.dump();
+  return ask(std::move(request));
+}
+
+Response Desk::ask(Request request) {
+  if (auto refused = prepare(site, request)) return *std::move(refused);
   return answer(site, request, {.now = now, .system = system});
 }
 

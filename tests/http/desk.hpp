@@ -37,6 +37,8 @@ class Desk {
 
   Response get(const std::string& target);
   Response post(const std::string& target, const Json& body = Json::object());
+  /// Of an answer in several turns the first part.
+  Response ask(Request request);
   /// The JSON of a GET that succeeds.
   Json read(const std::string& target);
 

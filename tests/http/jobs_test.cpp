@@ -247,15 +247,15 @@ TEST_CASE("job: what somebody holds is taken from them when that is asked for") 
   const JobId id = desk.push("Mail");
   const std::string path = "/api/v1/jobs/" + std::to_string(id);
   CHECK(desk.fetch() == id);
-  CHECK(desk.post(path + "/retry", {{"held", true}}).status == 200);
+  CHECK(desk.post(path + "/retry", {{"state", "reserved"}}).status == 200);
   CHECK(desk.find(id)->state == JobState::kReady);
   CHECK(desk.fetch() == id);
-  CHECK(desk.post(path + "/kill", {{"held", true}}).status == 200);
+  CHECK(desk.post(path + "/kill", {{"state", "reserved"}}).status == 200);
   CHECK(desk.find(id)->state == JobState::kDead);
-  CHECK(desk.post(path + "/retry", {{"held", true}}).status == 200);
+  CHECK(desk.post(path + "/retry", {{"state", "dead"}}).status == 200);
   CHECK(desk.fetch() == id);
-  CHECK(desk.post(path + "/delete", {{"held", 1}}).status == 400);
-  CHECK(desk.post(path + "/delete", {{"held", true}}).status == 200);
+  CHECK(desk.post(path + "/delete", {{"state", "held"}}).status == 400);
+  CHECK(desk.post(path + "/delete", {{"state", "reserved"}}).status == 200);
   CHECK(desk.find(id) == nullptr);
 }
 
@@ -266,9 +266,24 @@ TEST_CASE("jobs: of several the held ones are changed only when that is asked fo
   CHECK(desk.fetch() == held);
   Json body{{"action", "delete"}, {"ids", {held, ready}}};
   CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
-  body["held"] = true;
+  body["state"] = "reserved";
   CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":1,"refused":0})");
   CHECK(desk.find(held) == nullptr);
+}
+
+TEST_CASE("jobs: those that have left the state in which they were seen are not meant") {
+  Desk desk;
+  const JobId moved = desk.put("a");
+  const JobId seen = desk.put("b");
+  CHECK(desk.post("/api/v1/jobs/" + std::to_string(moved) + "/kill").status == 200);
+  const Json body{{"action", "delete"}, {"ids", {moved, seen}}, {"state", "ready"}};
+  CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
+  const std::string path = "/api/v1/jobs/" + std::to_string(moved) + "/delete";
+  const Response refused = desk.post(path, {{"state", "ready"}});
+  CHECK(refused.status == 409);
+  CHECK(refused.body == R"({"error":"this job is dead now"})");
+  CHECK(desk.find(moved)->state == JobState::kDead);
+  CHECK(desk.post(path, {{"state", "dead"}}).status == 200);
 }
 
 TEST_CASE("jobs: several at once, with those that are gone or cannot be changed counted") {
@@ -306,7 +321,7 @@ namespace {
 Response push_text(Desk& desk, const std::string& json) {
   Request request = request_of("POST", "/api/v1/jobs");
   request.body = json;
-  return answer(desk.site, request, {.now = desk.now, .system = {}});
+  return desk.ask(request);
 }
 
 }  // namespace

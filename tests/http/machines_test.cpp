@@ -101,7 +101,7 @@ TEST_CASE("metrics: a queue that goes between the turns is left out") {
   Desk desk;
   const JobId only = desk.put("x", "brief");
   fill_queues(desk, 6000);
-  Response part = answer(desk.site, request_of("GET", "/metrics"), {.now = desk.now, .system = {}});
+  Response part = desk.ask(request_of("GET", "/metrics"));
   REQUIRE(part.go_on);
   CHECK(desk.broker.change(only, Mutation::Action::kDiscard, desk.now));
   part = part.go_on(desk.now);

@@ -67,6 +67,84 @@ TEST_CASE("operations: what comes after the beginning is left alone") {
   CHECK(desk.broker.view().job_count(JobState::kReady) == 1);
 }
 
+TEST_CASE("operations: what came after it was counted is left alone") {
+  Desk desk;
+  const JobId counted = desk.put("x");
+  const Json count = desk.read("/api/v1/jobs/count?state=ready");
+  CHECK(count["matched"] == 1);
+  const JobId late = desk.put("x");
+  start(desk, {{"action", "delete"}, {"states", {"ready"}}, {"as_of", count["as_of"]}});
+  desk.settle();
+  CHECK(desk.find(counted) == nullptr);
+  CHECK(desk.find(late) != nullptr);
+}
+
+TEST_CASE("operations: never more are changed than somebody agreed to") {
+  Desk desk;
+  for (int i = 0; i < 900; ++i) desk.fail("Mail", "refused", true);
+  const Json begun = start(desk, {{"action", "delete"}, {"states", {"dead"}}, {"at_most", 700}});
+  desk.settle();
+  CHECK(desk.read(path_of(begun))["changed"] == 700);
+  CHECK(desk.broker.view().job_count(JobState::kDead) == 200);
+}
+
+TEST_CASE("operations: who agreed to none changes none") {
+  Desk desk;
+  desk.put("x");
+  const Json begun = start(desk, {{"action", "delete"}, {"states", {"ready"}}, {"at_most", 0}});
+  desk.settle();
+  CHECK(desk.read(path_of(begun))["phase"] == "done");
+  CHECK(desk.broker.view().job_count(JobState::kReady) == 1);
+}
+
+TEST_CASE("operations: bounds that are none are refused") {
+  Desk desk;
+  const Json body{{"action", "delete"}, {"states", {"ready"}}};
+  for (const Json& bound : {Json(-1), Json("7"), Json(nullptr), Json(1.5)}) {
+    for (const char* name : {"as_of", "at_most"}) {
+      Json bounded = body;
+      bounded[name] = bound;
+      CHECK(desk.post("/api/v1/operations", bounded).status == 400);
+      CHECK(desk.post("/api/v1/queues/default/clear", {{name, bound}}).status != 202);
+    }
+  }
+}
+
+TEST_CASE("queues: what came after the queue was looked at is neither cleared nor deleted") {
+  Desk desk;
+  const std::string path = "/api/v1/queues/mail";
+  for (const char* change : {"/clear", "/delete"}) {
+    const JobId seen = desk.put("x", "mail");
+    const Json queue = desk.read(path);
+    CHECK(desk.read("/api/v1/queues")["as_of"] == queue["as_of"]);
+    const JobId late = desk.put("x", "mail");
+    CHECK(desk.post(path + change, {{"as_of", queue["as_of"]}}).status == 202);
+    desk.settle();
+    CHECK(desk.find(seen) == nullptr);
+    REQUIRE(desk.find(late) != nullptr);
+    CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
+  }
+}
+
+TEST_CASE("changes: of who looked before the server was started again, none is made") {
+  Desk desk;
+  const JobId id = desk.put("x");
+  Request request = request_of("POST", "/api/v1/jobs/" + std::to_string(id) + "/delete");
+  request.headers["x-instance"] = "another";
+  CHECK(desk.ask(request).status == 409);
+  CHECK(desk.find(id) != nullptr);
+  request.headers["x-instance"] = "first";
+  CHECK(desk.ask(request).status == 200);
+}
+
+TEST_CASE("changes: none is made while the disk stores nothing") {
+  Desk desk;
+  const JobId id = desk.put("x");
+  desk.traffic.is_stalled = true;
+  CHECK(desk.post("/api/v1/jobs/" + std::to_string(id) + "/delete").status == 503);
+  CHECK(desk.get("/api/v1/jobs/" + std::to_string(id)).status == 200);
+}
+
 TEST_CASE("operations: a failure group is retried in both of its states") {
   Desk desk;
   const JobId retrying = desk.fail("Mail", "line 17 failed");
@@ -75,7 +153,8 @@ TEST_CASE("operations: a failure group is retried in both of its states") {
   REQUIRE(groups.size() == 1);
   const Json begun = start(
       desk, {{"action", "retry"}, {"states", {"retrying", "dead"}}, {"group", groups[0]["group"]}});
-  CHECK(begun["title"] == "retry retrying and dead jobs that match");
+  CHECK(begun["title"] == concat("retry retrying and dead jobs with group \"",
+                                 groups[0]["group"].get<std::string>(), "\""));
   desk.settle();
   CHECK(desk.find(retrying)->state == JobState::kReady);
   CHECK(desk.find(dead)->state == JobState::kReady);
@@ -111,7 +190,7 @@ TEST_CASE("operations: a body with very many members is refused as quickly as ot
   for (int i = 0; i < 100'000; ++i) members += concat(i > 0 ? "," : "", "\"m", i, "\":0");
   Request request = request_of("POST", "/api/v1/operations");
   request.body = concat("{", members, "},", members.substr(10), "}");
-  const Response refused = answer(desk.site, request, {.now = desk.now, .system = {}});
+  const Response refused = desk.ask(request);
   CHECK(refused.status == 400);
   CHECK(refused.body == R"({"error":"no such member: m0"})");
 }
@@ -131,7 +210,7 @@ TEST_CASE("operations: a filter that says nothing is refused, and changes nothin
         R"({"action":"delete","states":["ready","ready"]})"}) {
     Request request = request_of("POST", "/api/v1/operations");
     request.body = body;
-    const Response refused = answer(desk.site, request, {.now = desk.now, .system = {}});
+    const Response refused = desk.ask(request);
     CHECK_MESSAGE(refused.status == 400, body);
   }
   desk.settle();

@@ -328,6 +328,22 @@ TEST_CASE("web: a line of the address beyond its limit is refused") {
   CHECK(answer.body.find("8192") != std::string::npos);
 }
 
+TEST_CASE("web: an address longer than a head may be is refused too") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  client.send_what_fits(get("/" + std::string(70'000, 'a')), std::chrono::milliseconds(200));
+  CHECK(read_answer(client).status == 431);
+  CHECK(client.is_closed_by_server());
+}
+
+TEST_CASE("web: only a pushed job may be long") {
+  Host host(with_web());
+  CHECK(ask(host, post("/api/v1/jobs/change", std::string(65'537, ' '))).status == 413);
+  const std::string args(65'537, 'a');
+  CHECK(ask(host, post("/api/v1/jobs", R"({"jobtype":"A","args":[")" + args + R"("]})")).status ==
+        201);
+}
+
 TEST_CASE("web: a part that is asked for is answered by the whole") {
   Host host(with_web());
   const Answer whole = ask(host, get("/assets/app.js"));
@@ -379,7 +395,7 @@ TEST_CASE("web: passwords that are tried all at once wait, and hold no thread me
   for (std::size_t i = 0; i < kAtOnce; ++i) tries.push_back(host.connect("web"));
   const auto took = time_of([&] {
     for (SocketClient& each : tries) each.send(get("/stats", kWrong));
-    // All four threads are free for others.
+    // All threads are free for others.
     CHECK(ask(known, get("/stats", kRight)).status == 200);
     for (SocketClient& each : tries) CHECK(read_answer(each).status == 401);
   });
@@ -416,6 +432,30 @@ TEST_CASE("web: a change is answered when it is durable, a read at once") {
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end());
   CHECK(read_answer(client).status == 201);
+}
+
+TEST_CASE("web: changes that wait for the disk hold up changes, and nobody who looks") {
+  SlowDisk slow;
+  FakeJournal& disk = slow.disk;
+  Host& host = slow.host;
+  std::vector<SocketClient> clients;
+  for (std::size_t i = 0; i < kWebThreads + 2; ++i) {
+    clients.push_back(host.connect("web"));
+    clients.back().send(post("/api/v1/jobs", kJob));
+  }
+  const auto has_jobs = [&](std::size_t count) {
+    const std::string body = ask(host, get("/api/v1/jobs/count?state=ready")).body;
+    return body.find("\"matched\":" + std::to_string(count) + ",") != std::string::npos;
+  };
+  while (!has_jobs(kWebChangesMax)) host.settle_turns();
+  CHECK(ask(host, get("/health")).status == 200);
+  clients.push_back(host.connect("web"));
+  clients.back().send(get("/health") + post("/api/v1/jobs", kJob));
+  CHECK(read_answer(clients.back()).status == 200);
+  CHECK(has_jobs(kWebChangesMax));
+  while (!has_jobs(clients.size())) disk.make_durable(disk.end());
+  disk.make_durable(disk.end());
+  for (SocketClient& each : clients) CHECK(read_answer(each).status == 201);
 }
 
 TEST_CASE("web: while stopping health is 503, reads are answered and changes refused") {

@@ -1,13 +1,11 @@
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
-import { VERBS, follow } from "../operation.js";
+import { VERBS, changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
   STATES,
-  act,
   acts,
-  ask,
   button,
   empty,
   figure,
@@ -66,36 +64,15 @@ async function load({ params, state: memory, draw }, signal) {
   };
 }
 
-async function change(ctx, action, group) {
-  const n = group.retrying + group.dead;
-  const verb = VERBS[action];
-  const agreed = await ask({
-    title: `${verb} all jobs that failed with ${group.type}?`,
-    text:
-      `${plural(n, "job")} ${n === 1 ? "is" : "are"} in this group. ` +
-      (action === "delete"
-        ? "They will be gone for good. "
-        : "They will enter their queues now. ") +
-      "Those not counted yet are changed too; what was retried before is left alone.",
-    verb: `${verb} ${plural(n, "job")}`,
-    kind: action === "retry" ? "primary" : "danger",
-  });
-  if (agreed)
-    act(async () =>
-      follow(
-        await post("operations", { action, states: ["retrying", "dead"], group: group.group }),
-        ctx.refresh,
-      ),
-    );
-}
-
 function row(ctx, group) {
   const again = AGAIN.filter((state) => group[state] > 0);
   const isOver = group.retrying + group.dead === 0;
+  const those = { states: ["retrying", "dead"], group: group.group };
+  const what = `all jobs that failed with ${group.type}`;
   const act1 = (action, kind) =>
-    button(VERBS[action], () => change(ctx, action, group), {
+    button(VERBS[action], () => changeAll(action, those, what, ctx.refresh), {
       kind,
-      label: `${VERBS[action]} all jobs that failed with ${group.type}`,
+      label: `${VERBS[action]} ${what}`,
       key: action,
       disabled: isOver,
     });

@@ -287,7 +287,7 @@ async function change(ctx, job, action) {
   if ((held || action !== "retry") && !(await askFor(action, 1, `${verb} 1 job`, title, held)))
     return;
   await act(
-    () => post(`jobs/${part(job.id)}/${action}`, { held }),
+    () => post(`jobs/${part(job.id)}/${action}`, { state: job.state }),
     `Job ${job.id} ${SAID[action]}`,
   );
   ctx.refresh();

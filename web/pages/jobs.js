@@ -159,7 +159,7 @@ async function changeSelected(ctx, action) {
   const verb = `${verbOf(action, state)} ${plural(ids.length, "job")}`;
   if (!(await askFor(action, ids.length, verb, verb, held))) return;
   const result = await act(
-    () => post("jobs/change", { action, ids, held }),
+    () => post("jobs/change", { action, ids, state }),
     ({ changed, gone, refused }) =>
       [
         `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
@@ -337,13 +337,24 @@ function when(job) {
   return ago(job.state === "reserved" ? job.reservation.since : job.when);
 }
 
-function row(ctx, job, state, canSelect) {
+function select(ctx, jobs, isOn) {
+  for (const { id } of jobs)
+    if (isOn) ctx.state.selected.add(id);
+    else ctx.state.selected.delete(id);
+  ctx.draw();
+}
+
+/** All from the one clicked last to this one, with the shift key. */
+function toggle(ctx, jobs, job, { shiftKey, target }) {
+  const at = jobs.indexOf(job);
+  const last = shiftKey ? jobs.findIndex(({ id }) => id === ctx.state.last) : at;
+  const from = last < 0 ? at : last;
+  ctx.state.last = job.id;
+  select(ctx, jobs.slice(Math.min(from, at), Math.max(from, at) + 1), target.checked);
+}
+
+function row(ctx, jobs, job, state, canSelect) {
   const { selected } = ctx.state;
-  const toggle = (event) => {
-    if (event.target.checked) selected.add(job.id);
-    else selected.delete(job.id);
-    ctx.draw();
-  };
   const { error } = job;
   return h(
     "tr",
@@ -355,7 +366,7 @@ function row(ctx, job, state, canSelect) {
         h("input", {
           type: "checkbox",
           checked: selected.has(job.id),
-          onchange: toggle,
+          onclick: (event) => toggle(ctx, jobs, job, event),
           "aria-label": `Select job ${job.id}`,
         }),
       ),
@@ -424,12 +435,7 @@ export default {
       type: "checkbox",
       checked: jobs.length > 0 && jobs.every(({ id }) => ctx.state.selected.has(id)),
       "aria-label": "Select all jobs of this page",
-      onchange: (event) => {
-        for (const { id } of jobs)
-          if (event.target.checked) ctx.state.selected.add(id);
-          else ctx.state.selected.delete(id);
-        ctx.draw();
-      },
+      onchange: (event) => select(ctx, jobs, event.target.checked),
     });
     const columns = [
       ...(canSelect ? [[h("label", { class: "check" }, all), "check"]] : []),
@@ -452,7 +458,7 @@ export default {
         ? table(
             `${STATES[state]?.name ?? "All"} jobs`,
             columns,
-            jobs.map((each) => row(ctx, each, state, canSelect)),
+            jobs.map((each) => row(ctx, jobs, each, state, canSelect)),
             "stack",
           )
         : none(state, params),

@@ -1,7 +1,7 @@
 import { get, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, plural, rate } from "../format.js";
-import { go, link } from "../route.js";
+import { link } from "../route.js";
 import { button, empty, facts, figure, head, jobsLink, pager, pausedBadge, table } from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
@@ -68,7 +68,7 @@ export default {
             disabled: queue.ready === 0,
             key: "clear",
           }),
-          button("Delete", () => remove(ctx, queue, () => go(link("queues"))), {
+          button("Delete", () => remove(ctx, queue), {
             kind: "danger",
             key: "delete",
           }),

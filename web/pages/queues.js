@@ -73,7 +73,14 @@ export async function turnPause(ctx, queue) {
 
 const number = (n, what) => plural(n, `${what} job`);
 
-export async function clear(ctx, { name, ready }) {
+/** Changes what was seen, and no more of it. */
+const sweep = (ctx, { name, as_of }, how, n) =>
+  act(async () =>
+    follow(await post(`queues/${part(name)}/${how}`, { as_of, at_most: n }), ctx.refresh),
+  );
+
+export async function clear(ctx, queue) {
+  const { name, ready } = queue;
   const agreed = await ask({
     title: `Clear ${name}?`,
     text:
@@ -81,10 +88,11 @@ export async function clear(ctx, { name, ready }) {
       "Scheduled, retrying, reserved and dead jobs stay.",
     verb: `Delete ${number(ready, "ready")}`,
   });
-  if (agreed) act(async () => follow(await post(`queues/${part(name)}/clear`), ctx.refresh));
+  if (agreed) sweep(ctx, queue, "clear", ready);
 }
 
-export async function remove(ctx, { name, ready, scheduled, retrying, dead }, after = ctx.refresh) {
+export async function remove(ctx, queue) {
+  const { name, ready, scheduled, retrying, dead } = queue;
   const all = ready + scheduled + retrying + dead;
   const agreed = await ask({
     title: `Delete the queue ${name}?`,
@@ -97,7 +105,7 @@ export async function remove(ctx, { name, ready, scheduled, retrying, dead }, af
         ? "Delete the empty queue"
         : `Delete the queue and ${plural(all, "job")}`,
   });
-  if (agreed) act(async () => follow(await post(`queues/${part(name)}/delete`), after));
+  if (agreed) sweep(ctx, queue, "delete", all);
 }
 
 const speed = (perSecond, kind = "") =>
@@ -168,7 +176,7 @@ async function load({ params, state }, signal) {
   state.slices = 0;
   do {
     const page = await get("queues", { ...params, limit: LIMIT, from }, { signal });
-    found.queues.push(...page.queues);
+    found.queues.push(...page.queues.map((each) => ({ ...each, as_of: page.as_of })));
     found.total = page.total;
     found.next ??= page.next;
     ({ from } = page);

@@ -1,0 +1,135 @@
+// What a person agreed to is what is done, though the server has gone on since the page was drawn.
+import assert from "node:assert/strict";
+import { beanstalk, counts, row, until } from "./helpers.js";
+
+/** The pages go on being drawn, but only with what was known before. */
+const freeze = (page) => page.getByRole("button", { name: "Live" }).click();
+
+export const cases = [
+  {
+    title: "what comes while somebody is asked is not changed with the rest",
+    async run(test) {
+      const tube = beanstalk(test);
+      for (const name of ["filter", "filter", "cleared", "cleared", "deleted"])
+        await tube.put(name, name);
+      const { page } = test;
+      await test.open("jobs?state=ready&queue=filter");
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      const two = page.getByRole("dialog").getByRole("button", { name: "Delete 2 jobs" });
+      await two.waitFor();
+      await tube.put("filter", "late");
+      await two.click();
+      await page.getByText("Done: 2 jobs deleted.").waitFor();
+      await test.open("queues");
+      await page.getByRole("button", { name: "Clear cleared" }).click();
+      await tube.put("cleared", "late");
+      await page.getByRole("button", { name: "Delete 2 ready jobs" }).click();
+      await page.getByText("Done: 2 jobs deleted.").waitFor();
+      await page.getByRole("button", { name: "Delete deleted" }).click();
+      await tube.put("deleted", "late");
+      await page.getByRole("button", { name: "Delete the queue and 1 job" }).click();
+      await page.getByText("Done: 1 job deleted.").waitFor();
+      const { jobs } = await test.server.api("jobs?state=ready");
+      assert.deepEqual(jobs.map(({ queue }) => queue).sort(), ["cleared", "deleted", "filter"]);
+    },
+  },
+  {
+    title: "a job that has another state than the page shows is left alone",
+    async run(test) {
+      const tube = beanstalk(test);
+      for (const body of ["a", "b", "c"]) await tube.put("mail", body);
+      const { page, server } = test;
+      await test.open("jobs?state=ready");
+      await page.getByRole("checkbox", { name: "Select all jobs of this page" }).check();
+      await freeze(page);
+      await fetch(`${server.base}api/v1/jobs/2/kill`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+      });
+      await page.getByRole("button", { name: "Delete 3" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 3 jobs" }).click();
+      await page.getByText("2 jobs deleted, 1 left as they are.").waitFor();
+      assert.equal((await server.api(`jobs/2`)).state, "dead");
+      assert.equal((await counts(test)).ready, 0);
+    },
+  },
+  {
+    title: "after a restart nothing is done to jobs and operations that have the same numbers",
+    flags: ["--volatile"],
+    async run(test) {
+      const { page, server } = test;
+      await beanstalk(test).put("mail", "before");
+      await test.open("jobs/1");
+      await page.getByRole("heading", { name: /1/ }).waitFor();
+      await freeze(page);
+      await server.kill();
+      await server.start();
+      await beanstalk(test).put("mail", "another");
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
+      await page.getByText("The server was started again").first().waitFor();
+      assert.equal((await counts(test)).ready, 1);
+    },
+  },
+  {
+    title: "a selection ends when the server is started again",
+    async run(test) {
+      const { page, server } = test;
+      await beanstalk(test).put("mail", "a");
+      await test.open("jobs?state=ready");
+      await page.getByRole("checkbox", { name: "Select job 1" }).check();
+      await page.getByRole("button", { name: "Delete 1" }).click();
+      await page.getByRole("dialog").waitFor();
+      await server.kill();
+      await server.start();
+      await page.getByText("The server was started again").waitFor();
+      assert.equal(await page.getByRole("dialog").count(), 0);
+      await page.getByText("Select jobs, or change").waitFor();
+    },
+  },
+  {
+    title: "rows between two clicks are selected with the shift key",
+    async run(test) {
+      const tube = beanstalk(test);
+      for (let i = 0; i < 6; i += 1) await tube.put("mail", `${i}`);
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await page.getByRole("checkbox", { name: "Select job 5" }).click();
+      await page.getByRole("checkbox", { name: "Select job 2" }).click({ modifiers: ["Shift"] });
+      await page.getByText("4 jobs selected:").waitFor();
+      await page.getByRole("checkbox", { name: "Select job 3" }).click({ modifiers: ["Shift"] });
+      await page.getByText("2 jobs selected:").waitFor();
+      await page.locator("tbody a.row").first().click();
+      await page.getByRole("heading", { name: /1/ }).waitFor();
+      await page.goBack();
+      await page.getByText("2 jobs selected:").waitFor();
+    },
+  },
+  {
+    title: "a job is pushed once by two clicks",
+    async run(test) {
+      const { page } = test;
+      await test.open("jobs");
+      await page.getByRole("button", { name: "Push a job…" }).click();
+      await page.getByRole("button", { name: "Push the job" }).dblclick();
+      await row(page, "Example").waitFor();
+      assert.equal((await counts(test)).ready, 1);
+    },
+  },
+  {
+    title: "the end of a queue leads nobody away from where he is",
+    async run(test) {
+      const tube = beanstalk(test);
+      await tube.command("use mail");
+      tube.socket.write("put 0 0 60 1\r\nx\r\n".repeat(3000));
+      await until(async () => (await counts(test)).ready === 3000, "all are there");
+      const { page } = test;
+      await test.open("queues/mail");
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: /^Delete the queue/ }).click();
+      await page.getByRole("link", { name: "Workers" }).click();
+      await page.getByText("Done: 3,000 jobs deleted.").waitFor();
+      assert.match(page.url(), /workers$/);
+    },
+  },
+];
