@@ -113,8 +113,8 @@ struct Broker::State {
 
   // ---- waiting (waiting.cpp) --------------------------------------------------------------------
 
-  /// Hands ready jobs of the queue to who waits for it, at most a slice.
-  void serve(QueueId queue, Time now);
+  /// Hands ready jobs of the queue to who waits for it, at most a slice. Answers how many.
+  std::size_t serve(QueueId queue, Time now);
   /// A job has just been taken out of the queue's line: the next ones will soon be wanted.
   void expect_next(Queue& queue);
   [[nodiscard]] const Job* choose(const Client& client, const ReserveRequest& request, Time now);

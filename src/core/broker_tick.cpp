@@ -48,11 +48,10 @@ void Broker::State::end_pauses(Time now) {
 }
 
 void Broker::State::serve_unserved(Time now) {
-  constexpr int kQueuesAtOnce = 4;
-  for (int i = 0; i < kQueuesAtOnce && !unserved.empty(); ++i) {
+  for (std::size_t done = 0; done < kSliceJobs && !unserved.empty(); ++done) {
     const QueueId id = *unserved.begin();
     unserved.erase(unserved.begin());
-    if (store().has_queue(id)) serve(id, now);
+    if (store().has_queue(id)) done += serve(id, now);
   }
 }
 
@@ -98,7 +97,7 @@ Time Broker::tick(Time now) {
   state.end_pauses(now);
   state.serve_unserved(now);
   // After everything that can bring a job: who gets one in this moment has not waited in vain.
-  state.ring_alarms(now);
+  if (state.unserved.empty()) state.ring_alarms(now);
   state.work_long_tasks(now);
   state.purge_dead(now);
   state.reap_workers(now);

@@ -16,12 +16,13 @@ void Broker::State::deliver(Client& client, const Delivery& delivery, Time now) 
   client.session->deliver(delivery, now);
 }
 
-void Broker::State::serve(QueueId id, Time now) {
+std::size_t Broker::State::serve(QueueId id, Time now) {
   Queue& queue = store().queue(id);
-  if (queue.waiting.empty() || queue.is_paused(now)) return;
+  if (queue.waiting.empty() || queue.is_paused(now)) return 0;
   // Both a wait that ends and a job that leaves could be the last reason for the queue to exist.
   ++queue.watcher_count;
-  for (std::size_t served = 0; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
+  std::size_t served = 0;
+  for (; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
     if (served == kSliceJobs) {
       unserved.insert(id);
       break;
@@ -37,6 +38,7 @@ void Broker::State::serve(QueueId id, Time now) {
     deliver(client, {.kind = Delivery::Kind::kJob, .job = &job}, now);
   }
   --queue.watcher_count;
+  return served;
 }
 
 /// Looked at once for several jobs, which costs about as much as for one.

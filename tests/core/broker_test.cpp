@@ -281,6 +281,25 @@ TEST_CASE("pause: hands out nothing until it ends, then serves who waits") {
   CHECK(bench.delivered(client)->job == id);
 }
 
+TEST_CASE("pause: who waits until the moment at which very many pauses end is served") {
+  constexpr std::size_t kQueues = 2 * kSliceJobs + 1;
+  Bench bench;
+  std::vector<ClientId> clients;
+  for (std::size_t i = 0; i < kQueues; ++i) {
+    const std::string name = "q" + std::to_string(i);
+    bench.put("x", {.queue = name, .ttr_s = 60});
+    CHECK(bench.broker.pause(name, 2, bench.now));
+    clients.push_back(bench.client());
+    CHECK(bench.wait_for(clients.back(), {name}, "w" + std::to_string(i), 2s));
+  }
+  bench.advance(2s);
+  for (const ClientId client : clients) {
+    const auto got = bench.delivered(client);
+    REQUIRE(got);
+    REQUIRE(got->kind == Delivery::Kind::kJob);
+  }
+}
+
 TEST_CASE("pause: 0 resumes at once") {
   Bench bench;
   const ClientId client = bench.client();
