@@ -3,6 +3,9 @@
 const BASE = new URL("api/v1/", document.baseURI);
 const kept = new Map(); // url -> {tag, data}, so that an unchanged answer is neither sent nor read
 const KEPT_MAX = 50;
+/** The server itself answers within 20 seconds, if it does. */
+const READ_MS = 10000;
+const CHANGE_MS = 25000;
 
 let clockOffset = 0;
 /** The server's clock, in milliseconds. */
@@ -40,13 +43,20 @@ export function url(path, params = {}) {
   return target.href;
 }
 
-async function send(target, options) {
+/** `late` is what is said when no answer comes within `ms`. */
+async function send(target, options, ms, late) {
   let response;
   try {
-    response = await fetch(target, { ...options, cache: "no-store", credentials: "same-origin" });
+    const signals = [AbortSignal.timeout(ms), options.signal].filter(Boolean);
+    response = await fetch(target, {
+      ...options,
+      signal: AbortSignal.any(signals),
+      cache: "no-store",
+      credentials: "same-origin",
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "The server cannot be reached.");
+    throw new ApiError(0, error.name === "TimeoutError" ? late : "The server cannot be reached.");
   }
   note(response.headers);
   return response;
@@ -62,10 +72,11 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
   const target = url(path, params);
   const known = kept.get(target);
   const headers = known ? { "If-None-Match": known.tag } : {};
-  const response = await send(target, { headers, signal });
-  if (response.status === 304) return known.data;
-  if (!response.ok) await fail(response);
-  const data = read(await response.text());
+  const response = await send(target, { headers, signal }, READ_MS, "The server does not answer.");
+  if (!response.ok && response.status !== 304) await fail(response);
+  const data = response.status === 304 ? known.data : read(await response.text());
+  data.as_of = response.headers.get("X-As-Of"); // also of what is so still
+  if (response.status === 304) return data;
   const tag = response.headers.get("ETag");
   kept.delete(target);
   if (tag) kept.set(target, { tag, data });
@@ -74,12 +85,14 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
 }
 
 export async function post(path, body) {
-  const response = await send(url(path), {
+  const late = "The server has not answered: it may have been done, or will be.";
+  const request = {
     method: "POST",
     // What is changed was seen by its number, which means another in another life of the server.
     headers: { "Content-Type": "application/json", "X-Instance": instance },
     body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
-  });
+  };
+  const response = await send(url(path), request, CHANGE_MS, late);
   if (!response.ok) await fail(response);
   return response.json();
 }

@@ -310,7 +310,7 @@ function showKeys() {
     ["/", "find a job"],
     ...NAV.map(([, title, key]) => [`g ${key}`, `go to ${title}`]),
     ["j, k", "next, previous row"],
-    ["x", "select the row"],
+    ["x", "select the row; with Shift and a click, all up to there"],
     ["Enter", "open the row"],
     ["p", "pause or go on updating"],
     ["t", "change colours"],
@@ -394,7 +394,7 @@ document.addEventListener("restarted", () => {
   memories.clear();
   current.ctx.state = {};
   document.querySelector("dialog")?.close();
-  notice("The server was started again: look once more at what you were about to do.");
+  notice("The server was started again: look once more at what you were about to do.", "bad");
 });
 document.addEventListener("readonly", () => {
   drawTop();

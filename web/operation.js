@@ -16,6 +16,8 @@ function sentence(progress) {
   const changed = `${plural(progress.changed, "job")} ${word}`;
   if (progress.phase === "done") return `Done: ${changed}.`;
   if (progress.phase === "cancelled") return `Cancelled: ${changed} before.`;
+  if (progress.phase === "unknown")
+    return `The server knows it no more: ${changed} when it last told, and maybe more since.`;
   return `${changed}, ${count(progress.looked_at)} of ${count(progress.to_look_at)} looked at`;
 }
 
@@ -24,19 +26,20 @@ export async function follow(progress, onEnd = () => {}) {
   if (followed.has(progress.id)) return;
   followed.add(progress.id);
   const life = instance;
+  const { title } = progress;
   const node = h("div", { class: "notice operation" });
   document.getElementById("notices").append(node);
   const draw = () =>
     show(
       node,
-      h("strong", {}, progress.title[0].toUpperCase() + progress.title.slice(1)),
+      h("strong", {}, title[0].toUpperCase() + title.slice(1)),
       h("progress", {
         max: String(Math.max(1, progress.to_look_at)),
         value:
           progress.phase === "running"
             ? String(progress.looked_at)
             : String(Math.max(1, progress.to_look_at)),
-        "aria-label": progress.title,
+        "aria-label": title,
       }),
       h("span", {}, sentence(progress)),
       progress.phase === "running"
@@ -48,19 +51,18 @@ export async function follow(progress, onEnd = () => {}) {
   draw();
   while (progress.phase === "running") {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const last = progress;
     try {
       progress = await get(`operations/${progress.id}`);
     } catch (error) {
       if (error.status !== 404) continue;
+      progress = { ...progress, phase: "unknown" };
     }
-    if (instance !== life) {
-      node.remove();
-      return complain(new Error("The operation ended with the server's restart."));
-    }
+    if (instance !== life) progress = { ...last, phase: "unknown" };
     draw();
   }
   onEnd();
-  setTimeout(() => node.remove(), STAYS_MS);
+  if (progress.phase !== "unknown") setTimeout(() => node.remove(), STAYS_MS);
 }
 
 /** Those that run already, when the page is opened. */
@@ -144,7 +146,8 @@ export async function changeAll(action, selection, what, onEnd) {
   });
   if (!agreed) return;
   try {
-    follow(await post("operations", { action, ...selection, ...bounds }), onEnd);
+    const begun = await post("operations", { action, ...selection, ...bounds });
+    follow({ ...begun, title: `${verb} ${what}` }, onEnd);
   } catch (error) {
     complain(error);
   }

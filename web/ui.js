@@ -129,7 +129,8 @@ export function notice(text, kind = "good") {
   return node;
 }
 
-export const complain = (error) => notice(error.message, "bad");
+export const complain = ({ message }) =>
+  notice(message[0].toUpperCase() + message.slice(1), "bad");
 
 /** Runs what a button does; says how it ended. */
 export async function act(work, said) {

@@ -15,6 +15,11 @@ ScanPlace place_of(const Job& job) {
   return {.major = job.when.time_since_epoch().count(), .minor = job.id};
 }
 
+/// Since when it can have been where it is, at the earliest.
+Time came_at(const Job& job) {
+  return job.state == JobState::kDead ? job.when : job.enqueued_at;
+}
+
 }  // namespace
 
 ScanOrder BulkChanges::order_of(const Change& change) const {
@@ -28,7 +33,8 @@ std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
   change.progress.title = request.title;
   change.progress.started_at = now;
   change.request = std::move(request);
-  change.request.id_end = std::min(change.request.id_end, broker_.view().counters().next_id);
+  JobId& id_end = change.request.bounds.id_end;
+  id_end = std::min(id_end, broker_.view().counters().next_id);
   std::erase(change.request.states, JobState::kReserved);
   for (; change.next_state < change.request.states.size(); ++change.next_state) {
     change.progress.to_look_at += broker_.view().scan_length(order_of(change));
@@ -88,7 +94,8 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   std::vector<JobId> ids;
   std::size_t read_bytes = 0;
   bool is_past_last = false;
-  const std::uint64_t left = change.request.changes_max - change.progress.changed;
+  const Bounds& bounds = change.request.bounds;
+  const std::uint64_t left = bounds.changes_max - change.progress.changed;
   const ScanEnd end =
       view.scan(order_of(change), change.after, kChangedAtATime, [&](const Job& job) {
         const bool has_when = job.state != JobState::kReady;
@@ -97,13 +104,13 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
           is_past_last = *change.last < place;
           if (is_past_last) return false;
         }
-        if (job.sequence >= change.request.id_end) return true;
+        if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
         read_bytes += record_bytes(job, view.queue_of(job).name);
         const auto& matches = change.request.matches;
         if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
         return read_bytes < kSliceBodyBytes && ids.size() < left;
       });
-  change.progress.looked_at += end.steps;
+  change.progress.looked_at += end.jobs;
   change.after = end.next;
   if (!end.next || is_past_last) {
     ++change.next_state;

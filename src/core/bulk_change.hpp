@@ -23,15 +23,21 @@ namespace millrace {
 /// removed meanwhile is passed over.
 class BulkChanges {
  public:
+  /// What somebody counted and agreed to. Other jobs stay: those that were made or became ready
+  /// later, those that died later, and all when so many were changed.
+  struct Bounds {
+    JobId id_end = std::numeric_limits<JobId>::max();  ///< `next_id` when they were counted
+    Time counted_at = kNever;
+    std::uint64_t changes_max = std::numeric_limits<std::uint64_t>::max();
+  };
+
   struct Request {
     std::vector<JobState> states;  ///< gone through one after the other; reserved jobs stay
     std::string queue = {};        ///< empty: all
     Mutation::Action action = Mutation::Action::kDiscard;
     /// Which jobs; empty: all. It is kept until the change has ended.
     std::function<bool(const Job& job, const Queue& queue)> matches = {};
-    /// The `next_id` at which somebody counted what matches: what came later stays.
-    JobId id_end = std::numeric_limits<JobId>::max();
-    std::uint64_t changes_max = std::numeric_limits<std::uint64_t>::max();  ///< then it ends
+    Bounds bounds = {};
     bool forgets_queue = false;  ///< in the end, see `Broker::forget_queue`
     std::string title = {};      ///< for who watches
   };
@@ -82,7 +88,7 @@ class BulkChanges {
     bool has_begun_state = false;
 
     [[nodiscard]] bool has_work() const {
-      return next_state < request.states.size() && progress.changed < request.changes_max;
+      return next_state < request.states.size() && progress.changed < request.bounds.changes_max;
     }
   };
 

@@ -31,7 +31,7 @@ struct ScanPlace {
 /// How far a walk came.
 struct ScanEnd {
   std::optional<ScanPlace> next;  ///< where to go on; nullopt: the order is through
-  std::size_t steps = 0;
+  std::size_t jobs = 0;           ///< how many it passed, of other states and queues too
 };
 
 }  // namespace millrace

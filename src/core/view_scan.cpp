@@ -32,14 +32,20 @@ struct Walk {
   const View::ScanVisitor& visit;
   std::size_t steps_max;
   ScanEnd end = {};
+  std::size_t steps = 0;    ///< what it has cost
   bool is_stopped = false;  ///< by the visitor
 
-  [[nodiscard]] bool is_over() const { return is_stopped || end.steps >= steps_max; }
+  [[nodiscard]] bool is_over() const { return is_stopped || steps >= steps_max; }
+
+  void pass(ScanPlace place) {
+    ++steps;
+    ++end.jobs;
+    end.next = place;
+  }
 
   /// False: no further.
   bool look_at(const Job& job, ScanPlace place) {
-    ++end.steps;
-    end.next = place;
+    pass(place);
     is_stopped = job.state == order.state && !visit(job);
     return !is_over();
   }
@@ -97,12 +103,11 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     if (only == nullptr || only == &queue) {
       if (job.state == walk.order.state && job.is_spilled()) {
         store.load_body(job);
-        walk.end.steps += kLoadSteps;
+        walk.steps += kLoadSteps;
       }
       return walk.look_at(job, place);
     }
-    ++walk.end.steps;
-    walk.end.next = place;
+    walk.pass(place);
     return !walk.is_over();
   };
   if (walk.order.is_backwards) {
@@ -138,7 +143,7 @@ bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
   }
   if (walk.is_over()) return true;
   // An empty one costs a step too, and is left behind.
-  ++walk.end.steps;
+  ++walk.steps;
   walk.end.next = end_of(queue, walk.order.is_backwards);
   return true;
 }
@@ -227,8 +232,8 @@ ScanEnd View::scan_failed_before(std::optional<ScanPlace> after, std::size_t ste
   const TimeOrder& failed = store().failed_before();
   ScanEnd end;
   auto next = after ? failed.upper_bound(entry_at(*after, failed)) : failed.begin();
-  for (; next != failed.end() && end.steps < steps_max; ++next) {
-    ++end.steps;
+  for (; next != failed.end() && end.jobs < steps_max; ++next) {
+    ++end.jobs;
     const Job& job = store().at(next->slot);
     end.next = place_of(*next, store().queue(job.queue));
     visit(job);

@@ -165,8 +165,8 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
     if (traffic.is_stopping) return refuse(503, "the server stops, and changes nothing any more");
     // Who asked before waits; a person who asks now is told.
     if (traffic.is_stalled) return refuse(503, "the disk stores nothing now: nothing was changed");
-    const std::string_view instance = request.header("x-instance");
-    if (!instance.empty() && instance != site.facts.instance) {
+    const auto instance = request.headers.find("x-instance");
+    if (instance != request.headers.end() && instance->second != site.facts.instance) {
       return refuse(409, "the server was started again since you looked: nothing was changed");
     }
   }

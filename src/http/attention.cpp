@@ -23,12 +23,13 @@ void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   if (now.failed < kWorthMention) return;
   const double share = now.processed > 0 ? now.failed / now.processed : 1;
   const bool grows = now.failed > 2 * before.failed;
+  const bool had_runs = before.processed > 0;
   if (!grows && share < 0.5) return;
   const auto percent = static_cast<int>(share * 100);
   found.push_back({.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
                    .kind = "failures",
                    .text = concat(percent, " % of the runs of the last minutes failed",
-                                  grows ? ", more than before" : ""),
+                                  grows && had_runs ? ", more than before" : ""),
                    .queue = {}});
 }
 

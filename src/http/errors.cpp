@@ -123,7 +123,7 @@ Response list_errors(const Call& call) {
   const std::uint64_t all = view.job_count(JobState::kRetrying) + view.job_count(JobState::kDead) +
                             view.failed_before_count();
   return {.body = dump({{"groups", show(groups)},
-                        {"looked_at", end.steps},
+                        {"looked_at", end.jobs},
                         {"to_look_at", all},
                         {"next", show_cursor(place->set, end.next)}})};
 }

@@ -59,7 +59,7 @@ Json walk(const Call& call, const Search& search, const std::function<bool(const
     const bool goes_on = (matches && !matches(job, view.queue_of(job))) || found(job);
     return goes_on && read_bytes < kSearchBytes;
   });
-  return {{"looked_at", end.steps},
+  return {{"looked_at", end.jobs},
           {"to_look_at", view.scan_length(search.order)},
           {"next", end.next ? Json(show_place(*end.next)) : Json(nullptr)}};
 }
@@ -94,7 +94,7 @@ Response count_jobs(const Call& call) {
   const Outcome<Search> search = read_search(call.request);
   if (!search) return refuse(400, search.error().text);
   const View& view = call.site.broker.view();
-  Json count{{"as_of", view.counters().next_id}};
+  Json count;
   if (search->filter.is_empty()) {
     const std::uint64_t all = view.job_count(search->order.state);
     count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});

@@ -8,8 +8,10 @@ namespace millrace::http {
 
 [[nodiscard]] Json show_progress(const BulkChanges::Progress& progress);
 
-/// Starts it, within the bounds `as_of` and `at_most` if the request has them, and answers 202 with
-/// its progress so far.
+/// The members `as_of` and `at_most`.
+[[nodiscard]] Outcome<BulkChanges::Bounds> read_bounds(const Json& members);
+
+/// Starts it and answers 202 with its progress so far.
 [[nodiscard]] Response begin_operation(const Call& call, BulkChanges::Request request);
 
 }  // namespace millrace::http

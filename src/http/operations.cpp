@@ -77,15 +77,29 @@ Json show_progress(const BulkChanges::Progress& progress) {
           {"ended_at", show_time(progress.ended_at)}};
 }
 
-Response begin_operation(const Call& call, BulkChanges::Request request) {
-  const Json& members = call.request.members;
-  for (const auto& [name, bound] :
-       {std::pair("as_of", &request.id_end), std::pair("at_most", &request.changes_max)}) {
-    const auto found = members.find(name);
-    if (found == members.end()) continue;
-    if (!found->is_number_unsigned()) return refuse(400, concat(name, " is not a number"));
-    *bound = found->get<std::uint64_t>();
+std::string show_as_of(const View& view, Time now) {
+  return concat(view.counters().next_id, ".", now.time_since_epoch().count());
+}
+
+Outcome<BulkChanges::Bounds> read_bounds(const Json& members) {
+  BulkChanges::Bounds bounds;
+  if (const auto found = members.find("as_of"); found != members.end()) {
+    const std::string text = read_text(members, "as_of");
+    const std::size_t dot = std::min(text.find('.'), text.size());
+    const auto id_end = parse_number<JobId>(text.substr(0, dot));
+    const auto at = parse_number<Time::rep>(text.substr(std::min(dot + 1, text.size())));
+    if (!id_end || !at) return Problem{"as_of is not what X-As-Of said"};
+    bounds.id_end = *id_end;
+    bounds.counted_at = Time{Duration{*at}};
   }
+  if (const auto found = members.find("at_most"); found != members.end()) {
+    if (!found->is_number_unsigned()) return Problem{"at_most is not a number"};
+    bounds.changes_max = found->get<std::uint64_t>();
+  }
+  return bounds;
+}
+
+Response begin_operation(const Call& call, BulkChanges::Request request) {
   const auto id = call.site.bulks.start(std::move(request), call.moment.now);
   if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
   return {
@@ -101,12 +115,17 @@ Response start_operation(const Call& call) {
   if (!states) return refuse(400, states.error().text);
   const Outcome<JobFilter> filter = read_filter(members);
   if (!filter) return refuse(400, filter.error().text);
+  const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
+  if (!bounds) return refuse(400, bounds.error().text);
+  // An age is one at the time of the count, so that it is the age of the same jobs.
+  const Time now = std::min(call.moment.now, bounds->counted_at);
   JobFilter rest = *filter;
   rest.queue.reset();
   return begin_operation(call, {.states = *states,
                                 .queue = filter->queue.value_or(""),
                                 .action = *action,
-                                .matches = make_matcher(rest, call.site.format, call.moment.now),
+                                .matches = make_matcher(rest, call.site.format, now),
+                                .bounds = *bounds,
                                 .title = title_of(name, *states, *filter)});
 }
 

@@ -153,6 +153,14 @@ Response pause(const Call& call, std::optional<std::uint32_t> seconds) {
           .is_change = true};
 }
 
+Response sweep(const Call& call, BulkChanges::Request request) {
+  if (find_queue(call) == nullptr) return say_gone();
+  const Outcome<BulkChanges::Bounds> bounds = read_bounds(call.request.members);
+  if (!bounds) return refuse(400, bounds.error().text);
+  request.bounds = *bounds;
+  return begin_operation(call, std::move(request));
+}
+
 }  // namespace
 
 Response list_queues(const Call& call) {
@@ -175,7 +183,6 @@ Response list_queues(const Call& call) {
   return {.body =
               dump({{"queues", std::move(queues)},
                     {"total", view.queue_count()},
-                    {"as_of", view.counters().next_id},
                     {"next", count < rows.size() ? Json(place_of(rows[count - 1])) : Json(nullptr)},
                     {"from", is_through ? Json(nullptr) : Json(slice.next)}})};
 }
@@ -188,7 +195,6 @@ Response show_queue(const Call& call) {
   shown["watchers"] = queue->watcher_count;
   shown["waiting"] = queue->waiting.size();
   shown["is_kept"] = queue->is_kept;
-  shown["as_of"] = call.site.broker.view().counters().next_id;
   return {.body = dump(shown)};
 }
 
@@ -207,21 +213,19 @@ Response resume_queue(const Call& call) {
 }
 
 Response clear_queue(const Call& call) {
-  if (find_queue(call) == nullptr) return say_gone();
-  return begin_operation(call, {.states = {JobState::kReady},
-                                .queue = std::string(queue_name_of(call)),
-                                .action = Mutation::Action::kDiscard,
-                                .title = concat("clear ", queue_name_of(call))});
+  return sweep(call, {.states = {JobState::kReady},
+                      .queue = std::string(queue_name_of(call)),
+                      .action = Mutation::Action::kDiscard,
+                      .title = concat("clear ", queue_name_of(call))});
 }
 
 Response delete_queue(const Call& call) {
-  if (find_queue(call) == nullptr) return say_gone();
-  return begin_operation(call, {.states = {JobState::kReady, JobState::kScheduled,
-                                           JobState::kRetrying, JobState::kDead},
-                                .queue = std::string(queue_name_of(call)),
-                                .action = Mutation::Action::kDiscard,
-                                .forgets_queue = true,
-                                .title = concat("delete queue ", queue_name_of(call))});
+  return sweep(call, {.states = {JobState::kReady, JobState::kScheduled, JobState::kRetrying,
+                                 JobState::kDead},
+                      .queue = std::string(queue_name_of(call)),
+                      .action = Mutation::Action::kDiscard,
+                      .forgets_queue = true,
+                      .title = concat("delete queue ", queue_name_of(call))});
 }
 
 }  // namespace millrace::http

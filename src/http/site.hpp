@@ -84,6 +84,9 @@ struct Moment {
 /// `prepare` found nothing wrong with it.
 [[nodiscard]] Response answer(Site& site, const Request& request, const Moment& moment);
 
+/// When something was read, as a change takes it for `as_of`: `next_id` and the time.
+[[nodiscard]] std::string show_as_of(const View& view, Time now);
+
 /// How long the body of such a request may be: that of a pushed job `job_bytes_max`.
 [[nodiscard]] std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max);
 

@@ -222,6 +222,7 @@ http::Response WebDoor::take_turn(const Part& part) {
   if (has_bulk_work_) parts_.commits.schedule();
   answered.headers["X-Now-Ms"] =
       std::to_string(std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+  answered.headers["X-As-Of"] = http::show_as_of(parts_.broker.view(), now);
   answered.headers["X-Instance"] = site_.facts.instance;
   if (site_.facts.is_read_only) answered.headers["X-Read-Only"] = "1";
   return answered;

@@ -9,6 +9,9 @@
 namespace millrace::server {
 namespace {
 
+/// Said only; there is no such limit.
+constexpr std::size_t kKeptRequests = 1'000'000;
+
 http::Request read_request(const httplib::Request& from) {
   http::Request request;
   request.method = from.method;
@@ -89,6 +92,9 @@ class WebEngine::Library : public httplib::Server {
   Library(const WebAnswers& answers, std::size_t body_bytes_max)
       : answers_(answers), body_bytes_max_(body_bytes_max) {
     set_payload_max_length(body_bytes_max);
+    // Only said by the library: the port keeps connections.
+    set_keep_alive_timeout(kWebIdleMax.count());
+    set_keep_alive_max_count(kKeptRequests);
     set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
       return answer_head(from, to);
     });

@@ -50,6 +50,8 @@ class WebEngine {
 /// The answer to a request that did not arrive in time, as it is sent.
 [[nodiscard]] std::string write_late_answer();
 
+/// For a connection without a request.
+inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
 /// For a request's head to arrive.
 inline constexpr auto kWebHeadMax = std::chrono::seconds(5);
 /// For its body to arrive, and for its answer to leave.

@@ -116,13 +116,12 @@ inline constexpr std::size_t kWebThreads = 6;
 /// Of them, those that may attend to changes, which wait for the disk: the others are left for who
 /// only looks.
 inline constexpr std::size_t kWebChangesMax = 4;
-inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
 /// For a request to arrive before its sender counts as idle.
 inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
 /// The same for a request whose head is there and was let in, but whose body is not.
 inline constexpr auto kWebBodyGrace = std::chrono::milliseconds(1000);
 /// For an answer to be taken before who does not take it counts as idle.
-inline constexpr auto kWebTakeGrace = std::chrono::seconds(5);
+inline constexpr auto kWebTakeGrace = std::chrono::seconds(1);
 /// For who still sends what nobody reads to take notice of the answer.
 inline constexpr auto kWebLeaveMax = std::chrono::seconds(2);
 

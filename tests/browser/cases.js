@@ -261,7 +261,7 @@ export const cases = [
       const { page } = test;
       await test.open("errors");
       await row(page, "after # s")
-        .getByRole("button", { name: /Retry all jobs/ })
+        .getByRole("button", { name: /Retry all/ })
         .click();
       await page.getByRole("dialog").getByRole("button", { name: "Retry 5 jobs" }).click();
       await page.getByText("Done: 5 jobs retried.").waitFor();
@@ -279,7 +279,7 @@ export const cases = [
       const { page } = test;
       await test.open("errors");
       await row(page, "after # s")
-        .getByRole("button", { name: /Retry all jobs/ })
+        .getByRole("button", { name: /Retry all/ })
         .click();
       await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
       await page.getByText("Done: 2 jobs retried.").waitFor();
@@ -287,7 +287,7 @@ export const cases = [
       const group = row(page, "after # s");
       await group.getByText("1 ready").waitFor();
       await group.getByText("1 reserved").waitFor();
-      assert.ok(await group.getByRole("button", { name: /Retry all jobs/ }).isDisabled());
+      assert.ok(await group.getByRole("button", { name: /Retry all/ }).isDisabled());
       await group.getByRole("link", { name: /1 ready jobs/ }).click();
       await row(page, "Fails").waitFor();
     },

@@ -88,6 +88,43 @@ export const cases = [
     },
   },
   {
+    title: "a change that the server knows no more says how far it was",
+    async run(test) {
+      const { page, server } = test;
+      await beanstalk(test).put("mail", "a");
+      let letLook = () => {};
+      const isStarted = new Promise((resolve) => {
+        letLook = resolve;
+      });
+      await page.route("**/api/v1/operations/*", async (route) => {
+        await isStarted;
+        await route.continue();
+      });
+      await test.open("jobs?state=ready");
+      await page.getByRole("button", { name: "Kill all 1" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Kill 1 job" }).click();
+      await page.getByText("Kill all ready jobs").waitFor();
+      await server.kill();
+      await server.start();
+      letLook();
+      await page.getByText("The server knows it no more").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
+    },
+  },
+  {
+    title: "of a server that hangs is said that it does not answer",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("server");
+      await page.getByRole("button", { name: "Live" }).waitFor();
+      server.process.kill("SIGSTOP");
+      await page.getByText("The server does not answer.").waitFor({ timeout: 20000 });
+      await page.getByRole("button", { name: "Offline" }).waitFor();
+      server.process.kill("SIGCONT");
+      await page.getByRole("button", { name: "Live" }).waitFor();
+    },
+  },
+  {
     title: "rows between two clicks are selected with the shift key",
     async run(test) {
       const tube = beanstalk(test);

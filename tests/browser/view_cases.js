@@ -196,7 +196,7 @@ export const cases = [
         assert.ok(await isInView(page.getByRole("button", { name: "Delete thumbs" })), width);
         await test.open("errors");
         await row(page, "Timeout").waitFor();
-        const remove = row(page, "Timeout").getByRole("button", { name: /Delete all jobs/ });
+        const remove = row(page, "Timeout").getByRole("button", { name: /Delete all/ });
         assert.ok(await isInView(remove), width);
       }
     },

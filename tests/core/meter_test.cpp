@@ -153,7 +153,7 @@ TEST_CASE("scan: failed jobs are walked slice by slice") {
   std::size_t met = 0;
   const auto visit = [&](const Job&) { ++met; };
   const ScanEnd slice = view.scan_failed_before({}, 2, visit);
-  CHECK(slice.steps == 2);
+  CHECK(slice.jobs == 2);
   REQUIRE(slice.next);
   CHECK_FALSE(view.scan_failed_before(slice.next, 2, visit).next);
   CHECK(met == 3);

@@ -14,6 +14,10 @@ std::string path_of(const Json& operation) {
   return "/api/v1/operations/" + std::to_string(operation["id"].get<std::uint64_t>());
 }
 
+std::string as_of_now(const Desk& desk) {
+  return show_as_of(desk.broker.view(), desk.now);
+}
+
 }  // namespace
 
 TEST_CASE("operations: all that match are changed, and nothing else") {
@@ -70,10 +74,9 @@ TEST_CASE("operations: what comes after the beginning is left alone") {
 TEST_CASE("operations: what came after it was counted is left alone") {
   Desk desk;
   const JobId counted = desk.put("x");
-  const Json count = desk.read("/api/v1/jobs/count?state=ready");
-  CHECK(count["matched"] == 1);
+  const std::string as_of = as_of_now(desk);
   const JobId late = desk.put("x");
-  start(desk, {{"action", "delete"}, {"states", {"ready"}}, {"as_of", count["as_of"]}});
+  start(desk, {{"action", "delete"}, {"states", {"ready"}}, {"as_of", as_of}});
   desk.settle();
   CHECK(desk.find(counted) == nullptr);
   CHECK(desk.find(late) != nullptr);
@@ -86,6 +89,43 @@ TEST_CASE("operations: never more are changed than somebody agreed to") {
   desk.settle();
   CHECK(desk.read(path_of(begun))["changed"] == 700);
   CHECK(desk.broker.view().job_count(JobState::kDead) == 200);
+}
+
+TEST_CASE("operations: what moved to where it was counted is left alone") {
+  Desk desk;
+  const JobId counted = desk.put("x");
+  const JobId scheduled =
+      desk.broker.put({.queue = "default", .body = "x", .due = desk.now + 3s}, desk.now).value();
+  desk.now += 1s;
+  const std::string as_of = as_of_now(desk);
+  desk.now += 2s;
+  desk.broker.tick(desk.now);
+  REQUIRE(desk.find(scheduled)->state == JobState::kReady);
+  const auto clear = [&] {
+    CHECK(desk.post("/api/v1/queues/default/clear", {{"as_of", as_of}}).status == 202);
+    desk.settle();
+  };
+  clear();
+  CHECK(desk.find(counted) == nullptr);
+  REQUIRE(desk.find(scheduled) != nullptr);
+  CHECK(desk.post("/api/v1/jobs/" + std::to_string(scheduled) + "/kill").status == 200);
+  start(desk, {{"action", "delete"}, {"states", {"dead"}}, {"as_of", as_of}});
+  desk.settle();
+  CHECK(desk.find(scheduled) != nullptr);
+}
+
+TEST_CASE("operations: an age is one at the time of the count") {
+  Desk desk;
+  const JobId old = desk.put("x");
+  desk.now += 5s;
+  const JobId young = desk.put("x");
+  CHECK(desk.read("/api/v1/jobs/count?state=ready&older_than_s=3")["matched"] == 1);
+  const std::string as_of = as_of_now(desk);
+  desk.now += 60s;
+  start(desk, {{"action", "delete"}, {"states", {"ready"}}, {"older_than_s", 3}, {"as_of", as_of}});
+  desk.settle();
+  CHECK(desk.find(old) == nullptr);
+  CHECK(desk.find(young) != nullptr);
 }
 
 TEST_CASE("operations: who agreed to none changes none") {
@@ -115,15 +155,21 @@ TEST_CASE("queues: what came after the queue was looked at is neither cleared no
   const std::string path = "/api/v1/queues/mail";
   for (const char* change : {"/clear", "/delete"}) {
     const JobId seen = desk.put("x", "mail");
-    const Json queue = desk.read(path);
-    CHECK(desk.read("/api/v1/queues")["as_of"] == queue["as_of"]);
+    const std::string as_of = as_of_now(desk);
     const JobId late = desk.put("x", "mail");
-    CHECK(desk.post(path + change, {{"as_of", queue["as_of"]}}).status == 202);
+    CHECK(desk.post(path + change, {{"as_of", as_of}}).status == 202);
     desk.settle();
     CHECK(desk.find(seen) == nullptr);
     REQUIRE(desk.find(late) != nullptr);
     CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
   }
+}
+
+TEST_CASE("changes: who says no life of the server means none") {
+  Desk desk;
+  Request request = request_of("POST", "/api/v1/queues/default/resume");
+  request.headers["x-instance"] = "";
+  CHECK(desk.ask(request).status == 409);
 }
 
 TEST_CASE("changes: of who looked before the server was started again, none is made") {

@@ -458,6 +458,19 @@ TEST_CASE("web: changes that wait for the disk hold up changes, and nobody who l
   for (SocketClient& each : clients) CHECK(read_answer(each).status == 201);
 }
 
+TEST_CASE("web: a read says when it was, and in which life of the server") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  CHECK(ask(client, post("/api/v1/jobs", kJob)).status == 201);
+  const Answer answer = ask(client, get("/api/v1/jobs/count"));
+  CHECK(answer.head.find("\r\nX-As-Of: 2.") != std::string::npos);
+  const std::size_t instance = answer.head.find("\r\nX-Instance: ");
+  REQUIRE(instance != std::string::npos);
+  CHECK(ask(host, get("/api/v1/queues")).head.find(answer.head.substr(instance, 30)) !=
+        std::string::npos);
+  CHECK(answer.head.find("timeout=15,") != std::string::npos);
+}
+
 TEST_CASE("web: while stopping health is 503, reads are answered and changes refused") {
   SlowDisk slow;
   FakeJournal& disk = slow.disk;

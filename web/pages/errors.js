@@ -68,7 +68,7 @@ function row(ctx, group) {
   const again = AGAIN.filter((state) => group[state] > 0);
   const isOver = group.retrying + group.dead === 0;
   const those = { states: ["retrying", "dead"], group: group.group };
-  const what = `all jobs that failed with ${group.type}`;
+  const what = `all failed jobs with ${group.type}: ${group.message}`;
   const act1 = (action, kind) =>
     button(VERBS[action], () => changeAll(action, those, what, ctx.refresh), {
       kind,

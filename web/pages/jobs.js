@@ -183,7 +183,10 @@ export function pushDialog(ctx, queue) {
       2,
     ),
     verb: "Push the job",
-    send: (text) => post("jobs", text),
+    send(text) {
+      JSON.parse(text); // says where it is wrong
+      return post("jobs", text);
+    },
   }).then((pushed) => {
     if (!pushed) return;
     act(async () => {}, `Job ${pushed.id} was pushed.`);
@@ -363,12 +366,16 @@ function row(ctx, jobs, job, state, canSelect) {
       h(
         "td",
         { class: "check" },
-        h("input", {
-          type: "checkbox",
-          checked: selected.has(job.id),
-          onclick: (event) => toggle(ctx, jobs, job, event),
-          "aria-label": `Select job ${job.id}`,
-        }),
+        h(
+          "label",
+          {},
+          h("input", {
+            type: "checkbox",
+            checked: selected.has(job.id),
+            onclick: (event) => toggle(ctx, jobs, job, event),
+            "aria-label": `Select job ${job.id}`,
+          }),
+        ),
       ),
     h("td", { class: "job" }, jobLink(job), state === "any" && stateBadge(job.state)),
     h("td", { class: "queue" }, queueLink(job.queue)),
