@@ -112,7 +112,7 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
     const Outcome<Done> regained = writer_.spare().regain();
     if (!regained) return regained;
   }
-  bytes_max_ = writer_.bytes_max();
+  tell_rooms();
   is_started_ = true;
   if (!options_.is_stepped) thread_ = std::thread([this] { run(); });
   return Done{};
@@ -138,7 +138,7 @@ Journal::Span FileJournal::append(std::string batch) {
 PlacedBatch FileJournal::place(std::string batch) {
   const std::size_t bytes = frame_bytes(batch.size());
   const Lsn used = end_ - segments_.back();
-  if (used > kSegmentHeaderBytes && used + bytes > options_.segment_bytes) {
+  if (used > kSegmentHeaderBytes && used + bytes > newest_room()) {
     segments_.push_back(end_);
     end_ += kSegmentHeaderBytes;
   }
@@ -147,6 +147,15 @@ PlacedBatch FileJournal::place(std::string batch) {
   window_.note_frame(placed.segment, end_, end_ + bytes);
   end_ += bytes;
   return placed;
+}
+
+/// Of the newest segment, which the writer may not have begun yet.
+std::uint64_t FileJournal::newest_room() {
+  const std::lock_guard guard(mutex_);
+  const auto present = std::lower_bound(segments_.begin(), segments_.end(), rooms_.first);
+  if (present == segments_.end() || *present != rooms_.first) return options_.segment_bytes;
+  const auto later = static_cast<std::size_t>(segments_.end() - present) - 1;
+  return later < rooms_.bytes.size() ? rooms_.bytes[later] : options_.segment_bytes;
 }
 
 Lsn FileJournal::durable() const {
@@ -320,6 +329,7 @@ Outcome<Done> FileJournal::carry_out(const Round& round) {
   if (done && round.must_sync) done = writer_.sync();
   if (!done) return done;
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
+  if (is_full()) tell_rooms();
   publish(writer_.written());
   if (is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
@@ -368,7 +378,7 @@ Outcome<bool> FileJournal::wait_for_room() {
 Outcome<Done> FileJournal::look_for_room() {
   const Outcome<Done> regained = writer_.spare().regain();
   if (!regained) return regained;
-  bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
+  tell_rooms();
   const Outcome<bool> is_shared = writer_.is_oldest_shared();
   if (!is_shared) return is_shared.error();
   is_shared_.store(*is_shared, std::memory_order_relaxed);
@@ -382,10 +392,16 @@ Outcome<Done> FileJournal::look_for_room() {
 }
 
 void FileJournal::set_full(bool is_full) {
-  bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
+  tell_rooms();
   if (is_full_.exchange(is_full, std::memory_order_acq_rel) == is_full) return;
   look_by_ = std::chrono::steady_clock::now() + kLookInterval;
   wake();
+}
+
+void FileJournal::tell_rooms() {
+  bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
+  const std::lock_guard guard(mutex_);
+  rooms_ = writer_.rooms();
 }
 
 void FileJournal::publish(Lsn durable) {

@@ -137,6 +137,7 @@ class FileJournal final : public Journal {
               std::unique_ptr<Lock> lock, LogReader reader);
 
   PlacedBatch place(std::string batch);
+  [[nodiscard]] std::uint64_t newest_room();
   [[nodiscard]] const PlacedBatch* find_in_memory(Lsn begin, std::size_t size) const;
 
   void run();
@@ -150,6 +151,7 @@ class FileJournal final : public Journal {
   [[nodiscard]] Outcome<bool> wait_for_room();
   [[nodiscard]] Outcome<Done> look_for_room();
   void set_full(bool is_full);
+  void tell_rooms();
   void wake();
   void publish(Lsn durable);
   void finish_round();
@@ -189,6 +191,7 @@ class FileJournal final : public Journal {
   std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
   std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only, under the mutex
   std::vector<Lsn> removals_;
+  LogWriter::Rooms rooms_;
   bool must_not_wait_ = false;  ///< for room any longer
   Lsn oldest_kept_ = 0;
   Lsn sync_asked_ = 0;

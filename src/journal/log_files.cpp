@@ -87,6 +87,17 @@ std::size_t bytes_in_use(std::string_view bytes) {
   return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
 }
 
+Outcome<Done> write_zeros(File& file, std::uint64_t begin, std::uint64_t bytes) {
+  constexpr std::uint64_t kZeroBytes = std::uint64_t{1} << 20;
+  const std::string zeros(std::min(bytes, kZeroBytes), '\0');
+  for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
+    const std::string_view part = std::string_view(zeros).substr(0, bytes - at);
+    const Outcome<Done> written = file.write(begin + at, {&part, 1});
+    if (!written) return written;
+  }
+  return Done{};
+}
+
 bool is_proven_durable(std::string_view bytes, FramePlace place) {
   // Most of the rest is room that was never written to, where no frame begins.
   const std::size_t end = bytes_in_use(bytes);

@@ -56,6 +56,9 @@ inline constexpr std::string_view kNotWhole = "a frame that was durable is not w
 /// How many bytes are left when trailing zeros are not counted.
 [[nodiscard]] std::size_t bytes_in_use(std::string_view bytes);
 
+/// Over whatever is there: where a log ends is told by what is not zero behind it, too.
+[[nodiscard]] Outcome<Done> write_zeros(File& file, std::uint64_t begin, std::uint64_t bytes);
+
 /// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
 /// log had been synced beyond that start: what began there was durable once.
 [[nodiscard]] bool is_proven_durable(std::string_view bytes, FramePlace place);

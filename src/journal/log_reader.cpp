@@ -144,8 +144,8 @@ Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {
   return log;
 }
 
-/// Whole segments at once: one call, and frames need no copies. A sealed segment may be longer than
-/// its part of the log when a crash kept it from being cut.
+/// Whole segments at once: one call, and frames need no copies. The file of a sealed one may be
+/// longer than its part of the log.
 Outcome<Done> LogReader::load(const Segment& segment, std::string& bytes) const {
   const Lsn first = segment.header.first;
   const Outcome<std::unique_ptr<File>> file =

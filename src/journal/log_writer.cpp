@@ -1,6 +1,7 @@
 #include "journal/log_writer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/check.hpp"
@@ -14,10 +15,6 @@ constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 /// How much is zeroed at a time, and the longest run that is worth it.
 constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
 constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
-
-/// On a full disk a segment keeps what is left at its end, to be kept back with the rest of it one
-/// day, but where that is more than this part of it.
-constexpr std::uint64_t kKeptPart = 64;
 
 std::string_view view_of(std::span<const char> bytes) {
   return {bytes.data(), bytes.size()};
@@ -55,15 +52,26 @@ Outcome<Done> LogWriter::continue_segment(const Segment& segment, const LogEnd& 
   if (!file) return file.error();
   file_ = std::move(*file);
   header_ = segment.header;
-  Outcome<Done> done = file_->truncate(log.end - header_.first);
-  if (done) done = write_again(log.durable, log.end);
+  Outcome<Done> done = write_again(log.durable, log.end);
+  if (done) done = write_zeros(*file_, log.end - header_.first, log.cut_bytes);
   if (done) done = file_->sync();
   if (done) done = files_.sync_directory(directory_);
+  if (done) done = find_room();
   if (!done) return done;
-  // A full disk does not keep the server from starting.
-  room_ = file_->preallocate(options_.segment_bytes) ? options_.segment_bytes : 0;
   zeroed_ = written_ = synced_ = log.end;
   return Done{};
+}
+
+/// For the whole of the present segment. A full disk does not keep the server from starting: there
+/// it has the room that it had.
+Outcome<Done> LogWriter::find_room() {
+  const Outcome<std::uint64_t> size = file_->size();
+  if (!size) return size.error();
+  room_ = std::max(*size, options_.segment_bytes);
+  const Outcome<Done> found = file_->preallocate(room_);
+  if (found || !found.error().is_out_of_space) return found;
+  room_ = *size;
+  return file_->truncate(room_);
 }
 
 Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
@@ -154,17 +162,6 @@ Outcome<Done> LogWriter::write_extent(Lsn end) {
 
 // ---- writing ------------------------------------------------------------------------------------
 
-/// A sealed segment is synced whole, whatever the sync mode: damage in it is never a torn tail.
-Outcome<Done> LogWriter::seal() {
-  const Lsn room_end = header_.first + room_;
-  const bool is_much_left = room_end > written_ + options_.segment_bytes / kKeptPart;
-  if (spare_.is_whole() || is_much_left) {
-    const Outcome<Done> cut = file_->truncate(written_ - header_.first);
-    if (!cut) return cut;
-  }
-  return sync();
-}
-
 Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
   while (!batches.empty()) {
     const PlacedBatch& front = batches.front();
@@ -174,7 +171,8 @@ Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
     }
     if (front.segment != header_.first) {
       CHECK(front.segment == written_);
-      const Outcome<Done> sealed = seal();
+      // Whatever the sync mode: damage in a sealed segment is never a torn tail.
+      const Outcome<Done> sealed = sync();
       if (!sealed) return sealed;
       const Outcome<Done> begun = begin_segment(front.segment, front.frame_end() - front.segment);
       if (!begun) return begun;
@@ -255,6 +253,12 @@ Outcome<Done> LogWriter::close() {
   }
   const Outcome<Done> synced = file_->sync();
   return synced ? note_extent(written_) : synced;
+}
+
+LogWriter::Rooms LogWriter::rooms() const {
+  Rooms rooms{.first = header_.first, .bytes = {room_}};
+  if (!spare_.is_whole()) std::ranges::copy(spare_.lengths(), std::back_inserter(rooms.bytes));
+  return rooms;
 }
 
 std::uint64_t LogWriter::bytes_max() const {

@@ -46,12 +46,19 @@ class LogWriter {
   LogWriter(FileSystem& files, std::string directory, Options options);
 
   /// Makes the log found by a replay ready to be continued, and durable: removes a begun segment,
-  /// cuts off the torn tail, and syncs the rest. An empty directory gets its first segment.
+  /// wipes out the torn tail, and syncs the rest. An empty directory gets its first segment.
   [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
 
   /// The space that is kept back. While it is not whole, segments are made of it, and become part
   /// of it again when they are removed.
   [[nodiscard]] Spare& spare() { return spare_; }
+
+  /// How long the present segment is, and those behind it can be though the disk has no more room.
+  struct Rooms {
+    Lsn first = 0;                     ///< where the present segment begins
+    std::vector<std::uint64_t> bytes;  ///< of it, and of those that the spare would give
+  };
+  [[nodiscard]] Rooms rooms() const;
 
   /// How long the log can become though the disk has no other room.
   [[nodiscard]] std::uint64_t bytes_max() const;
@@ -81,8 +88,8 @@ class LogWriter {
  private:
   Outcome<Done> continue_segment(const Segment& segment, const LogEnd& log);
   Outcome<Done> write_again(Lsn begin, Lsn end);
+  Outcome<Done> find_room();
   Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
-  Outcome<Done> seal();
   Outcome<Done> note_extent(Lsn end = 0);
   Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
@@ -98,7 +105,7 @@ class LogWriter {
 
   std::unique_ptr<File> file_;
   SegmentHeader header_;
-  std::uint64_t room_ = 0;  ///< bytes preallocated in the present segment
+  std::uint64_t room_ = 0;  ///< how long the file of the present segment is
   Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
   Lsn written_ = 0;
   Lsn synced_ = 0;

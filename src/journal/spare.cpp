@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include "journal/log_files.hpp"
@@ -14,19 +15,6 @@ constexpr std::uint64_t kStepsMin = 48;
 
 /// Of what is free, this part is left: file systems need some to note the rest.
 constexpr std::uint64_t kLeftPart = 64;
-
-constexpr std::size_t kZeroBytes = std::size_t{1} << 20;
-
-/// Over whatever it held: the log's end is told by what is not zero behind it, too.
-Outcome<Done> write_zeros(File& file, std::uint64_t bytes) {
-  const std::string zeros(std::min<std::uint64_t>(bytes, kZeroBytes), '\0');
-  for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
-    const std::string_view part = std::string_view(zeros).substr(0, bytes - at);
-    const Outcome<Done> written = file.write(at, {&part, 1});
-    if (!written) return written;
-  }
-  return Done{};
-}
 
 }  // namespace
 
@@ -69,12 +57,27 @@ Outcome<Done> Spare::open_piece(const std::string& path) {
   return add({.path = path, .file = std::move(*file), .bytes = *size});
 }
 
-/// No more of it than is lacking, or a piece has.
+/// No more of it than a piece has; and of what is too much then, those go that are short.
 Outcome<Done> Spare::add(Piece piece) {
-  const std::uint64_t wanted = std::min(lacking(), piece_bytes_);
   held_ += piece.bytes;
   pieces_.push_back(std::move(piece));
-  return pieces_.back().bytes > wanted ? cut(pieces_.back(), wanted) : Outcome<Done>(Done{});
+  if (pieces_.back().bytes > piece_bytes_) {
+    const Outcome<Done> done = cut(pieces_.back(), piece_bytes_);
+    if (!done) return done;
+  }
+  return held_ > bytes_ ? shed(held_ - bytes_) : Outcome<Done>(Done{});
+}
+
+/// Of the shortest, so that those that can become segments stay.
+Outcome<Done> Spare::shed(std::uint64_t bytes) {
+  while (bytes > 0 && !pieces_.empty()) {
+    Piece& shortest = *std::ranges::min_element(pieces_, is_shorter);
+    const std::uint64_t part = std::min(bytes, shortest.bytes);
+    const Outcome<Done> done = cut(shortest, shortest.bytes - part);
+    if (!done) return done;
+    bytes -= part;
+  }
+  return Done{};
 }
 
 Outcome<Done> Spare::cut(Piece& piece, std::uint64_t bytes) {
@@ -140,10 +143,21 @@ Outcome<bool> Spare::take(std::uint64_t more) {
   const Outcome<std::uint64_t> free = files_.free_space(directory_);
   if (!free) return free.error();
   if (*free < more + lacking()) return false;
+  const Outcome<Done> dropped = drop_surplus();
+  if (!dropped) return dropped.error();
   const Outcome<Done> grown = grow(lacking());
   if (!grown) return grown.error();
   is_whole_ = lacking() == 0;
   return is_whole_;
+}
+
+/// Many short pieces may be as long together as it is, and are no segments.
+Outcome<Done> Spare::drop_surplus() {
+  while (pieces_.size() > bytes_ / piece_bytes_) {
+    const Outcome<Done> done = cut(*std::ranges::min_element(pieces_, is_shorter), 0);
+    if (!done) return done;
+  }
+  return Done{};
 }
 
 Outcome<Done> Spare::regain() {
@@ -159,19 +173,18 @@ bool Spare::is_shorter(const Piece& one, const Piece& other) {
   return one.bytes < other.bytes;
 }
 
-/// Of the shortest, so that those that can become segments stay.
+std::vector<std::uint64_t> Spare::lengths() const {
+  std::vector<std::uint64_t> lengths;
+  for (const Piece& piece : pieces_) lengths.push_back(piece.bytes);
+  std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  return lengths;
+}
+
 Outcome<bool> Spare::give_up(std::uint64_t bytes) {
   is_whole_ = bytes_ == 0;
   if (pieces_.empty()) return false;
-  std::uint64_t left = std::max(bytes, step_);
-  while (left > 0 && !pieces_.empty()) {
-    Piece& shortest = *std::min_element(pieces_.begin(), pieces_.end(), is_shorter);
-    const std::uint64_t part = std::min(left, shortest.bytes);
-    const Outcome<Done> done = cut(shortest, shortest.bytes - part);
-    if (!done) return done.error();
-    left -= part;
-  }
-  return true;
+  const Outcome<Done> done = shed(std::max(bytes, step_));
+  return done ? Outcome<bool>(true) : done.error();
 }
 
 Outcome<Spare::Lent> Spare::lend(const std::string& path, std::string_view header,
@@ -179,7 +192,7 @@ Outcome<Spare::Lent> Spare::lend(const std::string& path, std::string_view heade
   const auto longest = std::max_element(pieces_.begin(), pieces_.end(), is_shorter);
   if (longest == pieces_.end() || longest->bytes < bytes) return Lent{};
   is_whole_ = false;
-  Outcome<Done> done = write_zeros(*longest->file, longest->bytes);
+  Outcome<Done> done = write_zeros(*longest->file, 0, longest->bytes);
   if (done) done = longest->file->write(0, {&header, 1});
   if (done) done = longest->file->sync();
   if (done) done = files_.rename(longest->path, path);

@@ -17,8 +17,9 @@ inline constexpr std::string_view kSparePrefix = "spare-";
 [[nodiscard]] bool is_spare_name(std::string_view name);
 
 /// Space of the disk that is kept back for when the disk is full, in pieces: files as long as a
-/// segment, or shorter. A piece becomes a segment, and a segment a piece, by another name for the
-/// file: so what is kept back never is free meanwhile, and no other program can take it.
+/// segment, or shorter where there was no more. A piece becomes a segment, and a segment a piece,
+/// by another name for the file: so what is kept back never is free meanwhile, and no other program
+/// can take it.
 class Spare {
  public:
   /// `files` must outlive it. No pieces: there is no spare.
@@ -53,6 +54,9 @@ class Spare {
   /// Whether nothing of it was used, and there was room for it from the beginning.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
 
+  /// Of the pieces, in the order in which they are lent.
+  [[nodiscard]] std::vector<std::uint64_t> lengths() const;
+
   /// In bytes.
   [[nodiscard]] std::uint64_t held() const { return held_; }
 
@@ -69,6 +73,8 @@ class Spare {
   [[nodiscard]] Outcome<Done> grow(std::uint64_t bytes);
   [[nodiscard]] Outcome<bool> grow_one(std::uint64_t bytes);
   [[nodiscard]] Outcome<Done> cut(Piece& piece, std::uint64_t bytes);
+  [[nodiscard]] Outcome<Done> drop_surplus();
+  [[nodiscard]] Outcome<Done> shed(std::uint64_t bytes);
   [[nodiscard]] Outcome<Done> add(Piece piece);
   [[nodiscard]] std::uint64_t lacking() const { return bytes_ - std::min(bytes_, held_); }
   [[nodiscard]] std::string unused_path() const;

@@ -1,10 +1,13 @@
 /// A disk that has no room, and has it again.
 
 #include <chrono>
+#include <deque>
+#include <random>
 #include <thread>
 
 #include "journal/fixture.hpp"
 #include "journal/log_files.hpp"
+#include "journal/log_format.hpp"
 #include "journal/simulated_disk.hpp"
 #include "journal/spare.hpp"
 
@@ -43,6 +46,102 @@ void wait_until(Condition condition) {
     std::this_thread::yield();
   }
 }
+
+/// A log of batches of many lengths, each needed until it ends, on a disk whose room others take.
+class BesiegedLog {
+ public:
+  static constexpr std::uint64_t kLongSegmentBytes = 16384;
+
+  explicit BesiegedLog(std::uint64_t batch_bytes_max) : batch_bytes_max_(batch_bytes_max) {
+    options_.spare_segments = 3;
+    options_.is_stepped = true;
+    journal_ = start(disk_, kDirectory, options_);
+  }
+
+  void fill_up() {
+    while (journal_->extent().pieces < 40) append(draw());
+    disk_.let_others_take_room();
+    while (!journal_->is_full()) append(draw());
+  }
+
+  /// As it would be when it had been copied.
+  void cut_segments() {
+    const std::vector<Lsn> begins = segments_of(disk_, kDirectory);
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+      const std::string path = kDirectory + "/" + segment_name(begins[i]);
+      disk_.set_contents(path, disk_.contents(path).substr(0, begins[i + 1] - begins[i]));
+    }
+    disk_.let_others_take_room();
+  }
+
+  void restart() {
+    journal_.reset();
+    journal_ = start(disk_, kDirectory, options_);
+  }
+
+  /// Half a segment of what is needed ends, here and there.
+  void end_batches() {
+    for (std::uint64_t ended = 0; ended < kLongSegmentBytes / 2;) {
+      const auto each = batches_.begin() + static_cast<long>(random_() % batches_.size());
+      ended += each->end - each->begin;
+      batches_.erase(each);
+      append(20);
+      batches_.pop_back();
+    }
+  }
+
+  /// What is needed is written once more, piece by piece, and so each piece can go.
+  void go_round() {
+    const Lsn end = journal_->extent().end;
+    while (journal_->extent().oldest_end <= end) {
+      const Lsn oldest_end = journal_->extent().oldest_end;
+      while (batches_.front().begin < oldest_end) {
+        append(batches_.front().end - batches_.front().begin);
+        batches_.pop_front();
+      }
+      journal_->trim(oldest_end);
+      write();
+    }
+  }
+
+  void end_and_go_round(int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      end_batches();
+      go_round();
+    }
+  }
+
+  [[nodiscard]] std::uint64_t bytes_on_disk() {
+    std::uint64_t bytes = 0;
+    for (const auto& [path, contents] : disk_.files()) bytes += contents.size();
+    return bytes;
+  }
+
+  [[nodiscard]] bool has_written_all() const {
+    return journal_->is_full() && journal_->durable() == journal_->extent().end;
+  }
+
+ private:
+  std::uint64_t draw() { return random_() % batch_bytes_max_ + 1; }
+
+  void append(std::uint64_t bytes) {
+    batches_.push_back(journal_->append(std::string(bytes, 'x')));
+    write();
+  }
+
+  void write() {
+    journal_->step();
+    REQUIRE(journal_->durable() == journal_->extent().end);
+  }
+
+  const std::uint64_t batch_bytes_max_;
+  std::string failure_;
+  FileJournalOptions options_ = surviving(small_segments(kLongSegmentBytes), failure_);
+  std::mt19937_64 random_;
+  SimulatedDisk disk_;
+  std::unique_ptr<FileJournal> journal_;
+  std::deque<Journal::Span> batches_;
+};
 
 }  // namespace
 
@@ -117,6 +216,44 @@ TEST_CASE("full disk: who takes whatever is free gets nothing of a log that goes
     // All that stands before the newest segment is obsolete by now.
     journal->trim(journal->extent().newest_begin);
   }
+}
+
+TEST_CASE("full disk: a long log goes round though others take what is free") {
+  std::uint64_t batch_bytes_max = 0;
+  SUBCASE("with short batches") {
+    batch_bytes_max = BesiegedLog::kLongSegmentBytes / 100;
+  }
+  SUBCASE("with batches that leave much of a segment unused") {
+    batch_bytes_max = BesiegedLog::kLongSegmentBytes / 4;
+  }
+  SUBCASE("with batches of up to half a segment") {
+    batch_bytes_max = BesiegedLog::kLongSegmentBytes / 2;
+  }
+  SUBCASE("with batches of up to a whole segment") {
+    batch_bytes_max = BesiegedLog::kLongSegmentBytes - 2 * kSegmentHeaderBytes;
+  }
+  BesiegedLog log(batch_bytes_max);
+  log.fill_up();
+  log.end_and_go_round(3);
+  CHECK(log.has_written_all());
+}
+
+TEST_CASE("full disk: no more is placed in a short segment than it has room for") {
+  BesiegedLog log(BesiegedLog::kLongSegmentBytes / 32);
+  log.fill_up();
+  log.cut_segments();
+  log.end_and_go_round(3);
+  CHECK(log.has_written_all());
+}
+
+TEST_CASE("full disk: a restart gives no room away") {
+  BesiegedLog log(BesiegedLog::kLongSegmentBytes / 2);
+  log.fill_up();
+  const std::uint64_t bytes = log.bytes_on_disk();
+  log.restart();
+  CHECK(log.bytes_on_disk() == bytes);
+  log.end_and_go_round(3);
+  CHECK(log.has_written_all());
 }
 
 TEST_CASE("full disk: what finds no room at all waits for it, and nothing is lost") {

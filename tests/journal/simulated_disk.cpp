@@ -79,11 +79,18 @@ void SimulatedDisk::fail_writes(bool fails) {
 void SimulatedDisk::set_capacity(std::uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   capacity_ = bytes;
+  others_take_room_ = false;
 }
 
 void SimulatedDisk::leave_room(std::uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   capacity_ = used() + bytes;
+}
+
+void SimulatedDisk::let_others_take_room() {
+  const std::lock_guard guard(mutex_);
+  others_take_room_ = true;
+  lose_room();
 }
 
 void SimulatedDisk::fail_syncs(bool fails) {
@@ -268,6 +275,7 @@ Outcome<Done> SimulatedDisk::remove(const std::string& path) {
   const std::lock_guard guard(mutex_);
   if (const std::optional<Problem> problem = spend()) return *problem;
   if (names_.erase(path) == 0) return Problem{"cannot remove " + path + ": it does not exist"};
+  lose_room();
   return Done{};
 }
 
@@ -323,6 +331,10 @@ std::uint64_t SimulatedDisk::used() const {
   return bytes;
 }
 
+void SimulatedDisk::lose_room() {
+  if (others_take_room_) capacity_ = std::min(capacity_, used());
+}
+
 /// The change at which the power goes fails, and may still reach the disk.
 Outcome<Done> SimulatedDisk::change(Node& node, Change change) {
   if (!has_room(node, change.resized.value_or(change.offset + change.bytes.size()))) {
@@ -332,6 +344,7 @@ Outcome<Done> SimulatedDisk::change(Node& node, Change change) {
   const std::optional<Problem> problem = spend();
   if (was_powered) {
     apply(change, node.now);
+    if (change.resized) lose_room();
     node.unsynced.push_back(std::move(change));
   }
   return problem ? Outcome<Done>(*problem) : Outcome<Done>(Done{});

@@ -29,6 +29,8 @@ class SimulatedDisk final : public FileSystem {
   void set_capacity(std::uint64_t bytes);
   /// From now on it has no more room than this beside what is there.
   void leave_room(std::uint64_t bytes);
+  /// Another program takes whatever is free, and what becomes free at once.
+  void let_others_take_room();
 
   /// The failing sync stores nothing, and what it should have stored is never stored by a later
   /// one: the file goes on showing it. So do real systems.
@@ -95,6 +97,7 @@ class SimulatedDisk final : public FileSystem {
   /// Whether the file would have room if it became so long.
   [[nodiscard]] bool has_room(const Node& node, std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t used() const;  ///< under the mutex
+  void lose_room();                          ///< under the mutex
   static void apply(const Change& change, std::string& bytes);
   static void survive(Node& node, std::mt19937_64& random);
   Outcome<Done> change(Node& node, Change change);
@@ -110,6 +113,7 @@ class SimulatedDisk final : public FileSystem {
   std::optional<std::uint64_t> changes_left_;
   bool is_powered_ = true;
   std::uint64_t capacity_ = UINT64_MAX;
+  bool others_take_room_ = false;
   bool fails_writes_ = false;
   bool fails_syncs_ = false;
   bool holds_syncs_ = false;

@@ -1,5 +1,7 @@
 #include "journal/spare.hpp"
 
+#include <vector>
+
 #include "journal/simulated_disk.hpp"
 #include "support/doctest.hpp"
 
@@ -114,6 +116,27 @@ TEST_CASE("spare: what is adopted is cut to what is lacking") {
   disk.set_contents(kHome + "/segment", std::string(3 * kPieceBytes, 'x'));
   REQUIRE(*spare.adopt(kHome + "/segment"));
   CHECK(spare.held() == 2 * kPieceBytes);
+  CHECK(bytes_on(disk) == 2 * kPieceBytes);
+}
+
+TEST_CASE("spare: what is adopted replaces shorter pieces") {
+  SimulatedDisk disk;
+  Spare spare = spare_of(disk, 2);
+  REQUIRE(*spare.take(0));
+  REQUIRE(spare.give_up(1000));
+  disk.set_contents(kHome + "/segment", std::string(kPieceBytes, 'x'));
+  REQUIRE(*spare.adopt(kHome + "/segment"));
+  CHECK(spare.lengths() == std::vector<std::uint64_t>{kPieceBytes, kPieceBytes});
+}
+
+TEST_CASE("spare: when there is room, many short pieces become as many whole ones as there are") {
+  SimulatedDisk disk;
+  for (const char* const name : {"/spare-1", "/spare-2", "/spare-3", "/spare-4"}) {
+    disk.set_contents(kHome + name, std::string(kPieceBytes / 2, 'x'));
+  }
+  Spare spare = spare_of(disk, 2);
+  CHECK(*spare.take(0));
+  CHECK(spare.lengths() == std::vector<std::uint64_t>{kPieceBytes, kPieceBytes});
   CHECK(bytes_on(disk) == 2 * kPieceBytes);
 }
 

@@ -138,6 +138,7 @@ void FaultyDisk::fill_up() {
   disk_.leave_room(random_.below(std::max<std::uint64_t>(2048, scale_bytes_ / 4)));
   is_full_ = was_full_ = true;
   has_rival_ = random_.one_in(4);
+  if (has_rival_ && random_.one_in(2)) disk_.let_others_take_room();
 }
 
 /// Another program writes too, while we wait for the disk, and sometimes removes what it wrote.

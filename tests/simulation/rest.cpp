@@ -12,8 +12,8 @@ namespace {
 /// More than any world needs.
 constexpr int kRoundsMax = 1000;
 
-/// A segment from which on the spare holds some batches of the largest.
-constexpr std::uint64_t kRoomySegmentBytes = 4096;
+/// A segment from which on it holds some batches of the largest.
+constexpr std::uint64_t kRoomySegmentBytes = 16384;
 constexpr std::uint64_t kCrowdedRoomySegmentBytes = 256 * 1024;
 
 }  // namespace
@@ -36,10 +36,9 @@ void World::come_to_rest() {
 }
 
 /// The spare was whole, and is for who had it, and for pieces that hold some batches of the
-/// largest. Of shorter ones another program gets what is left at their ends, until all is gone.
+/// largest: a longer one finds no piece.
 bool World::is_spared() const {
   if (!disk_.is_full() && !process_->recorder.is_full()) return false;
-  if (disk_.has_rival()) return false;
   const std::uint64_t roomy =
       workload_.is_crowded() ? kCrowdedRoomySegmentBytes : kRoomySegmentBytes;
   if (workload_.sizes().is_siege && !disk_.is_full()) return was_spare_whole_;
