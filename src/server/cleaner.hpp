@@ -22,33 +22,48 @@ class Cleaner {
     kDurable,  ///< a turn when more has become durable
   };
 
-  /// Whether nobody else may write now: the disk is full, and what is left of it is needed to clean
-  /// the log, by which there will be more again.
-  [[nodiscard]] bool must_go_first() const;
+  /// What holds for a turn.
+  struct Orders {
+    /// What may be taken on, so that what ends jobs can always be written, and the log be cleaned.
+    Intake intake = Intake::kEverything;
+    /// Nobody else may write: the disk is full, and what is left of it is needed to clean the log,
+    /// by which there will be more again.
+    bool holds_others = false;
+  };
 
-  /// One turn's share. To be called before the turn's batch is taken.
+  /// Looks at the journal, once for the turn.
+  Orders begin_turn();
+
+  /// The turn's share. To be called before its batch is taken.
   Next work();
-
-  /// What may be taken on, so that what ends jobs can always be written, and the log be cleaned.
-  [[nodiscard]] Intake intake() const;
 
   /// Pieces let go since the process began.
   [[nodiscard]] std::uint64_t freed_pieces() const { return freed_pieces_; }
 
  private:
-  [[nodiscard]] bool is_too_long(const Journal::Extent& log) const;
-  [[nodiscard]] bool is_worth_it_when_full(const Journal::Extent& log);
-  [[nodiscard]] bool is_due_when_tight(const Journal::Extent& log) const;
-  [[nodiscard]] std::uint64_t slack(const Journal::Extent& log) const;
-  [[nodiscard]] std::uint64_t room_left(const Journal::Extent& log) const;
-  [[nodiscard]] std::uint64_t share(const Journal::Extent& log) const;
-  [[nodiscard]] static Intake intake_without_trim(std::uint64_t room, std::uint64_t piece_bytes);
-  [[nodiscard]] bool is_ahead(const Journal::Extent& log) const;
+  [[nodiscard]] bool must_go_first() const;
+  [[nodiscard]] Intake intake() const;
+  [[nodiscard]] Intake intake_without_trim() const;
+  [[nodiscard]] bool is_too_long() const;
+  [[nodiscard]] bool is_worth_it_when_full();
+  [[nodiscard]] bool is_due_when_tight() const;
+  [[nodiscard]] std::uint64_t slack() const;
+  [[nodiscard]] std::uint64_t room_left() const;
+  [[nodiscard]] std::uint64_t share() const;
+  [[nodiscard]] bool is_ahead() const;
 
-  Next trim(const Journal::Extent& log);
+  Next clean();
+  Next trim();
 
   Broker& broker_;
   Journal& journal_;
+
+  // As the turn began.
+  Journal::Extent log_;
+  bool is_full_ = false;
+  std::uint64_t bytes_max_ = 0;
+  Orders orders_;
+
   Lsn trim_to_ = 0;     ///< 0: nothing; else when all that replaces it is durable
   Lsn trim_after_ = 0;  ///< where that ends; 0: its batch was not taken yet
   std::uint64_t freed_pieces_ = 0;

@@ -293,7 +293,7 @@ void Server::run() {
 }
 
 /// What there is no room for is refused.
-void Server::look_for_room(Time now) {
+void Server::look_for_room(Intake intake, Time now) {
   const bool is_disk_full = journal_->is_full();
   const bool is_memory_full = broker_.is_memory_full();
   if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
@@ -303,7 +303,6 @@ void Server::look_for_room(Time now) {
     log_.event(is_memory_full ? "memory_full" : "memory_has_room",
                {{"bytes", broker_.memory_bytes()}});
   }
-  const Intake intake = cleaner_.intake();
   LogLimit& limit = intake == Intake::kEndings ? ending_log_ : room_log_;
   if (intake >= Intake::kNothingLonger && intake > broker_.intake() && limit.admits(now)) {
     log_.event(intake == Intake::kEndings ? "only_ending_jobs" : "not_prolonging_jobs",
@@ -314,15 +313,15 @@ void Server::look_for_room(Time now) {
 
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
-  look_for_room(now);
+  const Cleaner::Orders orders = cleaner_.begin_turn();
+  look_for_room(orders.intake, now);
   surroundings_.turn_output_bytes = 0;
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
-  const bool is_held = cleaner_.must_go_first();
-  commits_.hold(is_held);
+  commits_.hold(orders.holds_others);
   stall_watch_.work(now);
-  ticker_.work(now, is_held ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
+  ticker_.work(now, orders.holds_others ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
   if (web_) web_->work(now);
-  if (is_held || !commits_.is_behind()) clean(is_held);
+  if (orders.holds_others || !commits_.is_behind()) clean();
   log_cleaning(now);
 }
 
@@ -338,11 +337,9 @@ void Server::log_cleaning(Time now) {
                                     {"live_bytes", broker_.live_bytes()}});
 }
 
-/// Who was held goes on in a further turn, when there is nothing more to do.
-void Server::clean(bool is_held) {
+void Server::clean() {
   const Cleaner::Next next = cleaner_.work();
-  const bool is_over = is_held && next == Cleaner::Next::kNothing;
-  if (next == Cleaner::Next::kTurn || is_over) commits_.schedule();
+  if (next == Cleaner::Next::kTurn) commits_.schedule();
   if (next == Cleaner::Next::kDurable) commits_.schedule_when_durable();
 }
 

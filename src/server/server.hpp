@@ -148,8 +148,8 @@ class Server {
   void drop_slow_readers();
   void end();
   void work(Time now);
-  void look_for_room(Time now);
-  void clean(bool is_held);
+  void look_for_room(Intake intake, Time now);
+  void clean();
   void log_cleaning(Time now);
 
   Options options_;

@@ -317,10 +317,10 @@ void World::compare_all() {
 void World::turn_over(Time now) {
   const bool is_full = process_->recorder.is_full();
   demand(!is_full || disk_.was_full(), "a disk with room is taken for full");
-  const Intake intake = process_->cleaner.intake();
-  process_->broker.take_on(intake);
-  model_.take_on(intake);
-  const bool is_held = process_->cleaner.must_go_first() && !options_.lets_all_write;
+  const server::Cleaner::Orders orders = process_->cleaner.begin_turn();
+  process_->broker.take_on(orders.intake);
+  model_.take_on(orders.intake);
+  const bool is_held = orders.holds_others && !options_.lets_all_write;
   process_->commits.hold(is_held);
   was_held_ = is_held;
   const Time next = is_held ? kNever : process_->broker.tick(now);
