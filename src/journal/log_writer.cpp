@@ -91,7 +91,7 @@ Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
 
 Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
   const SegmentHeader header{.first = first, .salt = options_.salt};
-  Outcome<Spare::Lent> segment = open_segment(header, bytes);
+  Outcome<RoomyFile> segment = open_segment(header, bytes);
   if (!segment) return segment.error();
   file_ = std::move(segment->file);
   header_ = header;
@@ -102,20 +102,21 @@ Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
 
 /// A whole one is made for what will follow. On a full disk it is made of what was kept back, and
 /// no longer than it must be where that does not do.
-Outcome<Spare::Lent> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
+Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
   if (spare_.is_whole()) {
-    Outcome<Spare::Lent> created = create_segment(header, std::max(bytes, options_.segment_bytes));
+    Outcome<RoomyFile> created = create_segment(header, std::max(bytes, options_.segment_bytes));
     if (created || !created.error().is_out_of_space) return created;
   }
   const auto encoded = encode_segment_header(header);
-  Outcome<Spare::Lent> lent = spare_.lend(path_of(header.first), view_of(encoded), bytes);
-  if (!lent || lent->file) return lent;
+  auto lent = spare_.lend(path_of(header.first), view_of(encoded), bytes);
+  if (!lent) return lent.error();
+  if (*lent) return std::move(**lent);
   return create_segment(header, bytes);
 }
 
 /// The header and the name are on stable storage before the first frame is written, so that a
 /// segment without a header can hold nothing.
-Outcome<Spare::Lent> LogWriter::create_segment(const SegmentHeader& header, std::uint64_t room) {
+Outcome<RoomyFile> LogWriter::create_segment(const SegmentHeader& header, std::uint64_t room) {
   Outcome<std::unique_ptr<File>> file = files_.create(path_of(header.first));
   if (!file) return file.error();
   const auto encoded = encode_segment_header(header);
@@ -124,7 +125,7 @@ Outcome<Spare::Lent> LogWriter::create_segment(const SegmentHeader& header, std:
   if (done) done = (*file)->write(0, {&part, 1});
   if (done) done = (*file)->sync();
   if (done) done = files_.sync_directory(directory_);
-  if (done) return Spare::Lent{.file = std::move(*file), .bytes = room};
+  if (done) return RoomyFile{.file = std::move(*file), .bytes = room};
   // It may be tried again, which needs the name.
   if (done.error().is_out_of_space) (void)files_.remove(path_of(header.first));
   return done.error();

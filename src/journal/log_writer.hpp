@@ -73,7 +73,10 @@ class LogWriter {
   /// Removes whole segments, oldest first; `oldest` is the first that stays.
   [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
 
-  /// Whether the file of the oldest segment has another name, so that removing it frees nothing.
+  /// Where the header of the oldest segment stands.
+  [[nodiscard]] Lsn oldest() const { return oldest_; }
+
+  /// Whether its file has another name, so that removing it frees nothing.
   [[nodiscard]] Outcome<bool> is_oldest_shared();
 
   /// Syncs, gives back preallocated space unless the disk is full, and notes where the log ends.
@@ -93,8 +96,8 @@ class LogWriter {
   Outcome<Done> note_extent(Lsn end = 0);
   Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
-  Outcome<Spare::Lent> open_segment(const SegmentHeader& header, std::uint64_t bytes);
-  Outcome<Spare::Lent> create_segment(const SegmentHeader& header, std::uint64_t room);
+  Outcome<RoomyFile> open_segment(const SegmentHeader& header, std::uint64_t bytes);
+  Outcome<RoomyFile> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
   [[nodiscard]] std::string extent_path() const;
 

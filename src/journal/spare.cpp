@@ -54,7 +54,7 @@ Outcome<Done> Spare::open_piece(const std::string& path) {
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
-  return add({.path = path, .file = std::move(*file), .bytes = *size});
+  return add({.path = path, .file = std::move(*file), .bytes = *size, .used_bytes = *size});
 }
 
 /// No more of it than a piece has; and of what is too much then, those go that are short.
@@ -83,6 +83,7 @@ Outcome<Done> Spare::shed(std::uint64_t bytes) {
 Outcome<Done> Spare::cut(Piece& piece, std::uint64_t bytes) {
   held_ -= piece.bytes - bytes;
   piece.bytes = bytes;
+  piece.used_bytes = std::min(piece.used_bytes, bytes);
   if (bytes > 0) return piece.file->truncate(bytes);
   const std::string path = piece.path;
   std::erase_if(pieces_, [&](const Piece& each) { return each.path == path; });
@@ -120,7 +121,7 @@ Outcome<bool> Spare::grow_one(std::uint64_t bytes) {
     Outcome<std::unique_ptr<File>> file = files_.create(path);
     if (!file && file.error().is_out_of_space) return false;
     if (!file) return file.error();
-    pieces_.push_back({.path = path, .file = std::move(*file), .bytes = 0});
+    pieces_.push_back({.path = path, .file = std::move(*file), .bytes = 0, .used_bytes = 0});
     piece = std::prev(pieces_.end());
   }
   const std::uint64_t longer = std::min(piece_bytes_, piece->bytes + bytes);
@@ -187,21 +188,21 @@ Outcome<bool> Spare::give_up(std::uint64_t bytes) {
   return done ? Outcome<bool>(true) : done.error();
 }
 
-Outcome<Spare::Lent> Spare::lend(const std::string& path, std::string_view header,
-                                 std::uint64_t bytes) {
+Outcome<std::optional<RoomyFile>> Spare::lend(const std::string& path, std::string_view header,
+                                              std::uint64_t bytes) {
   const auto longest = std::max_element(pieces_.begin(), pieces_.end(), is_shorter);
-  if (longest == pieces_.end() || longest->bytes < bytes) return Lent{};
+  if (longest == pieces_.end() || longest->bytes < bytes) return std::optional<RoomyFile>();
   is_whole_ = false;
-  Outcome<Done> done = write_zeros(*longest->file, 0, longest->bytes);
+  Outcome<Done> done = write_zeros(*longest->file, 0, longest->used_bytes);
   if (done) done = longest->file->write(0, {&header, 1});
   if (done) done = longest->file->sync();
   if (done) done = files_.rename(longest->path, path);
   if (done) done = files_.sync_directory(directory_);
   if (!done) return done.error();
-  Lent lent{.file = std::move(longest->file), .bytes = longest->bytes};
+  RoomyFile lent{.file = std::move(longest->file), .bytes = longest->bytes};
   held_ -= lent.bytes;
   pieces_.erase(longest);
-  return lent;
+  return std::optional<RoomyFile>(std::move(lent));
 }
 
 /// What is in it may be needed until the name is gone for good.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,12 @@ namespace millrace::journal {
 inline constexpr std::string_view kSparePrefix = "spare-";
 
 [[nodiscard]] bool is_spare_name(std::string_view name);
+
+/// A file with all the room that it needs.
+struct RoomyFile {
+  std::unique_ptr<File> file;
+  std::uint64_t bytes = 0;  ///< its length
+};
 
 /// Space of the disk that is kept back for when the disk is full, in pieces: files as long as a
 /// segment, or shorter where there was no more. A piece becomes a segment, and a segment a piece,
@@ -35,16 +42,11 @@ class Spare {
   /// Gives that much of it, or a little more, back to the disk. False when nothing was left.
   [[nodiscard]] Outcome<bool> give_up(std::uint64_t bytes);
 
-  /// A piece under another name.
-  struct Lent {
-    std::unique_ptr<File> file;  ///< null: no piece is so long
-    std::uint64_t bytes = 0;     ///< its length
-  };
-
   /// Makes the longest piece the file `path`, which begins with `header`, and with zeros behind it,
-  /// on stable storage, as its name is. It is `bytes` long at least.
-  [[nodiscard]] Outcome<Lent> lend(const std::string& path, std::string_view header,
-                                   std::uint64_t bytes);
+  /// on stable storage, as its name is. It is `bytes` long at least; nullopt where no piece is.
+  [[nodiscard]] Outcome<std::optional<RoomyFile>> lend(const std::string& path,
+                                                       std::string_view header,
+                                                       std::uint64_t bytes);
 
   /// Takes that name from the file for good, and makes it a piece unless it has another name
   /// beside, under which somebody needs what is in it. False, and nothing is done, when nothing is
@@ -65,6 +67,7 @@ class Spare {
     std::string path;
     std::unique_ptr<File> file;
     std::uint64_t bytes = 0;
+    std::uint64_t used_bytes = 0;  ///< so many may hold something else than zeros
   };
 
   [[nodiscard]] static bool is_shorter(const Piece& one, const Piece& other);

@@ -52,21 +52,36 @@ TEST_CASE("spare: a piece becomes a file of another name, with zeros behind its 
   REQUIRE(*spare.adopt(kHome + "/segment"));
   disk.leave_room(0);
   for (const char* const name : {"/one", "/two"}) {
-    const Outcome<Spare::Lent> lent = spare.lend(kHome + name, "header", 100);
+    const auto lent = spare.lend(kHome + name, "header", 100);
     REQUIRE(lent);
-    CHECK(lent->bytes == kPieceBytes);
+    REQUIRE(*lent);
+    CHECK((*lent)->bytes == kPieceBytes);
     CHECK(disk.contents(kHome + name) == "header" + std::string(kPieceBytes - 6, '\0'));
   }
   CHECK(spare.held() == 0);
   CHECK_FALSE(spare.is_whole());
-  CHECK(spare.lend(kHome + "/three", "header", 100)->file == nullptr);
+  CHECK_FALSE(*spare.lend(kHome + "/three", "header", 100));
+}
+
+TEST_CASE("spare: zeros are written only where something else may stand") {
+  SimulatedDisk disk;
+  Spare spare = spare_of(disk, 1);
+  REQUIRE(*spare.take(0));
+  std::uint64_t writes = disk.write_count();
+  REQUIRE(*spare.lend(kHome + "/one", "header", 100));
+  CHECK(disk.write_count() == writes + 1);
+  disk.set_contents(kHome + "/one", std::string(kPieceBytes, 'x'));
+  REQUIRE(*spare.adopt(kHome + "/one"));
+  writes = disk.write_count();
+  REQUIRE(*spare.lend(kHome + "/two", "header", 100));
+  CHECK(disk.write_count() == writes + 2);
 }
 
 TEST_CASE("spare: no piece is lent to who needs a longer one") {
   SimulatedDisk disk;
   Spare spare = spare_of(disk, 1);
   REQUIRE(*spare.take(0));
-  CHECK(spare.lend(kHome + "/one", "header", kPieceBytes + 1)->file == nullptr);
+  CHECK_FALSE(*spare.lend(kHome + "/one", "header", kPieceBytes + 1));
   CHECK(spare.is_whole());
 }
 
@@ -78,7 +93,7 @@ TEST_CASE("spare: what becomes of a segment is never free in between") {
   const std::uint64_t bytes = bytes_on(disk);
   for (int i = 0; i < 5; ++i) {
     const std::string segment = kHome + "/" + std::to_string(i);
-    REQUIRE(spare.lend(segment, "header", 100)->file);
+    REQUIRE(*spare.lend(segment, "header", 100));
     CHECK(bytes_on(disk) == bytes);
     REQUIRE(*spare.adopt(segment));
     CHECK(bytes_on(disk) == bytes);
