@@ -31,6 +31,15 @@ constexpr std::chrono::milliseconds kNoRoomPause{100};
 /// How long who must have everything synced waits for room on a full disk.
 constexpr std::chrono::seconds kRoomPatience{3};
 
+/// Of who could not wait any longer.
+Problem still_no_room(const Problem& problem) {
+  return {.text =
+              "the disk is full, and what nobody was told to be safe could not be stored before "
+              "the end: " +
+              problem.text,
+          .is_out_of_space = true};
+}
+
 /// The batch that holds [begin, begin + size); batches are in the order of their places.
 const PlacedBatch* find_batch(const std::vector<PlacedBatch>& batches, Lsn begin,
                               std::size_t size) {
@@ -358,7 +367,7 @@ Outcome<Done> FileJournal::write_in_flight() {
     if (options_.is_stepped) return written;
     const Outcome<bool> goes_on = wait_for_room();
     if (!goes_on) return goes_on.error();
-    if (!*goes_on) return written;
+    if (!*goes_on) return still_no_room(written.error());
   }
 }
 

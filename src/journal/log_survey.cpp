@@ -177,6 +177,8 @@ Outcome<Done> Surveyor::take_segment(const Place& place, std::string_view bytes)
 Outcome<Done> Surveyor::take_file(Place place) {
   survey_.segments.push_back({.first = place.first});
   Outcome<std::string> bytes = contents_of(files_, path_of(place.first));
+  // Who checks could not look at it: it may be whole. Who salvages goes without it.
+  if (!bytes && purpose_ == Purpose::kCheck) return bytes.error();
   if (!bytes) {
     note(std::nullopt, std::nullopt, "it cannot be read: " + bytes.error().text);
     return Done{};

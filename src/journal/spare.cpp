@@ -199,7 +199,10 @@ Outcome<std::optional<RoomyFile>> Spare::lend(const std::string& path, std::stri
   if (done) done = files_.rename(longest->path, path);
   if (done) done = files_.sync_directory(directory_);
   if (!done) return done.error();
-  RoomyFile lent{.file = std::move(longest->file), .bytes = longest->bytes};
+  // Problems are to name the file as it is called now.
+  Outcome<std::unique_ptr<File>> file = files_.open(path, FileSystem::Access::kReadWrite);
+  if (!file) return file.error();
+  RoomyFile lent{.file = std::move(*file), .bytes = longest->bytes};
   held_ -= lent.bytes;
   pieces_.erase(longest);
   return std::optional<RoomyFile>(std::move(lent));

@@ -17,8 +17,8 @@ namespace {
 constexpr std::array<std::string_view, kJobStateCount> kStateNames = {
     "scheduled", "ready", "reserved", "retrying", "dead"};
 
-/// A server that works meanwhile may make a whole journal look damaged; it does not do so twice in
-/// the same way.
+/// A server that works meanwhile may make a whole journal look damaged, or take a segment away; it
+/// does not do so twice in the same way.
 constexpr int kTriesMax = 10;
 
 /// What the log says. Jobs are kept and their bodies are not, so that a journal may be larger than
@@ -145,10 +145,16 @@ Outcome<journal::Survey> read(journal::FileSystem& files, const std::string& dir
 Outcome<JournalReport> check_journal(const std::string& directory) {
   journal::PosixFileSystem files;
   std::vector<journal::Damage> before;
+  std::string problem_before;
   for (int tries = 1;; ++tries) {
     Contents contents;
     const auto found = read(files, directory, contents);
-    if (!found) return found.error();
+    if (!found) {
+      const bool is_last = found.error().text == problem_before || tries == kTriesMax;
+      if (is_last) return found.error();
+      problem_before = found.error().text;
+      continue;
+    }
     JournalReport told{.text = report(*found, contents), .damage = {}};
     if (found->damages.empty()) return told;
     told.damage = journal::refusal_of(directory, found->damages.front()).text;

@@ -307,6 +307,7 @@ TEST_CASE("full disk: who stops while nothing can be written does not wait for e
     for (int i = 0; i < 10; ++i) journal->append(std::string(1000, 'x'));
     wait_until([&] { return spare_bytes(disk) == 0; });
   }
+  CHECK(failure.starts_with("the disk is full, and what nobody was told to be safe could not be"));
   CHECK(failure.find("no space left") != std::string::npos);
 }
 

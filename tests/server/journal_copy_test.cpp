@@ -64,6 +64,21 @@ TEST_CASE("salvage: of a whole journal nothing is lost") {
   CHECK_FALSE(report->damage);
 }
 
+TEST_CASE(
+    "check: a segment that cannot be read is not called damaged, and salvage goes without it") {
+  const Scratch scratch;
+  write_segments(scratch.path("data"));
+  const std::string last = segments(scratch.path("data")).back();
+  std::filesystem::remove(last);
+  std::filesystem::create_directory(last);
+  const auto report = check_journal(scratch.path("data"));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().text.find(last) != std::string::npos);
+  const std::string name = std::filesystem::path(last).filename();
+  CHECK(has(salvage_journal(scratch.path("data"), scratch.path("saved")),
+            "lost: " + name + ": it cannot be read: cannot read " + last + ": Is a directory"));
+}
+
 TEST_CASE("salvage: a directory that holds something is left alone") {
   const Scratch scratch;
   write_journal(scratch.path("data"), {put_batch(1, "mail")});
