@@ -85,21 +85,16 @@ Cleaner::Next Cleaner::trim() {
   return Next::kTurn;
 }
 
-/// What is left then is all that there is.
-Intake Cleaner::intake_without_trim() const {
-  const std::uint64_t room = room_left();
-  if (room < log_.piece_bytes) return Intake::kEndings;
-  return room < kRoundPieces * log_.piece_bytes ? Intake::kNothingLonger : Intake::kNoJobs;
-}
-
-/// Beside what is needed there must be room to write all of it once more, piece by piece.
+/// Beside what is needed there must be room to write all of it once more, piece by piece. While the
+/// oldest piece is shared, what is left is all that there is; and it must do when it no longer is.
 Intake Cleaner::intake() const {
   if (!is_full_) return Intake::kEverything;
-  if (log_.is_shared) return intake_without_trim();
-  const std::uint64_t piece_bytes = log_.piece_bytes;
-  const std::uint64_t needed = broker_.live_bytes() + slack_left_ + kRoundPieces * piece_bytes;
-  if (bytes_max_ < needed) return Intake::kEndings;
-  const bool takes_longer = bytes_max_ >= needed + piece_bytes / kLongerPart;
+  const std::uint64_t needed = broker_.live_bytes() + slack_left_;
+  const std::uint64_t room =
+      log_.is_shared ? room_left() : bytes_max_ - std::min(bytes_max_, needed);
+  const std::uint64_t for_round = kRoundPieces * log_.piece_bytes;
+  if (room < for_round) return Intake::kEndings;
+  const bool takes_longer = room >= for_round + log_.piece_bytes / kLongerPart;
   return takes_longer ? Intake::kNoJobs : Intake::kNothingLonger;
 }
 

@@ -43,7 +43,6 @@ class Cleaner {
  private:
   [[nodiscard]] bool must_go_first() const;
   [[nodiscard]] Intake intake() const;
-  [[nodiscard]] Intake intake_without_trim() const;
   [[nodiscard]] bool is_too_long() const;
   [[nodiscard]] bool is_worth_it_when_full();
   [[nodiscard]] bool is_due_when_tight() const;
