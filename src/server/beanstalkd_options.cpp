@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "beanstalk/settings.hpp"
@@ -21,7 +19,6 @@ constexpr int kExitListen = 111;
 
 /// Without -f and -F, what is written is synced this often.
 constexpr std::uint64_t kSyncIntervalMs = 50;
-/// The longest interval that we take; more is as good as never.
 
 /// How large beanstalkd's files are without -s.
 constexpr std::uint64_t kBinlogBytes = 10485760;
@@ -75,25 +72,11 @@ std::optional<std::uint16_t> find_port(const std::string& text) {
   return port;
 }
 
-/// beanstalkd does not make its directory; and what it has stored there we could not read.
-Outcome<Done> check_directory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(directory, error);
-  if (error) return Problem{"cannot use directory " + directory + ": " + error.message()};
-  for (const auto& entry : entries) {
-    if (!entry.path().filename().string().starts_with("binlog.")) continue;
-    return Problem{directory + " holds jobs that another beanstalkd has stored (" +
-                   entry.path().filename().string() +
-                   "), which cannot be read; let it finish them, or name another directory"};
-  }
-  return Done{};
-}
-
 /// It says nothing unless asked to, and dies of any signal that it does not know.
 constexpr Personality kPersonality{.announcement = Personality::Announcement::kNone,
                                    .reloads = false,
                                    .waits_for_clients = false,
-                                   .check_directory = check_directory};
+                                   .makes_directory = false};
 
 class Reader {
  public:

@@ -201,14 +201,8 @@ class Reader {
     read_.config.tls_key_file = key;
   }
 
-  /// That server makes its directory; and what it has stored there we could not read.
+  /// That server makes its directory, and those above it.
   void settle_storage() {
-    if (is_file(fs::path(storage_) / "faktory.rdb")) {
-      return fail(
-          storage_ +
-          " holds jobs that another Faktory has stored (faktory.rdb), which cannot be read; "
-          "let it finish them, or name another directory");
-    }
     std::error_code error;
     fs::create_directories(storage_, error);
     if (error) return fail("cannot use directory " + storage_ + ": " + error.message());

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-
-#include "core/result.hpp"
-
 namespace millrace::server {
 
 /// How the server behaves as a process, which depends on the name that it was called by and which
@@ -17,8 +13,7 @@ struct Personality {
   Announcement announcement = Announcement::kDoors;
   bool reloads = true;            ///< SIGHUP reads secrets anew; else it ends the process
   bool waits_for_clients = true;  ///< in the end; else they are left behind at once
-  /// Refuses a data directory that holds what another server has stored. Null: there is none.
-  Outcome<Done> (*check_directory)(const std::string& directory) = nullptr;
+  bool makes_directory = true;    ///< where there is none for the journal; else that is refused
 };
 
 }  // namespace millrace::server

@@ -6,11 +6,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "journal/file_journal.hpp"
 #include "journal/volatile_journal.hpp"
+#include "server/foreign_jobs.hpp"
 #include "server/handover.hpp"
 #include "server/password.hpp"
 #include "server/process.hpp"
@@ -269,11 +272,19 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   return Ended{signals.last()};
 }
 
+Outcome<Done> check_directory(const Config& config) {
+  std::error_code error;
+  if (!config.personality.makes_directory && !std::filesystem::exists(config.data, error)) {
+    const auto why = error ? error : std::make_error_code(std::errc::no_such_file_or_directory);
+    return Problem{"cannot use directory " + config.data + ": " + why.message()};
+  }
+  return refuse_foreign_jobs(config.data);
+}
+
 Result<Ended, StartFailure> run_with_file_journal(Start start) {
   const Config& config = start.watch.config;
-  if (config.personality.check_directory != nullptr) {
-    const auto checked = config.personality.check_directory(config.data);
-    if (!checked) return failure(Step::kOpenJournal, checked.error());
+  if (auto checked = check_directory(config); !checked) {
+    return failure(Step::kOpenJournal, checked.error());
   }
   journal::PosixFileSystem files;
   auto journal = open_file_journal(config, files, start.watch.log);

@@ -146,8 +146,9 @@ class ServerTest(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def assert_refused(self, arguments, text, env=None):
-        """The program ends with a failure and one line on stderr that matches `text`."""
+    def assert_refused(self, arguments, text, env=None, status=None):
+        """The program ends with a failure, or that status, and one line on stderr that matches
+        `text`."""
         done = subprocess.run(
             arguments,
             stdin=subprocess.DEVNULL,
@@ -157,6 +158,8 @@ class ServerTest(unittest.TestCase):
             timeout=START_SECONDS_MAX,
         )
         self.assertGreater(done.returncode, 0, done.stderr)
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stderr)
         self.assertNotIn("ready", done.stdout.splitlines())
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertRegex(done.stderr, text)

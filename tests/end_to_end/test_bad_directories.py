@@ -16,6 +16,11 @@ BODY = b"b" * 60_000
 LOCK = "lock"
 
 
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
 def overwrite(path, offset, data):
     with open(path, "r+b") as file:
         file.seek(offset)
@@ -145,8 +150,7 @@ class BadDirectoryTest(DirectoryTest):
         self.assert_refused_unchanged(server, text)
 
     def test_a_file(self):
-        with open(self.path("data"), "wb") as file:
-            file.write(b"precious")
+        write(self.path("data"), b"precious")
         self.assert_refused(self.server().arguments(), r"data: Not a directory$")
         self.assert_refused([PROGRAM, "check", self.path("data")], r"data: Not a directory$")
         with open(self.path("data"), "rb") as file:
@@ -158,6 +162,38 @@ class BadDirectoryTest(DirectoryTest):
         second = self.server()
         self.assert_refused(second.arguments(), rf"data is in use .*pid {server.process.pid}\)$")
         self.assertEqual(contents(server.data), before)
+
+
+FOREIGN_FILES = {"binlog.3": "beanstalkd", "faktory.rdb": "Faktory"}
+
+
+class ForeignTest(ServerTest):
+    """Jobs of the server that Millrace takes the place of, and that it cannot read."""
+
+    def arguments_by_name(self):
+        """How each name that the program can be called by is given the directory, with the status
+        of its refusal."""
+        for name in ("beanstalkd", "faktory"):
+            os.symlink(os.path.abspath(PROGRAM), self.path(name))
+        data, config = self.path("data"), self.path("config")
+        beanstalkd = [self.path("beanstalkd"), "-l127.0.0.1", "-p0", "-b", data]
+        faktory = [self.path("faktory"), "-b=127.0.0.1:0", "-w=:0", "-c", config, "-d", data]
+        return {
+            "millrace": (self.server().arguments(), 1),
+            "beanstalkd": (beanstalkd, 10),
+            "faktory": (faktory, 1),
+        }
+
+    def test_each_under_each_name(self):
+        for name, (arguments, status) in self.arguments_by_name().items():
+            for file, owner in FOREIGN_FILES.items():
+                with self.subTest(name=name, file=file):
+                    os.makedirs(self.path("data"))
+                    write(os.path.join(self.path("data"), file), b"jobs")
+                    text = rf"^{name}: .*data holds jobs .* another {owner} .*\({file}\)"
+                    self.assert_refused(arguments, text, status=status)
+                    self.assertEqual(contents(self.path("data")), {file: b"jobs"})
+                    shutil.rmtree(self.path("data"))
 
 
 def mount(test, *arguments):

@@ -190,11 +190,4 @@ TEST_CASE("faktory options: certificate and key in the directory make the port s
   CHECK(home.config().tls_key_file == home.scratch().path("files/private.key.pem"));
 }
 
-TEST_CASE("faktory options: what another Faktory has stored is not left behind") {
-  const Home home;
-  std::filesystem::create_directories(home.storage());
-  home.scratch().write("db/faktory.rdb", "");
-  CHECK(home.failure().find("faktory.rdb") != std::string::npos);
-}
-
 }  // namespace millrace::server
