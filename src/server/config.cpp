@@ -14,8 +14,6 @@
 namespace millrace::server {
 namespace {
 
-/// The longest --sync interval: beyond that it is a mistake.
-
 /// More of anything is a mistake.
 constexpr std::uint64_t kCountMax = 1'000'000'000;
 
@@ -149,11 +147,12 @@ bool is_same_tls(const Config& a, const Config& b) {
   return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
 }
 
+bool has_password(const Config& config) {
+  return !config.password.empty() || !config.password_file.empty();
+}
+
 /// A password is not taken away from ports that are open.
 bool keeps_password(const Config& a, const Config& b) {
-  const auto has_password = [](const Config& c) {
-    return !c.password.empty() || !c.password_file.empty();
-  };
   return !has_password(a) || has_password(b);
 }
 
@@ -366,6 +365,15 @@ std::vector<std::string> options_for_restart(const Config& started, const Config
   return names;
 }
 
+Config reloaded(Config running, const Config& wanted) {
+  running.connections_max = wanted.connections_max;
+  running.job_bytes_max = wanted.job_bytes_max;
+  if (!has_password(wanted)) return running;
+  running.password = wanted.password;
+  running.password_file = wanted.password_file;
+  return running;
+}
+
 std::vector<std::pair<std::string, std::string>> shown_options(const Config& config) {
   const auto address = [](const std::optional<Address>& door) {
     return door ? door->text() : std::string("off");
@@ -382,13 +390,12 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
     for (const std::string& name : config.web_hosts) all += (all.empty() ? "" : ", ") + name;
     return all.empty() ? std::string("none") : all;
   };
-  const bool has_password = !config.password_file.empty() || !config.password.empty();
   return {{"data", config.is_volatile ? "none: --volatile" : config.data},
           {"sync", sync()},
           {"beanstalk", address(config.beanstalk)},
           {"faktory", address(config.faktory)},
           {"web", address(config.web)},
-          {"password", has_password ? "asked for" : "none"},
+          {"password", has_password(config) ? "asked for" : "none"},
           {"tls", yes_or_no(!config.tls_certificate_file.empty())},
           {"web-read-only", yes_or_no(config.is_web_read_only)},
           {"web-host", names()},

@@ -80,6 +80,10 @@ struct Invocation {
 [[nodiscard]] std::vector<std::string> options_for_restart(const Config& started,
                                                            const Config& wanted);
 
+/// What is in force after SIGHUP: of `wanted` what does not wait for a start, and the rest of
+/// `running`.
+[[nodiscard]] Config reloaded(Config running, const Config& wanted);
+
 /// Reads the arguments (without the program's name), the environment and the config file, in this
 /// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
 [[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);

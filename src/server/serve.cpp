@@ -120,7 +120,10 @@ struct Watch {
 class Signals {
  public:
   Signals(Server& server, const Watch& watch)
-      : server_(server), watch_(watch), signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
+      : server_(server),
+        watch_(watch),
+        in_force_(watch.config),
+        signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
     if (watch.config.personality.reloads) signals_.add(SIGHUP);
     wait();
   }
@@ -155,7 +158,10 @@ class Signals {
     if (!wanted) return wanted.error();
     const Outcome<Secrets> secrets = read_secrets(*wanted, watch_.log);
     if (!secrets) return secrets.error();
-    server_.reload(server_options(*wanted, *secrets));
+    in_force_ = reloaded(in_force_, *wanted);
+    Server::Options options = server_options(*wanted, *secrets);
+    options.shown_options = shown_options(in_force_);
+    server_.reload(options);
     watch_.log.routine("reloaded");
     const std::vector<std::string> waiting = options_for_restart(watch_.config, *wanted);
     if (!waiting.empty()) watch_.log.event("restart_needed", {{"options", join(waiting)}});
@@ -164,6 +170,7 @@ class Signals {
 
   Server& server_;
   const Watch watch_;
+  Config in_force_;
   int last_ = SIGTERM;
   asio::basic_signal_set<Executor> signals_;
 };

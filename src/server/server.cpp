@@ -394,9 +394,11 @@ void Server::reload(const Options& options) {
   beanstalk_.set_job_bytes_max(options.job_bytes_max);
   // Shared with the options that they come from, as before.
   if (options.tls && options_.tls) options_.tls = options.tls;
+  if (!web_) return;
+  web_->show_options(options.shown_options);
   const std::string& web_password =
       options.web_password.empty() ? options.password : options.web_password;
-  if (web_ && !web_password.empty()) web_->reload(web_password, options_.tls);
+  if (!web_password.empty()) web_->reload(web_password, options_.tls);
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

@@ -109,8 +109,8 @@ class Server {
   void drain();
 
   /// Takes from `options` what may change while it serves: the password and the certificate, for
-  /// who connects from now on; `connections_max`; `job_bytes_max`. A certificate can be exchanged,
-  /// not added or removed; and a password not removed.
+  /// who connects from now on; `connections_max`; `job_bytes_max`; `shown_options`. A certificate
+  /// can be exchanged, not added or removed; and a password not removed.
   void reload(const Options& options);
 
   /// Does what has come due by the clock.

@@ -177,6 +177,10 @@ void WebDoor::expire(Time now) {
   if (has_bulk_work_) parts_.commits.schedule();
 }
 
+void WebDoor::show_options(std::vector<std::pair<std::string, std::string>> options) {
+  site_.facts.options = std::move(options);
+}
+
 void WebDoor::reload(const std::string& password,
                      std::shared_ptr<const TlsContext> tls /* see Options */) {
   {

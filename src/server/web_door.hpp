@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/bulk_change.hpp"
 #include "http/guard.hpp"
@@ -55,6 +57,7 @@ class WebDoor final : public Deadline {
   /// Does what bulk changes have to do in this turn.
   void work(Time now);
   void expire(Time now) override;
+  void show_options(std::vector<std::pair<std::string, std::string>> options);
   void reload(const std::string& password, std::shared_ptr<const TlsContext> tls /* see Options */);
 
   /// The loop is over, and everything is durable. Waits for the threads.

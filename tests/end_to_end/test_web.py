@@ -144,6 +144,20 @@ class ApiTest(WebTest):
 
 
 class ServingTest(WebTest):
+    def test_options_are_shown_as_they_are_after_a_reload(self):
+        config = self.path("config.toml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write('sync = "always"\nmax-job-size = 10\n')
+        server, web = self.serve(f"--config={config}")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write('sync = "off"\nmax-job-size = 20\nmax-connections = 3\n')
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "restart_needed" in server.error_text(), "restart_needed")
+        shown = {each["name"]: each["value"] for each in web.read("/api/v1/server")["options"]}
+        self.assertEqual(shown["max-job-size"], "20")
+        self.assertEqual(shown["max-connections"], "3")
+        self.assertEqual(shown["sync"], "always")
+
     def test_changes_survive_kill(self):
         server, web = self.serve()
         status, pushed = web.post("/api/v1/jobs", {"jobtype": "Mail", "args": [], "queue": "mail"})

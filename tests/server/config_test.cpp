@@ -80,6 +80,17 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.is_insecure);
 }
 
+TEST_CASE("config: a reload changes what does not wait for a start, and leaves the rest") {
+  const Config running = serve({"--sync=off", "--password-file=/p", "--max-job-size=10"});
+  const Config wanted = serve({"--sync=always", "--max-job-size=20", "--max-connections=3"});
+  const Config reloaded = server::reloaded(running, wanted);
+  CHECK(reloaded.sync.mode == SyncChoice::Mode::kOff);
+  CHECK(reloaded.password_file == "/p");
+  CHECK(reloaded.job_bytes_max == 20);
+  CHECK(reloaded.connections_max == 3);
+  CHECK(server::reloaded(running, serve({"--password-file=/q"})).password_file == "/q");
+}
+
 TEST_CASE("config: certificate and key need each other") {
   CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key need each other");
   CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key need each other");
