@@ -1,7 +1,6 @@
 #include "server/address.hpp"
 
 #include <charconv>
-#include <optional>
 
 namespace millrace::server {
 namespace {
@@ -44,6 +43,10 @@ Outcome<Address> parse_address(std::string_view text) {
   const std::optional<std::uint16_t> port = parse_port(text.substr(colon + 1));
   if (!host || !port) return malformed;
   return Address{.host = *host, .port = *port};
+}
+
+bool are_same_place(const std::optional<Address>& a, const std::optional<Address>& b) {
+  return a && a == b && (a->is_unix() || a->port != 0);
 }
 
 std::string Address::text() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ struct Address {
   [[nodiscard]] std::string text() const;
   bool operator==(const Address&) const = default;
 };
+
+/// Whether both are one address that only one port can have.
+[[nodiscard]] bool are_same_place(const std::optional<Address>& a, const std::optional<Address>& b);
 
 /// The longest path that a unix socket can have.
 inline constexpr std::string_view kUnixPrefix = "unix:";

@@ -331,6 +331,20 @@ void apply_faktory_password(Config& config) {
   (*text == '/' ? config.password_file : config.password) = text;
 }
 
+/// Two ports at one address could both be bound, and only one of them be opened.
+Outcome<Done> check_addresses(const Config& config) {
+  const std::array doors = {std::pair{"--beanstalk", config.beanstalk},
+                            std::pair{"--faktory", config.faktory}, std::pair{"--web", config.web}};
+  for (std::size_t i = 0; i < doors.size(); ++i) {
+    for (std::size_t j = i + 1; j < doors.size(); ++j) {
+      if (!are_same_place(doors[i].second, doors[j].second)) continue;
+      return Problem{std::string(doors[i].first) + " and " + doors[j].first + " are both " +
+                     doors[i].second->text()};
+    }
+  }
+  return Done{};
+}
+
 Invocation read_serve(const Parser& parser) {
   Invocation invocation{.action = Invocation::Action::kServe, .config = {}, .text = {}};
   Config& config = invocation.config;
@@ -352,6 +366,7 @@ Invocation read_serve(const Parser& parser) {
   if (!config.beanstalk && !config.faktory) {
     return refuse("--beanstalk and --faktory are both off: nothing to serve");
   }
+  if (const auto checked = check_addresses(config); !checked) return refuse(checked.error().text);
   return invocation;
 }
 

@@ -157,6 +157,9 @@ class Reader {
     if (!files) return fail(files.error().text);
     settle_binding(files->binding);
     settle_web(*files);
+    if (are_same_place(read_.config.faktory, read_.config.web)) {
+      return fail("clients and web pages are both at " + read_.config.web->text());
+    }
     settle_password(files->password);
     settle_tls();
     settle_storage();

@@ -91,6 +91,13 @@ TEST_CASE("config: a reload changes what does not wait for a start, and leaves t
   CHECK(server::reloaded(running, serve({"--password-file=/q"})).password_file == "/q");
 }
 
+TEST_CASE("config: two ports at one address are refused") {
+  CHECK(refusal({"--web=127.0.0.1:7419"}) == "--faktory and --web are both 127.0.0.1:7419");
+  CHECK(refusal({"--beanstalk=unix:/s", "--web=unix:/s"}) ==
+        "--beanstalk and --web are both unix:/s");
+  CHECK(serve({"--beanstalk=127.0.0.1:0", "--faktory=127.0.0.1:0"}).web);
+}
+
 TEST_CASE("config: certificate and key need each other") {
   CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key need each other");
   CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key need each other");

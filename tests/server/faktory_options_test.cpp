@@ -59,6 +59,12 @@ class Home {
 
 }  // namespace
 
+TEST_CASE("faktory options: clients and web pages at one address are refused") {
+  const Home home;
+  CHECK(home.failure({"-b", "localhost:1", "-w", "localhost:1"}) ==
+        "faktory: clients and web pages are both at localhost:1\n");
+}
+
 TEST_CASE("faktory options: the name counts, not the path") {
   CHECK(is_called_as_faktory("/usr/bin/faktory"));
   CHECK_FALSE(is_called_as_faktory("faktory-cli"));
