@@ -71,11 +71,15 @@ std::vector<std::string> web_hosts(const Server::Options& options, const HostFac
 
 using DoorSocket = std::optional<BoundSocket>;
 
-Outcome<DoorSocket> bind_door(const std::optional<Address>& address, DoorSocket given,
-                              const Log& log) {
+Problem at_port(const std::string& door, const Problem& problem) {
+  return Problem{"the " + door + " port: " + problem.text};
+}
+
+Outcome<DoorSocket> bind_door(const char* door, const std::optional<Address>& address,
+                              DoorSocket given, const Log& log) {
   if (given || !address) return Outcome<DoorSocket>(std::move(given));
   auto bound = BoundSocket::bind(*address, log);
-  if (!bound) return bound.error();
+  if (!bound) return at_port(door, bound.error());
   return DoorSocket(std::move(*bound));
 }
 
@@ -137,11 +141,11 @@ Server::~Server() = default;
 // ---- starting -----------------------------------------------------------------------------------
 
 Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, const Log& log) {
-  auto beanstalk = bind_door(options.beanstalk, std::move(given.beanstalk), log);
+  auto beanstalk = bind_door("beanstalk", options.beanstalk, std::move(given.beanstalk), log);
   if (!beanstalk) return beanstalk.error();
-  auto faktory = bind_door(options.faktory, std::move(given.faktory), log);
+  auto faktory = bind_door("faktory", options.faktory, std::move(given.faktory), log);
   if (!faktory) return faktory.error();
-  auto web = bind_door(options.web, std::move(given.web), log);
+  auto web = bind_door("web", options.web, std::move(given.web), log);
   if (!web) return web.error();
   Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web)};
   if (options.is_insecure) return sockets;
@@ -255,7 +259,9 @@ Outcome<Done> Server::replay() {
 
 Outcome<Done> Server::listen() {
   for (Gate& gate : gates_) {
-    if (auto listening = gate.listener->listen(); !listening) return listening;
+    if (auto listening = gate.listener->listen(); !listening) {
+      return at_port(gate.door, listening.error());
+    }
   }
   for (Gate& gate : gates_) {
     Task<void> accepting = gate.listener->accept_loop(
@@ -266,7 +272,7 @@ Outcome<Done> Server::listen() {
     });
   }
   if (web_) {
-    if (auto listening = web_->listen(); !listening) return listening;
+    if (auto listening = web_->listen(); !listening) return at_port("web", listening.error());
   }
   // What the log left due is done before the first client asks.
   commits_.schedule();

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -26,7 +28,7 @@ Outcome<Done> WebPort::listen() {
   ::fcntl(bound_.descriptor(), F_SETFL, flags | O_NONBLOCK);
   wake_descriptor_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_descriptor_ < 0 || ::listen(bound_.descriptor(), kBacklog) != 0) {
-    return Problem{"cannot listen on " + bound_.address().text()};
+    return Problem{"cannot listen on " + bound_.address().text() + ": " + std::strerror(errno)};
   }
   threads_.emplace_back([this] { watch(); });
   for (std::size_t i = 0; i < kWebThreads; ++i) threads_.emplace_back([this] { work(); });

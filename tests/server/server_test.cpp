@@ -31,9 +31,18 @@ Address loopback(std::uint16_t port) {
 TEST_CASE("server: a taken port is refused, whichever door it is for") {
   Host host;
   const Address taken = host.address("faktory");
-  const std::string expected = "cannot listen on " + taken.text() + ": Address already in use";
-  CHECK(Opened({.beanstalk = taken}).outcome.error().text == expected);
-  CHECK(Opened({.faktory = taken}).outcome.error().text == expected);
+  const std::string expected =
+      " port: cannot listen on " + taken.text() + ": Address already in use";
+  CHECK(Opened({.beanstalk = taken}).outcome.error().text == "the beanstalk" + expected);
+  CHECK(Opened({.faktory = taken}).outcome.error().text == "the faktory" + expected);
+  CHECK(Opened({.web = taken}).outcome.error().text == "the web" + expected);
+}
+
+TEST_CASE("server: of two doors at one address the second is refused") {
+  const Log log{[](std::string_view) {}};
+  const Address own = BoundSocket::bind(loopback(0), log).value().address();
+  CHECK(Opened({.faktory = own, .web = own}).outcome.error().text ==
+        "the web port: cannot listen on " + own.text() + ": Address already in use");
 }
 
 TEST_CASE("server: a door that is off has no port") {
