@@ -40,8 +40,11 @@ Outcome<Address> parse_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return malformed;
   const std::optional<std::string> host = parse_host(text.substr(0, colon));
-  const std::optional<std::uint16_t> port = parse_port(text.substr(colon + 1));
-  if (!host || !port) return malformed;
+  if (!host) return malformed;
+  const std::string_view digits = text.substr(colon + 1);
+  const std::optional<std::uint16_t> port = parse_port(digits);
+  if (!port)
+    return Problem{"'" + std::string(digits) + "' is no port, which is a number up to 65535"};
   return Address{.host = *host, .port = *port};
 }
 

@@ -28,6 +28,13 @@ Outcome<std::uint64_t> parse_number(const std::string& text, std::uint64_t min, 
   return number;
 }
 
+Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  const auto bytes = parse_number(text, min, max);
+  const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
+  if (bytes || !has_unit) return bytes;
+  return Problem{bytes.error().text + ", in bytes and without a unit"};
+}
+
 Outcome<Done> set_text(std::string& member, const std::string& text) {
   if (text.empty()) return Problem{"must not be empty"};
   member = text;
@@ -72,7 +79,7 @@ Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
 }
 
 Outcome<Done> set_size(std::size_t& member, const std::string& text) {
-  const auto size = parse_number(text, 0, kBodyBytesMax);
+  const auto size = parse_bytes(text, 0, kBodyBytesMax);
   if (!size) return size.error();
   member = *size;
   return Done{};
@@ -82,7 +89,7 @@ Outcome<Done> set_size(std::size_t& member, const std::string& text) {
 constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
 
 Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
-  const auto size = parse_number(text, kSegmentBytesMin, kBodyBytesMax);
+  const auto size = parse_bytes(text, kSegmentBytesMin, kBodyBytesMax);
   if (!size) return size.error();
   member = *size;
   return Done{};
@@ -93,7 +100,7 @@ constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
 
 Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
-  const auto size = parse_number(text, 0, kMemoryBytesMax);
+  const auto size = parse_bytes(text, 0, kMemoryBytesMax);
   if (!size) return size.error();
   if (*size != 0 && *size < kMemoryBytesMin) {
     return Problem{text + " is too little for any job: at least " +
@@ -293,6 +300,16 @@ Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
 }
 
+/// Names the first argument that nobody takes; CLI11 would name all of them, the last one first.
+Invocation refuse_extras(const CLI::App& app) {
+  std::vector<std::string> extras = app.remaining(true);
+  std::erase(extras, "--");
+  const auto commands = app.get_subcommands();
+  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
+  return refuse("'" + (extras.empty() ? "--" : extras.front()) +
+                "' was not expected; see millrace" + command + " --help");
+}
+
 Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config& config) {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     if (setting.path.size() != 1 || setting.path.front() != kRows[i].name) continue;
@@ -445,6 +462,8 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return print(parser.app.help());
   } catch (const CLI::CallForVersion& version) {
     return print(std::string(version.what()) + "\n");
+  } catch (const CLI::ExtrasError&) {
+    return refuse_extras(parser.app);
   } catch (const CLI::Error& error) {
     return refuse(error.what());
   }

@@ -115,12 +115,13 @@ class Reader {
     std::optional<std::string> value;
     if (equals < name.size()) value = name.substr(equals + 1);
     name = name.substr(0, equals);
-    if (dashes < 1 || dashes > 2 || name.size() != 1) return refuse(argument);
+    if (dashes < 1 || dashes > 2 || name.size() != 1) return refuse_unknown(argument);
     if (name == "v") return end(0, "Faktory " + faktory::Settings{}.version + "\n");
     if (name == "h") return end(0, kUsage);
     std::string* target = target_of(name.front());
-    if (target == nullptr) return refuse(argument);
-    if (!value && next_ == arguments_.size()) return refuse(argument);
+    if (target == nullptr) return refuse_unknown(argument);
+    if (!value && next_ == arguments_.size())
+      return refuse(std::string(argument) + " needs a value");
     *target = value ? *value : arguments_[next_++];
   }
 
@@ -223,8 +224,12 @@ class Reader {
     read_.exit_status = kExitFailed;
   }
 
-  void refuse(std::string_view argument) {
-    read_.errors += "faktory: cannot understand " + std::string(argument) + "\n" + kUsage;
+  void refuse_unknown(std::string_view argument) {
+    refuse("cannot understand " + std::string(argument));
+  }
+
+  void refuse(const std::string& text) {
+    read_.errors += "faktory: " + text + "\n" + kUsage;
     read_.exit_status = kExitUsage;
   }
 

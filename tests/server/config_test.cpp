@@ -98,6 +98,20 @@ TEST_CASE("config: two ports at one address are refused") {
   CHECK(serve({"--beanstalk=127.0.0.1:0", "--faktory=127.0.0.1:0"}).web);
 }
 
+TEST_CASE("config: the first argument that nobody takes is named, with where to look") {
+  CHECK(refusal({"--password", "abc"}) ==
+        "'--password' was not expected; see millrace serve --help");
+  CHECK(read_invocation({"bogus"}).text == "'bogus' was not expected; see millrace --help");
+  CHECK(read_invocation({"check", "a", "b", "c"}).text ==
+        "'b' was not expected; see millrace check --help");
+}
+
+TEST_CASE("config: sizes are in bytes, which a refusal says") {
+  CHECK(refusal({"--memory-limit=1G"}).ends_with(", in bytes and without a unit"));
+  CHECK(refusal({"--segment-bytes=64M"}).ends_with(", in bytes and without a unit"));
+  CHECK(refusal({"--max-job-size=1k"}).ends_with(", in bytes and without a unit"));
+}
+
 TEST_CASE("config: certificate and key need each other") {
   CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key need each other");
   CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key need each other");

@@ -65,6 +65,13 @@ TEST_CASE("faktory options: clients and web pages at one address are refused") {
         "faktory: clients and web pages are both at localhost:1\n");
 }
 
+TEST_CASE("faktory options: a flag without its value is told so") {
+  const auto invocation = read_faktory_invocation({"-b"});
+  CHECK(invocation.exit_status == 2);
+  CHECK(invocation.errors.starts_with("faktory: -b needs a value\n"));
+  CHECK(read_faktory_invocation({"-x"}).errors.starts_with("faktory: cannot understand -x\n"));
+}
+
 TEST_CASE("faktory options: the name counts, not the path") {
   CHECK(is_called_as_faktory("/usr/bin/faktory"));
   CHECK_FALSE(is_called_as_faktory("faktory-cli"));
