@@ -164,16 +164,17 @@ bool keeps_password(const Config& a, const Config& b) {
 }
 
 constexpr std::array kRows = {
-    Row{"data", "DIR", "Where the journal is kept (./millrace-data)",
+    Row{"data", "DIR", "Where the journal is kept (default: ./millrace-data)",
         [](Config& c, const std::string& text) { return set_text(c.data, text); },
         is_same<&Config::data>},
-    Row{"beanstalk", "ADDR|off", "Port for beanstalk clients (127.0.0.1:11300)",
+    Row{"beanstalk", "ADDR|off", "Port for beanstalk clients (default: 127.0.0.1:11300)",
         [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); },
         is_same<&Config::beanstalk>},
-    Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (127.0.0.1:7419)",
+    Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (default: 127.0.0.1:7419)",
         [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
         is_same<&Config::faktory>},
-    Row{"web", "ADDR|off", "Port for the web pages, their API and metrics (127.0.0.1:7420)",
+    Row{"web", "ADDR|off",
+        "Port for the web pages, their API and metrics (default: 127.0.0.1:7420)",
         [](Config& c, const std::string& text) { return set_address(c.web, text); },
         is_same<&Config::web>},
     Row{"web-read-only", nullptr, "The web pages and their API change nothing",
@@ -193,31 +194,34 @@ constexpr std::array kRows = {
     Row{"tls-key", "FILE", "The key of the certificate (PEM)",
         [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); },
         any_change},
-    Row{"max-connections", "N", "Faktory connections at a time; 0: any number (0)",
+    Row{"max-connections", "N", "Faktory connections at a time; 0: any number (default: 0)",
         [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
         any_change},
-    Row{"dead-max-jobs", "N", "Pushed jobs that may be dead, the oldest go first (1000000)",
+    Row{"dead-max-jobs", "N",
+        "Pushed jobs that may be dead, the oldest go first (default: 1000000)",
         [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
         is_same<&Config::dead_jobs_max>},
     Row{"sync", "MODE",
         "When a change is safe enough to be answered: always (on disk), interval:MS (written, on "
-        "disk every MS milliseconds), off (written) (always)",
+        "disk every MS milliseconds), off (written) (default: always)",
         [](Config& c, const std::string& text) { return set_sync(c.sync, text); },
         is_same<&Config::sync>},
     Row{"volatile", nullptr, "Keep no journal: --data and --sync mean nothing, a restart forgets",
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},
     Row{"memory-limit", "BYTES",
-        "What jobs may take in memory; further bodies are in the journal only. 0: no limit (0)",
+        "What jobs may take in memory; further bodies are in the journal only. 0: no limit "
+        "(default: 0)",
         [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },
         is_same<&Config::memory_bytes_max>},
-    Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (67108864)",
+    Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (default: 67108864)",
         [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },
         is_same<&Config::segment_bytes>},
-    Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (65535)",
+    Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (default: 65535)",
         [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); },
         any_change},
-    Row{"user", "USER", "Keeps only this user's rights once the ports are open",
+    Row{"user", "USER",
+        "When started as root: keeps only this user's rights once the ports are open",
         [](Config& c, const std::string& text) { return set_text(c.user, text); },
         is_same<&Config::user>},
     Row{"insecure", nullptr, "Open ports to other machines even where no password is asked for",
@@ -231,6 +235,10 @@ constexpr const char* kFooter =
     "before\n"
     "the environment, which goes before the file. FAKTORY_PASSWORD holds the password itself, or\n"
     "the name of its file when it starts with '/'.";
+
+constexpr const char* kJournalFooter =
+    "It ends with status 0 when everything is whole, 1 when it could not do what it was asked to,\n"
+    "2 when an argument made no sense, 4 when the journal is damaged or not all could be copied.";
 
 std::string variable_of(std::string_view name) {
   std::string variable = "MILLRACE_";
@@ -268,11 +276,15 @@ struct Parser {
         ->envname("MILLRACE_CONFIG");
     for (CLI::App* command : {check, backup}) {
       command->add_option("DIR", directory, "The data directory; nothing in it is changed")
-          ->required();
+          ->required()
+          ->type_name("");
+      command->footer(kJournalFooter);
     }
     check->add_option("--salvage", target, "Copies what is whole into this new directory")
         ->type_name("NEWDIR");
-    backup->add_option("DEST", target, "A directory that is empty or not there yet")->required();
+    backup->add_option("DEST", target, "A directory that is empty or not there yet")
+        ->required()
+        ->type_name("");
   }
 
   Parser(const Parser&) = delete;

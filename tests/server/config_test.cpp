@@ -112,6 +112,13 @@ TEST_CASE("config: sizes are in bytes, which a refusal says") {
   CHECK(refusal({"--max-job-size=1k"}).ends_with(", in bytes and without a unit"));
 }
 
+TEST_CASE("config: the help of check and backup names directories and statuses") {
+  const std::string check = read_invocation({"check", "--help"}).text;
+  CHECK(check.find("DIR REQUIRED") != std::string::npos);
+  CHECK(check.find("status 0") != std::string::npos);
+  CHECK(read_invocation({"backup", "--help"}).text.find("DEST REQUIRED") != std::string::npos);
+}
+
 TEST_CASE("config: certificate and key need each other") {
   CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key need each other");
   CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key need each other");
