@@ -132,12 +132,12 @@ Outcome<JournalReport> salvage_journal(const std::string& directory,
   made->keep();
   std::string lost;
   for (const auto& damage : found->damages) lost += "lost: " + journal::text_of(damage) + "\n";
-  report->text.insert(0, lost);
-  if (!lost.empty()) {
-    report->damage = "not all of " + directory +
-                     " could be read: " + std::to_string(found->damages.size()) +
-                     " losses, named in the report; the rest is in " + new_directory;
-  }
+  report->text = "the copy " + new_directory + ":\n" + report->text + lost;
+  if (lost.empty()) return report;
+  const std::size_t losses = found->damages.size();
+  report->damage = "not all of " + directory + " could be read: " + std::to_string(losses) +
+                   (losses == 1 ? " loss" : " losses") + ", named in the report; the rest is in " +
+                   new_directory;
   return report;
 }
 
