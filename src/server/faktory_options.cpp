@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "faktory/door.hpp"
@@ -50,6 +51,7 @@ struct FileSettings {
   std::string password;
   std::string web_binding;
   std::string web_password;
+  std::set<std::string> unknown;  ///< tables, and keys of ours, that mean nothing here
 
   /// What `name` is read into; null: not ours.
   std::string* member(std::string_view name) {
@@ -57,6 +59,13 @@ struct FileSettings {
     if (name == "faktory.password") return &password;
     if (name == "web.binding") return &web_binding;
     return name == "web.password" ? &web_password : nullptr;
+  }
+
+  void pass_over(const Setting& setting) {
+    const std::string& table = setting.path.front();
+    const bool is_known = table == "faktory" || table == "web";
+    const bool is_empty = is_known && setting.path.size() == 1;
+    if (!is_empty) unknown.insert(is_known ? setting.name() : table);
   }
 };
 
@@ -77,9 +86,12 @@ Outcome<FileSettings> read_files(const fs::path& directory) {
   if (!settings) return settings.error();
   FileSettings known;
   for (const Setting& setting : *settings) {
-    const std::string name = setting.path.size() == 2 ? setting.name() : "";
-    std::string* const text = known.member(name);
-    if (text == nullptr) continue;
+    const std::string name = setting.name();
+    std::string* const text = setting.path.size() == 2 ? known.member(name) : nullptr;
+    if (text == nullptr) {
+      known.pass_over(setting);
+      continue;
+    }
     if (setting.kind != Setting::Kind::kString) {
       return Problem{setting.place + ": " + name + " must be a text in quotes"};
     }
@@ -156,6 +168,7 @@ class Reader {
       storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
     const Outcome<FileSettings> files = read_files(directory_);
     if (!files) return fail(files.error().text);
+    read_.ignored_keys.assign(files->unknown.begin(), files->unknown.end());
     settle_binding(files->binding);
     settle_web(*files);
     if (are_same_place(read_.config.faktory, read_.config.web)) {

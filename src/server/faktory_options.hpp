@@ -16,6 +16,8 @@ struct FaktoryInvocation {
   std::string output;
   std::string errors;
   std::optional<int> exit_status = std::nullopt;
+  /// What stands in `conf.d` and was passed over: tables, and keys of tables that count.
+  std::vector<std::string> ignored_keys = {};
 };
 
 /// True when the program was called by that name, with or without a path: a link does that.
@@ -23,8 +25,7 @@ struct FaktoryInvocation {
 
 /// Reads the flags of Faktory 1.10, its environment (FAKTORY_ENV, FAKTORY_PASSWORD,
 /// FAKTORY_SKIP_PASSWORD, HOME), and its config directory: `conf.d/*.toml`, and the certificate and
-/// key, which make the port speak TLS. The web pages and everything of the commercial editions are
-/// passed over.
+/// key, which make the port speak TLS. Everything of the commercial editions is passed over.
 [[nodiscard]] FaktoryInvocation read_faktory_invocation(const std::vector<std::string>& arguments);
 
 }  // namespace millrace::server

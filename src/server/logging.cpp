@@ -49,6 +49,12 @@ void write_to_stderr(std::string_view line) {
 
 }  // namespace
 
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
 Log::Log(Routine routine) : sink_(write_to_stderr), routine_(routine) {}
 
 void Log::event(std::string_view name, std::initializer_list<LogField> fields) const {

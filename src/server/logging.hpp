@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/types.hpp"
 
@@ -21,6 +22,9 @@ struct LogField {
   std::string_view key;
   std::string value;
 };
+
+/// Several names as one value, with commas between them.
+[[nodiscard]] std::string join(const std::vector<std::string>& names);
 
 /// Lines for the operator: `2030-01-31T12:00:00.000Z event key=value key="two words"`. Never a
 /// secret and never a job's body. Any thread may log.

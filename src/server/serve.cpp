@@ -103,12 +103,6 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .shown_options = shown_options(config)};
 }
 
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 /// What a server and those who watch over it have been given.
 struct Watch {
   const Config& config;

@@ -374,6 +374,11 @@ class DropinTest(ServerTest):
         wrong = self.open(Faktory(("127.0.0.1", port), password="a"))
         self.assertEqual(wrong.hello_reply, "-ERR Invalid password")
 
+    def test_tables_that_mean_nothing_are_named_in_the_log(self):
+        self.write_toml("a", '[statsd]\nlocation = "localhost:1"\n')
+        server = self.start("-b", "localhost:0")
+        self.assertIn(" config_ignored keys=statsd\n", server.error_text())
+
     def test_what_another_faktory_has_stored_is_not_left_behind(self):
         os.makedirs(self.storage)
         write(os.path.join(self.storage, "faktory.rdb"), "x")

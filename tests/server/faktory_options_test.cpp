@@ -172,6 +172,13 @@ TEST_CASE("faktory options: files of other names, and other tables, mean nothing
   CHECK(home.config().password.empty());
 }
 
+TEST_CASE("faktory options: what is passed over in the files is named, each once") {
+  const Home home;
+  home.write("a", "[faktory]\nbinding = \":1\"\ncolour = 1\n[web]\n");
+  home.write("b", "[statsd]\nlocation = \"x\"\nbuffer = 1\n[[cron]]\na = 1\n[[cron]]\na = 2\n");
+  CHECK(home.read().ignored_keys == std::vector<std::string>{"cron", "faktory.colour", "statsd"});
+}
+
 TEST_CASE("faktory options: a folder of files that cannot be read stops the start") {
   const Home home;
   std::filesystem::remove_all(home.scratch().path("files/conf.d"));
