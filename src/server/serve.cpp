@@ -266,8 +266,11 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
   if (file_journal != nullptr && !file_journal->had_extent()) log.event("extent_missing");
+  const Config& config = start.watch.config;
+  log.routine("started", {{"version", MILLRACE_VERSION},
+                          {"data", config.is_volatile ? "none" : config.data.c_str()}});
   const Signals signals(server, start.watch);
-  announce(server, start.watch.config.personality.announcement);
+  announce(server, config.personality.announcement);
   server.run();
   log.routine("stopped");
   return Ended{signals.last()};
