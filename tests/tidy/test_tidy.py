@@ -1,5 +1,8 @@
 """The tree keeps the rules, and each rule catches what it is there for."""
 
+import os
+import subprocess
+import tempfile
 import unittest
 
 import tidy
@@ -131,6 +134,15 @@ class TreeTest(unittest.TestCase):
     def test_the_tree_keeps_the_rules(self):
         found = [problem for source in tidy.tree() for problem in tidy.check(source)]
         self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_what_git_ignores_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as root:
+            subprocess.run(["git", "init", "-q", root], check=True)
+            for path, text in (("a.py", ""), ("venv/b.py", ""), (".gitignore", "venv/\n")):
+                os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
+                with open(f"{root}/{path}", "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.assertEqual([source.path for source in tidy.tree(root)], ["a.py"])
 
     def test_the_tree_was_read(self):
         self.assertGreater(sum(source.is_cpp for source in tidy.tree()), 10)

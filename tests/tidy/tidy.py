@@ -6,6 +6,7 @@ Each rule is a function from a `Source` to problems, (line number, text). `RULES
 
 import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass, field
 
@@ -297,15 +298,27 @@ SKIPPED = {"build", "node_modules", ".git", "__pycache__", "millrace-data", "cor
 EXEMPT = {"tests/tidy/tidy.py", "tests/tidy/test_tidy.py"}
 
 
+def walk(root):
+    for folder, _, names in os.walk(root):
+        yield from (os.path.relpath(os.path.join(folder, name), root) for name in names)
+
+
+def files(root):
+    """Those that git does not ignore; all, where there is no repository."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, check=False, text=True)
+    paths = set(listed.stdout.split("\0")) if listed.returncode == 0 else walk(root)
+    return sorted(path for path in paths if os.path.isfile(os.path.join(root, path)))
+
+
 def tree(root=ROOT):
     """Every source file under `root` that the rules speak about."""
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        for name in sorted(files):
-            path = os.path.relpath(os.path.join(folder, name), root)
-            if (name.endswith(SUFFIXES) or path == "dev") and path not in EXEMPT:
-                with open(os.path.join(root, path), encoding="utf-8") as file:
-                    yield Source(path, file.read())
+    for path in files(root):
+        if SKIPPED.intersection(path.split("/")) or path in EXEMPT:
+            continue
+        if path.endswith(SUFFIXES) or path == "dev":
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                yield Source(path, file.read())
 
 
 def main():
