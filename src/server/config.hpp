@@ -80,16 +80,9 @@ struct Invocation {
 [[nodiscard]] std::vector<std::string> options_for_restart(const Config& started,
                                                            const Config& wanted);
 
-/// What is in force after SIGHUP: of `wanted` what does not wait for a start, and the rest of
-/// `running`.
-[[nodiscard]] Config reloaded(Config running, const Config& wanted);
-
 /// Reads the arguments (without the program's name), the environment and the config file, in this
 /// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
 [[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
-
-/// The options that are in force, for people: name and value, no secrets.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_options(const Config& config);
 
 /// A variable of the environment; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);

@@ -13,6 +13,7 @@
 
 #include "journal/file_journal.hpp"
 #include "journal/volatile_journal.hpp"
+#include "server/config_in_force.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/handover.hpp"
 #include "server/password.hpp"

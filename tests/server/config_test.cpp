@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "server/config_in_force.hpp"
 #include "server/scratch.hpp"
 #include "server/variable.hpp"
 #include "support/doctest.hpp"
