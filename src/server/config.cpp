@@ -1,6 +1,7 @@
 #include "server/config.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -319,6 +320,15 @@ Invocation refuse_extras(const CLI::App& app) {
                 "' was not expected; see millrace" + command + " --help");
 }
 
+/// Other programs write `max_connections`.
+Problem unknown_key(const std::string& name) {
+  std::string meant = http::lower_case(name);
+  std::replace(meant.begin(), meant.end(), '_', '-');
+  const bool is_key =
+      std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) { return meant == row.name; });
+  return Problem{"unknown key '" + name + "'" + (is_key ? ": did you mean '" + meant + "'?" : "")};
+}
+
 Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config& config) {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     if (setting.path.size() != 1 || setting.path.front() != kRows[i].name) continue;
@@ -328,7 +338,7 @@ Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config
     if (!applied) return Problem{setting.name() + ": " + applied.error().text};
     return Done{};
   }
-  return Problem{"unknown key '" + setting.name() + "'"};
+  return unknown_key(setting.name());
 }
 
 Outcome<Done> apply_file(const Parser& parser, Config& config) {

@@ -226,6 +226,9 @@ TEST_CASE("config: a bad file is refused with its name") {
         "cannot read config file /nowhere: No such file or directory");
   const std::string unknown = scratch.write("unknown", "colour = \"red\"\n");
   CHECK(refusal({"--config", unknown}) == unknown + ":1: unknown key 'colour'");
+  const std::string near = scratch.write("near", "max_connections = 3\n");
+  CHECK(refusal({"--config", near}) ==
+        near + ":1: unknown key 'max_connections': did you mean 'max-connections'?");
   const std::string bad = scratch.write("bad", "sync = \"never\"\n");
   CHECK(refusal({"--config", bad}) == bad + ":1: sync: 'never' is not always, interval:MS or off");
   const std::string nested = scratch.write("nested", "[serve]\ndata = \"x\"\n");
