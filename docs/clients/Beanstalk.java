@@ -1,4 +1,4 @@
-// In an empty folder, with Maven to fetch the library:
+// In a folder with this file alone, with Maven to fetch the library:
 //   mvn dependency:copy -Dartifact=com.surftools:BeanstalkClient:1.4.6 -DoutputDirectory=.
 //   java -cp BeanstalkClient-1.4.6.jar Beanstalk.java
 import com.surftools.BeanstalkClient.Client;

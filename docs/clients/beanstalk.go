@@ -1,4 +1,4 @@
-// In an empty folder:
+// In a folder with this file alone:
 //   go mod init example
 //   go get github.com/beanstalkd/go-beanstalk@v0.2.0
 //   go run beanstalk.go

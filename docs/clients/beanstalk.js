@@ -1,4 +1,4 @@
-// In an empty folder:
+// In a folder with this file alone:
 //   npm install jackd@2.2.2
 //   node beanstalk.js
 const Jackd = require("jackd");

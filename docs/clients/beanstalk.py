@@ -1,4 +1,4 @@
-# In an empty folder:
+# In a folder with this file alone:
 #   python3 -m venv venv
 #   venv/bin/pip install greenstalk==2.1.1
 #   venv/bin/python beanstalk.py

@@ -1,4 +1,4 @@
-// In an empty folder:
+// In a folder with this file alone:
 //   cargo init --name example
 //   cargo add beanstalkc@1.0.0
 //   cp beanstalk.rs src/main.rs

@@ -1,4 +1,4 @@
-// In an empty folder:
+// In a folder with this file alone:
 //   go mod init example
 //   go get github.com/contribsys/faktory_worker_go@v1.7.0
 //   go run faktory.go

@@ -1,4 +1,4 @@
-// In an empty folder:
+// In a folder with this file alone:
 //   npm install faktory-worker@4.7.1
 //   node faktory.js
 const faktory = require("faktory-worker");

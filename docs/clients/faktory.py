@@ -1,4 +1,4 @@
-# In an empty folder:
+# In a folder with this file alone:
 #   python3 -m venv venv
 #   venv/bin/pip install pyfaktory==0.2.11
 #   venv/bin/python faktory.py

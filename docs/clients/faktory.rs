@@ -1,4 +1,4 @@
-// In an empty folder:
+// In a folder with this file alone:
 //   cargo init --name example
 //   cargo add faktory@0.13.1
 //   cargo add tokio@1 --features macros,rt-multi-thread
