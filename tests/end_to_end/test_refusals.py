@@ -25,6 +25,22 @@ class UnusableTest(ServerTest):
             server.beanstalk_address = taken.getsockname()
             self.assert_refused(server.arguments(), f"{taken.getsockname()[1]}.*in use")
 
+    def test_two_ports_at_one_address_leave_nothing_behind(self):
+        server = self.server()
+        server.web_address = server.faktory_address
+        self.assert_refused(server.arguments(), "--faktory and --web are both", status=2)
+        self.assertFalse(os.path.exists(server.data))
+
+    def test_a_taken_port_is_named_and_leaves_nothing_behind(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            server = self.server()
+            server.web_address = taken.getsockname()
+            text = "the web port: cannot listen on .*: Address already in use$"
+            self.assert_refused(server.arguments(), text, status=1)
+            self.assertFalse(os.path.exists(server.data))
+
     def test_a_data_directory_in_use(self):
         first = self.server().start()
         second = self.server()
