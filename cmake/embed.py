@@ -35,7 +35,9 @@ def files_of(folder):
 
 
 # Around these a style needs none; no text in ours has one of them.
-CSS_SPACE = re.compile(rb" ?([{};]|(?<=[a-z]):) ?")
+CSS_SPACE = re.compile(rb" ?([{};,]|(?<=[a-z]):) ?")
+# Without a comment in it, which would go on too.
+GOES_ON = re.compile(rb"^((?:(?!//).)*[\[({,])\n", re.MULTILINE)
 COMMENT = re.compile(rb"//.*|/\*.*\*/")
 
 
@@ -50,12 +52,13 @@ def without_comments(lines):
 
 def for_machines(path, data):
     """Our scripts and styles lose the white space at the beginnings of their lines, a tenth of all,
-    and the lines that are a comment, though not their numbers; no text in them goes over several
-    lines."""
+    the lines that are empty or a comment, and the ends of lines that go on; no text in them goes
+    over several lines."""
     if path.startswith("vendor/") or not path.endswith((".js", ".css")):
         return data
     lines = [line.strip() for line in data.split(b"\n")]
-    text = b"\n".join(without_comments(lines))
+    text = b"\n".join(line for line in without_comments(lines) if line)
+    text = GOES_ON.sub(rb"\1", text)
     return CSS_SPACE.sub(rb"\1", text) if path.endswith(".css") else text
 
 

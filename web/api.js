@@ -45,7 +45,7 @@ export function url(path, params = {}) {
 
 /** `late` is what is said when no answer comes within `ms`. */
 async function send(target, options, ms, late) {
-  let response;
+  let response, text;
   try {
     const signals = [AbortSignal.timeout(ms), options.signal].filter(Boolean);
     response = await fetch(target, {
@@ -54,17 +54,25 @@ async function send(target, options, ms, late) {
       cache: "no-store",
       credentials: "same-origin",
     });
+    text = await response.text();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, error.name === "TimeoutError" ? late : "The server cannot be reached.");
+    const isLate = error.name === "TimeoutError" || options.method;
+    throw new ApiError(0, isLate ? late : "The server cannot be reached.");
   }
   note(response.headers);
-  return response;
+  if (!response.ok && response.status !== 304) fail(response.status, text);
+  return { response, text };
 }
 
-async function fail(response) {
-  const body = await response.json().catch(() => ({}));
-  throw new ApiError(response.status, body.error ?? `The server answered ${response.status}.`);
+function fail(status, text) {
+  let said;
+  try {
+    said = JSON.parse(text).error;
+  } catch {
+    // It is not ours.
+  }
+  throw new ApiError(status, said ?? `The server answered ${status}.`);
 }
 
 /** `read` makes of the text what is kept and returned. */
@@ -72,9 +80,9 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
   const target = url(path, params);
   const known = kept.get(target);
   const headers = known ? { "If-None-Match": known.tag } : {};
-  const response = await send(target, { headers, signal }, READ_MS, "The server does not answer.");
-  if (!response.ok && response.status !== 304) await fail(response);
-  const data = response.status === 304 ? known.data : read(await response.text());
+  const late = "The server does not answer.";
+  const { response, text } = await send(target, { headers, signal }, READ_MS, late);
+  const data = response.status === 304 ? known.data : read(text);
   data.as_of = response.headers.get("X-As-Of"); // also of what is so still
   if (response.status === 304) return data;
   const tag = response.headers.get("ETag");
@@ -92,9 +100,7 @@ export async function post(path, body) {
     headers: { "Content-Type": "application/json", "X-Instance": instance },
     body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
   };
-  const response = await send(url(path), request, CHANGE_MS, late);
-  if (!response.ok) await fail(response);
-  return response.json();
+  return JSON.parse((await send(url(path), request, CHANGE_MS, late)).text);
 }
 
 /**

@@ -92,7 +92,7 @@ function open(keepsPlace) {
   current?.stop.abort();
   if (current) memories.set(current.about, current.ctx.state);
   // What it asks is about the page that is left.
-  document.querySelector("dialog")?.close();
+  document.querySelector("dialog:not(.wide)")?.close();
   const ctx = {
     args,
     params: params(),
@@ -162,6 +162,12 @@ const banner = (kind, ...content) =>
   h("div", { class: `banner ${kind}`, role: "alert" }, content);
 
 function problem(error) {
+  if (error.status === 401)
+    return banner(
+      "bad",
+      "The password is another one now. ",
+      h("a", { href: location.href, target: "_self" }, "Log in again"),
+    );
   if (isRefused(error))
     return banner(
       "gone",
@@ -390,10 +396,11 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 
+// What is on the screen was another life's: nothing can be clicked before it is drawn anew.
 document.addEventListener("restarted", () => {
   memories.clear();
-  current.ctx.state = {};
-  document.querySelector("dialog")?.close();
+  current.about = null;
+  open(true);
   notice("The server was started again: look once more at what you were about to do.", "bad");
 });
 document.addEventListener("readonly", () => {

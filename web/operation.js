@@ -11,13 +11,15 @@ document.addEventListener("restarted", () => followed.clear());
 
 export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
 
-function sentence(progress) {
+/** `agreed`: how many somebody agreed to change. */
+function sentence(progress, agreed) {
   const word = DONE[progress.title.split(" ")[0]] ?? "changed";
   const changed = `${plural(progress.changed, "job")} ${word}`;
-  if (progress.phase === "done") return `Done: ${changed}.`;
+  if (progress.phase === "done")
+    return `Done: ${changed}.` + (progress.changed < agreed ? " The others had changed." : "");
   if (progress.phase === "cancelled") return `Cancelled: ${changed} before.`;
   if (progress.phase === "unknown")
-    return `The server knows it no more: ${changed} when it last told, and maybe more since.`;
+    return `The server tells no more: ${changed} when it last told, and maybe more since.`;
   return `${changed}, ${count(progress.looked_at)} of ${count(progress.to_look_at)} looked at`;
 }
 
@@ -26,7 +28,7 @@ export async function follow(progress, onEnd = () => {}) {
   if (followed.has(progress.id)) return;
   followed.add(progress.id);
   const life = instance;
-  const { title } = progress;
+  const { title, agreed } = progress;
   const node = h("div", { class: "notice operation" });
   document.getElementById("notices").append(node);
   const draw = () =>
@@ -41,7 +43,7 @@ export async function follow(progress, onEnd = () => {}) {
             : String(Math.max(1, progress.to_look_at)),
         "aria-label": title,
       }),
-      h("span", {}, sentence(progress)),
+      h("span", {}, sentence(progress, agreed)),
       progress.phase === "running"
         ? button("Cancel", () => post(`operations/${progress.id}/cancel`).catch(complain), {
             kind: "quiet",
@@ -55,7 +57,7 @@ export async function follow(progress, onEnd = () => {}) {
     try {
       progress = await get(`operations/${progress.id}`);
     } catch (error) {
-      if (error.status !== 404) continue;
+      if (error.status < 400 || error.status >= 500) continue;
       progress = { ...progress, phase: "unknown" };
     }
     if (instance !== life) progress = { ...last, phase: "unknown" };
@@ -147,7 +149,7 @@ export async function changeAll(action, selection, what, onEnd) {
   if (!agreed) return;
   try {
     const begun = await post("operations", { action, ...selection, ...bounds });
-    follow({ ...begun, title: `${verb} ${what}` }, onEnd);
+    follow({ ...begun, title: `${verb} ${what}`, agreed: bounds.at_most }, onEnd);
   } catch (error) {
     complain(error);
   }

@@ -49,13 +49,32 @@ export const jobsLink = (n, query, label) =>
     count(n),
   );
 
-export function button(text, onclick, { kind = "", disabled = false, label, key } = {}) {
-  return h(
+const busy = new WeakSet();
+
+/** What it does ends before it does it again. */
+async function press({ currentTarget: pressed }, onclick) {
+  if (busy.has(pressed)) return;
+  busy.add(pressed);
+  try {
+    await onclick();
+  } finally {
+    busy.delete(pressed);
+  }
+}
+
+export const button = (text, onclick, { kind = "", disabled = false, label, key } = {}) =>
+  h(
     "button",
-    { type: "button", class: kind, onclick, disabled, "aria-label": label, "data-key": key },
+    {
+      type: "button",
+      class: kind,
+      onclick: (event) => press(event, onclick),
+      disabled,
+      "aria-label": label,
+      "data-key": key,
+    },
     text,
   );
-}
 
 /** A table that says what it is about; `columns` are [title, class]. It scrolls in itself. */
 export function table(label, columns, rows, kind = "") {
@@ -216,6 +235,7 @@ export function askText({ title, hint, value, verb, send }) {
           dialog.close();
         } catch (error) {
           problem.textContent = error.message;
+          if (!dialog.open) complain(error);
         }
         yes.disabled = false;
       },
@@ -231,6 +251,7 @@ export function askText({ title, hint, value, verb, send }) {
     dialog.className = "wide";
     open(dialog);
     box.focus();
-    dialog.addEventListener("close", () => resolve(null));
+    // What was sent is answered still.
+    dialog.addEventListener("close", () => yes.disabled || resolve(null));
   });
 }

@@ -132,7 +132,9 @@ bool BulkChanges::work(Time now) {
   if (change.has_work()) {
     running_.push_back(std::move(change));
   } else {
-    if (change.request.forgets_queue) {
+    const Queue* queue = broker_.view().find_queue(change.request.queue);
+    // With jobs left in it, it stays what it was: paused, say.
+    if (change.request.forgets_queue && queue != nullptr && queue->job_count() == 0) {
       static_cast<void>(broker_.forget_queue(change.request.queue, now));
     }
     end(std::move(change), Phase::kDone, now);

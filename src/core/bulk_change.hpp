@@ -38,7 +38,7 @@ class BulkChanges {
     /// Which jobs; empty: all. It is kept until the change has ended.
     std::function<bool(const Job& job, const Queue& queue)> matches = {};
     Bounds bounds = {};
-    bool forgets_queue = false;  ///< in the end, see `Broker::forget_queue`
+    bool forgets_queue = false;  ///< in the end, if it is empty, see `Broker::forget_queue`
     std::string title = {};      ///< for who watches
   };
 

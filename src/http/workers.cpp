@@ -4,6 +4,7 @@
 
 #include "http/handlers.hpp"
 #include "http/input.hpp"
+#include "http/operation_view.hpp"
 #include "http/text.hpp"
 
 /// Worker processes of the Faktory door, and connections of the beanstalk door.
@@ -55,17 +56,21 @@ Json show(const Client& client, const View& view) {
           {"jobs", view.held_count(client.id)}};
 }
 
-/// One worker by `wid`, or with `all` every one.
+/// One worker by `wid`, or with `all` every one, but those that came after `as_of`.
 Response tell(const Call& call, Worker::State state) {
   const Json& members = call.request.members;
   const std::string wid = read_text(members, "wid");
   const auto all = members.find("all");
   const bool is_all = all != members.end() && all->is_boolean() && all->get<bool>();
   if (wid.empty() != is_all) return refuse(400, "name one worker by wid, or say all");
+  const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
+  if (!bounds) return refuse(400, bounds.error().text);
   std::vector<std::string> wids{wid};
   if (is_all) {
     wids.clear();
-    for (const auto& [each, worker] : call.site.broker.view().workers()) wids.push_back(each);
+    for (const auto& [each, worker] : call.site.broker.view().workers()) {
+      if (worker.started_at <= bounds->counted_at) wids.push_back(each);
+    }
   }
   std::uint64_t told = 0;
   for (const std::string& each : wids) {

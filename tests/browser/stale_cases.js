@@ -1,6 +1,6 @@
 // What a person agreed to is what is done, though the server has gone on since the page was drawn.
 import assert from "node:assert/strict";
-import { beanstalk, counts, row, until } from "./helpers.js";
+import { beanstalk, counts, faktory, row, until } from "./helpers.js";
 
 /** The pages go on being drawn, but only with what was known before. */
 const freeze = (page) => page.getByRole("button", { name: "Live" }).click();
@@ -72,6 +72,67 @@ export const cases = [
     },
   },
   {
+    title: "after a restart no page that was drawn before can be used, even when it is not updated",
+    flags: ["--volatile"],
+    async run(test) {
+      const { page, server } = test;
+      await beanstalk(test).put("mail", "before");
+      await test.open("jobs/1");
+      await page.getByText("before").waitFor();
+      await freeze(page);
+      await server.kill();
+      await server.start();
+      await beanstalk(test).put("mail", "another");
+      await page.getByRole("button", { name: "Kill" }).click();
+      await page.getByText("The server was started again").first().waitFor();
+      await page.getByText("another").waitFor();
+      assert.equal(await page.getByRole("dialog").count(), 0);
+      assert.equal((await counts(test)).ready, 1);
+    },
+  },
+  {
+    title: "a job that is being written outlives a restart of the server",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("jobs");
+      await page.getByRole("button", { name: "Push a job…" }).click();
+      const box = page.getByRole("textbox", { name: /A job as JSON/ });
+      await box.fill('{"jobtype": "Written", "args": []}');
+      await server.kill();
+      await server.start();
+      await page.getByText("The server was started again").waitFor();
+      await page.getByRole("button", { name: "Push the job" }).click();
+      await row(page, "Written").waitFor();
+    },
+  },
+  {
+    title: "a push that was cancelled too late is told of",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("jobs");
+      await page.getByRole("button", { name: "Push a job…" }).click();
+      server.process.kill("SIGSTOP");
+      await page.getByRole("button", { name: "Push the job" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+      server.process.kill("SIGCONT");
+      await page.getByText("Job 1 was pushed.").waitFor();
+    },
+  },
+  {
+    title: "workers that come while somebody is asked are not stopped with the others",
+    async run(test) {
+      await faktory(test, "worker-1");
+      const { page, server } = test;
+      await test.open("workers");
+      await page.getByRole("button", { name: "Stop all…" }).click();
+      await faktory(test, "worker-2");
+      await page.getByRole("button", { name: "Stop 1 worker" }).click();
+      await page.getByText("1 worker will be told at the next heartbeat.").waitFor();
+      const { workers } = await server.api("workers");
+      assert.deepEqual(workers.map(({ state }) => state), ["stopping", "running"]);
+    },
+  },
+  {
     title: "a selection ends when the server is started again",
     async run(test) {
       const { page, server } = test;
@@ -107,7 +168,7 @@ export const cases = [
       await server.kill();
       await server.start();
       letLook();
-      await page.getByText("The server knows it no more").waitFor();
+      await page.getByText("The server tells no more").waitFor();
       assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
     },
   },

@@ -165,6 +165,31 @@ TEST_CASE("queues: what came after the queue was looked at is neither cleared no
   }
 }
 
+TEST_CASE("queues: one that is deleted stays paused while there are jobs in it") {
+  Desk desk;
+  desk.put("x", "mail");
+  CHECK(desk.post("/api/v1/queues/mail/pause").status == 200);
+  const std::string as_of = as_of_now(desk);
+  const JobId late = desk.put("x", "mail");
+  CHECK(desk.post("/api/v1/queues/mail/delete", {{"as_of", as_of}}).status == 202);
+  desk.settle();
+  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == true);
+  CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
+  CHECK(desk.post("/api/v1/queues/mail/delete").status == 202);
+  desk.settle();
+  CHECK(desk.get("/api/v1/queues/mail").status == 404);
+}
+
+TEST_CASE("workers: who came after they were counted is not told with the others") {
+  Desk desk;
+  const std::string before = as_of_now(desk);
+  desk.now += 1s;
+  const Json none{{"all", true}, {"as_of", "1.0"}};
+  CHECK(desk.post("/api/v1/workers/stop", none).body == R"({"told":0})");
+  CHECK(desk.post("/api/v1/workers/stop", {{"all", true}, {"as_of", before}}).body ==
+        R"({"told":1})");
+}
+
 TEST_CASE("changes: who says no life of the server means none") {
   Desk desk;
   Request request = request_of("POST", "/api/v1/queues/default/resume");

@@ -25,7 +25,7 @@ const WORDS = {
   stop: ["Stop", "It is told to end: what it has not finished by then comes back to the queue."],
 };
 
-async function tell(ctx, action, who, n) {
+async function tell(ctx, action, who, n = 1) {
   const [verb, means] = WORDS[action];
   const name = who.wid ? `worker ${who.wid}` : `all ${plural(n, "worker")}`;
   const agreed = await ask({
@@ -50,7 +50,7 @@ const STATES = {
 function worker(ctx, each) {
   const { wid, state } = each;
   const act1 = (action, text, disabled) =>
-    button(text, () => tell(ctx, action, { wid }, 1), {
+    button(text, () => tell(ctx, action, { wid }), {
       kind: action === "stop" ? "small danger" : "small",
       disabled,
       label: `${text} worker ${wid}`,
@@ -118,13 +118,14 @@ export default {
   },
   render(ctx, { workers, others }) {
     const { params } = ctx;
-    const { total } = workers;
+    const { total, as_of } = workers;
+    const everyone = { all: true, as_of };
     const all =
       !ctx.isReadOnly && total > 0
         ? [
-            button("Quiet all…", () => tell(ctx, "quiet", { all: true }, total), { key: "quiet" }),
+            button("Quiet all…", () => tell(ctx, "quiet", everyone, total), { key: "quiet" }),
             h("span", { class: "gap" }),
-            button("Stop all…", () => tell(ctx, "stop", { all: true }, total), {
+            button("Stop all…", () => tell(ctx, "stop", everyone, total), {
               kind: "danger",
               key: "stop",
             }),
