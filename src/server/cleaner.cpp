@@ -26,11 +26,16 @@ bool Cleaner::is_worth_it_when_full() {
   if (round_end_ != 0 && log_.begin >= round_end_) {
     round_end_ = 0;
     round_from_ = log_.end;
-    slack_left_ = slack();
+    // What ended during the round is obsolete behind it, and goes with the next one.
+    const std::uint64_t ended = round_live_ - std::min(round_live_, broker_.live_bytes());
+    slack_left_ = slack() - std::min(slack(), ended);
     return false;
   }
   const bool is_due = slack() > slack_left_ + log_.piece_bytes / 2 || orders_.holds_others;
-  if (round_end_ == 0 && is_due) round_end_ = log_.end;
+  if (round_end_ == 0 && is_due) {
+    round_end_ = log_.end;
+    round_live_ = broker_.live_bytes();
+  }
   return round_end_ != 0;
 }
 

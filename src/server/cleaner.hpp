@@ -70,6 +70,7 @@ class Cleaner {
   // Of the rounds through the whole log that a full disk is worth.
   Lsn round_end_ = 0;             ///< 0: none is on
   Lsn round_from_ = 0;            ///< where the log ended after the last one, or when it was full
+  std::uint64_t round_live_ = 0;  ///< what was needed when the present one began
   std::uint64_t slack_left_ = 0;  ///< what the last one found no way to be rid of
 };
 
