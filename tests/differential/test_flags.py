@@ -63,7 +63,7 @@ def run(program, arguments):
 
 
 # Texts about the system differ: theirs name places in a source, ours addresses.
-ABOUT_SYSTEM = re.compile(r"beanstalkd: (\w+\.c:\d+ |cannot )")
+ABOUT_SYSTEM = re.compile(r"beanstalkd: (\w+\.c:\d+ |cannot |the beanstalk port: )")
 
 
 def said(errors):
