@@ -1,8 +1,8 @@
 """How long a client waits while others make the server work hard: ./dev bench bystander [--jobs N]
 
 A bystander puts, reserves and deletes a job of its own tube, again and again, a command at a time.
-Shown is its longest such cycle during each event, beside its longest while nothing else happens,
-since the machine has pauses of its own. beanstalkd is measured where it has the operation.
+Shown is its longest wait for a reply during each event, beside its longest while nothing else
+happens, since the machine has pauses of its own. beanstalkd is measured where it has the operation.
 """
 
 import argparse
@@ -51,8 +51,8 @@ class Bystander:
         time.sleep(0.3)
         self.process.terminate()
         report = finish_load(self.process)
-        self.longest_ms = report["max_us"] / 1000
-        self.p99_ms = report["p99_us"] / 1000
+        self.longest_ms = report["reply_max_us"] / 1000
+        self.p99_ms = report["reply_p99_us"] / 1000
 
 
 class Client:

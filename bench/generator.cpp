@@ -130,7 +130,7 @@ void Generator::begin(Connection& connection, Clock::time_point at) {
   if (count == 0) return;
   begun_ += count;
   connection.in_flight = count;
-  connection.begun = at;
+  connection.begun = connection.asked = at;
   say(connection, output_);
 }
 
@@ -166,9 +166,11 @@ void Generator::take_replies(Connection& connection) {
     const std::size_t size = connection.dialogue->answer(input, is_done);
     if (size == 0) break;
     input.remove_prefix(size);
+    note_reply(connection);
     if (!is_done) {
       output_.clear();
       connection.dialogue->ask(output_);
+      connection.asked = Clock::now();
       say(connection, output_);
       continue;
     }
@@ -180,6 +182,13 @@ void Generator::take_replies(Connection& connection) {
     begin_next(connection);
   }
   connection.input.erase(0, connection.input.size() - input.size());
+}
+
+void Generator::note_reply(Connection& connection) {
+  if (plan_.depth > 1) return;
+  const auto took = Clock::now() - connection.asked;
+  replies_.add(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()));
 }
 
 /// What is said is short and the server reads: the socket blocks when it is full.

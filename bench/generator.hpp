@@ -35,6 +35,9 @@ class Generator {
   [[nodiscard]] std::size_t done() const { return done_; }
   [[nodiscard]] double seconds() const;
   [[nodiscard]] const Histogram& latencies() const { return latencies_; }
+
+  /// Of each command by itself, where an operation is several and one is in flight.
+  [[nodiscard]] const Histogram& replies() const { return replies_; }
   [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
 
  private:
@@ -47,6 +50,7 @@ class Generator {
     std::size_t in_flight = 0;
     std::size_t greetings = 0;  ///< replies to the greeting that are still to come
     Clock::time_point begun{};  ///< when the operation, or the bundle of them, began
+    Clock::time_point asked{};  ///< when the latest command was sent
   };
 
   void open(std::size_t number);
@@ -56,6 +60,7 @@ class Generator {
   void begin(Connection& connection, Clock::time_point at);
   void begin_next(Connection& connection);
   void begin_what_is_due();
+  void note_reply(Connection& connection);
   void say(Connection& connection, const std::string& text);
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool is_time_up() const;
@@ -76,6 +81,7 @@ class Generator {
   Clock::time_point start_{};
   Clock::time_point end_{};
   Histogram latencies_;
+  Histogram replies_;
 };
 
 }  // namespace bench

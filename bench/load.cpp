@@ -47,6 +47,7 @@ void work(const bench::Plan& plan) {
   if (is_cycle && lost > 0) throw std::runtime_error(std::to_string(lost) + " jobs never came");
   const auto done = static_cast<double>(generator.done());
   const bench::Histogram& latencies = generator.latencies();
+  const bench::Histogram& replies = generator.replies();
   const nlohmann::ordered_json report = {
       {"work", plan.work},
       {"connections", plan.connections},
@@ -59,7 +60,9 @@ void work(const bench::Plan& plan) {
       {"p50_us", microseconds(latencies.percentile(0.5))},
       {"p99_us", microseconds(latencies.percentile(0.99))},
       {"p999_us", microseconds(latencies.percentile(0.999))},
-      {"max_us", microseconds(latencies.max())}};
+      {"max_us", microseconds(latencies.max())},
+      {"reply_p99_us", microseconds(replies.percentile(0.99))},
+      {"reply_max_us", microseconds(replies.max())}};
   std::printf("%s\n", report.dump().c_str());
 }
 
