@@ -59,17 +59,22 @@ bool Cleaner::is_due_when_tight() const {
   return orders_.intake == Intake::kEndings && log_.end - round_from_ > log_.piece_bytes / 4;
 }
 
-/// Where the disk is full, in small batches, that leave little of a piece unused.
+/// Where the disk is full, in small batches, that leave little of a piece unused. Else what the
+/// clients' share asks for, and beside it no more than they would not notice behind it: they wait
+/// for the disk as long as for all that stands before them.
 std::uint64_t Cleaner::share() const {
-  if (!is_full_) return std::max(kCleanBytesMin, kCleanPace * broker_.batch_bytes());
+  if (!is_full_) {
+    const std::uint64_t due = kCleanPace * broker_.batch_bytes();
+    return is_ahead() ? due : std::max(kCleanBytesMin, due);
+  }
+  if (is_ahead()) return 0;
   const std::uint64_t small = std::max(kSmallBatchBytes, log_.piece_bytes / kBatchesOfPiece);
   return std::max(kSmallBatchBytes, std::min(small, room_left() / kCleanPart));
 }
 
-/// Where room is short, no more is asked for before that was written.
 bool Cleaner::is_ahead() const {
-  if (!is_full_) return false;
   const std::uint64_t waiting = log_.end - std::min(log_.end, journal_.durable());
+  if (!is_full_) return waiting > kCleanBytesMin;
   return waiting > std::min(kCleanBytesAhead, room_left() / kCleanPart);
 }
 
@@ -125,8 +130,9 @@ Cleaner::Next Cleaner::clean() {
   }
   const bool is_worth_it = is_full_ ? is_worth_it_when_full() : is_too_long();
   if (!is_worth_it) return Next::kNothing;
-  if (is_ahead()) return Next::kDurable;
-  broker_.rewrite(log_.oldest_end, share());
+  const std::uint64_t bytes = share();
+  if (bytes == 0) return Next::kDurable;
+  broker_.rewrite(log_.oldest_end, bytes);
   return Next::kTurn;
 }
 

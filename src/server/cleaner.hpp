@@ -102,7 +102,8 @@ inline constexpr std::uint64_t kCleanPart = 4;
 inline constexpr std::uint64_t kBatchesOfPiece = 256;
 inline constexpr std::uint64_t kSmallBatchBytes = std::uint64_t{16} << 10;
 
-/// What a turn writes at least while there is room, so that it comes to an end without clients too.
+/// What a turn writes at least while there is room, so that it comes to an end without clients too;
+/// unless more than that still waits for the disk.
 inline constexpr std::uint64_t kCleanBytesMin = std::uint64_t{64} << 10;
 
 }  // namespace millrace::server
