@@ -28,6 +28,9 @@ LogWriter::Options writer_options(const FileJournalOptions& options) {
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::chrono::milliseconds kNoRoomPause{100};
 
+/// How long those who wait for a sync are left alone before more is freed of what was removed.
+constexpr std::chrono::milliseconds kFreeInterval{1};
+
 /// How long who must have everything synced waits for room on a full disk.
 constexpr std::chrono::seconds kRoomPatience{3};
 
@@ -276,7 +279,7 @@ bool FileJournal::step(Interval interval) {
       round.oldest_kept = oldest_kept_;
       round.is_last = is_stopping_;
     } else {
-      if (!has_work() && !is_full() && !is_sync_due) return false;
+      if (!has_work() && !is_full() && !is_sync_due && writer_.removal().is_done()) return false;
       round = take_round(is_sync_due);
     }
   }
@@ -301,16 +304,16 @@ FileJournal::Round FileJournal::next_round() {
   std::unique_lock guard(mutex_);
   const bool is_sync_planned =
       options_.sync_mode == SyncMode::kInterval && writer_.synced() < writer_.written();
-  bool is_sync_due = false;
-  if (is_sync_planned) {
-    work_.wait_until(guard, sync_by_, [&] { return has_work(); });
-    is_sync_due = std::chrono::steady_clock::now() >= sync_by_;
-  } else if (is_full()) {
-    work_.wait_until(guard, look_by_, [&] { return has_work(); });
+  constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+  const auto until = std::min({is_sync_planned ? sync_by_ : kNever, is_full() ? look_by_ : kNever,
+                               writer_.removal().is_done() ? kNever : free_by_});
+  const auto is_on = [&] { return has_work(); };
+  if (until == kNever) {
+    work_.wait(guard, is_on);
   } else {
-    work_.wait(guard, [&] { return has_work(); });
+    work_.wait_until(guard, until, is_on);
   }
-  return take_round(is_sync_due);
+  return take_round(is_sync_planned && std::chrono::steady_clock::now() >= sync_by_);
 }
 
 /// Everything that has been asked for up to now; under the mutex.
@@ -340,7 +343,8 @@ Outcome<Done> FileJournal::carry_out(const Round& round) {
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
   if (is_full()) tell_rooms();
   publish(writer_.written());
-  if (is_full()) done = look_for_room();
+  done = free_some();
+  if (done && is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
   return done;
 }
@@ -358,6 +362,11 @@ Outcome<Done> FileJournal::write_in_flight() {
   for (;;) {
     Outcome<Done> written = writer_.write(in_flight_);
     const bool has_no_room = !written && written.error().is_out_of_space;
+    if (has_no_room && !writer_.removal().is_done()) {
+      const Outcome<Done> freed = writer_.removal().finish();
+      if (!freed) return freed;
+      continue;
+    }
     if (has_no_room || !writer_.spare().is_whole()) set_full(true);
     if (!has_no_room) return written;
     const std::uint64_t needed = in_flight_.back().frame_end() - writer_.written();
@@ -382,6 +391,17 @@ Outcome<bool> FileJournal::wait_for_room() {
   guard.unlock();
   const Outcome<Done> removed = remove(removals, oldest_kept);
   return removed ? Outcome<bool>(true) : removed.error();
+}
+
+/// Behind what others wait for.
+Outcome<Done> FileJournal::free_some() {
+  if (writer_.removal().is_done()) return Done{};
+  if (is_full()) return writer_.removal().finish();
+  const auto now = std::chrono::steady_clock::now();
+  if (now < free_by_ && !options_.is_stepped) return Done{};
+  const Outcome<Done> freed = writer_.removal().go_on();
+  free_by_ = std::chrono::steady_clock::now() + kFreeInterval;
+  return freed;
 }
 
 Outcome<Done> FileJournal::look_for_room() {

@@ -149,6 +149,7 @@ class FileJournal final : public Journal {
   [[nodiscard]] Outcome<Done> remove(const std::vector<Lsn>& segments, Lsn oldest_kept);
   [[nodiscard]] Outcome<Done> write_in_flight();
   [[nodiscard]] Outcome<bool> wait_for_room();
+  [[nodiscard]] Outcome<Done> free_some();
   [[nodiscard]] Outcome<Done> look_for_room();
   [[nodiscard]] Outcome<Done> look_at_oldest();
   void set_full(bool is_full);
@@ -179,6 +180,7 @@ class FileJournal final : public Journal {
   std::chrono::steady_clock::time_point
       sync_by_{};  ///< kInterval: when what is written must be synced
   std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
+  std::chrono::steady_clock::time_point free_by_{};  ///< when to free more of what was removed
   std::optional<Lsn> looked_at_;  ///< full: the segment that is known to be shared or not
 
   // Between the two.

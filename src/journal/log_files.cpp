@@ -19,6 +19,12 @@ Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& dire
   return firsts;
 }
 
+bool is_numbered(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 Outcome<bool> has_file(FileSystem& files, const std::string& directory, std::string_view name) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
   if (!names) return names.error();
@@ -118,7 +124,9 @@ Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return got.error();
   bytes.resize(*got);
-  return bytes;
+  // What has lost its name meanwhile may have become something else under the reader's eyes.
+  const Outcome<std::unique_ptr<File>> again = files.open(path, FileSystem::Access::kRead);
+  return again ? Outcome<std::string>(std::move(bytes)) : again.error();
 }
 
 }  // namespace millrace::journal

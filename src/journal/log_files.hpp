@@ -18,6 +18,9 @@ namespace millrace::journal {
 [[nodiscard]] Outcome<std::vector<Lsn>> segments_in(FileSystem& files,
                                                     const std::string& directory);
 
+/// Whether the name is `prefix` and a number.
+[[nodiscard]] bool is_numbered(std::string_view name, std::string_view prefix);
+
 [[nodiscard]] Outcome<bool> has_file(FileSystem& files, const std::string& directory,
                                      std::string_view name);
 
@@ -63,7 +66,7 @@ inline constexpr std::string_view kNotWhole = "a frame that was durable is not w
 /// log had been synced beyond that start: what began there was durable once.
 [[nodiscard]] bool is_proven_durable(std::string_view bytes, FramePlace place);
 
-/// The file's bytes; fewer than its size where it became shorter meanwhile.
+/// The file's bytes. A problem when it loses its name meanwhile: it may become something else then.
 [[nodiscard]] Outcome<std::string> contents_of(FileSystem& files, const std::string& path);
 
 }  // namespace millrace::journal

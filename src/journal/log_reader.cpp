@@ -29,7 +29,9 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
 Outcome<Done> check_is_new(FileSystem& files, const std::string& directory) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
   if (!names) return names.error();
-  const auto spare = std::find_if(names->begin(), names->end(), is_spare_name);
+  const auto spare = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+    return is_numbered(name, kSparePrefix);
+  });
   if (spare == names->end()) return Done{};
   return Problem{directory + " held a journal, of which " + *spare +
                  " is left and no segment; nothing was changed: bring the segments back, restore "

@@ -27,11 +27,14 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       directory_(std::move(directory)),
       options_(options),
       spare_(files, directory_, options.segment_bytes, options.spare_segments),
+      removal_(files, directory_),
       zeros_(kZeroAheadBytes, '\0') {}
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
+  Outcome<Done> removed = removal_.resume();
+  if (!removed) return removed;
   if (reader.begun()) {
-    Outcome<Done> removed = files_.remove(path_of(*reader.begun()));
+    removed = files_.remove(path_of(*reader.begun()));
     if (removed) removed = files_.sync_directory(directory_);
     if (!removed) return removed;
   }
@@ -104,7 +107,8 @@ Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
 /// no longer than it must be where that does not do.
 Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
   if (spare_.is_whole()) {
-    Outcome<RoomyFile> created = create_segment(header, std::max(bytes, options_.segment_bytes));
+    const std::uint64_t room = std::max(bytes, options_.segment_bytes);
+    Outcome<RoomyFile> created = create_segment_of_free(header, room);
     if (created || !created.error().is_out_of_space) return created;
   }
   const auto encoded = encode_segment_header(header);
@@ -112,6 +116,15 @@ Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uin
   if (!lent) return lent.error();
   if (*lent) return std::move(**lent);
   return create_segment(header, bytes);
+}
+
+/// What was removed counts as free.
+Outcome<RoomyFile> LogWriter::create_segment_of_free(const SegmentHeader& header,
+                                                     std::uint64_t room) {
+  Outcome<RoomyFile> created = create_segment(header, room);
+  if (created || !created.error().is_out_of_space || removal_.is_done()) return created;
+  const Outcome<Done> freed = removal_.finish();
+  return freed ? create_segment(header, room) : freed.error();
 }
 
 /// The header and the name are on stable storage before the first frame is written, so that a
@@ -236,8 +249,7 @@ Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
     const Outcome<bool> adopted = spare_.adopt(path_of(first));
     if (!adopted) return adopted.error();
     if (*adopted) continue;
-    Outcome<Done> done = files_.remove(path_of(first));
-    if (done) done = files_.sync_directory(directory_);
+    const Outcome<Done> done = removal_.remove(path_of(first));
     if (!done) return done;
   }
   return Done{};
@@ -248,6 +260,7 @@ Outcome<bool> LogWriter::is_oldest_shared() {
 }
 
 Outcome<Done> LogWriter::close() {
+  if (const Outcome<Done> freed = removal_.finish(); !freed) return freed;
   if (spare_.is_whole()) {
     const Outcome<Done> cut = file_->truncate(written_ - header_.first);
     if (!cut) return cut;

@@ -14,6 +14,7 @@
 #include "journal/file_system.hpp"
 #include "journal/log_format.hpp"
 #include "journal/log_reader.hpp"
+#include "journal/removal.hpp"
 #include "journal/spare.hpp"
 
 namespace millrace::journal {
@@ -70,8 +71,12 @@ class LogWriter {
 
   [[nodiscard]] Outcome<Done> sync();
 
-  /// Removes whole segments, oldest first; `oldest` is the first that stays.
+  /// Removes whole segments, oldest first; `oldest` is the first that stays. Their room becomes
+  /// free by `removal()`.
   [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
+
+  /// What was removed and still takes room.
+  [[nodiscard]] Removal& removal() { return removal_; }
 
   /// Where the header of the oldest segment stands.
   [[nodiscard]] Lsn oldest() const { return oldest_; }
@@ -79,7 +84,8 @@ class LogWriter {
   /// Whether its file has another name, so that removing it frees nothing.
   [[nodiscard]] Outcome<bool> is_oldest_shared();
 
-  /// Syncs, gives back preallocated space unless the disk is full, and notes where the log ends.
+  /// Syncs, gives back removed and preallocated space, the latter unless the disk is full, and
+  /// notes where the log ends.
   [[nodiscard]] Outcome<Done> close();
 
   [[nodiscard]] Lsn written() const { return written_; }
@@ -97,6 +103,7 @@ class LogWriter {
   Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<RoomyFile> open_segment(const SegmentHeader& header, std::uint64_t bytes);
+  Outcome<RoomyFile> create_segment_of_free(const SegmentHeader& header, std::uint64_t room);
   Outcome<RoomyFile> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
   [[nodiscard]] std::string extent_path() const;
@@ -105,6 +112,7 @@ class LogWriter {
   std::string directory_;
   Options options_;
   Spare spare_;
+  Removal removal_;
 
   std::unique_ptr<File> file_;
   SegmentHeader header_;

@@ -18,12 +18,6 @@ constexpr std::uint64_t kLeftPart = 64;
 
 }  // namespace
 
-bool is_spare_name(std::string_view name) {
-  if (!name.starts_with(kSparePrefix)) return false;
-  name.remove_prefix(kSparePrefix.size());
-  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 Spare::Spare(FileSystem& files, std::string directory, std::uint64_t piece_bytes,
              std::uint64_t pieces)
     : files_(files),
@@ -39,7 +33,7 @@ Outcome<Done> Spare::open() {
   const Outcome<std::vector<std::string>> names = files_.list(directory_);
   if (!names) return names.error();
   for (const std::string& name : *names) {
-    if (!is_spare_name(name)) continue;
+    if (!is_numbered(name, kSparePrefix)) continue;
     const Outcome<Done> opened = open_piece(directory_ + "/" + name);
     if (!opened) return opened;
   }

@@ -15,8 +15,6 @@ namespace millrace::journal {
 /// What the names of the files begin with that do nothing but take space; a number follows.
 inline constexpr std::string_view kSparePrefix = "spare-";
 
-[[nodiscard]] bool is_spare_name(std::string_view name);
-
 /// A file with all the room that it needs.
 struct RoomyFile {
   std::unique_ptr<File> file;

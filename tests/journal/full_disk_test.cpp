@@ -8,6 +8,7 @@
 #include "journal/fixture.hpp"
 #include "journal/log_files.hpp"
 #include "journal/log_format.hpp"
+#include "journal/removal.hpp"
 #include "journal/simulated_disk.hpp"
 #include "journal/spare.hpp"
 
@@ -286,6 +287,23 @@ TEST_CASE("full disk: an extent that finds no room is left out") {
     CHECK_FALSE(disk.files().contains(kDirectory + "/" + kExtentName));
   }
   CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
+}
+
+TEST_CASE("full disk: what was removed counts as free, though its room comes back bit by bit") {
+  SimulatedDisk disk;
+  FileJournalOptions options = small_segments(4 * kFreedBytesMin);
+  options.spare_segments = 1;
+  options.is_stepped = true;
+  const auto journal = start(disk, kDirectory, options);
+  const std::string batch(kFreedBytesMin, 'x');
+  while (journal->extent().pieces < 4) journal->append(batch);
+  journal->sync();
+  disk.leave_room(0);
+  journal->trim(journal->extent().newest_begin);
+  for (int i = 0; i < 5; ++i) journal->append(batch);
+  REQUIRE(journal->extent().pieces == 2);
+  journal->sync();
+  CHECK_FALSE(journal->is_full());
 }
 
 TEST_CASE("full disk: a journal starts on one, and says so") {

@@ -182,6 +182,12 @@ bool SimulatedDisk::wait_for_syncs(std::uint64_t count) {
   return moved_.wait_for(guard, std::chrono::seconds(10), [&] { return syncs_ >= count; });
 }
 
+std::uint64_t SimulatedDisk::bytes() {
+  std::uint64_t bytes = 0;
+  for (const auto& [path, contents] : files()) bytes += contents.size();
+  return bytes;
+}
+
 std::map<std::string, std::string> SimulatedDisk::files() {
   const std::lock_guard guard(mutex_);
   std::map<std::string, std::string> all;

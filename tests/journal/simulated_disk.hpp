@@ -57,6 +57,9 @@ class SimulatedDisk final : public FileSystem {
   [[nodiscard]] bool wait_for_syncs(std::uint64_t count);
 
   [[nodiscard]] std::map<std::string, std::string> files();
+
+  /// Of all files together.
+  [[nodiscard]] std::uint64_t bytes();
   [[nodiscard]] std::string contents(const std::string& path);
   void set_contents(const std::string& path, std::string bytes);
   void erase(const std::string& path);

@@ -15,12 +15,6 @@ Spare spare_of(SimulatedDisk& disk, std::uint64_t pieces) {
   return Spare(disk, kHome, kPieceBytes, pieces);
 }
 
-std::uint64_t bytes_on(SimulatedDisk& disk) {
-  std::uint64_t bytes = 0;
-  for (const auto& [path, contents] : disk.files()) bytes += contents.size();
-  return bytes;
-}
-
 }  // namespace
 
 TEST_CASE("spare: it is as many files as it has pieces") {
@@ -90,13 +84,13 @@ TEST_CASE("spare: what becomes of a segment is never free in between") {
   Spare spare = spare_of(disk, 1);
   REQUIRE(*spare.take(0));
   disk.leave_room(0);
-  const std::uint64_t bytes = bytes_on(disk);
+  const std::uint64_t bytes = disk.bytes();
   for (int i = 0; i < 5; ++i) {
     const std::string segment = kHome + "/" + std::to_string(i);
     REQUIRE(*spare.lend(segment, "header", 100));
-    CHECK(bytes_on(disk) == bytes);
+    CHECK(disk.bytes() == bytes);
     REQUIRE(*spare.adopt(segment));
-    CHECK(bytes_on(disk) == bytes);
+    CHECK(disk.bytes() == bytes);
     CHECK(disk.files().size() == 1);
   }
 }
@@ -131,7 +125,7 @@ TEST_CASE("spare: what is adopted is cut to what is lacking") {
   disk.set_contents(kHome + "/segment", std::string(3 * kPieceBytes, 'x'));
   REQUIRE(*spare.adopt(kHome + "/segment"));
   CHECK(spare.held() == 2 * kPieceBytes);
-  CHECK(bytes_on(disk) == 2 * kPieceBytes);
+  CHECK(disk.bytes() == 2 * kPieceBytes);
 }
 
 TEST_CASE("spare: what is adopted replaces shorter pieces") {
@@ -152,7 +146,7 @@ TEST_CASE("spare: when there is room, many short pieces become as many whole one
   Spare spare = spare_of(disk, 2);
   CHECK(*spare.take(0));
   CHECK(spare.lengths() == std::vector<std::uint64_t>{kPieceBytes, kPieceBytes});
-  CHECK(bytes_on(disk) == 2 * kPieceBytes);
+  CHECK(disk.bytes() == 2 * kPieceBytes);
 }
 
 TEST_CASE("spare: it is given up from the shortest piece on, and taken back") {
