@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -139,8 +140,18 @@ class ServerTest(unittest.TestCase):
 
     def server(self, *flags, env=None, data="data"):
         server = Server(self.path(data), flags, env)
-        self.addCleanup(server.end)
+        self.addCleanup(self.end, server)
         return server
+
+    def end(self, server):
+        """Of a test that failed it is shown what its servers said."""
+        result = self._outcome.result
+        has_failed = any(test is self for test, _ in result.errors + result.failures)
+        if has_failed and server.errors:
+            status = server.process.poll()
+            state = "was running" if status is None else f"had ended with status {status}"
+            print(f"\nthe server {state} and had said:\n{server.error_text()}", file=sys.stderr)
+        server.end()
 
     def open(self, client):
         self.addCleanup(client.close)
