@@ -119,9 +119,11 @@ void settle(const View& view, Facts& facts) {
       expected.state = JobState::kReady;
       expected.due = Time{};
     }
-    if (latest != Time{} && job->state == JobState::kRetrying && job->state == expected.state) {
-      if (job->when < expected.due || job->when > latest) disagree(id, "back-off");
-      expected.due = job->when;
+    // The failure tells it even when the job has been moved on by now.
+    if (latest != Time{} && expected.state == JobState::kRetrying && job->failure() != nullptr) {
+      const Time planned = job->failure()->next_at;
+      if (planned < expected.due || planned > latest) disagree(id, "back-off");
+      expected.due = planned;
     }
   }
 }

@@ -40,8 +40,8 @@ std::string text_of(const Expected& expected) {
   return text;
 }
 
-/// A crowded world takes as long as many others. Sieges are for who asks for them: they seek what
-/// hangs, and there the model does not foretell all orders and times, since what is due waits too.
+/// A crowded world takes as long as many others, and a siege as long as a hundred: those are for
+/// who asks for them.
 Workload::Sizes draw_sizes(Random& random) {
   return random.one_in(100) ? Workload::kCrowded : Workload::Sizes{};
 }
@@ -290,19 +290,29 @@ void World::compare_bodies() {
 // ---- the server's turns -------------------------------------------------------------------------
 
 void World::poll() {
-  process_->loop.restart();
-  for (std::size_t handled = 0; process_->loop.poll_one() > 0; ++handled) {
-    demand(handled < kHandlersMax, "the server does not come to rest");
-  }
-  for (std::size_t slot = 0; slot < kClientSlots; ++slot) {
-    Client* const client = process_->clients[slot].get();
-    if (client == nullptr || !client->session().wants_close()) continue;
-    if (client->has_heard_all()) disconnect(slot);
-  }
+  do {
+    process_->loop.restart();
+    for (std::size_t handled = 0; process_->loop.poll_one() > 0; ++handled) {
+      demand(handled < kHandlersMax, "the server does not come to rest");
+    }
+  } while (disconnect_who_is_done());
   const bool may_all_move = !was_held_ && !process_->commits.is_behind() && !is_writing_;
   demand(!may_all_move || !model_.is_overdue(now_), "something is due and does not happen");
   // It brings all bodies back into memory.
   if (random_.one_in(memory_bytes_ == 0 ? 4 : 40)) compare_all();
+}
+
+/// What they held may take turns to be released.
+bool World::disconnect_who_is_done() {
+  bool has_gone = false;
+  for (std::size_t slot = 0; slot < kClientSlots; ++slot) {
+    Client* const client = process_->clients[slot].get();
+    if (client == nullptr || !client->session().wants_close()) continue;
+    if (!client->has_heard_all()) continue;
+    disconnect(slot);
+    has_gone = true;
+  }
+  return has_gone;
 }
 
 void World::compare_all() {

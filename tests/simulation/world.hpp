@@ -139,6 +139,7 @@ class World {
   void say(Client& client, const std::vector<Command>& commands);
   Command draw_command(const Client& client);
   void poll();
+  bool disconnect_who_is_done();
   void turn_over(Time now);
   void count_crowds();
   [[nodiscard]] bool has_moved(JobId id, const ModelJob& expected) const;
