@@ -334,7 +334,8 @@ bool FileJournal::has_work() const {
 
 /// Reads `in_flight_` without the mutex: nobody else changes it.
 Outcome<Done> FileJournal::carry_out(const Round& round) {
-  const bool was_synced = writer_.synced() == writer_.written();
+  const Lsn written_before = writer_.written();
+  const bool was_synced = writer_.synced() == written_before;
   // What is to be written may need their room.
   Outcome<Done> done = remove(round.removals, round.oldest_kept);
   if (done) done = write_in_flight();
@@ -343,7 +344,7 @@ Outcome<Done> FileJournal::carry_out(const Round& round) {
   if (was_synced) sync_by_ = std::chrono::steady_clock::now() + options_.sync_interval;
   if (is_full()) tell_rooms();
   publish(writer_.written());
-  done = free_some();
+  done = free_some(writer_.written() - written_before);
   if (done && is_full()) done = look_for_room();
   if (done && round.is_last) done = writer_.close();
   return done;
@@ -393,13 +394,16 @@ Outcome<bool> FileJournal::wait_for_room() {
   return removed ? Outcome<bool>(true) : removed.error();
 }
 
-/// Behind what others wait for.
-Outcome<Done> FileJournal::free_some() {
-  if (writer_.removal().is_done()) return Done{};
-  if (is_full()) return writer_.removal().finish();
-  const auto now = std::chrono::steady_clock::now();
-  if (now < free_by_ && !options_.is_stepped) return Done{};
-  const Outcome<Done> freed = writer_.removal().go_on();
+/// Behind what others wait for; by itself a little at a time, and as much again as was written.
+Outcome<Done> FileJournal::free_some(std::uint64_t written) {
+  Removal& removal = writer_.removal();
+  if (removal.is_done()) return Done{};
+  if (is_full()) return removal.finish();
+  to_free_ += kFreePace * written;
+  const bool is_time = options_.is_stepped || std::chrono::steady_clock::now() >= free_by_;
+  if (!is_time && to_free_ < kFreedBytesMin) return Done{};
+  const Outcome<Done> freed = removal.free(std::max(to_free_, kFreedBytesMin));
+  to_free_ = 0;
   free_by_ = std::chrono::steady_clock::now() + kFreeInterval;
   return freed;
 }

@@ -31,6 +31,11 @@ enum class SyncMode {
 /// The status of a process that ended because its journal could not be written or synced.
 inline constexpr int kExitJournalFailed = 3;
 
+/// So much of what was removed is freed at a time at least: a millisecond apart, and this many
+/// times as much as is written, so that what files take does not grow by it.
+inline constexpr std::uint64_t kFreedBytesMin = std::uint64_t{256} << 10;
+inline constexpr std::uint64_t kFreePace = 2;
+
 /// Ends the process with that status, at once: replies that wait for the journal must never leave,
 /// so nothing is tidied up.
 [[noreturn]] void end_process();
@@ -149,7 +154,7 @@ class FileJournal final : public Journal {
   [[nodiscard]] Outcome<Done> remove(const std::vector<Lsn>& segments, Lsn oldest_kept);
   [[nodiscard]] Outcome<Done> write_in_flight();
   [[nodiscard]] Outcome<bool> wait_for_room();
-  [[nodiscard]] Outcome<Done> free_some();
+  [[nodiscard]] Outcome<Done> free_some(std::uint64_t written);
   [[nodiscard]] Outcome<Done> look_for_room();
   [[nodiscard]] Outcome<Done> look_at_oldest();
   void set_full(bool is_full);
@@ -181,6 +186,7 @@ class FileJournal final : public Journal {
       sync_by_{};  ///< kInterval: when what is written must be synced
   std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
   std::chrono::steady_clock::time_point free_by_{};  ///< when to free more of what was removed
+  std::uint64_t to_free_ = 0;     ///< what must be freed for what was written since
   std::optional<Lsn> looked_at_;  ///< full: the segment that is known to be shared or not
 
   // Between the two.

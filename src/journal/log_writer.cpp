@@ -31,10 +31,8 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       zeros_(kZeroAheadBytes, '\0') {}
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
-  Outcome<Done> removed = removal_.resume();
-  if (!removed) return removed;
   if (reader.begun()) {
-    removed = files_.remove(path_of(*reader.begun()));
+    Outcome<Done> removed = files_.remove(path_of(*reader.begun()));
     if (removed) removed = files_.sync_directory(directory_);
     if (!removed) return removed;
   }
@@ -43,8 +41,9 @@ Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
     return begin_segment(log.end, options_.segment_bytes);
   }
   oldest_ = reader.segments().front().header.first;
-  const Outcome<Done> continued = continue_segment(reader.segments().back(), log);
-  return continued ? note_extent() : continued;
+  Outcome<Done> done = continue_segment(reader.segments().back(), log);
+  if (done) done = note_extent();
+  return done ? removal_.resume() : done;
 }
 
 /// What the log does not show to have been synced is written once more: after a failed sync the

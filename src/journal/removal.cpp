@@ -33,24 +33,15 @@ Outcome<Done> Removal::remove(const std::string& path) {
   const Outcome<bool> is_shared = files_.has_other_name(removed);
   if (!is_shared) return is_shared.error();
   if (*is_shared) return files_.remove(removed);
-  Outcome<std::unique_ptr<File>> file = files_.open(removed, FileSystem::Access::kReadWrite);
+  const Outcome<std::unique_ptr<File>> file = files_.open(removed, FileSystem::Access::kReadWrite);
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
   bytes_ += *size;
-  removed_.push_back({.path = std::move(removed), .file = std::move(*file), .bytes = *size});
+  removed_.push_back({.path = std::move(removed), .bytes = *size});
   return Done{};
 }
 
-Outcome<Done> Removal::go_on() {
-  return free(std::max(kFreedBytesMin, bytes_ / kFreedPart));
-}
-
-Outcome<Done> Removal::finish() {
-  return free(bytes_);
-}
-
-/// Of which nothing is left, loses its last name too.
 Outcome<Done> Removal::free(std::uint64_t bytes) {
   while (!is_done() && (bytes > 0 || removed_.front().bytes == 0)) {
     Removed& first = removed_.front();
@@ -58,13 +49,28 @@ Outcome<Done> Removal::free(std::uint64_t bytes) {
     bytes -= part;
     bytes_ -= part;
     first.bytes -= part;
-    if (first.bytes > 0) return first.file->truncate(first.bytes);
-    const std::string path = std::move(first.path);
-    removed_.pop_front();
-    const Outcome<Done> done = files_.remove(path);
+    const Outcome<Done> done = first.bytes > 0 ? cut_first() : drop_first();
     if (!done) return done;
   }
   return Done{};
+}
+
+/// One is open at a time, however many wait.
+Outcome<Done> Removal::cut_first() {
+  if (!first_) {
+    Outcome<std::unique_ptr<File>> file =
+        files_.open(removed_.front().path, FileSystem::Access::kReadWrite);
+    if (!file) return file.error();
+    first_ = std::move(*file);
+  }
+  return first_->truncate(removed_.front().bytes);
+}
+
+Outcome<Done> Removal::drop_first() {
+  first_.reset();
+  const std::string path = std::move(removed_.front().path);
+  removed_.pop_front();
+  return files_.remove(path);
 }
 
 }  // namespace millrace::journal

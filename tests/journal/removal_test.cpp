@@ -8,40 +8,45 @@ namespace millrace::journal {
 namespace {
 
 const std::string kSegment = kDirectory + "/segment";
+constexpr std::uint64_t kPart = 1000;
 
 }  // namespace
 
 TEST_CASE("removal: a name goes at once, and its room a little at a time") {
   SimulatedDisk disk;
-  disk.set_contents(kSegment, std::string(3 * kFreedBytesMin + 1, 'x'));
+  disk.set_contents(kSegment, std::string(3 * kPart + 1, 'x'));
   Removal removal(disk, kDirectory);
   CHECK(removal.is_done());
   REQUIRE(removal.remove(kSegment));
   CHECK_FALSE(disk.files().contains(kSegment));
   for (int left = 3; left >= 0; --left) {
     CHECK_FALSE(removal.is_done());
-    CHECK(disk.bytes() == static_cast<std::uint64_t>(left) * kFreedBytesMin + 1);
-    if (left > 0) REQUIRE(removal.go_on());
+    CHECK(disk.bytes() == static_cast<std::uint64_t>(left) * kPart + 1);
+    if (left > 0) REQUIRE(removal.free(kPart));
   }
-  REQUIRE(removal.go_on());
+  REQUIRE(removal.free(kPart));
   CHECK(removal.is_done());
   CHECK(disk.files().empty());
-  CHECK(removal.go_on());
+  CHECK(removal.free(kPart));
 }
 
-TEST_CASE("removal: the more there is to free, the more is freed at a time") {
+TEST_CASE("removal: many files at once, of which one is open at a time") {
   SimulatedDisk disk;
   Removal removal(disk, kDirectory);
-  const std::uint64_t much = 4 * kFreedPart * kFreedBytesMin;
-  for (int i = 0; i < 4; ++i) {
-    disk.set_contents(kSegment, std::string(much / 4, 'x'));
+  for (int i = 0; i < 100; ++i) {
+    disk.set_contents(kSegment, std::string(kPart, 'x'));
     REQUIRE(removal.remove(kSegment));
   }
-  REQUIRE(removal.go_on());
-  CHECK(disk.bytes() == much - much / kFreedPart);
+  CHECK(disk.open_files() == 0);
+  REQUIRE(removal.free(10 * kPart + 1));
+  CHECK(removal.bytes() == 90 * kPart - 1);
+  CHECK(disk.bytes() == removal.bytes());
+  CHECK(disk.files().size() == 90);
+  CHECK(disk.open_files() == 1);
   REQUIRE(removal.finish());
   CHECK(removal.is_done());
   CHECK(disk.files().empty());
+  CHECK(disk.open_files() == 0);
 }
 
 TEST_CASE("removal: what has another name keeps what is in it") {
@@ -57,13 +62,13 @@ TEST_CASE("removal: what has another name keeps what is in it") {
 
 TEST_CASE("removal: what a former process left half-way goes, and nothing else") {
   SimulatedDisk disk;
-  disk.set_contents(kSegment, std::string(2 * kFreedBytesMin, 'x'));
+  disk.set_contents(kSegment, std::string(2 * kPart, 'x'));
   const std::string other = kDirectory + "/removed-lines.txt";
   disk.set_contents(other, "kept");
   {
     Removal removal(disk, kDirectory);
     REQUIRE(removal.remove(kSegment));
-    REQUIRE(removal.go_on());
+    REQUIRE(removal.free(kPart));
   }
   CHECK(disk.files().size() == 2);
   Removal removal(disk, kDirectory);
@@ -75,7 +80,7 @@ TEST_CASE("removal: what a former process left half-way goes, and nothing else")
 TEST_CASE("removal: no power cut brings the name back once something was freed") {
   for (std::uint64_t change = 1; change <= 6; ++change) {
     SimulatedDisk disk;
-    disk.set_contents(kSegment, std::string(2 * kFreedBytesMin, 'x'));
+    disk.set_contents(kSegment, std::string(2 * kPart, 'x'));
     disk.cut_power_at(change);
     Removal removal(disk, kDirectory);
     const bool is_removed = static_cast<bool>(removal.remove(kSegment));
@@ -85,7 +90,7 @@ TEST_CASE("removal: no power cut brings the name back once something was freed")
     const auto files = disk.files();
     const auto segment = files.find(kSegment);
     if (is_removed) CHECK(segment == files.end());
-    if (segment != files.end()) CHECK(segment->second.size() == 2 * kFreedBytesMin);
+    if (segment != files.end()) CHECK(segment->second.size() == 2 * kPart);
   }
 }
 

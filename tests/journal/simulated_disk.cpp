@@ -19,7 +19,12 @@ Problem powerless() {
 class SimulatedFile final : public File {
  public:
   SimulatedFile(SimulatedDisk& disk, std::shared_ptr<SimulatedDisk::Node> node)
-      : disk_(disk), node_(std::move(node)) {}
+      : disk_(disk), node_(std::move(node)) {
+    ++disk_.open_files_;
+  }
+  ~SimulatedFile() override { --disk_.open_files_; }
+  SimulatedFile(const SimulatedFile&) = delete;
+  SimulatedFile& operator=(const SimulatedFile&) = delete;
 
   Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) override {
     std::string bytes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -57,6 +58,8 @@ class SimulatedDisk final : public FileSystem {
   [[nodiscard]] bool wait_for_syncs(std::uint64_t count);
 
   [[nodiscard]] std::map<std::string, std::string> files();
+
+  [[nodiscard]] std::uint64_t open_files() const { return open_files_; }
 
   /// Of all files together.
   [[nodiscard]] std::uint64_t bytes();
@@ -121,6 +124,7 @@ class SimulatedDisk final : public FileSystem {
   bool fails_syncs_ = false;
   bool holds_syncs_ = false;
   std::uint64_t held_syncs_ = 0;
+  std::atomic<std::uint64_t> open_files_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t syncs_ = 0;
 };

@@ -71,6 +71,23 @@ TEST_CASE("stepped: segments are removed in the step after the trim") {
   CHECK_FALSE(disk.files().contains(kDirectory + "/" + segment_name(0)));
 }
 
+TEST_CASE("stepped: what was removed never takes more room than the log had") {
+  constexpr std::uint64_t kSegmentBytes = 4 * kFreedBytesMin;
+  for (const std::uint64_t batch_bytes : {kFreedBytesMin / 16, kFreedBytesMin, kSegmentBytes}) {
+    SimulatedDisk disk;
+    FileJournalOptions options = small_segments(kSegmentBytes);
+    options.is_stepped = true;
+    const auto journal = start(disk, kDirectory, options);
+    // Everything ends soon: each segment goes as soon as the next one is begun.
+    for (std::uint64_t written = 0; written < 20 * kSegmentBytes; written += batch_bytes) {
+      journal->append(std::string(batch_bytes, 'x'));
+      REQUIRE(journal->step());
+      journal->trim(journal->extent().newest_begin);
+      CHECK(disk.bytes() < 3 * (kSegmentBytes + batch_bytes));
+    }
+  }
+}
+
 TEST_CASE("stepped: after a failure nothing is stored any more") {
   SimulatedDisk disk;
   std::string failure;
