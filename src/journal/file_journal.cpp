@@ -414,11 +414,8 @@ Outcome<Done> FileJournal::look_for_room() {
   tell_rooms();
   const auto now = std::chrono::steady_clock::now();
   const bool is_time = now >= look_by_ || options_.is_stepped;
-  // A backup that begins or goes is seen when it is time, and in what is the oldest next.
-  if (is_time || looked_at_ != writer_.oldest()) {
-    const Outcome<Done> looked = look_at_oldest();
-    if (!looked) return looked;
-  }
+  // Each time: a backup may begin at any.
+  if (const Outcome<Done> looked = look_at_oldest(); !looked) return looked;
   if (!is_time) return Done{};
   look_by_ = now + kLookInterval;
   const Outcome<bool> found = writer_.spare().take(options_.segment_bytes);
@@ -430,7 +427,6 @@ Outcome<Done> FileJournal::look_for_room() {
 Outcome<Done> FileJournal::look_at_oldest() {
   const Outcome<bool> is_shared = writer_.is_oldest_shared();
   if (!is_shared) return is_shared.error();
-  looked_at_ = writer_.oldest();
   is_shared_.store(*is_shared, std::memory_order_relaxed);
   return Done{};
 }
@@ -439,7 +435,6 @@ void FileJournal::set_full(bool is_full) {
   tell_rooms();
   if (is_full_.exchange(is_full, std::memory_order_acq_rel) == is_full) return;
   look_by_ = std::chrono::steady_clock::now() + kLookInterval;
-  looked_at_.reset();
   wake();
 }
 

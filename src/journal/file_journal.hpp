@@ -187,7 +187,6 @@ class FileJournal final : public Journal {
   std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
   std::chrono::steady_clock::time_point free_by_{};  ///< when to free more of what was removed
   std::uint64_t to_free_ = 0;     ///< what must be freed for what was written since
-  std::optional<Lsn> looked_at_;  ///< full: the segment that is known to be shared or not
 
   // Between the two.
   std::atomic<Lsn> durable_ = 0;

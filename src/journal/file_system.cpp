@@ -222,8 +222,13 @@ Outcome<std::unique_ptr<File>> PosixFileSystem::create(const std::string& path) 
 }
 
 Outcome<std::unique_ptr<File>> PosixFileSystem::open(const std::string& path, Access access) {
-  Descriptor descriptor = open_descriptor(path, access == Access::kRead ? O_RDONLY : O_RDWR);
+  // What is no file, such as a pipe without a writer, must not keep us waiting.
+  const int flags = (access == Access::kRead ? O_RDONLY : O_RDWR) | O_NONBLOCK;
+  Descriptor descriptor = open_descriptor(path, flags);
   if (!descriptor.is_open()) return failed_to("open", path, errno);
+  struct stat status = {};
+  if (::fstat(descriptor.get(), &status) < 0) return failed_to("examine", path, errno);
+  if (!S_ISREG(status.st_mode)) return Problem{path + " is not a file"};
   return std::unique_ptr<File>(std::make_unique<PosixFile>(std::move(descriptor), path));
 }
 

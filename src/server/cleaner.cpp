@@ -85,8 +85,10 @@ std::uint64_t Cleaner::room_left() const {
 }
 
 /// Only when what replaces it is durable: so the journal can remove it at once, even where it waits
-/// for the very room to write the next batch.
+/// for the very room to write the next batch. And not while a backup has it, on a full disk: its
+/// room would be free when the backup goes, and somebody else's.
 Cleaner::Next Cleaner::trim() {
+  if (log_.is_shared) return Next::kNothing;
   if (trim_after_ == 0) trim_after_ = log_.end;
   if (journal_.durable() < trim_after_) return Next::kDurable;
   journal_.trim(trim_to_);

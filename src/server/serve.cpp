@@ -293,6 +293,12 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
   }
   journal::PosixFileSystem files;
   auto journal = open_file_journal(config, files, start.watch.log);
+  if (!journal && journal.error().is_out_of_space) {
+    return failure(Step::kOpenJournal,
+                   Problem{journal.error().text +
+                           "; a journal begins with one file as long as --segment-bytes (64 MiB "
+                           "unless it is set): make room, or that smaller"});
+  }
   if (!journal) return failure(Step::kOpenJournal, journal.error());
   const journal::FileJournal* file_journal = journal->get();
   return run(std::move(start), std::move(*journal), file_journal);
@@ -303,6 +309,7 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
 Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                   const ReadConfig& read_config) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file that may not grow is a problem with a name
   const std::uint64_t descriptors = raise_descriptor_limit();
   const Outcome<Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());

@@ -307,7 +307,7 @@ void Server::look_for_room(Intake intake, Time now) {
   }
   if (std::exchange(is_memory_full_, is_memory_full) != is_memory_full) {
     log_.event(is_memory_full ? "memory_full" : "memory_has_room",
-               {{"bytes", broker_.memory_bytes()}});
+               {{"bytes", broker_.needed_memory_bytes()}});
   }
   LogLimit& limit = intake == Intake::kEndings ? ending_log_ : room_log_;
   if (intake >= Intake::kNothingLonger && intake > broker_.intake() && limit.admits(now)) {

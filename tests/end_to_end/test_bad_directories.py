@@ -58,6 +58,15 @@ def cut(number):
     return lambda server: os.truncate(server.segments()[number], 5000)
 
 
+def replace_by_directory(number):
+    def spoil(server):
+        path = server.segments()[number]
+        os.remove(path)
+        os.mkdir(path)
+
+    return spoil
+
+
 # A segment header of format 2, whose checksum is right.
 HEADER_2 = bytes.fromhex(
     "6d696c6c7261636502000000000000000000000000000000"
@@ -92,6 +101,7 @@ CASES = [
     Case("an empty segment in the middle", empty(1), r"\.log is damaged at offset 0"),
     Case("an empty last segment", empty(-1), r"\.log is damaged at offset 0"),
     Case("a cut segment", cut(1), r"\.log is damaged at offset 5000"),
+    Case("a directory in the place of a segment", replace_by_directory(1), r"\.log is not a file"),
     Case("two segments exchanged", exchange, r"0{20}\.log is damaged .* the header belongs to"),
 ]
 

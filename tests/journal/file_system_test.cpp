@@ -110,4 +110,16 @@ TEST_CASE("disk: preallocated space reads as zeros") {
   CHECK(bytes == std::string(10000, '\0'));
 }
 
+TEST_CASE("disk: what is no file is refused and not waited for") {
+  const TemporaryDirectory directory;
+  const std::string pipe = directory.path() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  PosixFileSystem files;
+  for (const auto access : {FileSystem::Access::kRead, FileSystem::Access::kReadWrite}) {
+    const auto opened = files.open(pipe, access);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().text == pipe + " is not a file");
+  }
+}
+
 }  // namespace millrace::journal

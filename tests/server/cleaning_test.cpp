@@ -38,7 +38,8 @@ class PlacesOnly final : public Journal {
             .newest_begin = pieces_.back(),
             .end = end,
             .piece_bytes = kPieceBytes,
-            .pieces = pieces_.size()};
+            .pieces = pieces_.size(),
+            .is_shared = is_shared};
   }
 
   [[nodiscard]] bool is_full() const override { return bytes_max_ != 0; }
@@ -54,7 +55,8 @@ class PlacesOnly final : public Journal {
   void fill(std::uint64_t bytes) { bytes_max_ = bytes; }
 
   Lsn end = 0;
-  bool is_quick = true;  ///< what is appended is durable at once
+  bool is_quick = true;    ///< what is appended is durable at once
+  bool is_shared = false;  ///< a backup has the oldest piece
 
  private:
   std::deque<Lsn> pieces_{0};
@@ -134,6 +136,22 @@ TEST_CASE("cleaning: unasked it writes a little, and waits until that is on the 
     CHECK(shop.turn() == Cleaner::Next::kTurn);
     CHECK(shop.log.end > before + written);
   }
+}
+
+TEST_CASE("cleaning: on a full disk what a backup has does not go before the backup") {
+  Workshop shop;
+  const JobId first = shop.fill(6);
+  for (JobId id = first; id < first + 2000; ++id) shop.remove(id);
+  shop.log.fill(shop.log.end + kPieceBytes);
+  const Lsn oldest = shop.log.extent().begin;
+  // Its end was decided on before the backup came.
+  CHECK(shop.turn() == Cleaner::Next::kTurn);
+  shop.log.is_shared = true;
+  for (int i = 0; i < 10; ++i) shop.turn();
+  CHECK(shop.log.extent().begin == oldest);
+  shop.log.is_shared = false;
+  for (int i = 0; i < 10; ++i) shop.turn();
+  CHECK(shop.log.extent().begin > oldest);
 }
 
 TEST_CASE("cleaning: what ended during a round on a full disk is what the next one frees") {

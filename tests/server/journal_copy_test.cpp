@@ -76,7 +76,7 @@ TEST_CASE(
   CHECK(report.error().text.find(last) != std::string::npos);
   const std::string name = std::filesystem::path(last).filename();
   CHECK(has(salvage_journal(scratch.path("data"), scratch.path("saved")),
-            "lost: " + name + ": it cannot be read: cannot read " + last + ": Is a directory"));
+            "lost: " + name + ": it cannot be read: " + last + " is not a file"));
 }
 
 TEST_CASE("salvage: a directory that holds something is left alone") {
