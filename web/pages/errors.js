@@ -90,7 +90,7 @@ function row(ctx, group) {
       { class: "wide" },
       h(
         "a",
-        { class: "row", href: link(`jobs/${group.sample}`), title: "Open one of them" },
+        { href: link(`jobs/${group.sample}`), title: "Open one of them" },
         h("strong", {}, group.type),
       ),
       h("div", { class: "message" }, group.message),
