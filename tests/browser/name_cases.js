@@ -46,6 +46,20 @@ export const cases = [
     },
   },
   {
+    title: "long names: of a job in a list nothing is cut off but its names",
+    async run(test) {
+      await pushFailed(test);
+      await fits(test, "jobs?state=retrying");
+      await fits(test, "jobs?state=any");
+      const { page } = test;
+      for (const width of [700, 768, 896]) {
+        await page.setViewportSize({ width, height: 900 });
+        const { height } = await page.locator("tbody tr").boundingBox();
+        assert.ok(height < 160, `a job is ${height} px high at ${width}`);
+      }
+    },
+  },
+  {
     title: "long names: a job's page is as wide as the screen",
     async run(test) {
       await pushFailed(test);
