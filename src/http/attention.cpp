@@ -11,10 +11,6 @@ namespace {
 
 using Level = Concern::Level;
 
-std::string count_of(std::uint64_t count, const char* what) {
-  return concat(count, " ", what, count == 1 ? "" : "s");
-}
-
 /// Failures of the last five minutes against the five before.
 void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   constexpr double kWorthMention = 0.05;  // a second
@@ -83,6 +79,22 @@ std::string text_of_fullness(const Broker& broker) {
                                  : "The disk of the journal is full, and new jobs are refused";
 }
 
+Concern show_abandoned(const Backlog& backlog) {
+  return {.level = Level::kTrouble,
+          .kind = "abandoned",
+          .text = concat("has ", count_of(backlog.jobs, "waiting job"), " and nobody who takes ",
+                         backlog.jobs == 1 ? "it" : "them"),
+          .queue = backlog.queue};
+}
+
+Concern show_paused(const Backlog& backlog) {
+  return {.level = Level::kNotice,
+          .kind = "paused",
+          .text = concat("is paused while ", count_of(backlog.jobs, "job"),
+                         backlog.jobs == 1 ? " waits" : " wait"),
+          .queue = backlog.queue};
+}
+
 }  // namespace
 
 void Inspection::look_at_queue(const Queue& queue, const View& view, Time now) {
@@ -92,26 +104,17 @@ void Inspection::look_at_queue(const Queue& queue, const View& view, Time now) {
     found_.oldest = figures.oldest;
     found_.oldest_queue = queue.name;
   }
-  // Of each kind the first ones: that many queues have nobody is one trouble, and must not hide
-  // others.
-  const auto note = [&](Level level, const char* kind, const std::string& text) {
-    found_.troubles += level == Level::kTrouble ? 1 : 0;
-    if (++counts_[kind] <= kConcernsOfKindMax) {
-      found_.concerns.push_back({.level = level, .kind = kind, .text = text, .queue = queue.name});
-    } else {
-      ++found_.left_out;
-    }
-  };
-  if (figures.is_paused) {
-    note(Level::kNotice, "paused",
-         concat("is paused while ", count_of(figures.ready, "job"),
-                figures.ready == 1 ? " waits" : " wait"));
-  }
-  if (is_abandoned(figures, now)) {
-    note(Level::kTrouble, "abandoned",
-         concat("has ", count_of(figures.ready, "waiting job"), " and nobody who takes ",
-                figures.ready == 1 ? "it" : "them"));
-  }
+  if (figures.is_paused) paused_.add(figures);
+  if (is_abandoned(figures, now)) abandoned_.add(figures);
+}
+
+void Inspection::Backlogs::add(const QueueFigures& figures) {
+  ++count;
+  const auto is_longer = [](std::uint64_t jobs, const Backlog& other) { return jobs > other.jobs; };
+  const auto place = std::upper_bound(longest.begin(), longest.end(), figures.ready, is_longer);
+  if (place == longest.end() && longest.size() == kConcernsOfKindMax) return;
+  longest.insert(place, {.queue = figures.queue->name, .jobs = figures.ready});
+  if (longest.size() > kConcernsOfKindMax) longest.pop_back();
 }
 
 bool Inspection::look_at_queues(const View& view, Time now) {
@@ -120,7 +123,9 @@ bool Inspection::look_at_queues(const View& view, Time now) {
 
 Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   Situation situation = found_;
-  std::vector<Concern> found;
+  situation.troubles = abandoned_.count;
+  situation.left_out = abandoned_.left_out() + paused_.left_out();
+  std::vector<Concern>& found = situation.concerns;
   if (site.traffic().is_stalled) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "stalled",
@@ -139,8 +144,9 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   const auto is_trouble = [](const Concern& each) { return each.level == Level::kTrouble; };
   situation.troubles +=
       static_cast<std::size_t>(std::count_if(found.begin(), found.end(), is_trouble));
-  situation.concerns.insert(situation.concerns.begin(), found.begin(), found.end());
-  std::stable_partition(situation.concerns.begin(), situation.concerns.end(), is_trouble);
+  for (const Backlog& each : abandoned_.longest) found.push_back(show_abandoned(each));
+  for (const Backlog& each : paused_.longest) found.push_back(show_paused(each));
+  std::stable_partition(found.begin(), found.end(), is_trouble);
   return situation;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +27,14 @@ struct Situation {
   Time oldest = kNever;           ///< since when that job is ready
 };
 
+/// Jobs that wait in a queue.
+struct Backlog {
+  std::string queue;
+  std::uint64_t jobs = 0;
+};
+
+inline constexpr std::size_t kConcernsOfKindMax = 4;
+
 /// Looks for what needs attention, in several turns of the broker where there are many queues.
 class Inspection {
  public:
@@ -38,14 +45,22 @@ class Inspection {
   [[nodiscard]] Situation conclude(const Site& site, const Moment& moment) const;
 
  private:
+  /// Of the queues with one trouble the longest: that many have it must hide no other trouble.
+  struct Backlogs {
+    std::vector<Backlog> longest;  ///< the longest first; of equal ones the older queue
+    std::size_t count = 0;
+
+    void add(const QueueFigures& figures);
+    [[nodiscard]] std::size_t left_out() const { return count - longest.size(); }
+  };
+
   void look_at_queue(const Queue& queue, const View& view, Time now);
 
   QueueWalk walk_;
-  Situation found_;
-  std::map<std::string, std::size_t> counts_;  ///< by kind
+  Situation found_;  ///< but its concerns
+  Backlogs abandoned_;
+  Backlogs paused_;
 };
-
-inline constexpr std::size_t kConcernsOfKindMax = 4;
 
 /// Below this share left, disk and memory are worth a word.
 inline constexpr double kRoomLow = 0.1;

@@ -11,11 +11,6 @@ namespace {
 
 constexpr Duration kRateSpan = 30s;
 
-/// "1 queue", "2 queues"
-std::string count_of(std::uint64_t count, const char* what) {
-  return concat(count, " ", what, count == 1 ? "" : "s");
-}
-
 /// The first concern itself, the worst, and how many there are beside it.
 std::string concern_sentence(const Situation& situation) {
   const Concern& worst = situation.concerns.front();
@@ -34,8 +29,8 @@ std::string health_sentence(const Site& site, const Situation& situation) {
   }
   const std::string queues = count_of(view.queue_count(), "queue");
   if (ready + reserved == 0) return concat("All is well: ", queues, ", and no job waits.");
-  return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " at work, ", ready,
-                " waiting.");
+  return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " at work, ",
+                grouped(ready), " waiting.");
 }
 
 Json show_health_of(const Site& site, const Situation& situation) {

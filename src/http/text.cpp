@@ -46,6 +46,16 @@ bool is_hex_digit(char c) {
   return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
 }
 
+std::string grouped(std::uint64_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t left = out.size(); left > 3; left -= 3) out.insert(left - 3, ",");
+  return out;
+}
+
+std::string count_of(std::uint64_t count, std::string_view what) {
+  return concat(grouped(count), " ", what, count == 1 ? "" : "s");
+}
+
 std::string hex(std::uint64_t number) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out(16, '0');

@@ -19,6 +19,11 @@ namespace millrace::http {
 [[nodiscard]] bool is_digit(char c);
 [[nodiscard]] bool is_hex_digit(char c);
 
+/// For people: "39,065".
+[[nodiscard]] std::string grouped(std::uint64_t number);
+/// "1 queue", "2 queues"
+[[nodiscard]] std::string count_of(std::uint64_t count, std::string_view what);
+
 /// 16 digits.
 [[nodiscard]] std::string hex(std::uint64_t number);
 

@@ -234,6 +234,22 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
         "mail-0 has 1 waiting job and nobody who takes it; 9 more things to look at.");
 }
 
+TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown") {
+  Desk desk;
+  for (int i = 0; i < 9; ++i) desk.push("Mail", "mail-" + std::to_string(i));
+  for (int i = 0; i < 1000; ++i) desk.push("Mail", "mail-8");
+  desk.push("Mail", "mail-5");
+  desk.now += 2min;
+  const Json shown = desk.read("/api/v1/overview");
+  CHECK(shown["health"]["text"] ==
+        "mail-8 has 1,001 waiting jobs and nobody who takes them; 8 more things to look at.");
+  REQUIRE(shown["attention"].size() == kConcernsOfKindMax);
+  CHECK(shown["attention"][0]["queue"] == "mail-8");
+  CHECK(shown["attention"][1]["queue"] == "mail-5");
+  CHECK(shown["attention"][2]["queue"] == "mail-0");
+  CHECK(shown["attention"][3]["queue"] == "mail-1");
+}
+
 TEST_CASE("overview: a paused queue with jobs, a full disk") {
   Desk desk;
   desk.push("Mail", "mail");
