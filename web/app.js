@@ -1,7 +1,7 @@
 // The frame around the pages: navigation, keys, theme, and the clock that keeps a page fresh.
 import { isReadOnly } from "./api.js";
 import { redrawAll } from "./chart.js";
-import { h, show } from "./dom.js";
+import { h, named, show } from "./dom.js";
 import { followRunning } from "./operation.js";
 import { go, link, onChange, params, path } from "./route.js";
 import { empty, notice, tell } from "./ui.js";
@@ -52,7 +52,7 @@ const memories = new Map(); // what pages that were left remember, by what they 
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
-let isOffline = false;
+let standing = "Live"; // what the top says of it; what is not asked for again is "Stopped"
 
 // ---- drawing ----
 
@@ -140,9 +140,6 @@ async function load() {
     if (error.name === "AbortError" || mine !== current) return;
     mine.error = error;
   }
-  const was = isOffline;
-  isOffline = mine.error?.status === 0;
-  if (isOffline !== was) drawTop();
   draw();
   later();
 }
@@ -154,8 +151,11 @@ const isRefused = (error) =>
 function later() {
   clearTimeout(timer);
   const { ctx, error, page } = current;
-  if (isPaused || document.hidden || isRefused(error) || page.isStill?.(ctx)) return;
-  timer = setTimeout(load, POLL_MS);
+  const isLast = isRefused(error) || page.isStill?.(ctx);
+  const was = standing;
+  standing = error?.status === 0 ? "Offline" : isLast ? "Stopped" : "Live";
+  if (standing !== was) drawTop();
+  if (!isPaused && !document.hidden && !isLast) timer = setTimeout(load, POLL_MS);
 }
 
 const banner = (kind, ...content) =>
@@ -197,7 +197,7 @@ function render(page, ctx, data) {
 
 function draw() {
   const { page, ctx, data, error } = current;
-  document.title = `${page.titleOf?.(ctx, data) ?? page.title} · Millrace`;
+  document.title = named(`${page.titleOf?.(ctx, data) ?? page.title} · Millrace`);
   const isOver = error?.status === 404;
   const shown = data !== undefined && !isOver ? render(page, ctx, data) : [];
   const heading = shown.length === 0 ? h("h1", { class: "hidden" }, page.title) : null;
@@ -210,7 +210,8 @@ function draw() {
     progress && h("p", { class: "progress", role: "status" }, progress),
     shown,
   );
-  if (!focused?.isConnected) (main.querySelector(".scroll") ?? main).focus({ preventScroll: true });
+  if (!focused?.isConnected || focused.disabled)
+    (main.querySelector(".scroll") ?? main).focus({ preventScroll: true });
   if (data !== undefined && current.place !== null) {
     scrollTo(0, current.place);
     current.place = null;
@@ -259,6 +260,7 @@ function drawTop() {
     h("a", { href: link(to), "aria-current": current.nav === to ? "page" : null }, title);
   const tool = (props, ...content) =>
     h("button", { type: "button", class: "quiet", ...props }, content);
+  const said = isPaused ? "Paused" : standing;
   show(
     document.getElementById("top"),
     h(
@@ -290,8 +292,8 @@ function drawTop() {
           "aria-pressed": String(!isPaused),
           title: "Update every 2 seconds (p)",
         },
-        h("span", { class: isPaused || isOffline ? "dot" : "dot on", "aria-hidden": "true" }),
-        isPaused ? "Paused" : isOffline ? "Offline" : "Live",
+        h("span", { class: said === "Live" ? "dot on" : "dot", "aria-hidden": "true" }),
+        said,
       ),
       tool(
         { onclick: turnTheme, title: "Colours (t)" },
@@ -389,7 +391,10 @@ main.addEventListener(
 );
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
-  else if (!isPaused) load();
+  else if (!isPaused) {
+    load();
+    followRunning().catch(() => {});
+  }
 });
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

@@ -22,7 +22,7 @@ export function h(tag, props, ...children) {
 }
 
 /** What would turn the text after it around, as in a file name "gpj.exe", is named instead. */
-const named = (text) =>
+export const named = (text) =>
   text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`);
 
 function append(node, children) {

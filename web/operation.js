@@ -13,7 +13,7 @@ export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear
 
 /** `agreed`: how many somebody agreed to change. */
 function sentence(progress, agreed) {
-  const word = DONE[progress.title.split(" ")[0]] ?? "changed";
+  const word = DONE[progress.title.split(" ")[0].toLowerCase()] ?? "changed";
   const changed = `${plural(progress.changed, "job")} ${word}`;
   if (progress.phase === "done")
     return `Done: ${changed}.` + (progress.changed < agreed ? " The others had changed." : "");
@@ -67,7 +67,7 @@ export async function follow(progress, onEnd = () => {}) {
   if (progress.phase !== "unknown") setTimeout(() => node.remove(), STAYS_MS);
 }
 
-/** Those that run already, when the page is opened. */
+/** Those that others have begun. */
 export async function followRunning() {
   const { operations } = await get("operations");
   for (const each of operations) if (each.phase === "running") follow(each);

@@ -424,6 +424,7 @@ export const cases = [
       });
       await test.open("jobs?state=dead&cursor=nonsense");
       await page.getByRole("alert").getByText("The server refuses what this address").waitFor();
+      await page.getByRole("button", { name: "Stopped" }).waitFor();
       await page.waitForTimeout(2600);
       assert.equal(asked, 1);
       await page.getByRole("link", { name: "The page without filters" }).click();
@@ -570,6 +571,8 @@ export const cases = [
       await client.push("turn-0001", "turn\u202egpj.exe", "mail", ["\u2066a\u2069"]);
       await test.open("jobs?id=turn-0001");
       await row(page, "turn\\u202egpj.exe").getByText("\\u2066a\\u2069").waitFor();
+      await page.locator("tbody a.row").click();
+      await until(async () => /^turn\\u202egpj.exe 3 /.test(await page.title()), "it in the title");
     },
   },
   {
@@ -773,6 +776,22 @@ export const cases = [
         document.dispatchEvent(new Event("visibilitychange"));
       });
       await until(async () => asked > 0, "an update when it is seen again");
+    },
+  },
+  {
+    title: "a page that is seen again shows what others have begun meanwhile",
+    async run(test) {
+      const { page } = test;
+      await test.open("queues");
+      await row(page, "default").waitFor();
+      const progress = { id: 9, title: "clear mail", phase: "running", changed: 3 };
+      const json = { ...progress, looked_at: 3, to_look_at: 8 };
+      await page.route("**/api/v1/operations", (route) =>
+        route.fulfill({ json: { operations: [json] } }),
+      );
+      await page.route("**/api/v1/operations/9", (route) => route.fulfill({ json }));
+      await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+      await page.getByText("3 jobs deleted, 3 of 8 looked at").waitFor();
     },
   },
 ];

@@ -165,6 +165,7 @@ export const cases = [
       await page.getByRole("button", { name: "Kill all 1" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Kill 1 job" }).click();
       await page.getByText("Kill all ready jobs").waitFor();
+      await page.getByText(/ killed, \d of 1 looked at/).waitFor();
       await server.kill();
       await server.start();
       letLook();
