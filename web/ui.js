@@ -38,6 +38,10 @@ export const queueLink = (name) =>
     name,
   );
 
+/** Each with its comma, so that no line begins with one. */
+export const queueLinks = (names) =>
+  names.map((name, i) => [h("span", {}, queueLink(name), i < names.length - 1 && ","), " "]);
+
 export const jobsLink = (n, query, label) =>
   h(
     "a",

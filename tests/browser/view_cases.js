@@ -46,6 +46,47 @@ export const cases = [
     },
   },
   {
+    title: "where a button has done all that it can the keyboard goes on in the table",
+    async run(test) {
+      await faktory(test, "worker-1");
+      const { page } = test;
+      await test.open("workers");
+      await page.getByRole("button", { name: "Quiet worker" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").getByRole("button", { name: "Quiet 1 worker" }).click();
+      await page.locator("button:disabled", { hasText: "Quiet" }).waitFor();
+      await until(
+        () => page.evaluate(() => document.activeElement.classList.contains("scroll")),
+        "the table has the focus",
+      );
+    },
+  },
+  {
+    title: "failures that were counted in part are said to be at least so many",
+    async run(test) {
+      const { page } = test;
+      const at = "2026-01-02T03:04:05Z";
+      const failed = { group: "a1", type: "Timeout", message: "late", sample: 1 };
+      const seen = { queues: ["a", "b"], first_at: at, last_at: at };
+      const counted = { ready: 0, reserved: 0, scheduled: 0, retrying: 1, dead: 0 };
+      await page.route("**/api/v1/errors*", (route) => {
+        const groups = [{ ...failed, ...seen, ...counted }];
+        return route.fulfill({ json: { groups, looked_at: 10, to_look_at: 900, next: "1.1.1" } });
+      });
+      await test.open("errors");
+      await row(page, "Timeout").getByRole("cell", { name: "≥ 8 retrying" }).waitFor();
+      await row(page, "Timeout").getByText("a, b").waitFor();
+    },
+  },
+  {
+    title: "a page of workers behind the last says so",
+    async run(test) {
+      await faktory(test, "worker-1");
+      await test.open("workers?after=worker-2");
+      await test.page.getByText("No further workers.").waitFor();
+    },
+  },
+  {
     title: "failures behind many jobs that never failed are counted",
     async run(test) {
       const client = await faktory(test, "worker-1");

@@ -11,7 +11,7 @@ import {
   figure,
   head,
   jobsLink,
-  queueLink,
+  queueLinks,
   table,
 } from "../ui.js";
 
@@ -64,7 +64,7 @@ async function load({ params, state: memory, draw }, signal) {
   };
 }
 
-function row(ctx, group) {
+function row(ctx, group, atLeast) {
   const again = AGAIN.filter((state) => group[state] > 0);
   const isOver = group.retrying + group.dead === 0;
   const those = { states: ["retrying", "dead"], group: group.group };
@@ -95,18 +95,14 @@ function row(ctx, group) {
       ),
       h("div", { class: "message" }, group.message),
     ),
-    h(
-      "td",
-      {},
-      group.queues.map((name, i) => [i > 0 && ", ", queueLink(name)]),
-    ),
-    figure(jobs("retrying")),
-    figure(jobs("dead")),
+    h("td", { class: "list" }, queueLinks(group.queues)),
+    figure(atLeast, jobs("retrying")),
+    figure(atLeast, jobs("dead")),
     figure(
       again.length === 0
         ? none()
         : again.map((state) =>
-            h("div", {}, jobs(state), h("span", { class: "dim" }, ` ${state}`)),
+            h("div", {}, atLeast, jobs(state), h("span", { class: "dim" }, ` ${state}`)),
           ),
     ),
     figure(ago(group.first_at)),
@@ -144,7 +140,7 @@ export default {
               ["Latest", "n"],
               ["", "acts"],
             ],
-            groups.map((each) => row(ctx, each)),
+            groups.map((each) => row(ctx, each, isThrough ? null : "≥ ")),
             "cards",
           ),
       h(

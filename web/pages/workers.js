@@ -13,6 +13,7 @@ import {
   jobsLink,
   pager,
   queueLink,
+  queueLinks,
   table,
 } from "../ui.js";
 
@@ -92,8 +93,8 @@ function connection(each) {
     h("td", {}, each.used ? queueLink(each.used) : null),
     h(
       "td",
-      { class: "wide" },
-      each.watched.map((name, i) => [i > 0 && ", ", queueLink(name)]),
+      { class: "wide list" },
+      queueLinks(each.watched),
       more > 0 && ` and ${count(more)} more`,
     ),
     h("td", {}, each.is_waiting ? badge("waits for a job", "scheduled", "◷") : none()),
@@ -134,7 +135,11 @@ export default {
     return [
       head(["Workers ", h("span", { class: "count" }, count(total))], ...all),
       workers.workers.length === 0
-        ? empty("No Faktory worker is connected. One that says its wid in HELLO appears here.")
+        ? empty(
+            total > 0
+              ? "No further workers."
+              : "No Faktory worker is connected. One that says its wid in HELLO appears here.",
+          )
         : table(
             "Worker processes",
             [
@@ -159,7 +164,7 @@ export default {
       pager("workers", params, workers.next, null, "after"),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
       others.connections.length === 0
-        ? empty("No beanstalk client is connected.")
+        ? empty(others.total > 0 ? "No further connections." : "No beanstalk client is connected.")
         : table(
             "beanstalk connections",
             [["Number", "n"], ["Uses"], ["Watches", "wide"], ["Now"], ["Jobs held", "n"]],
