@@ -35,9 +35,10 @@ def files_of(folder):
 
 
 # Around these a style needs none; no text in ours has one of them.
-CSS_SPACE = re.compile(rb" ?([{};,]|(?<=[a-z]):) ?")
+CSS_SPACE = re.compile(rb"\s?([{};,]|(?<=[a-z]):)\s?")
 # Without a comment in it, which would go on too.
 GOES_ON = re.compile(rb"^((?:(?!//).)*[\[({,])\n", re.MULTILINE)
+BEFORE_END = re.compile(rb"^((?:(?!//).)*?),?\n(?=[\])}])", re.MULTILINE)
 COMMENT = re.compile(rb"//.*|/\*.*\*/")
 
 
@@ -52,14 +53,14 @@ def without_comments(lines):
 
 def for_machines(path, data):
     """Our scripts and styles lose the white space at the beginnings of their lines, a tenth of all,
-    the lines that are empty or a comment, and the ends of lines that go on; no text in them goes
-    over several lines."""
+    the lines that are empty or a comment, and the ends of lines that go on or come before a closing
+    bracket, with the comma there; no text in them goes over several lines."""
     if path.startswith("vendor/") or not path.endswith((".js", ".css")):
         return data
     lines = [line.strip() for line in data.split(b"\n")]
     text = b"\n".join(line for line in without_comments(lines) if line)
-    text = GOES_ON.sub(rb"\1", text)
-    return CSS_SPACE.sub(rb"\1", text) if path.endswith(".css") else text
+    text = GOES_ON.sub(rb"\1", BEFORE_END.sub(rb"\1", text))
+    return CSS_SPACE.sub(rb"\1", text).replace(b";}", b"}") if path.endswith(".css") else text
 
 
 def array_of(number, data):
