@@ -15,10 +15,10 @@ constexpr std::size_t kNameShownMax = 100;
 
 using Handler = Response (*)(const Call&);
 
-/// `*` in a path stands for a name, which may hold slashes. The first row that fits is taken, so
-/// longer paths stand before shorter ones. `names`: the parameters of a GET, or the members of a
-/// POST's body, with spaces between. What is not among them is refused, since a filter that is
-/// misspelt and left out would change every job.
+/// `*` in a path stands for a name; that of a queue may hold slashes. The first row that fits is
+/// taken, so longer paths stand before shorter ones. `names`: the parameters of a GET, or the
+/// members of a POST's body, with spaces between. What is not among them is refused, since a filter
+/// that is misspelt and left out would change every job.
 struct Route {
   const char* method;
   std::string_view path;
@@ -41,6 +41,7 @@ constexpr std::string_view kOperationNames =
     "action states queue type id error group text wid client older_than_s as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
+constexpr std::string_view kQueuePaths = "/api/v1/queues/";
 
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
@@ -86,7 +87,9 @@ std::optional<std::string> match(std::string_view route, std::string_view path) 
   const std::string_view tail = route.substr(star + 1);
   if (path.size() <= head.size() + tail.size()) return std::nullopt;
   if (!path.starts_with(head) || !path.ends_with(tail)) return std::nullopt;
-  return std::string(path.substr(head.size(), path.size() - head.size() - tail.size()));
+  path = path.substr(head.size(), path.size() - head.size() - tail.size());
+  if (head != kQueuePaths && path.find('/') != path.npos) return std::nullopt;
+  return std::string(path);
 }
 
 bool is_among(std::string_view names, std::string_view name) {
@@ -102,6 +105,7 @@ bool is_among(std::string_view names, std::string_view name) {
 std::optional<Problem> find_unknown_parameter(const Route& route, const Request& request) {
   const std::string_view names = is_change(request) ? std::string_view() : route.names;
   if (names == kAnyName) return std::nullopt;
+  if (request.has_broken_escape) return Problem{"in the address is a % without two digits"};
   for (auto each = request.params.begin(); each != request.params.end(); ++each) {
     const std::string_view name = cut(each->first, kNameShownMax);
     if (!is_among(names, each->first)) return Problem{concat("no such parameter: ", name)};
@@ -127,8 +131,14 @@ std::optional<Problem> take_members(const Route& route, Request& request) {
 struct Found {
   const Route* route = nullptr;  ///< null: no such page, or not by this method
   std::string name;              ///< what its `*` stands for
-  bool is_path_known = false;
+  /// The methods by which there is such a page, as far as they come before the route. A queue with
+  /// a slash in its name is none: who asks for /queues/mail/explode means no queue of that name.
+  std::string allowed;
 };
+
+std::string_view methods_of(const Route& route) {
+  return route.method == std::string_view("GET") ? "GET, HEAD" : route.method;
+}
 
 Found find_route(const Request& request) {
   const std::string_view method =
@@ -137,10 +147,21 @@ Found find_route(const Request& request) {
   for (const Route& route : kRoutes) {
     std::optional<std::string> name = match(route.path, request.path);
     if (!name) continue;
-    found.is_path_known = true;
-    if (method == route.method) return {.route = &route, .name = *std::move(name)};
+    if (method == route.method) {
+      found.route = &route;
+      found.name = *std::move(name);
+      return found;
+    }
+    if (name->find('/') != name->npos) continue;
+    const std::string_view methods = methods_of(route);
+    if (found.allowed.find(methods) != std::string::npos) continue;
+    found.allowed += concat(found.allowed.empty() ? "" : ", ", methods);
   }
   return found;
+}
+
+Response refuse_way(const Found& found, const Request& request) {
+  return refuse_method(found.allowed, "not by " + request.method);
 }
 
 }  // namespace
@@ -148,8 +169,7 @@ Found find_route(const Request& request) {
 std::optional<Response> prepare(const Site& site, Request& request) {
   const Found found = find_route(request);
   if (found.route == nullptr) {
-    return found.is_path_known ? refuse(405, "not by " + request.method)
-                               : refuse(404, "no such page");
+    return found.allowed.empty() ? refuse(404, "no such page") : refuse_way(found, request);
   }
   std::optional<Problem> problem = find_unknown_parameter(*found.route, request);
   if (!problem && is_change(request)) {
@@ -172,8 +192,11 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   }
   Found found = find_route(request);
   CHECK(found.route != nullptr);
-  return found.route->handle(
+  Response response = found.route->handle(
       {.site = site, .request = request, .moment = moment, .name = std::move(found.name)});
+  // GET /queues/mail/pause is about a queue of that name only if there is one.
+  if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
+  return response;
 }
 
 std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max) {

@@ -63,7 +63,9 @@ std::optional<Response> serve_asset(const Request& request) {
   if (is_for_machines || (path.starts_with("/api/") && path != "/api/v1/openapi.json")) {
     return std::nullopt;
   }
-  if (request.method != "GET" && request.method != "HEAD") return refuse(405, "nothing to change");
+  if (request.method != "GET" && request.method != "HEAD") {
+    return refuse_method("GET, HEAD", "nothing to change");
+  }
   if (path == "/api/v1/openapi.json") return show(*find_asset("openapi.json"));
   if (path == "/favicon.ico") return show(*find_asset("icon.svg"));
   if (!path.starts_with(kFolder)) return show_page(request);

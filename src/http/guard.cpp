@@ -63,9 +63,7 @@ bool is_json(const Request& request) {
 
 std::optional<Response> check_change(const Request& request, const GuardSettings& settings) {
   if (request.method != "POST") {
-    Response response = refuse(405, "use GET to read and POST to change");
-    response.headers["Allow"] = "GET, HEAD, POST";
-    return response;
+    return refuse_method("GET, HEAD, POST", "use GET to read and POST to change");
   }
   if (is_from_another_site(request)) return refuse(403, "the request comes from another site");
   if (settings.is_read_only) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "http/json.hpp"
 #include "http/text.hpp"
 
 namespace millrace::http {
@@ -28,8 +29,13 @@ constexpr NumberMember kNumberMembers[] = {{"client", &JobFilter::client},
 
 std::optional<Problem> check(const char* name, std::string_view text) {
   if (text.empty()) return Problem{concat(name, " is empty: leave it out")};
-  if (text.size() <= kFilterBytesMax) return std::nullopt;
-  return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
+  if (text.size() > kFilterBytesMax) {
+    return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
+  }
+  // A body may be anything; no job has such a name or error.
+  const bool is_of_bytes = name == std::string_view("text");
+  if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
+  return std::nullopt;
 }
 
 Problem no_number(const char* name) {

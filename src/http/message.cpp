@@ -18,6 +18,12 @@ Response refuse(int status, std::string_view text) {
   return {.status = status, .body = dump(Json{{"error", text}})};
 }
 
+Response refuse_method(std::string_view allowed, std::string_view text) {
+  Response response = refuse(405, text);
+  response.headers["Allow"] = allowed;
+  return response;
+}
+
 Response refuse_for_room() {
   return refuse(503, "the server is out of space: try again when some jobs have ended");
 }

@@ -17,7 +17,8 @@ struct Request {
   std::string path;    ///< decoded, without query
   std::string prefix;  ///< what a reverse proxy has put before it (`X-Script-Name`), or empty
   std::multimap<std::string, std::string> params;  ///< of the query
-  std::map<std::string, std::string> headers;      ///< by name in lower case
+  bool has_broken_escape = false;  ///< in its address, which then says what nobody can mean
+  std::map<std::string, std::string> headers;  ///< by name in lower case
   std::string body;
   /// The members of the body, each once, where a change has them: see `prepare`.
   Json members = Json::object();
@@ -43,6 +44,9 @@ struct Response {
 
 /// The error that the API answers: `{"error": text}`.
 [[nodiscard]] Response refuse(int status, std::string_view text);
+
+/// 405; `allowed`: the methods that may be used there, "GET, HEAD".
+[[nodiscard]] Response refuse_method(std::string_view allowed, std::string_view text);
 
 /// What the API answers to `Refusal::kNoRoom`.
 [[nodiscard]] Response refuse_for_room();

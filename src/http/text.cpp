@@ -56,6 +56,14 @@ std::string count_of(std::uint64_t count, std::string_view what) {
   return concat(grouped(count), " ", what, count == 1 ? "" : "s");
 }
 
+bool has_broken_escape(std::string_view address) {
+  for (std::size_t at = address.find('%'); at != address.npos; at = address.find('%', at + 1)) {
+    const std::string_view digits = address.substr(at + 1, 2);
+    if (digits.size() < 2 || !is_hex_digit(digits[0]) || !is_hex_digit(digits[1])) return true;
+  }
+  return false;
+}
+
 std::string hex(std::uint64_t number) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out(16, '0');

@@ -24,6 +24,9 @@ namespace millrace::http {
 /// "1 queue", "2 queues"
 [[nodiscard]] std::string count_of(std::uint64_t count, std::string_view what);
 
+/// True for "50%" and "%zz".
+[[nodiscard]] bool has_broken_escape(std::string_view address);
+
 /// 16 digits.
 [[nodiscard]] std::string hex(std::uint64_t number);
 

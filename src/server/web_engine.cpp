@@ -16,6 +16,7 @@ http::Request read_request(const httplib::Request& from) {
   http::Request request;
   request.method = from.method;
   request.path = from.path;
+  request.has_broken_escape = http::has_broken_escape(from.target);
   for (const auto& [name, value] : from.headers) {
     request.headers.emplace(http::lower_case(name), value);
   }

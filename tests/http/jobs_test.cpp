@@ -348,6 +348,22 @@ TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
 }
 
+TEST_CASE("jobs: a filter that no name or error can be is refused, but of a body all bytes are") {
+  Desk desk;
+  desk.put("\xff\x01");
+  CHECK(desk.get("/api/v1/jobs?error=\xff").status == 400);
+  CHECK(desk.get("/api/v1/jobs?queue=\xc3").status == 400);
+  CHECK(desk.read("/api/v1/jobs?error=\xc3\xa9")["jobs"].empty());
+  CHECK(desk.read("/api/v1/jobs?text=\xff")["jobs"].size() == 1);
+}
+
+TEST_CASE("text: an escape in an address has two digits") {
+  CHECK_FALSE(has_broken_escape("/jobs?error=%C3%a9&text=5"));
+  CHECK(has_broken_escape("/jobs?error=50%"));
+  CHECK(has_broken_escape("/jobs?error=%f"));
+  CHECK(has_broken_escape("/jobs?error=%41%zz"));
+}
+
 TEST_CASE("jobs: a filter that says nothing is refused") {
   Desk desk;
   desk.put("x");

@@ -335,8 +335,22 @@ TEST_CASE("errors: what waits again, or is at work again, is still of its group"
 TEST_CASE("api: unknown paths and wrong methods") {
   Desk desk;
   CHECK(desk.get("/api/v1/nothing").status == 404);
-  CHECK(desk.post("/api/v1/overview").status == 405);
-  CHECK(desk.get("/api/v1/operations/1/cancel").status == 404);
+  CHECK(desk.post("/api/v1/jobs/1/foo").status == 404);
+  CHECK(desk.get("/api/v1/jobs/1/foo").status == 404);
+  CHECK(desk.post("/api/v1/queues/mail/explode").status == 404);
+  CHECK(desk.get("/api/v1/queues/mail/explode").status == 404);
+  const auto allowed = [](const Response& response) {
+    CHECK(response.status == 405);
+    return response.headers.at("Allow");
+  };
+  CHECK(allowed(desk.post("/api/v1/overview")) == "GET, HEAD");
+  CHECK(allowed(desk.post("/api/v1/jobs/count")) == "GET, HEAD");
+  CHECK(allowed(desk.post("/api/v1/queues/mail")) == "GET, HEAD");
+  CHECK(allowed(desk.get("/api/v1/operations/1/cancel")) == "POST");
+  CHECK(allowed(desk.get("/api/v1/jobs/1/retry")) == "POST");
+  CHECK(allowed(desk.get("/api/v1/queues/mail/pause")) == "POST");
+  desk.put("x", "mail/pause");
+  CHECK(desk.read("/api/v1/queues/mail/pause")["ready"] == 1);
 }
 
 TEST_CASE("text: base64 there and back") {

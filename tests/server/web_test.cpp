@@ -92,6 +92,14 @@ TEST_CASE("web: one connection carries many requests, also sent at once") {
   CHECK(read_answer(client).status == 200);
 }
 
+TEST_CASE("web: an address with a broken escape asks the API for nothing, and a page for itself") {
+  Host host(with_web());
+  SocketClient client = host.connect("web");
+  CHECK(ask(client, get("/api/v1/jobs?error=%zz")).status == 400);
+  CHECK(ask(client, get("/api/v1/jobs?error=50%25")).status == 200);
+  CHECK(ask(client, get("/jobs?error=50%")).status == 200);
+}
+
 TEST_CASE("web: a request that comes byte by byte is one") {
   Host host(with_web());
   SocketClient client = host.connect("web");
