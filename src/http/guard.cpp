@@ -7,8 +7,14 @@
 namespace millrace::http {
 namespace {
 
-Response ask_for_password() {
+Response ask_for_password(const Request& request) {
   Response response = refuse(401, "a password is needed");
+  if (request.header("accept").find("text/html") != std::string_view::npos) {
+    // For who cancels the question of the browser.
+    response.type = "text/html; charset=utf-8";
+    response.body =
+        "<!doctype html><title>Millrace</title><p>A password is needed. <a href=\"\">Log in</a>";
+  }
   response.headers["WWW-Authenticate"] = "Basic realm=\"Millrace\", charset=\"UTF-8\"";
   return response;
 }
@@ -102,7 +108,7 @@ std::optional<Response> check(const Request& request, const GuardSettings& setti
   if (request.path.size() > kPathBytesMax) return refuse(414, "the path is too long");
   if (is_open_to_all(request) && !is_change(request)) return std::nullopt;
   if (!settings.password.empty()) {
-    if (login_of(request, settings) != Login::kRight) return ask_for_password();
+    if (login_of(request, settings) != Login::kRight) return ask_for_password(request);
   } else if (!is_own_host(request.header("host"), settings.hosts)) {
     return refuse(403, "this server does not go by that name: --web-host tells it further ones");
   }

@@ -19,12 +19,22 @@ Request with(Request request, const std::string& name, const std::string& value)
 
 }  // namespace
 
+TEST_CASE("guard: a browser that knows no password shows a way to log in") {
+  const Request page = with(request_of("GET", "/jobs"), "accept", "text/html,*/*;q=0.8");
+  const Response refused = check(page, {.password = "secret"}).value();
+  CHECK(refused.status == 401);
+  CHECK(refused.headers.contains("WWW-Authenticate"));
+  CHECK(refused.type == "text/html; charset=utf-8");
+  CHECK(refused.body.find("<a href=\"\">Log in</a>") != std::string::npos);
+}
+
 TEST_CASE("guard: the password counts, the user name does not") {
   const GuardSettings settings{.password = "secret"};
   const Request request = request_of("GET", "/api/v1/overview");
   const Response refused = check(request, settings).value();
   CHECK(refused.status == 401);
   CHECK(refused.headers.at("WWW-Authenticate") == "Basic realm=\"Millrace\", charset=\"UTF-8\"");
+  CHECK(refused.body == R"({"error":"a password is needed"})");
   CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldA=="), settings) == 200);
   CHECK(status_of(with(request, "authorization", "basic OnNlY3JldA=="), settings) == 200);
   CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldHM="), settings) == 401);
