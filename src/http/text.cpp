@@ -48,7 +48,7 @@ bool is_hex_digit(char c) {
 
 std::string grouped(std::uint64_t number) {
   std::string out = std::to_string(number);
-  for (std::size_t left = out.size(); left > 3; left -= 3) out.insert(left - 3, ",");
+  for (std::size_t left = out.size(); left > 3; left -= 3) out.insert(left - 3, 1, ',');
   return out;
 }
 
