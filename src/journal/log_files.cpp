@@ -7,6 +7,13 @@
 #include <optional>
 
 namespace millrace::journal {
+namespace {
+
+std::string salvage_of(const std::string& directory) {
+  return "`millrace check " + directory + " --salvage NEWDIR`";
+}
+
+}  // namespace
 
 Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& directory) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
@@ -59,7 +66,8 @@ Problem wrong_version(const std::string& path, std::uint32_t version) {
 Problem missing(const std::string& directory, const std::string& name) {
   return Problem{directory + " is not complete: " + name +
                  " is missing; nothing was changed: bring the file back, restore a backup, or "
-                 "copy what is left with `millrace check DIR --salvage NEWDIR`"};
+                 "copy what is left with " +
+                 salvage_of(directory)};
 }
 
 std::string no_records(const Problem& problem) {
@@ -79,8 +87,8 @@ std::string breaks_off_before(Lsn next) {
 Problem damage(const std::string& path, std::uint64_t offset, std::string_view what) {
   return Problem{path + " is damaged at offset " + std::to_string(offset) + ": " +
                  std::string(what) +
-                 "; nothing was changed: restore a backup, or copy what is whole with "
-                 "`millrace check DIR --salvage NEWDIR`"};
+                 "; nothing was changed: restore a backup, or copy what is whole with " +
+                 salvage_of(path.substr(0, path.rfind('/')))};
 }
 
 /// Whole blocks of zeros are skipped, since there may be a segment full.
