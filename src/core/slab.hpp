@@ -68,6 +68,7 @@ class Slab {
  private:
   static constexpr std::size_t kChunk = 512;
   static constexpr std::size_t kWordBits = 64;
+  static constexpr std::size_t kForgottenMax = 16;
 
   /// The objects lie apart: their size is one of the allocator's, with nothing left over.
   struct Chunk {
@@ -119,12 +120,15 @@ class Slab {
     if (const auto former = std::next(place); former != roomy_.end()) close_if_empty(*former);
   }
 
+  /// Of those at the end a few are forgotten at a time: when the last object of ten million goes
+  /// there may be twenty thousand.
   void close_if_empty(std::size_t number) {
     if (chunks_[number].used > 0) return;
     chunks_[number].objects.reset();
-    while (!chunks_.empty() && !chunks_.back().objects) {
+    for (std::size_t i = 0; i < kForgottenMax && !chunks_.back().objects; ++i) {
       roomy_.erase(chunks_.size() - 1);
       chunks_.pop_back();
+      if (chunks_.empty()) return;
     }
   }
 

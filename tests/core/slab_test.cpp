@@ -62,6 +62,19 @@ TEST_CASE("slab: in whatever order all are freed, all but one chunk is given bac
   }
 }
 
+TEST_CASE("slab: when the last object of many goes, what is empty is forgotten little by little") {
+  Slab<Counted> slab;
+  for (const Slot slot : fill(slab, 100 * 512)) slab.free(slot);
+  CHECK(slab.size() == 0);
+  Slot end = slab.end();
+  CHECK(end > 50 * 512);
+  while (end > 0) {
+    for (const Slot slot : fill(slab, 1024)) slab.free(slot);
+    REQUIRE(slab.end() < end);
+    end = slab.end();
+  }
+}
+
 TEST_CASE("slab: slots given back are used again, the lowest first") {
   Slab<Counted> slab;
   const std::vector<Slot> slots = fill(slab, 2048);
