@@ -186,7 +186,7 @@ class FileJournal final : public Journal {
       sync_by_{};  ///< kInterval: when what is written must be synced
   std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
   std::chrono::steady_clock::time_point free_by_{};  ///< when to free more of what was removed
-  std::uint64_t to_free_ = 0;     ///< what must be freed for what was written since
+  std::uint64_t to_free_ = 0;  ///< what must be freed for what was written since
 
   // Between the two.
   std::atomic<Lsn> durable_ = 0;

@@ -30,7 +30,20 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       removal_(files, directory_),
       zeros_(kZeroAheadBytes, '\0') {}
 
+/// Before anything is changed: what could not be removed or written to refuses the start.
+Outcome<Done> LogWriter::check_leftovers() {
+  const Outcome<std::vector<std::string>> names = files_.list(directory_);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (!is_numbered(name, kSparePrefix) && !is_numbered(name, kRemovedPrefix)) continue;
+    const auto file = files_.open(directory_ + "/" + name, FileSystem::Access::kReadWrite);
+    if (!file) return file.error();
+  }
+  return Done{};
+}
+
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
+  if (const Outcome<Done> checked = check_leftovers(); !checked) return checked;
   if (reader.begun()) {
     Outcome<Done> removed = files_.remove(path_of(*reader.begun()));
     if (removed) removed = files_.sync_directory(directory_);

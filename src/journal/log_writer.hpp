@@ -95,6 +95,7 @@ class LogWriter {
   [[nodiscard]] Lsn segment() const { return header_.first; }
 
  private:
+  Outcome<Done> check_leftovers();
   Outcome<Done> continue_segment(const Segment& segment, const LogEnd& log);
   Outcome<Done> write_again(Lsn begin, Lsn end);
   Outcome<Done> find_room();

@@ -159,6 +159,16 @@ class BadDirectoryTest(DirectoryTest):
         text = r"the last \d+ bytes of the log, as it was when the server stopped, are missing"
         self.assert_refused_unchanged(server, text)
 
+    def test_a_directory_where_room_is_kept(self):
+        server = self.filled()
+        for name in ("spare-9", "removed-1"):
+            with self.subTest(name):
+                os.mkdir(os.path.join(server.data, name))
+                before = contents(server.data)
+                self.assert_refused(server.arguments(), rf"/{name}: Is a directory$")
+                self.assertEqual(contents(server.data), before)
+                os.rmdir(os.path.join(server.data, name))
+
     def test_a_file(self):
         write(self.path("data"), b"precious")
         self.assert_refused(self.server().arguments(), r"data: Not a directory$")
