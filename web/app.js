@@ -52,7 +52,7 @@ const memories = new Map(); // what pages that were left remember, by what they 
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
-let standing = "Live"; // what the top says of it; what is not asked for again is "Stopped"
+let standing = "Live"; // what the top says of it; what is not asked for again is "Not updating"
 
 // ---- drawing ----
 
@@ -153,7 +153,7 @@ function later() {
   const { ctx, error, page } = current;
   const isLast = isRefused(error) || page.isStill?.(ctx);
   const was = standing;
-  standing = error?.status === 0 ? "Offline" : isLast ? "Stopped" : "Live";
+  standing = error?.status === 0 ? "Offline" : isLast ? "Not updating" : "Live";
   if (standing !== was) drawTop();
   if (!isPaused && !document.hidden && !isLast) timer = setTimeout(load, POLL_MS);
 }
@@ -289,8 +289,11 @@ function drawTop() {
       tool(
         {
           onclick: turnLive,
-          "aria-pressed": String(!isPaused),
-          title: "Update every 2 seconds (p)",
+          "aria-pressed": String(!isPaused && standing === "Live"),
+          title:
+            standing === "Not updating"
+              ? "This page is not asked for again by itself"
+              : "Update every 2 seconds (p)",
         },
         h("span", { class: said === "Live" ? "dot on" : "dot", "aria-hidden": "true" }),
         said,

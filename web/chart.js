@@ -51,13 +51,14 @@ function options({ series, format, bars, height }, width) {
     width,
     height,
     tzDate: bars ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC") : undefined,
-    padding: [10, bars ? 8 : 26, 0, 0],
+    padding: [10, bars ? 16 : 26, 0, 0],
     cursor: { points: { size: 6 }, drag: { setScale: false } },
     legend: { live: true },
     scales: {
       x: {
         time: true,
-        ...(!bars && { range: (_, low, high) => [Math.min(low, high - 60), high] }),
+        range: (_, low, high) =>
+          bars ? [low - 43200, high + 43200] : [Math.min(low, high - 60), high],
       },
       y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] },
     },

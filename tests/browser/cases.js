@@ -424,7 +424,7 @@ export const cases = [
       });
       await test.open("jobs?state=dead&cursor=nonsense");
       await page.getByRole("alert").getByText("The server refuses what this address").waitFor();
-      await page.getByRole("button", { name: "Stopped" }).waitFor();
+      await page.getByRole("button", { name: "Not updating" }).waitFor();
       await page.waitForTimeout(2600);
       assert.equal(asked, 1);
       await page.getByRole("link", { name: "The page without filters" }).click();

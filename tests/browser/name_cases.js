@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { faktory } from "./helpers.js";
 
 const TYPE = "com.acme.billing.jobs.InvoiceReconciliationJob";
-const QUEUE = "java-invoices-us-east";
+const QUEUE = "java-invoices-us-east-1-production-high-priority";
 const ERROR = "org.springframework.web.client.HttpServerErrorException$ServiceUnavailable";
 const WIDTHS = [390, 700, 768, 1056, 1280];
 
@@ -64,6 +64,19 @@ export const cases = [
     async run(test) {
       await pushFailed(test);
       await fits(test, "jobs/1");
+      const { page } = test;
+      for (const width of [390, 768, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        const outside = await page.locator(".facts dd").evaluateAll((cells) =>
+          cells.flatMap((cell) => {
+            const { right } = cell.getBoundingClientRect();
+            return [...cell.querySelectorAll("*")]
+              .filter((each) => each.getBoundingClientRect().right > right + 1)
+              .map((each) => each.textContent);
+          }),
+        );
+        assert.deepEqual(outside, [], `at ${width}`);
+      }
     },
   },
 ];

@@ -4,7 +4,7 @@ import { ago, bytes, count, plural, span } from "../format.js";
 import { askFor } from "../operation.js";
 import { link } from "../route.js";
 import { STATES, act, button, facts, head, queueLink, section, stateBadge } from "../ui.js";
-import { ACTIONS, failures, priority, verbOf } from "./jobs.js";
+import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
 
 const NODES_MAX = 3000;
 const DEPTH_MAX = 100;
@@ -60,7 +60,7 @@ function story(job) {
       reservation.since,
       "Reserved",
       reservation.wid
-        ? `by worker ${reservation.wid}`
+        ? ["by worker ", workerLink(reservation.wid)]
         : reservation.client
           ? `by connection ${reservation.client}`
           : "by a producer",

@@ -25,7 +25,7 @@ const FILTERS = [
   ["type", "Type", "Send or Send*"],
   ["id", "Job", "number or jid…"],
   ["error", "Error", "type or message"],
-  ["text", "Text", "in the body"],
+  ["text", "Text", "anywhere in the body"],
   ["older_than_s", "Older than", "30m, 2h, 7d"],
 ];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
@@ -52,7 +52,7 @@ export const priority = ({ is_pushed: isPushed, pri }) =>
 export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
 
 /** All that a worker has in hand. */
-const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
+export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
 
 /** "3 failures, 22 retries left" */
 export function failures({ failures: n, retries_left: left }) {

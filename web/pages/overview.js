@@ -139,7 +139,7 @@ function historyChart(days, shown, today) {
   );
 }
 
-function attention({ attention: all, attention_left_out: more, oldest_ready: oldest }) {
+function attention({ attention: all, attention_left_out: more, oldest_ready: oldest, jobs }) {
   const row = ({ level, kind, text, queue }) =>
     h(
       "li",
@@ -186,7 +186,13 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
           "li",
           { class: "plain", "data-key": "none" },
           sign("✓", "good"),
-          h("span", {}, "Nothing waits and nothing is wrong."),
+          h(
+            "span",
+            {},
+            jobs.dead > 0
+              ? "Nothing waits, but for the dead jobs."
+              : "Nothing waits and nothing is wrong.",
+          ),
         ),
       more > 0 &&
         h(
