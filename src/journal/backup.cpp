@@ -35,10 +35,8 @@ Outcome<Done> copy(FileSystem& files, const std::string& from, const std::string
     const Outcome<Done> written = (*target)->write(offset, {&part, 1});
     if (!written) return written;
   }
-  // What has lost its name meanwhile may have become something else under the reader's eyes.
-  const Outcome<std::unique_ptr<File>> again = files.open(from, FileSystem::Access::kRead);
-  if (!again) return again.error();
-  return (*target)->sync();
+  const Outcome<Done> named = check_named(files, from);
+  return named ? (*target)->sync() : named;
 }
 
 /// Behind the whole frames that follow each other from `offset` on.

@@ -123,6 +123,11 @@ bool is_proven_durable(std::string_view bytes, FramePlace place) {
   return false;
 }
 
+Outcome<Done> check_named(FileSystem& files, const std::string& path) {
+  const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
+  return file ? Outcome<Done>(Done{}) : file.error();
+}
+
 Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
   const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
   if (!file) return file.error();
@@ -132,9 +137,8 @@ Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return got.error();
   bytes.resize(*got);
-  // What has lost its name meanwhile may have become something else under the reader's eyes.
-  const Outcome<std::unique_ptr<File>> again = files.open(path, FileSystem::Access::kRead);
-  return again ? Outcome<std::string>(std::move(bytes)) : again.error();
+  const Outcome<Done> named = check_named(files, path);
+  return named ? Outcome<std::string>(std::move(bytes)) : named.error();
 }
 
 }  // namespace millrace::journal

@@ -66,6 +66,10 @@ inline constexpr std::string_view kNotWhole = "a frame that was durable is not w
 /// log had been synced beyond that start: what began there was durable once.
 [[nodiscard]] bool is_proven_durable(std::string_view bytes, FramePlace place);
 
+/// For who has read from a file beside its server: what has lost its name meanwhile, which is a
+/// problem, may have become something else under the reader's eyes.
+[[nodiscard]] Outcome<Done> check_named(FileSystem& files, const std::string& path);
+
 /// The file's bytes. A problem when it loses its name meanwhile: it may become something else then.
 [[nodiscard]] Outcome<std::string> contents_of(FileSystem& files, const std::string& path);
 

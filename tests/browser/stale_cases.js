@@ -5,6 +5,18 @@ import { beanstalk, counts, faktory, row, until } from "./helpers.js";
 /** The pages go on being drawn, but only with what was known before. */
 const freeze = (page) => page.getByRole("button", { name: "Live" }).click();
 
+/** The page shows a job and updates no more; started again, the server has another of its number. */
+async function restartUnder(test) {
+  const { page, server } = test;
+  await beanstalk(test).put("mail", "before");
+  await test.open("jobs/1");
+  await page.getByText("before").waitFor();
+  await freeze(page);
+  await server.kill();
+  await server.start();
+  await beanstalk(test).put("mail", "another");
+}
+
 export const cases = [
   {
     title: "what comes while somebody is asked is not changed with the rest",
@@ -57,14 +69,8 @@ export const cases = [
     title: "after a restart nothing is done to jobs and operations that have the same numbers",
     flags: ["--volatile"],
     async run(test) {
-      const { page, server } = test;
-      await beanstalk(test).put("mail", "before");
-      await test.open("jobs/1");
-      await page.getByRole("heading", { name: /1/ }).waitFor();
-      await freeze(page);
-      await server.kill();
-      await server.start();
-      await beanstalk(test).put("mail", "another");
+      const { page } = test;
+      await restartUnder(test);
       await page.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
       await page.getByText("The server was started again").first().waitFor();
@@ -75,14 +81,8 @@ export const cases = [
     title: "after a restart no page that was drawn before can be used, even when it is not updated",
     flags: ["--volatile"],
     async run(test) {
-      const { page, server } = test;
-      await beanstalk(test).put("mail", "before");
-      await test.open("jobs/1");
-      await page.getByText("before").waitFor();
-      await freeze(page);
-      await server.kill();
-      await server.start();
-      await beanstalk(test).put("mail", "another");
+      const { page } = test;
+      await restartUnder(test);
       await page.getByRole("button", { name: "Kill" }).click();
       await page.getByText("The server was started again").first().waitFor();
       await page.getByText("another").waitFor();
