@@ -15,7 +15,7 @@ namespace millrace::journal {
 inline constexpr std::string_view kRemovedPrefix = "removed-";
 
 /// Removes files and frees their room a little at a time. While a file system frees a segment in
-/// one go, every sync waits for it: 25 to 75 ms for 64 MiB of ext4 (`./dev bench bystander`).
+/// one go, every sync waits for it: 25 to 75 ms for 64 MiB of ext4 (docs/performance.md).
 ///
 /// Who frees as much as is written meanwhile, or more, keeps what files take from growing: a log
 /// becomes shorter by what is removed from it.
