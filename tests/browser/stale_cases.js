@@ -5,7 +5,7 @@ import { beanstalk, counts, faktory, row, until } from "./helpers.js";
 /** The pages go on being drawn, but only with what was known before. */
 const freeze = (page) => page.getByRole("button", { name: "Live" }).click();
 
-/** The page shows a job and updates no more; started again, the server has another of its number. */
+/** The page shows a job and updates no more; started again, the server has another of that id. */
 async function restartUnder(test) {
   const { page, server } = test;
   await beanstalk(test).put("mail", "before");
