@@ -1,64 +1,69 @@
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-#include <absl/hash/hash.h>
+#include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/job.hpp"
-#include "core/order.hpp"
-#include "core/slab.hpp"
 
 namespace millrace {
 
-/// Finds a job's slot by its id. A job costs about 8 bytes here, since only slots are stored; and
-/// the table is cut into shards, so that one that grows stalls nobody: at ten million jobs a shard
-/// holds ten thousand.
+/// Finds a job's slot by its id. Ids are drawn one after the other, so sixteen of them share a
+/// line of the processor's cache: a job costs about 6 bytes here, and the lookups of jobs that
+/// follow each other find what the first one fetched. Of sixteen jobs whose neighbours are all gone
+/// each costs about 90. The table is cut into shards, so that one that grows stalls nobody: at ten
+/// million jobs a shard holds six hundred lines, or, where all neighbours are gone, ten thousand.
 class JobIndex {
  public:
-  explicit JobIndex(const Slab<Job>& jobs) {
-    shards_.reserve(kShards);
-    for (std::size_t i = 0; i < kShards; ++i) shards_.emplace_back(0, Hash{&jobs}, Equal{&jobs});
-  }
+  JobIndex() : shards_(kShards) {}
 
   [[nodiscard]] std::optional<JobSlot> find(JobId id) const {
     const Shard& shard = shards_[shard_of(id)];
-    const auto found = shard.find(id);
+    const auto found = shard.find(line_of(id));
     if (found == shard.end()) return std::nullopt;
-    return *found;
+    const JobSlot slot = (*found->second)[id % kLine];
+    return slot == kNoJob ? std::nullopt : std::optional(slot);
   }
 
-  /// The job in the slot must have its id, and keep it until `erase`.
-  void insert(JobId id, JobSlot slot) { shards_[shard_of(id)].insert(slot); }
+  void insert(JobId id, JobSlot slot) {
+    Shard& shard = shards_[shard_of(id)];
+    auto found = shard.find(line_of(id));
+    if (found == shard.end()) found = shard.emplace(line_of(id), empty_line()).first;
+    (*found->second)[id % kLine] = slot;
+  }
+
   void erase(JobId id) {
     Shard& shard = shards_[shard_of(id)];
-    if (const auto found = shard.find(id); found != shard.end()) shard.erase(found);
+    const auto found = shard.find(line_of(id));
+    if (found == shard.end()) return;
+    Line& line = *found->second;
+    line[id % kLine] = kNoJob;
+    if (std::ranges::any_of(line, [](JobSlot slot) { return slot != kNoJob; })) return;
+    shard.erase(found);
     // An empty shard gives its memory back, but for the little that few jobs need again and again.
-    if (shard.empty() && shard.capacity() > kRun) shard.rehash(0);
+    if (shard.empty() && shard.capacity() > kRun / kLine) shard.rehash(0);
   }
 
  private:
+  static constexpr std::size_t kLine = 16;
   static constexpr std::size_t kShards = 1024;
   static constexpr std::size_t kRun = 1024;
   [[nodiscard]] static std::size_t shard_of(JobId id) { return id / kRun % kShards; }
+  [[nodiscard]] static std::uint64_t line_of(JobId id) { return id / kLine; }
 
-  struct Hash {
-    using is_transparent = void;
-    const Slab<Job>* jobs;
-    std::size_t operator()(JobSlot slot) const { return (*this)((*jobs)[slot].id); }
-    std::size_t operator()(JobId id) const { return absl::Hash<JobId>{}(id); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    const Slab<Job>* jobs;
-    bool operator()(JobSlot a, JobSlot b) const { return a == b; }
-    bool operator()(JobSlot a, JobId b) const { return (*jobs)[a].id == b; }
-    bool operator()(JobId a, JobSlot b) const { return a == (*jobs)[b].id; }
-  };
-  using Shard = absl::flat_hash_set<JobSlot, Hash, Equal>;
+  using Line = std::array<JobSlot, kLine>;
+  [[nodiscard]] static std::unique_ptr<Line> empty_line() {
+    auto line = std::make_unique<Line>();
+    line->fill(kNoJob);
+    return line;
+  }
 
+  using Shard = absl::flat_hash_map<std::uint64_t, std::unique_ptr<Line>>;
   std::vector<Shard> shards_;
 };
 

@@ -29,7 +29,7 @@ TimeEntry failure_entry(const Job& job, JobSlot slot) {
 
 }  // namespace
 
-Store::Store() : bodies_(jobs_), index_(jobs_), held_under_jid_(kJidShards), log_order_(jobs_) {
+Store::Store() : bodies_(jobs_), held_under_jid_(kJidShards), log_order_(jobs_) {
   open_queue(kDefaultQueue);
 }
 
