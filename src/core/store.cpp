@@ -1,7 +1,5 @@
 #include "core/store.hpp"
 
-#include <absl/hash/hash.h>
-
 #include <algorithm>
 
 #include "core/record_size.hpp"
@@ -61,7 +59,7 @@ const TimeOrder* Store::held_by(ClientId client) const {
 }
 
 Store::JidShard& Store::jid_shard(std::string_view jid) {
-  return held_under_jid_[absl::Hash<std::string_view>{}(jid) % kJidShards];
+  return held_under_jid_[TextHash{}(jid) % kJidShards];
 }
 
 const Store::JobIds* Store::held_under(std::string_view jid) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/strings/string_view.h>
 
 #include <functional>
 #include <string>
@@ -8,11 +9,12 @@
 
 namespace millrace {
 
-/// Debian's Abseil has a string_view of its own; these look texts up by the standard one.
+/// Debian's Abseil has a string_view of its own: the standard one it would hash by std::hash, which
+/// is slower, and the same in each process, so that a client could choose names that collide.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
-    return absl::Hash<std::string_view>{}(text);
+    return absl::Hash<absl::string_view>{}({text.data(), text.size()});
   }
 };
 
