@@ -1,6 +1,7 @@
 #include "beanstalk/argument.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "beanstalk/command.hpp"
 
@@ -24,14 +25,11 @@ void drop_spaces(std::string_view& rest) {
 
 /// 1*DIGIT, at most `max`.
 std::optional<std::uint64_t> take_digits(std::string_view& rest, std::uint64_t max) {
-  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
   std::uint64_t number = 0;
-  while (!rest.empty() && is_digit(rest.front())) {
-    auto digit = static_cast<std::uint64_t>(rest.front() - '0');
-    if (number > (max - digit) / 10) return std::nullopt;
-    number = number * 10 + digit;
-    rest.remove_prefix(1);
-  }
+  const char* const end = rest.data() + rest.size();
+  const auto [after, error] = std::from_chars(rest.data(), end, number);
+  if (error != std::errc{} || number > max) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(after - rest.data()));
   return number;
 }
 

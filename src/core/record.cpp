@@ -1,6 +1,6 @@
 #include "core/record.hpp"
 
-#include <bit>
+#include <array>
 #include <limits>
 
 // The grammar is in docs/journal-format.md. Numbers are LEB128, signed ones and times zigzag first,
@@ -18,124 +18,147 @@ constexpr std::uint8_t kKnownFlags = kStateBits | kHasTallies | kHasFailure | kH
 
 // ---- writing ------------------------------------------------------------------------------------
 
-void put_number(std::uint64_t value, std::string& out) {
-  char bytes[10];
-  std::size_t size = 0;
-  while (value >= 0x80) {
-    bytes[size++] = static_cast<char>(value | 0x80);
-    value >>= 7;
+/// Collects what is short, and appends it in one go.
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) {}
+  ~Writer() { flush(); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void byte(std::uint8_t value) {
+    make_room(1);
+    bytes_[size_++] = static_cast<char>(value);
   }
-  bytes[size++] = static_cast<char>(value);
-  out.append(bytes, size);
+  void tag(Tag tag) { byte(static_cast<std::uint8_t>(tag)); }
+
+  void number(std::uint64_t value) {
+    make_room(kNumberBytesMax);
+    while (value >= 0x80) {
+      bytes_[size_++] = static_cast<char>(value | 0x80);
+      value >>= 7;
+    }
+    bytes_[size_++] = static_cast<char>(value);
+  }
+
+  void signed_number(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
+  }
+
+  void time(Time time) { signed_number(time.time_since_epoch().count()); }
+
+  void text(std::string_view text) {
+    number(text.size());
+    flush();
+    out_.append(text);
+  }
+
+ private:
+  static constexpr std::size_t kNumberBytesMax = 10;
+
+  void make_room(std::size_t bytes) {
+    if (bytes_.size() - size_ < bytes) flush();
+  }
+  void flush() {
+    out_.append(bytes_.data(), size_);
+    size_ = 0;
+  }
+
+  std::string& out_;
+  std::array<char, 128> bytes_;
+  std::size_t size_ = 0;
+};
+
+void put_failure(const Failure& failure, Writer& out) {
+  out.signed_number(failure.retry_count);
+  out.signed_number(failure.remaining);
+  out.time(failure.failed_at);
+  out.time(failure.next_at);
+  out.text(failure.errtype);
+  out.text(failure.message);
+  out.number(failure.backtrace.size());
+  for (const std::string& line : failure.backtrace) out.text(line);
 }
 
-void put_signed(std::int64_t value, std::string& out) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  put_number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0), out);
-}
-
-void put_time(Time time, std::string& out) {
-  put_signed(time.time_since_epoch().count(), out);
-}
-
-void put_text(std::string_view text, std::string& out) {
-  put_number(text.size(), out);
-  out.append(text);
-}
-
-void put_tag(Tag tag, std::string& out) {
-  out.push_back(static_cast<char>(tag));
-}
-
-void put_failure(const Failure& failure, std::string& out) {
-  put_signed(failure.retry_count, out);
-  put_signed(failure.remaining, out);
-  put_time(failure.failed_at, out);
-  put_time(failure.next_at, out);
-  put_text(failure.errtype, out);
-  put_text(failure.message, out);
-  put_number(failure.backtrace.size(), out);
-  for (const std::string& line : failure.backtrace) put_text(line, out);
-}
-
-void put_reservation(const Reservation& reservation, std::string& out) {
+void put_reservation(const Reservation& reservation, Writer& out) {
   CHECK(reservation.is_held_by_worker());
-  put_text(reservation.wid, out);
-  put_text(reservation.jid, out);
-  put_time(reservation.reserved_at, out);
+  out.text(reservation.wid);
+  out.text(reservation.jid);
+  out.time(reservation.reserved_at);
 }
 
-void put_tallies(const Tallies& tallies, std::string& out) {
-  put_number(tallies.reserves, out);
-  put_number(tallies.timeouts, out);
-  put_number(tallies.releases, out);
-  put_number(tallies.buries, out);
-  put_number(tallies.kicks, out);
+void put_tallies(const Tallies& tallies, Writer& out) {
+  out.number(tallies.reserves);
+  out.number(tallies.timeouts);
+  out.number(tallies.releases);
+  out.number(tallies.buries);
+  out.number(tallies.kicks);
 }
 
-void put_fields(const JobFields& fields, std::string& out) {
+void put_fields(const JobFields& fields, Writer& out) {
   auto flags = static_cast<std::uint8_t>(fields.state);
   if (fields.tallies != Tallies{}) flags |= kHasTallies;
   if (fields.failure) flags |= kHasFailure;
   if (fields.reservation) flags |= kHasReservation;
-  out.push_back(static_cast<char>(flags));
-  put_number(fields.pri, out);
-  put_number(fields.sequence, out);
-  put_time(fields.when, out);
-  put_time(fields.enqueued_at, out);
-  put_number(fields.delay_s, out);
+  out.byte(flags);
+  out.number(fields.pri);
+  out.number(fields.sequence);
+  out.time(fields.when);
+  out.time(fields.enqueued_at);
+  out.number(fields.delay_s);
   if (flags & kHasTallies) put_tallies(fields.tallies, out);
   if (fields.failure) put_failure(*fields.failure, out);
   if (fields.reservation) put_reservation(*fields.reservation, out);
 }
 
-void put(const JobAdded& record, std::string& out) {
-  put_tag(Tag::kAdded, out);
-  put_number(record.id, out);
-  out.push_back(static_cast<char>(record.kind));
-  put_text(record.queue, out);
-  put_time(record.created_at, out);
-  put_number(record.ttr_s, out);
+void put(const JobAdded& record, Writer& out) {
+  out.tag(Tag::kAdded);
+  out.number(record.id);
+  out.byte(static_cast<std::uint8_t>(record.kind));
+  out.text(record.queue);
+  out.time(record.created_at);
+  out.number(record.ttr_s);
   put_fields(record.fields, out);
-  put_text(record.body, out);
+  out.text(record.body);
 }
 
-void put(const JobChanged& record, std::string& out) {
-  put_tag(Tag::kChanged, out);
-  put_number(record.id, out);
+void put(const JobChanged& record, Writer& out) {
+  out.tag(Tag::kChanged);
+  out.number(record.id);
   put_fields(record.fields, out);
 }
 
-void put(const JobRemoved& record, std::string& out) {
-  put_tag(Tag::kRemoved, out);
-  put_number(record.id, out);
+void put(const JobRemoved& record, Writer& out) {
+  out.tag(Tag::kRemoved);
+  out.number(record.id);
 }
 
-void put(const QueueChanged& record, std::string& out) {
-  put_tag(Tag::kQueue, out);
-  put_text(record.name, out);
-  out.push_back(record.is_kept ? 1 : 0);
-  put_time(record.paused_until, out);
-  put_number(record.pause_s, out);
+void put(const QueueChanged& record, Writer& out) {
+  out.tag(Tag::kQueue);
+  out.text(record.name);
+  out.byte(record.is_kept ? 1 : 0);
+  out.time(record.paused_until);
+  out.number(record.pause_s);
 }
 
-void put(const CountersChanged& record, std::string& out) {
-  put_tag(Tag::kCounters, out);
-  put_number(record.next_id, out);
-  put_number(record.processed, out);
-  put_number(record.failed, out);
-  put_signed(record.day, out);
-  put_number(record.processed_today, out);
-  put_number(record.failed_today, out);
+void put(const CountersChanged& record, Writer& out) {
+  out.tag(Tag::kCounters);
+  out.number(record.next_id);
+  out.number(record.processed);
+  out.number(record.failed);
+  out.signed_number(record.day);
+  out.number(record.processed_today);
+  out.number(record.failed_today);
 }
 
-void put(const HistoryChanged& record, std::string& out) {
-  put_tag(Tag::kHistory, out);
-  put_number(record.days.size(), out);
+void put(const HistoryChanged& record, Writer& out) {
+  out.tag(Tag::kHistory);
+  out.number(record.days.size());
   for (const DayCounts& day : record.days) {
-    put_signed(day.day, out);
-    put_number(day.processed, out);
-    put_number(day.failed, out);
+    out.signed_number(day.day);
+    out.number(day.processed);
+    out.number(day.failed);
   }
 }
 
@@ -329,7 +352,8 @@ std::optional<Record> read_record(Reader& reader) {
 }  // namespace
 
 void encode(const Record& record, std::string& out) {
-  std::visit([&out](const auto& value) { put(value, out); }, record);
+  Writer writer(out);
+  std::visit([&writer](const auto& value) { put(value, writer); }, record);
 }
 
 Outcome<Record> decode(std::string_view& bytes) {
