@@ -14,6 +14,9 @@ Broker::~Broker() = default;
 Outcome<Done> Broker::replay(std::string_view batch, Lsn begin) {
   return state_->ledger.replay(batch, begin);
 }
+void Broker::replay(std::vector<Record>&& records) {
+  state_->ledger.replay(std::move(records));
+}
 void Broker::place_batch(Lsn begin) {
   state_->ledger.place(begin);
 }

@@ -108,10 +108,14 @@ class Broker {
   [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
 
   /// The records since the last call, encoded; empty when nothing changed.
+  /// The same in steps: some of its records, in order, and after the last ones `place_batch`.
+  void replay(std::vector<Record>&& records);
+
   [[nodiscard]] std::string take_batch();
   [[nodiscard]] bool has_batch() const;
 
-  /// To be called with the place of the batch that was just taken: where it begins in the log.
+  /// To be called with the place of the batch that was just taken, or replayed in steps: where it
+  /// begins in the log.
   void place_batch(Lsn begin);
 
   /// Everything in the log before this position is obsolete, if the totals are written once more

@@ -12,7 +12,8 @@ namespace millrace {
 /// The log of batches that makes the broker's state durable. It moves opaque bytes: what a batch
 /// means is the broker's affair. One process appends at a time.
 ///
-/// All calls come from one thread. A write or sync that fails ends the process, since replies that
+/// Calls come one after the other: all from one thread, but for `replay`, which may come from
+/// another one before. A write or sync that fails ends the process, since replies that
 /// wait for it must never leave.
 class Journal {
  public:

@@ -1,5 +1,7 @@
 #include "core/ledger.hpp"
 
+#include "core/batch_reader.hpp"
+
 namespace millrace {
 
 void Ledger::write(const Record& record) {
@@ -46,21 +48,21 @@ void Ledger::commit(HistoryChanged&& record) {
 }
 
 Outcome<Done> Ledger::replay(std::string_view batch, Lsn begin) {
-  store_.set_replaying(true);
-  const char* const start = batch.data();
-  while (!batch.empty()) {
-    Outcome<Record> record = decode(batch);
-    if (!record) return record.error();
-    if (auto* added = std::get_if<JobAdded>(&*record)) {
-      added->body_at = static_cast<Lsn>(batch.data() - start) - added->body.size();
-    }
-    store_.apply(std::move(*record));
-    ++records_replayed_;
+  for (BatchReader reader(batch); !reader.is_done();) {
+    Outcome<std::vector<Record>> records = reader.next();
+    if (!records) return records.error();
+    replay(std::move(*records));
   }
-  store_.place(begin);
-  store_.set_replaying(false);
-  counters_ = store_.counters();
+  place(begin);
   return Done{};
+}
+
+void Ledger::replay(std::vector<Record>&& records) {
+  store_.set_replaying(true);
+  for (Record& record : records) store_.apply(std::move(record));
+  store_.set_replaying(false);
+  records_replayed_ += records.size();
+  counters_ = store_.counters();
 }
 
 void Ledger::start_day(Time now) {

@@ -28,6 +28,9 @@ class Ledger {
   /// Reads a batch, which stands in the log at `begin`, into the store.
   [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
 
+  /// The same in steps: some of its records, in order, and after the last ones `place`.
+  void replay(std::vector<Record>&& records);
+
   /// In batches replayed.
   [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
 
@@ -53,7 +56,7 @@ class Ledger {
   /// Into batches, those written once more included, since the process began.
   [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
   [[nodiscard]] std::string take_batch();
-  /// The batch taken last stands in the log at `begin`.
+  /// The batch taken last, or replayed in steps, stands in the log at `begin`.
   void place(Lsn begin) { store_.place(begin); }
   /// The next batch will hold the totals, whether they changed or not.
   void write_counters() { are_counters_dirty_ = true; }

@@ -12,6 +12,7 @@
 #include "http/text.hpp"
 #include "server/peer.hpp"
 #include "server/process.hpp"
+#include "server/replay.hpp"
 
 namespace millrace::server {
 namespace {
@@ -236,21 +237,17 @@ Outcome<Done> Server::replay() {
   const Time started_at = clock_.now();
   (void)progress.admits(started_at);
   const Journal::Extent log = journal_->extent();
-  std::uint64_t bytes = 0;
-  Outcome<Done> replayed = journal_->replay([&](std::string_view batch,
-                                                Lsn begin) -> Outcome<Done> {
-    bytes += batch.size();
-    if (const Time now = clock_.now(); progress.admits(now)) {
-      log_.routine("replaying",
-                   {{"percent", (begin - log.begin) * 100 / std::max<Lsn>(log.end - log.begin, 1)},
-                    {"jobs", all_jobs(broker_.view())},
-                    {"seconds", seconds_text(now - started_at)}});
-    }
-    return broker_.replay(batch, begin);
+  const Outcome<std::uint64_t> bytes = server::replay(*journal_, broker_, [&](Lsn at) {
+    const Time now = clock_.now();
+    if (!progress.admits(now)) return;
+    log_.routine("replaying",
+                 {{"percent", (at - log.begin) * 100 / std::max<Lsn>(log.end - log.begin, 1)},
+                  {"jobs", all_jobs(broker_.view())},
+                  {"seconds", seconds_text(now - started_at)}});
   });
-  if (!replayed) return replayed;
-  if (bytes > 0) {
-    log_.routine("replayed", {{"bytes", bytes},
+  if (!bytes) return bytes.error();
+  if (*bytes > 0) {
+    log_.routine("replayed", {{"bytes", *bytes},
                               {"jobs", all_jobs(broker_.view())},
                               {"seconds", seconds_text(clock_.now() - started_at)}});
   }
