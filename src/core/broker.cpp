@@ -225,7 +225,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   ledger.commit(JobAdded{.id = id,
                          .kind = job.kind,
                          .queue = job.queue,
-                         .created_at = now,
+                         .created_at = job.created_at.value_or(now),
                          .ttr_s = std::max<std::uint32_t>(job.ttr_s, 1),
                          .body = job.body,
                          .fields = std::move(fields)});

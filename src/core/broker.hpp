@@ -31,6 +31,7 @@ struct NewJob {
   std::uint32_t delay_s = 0;  ///< what was asked for, to be shown; `due` decides
   Time due{};                 ///< later than now: scheduled, else ready at once
   std::optional<Failure> failure = std::nullopt;  ///< failures brought along from another server
+  std::optional<Time> created_at = std::nullopt;  ///< when it came, if not now: one of many at once
 };
 
 /// What a client wants to have reserved.
@@ -107,10 +108,10 @@ class Broker {
   /// Applies a batch that stands in the log at `begin`. Only before the first client.
   [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
 
-  /// The records since the last call, encoded; empty when nothing changed.
   /// The same in steps: some of its records, in order, and after the last ones `place_batch`.
   void replay(std::vector<Record>&& records);
 
+  /// The records since the last call, encoded; empty when nothing changed.
   [[nodiscard]] std::string take_batch();
   [[nodiscard]] bool has_batch() const;
 

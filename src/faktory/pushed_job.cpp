@@ -65,17 +65,11 @@ Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now, st
   }
   if (std::optional<JobFault> fault = find_fault(members)) return *fault;
 
-  if (members.created_at.empty()) {
-    JobMembers stamped = members;
-    const std::string raw_now = '"' + format_time(now) + '"';
-    stamped.raw_created_at = raw_now;
-    encode_work_unit(stamped, body);
-  } else {
-    encode_work_unit(members, body);
-  }
+  encode_work_unit(members, body);
   job.kind = JobKind::kWorkUnit;
   job.queue = queue_of(members);
   job.body = body;
+  job.created_at = now;
   job.pri = pri_of(members);
   job.ttr_s = ttr_of(members);
   job.due = parse_time(members.at).value_or(Time{});

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,7 +15,9 @@
 namespace millrace::faktory {
 namespace {
 
-constexpr std::string_view kTextStart = R"({"retry":)";
+constexpr std::string_view kRetryStart = R"({"retry":)";
+constexpr std::string_view kRetryLeftOut = R"({"retry":25)";
+constexpr std::string_view kCreatedStart = R"(,"created_at":)";
 
 void append_varint(std::size_t value, std::string& out) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -49,34 +52,73 @@ void append_member(std::string_view start, std::int64_t value, std::string& out)
 
 /// A body taken apart.
 struct StoredForm {
-  std::string_view until_retry;  ///< with the number
-  std::string_view until_jid;    ///< with the jid
-  std::string_view until_created_at;
+  std::string_view until_retry = kRetryLeftOut;  ///< with the number
+  std::string_view until_jid;                    ///< with the jid
+  std::string_view head;                         ///< jobtype, and created_at if it is stored
   std::string_view rest;
   std::string_view raw_jid;
   std::int64_t retry = kDefaultRetry;
+
+  /// Where created_at begins in `head`, or the end of that. No string has these bytes inside: they
+  /// would stand behind backslashes.
+  [[nodiscard]] std::size_t created_at() const {
+    return std::min(head.find(kCreatedStart), head.size());
+  }
 };
+
+/// How long the beginning of a text is that says `retry`: nullopt when it says it wrongly, or
+/// begins with something else than the next member.
+std::optional<std::size_t> take_retry(std::string_view text, StoredForm& form) {
+  if (text.starts_with(',')) return 0;
+  if (!text.starts_with(kRetryStart)) return std::nullopt;
+  const char* const digits = text.data() + kRetryStart.size();
+  const auto result = std::from_chars(digits, text.data() + text.size(), form.retry);
+  if (result.ec != std::errc{}) return std::nullopt;
+  const auto end = static_cast<std::size_t>(result.ptr - text.data());
+  form.until_retry = text.substr(0, end);
+  return end;
+}
 
 /// nullopt: no work unit was stored like that. Nothing here trusts the body, it comes from a disk.
 std::optional<StoredForm> take_apart(std::string_view body) {
   const std::optional<std::size_t> jid_at = take_varint(body);
   const std::optional<std::size_t> jid_bytes = take_varint(body);
   const std::optional<std::size_t> head_bytes = take_varint(body);
-  if (!jid_at || !jid_bytes || !head_bytes || !body.starts_with(kTextStart)) return std::nullopt;
+  if (!jid_at || !jid_bytes || !head_bytes) return std::nullopt;
   const std::size_t jid_end = *jid_at + *jid_bytes;
   if (*jid_bytes < 2 || jid_end + *head_bytes > body.size()) return std::nullopt;
 
   StoredForm form;
-  const char* const digits = body.data() + kTextStart.size();
-  const auto result = std::from_chars(digits, body.data() + body.size(), form.retry);
-  const auto retry_end = static_cast<std::size_t>(result.ptr - body.data());
-  if (result.ec != std::errc{} || retry_end > *jid_at) return std::nullopt;
-  form.until_retry = body.substr(0, retry_end);
-  form.until_jid = body.substr(retry_end, jid_end - retry_end);
-  form.until_created_at = body.substr(jid_end, *head_bytes);
+  const std::optional<std::size_t> retry_end = take_retry(body, form);
+  if (!retry_end || *retry_end > *jid_at) return std::nullopt;
+  form.until_jid = body.substr(*retry_end, jid_end - *retry_end);
+  form.head = body.substr(jid_end, *head_bytes);
   form.rest = body.substr(jid_end + *head_bytes);
   form.raw_jid = body.substr(*jid_at, *jid_bytes);
   return form;
+}
+
+void append_time_member(std::string_view start, std::string_view time, std::string& out) {
+  out += start;
+  out += '"';
+  out += time;
+  out += '"';
+}
+
+/// Appends created_at, unless it is stored, and enqueued_at. Most jobs were ready when they were
+/// created: that time is formatted once.
+void append_times(const StoredForm& form, const Job& job, std::string& out) {
+  std::string time;
+  if (form.created_at() == form.head.size()) {
+    append_time(job.created_at, time);
+    append_time_member(kCreatedStart, time, out);
+  }
+  if (job.enqueued_at == Time{}) return;
+  if (time.empty() || job.enqueued_at != job.created_at) {
+    time.clear();
+    append_time(job.enqueued_at, time);
+  }
+  append_time_member(R"(,"enqueued_at":)", time, out);
 }
 
 void append_form(const StoredForm& form, const Job& job, std::string_view queue, std::string& out) {
@@ -88,12 +130,8 @@ void append_form(const StoredForm& form, const Job& job, std::string_view queue,
   out += form.until_jid;
   out += R"(,"queue":)";
   append_json_string(queue, out);
-  out += form.until_created_at;
-  if (job.enqueued_at != Time{}) {
-    out += R"(,"enqueued_at":")";
-    append_time(job.enqueued_at, out);
-    out += '"';
-  }
+  out += form.head;
+  append_times(form, job, out);
   out += form.rest;
 }
 
@@ -128,7 +166,6 @@ std::optional<JobMembers> read_body(JobReader& reader, std::string_view body) {
 /// Everything that is made up for a job that no FWP client pushed: `members` may point into it.
 struct Substitutes {
   std::string raw_jid;
-  std::string raw_created_at;
   std::string raw_args;
 };
 
@@ -179,17 +216,14 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   summary.args = shown.substr(0, end);
 }
 
-/// `,"jobtype":` string `,"created_at":` ... and the rest, of which `args` is the first or second
-/// member.
+/// `,"jobtype":` string ... and the rest, of which `args` is the first or second member.
 void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
   constexpr std::string_view kType = R"(,"jobtype":)";
-  constexpr std::string_view kCreated = R"(,"created_at":)";
   constexpr std::string_view kArgs = R"("args":)";
   summary.jid = text_of(form.raw_jid);
-  std::string_view head = form.until_created_at;
-  const std::size_t end = head.rfind(kCreated);
-  if (head.starts_with(kType) && end != std::string_view::npos && end > kType.size() + 1) {
-    summary.jobtype = text_of(head.substr(kType.size(), end - kType.size()));
+  const std::string_view jobtype = form.head.substr(0, form.created_at());
+  if (jobtype.starts_with(kType) && jobtype.size() > kType.size() + 1) {
+    summary.jobtype = text_of(jobtype.substr(kType.size()));
   }
   const std::size_t args = form.rest.find(kArgs);
   if (args != std::string_view::npos) set_args(form.rest.substr(args + kArgs.size()), summary);
@@ -198,9 +232,10 @@ void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
 }  // namespace
 
 void encode_work_unit(const JobMembers& members, std::string& out) {
-  std::string text(kTextStart);
+  std::string text;
   text.reserve(256);
-  text += std::to_string(members.retry.value_or(kDefaultRetry));
+  const std::int64_t retry = members.retry.value_or(kDefaultRetry);
+  if (retry != kDefaultRetry) append_member(kRetryStart, retry, text);
   if (!members.raw_custom.empty()) {
     const std::size_t before = text.size();
     text += R"(,"custom":)";
@@ -213,8 +248,10 @@ void encode_work_unit(const JobMembers& members, std::string& out) {
   const std::size_t jid_end = text.size();
   text += R"(,"jobtype":)";
   text += members.raw_jobtype;
-  text += R"(,"created_at":)";
-  text += members.raw_created_at;
+  if (!members.created_at.empty()) {
+    text += kCreatedStart;
+    text += members.raw_created_at;
+  }
   const std::size_t head_end = text.size();
   if (!members.at.empty()) {
     text += R"(,"at":)";
@@ -288,10 +325,6 @@ void WorkUnits::render(const Job& job, std::string_view queue, std::string& out)
   if (!brings_jid(*members)) {
     append_json_string(fallback_jid(job), substitutes.raw_jid);
     members->raw_jid = substitutes.raw_jid;
-  }
-  if (members->created_at.empty()) {
-    append_json_string(format_time(job.created_at), substitutes.raw_created_at);
-    members->raw_created_at = substitutes.raw_created_at;
   }
   // What the reservation really lasts; the Rust client cannot read a job that does not say it.
   if (members->reserve_for == 0) members->reserve_for = job.ttr_s;

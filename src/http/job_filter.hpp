@@ -23,7 +23,7 @@ struct JobFilter {
   Text id;              ///< the number, or the beginning of the jid
   Text error;           ///< somewhere in error type or message, ASCII letters of any case
   Text group;           ///< as `failure_group` names it
-  Text text;            ///< somewhere in the body, exactly
+  Text text;            ///< somewhere in the body as stored, exactly
   Text wid;             ///< the worker that holds it
   Number client;        ///< the connection that holds it
   Number older_than_s;  ///< created so long ago

@@ -92,8 +92,8 @@ std::string write_detail(const Job& job, const Site& site) {
   }
   if (!is_pushed) detail["body"] = body_of(job.body_view());
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
+  detail["body_bytes"] = is_pushed && !unit.empty() ? unit.size() : job.body_bytes;
   if (unit.size() > kBodyShownBytesMax) unit.clear();
-  detail["body_bytes"] = job.body_bytes;
   // As it stands: a number of it may be one that no type of ours holds.
   std::string text = dump(detail);
   text.pop_back();

@@ -287,6 +287,31 @@ TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing
   session->close(house.now());
 }
 
+TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
+  House house;
+  WorkUnits format;
+  Door door(house.broker(), format, {}, house.now());
+  const std::unique_ptr<Session> session = door.open();
+  const Time came = house.now() + 1ns;
+  session->start(came);
+  session->receive("HELLO {\"v\":2}\n", came);
+  std::string jobs;
+  for (int i = 0; i < 1'201; ++i) {
+    jobs += "," + std::string(R"({"jid":"12345678","jobtype":"T","args":[]})");
+  }
+  session->receive("PUSHB [" + jobs.substr(1) + "]\n", came);
+  Time now = came;
+  while (session->wants_resume()) session->resume(now += 1s);
+  CHECK(now > came);
+  const View view = house.broker().view();
+  for (JobId id = 1; id <= 1'201; ++id) CHECK(view.find(id)->created_at == came);
+  CHECK(view.find(1'201)->enqueued_at == now);
+  std::string shown;
+  format.render(*view.find(1'201), "default", shown);
+  CHECK(contains(shown, R"("created_at":"2023-11-14T22:13:20.000000001Z","enqueued_at":)"));
+  session->close(now);
+}
+
 TEST_CASE("PUSHB: large jobs are pushed as far as a batch of records goes, then the others") {
   House house;
   join(house, "a");

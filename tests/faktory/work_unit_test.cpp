@@ -52,9 +52,80 @@ std::string seen(std::string_view body) {
 }  // namespace
 
 TEST_CASE("work unit: the stored form, byte for byte") {
-  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[1, 2],"created_at":"c"})") ==
-        "\x12\x0A\x1F"
-        R"({"retry":25,"jid":"12345678","jobtype":"T","created_at":"c","args":[1,2]})");
+  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[1, 2],"created_at":"c","retry":3})") ==
+        "\x11\x0A\x1F"
+        R"({"retry":3,"jid":"12345678","jobtype":"T","created_at":"c","args":[1,2]})");
+}
+
+TEST_CASE("work unit: what the server fills in is not stored") {
+  const std::string stored =
+      "\x07\x0A\x0E"
+      R"(,"jid":"12345678","jobtype":"T","args":[1]})";
+  for (const char* const more :
+       {"", R"(,"retry":25)", R"(,"created_at":"","retry":null)", R"(,"created_at":null)"}) {
+    CAPTURE(more);
+    CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[1])" + std::string(more) + "}") ==
+          stored);
+  }
+}
+
+TEST_CASE("work unit: each of what the server fills in by itself") {
+  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[],"created_at":"c"})") ==
+        "\x07\x0A\x1F"
+        R"(,"jid":"12345678","jobtype":"T","created_at":"c","args":[]})");
+  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[],"retry":0,"custom":{"a":1}})") ==
+        "\x22\x0A\x0E"
+        R"({"retry":0,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})");
+}
+
+TEST_CASE("work unit: bodies of earlier versions hold all, and are shown as ever") {
+  const std::string earlier =
+      "\x12\x0A\x32"
+      R"({"retry":25,"jid":"12345678","jobtype":"T",)"
+      R"("created_at":"2023-11-14T22:13:20Z","args":[1]})";
+  const std::string present = encoded(R"({"jid":"12345678","jobtype":"T","args":[1]})");
+  const WorkUnits units;
+  Job before = make_job(JobKind::kWorkUnit, earlier);
+  Job after = make_job(JobKind::kWorkUnit, present);
+  for (const Time enqueued_at : {kNow, kNow + 1ns, Time{}}) {
+    before.enqueued_at = after.enqueued_at = enqueued_at;
+    CHECK(rendered(before) == rendered(after));
+  }
+  for (const Job* const job : {&before, &after}) {
+    CHECK(units.identify(*job).retry == 25);
+    CHECK(units.identify(*job).jid == "12345678");
+    CHECK(units.summarize(*job).jobtype == "T");
+    CHECK(units.summarize(*job).args == "[1]");
+  }
+  // What they hold counts, not what the job says.
+  before.created_at += 1h;
+  CHECK(rendered(before).find(R"("created_at":"2023-11-14T22:13:20Z")") != std::string::npos);
+}
+
+TEST_CASE("work unit: the time that is filled in has all digits of the job's") {
+  Job job = make_job(JobKind::kWorkUnit, encoded(R"({"jid":"12345678","jobtype":"T","args":[]})"));
+  job.created_at = kNow + 123'456'780ns;
+  CHECK(rendered(job) ==
+        R"({"retry":25,"jid":"12345678","queue":"q","jobtype":"T",)"
+        R"("created_at":"2023-11-14T22:13:20.12345678Z","enqueued_at":"2023-11-14T22:13:21Z",)"
+        R"("args":[]})");
+  job.enqueued_at = job.created_at;
+  CHECK(rendered(job) == R"({"retry":25,"jid":"12345678","queue":"q","jobtype":"T",)"
+                         R"("created_at":"2023-11-14T22:13:20.12345678Z",)"
+                         R"("enqueued_at":"2023-11-14T22:13:20.12345678Z","args":[]})");
+}
+
+TEST_CASE("work unit: a jobtype that looks like what follows it") {
+  const std::string raw_type = R"("a,\"created_at\":\"x\",")";
+  for (const char* const more : {"", R"(,"created_at":"c,\"created_at\":")"}) {
+    const Job job = make_job(
+        JobKind::kWorkUnit,
+        encoded(R"({"jid":"12345678","args":[],"jobtype":)" + raw_type + std::string(more) + "}"));
+    CHECK(WorkUnits().summarize(job).jobtype == R"(a,"created_at":"x",)");
+    const std::string created_at =
+        *more == '\0' ? R"(,"created_at":"2023-11-14T22:13:20Z")" : std::string(more);
+    CHECK(rendered(job).find(raw_type + created_at + R"(,"enqueued_at":)") != std::string::npos);
+  }
 }
 
 TEST_CASE("work unit: everything, in the order of the reference") {
@@ -131,12 +202,24 @@ TEST_CASE("work unit: a large custom member moves everything") {
 }
 
 TEST_CASE("work unit: a damaged body is shown as bytes") {
-  const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[]})");
-  for (std::size_t bytes = 0; bytes < 40; ++bytes) {
-    CAPTURE(bytes);
-    const Job job = make_job(JobKind::kWorkUnit, body.substr(0, bytes));
-    CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
-    CHECK_FALSE(rendered(job).empty());
+  for (const std::string more : {"", R"(,"retry":3,"created_at":"c")"}) {
+    const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[])" + more + "}");
+    const std::size_t args_at = body.find(R"(,"args")");
+    const auto check_bytes = [](std::string_view damaged) {
+      const Job job = make_job(JobKind::kWorkUnit, damaged);
+      CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
+      CHECK(WorkUnits().summarize(job).jobtype == "beanstalk");
+      CHECK(rendered(job).find(R"("jobtype":"beanstalk")") != std::string::npos);
+    };
+    for (std::size_t bytes = 0; bytes < args_at; ++bytes) {
+      CAPTURE(bytes);
+      check_bytes(body.substr(0, bytes));
+    }
+    for (const char wrong : {'x', '{', '\0'}) {
+      std::string damaged = body;
+      damaged[3] = wrong;
+      if (damaged != body) check_bytes(damaged);
+    }
   }
 }
 

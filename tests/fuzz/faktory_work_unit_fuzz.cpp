@@ -40,7 +40,19 @@ void check_shown(const Job& job) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   check(json.is_object() && text.find('\n') == std::string::npos);
   check(json["jid"].is_string() && json["jobtype"].is_string() && json["args"].is_array());
-  check(json["jid"] == format.identify(job).jid);
+  check(json["created_at"].is_string());
+  check(json["jid"] == format.identify(job).jid && json["retry"] == format.identify(job).retry);
+}
+
+/// A damaged body may be shown as anything, and must not be read beyond its end.
+void show_damaged(std::string_view body) {
+  static const WorkUnits format;
+  const Job job = make_job(JobKind::kWorkUnit, body);
+  std::string text;
+  format.render(job, "default", text);
+  check(!text.empty());
+  (void)format.identify(job);
+  (void)format.summarize(job);
 }
 
 }  // namespace
@@ -48,6 +60,7 @@ void check_shown(const Job& job) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check_shown(make_job(JobKind::kBytes, bytes));
+  show_damaged(bytes);
   JobReader reader;
   const auto members = reader.read(bytes);
   if (!members) return 0;

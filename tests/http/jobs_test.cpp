@@ -164,7 +164,9 @@ TEST_CASE("job: the bytes of a pushed one are what a worker gets") {
   Desk desk;
   const JobId id = desk.push("Mail");
   const std::string path = "/api/v1/jobs/" + std::to_string(id);
-  CHECK(desk.read(path)["body"]["text"] == desk.get(path + "/body").body);
+  const std::string body = desk.get(path + "/body").body;
+  CHECK(desk.read(path)["body"]["text"] == body);
+  CHECK(desk.read(path)["body_bytes"] == body.size());
 }
 
 TEST_CASE("job: bytes that are no text are shown in base64") {
@@ -191,6 +193,7 @@ TEST_CASE("job: of a long pushed job the beginning of its JSON is shown") {
   const Json job = desk.read(concat("/api/v1/jobs/", id));
   CHECK(job["work_unit"] == nullptr);
   CHECK(job["body"]["is_cut"] == true);
+  CHECK(job["body_bytes"] == desk.get(concat("/api/v1/jobs/", id, "/body")).body.size());
   CHECK(job["body"]["text"].get<std::string>().size() == 256 * 1024);
 }
 
