@@ -1,19 +1,13 @@
 #include "dialogue.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
 namespace bench {
 namespace {
 
-constexpr std::string_view kEnd = "\r\n";
-
-/// A body of the wished size that begins with the job's number.
-std::string body_of(std::size_t job, std::size_t bytes) {
-  std::string body = std::to_string(job);
-  body.resize(std::max(bytes, body.size() + 1), ' ');
-  return body;
-}
+constexpr std::string_view kLineEnd = "\r\n";
 
 std::size_t number_at(std::string_view text) {
   std::size_t number = 0;
@@ -26,173 +20,203 @@ void expect(std::string_view line, std::string_view beginning) {
   throw std::runtime_error("unexpected reply: " + std::string(line.substr(0, 200)));
 }
 
-/// The size of the first line with its end, 0 if it is not whole.
-std::size_t line_size(std::string_view input) {
-  const std::size_t end = input.find(kEnd);
-  return end == std::string_view::npos ? 0 : end + kEnd.size();
+const std::string& work_of(const Plan& plan, std::size_t connection) {
+  return plan.works[connection % plan.works.size()];
 }
 
-class Beanstalk : public Dialogue {
+/// What stands between the first `before` and the `after` that follows it.
+std::string_view between(std::string_view text, std::string_view before, char after) {
+  const std::size_t found = text.find(before);
+  if (found == std::string_view::npos) return {};
+  text.remove_prefix(found + before.size());
+  return text.substr(0, text.find(after));
+}
+
+/// The size of the first line with its end, 0 if it is not whole.
+std::size_t line_size(std::string_view input) {
+  const std::size_t end = input.find(kLineEnd);
+  return end == std::string_view::npos ? 0 : end + kLineEnd.size();
+}
+
+/// Takes a line that must begin so.
+std::size_t take_line(std::string_view input, std::string_view beginning) {
+  const std::size_t size = line_size(input);
+  if (size != 0) expect(input, beginning);
+  return size;
+}
+
+/// The steps of both doors: a bundle puts its jobs; a cycle then takes as many, and ends those.
+class Steps : public Dialogue {
  public:
-  Beanstalk(const Plan& plan, std::size_t connection, Deliveries& deliveries)
+  Steps(const Plan& plan, std::size_t connection, Deliveries& deliveries)
       : plan_(plan),
         deliveries_(deliveries),
-        tube_(plan.prefix + std::to_string(connection % plan.queues)) {}
+        queue_(plan.prefix + std::to_string(connection % plan.queues)),
+        is_cycle_(work_of(plan, connection).ends_with("cycle")) {}
 
-  std::size_t greet(std::string& out) override {
-    out += "use " + tube_ + "\r\nwatch " + tube_ + "\r\nignore default\r\n";
-    return 3;
+  void begin(std::size_t operations, std::string& out) override {
+    step_ = Step::kPut;
+    operations_ = operations;
+    taken_.clear();
+    for (std::size_t i = 0; i < operations; ++i) put(out);
   }
-  std::size_t answer_greeting(std::string_view input) override { return line_size(input); }
+
+  std::size_t answer(std::string_view input) override {
+    switch (step_) {
+      case Step::kPut:
+        return answer_put(input);
+      case Step::kTake:
+        return answer_take(input);
+      case Step::kEnd:
+        return answer_end(input);
+      case Step::kMore:
+        return answer_more(input);
+    }
+    return 0;
+  }
+
+  std::size_t look_for_more(std::string& out) override {
+    const auto is_cycle = [](const std::string& work) { return work.ends_with("cycle"); };
+    if (!std::ranges::all_of(plan_.works, is_cycle)) return 0;
+    step_ = Step::kMore;
+    take_now(out);
+    return 1;
+  }
+
+  std::size_t go_on(std::string& out) override {
+    if (!is_cycle_ || step_ == Step::kEnd) return 0;
+    // All of the bundle, or those whose FETCH found nothing.
+    const std::size_t missing = operations_ - taken_.size();
+    if (missing > 0) {
+      step_ = Step::kTake;
+      for (std::size_t i = 0; i < missing; ++i) take(out);
+      return missing;
+    }
+    step_ = Step::kEnd;
+    for (const std::string& id : taken_) end(id, out);
+    return taken_.size();
+  }
 
  protected:
-  void put(std::string& out) {
-    const std::string body = body_of(deliveries_.next(), plan_.body_bytes);
-    out += "put 0 " + std::to_string(plan_.delay_seconds) + " 60 " + std::to_string(body.size()) +
-           "\r\n" + body + "\r\n";
+  virtual void put(std::string& out) = 0;
+  virtual std::size_t answer_put(std::string_view input) = 0;
+  virtual void take(std::string& out) = 0;
+  virtual std::size_t answer_take(std::string_view input) = 0;
+  virtual void end(const std::string& id, std::string& out) = 0;
+  virtual std::size_t answer_end(std::string_view input) = 0;
+  virtual void take_now(std::string& out) = 0;  ///< without waiting long
+  virtual std::size_t answer_more(std::string_view input) = 0;
+
+  /// The beginning is the job's number.
+  [[nodiscard]] std::string body_of(std::size_t job) const {
+    std::string body = std::to_string(job);
+    body.resize(std::max(plan_.body_bytes[job % plan_.body_bytes.size()], body.size() + 1), ' ');
+    return body;
+  }
+
+  void note_taken(std::string_view id, std::string_view body) {
+    const std::size_t job = number_at(body);
+    deliveries_.note(job);
+    if (body != body_of(job)) throw std::runtime_error("another body: " + std::string(body));
+    taken_.emplace_back(id);
   }
 
   const Plan& plan_;
   Deliveries& deliveries_;
-  std::string tube_;
-};
-
-class Put final : public Beanstalk {
- public:
-  using Beanstalk::Beanstalk;
-  void ask(std::string& out) override { put(out); }
-  std::size_t answer(std::string_view input, bool& is_done) override {
-    const std::size_t size = line_size(input);
-    if (size != 0) expect(input, "INSERTED ");
-    is_done = size != 0;
-    return size;
-  }
-};
-
-class PutCycle final : public Beanstalk {
- public:
-  using Beanstalk::Beanstalk;
-
-  void ask(std::string& out) override {
-    if (step_ == 0) return put(out);
-    out += step_ == 1 ? "reserve\r\n" : "delete " + id_ + "\r\n";
-  }
-
-  std::size_t answer(std::string_view input, bool& is_done) override {
-    std::size_t size = line_size(input);
-    if (size == 0) return 0;
-    if (step_ == 0) expect(input, "INSERTED ");
-    if (step_ == 1) size = take_job(input, size);
-    if (step_ == 2) expect(input, "DELETED");
-    if (size == 0) return 0;
-    is_done = step_ == 2;
-    step_ = (step_ + 1) % 3;
-    return size;
-  }
+  const std::string queue_;
 
  private:
-  std::size_t take_job(std::string_view input, std::size_t line) {
-    expect(input, "RESERVED ");
+  enum class Step { kPut, kTake, kEnd, kMore };
+
+  const bool is_cycle_;
+  Step step_ = Step::kPut;
+  std::size_t operations_ = 0;
+  std::vector<std::string> taken_;  ///< the server's names for the jobs
+};
+
+class Beanstalk final : public Steps {
+ public:
+  using Steps::Steps;
+
+  std::size_t greet(std::string& out) override {
+    out += "use " + queue_ + "\r\nwatch " + queue_ + "\r\nignore default\r\n";
+    return 3;
+  }
+  std::size_t answer_greeting(std::string_view input) override { return line_size(input); }
+
+ private:
+  void put(std::string& out) override {
+    const std::string body = body_of(deliveries_.next());
+    deliveries_.note_payload(body.size());
+    out += "put 0 " + std::to_string(plan_.delay_seconds) + " 60 " + std::to_string(body.size()) +
+           "\r\n" + body + "\r\n";
+  }
+  std::size_t answer_put(std::string_view input) override { return take_line(input, "INSERTED "); }
+
+  void take(std::string& out) override { out += "reserve\r\n"; }
+  std::size_t answer_take(std::string_view input) override {
+    const std::size_t line = take_line(input, "RESERVED ");
+    if (line == 0) return 0;
     const std::size_t id_end = input.find(' ', 9);
-    const std::size_t size = line + number_at(input.substr(id_end + 1)) + kEnd.size();
+    const std::size_t size = line + number_at(input.substr(id_end + 1)) + kLineEnd.size();
     if (input.size() < size) return 0;
-    id_ = input.substr(9, id_end - 9);
-    deliveries_.note(number_at(input.substr(line)));
+    note_taken(input.substr(9, id_end - 9), input.substr(line, size - line - kLineEnd.size()));
     return size;
   }
 
-  int step_ = 0;
-  std::string id_;
+  void end(const std::string& id, std::string& out) override { out += "delete " + id + "\r\n"; }
+  std::size_t answer_end(std::string_view input) override { return take_line(input, "DELETED"); }
+
+  void take_now(std::string& out) override { out += "reserve-with-timeout 0\r\n"; }
+  std::size_t answer_more(std::string_view input) override { return take_line(input, "TIMED_OUT"); }
 };
 
-class Faktory : public Dialogue {
+class Faktory final : public Steps {
  public:
   Faktory(const Plan& plan, std::size_t connection, Deliveries& deliveries)
-      : plan_(plan),
-        deliveries_(deliveries),
-        queue_(plan.prefix + std::to_string(connection % plan.queues)),
-        wid_("load-" + std::to_string(connection)) {}
+      : Steps(plan, connection, deliveries), wid_("load-" + std::to_string(connection)) {}
 
   std::size_t greet(std::string& out) override {
     out +=
         R"(HELLO {"v":2,"wid":")" + wid_ + "\",\"pid\":1,\"hostname\":\"load\",\"labels\":[]}\r\n";
     return 2;
   }
-  std::size_t answer_greeting(std::string_view input) override {
-    const std::size_t size = line_size(input);
-    if (size != 0) expect(input, "+");
-    return size;
-  }
-
- protected:
-  void push(std::string& out) {
-    const std::size_t job = deliveries_.next();
-    out += R"(PUSH {"jid":"load-job-)" + std::to_string(job) +
-           R"(","jobtype":"SomeJob","args":[")" + body_of(job, plan_.body_bytes) +
-           R"("],"queue":")" + queue_ + '"';
-    if (!plan_.at.empty()) out += R"(,"at":")" + plan_.at + '"';
-    out += "}\r\n";
-  }
-  static std::size_t expect_ok(std::string_view input) {
-    const std::size_t size = line_size(input);
-    if (size != 0) expect(input, "+OK");
-    return size;
-  }
-
-  const Plan& plan_;
-  Deliveries& deliveries_;
-  std::string queue_;
-  std::string wid_;
-};
-
-class Push final : public Faktory {
- public:
-  using Faktory::Faktory;
-  void ask(std::string& out) override { push(out); }
-  std::size_t answer(std::string_view input, bool& is_done) override {
-    const std::size_t size = expect_ok(input);
-    is_done = size != 0;
-    return size;
-  }
-};
-
-class PushCycle final : public Faktory {
- public:
-  using Faktory::Faktory;
-
-  void ask(std::string& out) override {
-    if (step_ == 0) return push(out);
-    out += step_ == 1 ? "FETCH " + queue_ + "\r\n" : "ACK {\"jid\":\"" + jid_ + "\"}\r\n";
-  }
-
-  std::size_t answer(std::string_view input, bool& is_done) override {
-    const std::size_t size = step_ == 1 ? take_job(input) : expect_ok(input);
-    if (size == 0) return 0;
-    is_done = step_ == 2;
-    // A FETCH that found nothing is said again.
-    if (step_ != 1 || !jid_.empty()) step_ = (step_ + 1) % 3;
-    return size;
-  }
+  std::size_t answer_greeting(std::string_view input) override { return take_line(input, "+"); }
 
  private:
-  std::size_t take_job(std::string_view input) {
-    const std::size_t line = line_size(input);
-    if (line == 0) return 0;
-    jid_.clear();
-    if (input.starts_with("$-1")) return line;
-    expect(input, "$");
-    const std::size_t size = line + number_at(input.substr(1)) + kEnd.size();
+  void put(std::string& out) override {
+    const std::size_t job = deliveries_.next();
+    out += "PUSH ";
+    const std::size_t begin = out.size();
+    out += R"({"jid":"load-job-)" + std::to_string(job) + R"(","jobtype":"SomeJob","args":[")" +
+           body_of(job) + R"("],"queue":")" + queue_ + '"';
+    if (!plan_.at.empty()) out += R"(,"at":")" + plan_.at + '"';
+    out += '}';
+    deliveries_.note_payload(out.size() - begin);
+    out += kLineEnd;
+  }
+  std::size_t answer_put(std::string_view input) override { return take_line(input, "+OK"); }
+
+  void take(std::string& out) override { out += "FETCH " + queue_ + "\r\n"; }
+  std::size_t answer_take(std::string_view input) override {
+    const std::size_t line = take_line(input, "$");
+    if (line == 0 || input.starts_with("$-1")) return line;
+    const std::size_t size = line + number_at(input.substr(1)) + kLineEnd.size();
     if (input.size() < size) return 0;
-    constexpr std::string_view kMember = "\"jid\":\"";
-    const std::size_t begin = input.find(kMember) + kMember.size();
-    jid_ = input.substr(begin, input.find('"', begin) - begin);
-    deliveries_.note(
-        number_at(std::string_view(jid_).substr(std::string_view("load-job-").size())));
+    const std::string_view job = input.substr(line, size - line);
+    note_taken(between(job, "\"jid\":\"", '"'), between(job, "\"args\":[\"", '"'));
     return size;
   }
 
-  int step_ = 0;
-  std::string jid_;
+  void end(const std::string& id, std::string& out) override {
+    out += R"(ACK {"jid":")" + id + "\"}\r\n";
+  }
+  std::size_t answer_end(std::string_view input) override { return take_line(input, "+OK"); }
+
+  void take_now(std::string& out) override { take(out); }
+  std::size_t answer_more(std::string_view input) override { return take_line(input, "$-1"); }
+
+  const std::string wid_;
 };
 
 }  // namespace
@@ -211,11 +235,14 @@ void Deliveries::note(std::size_t job) {
 
 std::unique_ptr<Dialogue> make_dialogue(const Plan& plan, std::size_t connection,
                                         Deliveries& deliveries) {
-  if (plan.work == "put") return std::make_unique<Put>(plan, connection, deliveries);
-  if (plan.work == "put-cycle") return std::make_unique<PutCycle>(plan, connection, deliveries);
-  if (plan.work == "push") return std::make_unique<Push>(plan, connection, deliveries);
-  if (plan.work == "push-cycle") return std::make_unique<PushCycle>(plan, connection, deliveries);
-  return nullptr;
+  const std::string& work = work_of(plan, connection);
+  if (work == "put" || work == "put-cycle") {
+    return std::make_unique<Beanstalk>(plan, connection, deliveries);
+  }
+  if (work == "push" || work == "push-cycle") {
+    return std::make_unique<Faktory>(plan, connection, deliveries);
+  }
+  throw std::invalid_argument("no such work: " + work);
 }
 
 }  // namespace bench

@@ -10,25 +10,30 @@
 
 namespace bench {
 
-/// Counts how often each job came back, so that one lost or handed out twice is found.
+/// Notes which jobs came back, so that one that is handed out twice is found.
 class Deliveries {
  public:
   explicit Deliveries(const Plan& plan);
 
   /// A number for a new job.
   std::size_t next() { return next_++; }
+  /// The job's payload has so many bytes: the body of a put, the JSON of a PUSH.
+  void note_payload(std::size_t bytes) { payload_bytes_ += bytes; }
   /// Throws when the job came before.
   void note(std::size_t job);
-  [[nodiscard]] std::size_t begun() const { return next_; }
   [[nodiscard]] std::size_t came() const { return came_; }
+  /// Of all jobs together.
+  [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
  private:
   std::vector<bool> seen_;
   std::size_t next_ = 0;
   std::size_t came_ = 0;
+  std::size_t payload_bytes_ = 0;
 };
 
-/// What one connection says, and what it expects to hear. Anything else throws.
+/// What one connection says, and what it expects to hear. Anything else throws. Operations are done
+/// in bundles: first all of them say their first command, then all say their second one.
 class Dialogue {
  public:
   virtual ~Dialogue() = default;
@@ -37,18 +42,27 @@ class Dialogue {
   /// door speaks first: its greeting is one of them.
   virtual std::size_t greet(std::string& out) = 0;
 
-  /// Appends the next command.
-  virtual void ask(std::string& out) = 0;
-
-  /// Takes one whole reply off the beginning of `input` and returns its size; 0: more is needed.
-  /// `is_done` tells whether an operation ended with it, which can be several commands.
-  virtual std::size_t answer(std::string_view input, bool& is_done) = 0;
-
   /// Takes a reply to what `greet` said.
   virtual std::size_t answer_greeting(std::string_view input) = 0;
+
+  /// Appends the first command of each of so many operations.
+  virtual void begin(std::size_t operations, std::string& out) = 0;
+
+  /// Takes one whole reply off the beginning of `input` and returns its size; 0: more is needed.
+  virtual std::size_t answer(std::string_view input) = 0;
+
+  /// When all operations of all connections are done: appends a question for one job more, to which
+  /// `answer` then takes nothing but that there is none, and returns 1; 0 when there may be some,
+  /// since others only put.
+  virtual std::size_t look_for_more(std::string& out) = 0;
+
+  /// Once all commands have their replies: appends those that come next and returns how many they
+  /// are; 0: the operations are done.
+  virtual std::size_t go_on(std::string& out) = 0;
 };
 
-/// put, put-cycle (put, reserve, delete), push, push-cycle (PUSH, FETCH, ACK). Null: no such work.
+/// put, put-cycle (put, reserve, delete), push, push-cycle (PUSH, FETCH, ACK). Throws
+/// std::invalid_argument when there is no such work.
 std::unique_ptr<Dialogue> make_dialogue(const Plan& plan, std::size_t connection,
                                         Deliveries& deliveries);
 

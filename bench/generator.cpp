@@ -16,7 +16,11 @@ namespace {
 
 constexpr std::size_t kReceiveBytes = 256 * 1024;
 constexpr int kEvents = 256;
-constexpr int kPatienceMs = 30'000;
+constexpr std::chrono::seconds kPatience{30};
+
+/// Sooner than this no sleep ends in time.
+constexpr std::chrono::microseconds kSleepMin{100};
+constexpr std::chrono::seconds kSleepMax{1};
 
 [[noreturn]] void fail(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -42,7 +46,8 @@ double Generator::seconds() const {
 
 void Generator::connect() {
   for (std::size_t i = 0; i < plan_.connections; ++i) open(i);
-  while (greeting_ > 0) wait(kPatienceMs);
+  progress_ = Clock::now();
+  while (greeting_ > 0) wait(kSleepMax);
 }
 
 void Generator::open(std::size_t number) {
@@ -72,8 +77,7 @@ void Generator::open(std::size_t number) {
 // ---- working ------------------------------------------------------------------------------------
 
 void Generator::run() {
-  is_working_ = true;
-  start_ = end_ = Clock::now();
+  start_ = end_ = progress_ = Clock::now();
   for (const auto& connection : connections_) {
     if (plan_.rate > 0) {
       idle_.push_back(connection.get());
@@ -83,29 +87,53 @@ void Generator::run() {
   }
   while (!is_over()) {
     if (plan_.rate > 0) begin_what_is_due();
-    wait(plan_.rate > 0 ? 0 : kPatienceMs);
+    wait(time_to_next());
   }
   end_ = Clock::now();
+  look_for_more();
 }
 
 /// Time may be up while commands are in flight: their replies are awaited.
 bool Generator::is_over() const {
-  if (plan_.seconds == 0) return done_ >= plan_.operations;
-  return done_ == begun_ && is_time_up();
+  if (is_time_up()) return done_ == begun_;
+  return plan_.seconds == 0 && done_ >= plan_.operations;
 }
 
 bool Generator::is_time_up() const {
-  if (plan_.seconds == 0) return false;
-  return is_finishing_ ||
+  if (is_finishing_) return true;
+  return plan_.seconds > 0 &&
          std::chrono::duration<double>(Clock::now() - start_).count() >= plan_.seconds;
+}
+
+/// When everything that was put has been taken, there must be nothing more.
+void Generator::look_for_more() {
+  progress_ = Clock::now();
+  for (const auto& connection : connections_) {
+    output_.clear();
+    connection->in_flight = connection->dialogue->look_for_more(output_);
+    unanswered_ += connection->in_flight;
+    say(*connection, output_);
+  }
+  while (unanswered_ > 0) wait(kSleepMax);
+}
+
+Generator::Clock::time_point Generator::next_due() const {
+  const std::chrono::duration<double> offset(static_cast<double>(begun_) / plan_.rate);
+  return start_ + std::chrono::duration_cast<Clock::duration>(offset);
+}
+
+Generator::Clock::duration Generator::time_to_next() const {
+  if (plan_.rate == 0 || idle_.empty()) return kSleepMax;
+  const Clock::duration left = next_due() - Clock::now();
+  if (left < kSleepMin) return {};
+  return std::min<Clock::duration>(left - kSleepMin, kSleepMax);
 }
 
 void Generator::begin_what_is_due() {
   const Clock::time_point now = Clock::now();
   while (!idle_.empty()) {
-    const std::chrono::duration<double> offset(static_cast<double>(begun_) / plan_.rate);
-    const auto due = start_ + std::chrono::duration_cast<Clock::duration>(offset);
-    if (due > now) return;
+    const Clock::time_point due = next_due();
+    if (due > now || is_over()) return;
     Connection& connection = *idle_.front();
     idle_.pop_front();
     // From when it should have begun: a server that makes us late has that counted against it.
@@ -126,19 +154,25 @@ void Generator::begin(Connection& connection, Clock::time_point at) {
   output_.clear();
   std::size_t count = plan_.depth;
   if (plan_.seconds == 0) count = std::min(count, plan_.operations - begun_);
-  for (std::size_t i = 0; i < count; ++i) connection.dialogue->ask(output_);
   if (count == 0) return;
+  if (begun_ == done_) progress_ = Clock::now();
+  connection.dialogue->begin(count, output_);
   begun_ += count;
-  connection.in_flight = count;
+  connection.operations = connection.in_flight = count;
   connection.begun = connection.asked = at;
   say(connection, output_);
 }
 
-void Generator::wait(int timeout_ms) {
+void Generator::wait(Clock::duration most) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (most - seconds).count()};
   std::array<epoll_event, kEvents> events{};
-  const int count = ::epoll_wait(set_, events.data(), kEvents, timeout_ms);
-  if (count < 0 && errno != EINTR) fail("epoll_wait");
-  if (count == 0 && timeout_ms > 0) throw std::runtime_error("the server does not answer");
+  const int count = ::epoll_pwait2(set_, events.data(), kEvents, &timeout, nullptr);
+  if (count < 0 && errno != EINTR) fail("epoll_pwait2");
+  const bool is_waiting = greeting_ > 0 || done_ < begun_ || unanswered_ > 0;
+  if (is_waiting && Clock::now() - progress_ > kPatience) {
+    throw std::runtime_error("nothing is done: a job is lost, or the server does not answer");
+  }
   for (int i = 0; i < count; ++i) {
     receive(*static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr));
   }
@@ -162,26 +196,35 @@ void Generator::take_replies(Connection& connection) {
       if (--connection.greetings == 0) --greeting_;
       continue;
     }
-    bool is_done = false;
-    const std::size_t size = connection.dialogue->answer(input, is_done);
+    if (connection.in_flight == 0) throw std::runtime_error("a reply to nothing");
+    const std::size_t size = connection.dialogue->answer(input);
     if (size == 0) break;
     input.remove_prefix(size);
-    note_reply(connection);
-    if (!is_done) {
-      output_.clear();
-      connection.dialogue->ask(output_);
-      connection.asked = Clock::now();
-      say(connection, output_);
+    --connection.in_flight;
+    if (unanswered_ > 0) {
+      --unanswered_;
       continue;
     }
-    ++done_;
-    if (--connection.in_flight > 0) continue;
-    const auto took = Clock::now() - connection.begun;
-    latencies_.add(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()));
-    begin_next(connection);
+    note_reply(connection);
+    if (connection.in_flight == 0) go_on(connection);
   }
   connection.input.erase(0, connection.input.size() - input.size());
+}
+
+void Generator::go_on(Connection& connection) {
+  output_.clear();
+  connection.in_flight = connection.dialogue->go_on(output_);
+  const Clock::time_point now = Clock::now();
+  if (connection.in_flight > 0) {
+    connection.asked = now;
+    say(connection, output_);
+    return;
+  }
+  done_ += connection.operations;
+  progress_ = now;
+  latencies_.add(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now - connection.begun).count()));
+  begin_next(connection);
 }
 
 void Generator::note_reply(Connection& connection) {

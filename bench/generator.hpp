@@ -26,10 +26,12 @@ class Generator {
   /// Connects and greets. Throws when the server is not there.
   void connect();
 
-  /// Works until the plan is done. Throws when a reply is not what it must be, or a job came twice.
+  /// Works until the plan is done. Throws when a reply is not what it must be, when a job came
+  /// twice, when nothing is done for half a minute (a job is lost, or the server does not answer),
+  /// and when there are more jobs than were put. The latter can be told of cycles only.
   void run();
 
-  /// A plan of seconds ends now. May be called in a signal handler.
+  /// It ends now, when what was begun is done. May be called in a signal handler.
   static void finish() { is_finishing_ = true; }
 
   [[nodiscard]] std::size_t done() const { return done_; }
@@ -47,18 +49,23 @@ class Generator {
     int descriptor = -1;
     std::unique_ptr<Dialogue> dialogue;
     std::string input;
-    std::size_t in_flight = 0;
-    std::size_t greetings = 0;  ///< replies to the greeting that are still to come
-    Clock::time_point begun{};  ///< when the operation, or the bundle of them, began
-    Clock::time_point asked{};  ///< when the latest command was sent
+    std::size_t operations = 0;  ///< of the bundle that is under way
+    std::size_t in_flight = 0;   ///< commands without their replies
+    std::size_t greetings = 0;   ///< replies to the greeting that are still to come
+    Clock::time_point begun{};   ///< when the operation, or the bundle of them, began
+    Clock::time_point asked{};   ///< when the latest command was sent
   };
 
   void open(std::size_t number);
-  void wait(int timeout_ms);
+  void wait(Clock::duration most);
+  [[nodiscard]] Clock::duration time_to_next() const;
+  void look_for_more();
   void receive(Connection& connection);
   void take_replies(Connection& connection);
   void begin(Connection& connection, Clock::time_point at);
+  void go_on(Connection& connection);
   void begin_next(Connection& connection);
+  [[nodiscard]] Clock::time_point next_due() const;
   void begin_what_is_due();
   void note_reply(Connection& connection);
   void say(Connection& connection, const std::string& text);
@@ -76,10 +83,11 @@ class Generator {
   std::string output_;
   std::size_t begun_ = 0;
   std::size_t done_ = 0;
-  std::size_t greeting_ = 0;  ///< connections that are not greeted yet
-  bool is_working_ = false;
+  std::size_t greeting_ = 0;    ///< connections that are not greeted yet
+  std::size_t unanswered_ = 0;  ///< when everything is done: who was asked for more, and waits
   Clock::time_point start_{};
   Clock::time_point end_{};
+  Clock::time_point progress_{};  ///< when an operation ended last, or one began after a pause
   Histogram latencies_;
   Histogram replies_;
 };

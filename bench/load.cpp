@@ -3,57 +3,43 @@
 // was due; of a bundle when --depth is more than 1), and the server's processor time for each
 // operation.
 
-#include <dirent.h>
-
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "generator.hpp"
+#include "processor_time.hpp"
+#include "shares.hpp"
 
 namespace {
-
-/// The time that all threads of a process have run, in seconds (proc(5), schedstat).
-double cpu_seconds(int pid) {
-  const std::string folder = "/proc/" + std::to_string(pid) + "/task/";
-  DIR* const tasks = ::opendir(folder.c_str());
-  if (tasks == nullptr) return 0;
-  double total = 0;
-  while (const dirent* task = ::readdir(tasks)) {
-    std::ifstream file(folder + task->d_name + "/schedstat");
-    double nanoseconds = 0;
-    if (file >> nanoseconds) total += nanoseconds / 1e9;
-  }
-  ::closedir(tasks);
-  return total;
-}
 
 double microseconds(std::uint64_t ns) {
   return static_cast<double>(ns) / 1e3;
 }
 
-void work(const bench::Plan& plan) {
+void work(const bench::Plan& plan, const std::string& works) {
   bench::Generator generator(plan);
   generator.connect();
   std::signal(SIGTERM, [](int) { bench::Generator::finish(); });
-  const double cpu_before = plan.server_pid != 0 ? cpu_seconds(plan.server_pid) : 0;
+  const double cpu_before = plan.server_pid != 0 ? bench::processor_seconds(plan.server_pid) : 0;
   generator.run();
-  const double cpu = plan.server_pid != 0 ? cpu_seconds(plan.server_pid) - cpu_before : 0;
-  const bool is_cycle = plan.work.ends_with("cycle");
-  const std::size_t lost = generator.deliveries().begun() - generator.deliveries().came();
-  if (is_cycle && lost > 0) throw std::runtime_error(std::to_string(lost) + " jobs never came");
+  const double cpu =
+      plan.server_pid != 0 ? bench::processor_seconds(plan.server_pid) - cpu_before : 0;
   const auto done = static_cast<double>(generator.done());
   const bench::Histogram& latencies = generator.latencies();
   const bench::Histogram& replies = generator.replies();
+  const auto of_replies = [&](double value) {
+    return plan.depth > 1 ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+  };
   const nlohmann::ordered_json report = {
-      {"work", plan.work},
+      {"work", works},
       {"connections", plan.connections},
       {"depth", plan.depth},
       {"queues", plan.queues},
       {"operations", generator.done()},
+      {"payload_bytes", static_cast<double>(generator.deliveries().payload_bytes()) / done},
       {"seconds", generator.seconds()},
       {"per_second", done / generator.seconds()},
       {"server_cpu_us", plan.server_pid != 0 ? nlohmann::ordered_json(1e6 * cpu / done) : nullptr},
@@ -61,8 +47,8 @@ void work(const bench::Plan& plan) {
       {"p99_us", microseconds(latencies.percentile(0.99))},
       {"p999_us", microseconds(latencies.percentile(0.999))},
       {"max_us", microseconds(latencies.max())},
-      {"reply_p99_us", microseconds(replies.percentile(0.99))},
-      {"reply_max_us", microseconds(replies.max())}};
+      {"reply_p99_us", of_replies(microseconds(replies.percentile(0.99)))},
+      {"reply_max_us", of_replies(microseconds(replies.max()))}};
   std::printf("%s\n", report.dump().c_str());
 }
 
@@ -71,25 +57,34 @@ void work(const bench::Plan& plan) {
 int main(int argc, char** argv) {
   bench::Plan plan;
   CLI::App app("Load for one door of a running server");
-  app.add_option("--work", plan.work, "put, put-cycle, push or push-cycle")
-      ->check(CLI::IsMember({"put", "put-cycle", "push", "push-cycle"}));
+  std::string works = "put";
+  std::string sizes = "128";
+  app.add_option("--work", works,
+                 "put and put-cycle, or push and push-cycle; a mix is WORK:SHARE,..., and the "
+                 "shares are of the connections");
   app.add_option("--port", plan.port, "of the door, on 127.0.0.1");
   app.add_option("--connections", plan.connections)->check(CLI::PositiveNumber);
-  app.add_option("--operations", plan.operations, "of all connections together");
-  app.add_option("--seconds", plan.seconds, "work for so long instead, or until SIGTERM");
-  app.add_option("--depth", plan.depth, "commands in flight on a connection (put and push)")
+  app.add_option("--operations", plan.operations,
+                 "of all connections together, unless SIGTERM comes")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seconds", plan.seconds, "work for so long instead, or until SIGTERM")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--depth", plan.depth,
+                 "commands in flight on a connection; cycles go step by step")
       ->check(CLI::PositiveNumber);
   app.add_option("--queues", plan.queues)->check(CLI::PositiveNumber);
   app.add_option("--prefix", plan.prefix, "of the queues' names");
   app.add_option("--delay", plan.delay_seconds, "of a put, in seconds");
   app.add_option("--at", plan.at, "of a PUSH, when it is due (RFC 3339)");
-  app.add_option("--body-bytes", plan.body_bytes);
-  app.add_option("--rate", plan.rate, "operations a second, as an open loop");
+  app.add_option("--body-bytes", sizes, "a mix is BYTES:SHARE,..., and the shares are of the jobs");
+  app.add_option("--rate", plan.rate, "operations a second, as an open loop")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--server-pid", plan.server_pid, "to tell its processor time");
   CLI11_PARSE(app, argc, argv);
-  if (plan.work.ends_with("cycle")) plan.depth = 1;
   try {
-    work(plan);
+    plan.works = bench::expand_shares(works);
+    plan.body_bytes = bench::expand_sizes(sizes);
+    work(plan, works);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "load: %s\n", failure.what());
     return 1;

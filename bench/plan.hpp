@@ -3,22 +3,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace bench {
 
 /// What is to be done to a server.
 struct Plan {
-  std::string work = "put";  ///< see `make_dialogue`
+  std::vector<std::string> works = {"put"};  ///< connection i does work i modulo their number: see
+                                             ///< `make_dialogue`; all are of one door
   std::uint16_t port = 11300;
   std::size_t connections = 50;
   std::size_t operations = 200'000;  ///< of all connections together
   double seconds = 0;                ///< 0: until the operations are done
-  std::size_t depth = 1;             ///< commands in flight on a connection
+  std::size_t depth = 1;             ///< commands in flight on a connection; of cycles so many
+                                     ///< puts, then so many reserves, then so many deletes
   std::size_t queues = 1;            ///< connection i works on queue i modulo this
   std::string prefix = "q";          ///< of the queues' names, which end in their numbers
-  std::size_t body_bytes = 128;
-  int delay_seconds = 0;  ///< of a put
-  std::string at;         ///< of a PUSH: when the job is due, as RFC 3339; empty: now
+  std::vector<std::size_t> body_bytes = {128};  ///< of job i: size i modulo their number
+  int delay_seconds = 0;                        ///< of a put
+  std::string at;  ///< of a PUSH: when the job is due, as RFC 3339; empty: now
   double rate =
       0;  ///< operations a second, begun whether or not earlier ones are done; 0: closed loop
   int server_pid = 0;  ///< whose processor time is told; 0: nobody's

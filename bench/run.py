@@ -1,8 +1,8 @@
 """Measures Millrace beside its peers: ./dev bench [ROW...] [--rounds N] [--write]
 
-The servers of a row are loaded in turn, A B A B, so that what else the machine does falls on all of
-them. Shown are medians, with the range in brackets; ratios are those of the medians. --write puts
-the table into docs/performance.md.
+The servers of a row are loaded in turn, A B B A, so that what else the machine does falls on all of
+them. Shown are medians, with the range in brackets, and the longest of all waits; ratios are those
+of the medians. --write puts the table into docs/performance.md.
 """
 
 import argparse
@@ -15,12 +15,9 @@ import statistics
 import subprocess
 import sys
 
+import page
 import servers
-from rows import FAKTORY, ROWS
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-PAGE = os.path.join(os.path.dirname(HERE), "docs", "performance.md")
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+from rows import FAKTORY, LEAST, ROWS
 
 
 def load(server, settings):
@@ -33,12 +30,14 @@ def load(server, settings):
 
 def measure(row, rounds):
     """The reports of each server by its title."""
-    reports = {}
-    for _ in range(rounds):
-        for title, start in [row.ours, row.peer, *row.others]:
+    contestants = [row.ours, row.peer, *row.others]
+    reports = {title: [] for title, _ in contestants}
+    for number in range(rounds):
+        # There and back, so that what drifts does not always fall on the same.
+        for title, start in contestants if number % 2 == 0 else reversed(contestants):
             is_millrace = title.startswith("millrace")
             with start(**({"door": row.door} if is_millrace else {})) as server:
-                reports.setdefault(title, []).append(load(server, row.load))
+                reports[title].append(load(server, row.load))
             print(f"  {title}: {show([reports[title][-1]], row.figure)}", file=sys.stderr)
     return reports
 
@@ -56,6 +55,12 @@ def show(reports, name):
     return text
 
 
+def ratio_to_peer(row, reports, title):
+    """Of the medians."""
+    return (statistics.median(figures(reports[title], row.figure))
+            / statistics.median(figures(reports[row.peer[0]], row.figure)))
+
+
 def verdict(row, ratio):
     floor, aim = row.goal
     if row.is_met(ratio, aim):
@@ -63,20 +68,31 @@ def verdict(row, ratio):
     return "floor" if row.is_met(ratio, floor) else "**missed**"
 
 
-def lines_of(row, reports):
-    ratio = (statistics.median(figures(reports[row.ours[0]], row.figure))
-             / statistics.median(figures(reports[row.peer[0]], row.figure)))
-    sign = "≤" if row.less_is_better else "≥"
+def summary(measured):
+    """A line for each row: (row, reports)."""
+    lines = ["", "| work | ratio | | floor | aim | |", "|---|---|---|---|---|---|"]
+    for row, reports in measured:
+        ratio = ratio_to_peer(row, reports, row.ours[0])
+        sign = "≤" if row.less_is_better else "≥"
+        lines.append(f"| {row.title} | `{row.ours[0]}` / `{row.peer[0]}` | **{ratio:.2f}** "
+                     f"| {sign} {row.goal[0]} | {sign} {row.goal[1]} | {verdict(row, ratio)} |")
+        if LEAST in row.others:
+            most = ratio_to_peer(row, reports, LEAST[0])
+            lines.append(f"| the same, as far as the machine and the load go | {LEAST[0]} / "
+                         f"`{row.peer[0]}` | {most:.2f} | | | |")
+    return lines
+
+
+def details(row, reports):
     lines = [f"\n### {row.title}\n",
-             f"`{row.ours[0]}` / `{row.peer[0]}`: **{ratio:.2f}** "
-             f"(floor {sign} {row.goal[0]}, aim {sign} {row.goal[1]}): {verdict(row, ratio)}\n",
              "| server | operations/s | CPU each, µs | p50 ms | p99 ms | p99.9 ms | max ms |",
              "|---|---|---|---|---|---|---|"]
     for title, each in reports.items():
         latencies = " | ".join(f"{statistics.median(figures(each, name)) / 1000:.2f}"
-                               for name in ("p50_us", "p99_us", "p999_us", "max_us"))
+                               for name in ("p50_us", "p99_us", "p999_us"))
+        longest = max(figures(each, "max_us")) / 1000
         lines.append(f"| {title} | {show(each, 'per_second')} | {show(each, 'server_cpu_us')} "
-                     f"| {latencies} |")
+                     f"| {latencies} | {longest:.2f} |")
     return lines
 
 
@@ -98,16 +114,8 @@ def heading(rounds):
     return [f"{datetime.date.today()}; {cpu_model()}, {os.cpu_count()} cores; Linux "
             f"{platform.release()}; {rounds} rounds; load average before "
             f"{os.getloadavg()[0]:.1f}; {'; '.join(peers)}; bodies of 128 bytes; the load comes "
-            "from one thread of the same machine."]
-
-
-def write(text):
-    with open(PAGE) as file:
-        page = file.read()
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    with open(PAGE, "w") as file:
-        file.write(f"{before}{BEGIN}\n{text}\n{END}{after}")
+            "from one thread of the same machine. A latency is that of an operation: of a whole "
+            "cycle, and of a bundle of 32 where so many are in flight."]
 
 
 def main():
@@ -120,18 +128,22 @@ def main():
     if unknown:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     lines = heading(options.rounds)
+    measured = []
     for row in ROWS:
         if options.row and row.name not in options.row:
             continue
         if row.peer is FAKTORY and not servers.has_official_faktory():
-            lines.append(f"\n### {row.title}\n\nNot measured: FAKTORY_BIN names no program.")
+            print(f"{row.title}: not measured, FAKTORY_BIN names no program", file=sys.stderr)
             continue
         print(row.title, file=sys.stderr)
-        lines += lines_of(row, measure(row, options.rounds))
+        measured.append((row, measure(row, options.rounds)))
+    lines += summary(measured)
+    for row, reports in measured:
+        lines += details(row, reports)
     text = "\n".join(lines)
     print(text)
     if options.write:
-        write(text)
+        page.write("bench", text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,171 @@
+#include "dialogue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace bench::test {
+
+/// One connection's dialogue, with the replies that the test makes up.
+class Talk {
+ public:
+  explicit Talk(const char* work) : plan_{.works = {work}, .operations = 10, .body_bytes = {2}} {}
+
+  std::string begin(std::size_t operations) {
+    std::string out;
+    dialogue_->begin(operations, out);
+    return out;
+  }
+  /// What is said once these replies came, with the number of commands before it.
+  std::string after(std::initializer_list<std::string> replies) {
+    for (const std::string& reply : replies) hear(reply);
+    std::string out;
+    const std::size_t commands = dialogue_->go_on(out);
+    return std::to_string(commands) + ' ' + out;
+  }
+  std::string look_for_more() {
+    std::string out;
+    const std::size_t commands = dialogue_->look_for_more(out);
+    return std::to_string(commands) + ' ' + out;
+  }
+  /// The reply comes whole only with its last byte.
+  void hear(const std::string& reply) {
+    CHECK(dialogue_->answer(std::string_view(reply).substr(0, reply.size() - 1)) == 0);
+    CHECK(dialogue_->answer(reply) == reply.size());
+  }
+  [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
+
+ private:
+  Plan plan_;
+  Deliveries deliveries_{plan_};
+  std::unique_ptr<Dialogue> dialogue_ = make_dialogue(plan_, 0, deliveries_);
+};
+
+/// The reply to a FETCH.
+std::string fetched(const std::string& job) {
+  const std::string text = R"({"jid":"load-job-)" + job + R"(","args":[")" + job + R"( "]})";
+  return '$' + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+TEST_CASE("put: a bundle is done with its replies") {
+  Talk talk("put");
+  CHECK(talk.begin(2) == "put 0 0 60 2\r\n0 \r\nput 0 0 60 2\r\n1 \r\n");
+  CHECK(talk.after({"INSERTED 1\r\n", "INSERTED 2\r\n"}) == "0 ");
+}
+
+TEST_CASE("put-cycle: a bundle is put, reserved and deleted, step by step") {
+  Talk talk("put-cycle");
+  talk.begin(2);
+  CHECK(talk.after({"INSERTED 1\r\n", "INSERTED 2\r\n"}) == "2 reserve\r\nreserve\r\n");
+  CHECK(talk.after({"RESERVED 2 2\r\n1 \r\n", "RESERVED 1 2\r\n0 \r\n"}) ==
+        "2 delete 2\r\ndelete 1\r\n");
+  CHECK(talk.after({"DELETED\r\n", "DELETED\r\n"}) == "0 ");
+  CHECK(talk.deliveries().came() == 2);
+}
+
+TEST_CASE("push-cycle: a bundle is pushed, fetched and acknowledged, step by step") {
+  Talk talk("push-cycle");
+  talk.begin(2);
+  CHECK(talk.after({"+OK\r\n", "+OK\r\n"}) == "2 FETCH q0\r\nFETCH q0\r\n");
+  CHECK(talk.after({fetched("1"), fetched("0")}) ==
+        "2 ACK {\"jid\":\"load-job-1\"}\r\nACK {\"jid\":\"load-job-0\"}\r\n");
+  CHECK(talk.after({"+OK\r\n", "+OK\r\n"}) == "0 ");
+  CHECK(talk.deliveries().came() == 2);
+}
+
+TEST_CASE("push-cycle: what found nothing is fetched again before anything is acknowledged") {
+  Talk talk("push-cycle");
+  talk.begin(2);
+  talk.after({"+OK\r\n", "+OK\r\n"});
+  CHECK(talk.after({"$-1\r\n", fetched("0")}) == "1 FETCH q0\r\n");
+  CHECK(talk.after({fetched("1")}).starts_with("2 ACK "));
+}
+
+TEST_CASE("a bundle after another begins anew") {
+  Talk talk("put-cycle");
+  talk.begin(1);
+  talk.after({"INSERTED 1\r\n"});
+  talk.after({"RESERVED 1 2\r\n0 \r\n"});
+  talk.after({"DELETED\r\n"});
+  CHECK(talk.begin(1) == "put 0 0 60 2\r\n1 \r\n");
+  CHECK(talk.after({"INSERTED 2\r\n"}) == "1 reserve\r\n");
+}
+
+TEST_CASE("a job that comes twice is noticed, and one that was never put") {
+  Talk talk("push-cycle");
+  talk.begin(2);
+  talk.after({"+OK\r\n", "+OK\r\n"});
+  talk.hear(fetched("0"));
+  CHECK_THROWS_WITH_AS(talk.hear(fetched("0")), "job 0 came twice", std::runtime_error);
+  CHECK_THROWS_AS(talk.hear(fetched("2")), std::runtime_error);
+}
+
+TEST_CASE("a mix: connections take turns in the works, and jobs in the sizes") {
+  const Plan plan{.works = {"put", "put-cycle"}, .operations = 10, .body_bytes = {2, 5}};
+  Deliveries deliveries(plan);
+  const auto putting = make_dialogue(plan, 0, deliveries);
+  const auto cycling = make_dialogue(plan, 1, deliveries);
+  std::string said;
+  putting->begin(1, said);
+  cycling->begin(1, said);
+  CHECK(said == "put 0 0 60 2\r\n0 \r\nput 0 0 60 5\r\n1    \r\n");
+  CHECK(putting->answer("INSERTED 1\r\n") > 0);
+  CHECK(cycling->answer("INSERTED 2\r\n") > 0);
+  CHECK(putting->go_on(said) == 0);
+  CHECK(cycling->go_on(said) == 1);
+  CHECK(cycling->answer("RESERVED 1 2\r\n0 \r\n") > 0);
+  CHECK(cycling->look_for_more(said) == 0);
+}
+
+TEST_CASE("a work that there is not") {
+  const Plan plan{.works = {"pop"}};
+  Deliveries deliveries(plan);
+  CHECK_THROWS_WITH_AS(make_dialogue(plan, 0, deliveries), "no such work: pop",
+                       std::invalid_argument);
+}
+
+TEST_CASE("cycles: there must be nothing more at the end") {
+  for (const char* work : {"put-cycle", "push-cycle"}) {
+    CAPTURE(work);
+    const bool is_put = std::string_view(work) == "put-cycle";
+    const std::string none = is_put ? "TIMED_OUT\r\n" : "$-1\r\n";
+    const std::string some = is_put ? "RESERVED 3 2\r\n0 \r\n" : fetched("0");
+    Talk talk(work);
+    CHECK(talk.look_for_more() == (is_put ? "1 reserve-with-timeout 0\r\n" : "1 FETCH q0\r\n"));
+    talk.hear(none);
+    CHECK_THROWS_AS(talk.hear(some), std::runtime_error);
+  }
+}
+
+TEST_CASE("a body that is not the one that was put") {
+  Talk talk("put-cycle");
+  talk.begin(1);
+  talk.after({"INSERTED 1\r\n"});
+  CHECK_THROWS_WITH_AS(talk.hear("RESERVED 1 3\r\n0 x\r\n"), "another body: 0 x",
+                       std::runtime_error);
+}
+
+TEST_CASE("another reply than the one that must come is noticed") {
+  Talk talk("put");
+  talk.begin(1);
+  CHECK_THROWS_WITH_AS(talk.hear("OUT_OF_MEMORY\r\n"), "unexpected reply: OUT_OF_MEMORY\r\n",
+                       std::runtime_error);
+}
+
+TEST_CASE("the payload of a put is its body, that of a PUSH its JSON") {
+  Talk put("put");
+  put.begin(2);
+  CHECK(put.deliveries().payload_bytes() == 4);
+  Talk push("push");
+  const std::string said = push.begin(1);
+  CHECK(said ==
+        "PUSH {\"jid\":\"load-job-0\",\"jobtype\":\"SomeJob\",\"args\":[\"0 \"],"
+        "\"queue\":\"q0\"}\r\n");
+  CHECK(push.deliveries().payload_bytes() == said.size() - std::string("PUSH \r\n").size());
+}
+
+}  // namespace bench::test
