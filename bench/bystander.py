@@ -63,12 +63,23 @@ class Client:
         self.file = self.socket.makefile("rwb")
         if greeting:
             self.file.readline()
-            self.ask(greeting)
+            self.demand(greeting, "+OK")
 
     def ask(self, text):
         self.file.write(text.encode() + b"\r\n")
         self.file.flush()
         return self.file.readline().decode().strip()
+
+    def demand(self, text, reply):
+        """An event that did not happen is no measurement."""
+        if (heard := self.ask(text)) != reply:
+            raise RuntimeError(f"{text}: {heard}, not {reply}")
+
+    def ready_jobs(self, tube):
+        """Of the beanstalk door."""
+        size = int(self.ask(f"stats-tube {tube}").split()[1])
+        text = self.file.read(size + 2).decode()
+        return int(text.split("current-jobs-ready: ")[1].split()[0])
 
 
 class World:
@@ -103,31 +114,42 @@ class World:
 
     def kick(self):
         client = Client(self.server.port)
-        client.ask("use kicked0")
-        client.ask(f"kick {self.million}")
+        client.demand("use kicked0", "USING kicked0")
+        client.demand(f"kick {self.million}", f"KICKED {self.million}")
 
     def prepare_due(self):
-        self.due = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=25)
-        self.push(self.million, prefix="due", at=self.due.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        """The same second for all, where the door can say one; with seconds from now they come due
+        as fast as they were put."""
+        began = time.time()
+        if self.faktory_port is None:
+            self.put(self.million, prefix="due", delay=DUE_S)
+        else:
+            due = datetime.datetime.fromtimestamp(began + DUE_S, datetime.timezone.utc)
+            self.push(self.million, prefix="due", at=due.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        self.due, took = began + DUE_S, time.time() - began
+        if took > DUE_S - 1:
+            raise RuntimeError("the jobs were due before all of them were there")
+        time.sleep(self.due - time.time() - 1)
 
     def become_due(self):
-        left = (self.due - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
-        if left < 0:
-            raise RuntimeError("the jobs were due before all of them were pushed")
-        time.sleep(left + 8)
+        client = Client(self.server.port)
+        while client.ready_jobs("due0") < self.million:
+            if time.time() > self.due + 2 * DUE_S:
+                raise RuntimeError("the jobs are not ready")
+            time.sleep(1)
 
     def prepare_mutate(self):
         self.push(self.million, prefix="mutated", at="2100-01-01T00:00:00Z")
 
     def mutate(self):
-        self.faktory().ask(
-            'MUTATE {"cmd":"kill","target":"scheduled","filter":{"jobtype":"SomeJob"}}')
+        self.faktory().demand(
+            'MUTATE {"cmd":"kill","target":"scheduled","filter":{"jobtype":"SomeJob"}}', "+OK")
 
     def prepare_remove(self):
         self.push(self.million, prefix="removed")
 
     def remove(self):
-        self.faktory().ask("QUEUE REMOVE removed0")
+        self.faktory().demand("QUEUE REMOVE removed0", "+OK")
 
     def search(self):
         cursor = ""
@@ -151,7 +173,7 @@ class World:
         time.sleep(1)
 
     def flush(self):
-        self.faktory().ask("FLUSH")
+        self.faktory().demand("FLUSH", "+OK")
 
     # Of a server with a journal.
 
@@ -182,7 +204,7 @@ EVENTS = [
     ("nothing", None, World.nothing, True),
     ("the jobs are put", None, World.grow, True),
     ("kick of a million", World.prepare_kick, World.kick, True),
-    ("a million come due in one second", World.prepare_due, World.become_due, False),
+    ("a million come due in one second", World.prepare_due, World.become_due, True),
     ("MUTATE over a million", World.prepare_mutate, World.mutate, False),
     ("QUEUE REMOVE of a million", World.prepare_remove, World.remove, False),
     ("a web search of all ready jobs", None, World.search, False),
@@ -192,6 +214,7 @@ EVENTS = [
 
 
 CLEANED_SEGMENTS = 10
+DUE_S = 25
 
 JOURNAL_EVENTS = [
     ("nothing, with a journal", World.fill, World.nothing),

@@ -17,7 +17,7 @@ from bystander import load
 from size import resident_bytes
 
 LOOK_S = 10
-CYCLES = 300_000
+CYCLING_S = 4
 
 
 def cpu_seconds(server):
@@ -47,26 +47,29 @@ def connect(port, count, greeting=None):
     return clients
 
 
-def watch(server):
+def watch(server, seconds=LOOK_S):
     """Its share of a core while we only look on."""
     before = cpu_seconds(server)
-    time.sleep(LOOK_S)
-    return (cpu_seconds(server) - before) / LOOK_S
+    time.sleep(seconds)
+    return (cpu_seconds(server) - before) / seconds
 
 
-def fetch_again_and_again(server, clients, fetch):
-    """Its share of a core while every client fetches, and fetches anew when nothing has come."""
+def fetch(server, clients, command):
+    """Its share of a core while every client waits in its first FETCH, which takes two seconds; and
+    while each fetches anew when nothing has come."""
     waiting = selectors.DefaultSelector()
     for client in clients:
         waiting.register(client, selectors.EVENT_READ)
-        client.sendall(fetch)
+        client.sendall(command)
+    time.sleep(0.2)
+    while_waiting = watch(server, 1)
     before = cpu_seconds(server)
     end = time.monotonic() + LOOK_S
     while (left := end - time.monotonic()) > 0:
         for key, _ in waiting.select(left):
             key.fileobj.recv(4096)
-            key.fileobj.sendall(fetch)
-    return (cpu_seconds(server) - before) / LOOK_S
+            key.fileobj.sendall(command)
+    return while_waiting, (cpu_seconds(server) - before) / LOOK_S
 
 
 def measure_connections(title, start, count, wait, greeting=None):
@@ -78,17 +81,16 @@ def measure_connections(title, start, count, wait, greeting=None):
         print(f"{title}: {count:,} idle: {100 * watch(server):.2f} % of a core, "
               f"{each:,.0f} bytes each", flush=True)
         if greeting:
-            share = fetch_again_and_again(server, clients, wait)
-            what = "in FETCH, which each begins anew every two seconds"
+            share, anew = fetch(server, clients, wait)
+            more = f"; {100 * anew:.2f} % while each begins anew every two seconds"
         else:
             for client in clients:
                 client.sendall(wait)
             time.sleep(2)
-            share = watch(server)
-            what = "in reserve"
+            share, more = watch(server), ""
         each = (resident_bytes(server) - empty) / count
-        print(f"{title}: {count:,} {what}: {100 * share:.2f} % of a core, {each:,.0f} bytes each",
-              flush=True)
+        print(f"{title}: {count:,} waiting for a job: {100 * share:.2f} % of a core, "
+              f"{each:,.0f} bytes each{more}", flush=True)
         for client in clients:
             client.close()
 
@@ -106,19 +108,33 @@ def fill_tubes(port, count):
                 raise RuntimeError("a job was not taken")
 
 
-def measure_tubes(title, start, count):
-    with start() as server:
-        def cycle():
-            return load(server.port, work="put-cycle", connections=50, operations=CYCLES,
-                        server_pid=server.pid)
+def cycle(server, connections=50, queues=1):
+    return load(server.port, work="put-cycle", connections=connections, queues=queues,
+                seconds=CYCLING_S, server_pid=server.pid)
 
-        cycle()  # warms up
-        alone = cycle()
-        fill_tubes(server.port, count)
-        among = cycle()
-        print(f"{title}: put + reserve + delete, 50 connections: {alone['server_cpu_us']:.2f} µs "
-              f"alone, {among['server_cpu_us']:.2f} µs beside {count:,} tubes with a job each; "
-              f"p99 {alone['p99_us'] / 1000:.2f} and {among['p99_us'] / 1000:.2f} ms", flush=True)
+
+def tell_cycles(title, reports):
+    each = "; ".join(f"{what} {report['server_cpu_us']:.2f} µs, {report['per_second']:,.0f} a "
+                     f"second, p99 {report['p99_us'] / 1000:.2f} ms" for what, report in reports)
+    print(f"{title}: put + reserve + delete: {each}", flush=True)
+
+
+def measure_tubes(title, start, count):
+    """Two servers in turn, one of which has so many tubes with a job each."""
+    with start() as alone, start() as full:
+        fill_tubes(full.port, count)
+        for _ in range(2):  # the first warms up
+            reports = [("50 connections alone", cycle(alone)),
+                       (f"beside {count:,} tubes with a job each", cycle(full))]
+        tell_cycles(title, reports)
+
+
+def measure_spread(title, start):
+    with start() as server:
+        for _ in range(2):
+            reports = [("1,000 connections on one tube", cycle(server, 1000, 1)),
+                       ("on 1,000 tubes", cycle(server, 1000, 1000))]
+        tell_cycles(title, reports)
 
 
 def millrace():
@@ -140,7 +156,10 @@ def main():
     measure_connections("millrace, Faktory door", millrace_for_workers, options.connections,
                         b"FETCH default\r\n", b'HELLO {"v":2}\r\n')
     measure_tubes("millrace", millrace, options.tubes)
-    measure_tubes("beanstalkd", servers.beanstalkd, options.tubes)
+    # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
+    measure_tubes("beanstalkd", servers.beanstalkd, options.tubes // 10)
+    measure_spread("millrace", millrace)
+    measure_spread("beanstalkd", servers.beanstalkd)
 
 
 if __name__ == "__main__":
