@@ -1,58 +1,17 @@
 // The doors and the core without journal and network: processor time per operation, each a command
-// of 128 bytes of body, with so many jobs in the server before.
+// of 128 bytes of body, with so many jobs in the server before. And of the pieces they are made of.
 
 #include <benchmark/benchmark.h>
 
-#include <string>
-
-#include "beanstalk/door.hpp"
-#include "core/broker.hpp"
-#include "faktory/door.hpp"
-#include "faktory/work_unit.hpp"
+#include "core/batch_reader.hpp"
+#include "core/job_index.hpp"
+#include "faktory/job_reader.hpp"
+#include "faktory/timestamp.hpp"
+#include "world.hpp"
 
 namespace {
 
 using namespace millrace;
-
-/// One client of each door. What is recorded is thrown away, as a volatile journal does.
-struct World {
-  World() {
-    beanstalk->start(now);
-    faktory->start(now);
-    tell(*faktory, "HELLO {\"v\":2,\"wid\":\"w\",\"pid\":1,\"hostname\":\"h\",\"labels\":[]}\r\n");
-  }
-  ~World() {
-    beanstalk->close(now);
-    faktory->close(now);
-  }
-
-  std::string& tell(Session& session, std::string_view command) {
-    session.output().clear();
-    session.receive(command, now);
-    (void)broker.take_woken();
-    (void)broker.take_batch();
-    return session.output();
-  }
-
-  void put() { tell(*beanstalk, put_command); }
-
-  void push() {
-    tell(*faktory, "PUSH {\"jid\":\"job-" + std::to_string(++pushed) +
-                       "-abcdef\",\"jobtype\":\"SomeJob\",\"args\":[\"" + body +
-                       "\"],\"queue\":\"default\"}\r\n");
-  }
-
-  Time now = Time{} + 1h;
-  std::string body = std::string(128, 'x');
-  std::string put_command = "put 0 0 60 128\r\n" + body + "\r\n";
-  std::uint64_t pushed = 0;
-  faktory::WorkUnits format;
-  Broker broker{format, {}};
-  beanstalk::Door beanstalk_door{broker, format, {}, now};
-  faktory::Door faktory_door{broker, format, {}, now};
-  std::unique_ptr<Session> beanstalk = beanstalk_door.open();
-  std::unique_ptr<Session> faktory = faktory_door.open();
-};
 
 void put(benchmark::State& state) {
   World world;
@@ -62,12 +21,7 @@ void put(benchmark::State& state) {
 void put_reserve_delete(benchmark::State& state) {
   World world;
   for (std::int64_t i = 0; i < state.range(0); ++i) world.put();
-  for (auto _ : state) {
-    world.put();
-    const std::string& reserved = world.tell(*world.beanstalk, "reserve\r\n");
-    world.tell(*world.beanstalk,
-               "delete " + reserved.substr(9, reserved.find(' ', 9) - 9) + "\r\n");
-  }
+  for (auto _ : state) world.put_reserve_delete();
 }
 
 void push(benchmark::State& state) {
@@ -78,18 +32,63 @@ void push(benchmark::State& state) {
 void push_fetch_ack(benchmark::State& state) {
   World world;
   for (std::int64_t i = 0; i < state.range(0); ++i) world.push();
-  std::uint64_t acked = 0;
+  for (auto _ : state) world.push_fetch_ack();
+}
+
+// ---- the pieces ---------------------------------------------------------------------------------
+
+const std::string kBody(128, 'x');
+const JobAdded kAdded{.id = 1'000'000, .queue = "default", .created_at = Time{1h}, .body = kBody};
+
+void encode_job(benchmark::State& state) {
+  std::string batch;
   for (auto _ : state) {
-    world.push();
-    world.tell(*world.faktory, "FETCH default\r\n");
-    world.tell(*world.faktory, "ACK {\"jid\":\"job-" + std::to_string(++acked) + "-abcdef\"}\r\n");
+    batch.clear();
+    encode(kAdded, batch);
   }
+}
+
+void decode_job(benchmark::State& state) {
+  std::string batch;
+  encode(kAdded, batch);
+  for (auto _ : state) benchmark::DoNotOptimize(BatchReader(batch).next());
+}
+
+void read_pushed_json(benchmark::State& state) {
+  const std::string json =
+      R"({"jid":"job-1-abcdef","jobtype":"SomeJob","args":[")" + kBody + R"("],"queue":"default"})";
+  faktory::JobReader reader;
+  for (auto _ : state) benchmark::DoNotOptimize(reader.read(json));
+}
+
+void write_time(benchmark::State& state) {
+  std::string text;
+  Time time{1h};
+  for (auto _ : state) {
+    text.clear();
+    faktory::append_time(time += 1ms, text);
+  }
+}
+
+/// Ids in sequence, or one of each line.
+void find_job(benchmark::State& state) {
+  constexpr JobId kIds = 1'000'000;
+  const auto step = static_cast<JobId>(state.range(0));
+  JobIndex index;
+  for (JobId id = 1; id <= kIds; ++id) index.insert(id * step, static_cast<JobSlot>(id));
+  JobId next = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(index.find((++next % kIds + 1) * step));
 }
 
 BENCHMARK(put);
 BENCHMARK(put_reserve_delete)->Arg(0)->Arg(1'000'000);
 BENCHMARK(push);
 BENCHMARK(push_fetch_ack)->Arg(0)->Arg(1'000'000);
+BENCHMARK(encode_job);
+BENCHMARK(decode_job);
+BENCHMARK(read_pushed_json);
+BENCHMARK(write_time);
+BENCHMARK(find_job)->Arg(1)->Arg(16);
 
 }  // namespace
 

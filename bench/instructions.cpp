@@ -1,0 +1,173 @@
+// Does one operation of the core so often that its instructions can be counted: run by
+// instructions.py in callgrind, which counts only what is between the two requests of `Counted`.
+// Without arguments it names the operations, with one of the names it says how often it did that.
+
+#include <valgrind/callgrind.h>
+
+#include <iostream>
+#include <string>
+
+#include "core/bulk_change.hpp"
+#include "core/check.hpp"
+#include "http/site.hpp"
+#include "world.hpp"
+
+namespace {
+
+using namespace millrace;
+
+constexpr std::uint64_t kTimes = 10'000;
+constexpr std::uint64_t kMany = 100'000;
+constexpr std::uint64_t kPages = 20;
+
+struct Counted {
+  Counted() { CALLGRIND_START_INSTRUMENTATION; }
+  ~Counted() { CALLGRIND_STOP_INSTRUMENTATION; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+};
+
+using Action = void (World::*)();
+
+void repeat(World& world, Action action, std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) (world.*action)();
+}
+
+/// With so many jobs in the server that came in by `fill`; each action leaves `left` more of them.
+std::uint64_t act(Action action, std::uint64_t left, Action fill, std::uint64_t before) {
+  World world;
+  repeat(world, fill, before);
+  {
+    const Counted counted;
+    repeat(world, action, kTimes);
+  }
+  CHECK(world.broker.view().job_count(JobState::kReady) == before + left * kTimes);
+  return kTimes;
+}
+
+template <std::uint64_t before>
+std::uint64_t put() {
+  return act(&World::put, 1, &World::put, before);
+}
+
+template <std::uint64_t before>
+std::uint64_t put_reserve_delete() {
+  return act(&World::put_reserve_delete, 0, &World::put, before);
+}
+
+template <std::uint64_t before>
+std::uint64_t push() {
+  return act(&World::push, 1, &World::push, before);
+}
+
+template <std::uint64_t before>
+std::uint64_t push_fetch_ack() {
+  return act(&World::push_fetch_ack, 0, &World::push, before);
+}
+
+std::uint64_t put_delayed() {
+  World world;
+  {
+    const Counted counted;
+    repeat(world, &World::put_delayed, kTimes);
+    world.now += 1s;
+    world.settle();
+  }
+  CHECK(world.broker.view().tally().scheduled_enqueued == kTimes);
+  return kTimes;
+}
+
+std::uint64_t kick() {
+  World world;
+  for (std::uint64_t i = 0; i < kTimes; ++i) {
+    world.put();
+    world.reserve_and("bury", " 0");
+  }
+  const View& view = world.broker.view();
+  CHECK(view.job_count(JobState::kDead) == kTimes);
+  {
+    const Counted counted;
+    world.tell(*world.beanstalk, "kick " + std::to_string(kTimes) + "\r\n");
+    world.settle();
+  }
+  CHECK(view.job_count(JobState::kReady) == kTimes);
+  return kTimes;
+}
+
+/// A restart after so many of these actions, each of which was a batch of its own.
+std::uint64_t replay(Action action) {
+  std::string log;
+  World before;
+  before.log = &log;
+  repeat(before, action, kTimes);
+  World after;
+  {
+    const Counted counted;
+    CHECK(after.broker.replay(log, 0));
+  }
+  const View& view = after.broker.view();
+  CHECK(view.counters().next_id == kTimes + 1);
+  CHECK(view.job_count(JobState::kReady) == before.broker.view().job_count(JobState::kReady));
+  return kTimes;
+}
+
+std::uint64_t replay_put() {
+  return replay(&World::put);
+}
+std::uint64_t replay_push_fetch_ack() {
+  return replay(&World::push_fetch_ack);
+}
+
+std::uint64_t list_page() {
+  World world;
+  repeat(world, &World::push, kMany);
+  BulkChanges bulks{world.broker};
+  const http::Trend trend;
+  http::Site site{.broker = world.broker, .format = world.format, .bulks = bulks, .trend = trend};
+  const http::Request request{.path = "/api/v1/jobs",
+                              .params = {{"state", "ready"}, {"queue", "default"}}};
+  http::Response response;
+  {
+    const Counted counted;
+    for (std::uint64_t i = 0; i < kPages; ++i) {
+      response = http::answer(site, request, {.now = world.now, .system = {}});
+    }
+  }
+  CHECK(response.status == 200 && !response.go_on && !response.write_body);
+  CHECK(response.body.find("job-50-abcdef") != std::string::npos);
+  return kPages;
+}
+
+struct Operation {
+  std::string_view name;
+  std::uint64_t (*run)();  ///< answers how often it was done
+};
+
+constexpr Operation kOperations[] = {
+    {"put", put<0>},
+    {"put beside 100,000 jobs", put<kMany>},
+    {"put, reserve, delete", put_reserve_delete<0>},
+    {"put, reserve, delete beside 100,000 jobs", put_reserve_delete<kMany>},
+    {"put with a delay, coming due", put_delayed},
+    {"kick of a buried job", kick},
+    {"PUSH", push<0>},
+    {"PUSH beside 100,000 jobs", push<kMany>},
+    {"PUSH, FETCH, ACK", push_fetch_ack<0>},
+    {"PUSH, FETCH, ACK beside 100,000 jobs", push_fetch_ack<kMany>},
+    {"replay of a put", replay_put},
+    {"replay of PUSH, FETCH, ACK", replay_push_fetch_ack},
+    {"a web list of 50 of 100,000 jobs", list_page},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Operation& operation : kOperations) {
+    if (argc == 1) std::cout << operation.name << "\n";
+    if (argc == 2 && operation.name == argv[1]) {
+      std::cout << operation.run() << "\n";
+      return 0;
+    }
+  }
+  return argc == 1 ? 0 : 2;
+}

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "beanstalk/door.hpp"
+#include "core/broker.hpp"
+#include "faktory/door.hpp"
+#include "faktory/work_unit.hpp"
+
+namespace millrace {
+
+/// The doors and the core without journal and network, and one client of each door whose jobs have
+/// bodies of 128 bytes. What is recorded gets its place and is thrown away, as a volatile journal
+/// does.
+struct World {
+  World() {
+    beanstalk->start(now);
+    faktory->start(now);
+    tell(*faktory, "HELLO {\"v\":2,\"wid\":\"w\",\"pid\":1,\"hostname\":\"h\",\"labels\":[]}\r\n");
+  }
+  ~World() {
+    beanstalk->close(now);
+    faktory->close(now);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  std::string& tell(Session& session, std::string_view command) {
+    session.output().clear();
+    session.receive(command, now);
+    end_turn();
+    return session.output();
+  }
+
+  void end_turn() {
+    (void)broker.take_woken();
+    if (!broker.has_batch()) return;
+    const std::string batch = broker.take_batch();
+    broker.place_batch(log_end);
+    log_end += batch.size();
+    if (log != nullptr) log->append(batch);
+  }
+
+  void put() { tell(*beanstalk, put_command); }
+  void put_delayed() { tell(*beanstalk, put_delayed_command); }
+
+  /// Reserves a job, and then says `verb ID` and the arguments behind it.
+  void reserve_and(std::string_view verb, std::string_view arguments = "") {
+    const std::string& reserved = tell(*beanstalk, "reserve\r\n");
+    const std::string id = reserved.substr(9, reserved.find(' ', 9) - 9);
+    tell(*beanstalk, std::string(verb) + " " + id + std::string(arguments) + "\r\n");
+  }
+
+  void put_reserve_delete() {
+    put();
+    reserve_and("delete");
+  }
+
+  void push() {
+    tell(*faktory, "PUSH {\"jid\":\"job-" + std::to_string(++pushed) +
+                       "-abcdef\",\"jobtype\":\"SomeJob\",\"args\":[\"" + body +
+                       "\"],\"queue\":\"default\"}\r\n");
+  }
+
+  void push_fetch_ack() {
+    push();
+    tell(*faktory, "FETCH default\r\n");
+    tell(*faktory, "ACK {\"jid\":\"job-" + std::to_string(++acked) + "-abcdef\"}\r\n");
+  }
+
+  /// Lets everything that is due now happen.
+  void settle() {
+    while (broker.tick(now) <= now) end_turn();
+    end_turn();
+  }
+
+  Time now = Time{} + 1h;
+  std::string body = std::string(128, 'x');
+  std::string put_command = "put 0 0 60 128\r\n" + body + "\r\n";
+  std::string put_delayed_command = "put 0 1 60 128\r\n" + body + "\r\n";
+  std::uint64_t pushed = 0;
+  std::uint64_t acked = 0;
+  Lsn log_end = 0;
+  std::string* log = nullptr;  ///< where the batches go, if anywhere
+  faktory::WorkUnits format;
+  Broker broker{format, {}};
+  beanstalk::Door beanstalk_door{broker, format, {}, now};
+  faktory::Door faktory_door{broker, format, {}, now};
+  std::unique_ptr<Session> beanstalk = beanstalk_door.open();
+  std::unique_ptr<Session> faktory = faktory_door.open();
+};
+
+}  // namespace millrace
