@@ -202,8 +202,7 @@ class FullDiskTest(unittest.TestCase):
         failure = {"errtype": "E", "message": "m", "backtrace": ["x" * 40] * 5}
         for _ in range(10):
             for _ in range(pushed):
-                failed = {"jid": self.fetch_in_time(worker)["jid"], **failure}
-                self.assertEqual(worker.command("FAIL " + json.dumps(failed)), "+OK")
+                self.fail_next(worker, failure)
             requeue = 'MUTATE {"cmd":"requeue","target":"retries"}'
             self.assertEqual(worker.command(requeue), "+OK")
         for _ in range(pushed):
@@ -211,14 +210,6 @@ class FullDiskTest(unittest.TestCase):
         end_rival()
         os.remove(self.ballast)
         self.wait_for_room()
-
-    def fetch_in_time(self, worker):
-        """Where room is short, it is refused until the log has been cleaned."""
-        end = time.monotonic() + PATIENCE_S
-        while (reply := worker.command("FETCH default")).startswith("-"):
-            self.assertLess(time.monotonic(), end, reply)
-            time.sleep(0.01)
-        return json.loads(reply)
 
     def test_jobs_can_be_ended_though_a_backup_keeps_what_is_trimmed(self):
         """Its links keep the space of segments that go, so cleaning would only use up the rest."""
@@ -244,8 +235,16 @@ class FullDiskTest(unittest.TestCase):
         shutil.rmtree(f"{self.disk.path}/backup")
         self.wait_for_room()
 
+    def fetch_in_time(self, worker):
+        """Where room is short, it is refused until the log has been cleaned."""
+        end = time.monotonic() + PATIENCE_S
+        while (reply := worker.command("FETCH default")).startswith("-"):
+            self.assertLess(time.monotonic(), end, reply)
+            time.sleep(0.01)
+        return json.loads(reply)
+
     def fail_next(self, worker, failure):
-        jid = worker.fetch()["jid"]
+        jid = self.fetch_in_time(worker)["jid"]
         self.assertEqual(worker.command("FAIL " + json.dumps({"jid": jid, **failure})), "+OK")
 
     def test_what_is_reserved_by_thousands_can_be_released(self):
