@@ -234,6 +234,7 @@ Failure read_failure(Reader& reader) {
   failure.errtype = reader.text(kBodyBytesMax);
   failure.message = reader.text(kBodyBytesMax);
   const std::uint64_t lines = reader.number();
+  if (lines > kBacktraceLinesMax) reader.fail();
   for (std::uint64_t i = 0; i < lines && reader.is_good(); ++i) {
     failure.backtrace.emplace_back(reader.text(kBodyBytesMax));
   }

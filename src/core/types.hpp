@@ -52,6 +52,7 @@ inline constexpr std::size_t kWatchedQueuesMax = 10'000;  ///< by one connection
 inline constexpr std::size_t kJidBytesMax = 1024;
 inline constexpr std::size_t kWidBytesMax = 1024;
 inline constexpr std::size_t kBodyBytesMax = std::size_t{1} << 30;
+inline constexpr std::size_t kBacktraceLinesMax = 50;  ///< of a failure
 
 /// Ready jobs with a smaller priority count as urgent (beanstalk protocol, `stats`).
 inline constexpr Pri kUrgentPri = 1024;

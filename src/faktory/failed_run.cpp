@@ -44,7 +44,7 @@ void append_member(std::string_view name, std::string_view text, std::string& ou
 FailedRun cleaned(FailedRun run) {
   run.errtype = cleaned_text(run.errtype, kErrtypeBytesMax);
   run.message = cleaned_text(run.message, kMessageBytesMax);
-  if (run.backtrace.size() > kBacktraceEntriesMax) run.backtrace.resize(kBacktraceEntriesMax);
+  if (run.backtrace.size() > kBacktraceLinesMax) run.backtrace.resize(kBacktraceLinesMax);
   for (std::string& entry : run.backtrace) {
     entry = valid_utf8(std::string_view(entry).substr(0, kBacktraceEntryBytesMax));
   }

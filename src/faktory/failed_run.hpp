@@ -12,10 +12,9 @@
 
 namespace millrace::faktory {
 
-/// What is kept of a failed run; more is cut off.
+/// What is kept of a failed run, and `kBacktraceLinesMax`; more is cut off.
 inline constexpr std::size_t kErrtypeBytesMax = 100;
 inline constexpr std::size_t kMessageBytesMax = 1000;
-inline constexpr std::size_t kBacktraceEntriesMax = 50;
 inline constexpr std::size_t kBacktraceEntryBytesMax = 1024;
 
 /// The run as it is stored: error type and message without white space around them, `unknown` when

@@ -81,6 +81,17 @@ TEST_CASE("record: a history of too many days is refused") {
   CHECK_FALSE(decode(rest));
 }
 
+TEST_CASE("record: a backtrace of the most lines is read, one line more is refused") {
+  JobChanged record{.id = 1, .fields = whole_job().fields};
+  record.fields.failure->backtrace.assign(kBacktraceLinesMax, "");
+  CHECK((round_trip(record) == record));
+  record.fields.failure->backtrace.emplace_back();
+  std::string bytes;
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
 TEST_CASE("record: golden bytes of a history") {
   std::string bytes;
   encode(HistoryChanged{.days = {{.day = 1, .processed = 300, .failed = 2}}}, bytes);
