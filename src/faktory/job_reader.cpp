@@ -154,11 +154,6 @@ Outcome<JobMembers> read_job(ondemand::document& document, ondemand::object obje
   return job;
 }
 
-MaybeProblem check_end(ondemand::document& document) {
-  if (document.current_location().error() == simdjson::OUT_OF_BOUNDS) return std::nullopt;
-  return Problem{"invalid character after top-level value"};
-}
-
 Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
   ondemand::object object;
   if (const auto error = document.get_object().get(object)) {
@@ -167,7 +162,7 @@ Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
   }
   Outcome<JobMembers> job = read_job(document, object, depth);
   if (!job) return job;
-  if (MaybeProblem problem = check_end(document)) return *problem;
+  if (!is_at_end(document)) return Problem{"invalid character after top-level value"};
   return job;
 }
 

@@ -106,6 +106,10 @@ Problem json_problem(simdjson::error_code error) {
   return Problem{one_line(simdjson::error_message(error))};
 }
 
+bool is_at_end(ondemand::document& document) {
+  return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+}
+
 std::string_view raw_token(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   const std::size_t last = token.find_last_not_of(" \t\n\r");

@@ -18,6 +18,9 @@ namespace millrace::faktory {
                                                     simdjson::ondemand::value value,
                                                     std::size_t depth);
 
+/// Whether nothing but white space follows what was read.
+[[nodiscard]] bool is_at_end(simdjson::ondemand::document& document);
+
 /// The text of a scalar, without white space behind it. Does not look into it.
 [[nodiscard]] std::string_view raw_token(simdjson::ondemand::value value);
 

@@ -1,97 +1,89 @@
 #include "faktory/object_reader.hpp"
 
-#include <limits>
-#include <nlohmann/json.hpp>
+#include <simdjson.h>
+
 #include <utility>
 
+#include "faktory/json_check.hpp"
 #include "faktory/text.hpp"
 
 namespace millrace::faktory {
 namespace {
 
-/// Listens to the parser. Members of the outer object are at depth 1, the entries of their lists at
-/// depth 2; what lies deeper makes its member one of kind kOther.
-class Listener final : public nlohmann::json_sax<nlohmann::json> {
- public:
-  explicit Listener(const MemberVisitor& visit) : visit_(visit) {}
+namespace ondemand = simdjson::ondemand;
 
-  [[nodiscard]] ObjectShape shape() const { return shape_; }
+/// Of the object's members, and of the entries of their lists.
+constexpr std::size_t kMemberDepth = 1;
+constexpr std::size_t kEntryDepth = 2;
 
-  bool null() override {
-    if (depth_ == 0) shape_ = ObjectShape::kNull;
-    return scalar(MemberValue::Kind::kNull);
+/// What reads a value returns whether it is JSON.
+bool read_string(ondemand::value value, std::string& text) {
+  std::string_view string;
+  if (value.get_string().get(string) != simdjson::SUCCESS) return false;
+  text = string;
+  return true;
+}
+
+/// A value that is no list; of one that may stand in a list `kind` and `string` say all.
+bool read_plain(ondemand::document& document, ondemand::value value, ondemand::json_type type,
+                std::size_t depth, MemberValue& read) {
+  using Kind = MemberValue::Kind;
+  if (type == ondemand::json_type::string) {
+    read.kind = Kind::kString;
+    return read_string(value, read.string);
   }
-  bool boolean(bool) override { return scalar(MemberValue::Kind::kOther); }
-  bool number_integer(std::int64_t value) override {
-    if (depth_ == 1) value_.integer = value;
-    return scalar(MemberValue::Kind::kInteger);
-  }
-  bool number_unsigned(std::uint64_t value) override {
-    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      return scalar(MemberValue::Kind::kOther);
+  const Outcome<std::string_view> raw = check_value(document, value, depth);
+  if (!raw) return false;
+  const std::optional<std::int64_t> integer =
+      type == ondemand::json_type::number ? parse_integer(*raw) : std::nullopt;
+  if (integer) read.integer = *integer;
+  const bool is_null = type == ondemand::json_type::null;
+  read.kind = is_null ? Kind::kNull : integer ? Kind::kInteger : Kind::kOther;
+  return true;
+}
+
+/// A list of anything else than strings and nulls is of kind kOther.
+bool read_list(ondemand::document& document, ondemand::value value, MemberValue& read) {
+  ondemand::array entries;
+  if (value.get_array().get(entries) != simdjson::SUCCESS) return false;
+  read.kind = MemberValue::Kind::kStringList;
+  for (auto element : entries) {
+    ondemand::value inner;
+    ondemand::json_type type;
+    MemberValue entry;
+    if (element.get(inner) != simdjson::SUCCESS) return false;
+    if (inner.type().get(type) != simdjson::SUCCESS) return false;
+    if (!read_plain(document, inner, type, kEntryDepth, entry)) return false;
+    if (entry.kind != MemberValue::Kind::kString && entry.kind != MemberValue::Kind::kNull) {
+      read.kind = MemberValue::Kind::kOther;
     }
-    return number_integer(static_cast<std::int64_t>(value));
+    if (read.strings.size() < kListEntriesMax) read.strings.push_back(std::move(entry.string));
   }
-  bool number_float(double, const std::string&) override {
-    return scalar(MemberValue::Kind::kOther);
-  }
-  bool string(std::string& value) override {
-    if (depth_ == 1) value_.string = std::move(value);
-    if (depth_ == 2 && value_.strings.size() < kListEntriesMax) {
-      value_.strings.push_back(std::move(value));
-    }
-    return scalar(MemberValue::Kind::kString);
-  }
-  bool binary(nlohmann::json::binary_t&) override { return false; }
+  return true;
+}
 
-  bool start_object(std::size_t) override {
-    if (depth_ == 0) shape_ = ObjectShape::kObject;
-    value_.kind = MemberValue::Kind::kOther;
-    return ++depth_ <= kNestingMax;
-  }
-  bool end_object() override { return end_container(); }
-  bool start_array(std::size_t) override {
-    value_.kind = depth_ == 1 ? MemberValue::Kind::kStringList : MemberValue::Kind::kOther;
-    return ++depth_ <= kNestingMax;
-  }
-  bool end_array() override { return end_container(); }
-  bool key(std::string& name) override {
-    if (depth_ == 1) {
-      name_ = std::move(name);
-      value_ = MemberValue{};
-    }
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
-    return false;
-  }
+bool read_member(ondemand::document& document, ondemand::field& field, const MemberVisitor& visit) {
+  std::string_view name;
+  ondemand::json_type type;
+  MemberValue value;
+  if (field.unescaped_key().get(name) != simdjson::SUCCESS) return false;
+  if (field.value().type().get(type) != simdjson::SUCCESS) return false;
+  const bool is_read = type == ondemand::json_type::array
+                           ? read_list(document, field.value(), value)
+                           : read_plain(document, field.value(), type, kMemberDepth, value);
+  return is_read && visit(name, value);
+}
 
- private:
-  bool scalar(MemberValue::Kind kind) {
-    if (depth_ == 1) return finish(kind);
-    if (depth_ != 2) return true;
-    if (kind == MemberValue::Kind::kNull) {
-      if (value_.strings.size() < kListEntriesMax) value_.strings.emplace_back();
-    } else if (kind != MemberValue::Kind::kString) {
-      value_.kind = MemberValue::Kind::kOther;
-    }
-    return true;
+bool read_members(ondemand::document& document, const MemberVisitor& visit) {
+  ondemand::object object;
+  if (document.get_object().get(object) != simdjson::SUCCESS) return false;
+  for (auto member : object) {
+    ondemand::field field;
+    if (std::move(member).get(field) != simdjson::SUCCESS) return false;
+    if (!read_member(document, field, visit)) return false;
   }
-
-  bool end_container() { return --depth_ != 1 || finish(value_.kind); }
-
-  bool finish(MemberValue::Kind kind) {
-    if (shape_ != ObjectShape::kObject) return true;
-    value_.kind = kind;
-    return visit_(name_, value_);
-  }
-
-  const MemberVisitor& visit_;
-  ObjectShape shape_ = ObjectShape::kMalformed;
-  std::size_t depth_ = 0;
-  std::string name_;
-  MemberValue value_;
-};
+  return is_at_end(document);
+}
 
 }  // namespace
 
@@ -118,13 +110,13 @@ bool take_strings(const MemberValue& value, std::vector<std::string>& field) {
 }
 
 ObjectShape read_object(std::string_view json, const MemberVisitor& visit) {
+  if (trimmed(json) == "null") return ObjectShape::kNull;
   const std::optional<std::string> repaired = repaired_json(json);
-  if (repaired) json = *repaired;
-  Listener listener(visit);
-  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &listener)) {
-    return ObjectShape::kMalformed;
-  }
-  return listener.shape();
+  const simdjson::padded_string text(repaired ? std::string_view(*repaired) : json);
+  ondemand::parser parser;
+  ondemand::document document;
+  if (parser.iterate(text).get(document) != simdjson::SUCCESS) return ObjectShape::kMalformed;
+  return read_members(document, visit) ? ObjectShape::kObject : ObjectShape::kMalformed;
 }
 
 }  // namespace millrace::faktory

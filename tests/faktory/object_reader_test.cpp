@@ -58,6 +58,7 @@ TEST_CASE("read_object: a name may come twice") {
 TEST_CASE("read_object: integers at the ends of 64 bits and beyond") {
   CHECK(read(R"({"a":9223372036854775807,"b":-9223372036854775808,"c":9223372036854775808})") ==
         "a=i9223372036854775807 b=i-9223372036854775808 c=o ");
+  CHECK(read(R"({"a":1e999})") == "a=o ");
 }
 
 TEST_CASE("read_object: white space around") {
@@ -75,8 +76,17 @@ TEST_CASE("read_object: what no object is") {
   CHECK(read(R"("x")") == "malformed");
   CHECK(read(R"([{"a":1}])") == "malformed");
   CHECK(read("{} x") == "malformed");
+  CHECK(read("{}{}") == "malformed");
+  CHECK(read("null x") == "malformed");
+  CHECK(read("nul") == "malformed");
+  CHECK(read(R"({"a":1,})") == "malformed");
+  CHECK(read(R"({"a":01})") == "malformed");
+  CHECK(read(R"({"a":tru})") == "malformed");
+  CHECK(read(R"({"a":[1 2]})") == "malformed");
+  CHECK(read(R"({"a":["\x"]})") == "malformed");
+  CHECK(read(R"({"a" 1})") == "malformed");
+  CHECK(read(R"({a:1})") == "malformed");
   CHECK(read("{\"a\":\"\x01\"}") == "malformed");
-  CHECK(read("{\"a\":1e999}") == "malformed");
 }
 
 TEST_CASE("read_object: bad UTF-8 and half surrogate pairs become U+FFFD") {
