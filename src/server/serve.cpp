@@ -16,6 +16,7 @@
 #include "server/config_in_force.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/handover.hpp"
+#include "server/memory_return.hpp"
 #include "server/password.hpp"
 #include "server/process.hpp"
 #include "server/server.hpp"
@@ -271,6 +272,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
   const Signals signals(server, start.watch);
+  const MemoryReturn memory_return(server.loop());
   announce(server, config.personality.announcement);
   server.run();
   log.routine("stopped");

@@ -8,8 +8,25 @@ import subprocess
 import time
 import unittest
 
+from beanstalkd import resident_bytes
 from clients import Beanstalk, Client, Faktory, Gone
 from program import PROGRAM, ServerTest, wait_until
+
+MEGABYTE = 1 << 20
+
+
+class MemoryTest(ServerTest):
+    def test_it_goes_back_when_jobs_are_gone_and_nobody_asks_for_anything(self):
+        server = self.server("--volatile").start()
+        client = self.open(Beanstalk(server.beanstalk_address))
+        before = resident_bytes(server.process)
+        ids = [client.put(b"x" * 60_000) for _ in range(2_000)]
+        self.assertGreater(resident_bytes(server.process) - before, 100 * MEGABYTE)
+        client.send(b"".join(b"delete %d\r\n" % each for each in ids))
+        self.assertEqual({client.line() for _ in ids}, {"DELETED"})
+        wait_until(
+            lambda: resident_bytes(server.process) - before < 16 * MEGABYTE, "freed memory to go"
+        )
 
 
 class StartTest(ServerTest):
