@@ -73,7 +73,7 @@ class Pieces {
   bool is_closed_ = false;
 };
 
-/// However a thread ends, the other one does not wait for it.
+/// However the reading thread ends, the other one does not wait for it.
 class Closer {
  public:
   explicit Closer(Pieces& pieces) : pieces_(pieces) {}
@@ -92,34 +92,54 @@ Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Pieces& pieces) {
   if (!pieces.wait_for_room()) return given_up;
   // Its last piece to be applied frees it.
   const auto batch = std::make_shared<const std::string>(bytes);
-  bool is_first = true;
-  for (BatchReader reader(*batch); !reader.is_done();) {
+  BatchReader reader(*batch);
+  for (bool is_first = true;; is_first = false) {
     Outcome<std::vector<Record>> records = reader.next();
     if (!records) return records.error();
-    if (!pieces.wait_for_room()) return given_up;
     pieces.push({.batch = batch,
                  .begin = begin,
                  .records = std::move(*records),
                  .is_first = is_first,
                  .is_last = reader.is_done()});
-    is_first = false;
+    if (reader.is_done()) return Done{};
+    if (!pieces.wait_for_room()) return given_up;
   }
-  return Done{};
 }
+
+/// Reads and decodes in a thread of its own. Who does not want more destroys it, which waits for
+/// that thread's end.
+class Reading {
+ public:
+  explicit Reading(Journal& journal)
+      : outcome_(std::async(std::launch::async, [this, &journal] { return read(journal); })) {}
+  ~Reading() { pieces_.close(); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  /// Waits for some; none when all have been taken.
+  std::deque<Piece> take() { return pieces_.take(); }
+
+  /// To be asked once, when all have been taken.
+  Outcome<Done> outcome() { return outcome_.get(); }
+
+ private:
+  Outcome<Done> read(Journal& journal) {
+    const Closer closer(pieces_);
+    return journal.replay(
+        [&](std::string_view batch, Lsn begin) { return decode_batch(batch, begin, pieces_); });
+  }
+
+  Pieces pieces_;
+  std::future<Outcome<Done>> outcome_;
+};
 
 }  // namespace
 
 Outcome<std::uint64_t> replay(Journal& journal, Broker& broker,
                               const std::function<void(Lsn)>& on_step) {
-  Pieces pieces;
-  std::future<Outcome<Done>> reading = std::async(std::launch::async, [&] {
-    const Closer closer(pieces);
-    return journal.replay(
-        [&](std::string_view batch, Lsn begin) { return decode_batch(batch, begin, pieces); });
-  });
-  const Closer closer(pieces);
+  Reading reading(journal);
   std::uint64_t bytes = 0;
-  for (std::deque<Piece> some = pieces.take(); !some.empty(); some = pieces.take()) {
+  for (std::deque<Piece> some = reading.take(); !some.empty(); some = reading.take()) {
     for (; !some.empty(); some.pop_front()) {
       Piece& piece = some.front();
       on_step(piece.begin);
@@ -129,7 +149,7 @@ Outcome<std::uint64_t> replay(Journal& journal, Broker& broker,
       bytes += piece.batch->size();
     }
   }
-  if (Outcome<Done> read = reading.get(); !read) return read.error();
+  if (Outcome<Done> read = reading.outcome(); !read) return read.error();
   return bytes;
 }
 

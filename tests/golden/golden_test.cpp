@@ -20,6 +20,7 @@
 #include "golden/scenario.hpp"
 #include "journal/file_journal.hpp"
 #include "journal/log_format.hpp"
+#include "server/replay.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -35,8 +36,7 @@ void start_on(const std::string& directory, const std::function<void(const View&
   Broker broker(format, {});
   auto journal = journal::FileJournal::open(files, directory, {});
   REQUIRE_MESSAGE(journal, journal.error().text);
-  const auto replayed = (*journal)->replay(
-      [&](std::string_view batch, Lsn begin) { return broker.replay(batch, begin); });
+  const auto replayed = server::replay(**journal, broker, [](Lsn) {});
   REQUIRE_MESSAGE(replayed, replayed.error().text);
   look(broker.view());
 }

@@ -13,6 +13,7 @@
 #include "journal/file_journal.hpp"
 #include "journal/file_system.hpp"
 #include "journal/log_reader.hpp"
+#include "server/replay.hpp"
 
 namespace millrace::golden {
 namespace {
@@ -26,8 +27,7 @@ struct Process {
     auto opened = journal::FileJournal::open(files, directory, std::move(options));
     CHECK(opened.has_value());
     journal = std::move(*opened);
-    CHECK(journal->replay(
-        [this](std::string_view batch, Lsn begin) { return broker.replay(batch, begin); }));
+    CHECK(server::replay(*journal, broker, [](Lsn) {}));
   }
 
   faktory::WorkUnits format;

@@ -6,6 +6,7 @@
 
 #include "journal/backup.hpp"
 #include "journal/spare.hpp"
+#include "server/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
@@ -182,10 +183,7 @@ void World::start_on_copy(std::uint64_t promised) {
   demand(opened.has_value(), "a backup is refused");
   Broker broker(format_, {});
   Lsn last = 0;
-  const Outcome<Done> replayed = (*opened)->replay([&](std::string_view batch, Lsn begin) {
-    last = begin;
-    return broker.replay(batch, begin);
-  });
+  const auto replayed = server::replay(**opened, broker, [&](Lsn begin) { last = begin; });
   demand(replayed.has_value(), "a backup cannot be replayed");
   std::uint64_t point = first_point_;
   while (point < last_point() && landmarks_[point + 1 - first_point_].begin <= last) ++point;

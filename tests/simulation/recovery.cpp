@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "journal/log_format.hpp"
+#include "server/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
@@ -149,6 +150,23 @@ void World::recover() {
   if (is_flipping) flip_a_bit(*copy, stream);
 }
 
+/// Writes down each batch that is replayed.
+class World::NotedReplay final : public PassingJournal {
+ public:
+  NotedReplay(Journal& journal, Stream& stream) : PassingJournal(journal), stream_(stream) {}
+
+  Outcome<Done> replay(const Visitor& visitor) override {
+    return PassingJournal::replay([&](std::string_view batch, Lsn begin) {
+      stream_.batches.emplace_back(batch);
+      stream_.begins.push_back(begin);
+      return visitor(batch, begin);
+    });
+  }
+
+ private:
+  Stream& stream_;
+};
+
 /// False: it could not, for a fault that it met.
 bool World::try_start(Stream& stream) {
   auto wrapped = options_.wrap_disk ? options_.wrap_disk(disk_) : nullptr;
@@ -157,12 +175,8 @@ bool World::try_start(Stream& stream) {
   std::string refusal;
   if (opened) {
     process_ = std::make_unique<Process>(*this, std::move(wrapped), std::move(*opened));
-    const Outcome<Done> replayed =
-        process_->recorder.replay([&](std::string_view batch, Lsn begin) -> Outcome<Done> {
-          stream.batches.emplace_back(batch);
-          stream.begins.push_back(begin);
-          return process_->broker.replay(batch, begin);
-        });
+    NotedReplay noted(process_->recorder, stream);
+    const auto replayed = server::replay(noted, process_->broker, [](Lsn) {});
     if (replayed) return true;
     refusal = replayed.error().text;
     process_.reset();

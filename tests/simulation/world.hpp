@@ -112,6 +112,7 @@ class World {
 
  private:
   struct Process;
+  class NotedReplay;
   class Recorder;
 
   /// What the log held after a batch.
