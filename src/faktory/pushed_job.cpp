@@ -8,9 +8,9 @@
 #include "core/queue.hpp"
 #include "core/types.hpp"
 #include "faktory/failed_run.hpp"
+#include "faktory/stored_form.hpp"
 #include "faktory/text.hpp"
 #include "faktory/timestamp.hpp"
-#include "faktory/work_unit.hpp"
 
 namespace millrace::faktory {
 namespace {

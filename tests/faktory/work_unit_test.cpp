@@ -51,33 +51,6 @@ std::string seen(std::string_view body) {
 
 }  // namespace
 
-TEST_CASE("work unit: the stored form, byte for byte") {
-  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[1, 2],"created_at":"c","retry":3})") ==
-        "\x11\x0A\x1F"
-        R"({"retry":3,"jid":"12345678","jobtype":"T","created_at":"c","args":[1,2]})");
-}
-
-TEST_CASE("work unit: what the server fills in is not stored") {
-  const std::string stored =
-      "\x07\x0A\x0E"
-      R"(,"jid":"12345678","jobtype":"T","args":[1]})";
-  for (const char* const more :
-       {"", R"(,"retry":25)", R"(,"created_at":"","retry":null)", R"(,"created_at":null)"}) {
-    CAPTURE(more);
-    CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[1])" + std::string(more) + "}") ==
-          stored);
-  }
-}
-
-TEST_CASE("work unit: each of what the server fills in by itself") {
-  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[],"created_at":"c"})") ==
-        "\x07\x0A\x1F"
-        R"(,"jid":"12345678","jobtype":"T","created_at":"c","args":[]})");
-  CHECK(encoded(R"({"jid":"12345678","jobtype":"T","args":[],"retry":0,"custom":{"a":1}})") ==
-        "\x22\x0A\x0E"
-        R"({"retry":0,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})");
-}
-
 TEST_CASE("work unit: bodies of earlier versions hold all, and are shown as ever") {
   const std::string earlier =
       "\x12\x0A\x32"
