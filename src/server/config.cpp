@@ -1,5 +1,7 @@
 #include "server/config.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -238,8 +240,10 @@ constexpr const char* kJournalFooter =
     "It ends with status 0 when everything is whole, 1 when it could not do what it was asked to,\n"
     "2 when an argument made no sense, 4 when the journal is damaged or not all could be copied.";
 
+constexpr std::string_view kVariableStart = "MILLRACE_";
+
 std::string variable_of(std::string_view name) {
-  std::string variable = "MILLRACE_";
+  std::string variable(kVariableStart);
   for (const char c : name) {
     variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
@@ -367,6 +371,22 @@ void apply_faktory_password(Config& config) {
   (*text == '/' ? config.password_file : config.password) = text;
 }
 
+/// Sorted. Their values are nobody's business.
+std::vector<std::string> unknown_variables(const Parser& parser) {
+  const auto options = parser.serve->get_options();
+  std::vector<std::string> unknown;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool is_known =
+        std::any_of(options.begin(), options.end(),
+                    [=](const CLI::Option* option) { return option->get_envname() == name; });
+    if (name.starts_with(kVariableStart) && !is_known) unknown.emplace_back(name);
+  }
+  std::sort(unknown.begin(), unknown.end());
+  return unknown;
+}
+
 /// Two ports at one address could both be bound, and only one of them be opened.
 Outcome<Done> check_addresses(const Config& config) {
   const std::array doors = {std::pair{"--beanstalk", config.beanstalk},
@@ -392,6 +412,7 @@ Invocation read_serve(const Parser& parser) {
   }
   apply_faktory_password(config);
   config.handover = read_handover();
+  invocation.unknown_variables = unknown_variables(parser);
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
     return refuse("--tls-cert and --tls-key need each other");
   }

@@ -73,6 +73,8 @@ struct Invocation {
   Config config;
   std::string text;
   std::string target = {};
+  /// With kServe: variables that begin like those of options, and are none. They change nothing.
+  std::vector<std::string> unknown_variables = {};
 };
 
 /// The names of the options in which `wanted` differs from what the server was started with and

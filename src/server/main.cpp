@@ -69,6 +69,10 @@ int run(const std::vector<std::string>& arguments) {
     return std::move(again.config);
   };
   const millrace::server::Log log;
+  if (!invocation.unknown_variables.empty()) {
+    log.event("environment_ignored",
+              {{"variables", millrace::server::join(invocation.unknown_variables)}});
+  }
   const auto served = millrace::server::serve(invocation.config, log, read_again);
   return served ? 0 : fail(kMillrace, served.error().text, kExitFailed);
 }

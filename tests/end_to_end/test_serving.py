@@ -109,6 +109,13 @@ class StartTest(ServerTest):
         client = self.open(Beanstalk(server.beanstalk_address))
         self.assertEqual(client.put(b"x" * 11), "JOB_TOO_BIG")
 
+    def test_a_variable_that_is_no_option_is_named_without_its_value(self):
+        server = self.server(env={"MILLRACE_PASWORD_FILE": "/nowhere"}).start()
+        self.assertRegex(
+            server.error_text(), r" environment_ignored variables=MILLRACE_PASWORD_FILE\n"
+        )
+        self.assertNotIn("nowhere", server.error_text())
+
 
 class PasswordTest(ServerTest):
     def assert_guarded(self, server):

@@ -186,6 +186,18 @@ TEST_CASE("config: an empty environment variable says nothing") {
   CHECK(serve({}).data == "./millrace-data");
 }
 
+TEST_CASE("config: variables that begin like an option's, and are none, are told") {
+  const Variable misspelt("MILLRACE_PASWORD_FILE", "/p");
+  const Variable foreign("MILLRACE_DATA_SERVICE_HOST", "192.0.2.1");
+  const Variable data("MILLRACE_DATA", "/d");
+  const Variable config_file("MILLRACE_CONFIG", "");
+  const Variable program("MILLRACE", "build/millrace");
+  const Invocation invocation = read_invocation({"serve"});
+  CHECK(invocation.action == Action::kServe);
+  CHECK(invocation.unknown_variables ==
+        Arguments{"MILLRACE_DATA_SERVICE_HOST", "MILLRACE_PASWORD_FILE"});
+}
+
 TEST_CASE("config: FAKTORY_PASSWORD is the password, or names its file") {
   {
     const Variable password("FAKTORY_PASSWORD", "secret");
