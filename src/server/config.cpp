@@ -99,17 +99,13 @@ Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
   return Done{};
 }
 
-/// More than any machine has.
+/// The least leaves room for some jobs, the most is more than any machine has.
 constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
 
 Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
-  const auto size = parse_bytes(text, 0, kMemoryBytesMax);
-  if (!size) return size.error();
-  if (*size != 0 && *size < kMemoryBytesMin) {
-    return Problem{text + " is too little for any job: at least " +
-                   std::to_string(kMemoryBytesMin) + ", or 0 for no limit"};
-  }
+  const auto size = text == "0" ? 0 : parse_bytes(text, kMemoryBytesMin, kMemoryBytesMax);
+  if (!size) return Problem{size.error().text + ", or 0 for no limit"};
   member = *size;
   return Done{};
 }
