@@ -264,6 +264,8 @@ struct Parser {
   Parser() {
     app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
     app.require_subcommand(0, 1);
+    // What is there twice is refused here, and in one way for switches too.
+    for (CLI::App* command : {serve, check, backup}) command->option_defaults()->take_last();
     serve->footer(kFooter);
     for (std::size_t i = 0; i < kRows.size(); ++i) {
       options[i] = add(kRows[i]);
@@ -318,6 +320,15 @@ Invocation refuse_extras(const CLI::App& app) {
   const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
   return refuse("'" + (extras.empty() ? "--" : extras.front()) +
                 "' was not expected; see millrace" + command + " --help");
+}
+
+Outcome<Done> check_repetition(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 1) return Problem{option->get_name() + " is there more than once"};
+    }
+  }
+  return Done{};
 }
 
 /// Other programs write `max_connections`.
@@ -457,6 +468,9 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return refuse_extras(parser.app);
   } catch (const CLI::Error& error) {
     return refuse(error.what());
+  }
+  if (const auto checked = check_repetition(parser.app); !checked) {
+    return refuse(checked.error().text);
   }
   if (parser.check->parsed()) {
     return {.action = Invocation::Action::kCheck,

@@ -226,6 +226,15 @@ TEST_CASE("config: an option that does not exist is refused by name") {
   CHECK(refusal({"--data"}).find("--data") != std::string::npos);
 }
 
+TEST_CASE("config: a flag that is there more than once is refused") {
+  CHECK(refusal({"--data", "a", "--data=b"}) == "--data is there more than once");
+  CHECK(refusal({"--config", "a", "--config", "a"}) == "--config is there more than once");
+  CHECK(refusal({"--volatile", "--volatile"}) == "--volatile is there more than once");
+  CHECK(refusal({"--insecure=true", "--insecure=false"}) == "--insecure is there more than once");
+  CHECK(read_invocation({"check", "a", "--salvage", "b", "--salvage", "c"}).text ==
+        "--salvage is there more than once");
+}
+
 TEST_CASE("config: both doors off is refused") {
   CHECK(refusal({"--beanstalk", "off", "--faktory", "off"}).find("nothing to serve") !=
         std::string::npos);
