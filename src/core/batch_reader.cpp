@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// Few are shorter.
+/// A guess, for `reserve` only.
 constexpr std::size_t kUsualRecordBytes = 32;
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace millrace {
 
 /// Finds a job's slot by its id. Ids are drawn one after the other, so sixteen of them share a
 /// line of the processor's cache: a job costs about 6 bytes here, and the lookups of jobs that
-/// follow each other find what the first one fetched. Of sixteen jobs whose neighbours are all gone
-/// each costs about 90. The table is cut into shards, so that one that grows stalls nobody: at ten
-/// million jobs a shard holds six hundred lines, or, where all neighbours are gone, ten thousand.
+/// follow each other find what the first one fetched. A job whose fifteen neighbours are gone costs
+/// about 90. The table is cut into shards, so that one that grows stalls nobody: at ten million
+/// jobs a shard holds six hundred lines, or, where all neighbours are gone, ten thousand.
 class JobIndex {
  public:
   JobIndex() : shards_(kShards) {}
