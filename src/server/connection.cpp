@@ -21,6 +21,7 @@ Connection::Connection(int descriptor, std::unique_ptr<Session> session, Surroun
 
 Connection::~Connection() {
   drop();
+  ::close(descriptor_);
 }
 
 void Connection::start(std::function<void()> on_closed) {
@@ -284,8 +285,7 @@ void Connection::drop() {
   surroundings_.ticker.plan(*this, kNever);
   outbox_.clear();
   count_unsent();
-  surroundings_.poller.forget(*this);
-  ::close(std::exchange(descriptor_, -1));
+  surroundings_.poller.forget(descriptor_, *this);
   if (on_closed_) on_closed_();
 }
 

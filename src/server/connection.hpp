@@ -64,7 +64,8 @@ class Connection final : public Participant, public Deadline, public Pollee {
   /// The server stops: takes no further input, and closes when everything is answered.
   void finish();
 
-  /// Closes at once.
+  /// Has nothing to do with the client any more. The socket is closed with the connection's end,
+  /// which takes the system as long as all that came before it: that can wait for a moment.
   void drop();
 
   /// The client has not taken all that was offered to it, and nothing since `stalled_since`.
@@ -105,7 +106,7 @@ class Connection final : public Participant, public Deadline, public Pollee {
   [[nodiscard]] bool is_turn_full() const;
   [[nodiscard]] bool is_all_sent() const;
 
-  int descriptor_;                    ///< of the socket; -1 once it was closed
+  int descriptor_;                    ///< of the socket
   std::unique_ptr<Session> session_;  ///< null once it was closed
   Surroundings& surroundings_;
   std::unique_ptr<TlsStream> tls_;

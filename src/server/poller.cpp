@@ -37,7 +37,9 @@ bool Poller::watch(int descriptor, Pollee& pollee) {
   return ::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-void Poller::forget(Pollee& pollee) {
+void Poller::forget(int descriptor, Pollee& pollee) {
+  // Of one that never was in the set there is nothing to be taken out.
+  (void)::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, descriptor, nullptr);
   for (std::size_t i = 0; i < events_end_; ++i) {
     if (events_[i].data.ptr == &pollee) events_[i].data.ptr = nullptr;
   }

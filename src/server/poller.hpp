@@ -50,8 +50,8 @@ class Poller {
   /// False when the system has no room for another one.
   [[nodiscard]] bool watch(int descriptor, Pollee& pollee);
 
-  /// To be called when the socket is closed, which takes it out of the set.
-  void forget(Pollee& pollee);
+  /// `pollee` is told nothing any more, and the socket may be closed.
+  void forget(int descriptor, Pollee& pollee);
 
   /// `pollee.on_turn()` is called soon, behind what else is ready.
   void give_turn(Pollee& pollee);

@@ -20,6 +20,9 @@ namespace {
 /// A replay that takes longer says this often how far it is.
 constexpr Duration kReplayLogInterval = 1s;
 
+/// To close a socket takes the system several microseconds.
+constexpr std::size_t kRemovalsPerTurn = 16;
+
 std::string seconds_text(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
@@ -381,13 +384,23 @@ void Server::admit(const Gate& gate, Socket socket) {
   connections_.emplace_back(descriptor, std::move(session), surroundings_, std::move(tls));
   const auto connection = std::prev(connections_.end());
   // Whoever closes it may still be at work with it.
-  connection->start(
-      [=, this] { asio::post(loop_, [=, this] { remove(connection, descriptor); }); });
+  connection->start([=, this] { remove_later({connection, descriptor}); });
 }
 
-void Server::remove(std::list<Connection>::iterator connection, int descriptor) {
-  connections_.erase(connection);
-  if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
+void Server::remove_later(Leaver leaver) {
+  leavers_.push_back(leaver);
+  if (leavers_.size() == 1) asio::post(loop_, [this] { remove_some(); });
+}
+
+/// Others are served in between, however many leave.
+void Server::remove_some() {
+  for (std::size_t count = std::min(leavers_.size(), kRemovalsPerTurn); count > 0; --count) {
+    const Leaver leaver = leavers_.front();
+    leavers_.pop_front();
+    connections_.erase(leaver.connection);
+    if (options_.on_visit) options_.on_visit(Visit::kOver, leaver.descriptor);
+  }
+  if (!leavers_.empty()) asio::post(loop_, [this] { remove_some(); });
   if (is_stopping_ && connections_.empty()) end();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -136,13 +137,20 @@ class Server {
     std::unique_ptr<Listener> listener;
   };
 
+  /// A connection that has been dropped.
+  struct Leaver {
+    std::list<Connection>::iterator connection;
+    int descriptor;  ///< of its socket
+  };
+
   void add_gate(const char* door, std::optional<BoundSocket>& socket, OpenSession open_session);
   void add_web_door(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
   Outcome<Done> listen();
   void admit(const Gate& gate, Socket socket);
-  void remove(std::list<Connection>::iterator connection, int descriptor);
+  void remove_later(Leaver leaver);
+  void remove_some();
   void finish_connections();
   void drop_connections();
   void drop_slow_readers();
@@ -174,6 +182,7 @@ class Server {
   bool is_memory_full_ = false;  ///< likewise
   Surroundings surroundings_;
   std::vector<Gate> gates_;
+  std::deque<Leaver> leavers_;
   std::list<Connection> connections_;
   std::unique_ptr<WebDoor> web_;  ///< null: closed
   Timer stop_timer_;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
 #include <stdexcept>
 
 #include "faktory/work_unit.hpp"
@@ -54,7 +55,10 @@ struct Served {
     REQUIRE(::send(client, "x", 1, 0) == 1);
     connection =
         std::make_unique<Connection>(ends[1], std::make_unique<FailingSession>(plan), surroundings);
-    connection->start([this] { has_ended = true; });
+    connection->start([this] {
+      has_ended = true;
+      asio::post(loop, [this] { connection.reset(); });
+    });
     try {
       loop.poll();
     } catch (const std::exception&) {

@@ -111,8 +111,8 @@ TEST_CASE("poller: one who was forgotten in the same breath is told nothing") {
   Polling polling;
   Watched a;
   Watched b;
-  a.then = [&] { polling.poller.forget(b); };
-  b.then = [&] { polling.poller.forget(a); };
+  a.then = [&] { polling.poller.forget(b.own, b); };
+  b.then = [&] { polling.poller.forget(a.own, a); };
   for (Watched* each : {&a, &b}) {
     each->say("x");
     REQUIRE(polling.poller.watch(each->own, *each));
@@ -121,12 +121,25 @@ TEST_CASE("poller: one who was forgotten in the same breath is told nothing") {
   CHECK(a.told.size() + b.told.size() == 1);
 }
 
+TEST_CASE("poller: one who was forgotten may keep the socket, and is told nothing") {
+  Polling polling;
+  Watched watched;
+  REQUIRE(polling.poller.watch(watched.own, watched));
+  polling.run();
+  watched.told.clear();
+  polling.poller.forget(watched.own, watched);
+  watched.say("x");
+  watched.close_other();
+  polling.run();
+  CHECK(watched.told.empty());
+}
+
 TEST_CASE("poller: turns are given once, in order, and not to whom was forgotten") {
   Polling polling;
   Watched a;
   Watched b;
   Watched c;
-  a.then = [&] { polling.poller.forget(b); };
+  a.then = [&] { polling.poller.forget(b.own, b); };
   polling.poller.give_turn(a);
   polling.poller.give_turn(b);
   polling.poller.give_turn(c);
