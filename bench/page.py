@@ -21,6 +21,9 @@ def read(name):
 
 
 def write(name, text):
+    """The page is the old one or the new one, whatever interrupts this."""
     before, _, after = split(name)
-    with open(PAGE, "w") as file:
+    new = PAGE + ".new"
+    with open(new, "w") as file:
         file.write(f"{before}<!-- {name}: begin -->\n{text}\n<!-- {name}: end -->{after}")
+    os.replace(new, PAGE)

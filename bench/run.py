@@ -127,6 +127,9 @@ def main():
     unknown = set(options.row) - {row.name for row in ROWS}
     if unknown:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    if options.write and (options.row or not servers.has_official_faktory()):
+        parser.error("--write replaces the whole table: name no rows, and have FAKTORY_BIN name "
+                     "the official Faktory")
     lines = heading(options.rounds)
     measured = []
     for row in ROWS:
