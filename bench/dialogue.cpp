@@ -51,12 +51,12 @@ class Steps : public Dialogue {
   Steps(const Plan& plan, std::size_t connection, Deliveries& deliveries)
       : plan_(plan),
         deliveries_(deliveries),
-        queue_(plan.prefix + std::to_string(connection % plan.queues)),
+        queue_(plan.prefix + std::to_string(connection / plan.works.size() % plan.queues)),
         is_cycle_(work_of(plan, connection).ends_with("cycle")) {}
 
   void begin(std::size_t operations, std::string& out) override {
     step_ = Step::kPut;
-    operations_ = operations;
+    missing_ = operations;
     taken_.clear();
     for (std::size_t i = 0; i < operations; ++i) put(out);
   }
@@ -69,32 +69,26 @@ class Steps : public Dialogue {
         return answer_take(input);
       case Step::kEnd:
         return answer_end(input);
-      case Step::kMore:
-        return answer_more(input);
     }
     return 0;
   }
 
-  std::size_t look_for_more(std::string& out) override {
-    const auto is_cycle = [](const std::string& work) { return work.ends_with("cycle"); };
-    if (!std::ranges::all_of(plan_.works, is_cycle)) return 0;
-    step_ = Step::kMore;
+  void drain(std::string& out) override {
+    is_draining_ = true;
+    step_ = Step::kTake;
+    taken_.clear();
     take_now(out);
-    return 1;
   }
 
   std::size_t go_on(std::string& out) override {
+    if (is_draining_) return go_on_draining(out);
     if (!is_cycle_ || step_ == Step::kEnd) return 0;
     // All of the bundle, or those whose FETCH found nothing.
-    const std::size_t missing = operations_ - taken_.size();
-    if (missing > 0) {
-      step_ = Step::kTake;
-      for (std::size_t i = 0; i < missing; ++i) take(out);
-      return missing;
-    }
-    step_ = Step::kEnd;
-    for (const std::string& id : taken_) end(id, out);
-    return taken_.size();
+    const std::size_t missing = missing_ - taken_.size();
+    if (missing == 0) return end_taken(out);
+    step_ = Step::kTake;
+    for (std::size_t i = 0; i < missing; ++i) take(out);
+    return missing;
   }
 
  protected:
@@ -104,8 +98,7 @@ class Steps : public Dialogue {
   virtual std::size_t answer_take(std::string_view input) = 0;
   virtual void end(const std::string& id, std::string& out) = 0;
   virtual std::size_t answer_end(std::string_view input) = 0;
-  virtual void take_now(std::string& out) = 0;  ///< without waiting long
-  virtual std::size_t answer_more(std::string_view input) = 0;
+  virtual void take_now(std::string& out) = 0;  ///< without waiting long; may find nothing
 
   /// The beginning is the job's number.
   [[nodiscard]] std::string body_of(std::size_t job) const {
@@ -126,11 +119,24 @@ class Steps : public Dialogue {
   const std::string queue_;
 
  private:
-  enum class Step { kPut, kTake, kEnd, kMore };
+  enum class Step { kPut, kTake, kEnd };
+
+  std::size_t end_taken(std::string& out) {
+    step_ = Step::kEnd;
+    for (const std::string& id : taken_) end(id, out);
+    return taken_.size();
+  }
+
+  std::size_t go_on_draining(std::string& out) {
+    if (step_ == Step::kTake) return end_taken(out);
+    drain(out);
+    return 1;
+  }
 
   const bool is_cycle_;
+  bool is_draining_ = false;
   Step step_ = Step::kPut;
-  std::size_t operations_ = 0;
+  std::size_t missing_ = 0;         ///< of the bundle, before any is taken
   std::vector<std::string> taken_;  ///< the server's names for the jobs
 };
 
@@ -155,6 +161,7 @@ class Beanstalk final : public Steps {
 
   void take(std::string& out) override { out += "reserve\r\n"; }
   std::size_t answer_take(std::string_view input) override {
+    if (input.starts_with("TIMED_OUT")) return line_size(input);
     const std::size_t line = take_line(input, "RESERVED ");
     if (line == 0) return 0;
     const std::size_t id_end = input.find(' ', 9);
@@ -168,7 +175,6 @@ class Beanstalk final : public Steps {
   std::size_t answer_end(std::string_view input) override { return take_line(input, "DELETED"); }
 
   void take_now(std::string& out) override { out += "reserve-with-timeout 0\r\n"; }
-  std::size_t answer_more(std::string_view input) override { return take_line(input, "TIMED_OUT"); }
 };
 
 class Faktory final : public Steps {
@@ -214,7 +220,6 @@ class Faktory final : public Steps {
   std::size_t answer_end(std::string_view input) override { return take_line(input, "+OK"); }
 
   void take_now(std::string& out) override { take(out); }
-  std::size_t answer_more(std::string_view input) override { return take_line(input, "$-1"); }
 
   const std::string wid_;
 };
@@ -231,6 +236,17 @@ void Deliveries::note(std::size_t job) {
   if (seen_[job]) throw std::runtime_error("job " + std::to_string(job) + " came twice");
   seen_[job] = true;
   ++came_;
+}
+
+void check(const Plan& plan) {
+  const auto is_push = [](const std::string& work) { return work.starts_with("push"); };
+  const bool is_pushing = std::ranges::any_of(plan.works, is_push);
+  const auto refuse = [](const char* why) { throw std::invalid_argument(why); };
+  if (is_pushing && !std::ranges::all_of(plan.works, is_push)) refuse("works of both doors");
+  if (is_pushing && plan.delay_seconds != 0) refuse("a delay is of put");
+  if (!is_pushing && !plan.at.empty()) refuse("a time is of push");
+  const bool is_later = plan.delay_seconds != 0 || !plan.at.empty();
+  if (plan.is_draining && is_later) refuse("jobs that are not due yet cannot be drained");
 }
 
 std::unique_ptr<Dialogue> make_dialogue(const Plan& plan, std::size_t connection,

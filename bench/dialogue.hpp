@@ -17,6 +17,7 @@ class Deliveries {
 
   /// A number for a new job.
   std::size_t next() { return next_++; }
+  [[nodiscard]] std::size_t given() const { return next_; }
   /// The job's payload has so many bytes: the body of a put, the JSON of a PUSH.
   void note_payload(std::size_t bytes) { payload_bytes_ += bytes; }
   /// Throws when the job came before.
@@ -51,15 +52,18 @@ class Dialogue {
   /// Takes one whole reply off the beginning of `input` and returns its size; 0: more is needed.
   virtual std::size_t answer(std::string_view input) = 0;
 
-  /// When all operations of all connections are done: appends a question for one job more, to which
-  /// `answer` then takes nothing but that there is none, and returns 1; 0 when there may be some,
-  /// since others only put.
-  virtual std::size_t look_for_more(std::string& out) = 0;
+  /// When all operations of all connections are done: appends a question for a job that is left.
+  /// `go_on` then ends what came and asks for another, until there is none.
+  virtual void drain(std::string& out) = 0;
 
   /// Once all commands have their replies: appends those that come next and returns how many they
-  /// are; 0: the operations are done.
+  /// are; 0: the operations are done, or nothing is left.
   virtual std::size_t go_on(std::string& out) = 0;
 };
+
+/// Throws std::invalid_argument when the plan asks for what cannot be: works of both doors, or an
+/// option of the other one.
+void check(const Plan& plan);
 
 /// put, put-cycle (put, reserve, delete), push, push-cycle (PUSH, FETCH, ACK). Throws
 /// std::invalid_argument when there is no such work.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <stdexcept>
@@ -86,11 +87,18 @@ void Generator::run() {
     }
   }
   while (!is_over()) {
+    forget_if_told();
     if (plan_.rate > 0) begin_what_is_due();
     wait(time_to_next());
   }
   end_ = Clock::now();
-  look_for_more();
+  if (is_to_be_drained()) drain();
+}
+
+void Generator::forget_if_told() {
+  if (!is_forgetting_.exchange(false)) return;
+  latencies_ = {};
+  replies_ = {};
 }
 
 /// Time may be up while commands are in flight: their replies are awaited.
@@ -105,16 +113,24 @@ bool Generator::is_time_up() const {
          std::chrono::duration<double>(Clock::now() - start_).count() >= plan_.seconds;
 }
 
-/// When everything that was put has been taken, there must be nothing more.
-void Generator::look_for_more() {
+bool Generator::is_to_be_drained() const {
+  const auto is_cycle = [](const std::string& work) { return work.ends_with("cycle"); };
+  return plan_.is_draining || std::ranges::all_of(plan_.works, is_cycle);
+}
+
+void Generator::drain() {
   progress_ = Clock::now();
+  draining_ = connections_.size();
   for (const auto& connection : connections_) {
     output_.clear();
-    connection->in_flight = connection->dialogue->look_for_more(output_);
-    unanswered_ += connection->in_flight;
+    connection->dialogue->drain(output_);
+    connection->in_flight = 1;
     say(*connection, output_);
   }
-  while (unanswered_ > 0) wait(kSleepMax);
+  while (draining_ > 0) wait(kSleepMax);
+  if (deliveries_.came() == deliveries_.given()) return;
+  throw std::runtime_error(std::to_string(deliveries_.given()) + " jobs were put, and " +
+                           std::to_string(deliveries_.came()) + " came");
 }
 
 Generator::Clock::time_point Generator::next_due() const {
@@ -169,7 +185,7 @@ void Generator::wait(Clock::duration most) {
   std::array<epoll_event, kEvents> events{};
   const int count = ::epoll_pwait2(set_, events.data(), kEvents, &timeout, nullptr);
   if (count < 0 && errno != EINTR) fail("epoll_pwait2");
-  const bool is_waiting = greeting_ > 0 || done_ < begun_ || unanswered_ > 0;
+  const bool is_waiting = greeting_ > 0 || done_ < begun_ || draining_ > 0;
   if (is_waiting && Clock::now() - progress_ > kPatience) {
     throw std::runtime_error("nothing is done: a job is lost, or the server does not answer");
   }
@@ -201,10 +217,6 @@ void Generator::take_replies(Connection& connection) {
     if (size == 0) break;
     input.remove_prefix(size);
     --connection.in_flight;
-    if (unanswered_ > 0) {
-      --unanswered_;
-      continue;
-    }
     note_reply(connection);
     if (connection.in_flight == 0) go_on(connection);
   }
@@ -217,7 +229,12 @@ void Generator::go_on(Connection& connection) {
   const Clock::time_point now = Clock::now();
   if (connection.in_flight > 0) {
     connection.asked = now;
+    if (draining_ > 0) progress_ = now;
     say(connection, output_);
+    return;
+  }
+  if (draining_ > 0) {
+    --draining_;
     return;
   }
   done_ += connection.operations;
@@ -228,7 +245,7 @@ void Generator::go_on(Connection& connection) {
 }
 
 void Generator::note_reply(Connection& connection) {
-  if (plan_.depth > 1) return;
+  if (plan_.depth > 1 || draining_ > 0) return;
   const auto took = Clock::now() - connection.asked;
   replies_.add(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()));

@@ -27,12 +27,16 @@ class Generator {
   void connect();
 
   /// Works until the plan is done. Throws when a reply is not what it must be, when a job came
-  /// twice, when nothing is done for half a minute (a job is lost, or the server does not answer),
-  /// and when there are more jobs than were put. The latter can be told of cycles only.
+  /// twice, and when nothing is done for half a minute (a job is lost, or the server does not
+  /// answer). Cycles, and any work that is to be drained, take all that is left at the end: every
+  /// job must then have come once.
   void run();
 
-  /// It ends now, when what was begun is done. May be called in a signal handler.
-  static void finish() { is_finishing_ = true; }
+  /// It ends now, when what was begun is done. May be called in a signal handler, as the next.
+  void finish() { is_finishing_ = true; }
+
+  /// Latencies are counted anew from now on.
+  void forget() { is_forgetting_ = true; }
 
   [[nodiscard]] std::size_t done() const { return done_; }
   [[nodiscard]] double seconds() const;
@@ -59,7 +63,9 @@ class Generator {
   void open(std::size_t number);
   void wait(Clock::duration most);
   [[nodiscard]] Clock::duration time_to_next() const;
-  void look_for_more();
+  void forget_if_told();
+  [[nodiscard]] bool is_to_be_drained() const;
+  void drain();
   void receive(Connection& connection);
   void take_replies(Connection& connection);
   void begin(Connection& connection, Clock::time_point at);
@@ -72,8 +78,8 @@ class Generator {
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] bool is_time_up() const;
 
-  static inline std::atomic<bool> is_finishing_ = false;
-
+  std::atomic<bool> is_finishing_ = false;
+  std::atomic<bool> is_forgetting_ = false;
   const Plan& plan_;
   Deliveries deliveries_;
   std::vector<std::unique_ptr<Connection>> connections_;
@@ -83,11 +89,12 @@ class Generator {
   std::string output_;
   std::size_t begun_ = 0;
   std::size_t done_ = 0;
-  std::size_t greeting_ = 0;    ///< connections that are not greeted yet
-  std::size_t unanswered_ = 0;  ///< when everything is done: who was asked for more, and waits
+  std::size_t greeting_ = 0;  ///< connections that are not greeted yet
+  std::size_t draining_ = 0;  ///< connections that still find jobs when everything is done
   Clock::time_point start_{};
   Clock::time_point end_{};
-  Clock::time_point progress_{};  ///< when an operation ended last, or one began after a pause
+  Clock::time_point progress_{};  ///< when an operation ended last, or one began after a pause;
+                                  ///< when a job that was left came
   Histogram latencies_;
   Histogram replies_;
 };

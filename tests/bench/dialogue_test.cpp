@@ -27,10 +27,10 @@ class Talk {
     const std::size_t commands = dialogue_->go_on(out);
     return std::to_string(commands) + ' ' + out;
   }
-  std::string look_for_more() {
+  std::string drain() {
     std::string out;
-    const std::size_t commands = dialogue_->look_for_more(out);
-    return std::to_string(commands) + ' ' + out;
+    dialogue_->drain(out);
+    return out;
   }
   /// The reply comes whole only with its last byte.
   void hear(const std::string& reply) {
@@ -118,7 +118,6 @@ TEST_CASE("a mix: connections take turns in the works, and jobs in the sizes") {
   CHECK(putting->go_on(said) == 0);
   CHECK(cycling->go_on(said) == 1);
   CHECK(cycling->answer("RESERVED 1 2\r\n0 \r\n") > 0);
-  CHECK(cycling->look_for_more(said) == 0);
 }
 
 TEST_CASE("a work that there is not") {
@@ -128,17 +127,60 @@ TEST_CASE("a work that there is not") {
                        std::invalid_argument);
 }
 
-TEST_CASE("cycles: there must be nothing more at the end") {
-  for (const char* work : {"put-cycle", "push-cycle"}) {
-    CAPTURE(work);
-    const bool is_put = std::string_view(work) == "put-cycle";
-    const std::string none = is_put ? "TIMED_OUT\r\n" : "$-1\r\n";
-    const std::string some = is_put ? "RESERVED 3 2\r\n0 \r\n" : fetched("0");
-    Talk talk(work);
-    CHECK(talk.look_for_more() == (is_put ? "1 reserve-with-timeout 0\r\n" : "1 FETCH q0\r\n"));
-    talk.hear(none);
-    CHECK_THROWS_AS(talk.hear(some), std::runtime_error);
+TEST_CASE("a mix: connections take turns in the works, and works in the queues") {
+  const Plan plan{.works = {"put", "put-cycle"}, .operations = 10, .queues = 2};
+  Deliveries deliveries(plan);
+  std::string said;
+  for (std::size_t i = 0; i < 5; ++i) {
+    std::string greeting;
+    make_dialogue(plan, i, deliveries)->greet(greeting);
+    said += greeting.substr(0, greeting.find('\r')) + ' ';
   }
+  CHECK(said == "use q0 use q0 use q1 use q1 use q0 ");
+}
+
+TEST_CASE("drain: what is left is reserved and deleted, one after the other") {
+  Talk talk("put");
+  talk.begin(1);
+  CHECK(talk.after({"INSERTED 7\r\n"}) == "0 ");
+  CHECK(talk.drain() == "reserve-with-timeout 0\r\n");
+  CHECK(talk.after({"RESERVED 7 2\r\n0 \r\n"}) == "1 delete 7\r\n");
+  CHECK(talk.after({"DELETED\r\n"}) == "1 reserve-with-timeout 0\r\n");
+  CHECK(talk.after({"TIMED_OUT\r\n"}) == "0 ");
+  CHECK(talk.deliveries().came() == talk.deliveries().given());
+}
+
+TEST_CASE("drain: what is left is fetched and acknowledged, one after the other") {
+  Talk talk("push");
+  talk.begin(1);
+  CHECK(talk.after({"+OK\r\n"}) == "0 ");
+  CHECK(talk.drain() == "FETCH q0\r\n");
+  CHECK(talk.after({fetched("0")}) == "1 ACK {\"jid\":\"load-job-0\"}\r\n");
+  CHECK(talk.after({"+OK\r\n"}) == "1 FETCH q0\r\n");
+  CHECK(talk.after({"$-1\r\n"}) == "0 ");
+  CHECK(talk.deliveries().came() == talk.deliveries().given());
+}
+
+TEST_CASE("drain: a job more than were put is noticed") {
+  Talk beanstalk("put-cycle");
+  beanstalk.drain();
+  CHECK_THROWS_AS(beanstalk.hear("RESERVED 3 2\r\n0 \r\n"), std::runtime_error);
+  Talk faktory("push-cycle");
+  faktory.drain();
+  CHECK_THROWS_AS(faktory.hear(fetched("0")), std::runtime_error);
+}
+
+TEST_CASE("a plan that cannot be is refused") {
+  CHECK_NOTHROW(check({.works = {"put", "put-cycle"}, .delay_seconds = 1}));
+  CHECK_NOTHROW(check({.works = {"push"}, .at = "2100-01-01T00:00:00Z"}));
+  CHECK_THROWS_WITH_AS(check({.works = {"put", "push"}}), "works of both doors",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(check({.works = {"push"}, .delay_seconds = 1}), "a delay is of put",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(check({.works = {"put"}, .at = "2100-01-01T00:00:00Z"}), "a time is of push",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(check({.works = {"put"}, .delay_seconds = 1, .is_draining = true}),
+                       "jobs that are not due yet cannot be drained", std::invalid_argument);
 }
 
 TEST_CASE("a body that is not the one that was put") {
