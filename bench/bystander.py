@@ -1,105 +1,86 @@
-"""How long a client waits while others make the server work hard: ./dev bench bystander [--jobs N]
+"""How long a client waits while others make the server work hard.
 
-A bystander puts, reserves and deletes a job of its own tube, again and again, a command at a time.
-Shown is its longest wait for a reply during each event, beside its longest while nothing else
-happens, since the machine has pauses of its own. beanstalkd is measured where it has the operation.
+Twenty bystanders put, reserve and delete jobs of their own tube, 2,000 cycles a second (200 where
+each reply waits for the disk) whether or not earlier ones are done, so that a pause counts for all
+that would have begun in it. Shown is the wait for a reply, counted from when the command was due,
+during an event and 0.3 s after its end: the longest of all times that the event was done, the
+median of their longest, and the median of their p99. An event that takes longer than a minute is
+not done again. The machine has pauses of its own: see the row where nothing else happens.
+beanstalkd is measured where it has the operation.
 """
 
-import argparse
 import datetime
 import json
-import os
-import socket
-import subprocess
+import signal
+import statistics
+import sys
 import time
 import urllib.parse
 import urllib.request
+from dataclasses import dataclass
+from typing import Callable, Optional
 
+import arguments
+import heading
+import page
 import servers
+from client import Client
+from goal import at_most
+from loading import CONNECTING_S, finish_load, load, start_load
 
-
-def start_load(port, **settings):
-    command = [os.environ["LOAD"], "--port", str(port)]
-    for name, value in settings.items():
-        command += [f"--{name.replace('_', '-')}", str(value)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def finish_load(process):
-    text, _ = process.communicate()
-    if process.returncode != 0:
-        raise RuntimeError("the load failed")
-    return json.loads(text)
-
-
-def load(port, **settings):
-    return finish_load(start_load(port, **settings))
+LONGEST_MS = at_most(10, 5)
+RATE = 2000
+SYNCED_RATE = 200
+AFTERMATH_S = 0.3
+MINUTE_S = 60
+DUE_S = 25
+DROPPED = 5000
+CLEANED_SEGMENTS = 10
 
 
 class Bystander:
-    """Measures while it is open; `longest_ms` afterwards."""
+    """Measures while it is open; `longest_ms` and `p99_ms` afterwards."""
 
-    def __init__(self, port):
-        self.process = start_load(port, work="put-cycle", connections=1, seconds=3600,
+    def __init__(self, port, rate):
+        self.process = start_load(port, work="put-cycle", connections=20, rate=rate, seconds=36000,
                                   prefix="bystander")
+        time.sleep(CONNECTING_S)
 
     def __enter__(self):
-        time.sleep(0.3)
+        self.process.send_signal(signal.SIGUSR1)
         return self
 
     def __exit__(self, *_):
-        time.sleep(0.3)
+        time.sleep(AFTERMATH_S)
         self.process.terminate()
         report = finish_load(self.process)
         self.longest_ms = report["reply_max_us"] / 1000
         self.p99_ms = report["reply_p99_us"] / 1000
 
 
-class Client:
-    """One connection, one command at a time."""
-
-    def __init__(self, port, greeting=None):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.file = self.socket.makefile("rwb")
-        if greeting:
-            self.file.readline()
-            self.demand(greeting, "+OK")
-
-    def ask(self, text):
-        self.file.write(text.encode() + b"\r\n")
-        self.file.flush()
-        return self.file.readline().decode().strip()
-
-    def demand(self, text, reply):
-        """An event that did not happen is no measurement."""
-        if (heard := self.ask(text)) != reply:
-            raise RuntimeError(f"{text}: {heard}, not {reply}")
-
-    def ready_jobs(self, tube):
-        """Of the beanstalk door."""
-        size = int(self.ask(f"stats-tube {tube}").split()[1])
-        text = self.file.read(size + 2).decode()
-        return int(text.split("current-jobs-ready: ")[1].split()[0])
-
-
 class World:
     """A server filled with jobs, and what can be done to it."""
 
-    def __init__(self, server, jobs, faktory_port=None, web_port=None):
+    def __init__(self, server, jobs):
         self.server = server
         self.jobs = jobs
-        self.faktory_port = faktory_port
-        self.web_port = web_port
         self.million = min(jobs, 1_000_000)
+        self.turns = 0
 
     def put(self, count, **settings):
         load(self.server.port, work="put", connections=4, depth=50, operations=count, **settings)
 
     def push(self, count, **settings):
-        load(self.faktory_port, work="push", connections=4, depth=50, operations=count, **settings)
+        load(self.server.ports["faktory"], work="push", connections=4, depth=50, operations=count,
+             **settings)
 
     def faktory(self):
-        return Client(self.faktory_port, 'HELLO {"v":2}')
+        return Client(self.server.ports["faktory"], "faktory")
+
+    def ask_web(self, target):
+        url = f"http://127.0.0.1:{self.server.ports['web']}{target}"
+        with urllib.request.urlopen(url) as answer:
+            return answer.read().decode()
 
     # Each event: what is prepared without the bystander, and what is done beside it.
 
@@ -121,11 +102,13 @@ class World:
         """The same second for all, where the door can say one; with seconds from now they come due
         as fast as they were put."""
         began = time.time()
-        if self.faktory_port is None:
-            self.put(self.million, prefix="due", delay=DUE_S)
+        self.turns += 1
+        self.tube = f"due{self.turns}-"
+        if "faktory" not in self.server.ports:
+            self.put(self.million, prefix=self.tube, delay=DUE_S)
         else:
             due = datetime.datetime.fromtimestamp(began + DUE_S, datetime.timezone.utc)
-            self.push(self.million, prefix="due", at=due.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            self.push(self.million, prefix=self.tube, at=due.strftime("%Y-%m-%dT%H:%M:%SZ"))
         self.due, took = began + DUE_S, time.time() - began
         if took > DUE_S - 1:
             raise RuntimeError("the jobs were due before all of them were there")
@@ -133,12 +116,13 @@ class World:
 
     def become_due(self):
         client = Client(self.server.port)
-        while client.ready_jobs("due0") < self.million:
+        while client.ready_jobs(f"{self.tube}0") < self.million:
             if time.time() > self.due + 2 * DUE_S:
                 raise RuntimeError("the jobs are not ready")
             time.sleep(1)
 
     def prepare_mutate(self):
+        self.faktory().demand('MUTATE {"cmd":"clear","target":"dead"}', "+OK")
         self.push(self.million, prefix="mutated", at="2100-01-01T00:00:00Z")
 
     def mutate(self):
@@ -154,16 +138,15 @@ class World:
     def search(self):
         cursor = ""
         while cursor is not None:
-            url = (f"http://127.0.0.1:{self.web_port}/api/v1/jobs/count?state=ready&text=nowhere"
-                   f"&cursor={urllib.parse.quote(cursor)}")
-            with urllib.request.urlopen(url) as answer:
-                cursor = json.load(answer)["next"]
+            found = json.loads(self.ask_web("/api/v1/jobs/count?state=ready&text=nowhere"
+                                            f"&cursor={urllib.parse.quote(cursor)}"))
+            cursor = found["next"]
 
     def prepare_drop(self):
         self.dropped = []
-        for _ in range(5000):
-            client = socket.create_connection(("127.0.0.1", self.server.port))
-            client.sendall(b"put 0 0 60 1\r\nx\r\nreserve\r\n")
+        for _ in range(DROPPED):
+            client = Client(self.server.port)
+            client.say(b"put 0 0 60 1\r\nx\r\nreserve\r\n")
             self.dropped.append(client)
         time.sleep(1)
 
@@ -171,6 +154,11 @@ class World:
         for client in self.dropped:
             client.close()
         time.sleep(1)
+
+    def prepare_flush(self):
+        """The same jobs for each."""
+        self.flush()
+        self.grow()
 
     def flush(self):
         self.faktory().demand("FLUSH", "+OK")
@@ -192,71 +180,117 @@ class World:
             self.churn()
 
     def segments_removed(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/metrics") as answer:
-            for line in answer.read().decode().splitlines():
-                if line.startswith("millrace_journal_segments_removed_total "):
-                    return int(line.split()[1])
+        for line in self.ask_web("/metrics").splitlines():
+            if line.startswith("millrace_journal_segments_removed_total "):
+                return int(line.split()[1])
         raise RuntimeError("the metrics do not tell")
 
 
-# title, prepare, event, whether beanstalkd has it
+@dataclass
+class Event:
+    title: str  # {million} and {jobs} are their numbers
+    prepare: Optional[Callable]  # without the bystanders
+    happen: Callable  # beside them
+    has_peer: bool = True  # beanstalkd can do it
+    is_repeated: bool = True
+    rate: int = RATE  # of the bystanders
+
+
 EVENTS = [
-    ("nothing", None, World.nothing, True),
-    ("the jobs are put", None, World.grow, True),
-    ("kick of a million", World.prepare_kick, World.kick, True),
-    ("a million come due in one second", World.prepare_due, World.become_due, True),
-    ("MUTATE over a million", World.prepare_mutate, World.mutate, False),
-    ("QUEUE REMOVE of a million", World.prepare_remove, World.remove, False),
-    ("a web search of all ready jobs", None, World.search, False),
-    ("5,000 connections drop, each with a job", World.prepare_drop, World.drop, True),
-    ("FLUSH of everything", None, World.flush, False),
+    Event("nothing", None, World.nothing),
+    Event("{jobs} jobs are put, by four connections, 50 in flight on each", None, World.grow,
+          is_repeated=False),
+    Event("`kick` of {million}", World.prepare_kick, World.kick),
+    Event("{million} come due in one second", World.prepare_due, World.become_due),
+    Event("MUTATE over {million}", World.prepare_mutate, World.mutate, has_peer=False),
+    Event("QUEUE REMOVE of {million}", World.prepare_remove, World.remove, has_peer=False),
+    Event("a web search of all ready jobs", None, World.search, has_peer=False),
+    Event(f"{DROPPED:,} connections drop at once, each with a job", World.prepare_drop, World.drop),
+    Event("FLUSH of {jobs}", World.prepare_flush, World.flush, has_peer=False),
 ]
-
-
-CLEANED_SEGMENTS = 10
-DUE_S = 25
 
 JOURNAL_EVENTS = [
-    ("nothing, with a journal", World.fill, World.nothing),
-    ("2,000 cycles of 20 kB a second, nothing to clean", None, World.churn),
-    ("the same while segments are cleaned", None, World.churn_on),
+    Event("`--sync always`: nothing", World.fill, World.nothing,
+          is_repeated=False, rate=SYNCED_RATE),
+    Event("`--sync always`: 2,000 cycles of 20 kB a second, nothing to clean", None, World.churn,
+          rate=SYNCED_RATE),
+    Event("`--sync always`: the same while segments are cleaned", None, World.churn_on,
+          rate=SYNCED_RATE),
 ]
 
 
-def measure(world, events):
-    waits = {}
-    for title, prepare, event in events:
-        if prepare:
-            prepare(world)
+@dataclass
+class Waits:
+    """Of each time that an event was done."""
+
+    longest_ms: list
+    p99_ms: list
+
+    def show(self):
+        return (f"{max(self.longest_ms):.1f} ({statistics.median(self.longest_ms):.1f}) "
+                f"| {statistics.median(self.p99_ms):.2f}")
+
+
+def measure_event(world, event, times):
+    waits = Waits([], [])
+    for _ in range(times if event.is_repeated else 1):
         began = time.monotonic()
-        with Bystander(world.server.port) as bystander:
-            event(world)
-        waits[title] = f"{bystander.longest_ms:.1f} | {bystander.p99_ms:.2f}"
-        print(f"  {title}: longest {bystander.longest_ms:.1f} ms, p99 {bystander.p99_ms:.2f} ms, "
-              f"{time.monotonic() - began:.1f} s", flush=True)
+        if event.prepare:
+            event.prepare(world)
+        with Bystander(world.server.port, event.rate) as bystander:
+            event.happen(world)
+        waits.longest_ms.append(bystander.longest_ms)
+        waits.p99_ms.append(bystander.p99_ms)
+        if time.monotonic() - began > MINUTE_S:
+            break
     return waits
 
 
+def measure(server, events, options):
+    """The waits by the events' titles."""
+    found = {}
+    with server:
+        world = World(server, options.jobs)
+        for event in events:
+            title = event.title.format(jobs=f"{world.jobs:,}", million=f"{world.million:,}")
+            found[title] = measure_event(world, event, options.times)
+            print(f"  {title}: longest (median), p99: {found[title].show()}", file=sys.stderr)
+    return found
+
+
+def table(ours, theirs):
+    lines = ["| while | times | Millrace, longest, ms (median) | p99 | beanstalkd, longest | p99 "
+             "| floor | aim | |", "|---|---|---|---|---|---|---|---|---|"]
+    for title, waits in ours.items():
+        peer = theirs[title].show() if title in theirs else "|"
+        lines.append(f"| {title} | {len(waits.longest_ms)} | {waits.show()} | {peer} "
+                     f"| {LONGEST_MS.columns(max(waits.longest_ms))} |")
+    return lines
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=10_000_000)
+    parser = arguments.Parser("bystander", __doc__)
+    parser.add_argument("--jobs", type=arguments.positive, default=10_000_000,
+                        help="default: 10000000")
+    parser.add_argument("--times", type=arguments.positive, default=3,
+                        help="that an event is done, where it can be; default: 3")
+    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
     options = parser.parse_args()
-    faktory_port, web_port = servers.free_port(), servers.free_port()
-    print(f"millrace --volatile, {options.jobs:,} jobs")
-    with servers.millrace("--volatile", "--faktory", f"127.0.0.1:{faktory_port}", "--web",
-                          f"127.0.0.1:{web_port}") as server:
-        world = World(server, options.jobs, faktory_port, web_port)
-        ours = measure(world, [event[:3] for event in EVENTS])
-    print(f"millrace --sync always, {options.jobs:,} jobs")
-    with servers.millrace("--web", f"127.0.0.1:{web_port}") as server:
-        ours |= measure(World(server, options.jobs, None, web_port), JOURNAL_EVENTS)
-    print(f"beanstalkd, {options.jobs:,} jobs")
-    with servers.beanstalkd() as server:
-        theirs = measure(World(server, options.jobs), [each[:3] for each in EVENTS if each[3]])
-    print("\n| while | longest wait, millrace, ms | p99 | longest, beanstalkd | p99 |\n"
-          "|---|---|---|---|---|")
-    for title, wait in ours.items():
-        print(f"| {title} | {wait} | {theirs.get(title, 'has it not | ')} |")
+    heading.refuse_memory(parser)
+    arguments.build("millrace", "load")
+    servers.raise_descriptor_limit(2 * DROPPED)
+    lines = [heading.heading(f"{options.jobs:,} jobs", f"{RATE:,} cycles a second beside, "
+                             f"{SYNCED_RATE} with a sync", "`--volatile` where no sync is named"),
+             ""]
+    print("millrace", file=sys.stderr)
+    ours = measure(servers.millrace("--volatile", others=("faktory", "web")), EVENTS, options)
+    ours |= measure(servers.millrace(others=("web",)), JOURNAL_EVENTS, options)
+    print("beanstalkd", file=sys.stderr)
+    theirs = measure(servers.beanstalkd(), [each for each in EVENTS if each.has_peer], options)
+    text = "\n".join(lines + table(ours, theirs))
+    print(text)
+    if options.write:
+        page.write("bystander", text)
 
 
 if __name__ == "__main__":

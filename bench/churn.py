@@ -1,36 +1,22 @@
 """Space under endless change: the same jobs are released, buried, kicked, failed and retried for
 --minutes, and the journal's segments are weighed every second beside what the jobs need.
-./dev bench churn [--minutes N]
 
 Fails when they ever take more than twice what is needed and four segments.
 """
 
-import argparse
 import json
-import os
 import re
 import time
 import urllib.request
 
+import arguments
 import servers
-from bystander import Client, load
+from client import Client
+from loading import load
 
 SEGMENT = 4 << 20
 JOBS = 20_000
 BATCH = 100
-
-
-def journal_bytes(folder):
-    """Of the segments; the spare files for a full disk are always there."""
-    total = 0
-    for name in os.listdir(folder):
-        if not name.endswith(".log"):
-            continue
-        try:
-            total += os.path.getsize(os.path.join(folder, name))
-        except FileNotFoundError:  # cleaned meanwhile
-            pass
-    return total
 
 
 def live_bytes(web_port):
@@ -47,7 +33,7 @@ def churn_put_jobs(client):
         if not line.startswith("RESERVED"):
             break
         ids.append(line.split()[1])
-        client.file.readline()
+        client.line()
     for i, job in enumerate(ids):
         client.ask(f"bury {job} 0" if i % 2 else f"release {job} 0 0")
     client.ask(f"kick {BATCH}")
@@ -60,7 +46,7 @@ def churn_pushed_jobs(client):
     for _ in range(BATCH // 4):
         if client.ask("FETCH q0") == "$-1":
             break
-        jid = json.loads(client.file.readline())["jid"]
+        jid = json.loads(client.line())["jid"]
         fail = {"jid": jid, "errtype": "Error", "message": "again", "backtrace": ["a", "b"]}
         client.ask("FAIL " + json.dumps(fail))
         failed += 1
@@ -70,19 +56,18 @@ def churn_pushed_jobs(client):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=60)
+    parser = arguments.Parser("churn", __doc__)
+    parser.add_argument("--minutes", type=float, default=60, help="default: 60")
     minutes = parser.parse_args().minutes
-    faktory_port, web_port = servers.free_port(), servers.free_port()
-    flags = ["--sync", "off", "--segment-bytes", str(SEGMENT), "--faktory",
-             f"127.0.0.1:{faktory_port}", "--web", f"127.0.0.1:{web_port}"]
-    with servers.millrace(*flags) as server:
+    arguments.build("millrace", "load")
+    with servers.millrace("--sync", "off", "--segment-bytes", str(SEGMENT),
+                          others=("faktory", "web")) as server:
         load(server.port, work="put", depth=50, operations=JOBS, body_bytes=500)
-        load(faktory_port, work="push", depth=50, operations=JOBS // 4, body_bytes=500)
+        load(server.ports["faktory"], work="push", depth=50, operations=JOBS // 4, body_bytes=500)
         putter = Client(server.port)
         putter.ask("watch q0")
         putter.ask("ignore default")
-        worker = Client(faktory_port, 'HELLO {"v":2}')
+        worker = Client(server.ports["faktory"], "faktory")
         end = time.monotonic() + minutes * 60
         changes, worst, largest, next_look = 0, 0, 0, 0
         while time.monotonic() < end:
@@ -90,8 +75,8 @@ def main():
             if time.monotonic() < next_look:
                 continue
             next_look = time.monotonic() + 1
-            total = journal_bytes(os.path.join(server.folder, "data"))
-            live = live_bytes(web_port)
+            total = server.journal_bytes()
+            live = live_bytes(server.ports["web"])
             largest = max(largest, total)
             worst = max(worst, total / (2 * live + 4 * SEGMENT))
             if worst > 1:

@@ -1,4 +1,4 @@
-"""What a client waits on a full disk while another churns: ./dev bench full-disk [--gigabytes N]
+"""What a client waits on a full disk while another churns.
 
 A file system in memory of that size is filled with jobs, nearly all of which are needed. Then one
 client reserves, buries and kicks jobs, 300 at a time and as fast as it can, so that the whole log
@@ -6,16 +6,15 @@ is cleaned again and again; another one deletes a job at a time, and its waits a
 needs root.
 """
 
-import argparse
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
 import time
 
+import arguments
 import servers
-from bystander import Client
+from client import Client
 
 BODY = "b" * 1000
 PUT = f"put 100 0 600 {len(BODY)}\r\n{BODY}\r\n".encode()
@@ -41,11 +40,10 @@ class Disk:
 
 def tell_all(client, commands):
     """The first words of the replies; bodies are skipped."""
-    client.file.write(b"".join(commands))
-    client.file.flush()
+    client.say(b"".join(commands))
     replies = []
     for _ in commands:
-        words = client.file.readline().decode().split()
+        words = client.line().split()
         if words[0] == "RESERVED":
             client.file.read(int(words[2]) + 2)
         replies.append(words)
@@ -81,13 +79,13 @@ def delete_jobs(port, is_over, waits):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--gigabytes", type=float, default=3)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser = arguments.Parser("full-disk", __doc__)
+    parser.add_argument("--gigabytes", type=float, default=3, help="of the disk; default: 3")
+    parser.add_argument("--seconds", type=float, default=60, help="default: 60")
     options = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="millrace-bench-")
+    arguments.build("millrace")
     with Disk(options.gigabytes) as disk:
-        with servers.millrace("--data", disk.path + "/data", folder=folder) as server:
+        with servers.millrace("--data", disk.path + "/data") as server:
             client = Client(server.port)
             print(f"full with {fill(client):,} jobs of {len(BODY)} bytes")
             is_over, waits = threading.Event(), []
@@ -98,7 +96,6 @@ def main():
                 changes += churn(client)
             is_over.set()
             bystander.join()
-    shutil.rmtree(folder, ignore_errors=True)
     waits.sort()
     print(f"{changes / options.seconds:,.0f} jobs a second reserved, buried and kicked; "
           f"{len(waits):,} deletes beside took {waits[len(waits) // 2] * 1e3:.1f} ms (median), "

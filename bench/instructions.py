@@ -1,8 +1,7 @@
 """Counts the instructions of each operation of the core, and compares them with the table in
-docs/performance.md: what costs more than that fails. ./dev bench instructions [--write]
+docs/performance.md: what costs more than that fails.
 """
 
-import argparse
 import os
 import platform
 import re
@@ -10,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import arguments
 import page
 
 PART = "instructions"
@@ -105,9 +105,10 @@ def explain(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments.Parser("instructions", __doc__)
     parser.add_argument("--write", action="store_true", help="into docs/performance.md")
     options = parser.parse_args()
+    arguments.build("instructions")
     counts = measure()
     if options.write:
         page.write(PART, table(counts))

@@ -5,32 +5,25 @@ Faktory port, fetches them all with waiting workers, and tells p50, p99 and the 
 * arrived: to when a worker had it in hand, with its `--workers` connections and this program's own
   slowness in it.
 
-    python3 bench/lateness.py 127.0.0.1:7419 [--jobs 100000] [--seconds 60] [--workers 20]
+    ./dev bench lateness 127.0.0.1:7419 [--jobs 100000] [--seconds 60] [--workers 20]
 """
 
-import argparse
 import json
 import random
 import re
 import selectors
-import socket
 import time
 from datetime import datetime, timezone
 
-BATCH = 1000
+import arguments
+from client import Client
+
 LEAD_SECONDS = 10
 
 
 def connect(address):
     host, port = address.rsplit(":", 1)
-    client = socket.create_connection((host, int(port)))
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    stream = client.makefile("rwb")
-    stream.readline()
-    stream.write(b'HELLO {"v":2}\r\n')
-    stream.flush()
-    assert stream.readline() == b"+OK\r\n"
-    return client, stream
+    return Client(int(port), "faktory", host)
 
 
 def timestamp(seconds):
@@ -45,23 +38,14 @@ def seconds_of(text):
 
 
 def push_all(address, options):
-    _, stream = connect(address)
     begin = time.time() + LEAD_SECONDS
-    for first in range(0, options.jobs, BATCH):
-        jobs = [
-            {
-                "jid": f"lateness-{number}",
-                "jobtype": "Lateness",
-                "queue": "lateness",
-                "args": [],
-                "at": timestamp(begin + random.random() * options.seconds),
-            }
-            for number in range(first, min(first + BATCH, options.jobs))
-        ]
-        stream.write(b"PUSHB " + json.dumps(jobs).encode() + b"\r\n")
-        stream.flush()
-        stream.readline()
-        assert stream.readline() == b"{}\r\n"
+    connect(address).push_all(options.jobs, lambda number: {
+        "jid": f"lateness-{number}",
+        "jobtype": "Lateness",
+        "queue": "lateness",
+        "args": [],
+        "at": timestamp(begin + random.random() * options.seconds),
+    })
     assert time.time() < begin, "pushing took longer than the lead"
 
 
@@ -69,7 +53,7 @@ class Worker:
     """Waits in FETCH; what it got is acknowledged together with the next FETCH."""
 
     def __init__(self, address):
-        self.socket, _ = connect(address)
+        self.socket = connect(address).socket
         self.received = b""
         self.socket.sendall(b"FETCH lateness\r\n")
 
@@ -121,11 +105,14 @@ def tell(name, lateness):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    parser.add_argument("address")
-    parser.add_argument("--jobs", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--workers", type=int, default=20)
+    parser = arguments.Parser("lateness", __doc__)
+    parser.add_argument("address", help="of the Faktory port of a server that runs: HOST:PORT")
+    parser.add_argument("--jobs", type=arguments.positive, default=100_000,
+                        help="default: 100000")
+    parser.add_argument("--seconds", type=float, default=60,
+                        help="within which they are due; default: 60")
+    parser.add_argument("--workers", type=arguments.positive, default=20,
+                        help="connections; default: 20")
     options = parser.parse_args()
     push_all(options.address, options)
     enqueued, arrived = fetch_all(options.address, options)

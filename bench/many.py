@@ -1,165 +1,174 @@
-"""What many connections and many tubes cost: ./dev bench many
+"""What many connections and many tubes cost.
 
-Ten thousand connections that say nothing, and as many that wait for a job: processor time per
-second and memory for each. A hundred thousand tubes: the same cycles with them and without. Next to
-beanstalkd where it has the like.
+Connections that say nothing, and as many that wait for a job: processor time per second and memory
+for each. Many tubes: the same cycles with them and without, in turn. Next to beanstalkd where it
+has the like. Shown are medians, with the range in brackets.
 """
 
-import argparse
-import os
-import resource
 import selectors
-import socket
+import statistics
+import sys
 import time
 
+import arguments
+import heading
+import page
 import servers
-from bystander import load
-from size import resident_bytes
+from client import Client
+from loading import load
 
 LOOK_S = 10
+SETTLING_S = 2
 CYCLING_S = 4
-
-
-def cpu_seconds(server):
-    """What all threads of it have used."""
-    total = 0
-    for task in os.listdir(f"/proc/{server.pid}/task"):
-        with open(f"/proc/{server.pid}/task/{task}/schedstat") as file:
-            total += int(file.read().split()[0]) / 1e9
-    return total
-
-
-def raise_descriptor_limit(needed):
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, needed), most))
-
-
-def connect(port, count, greeting=None):
-    """So many connections, each through its handshake."""
-    clients = []
-    for _ in range(count):
-        client = socket.create_connection(("127.0.0.1", port))
-        if greeting:
-            client.recv(4096)
-            client.sendall(greeting)
-            client.recv(4096)
-        clients.append(client)
-    return clients
+CYCLING = 50  # connections, where not their number is measured
+SPREAD = 1000  # connections, and tubes
 
 
 def watch(server, seconds=LOOK_S):
     """Its share of a core while we only look on."""
-    before = cpu_seconds(server)
+    before = server.cpu_seconds()
     time.sleep(seconds)
-    return (cpu_seconds(server) - before) / seconds
+    return (server.cpu_seconds() - before) / seconds
 
 
-def fetch(server, clients, command):
-    """Its share of a core while every client waits in its first FETCH, which takes two seconds; and
-    while each fetches anew when nothing has come."""
+def fetch_anew(server, clients):
+    """Its share of a core while each fetches again when nothing has come."""
     waiting = selectors.DefaultSelector()
     for client in clients:
-        waiting.register(client, selectors.EVENT_READ)
-        client.sendall(command)
-    time.sleep(0.2)
-    while_waiting = watch(server, 1)
-    before = cpu_seconds(server)
+        waiting.register(client.socket, selectors.EVENT_READ)
+    before = server.cpu_seconds()
     end = time.monotonic() + LOOK_S
     while (left := end - time.monotonic()) > 0:
         for key, _ in waiting.select(left):
             key.fileobj.recv(4096)
-            key.fileobj.sendall(command)
-    return while_waiting, (cpu_seconds(server) - before) / LOOK_S
+            key.fileobj.sendall(b"FETCH default\r\n")
+    return (server.cpu_seconds() - before) / LOOK_S
 
 
-def measure_connections(title, start, count, wait, greeting=None):
-    with start() as server:
-        empty = resident_bytes(server)
-        clients = connect(server.port, count, greeting)
-        time.sleep(2)
-        each = (resident_bytes(server) - empty) / count
-        print(f"{title}: {count:,} idle: {100 * watch(server):.2f} % of a core, "
-              f"{each:,.0f} bytes each", flush=True)
-        if greeting:
-            share, anew = fetch(server, clients, wait)
-            more = f"; {100 * anew:.2f} % while each begins anew every two seconds"
-        else:
-            for client in clients:
-                client.sendall(wait)
-            time.sleep(2)
-            share, more = watch(server), ""
-        each = (resident_bytes(server) - empty) / count
-        print(f"{title}: {count:,} waiting for a job: {100 * share:.2f} % of a core, "
-              f"{each:,.0f} bytes each{more}", flush=True)
+def measure_connections(start, door, count):
+    """What idle ones, waiting ones, and ones that fetch again and again take."""
+    with start(door=door) as server:
+        empty = server.resident_bytes()
+
+        def show(share):
+            each = (server.resident_bytes() - empty) / count
+            return f"{100 * share:.2f} % of a core, {each:,.0f} bytes each"
+
+        clients = [Client(server.port, door) for _ in range(count)]
+        time.sleep(SETTLING_S)
+        found = [show(watch(server))]
+        command = b"FETCH default\r\n" if door == "faktory" else b"reserve\r\n"
+        for client in clients:
+            client.say(command)
+        # The first FETCH ends after two seconds.
+        time.sleep(0.2 if door == "faktory" else SETTLING_S)
+        found.append(show(watch(server, 1 if door == "faktory" else LOOK_S)))
+        if door == "faktory":
+            found.append(f"{100 * fetch_anew(server, clients):.2f} % of a core")
         for client in clients:
             client.close()
+    print(f"  {count:,} connections, {door}: {'; '.join(found)}", file=sys.stderr)
+    return found
 
 
-def fill_tubes(port, count):
-    """One job in each."""
-    client = socket.create_connection(("127.0.0.1", port))
-    replies = client.makefile("rb")
-    for first in range(0, count, 1000):
-        tubes = range(first, min(first + 1000, count))
-        client.sendall(b"".join(b"use many-%d\r\nput 0 0 60 1\r\nx\r\n" % tube for tube in tubes))
-        for _ in tubes:
-            replies.readline()
-            if not replies.readline().startswith(b"INSERTED"):
-                raise RuntimeError("a job was not taken")
-
-
-def cycle(server, connections=50, queues=1):
+def cycle(server, connections=CYCLING, queues=1):
     return load(server.port, work="put-cycle", connections=connections, queues=queues,
                 seconds=CYCLING_S, server_pid=server.pid)
 
 
-def tell_cycles(title, reports):
-    each = "; ".join(f"{what} {report['server_cpu_us']:.2f} µs, {report['per_second']:,.0f} a "
-                     f"second, p99 {report['p99_us'] / 1000:.2f} ms" for what, report in reports)
-    print(f"{title}: put + reserve + delete: {each}", flush=True)
+def alternate(rounds, ways):
+    """The reports of each way, which are done in turn, A B B A, after one of each to warm up."""
+    reports = [[] for _ in ways]
+    for way in ways:
+        way()
+    for number in range(rounds):
+        order = range(len(ways)) if number % 2 == 0 else reversed(range(len(ways)))
+        for place in order:
+            reports[place].append(ways[place]())
+    return [show_cycles(each) for each in reports]
 
 
-def measure_tubes(title, start, count):
-    """Two servers in turn, one of which has so many tubes with a job each."""
+def show_cycles(reports):
+    def show(name, digits, scale=1):
+        values = [report[name] * scale for report in reports]
+        text = f"{statistics.median(values):,.{digits}f}"
+        if len(values) > 1:
+            text += f" ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
+        return text
+
+    text = (f"{show('server_cpu_us', 1)} µs, {show('per_second', 0)} a second, "
+            f"p99 {show('p99_us', 2, 1e-3)} ms")
+    print(f"  cycles: {text}", file=sys.stderr)
+    return text
+
+
+def measure_tubes(start, count, rounds):
+    """Two servers, one of which has so many tubes with a job each: alone, and beside them."""
     with start() as alone, start() as full:
-        fill_tubes(full.port, count)
-        for _ in range(2):  # the first warms up
-            reports = [("50 connections alone", cycle(alone)),
-                       (f"beside {count:,} tubes with a job each", cycle(full))]
-        tell_cycles(title, reports)
+        Client(full.port).fill_tubes("many-", count)
+        return alternate(rounds, [lambda: cycle(alone), lambda: cycle(full)])
 
 
-def measure_spread(title, start):
+def measure_spread(start, rounds):
+    """On one tube, and on as many as there are connections."""
     with start() as server:
-        for _ in range(2):
-            reports = [("1,000 connections on one tube", cycle(server, 1000, 1)),
-                       ("on 1,000 tubes", cycle(server, 1000, 1000))]
-        tell_cycles(title, reports)
+        return alternate(rounds, [lambda: cycle(server, SPREAD, 1),
+                                  lambda: cycle(server, SPREAD, SPREAD)])
 
 
-def millrace():
-    return servers.millrace("--volatile")
+def millrace(door="beanstalk"):
+    return servers.millrace("--volatile", door=door)
 
 
-def millrace_for_workers():
-    return servers.millrace("--volatile", door="faktory")
+def beanstalkd(door="beanstalk"):
+    return servers.beanstalkd()
+
+
+def measure(options):
+    """Rows of the table."""
+    count = options.connections
+    ours, theirs = (measure_connections(start, "beanstalk", count)
+                    for start in (millrace, beanstalkd))
+    workers = measure_connections(millrace, "faktory", count)
+    # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
+    fewer = max(1, options.tubes // 10)
+    tubes = measure_tubes(millrace, options.tubes, options.rounds)
+    their_tubes = measure_tubes(beanstalkd, fewer, options.rounds)
+    spread, their_spread = (measure_spread(start, options.rounds)
+                            for start in (millrace, beanstalkd))
+    return [
+        (f"{count:,} idle connections", ours[0], theirs[0]),
+        (f"{count:,} waiting in `reserve`", ours[1], theirs[1]),
+        (f"{count:,} idle connections, Faktory door", workers[0], ""),
+        (f"{count:,} waiting in FETCH", workers[1], ""),
+        (f"{count:,} that fetch anew every two seconds", workers[2], ""),
+        (f"a cycle of {CYCLING} connections, alone", tubes[0], their_tubes[0]),
+        (f"the same beside {options.tubes:,} tubes with a job each (beanstalkd {fewer:,})",
+         tubes[1], their_tubes[1]),
+        (f"a cycle of {SPREAD:,} connections on one tube", spread[0], their_spread[0]),
+        (f"the same on {SPREAD:,} tubes", spread[1], their_spread[1]),
+    ]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--connections", type=int, default=10_000)
-    parser.add_argument("--tubes", type=int, default=100_000)
+    parser = arguments.Parser("many", __doc__)
+    parser.add_argument("--connections", type=arguments.positive, default=10_000,
+                        help="default: 10000")
+    parser.add_argument("--tubes", type=arguments.positive, default=100_000,
+                        help="default: 100000; beanstalkd gets a tenth of them")
+    parser.add_argument("--rounds", type=arguments.positive, default=3,
+                        help="of cycles; default: 3")
+    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
     options = parser.parse_args()
-    raise_descriptor_limit(2 * options.connections + 1000)
-    measure_connections("millrace, beanstalk door", millrace, options.connections, b"reserve\r\n")
-    measure_connections("beanstalkd", servers.beanstalkd, options.connections, b"reserve\r\n")
-    measure_connections("millrace, Faktory door", millrace_for_workers, options.connections,
-                        b"FETCH default\r\n", b'HELLO {"v":2}\r\n')
-    measure_tubes("millrace", millrace, options.tubes)
-    # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
-    measure_tubes("beanstalkd", servers.beanstalkd, options.tubes // 10)
-    measure_spread("millrace", millrace)
-    measure_spread("beanstalkd", servers.beanstalkd)
+    arguments.build("millrace", "load")
+    servers.raise_descriptor_limit(2 * options.connections + 1000)
+    lines = [heading.heading(f"`--volatile`; {options.rounds} rounds of cycles; a cycle is put, "
+                             "reserve and delete, and its time that of the server's processor"),
+             "", "| what | Millrace | beanstalkd |", "|---|---|---|"]
+    text = "\n".join(lines + [f"| {' | '.join(row)} |" for row in measure(options)])
+    print(text)
+    if options.write:
+        page.write("many", text)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,19 @@
 """The table: what is done to which servers, and what the figures must be.
 
-A row measures several servers by the same load and compares the first with the second. `goal` is
-(floor, aim) of the ratio; a row whose goal is a maximum says so with `less_is_better`.
+A row measures several servers by the same load and compares the first with the second.
 """
 
 from dataclasses import dataclass, field
 
 import servers
+from goal import Goal, at_least, at_most
 
 VOLATILE = ("millrace --volatile", lambda **door: servers.millrace("--volatile", **door))
 DURABLE = ("millrace --sync always", lambda **door: servers.millrace("--sync", "always", **door))
 BEANSTALKD = ("beanstalkd", servers.beanstalkd)
 BEANSTALKD_BINLOG = ("beanstalkd -b", lambda: servers.beanstalkd(binlog=True))
 BEANSTALKD_SYNC = ("beanstalkd -b -f 0", lambda: servers.beanstalkd("-f", "0", binlog=True))
+SYNCED = (DURABLE, BEANSTALKD_SYNC)
 LEAST = ("the least a server can do", servers.least)
 FAKTORY = ("faktory as it ships", servers.official_faktory)
 
@@ -25,45 +26,41 @@ class Row:
     peer: tuple
     load: dict
     figure: str  # of the load's report: per_second or server_cpu_us
-    goal: tuple
-    less_is_better: bool = False
+    goal: Goal  # of the ratio
     others: list = field(default_factory=list)  # measured and shown beside, not compared
     door: str = "beanstalk"
-
-    def is_met(self, ratio, goal):
-        return ratio <= goal if self.less_is_better else ratio >= goal
 
 
 ROWS = [
     Row("put-cpu", "put, 50 connections: processor time each", VOLATILE, BEANSTALKD,
         {"work": "put", "connections": 50, "operations": 300_000},
-        "server_cpu_us", (0.75, 0.6), less_is_better=True),
+        "server_cpu_us", at_most(0.75, 0.6)),
     Row("put-50", "put, 50 connections: throughput", DURABLE, BEANSTALKD,
         {"work": "put", "connections": 50, "operations": 200_000},
-        "per_second", (0.5, 1.0), others=[VOLATILE, BEANSTALKD_BINLOG]),
+        "per_second", at_least(0.5, 1.0), others=[VOLATILE, BEANSTALKD_BINLOG]),
     Row("put-200", "put, 200 connections: throughput", DURABLE, BEANSTALKD,
         {"work": "put", "connections": 200, "operations": 300_000},
-        "per_second", (0.75, 1.2)),
+        "per_second", at_least(0.75, 1.2)),
     # What is wanted of a synced put does not name the connections: it is shown with either number.
     Row("put-50-synced", "put, 50 connections, both synced: throughput", DURABLE, BEANSTALKD_SYNC,
         {"work": "put", "connections": 50, "seconds": 4},
-        "per_second", (10, 20)),
+        "per_second", at_least(10, 20)),
     Row("put-200-synced", "put, 200 connections, both synced: throughput", DURABLE, BEANSTALKD_SYNC,
         {"work": "put", "connections": 200, "seconds": 4},
-        "per_second", (10, 20)),
+        "per_second", at_least(10, 20)),
     Row("put-pipelined", "put, 50 connections, 32 in flight on each: throughput", VOLATILE,
         BEANSTALKD, {"work": "put", "connections": 50, "depth": 32, "operations": 800_000},
-        "per_second", (8, 12)),
+        "per_second", at_least(8, 12)),
     Row("cycle-1000", "put + reserve + delete, 1,000 connections on 1,000 tubes: throughput",
         VOLATILE, BEANSTALKD,
         {"work": "put-cycle", "connections": 1000, "queues": 1000, "operations": 100_000},
-        "per_second", (2, 5), others=[DURABLE]),
+        "per_second", at_least(2, 5), others=[DURABLE]),
     # Nor does what is wanted of a cycle name the commands in flight.
     Row("fwp-cycle", "PUSH + FETCH + ACK, 50 connections: throughput", DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "operations": 50_000},
-        "per_second", (10, 20), others=[VOLATILE, LEAST], door="faktory"),
+        "per_second", at_least(10, 20), others=[VOLATILE, LEAST], door="faktory"),
     Row("fwp-pipelined", "PUSH + FETCH + ACK, 50 connections, 32 in flight on each: throughput",
         DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "depth": 32, "seconds": 4},
-        "per_second", (10, 20), others=[VOLATILE, LEAST], door="faktory"),
+        "per_second", at_least(10, 20), others=[VOLATILE, LEAST], door="faktory"),
 ]

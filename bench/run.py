@@ -1,31 +1,36 @@
-"""Measures Millrace beside its peers: ./dev bench [ROW...] [--rounds N] [--write]
+"""Measures Millrace beside its peers, all rows of the table or those named.
 
 The servers of a row are loaded in turn, A B B A, so that what else the machine does falls on all of
 them. Shown are medians, with the range in brackets, and the longest of all waits; ratios are those
-of the medians. --write puts the table into docs/performance.md.
+of the medians, and their range is that of the rounds.
 """
 
 import argparse
-import datetime
-import json
 import os
-import platform
-import re
+import shutil
 import statistics
-import subprocess
 import sys
 
+import arguments
+import heading
 import page
 import servers
-from rows import FAKTORY, LEAST, ROWS
+from loading import load
+from rows import FAKTORY, LEAST, ROWS, SYNCED
 
-
-def load(server, settings):
-    command = [os.environ["LOAD"], "--port", str(server.port), "--server-pid", str(server.pid)]
-    for name, value in settings.items():
-        command += [f"--{name}", str(value)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)
+COMMANDS = """\
+What else there is, each with its own --help:
+  all           the rows, size, bystander and many, one after the other
+  size          bytes for each job, memory after a drain, restart
+  bystander     the longest wait of a client while others make the server work hard
+  many          idle and waiting connections, and many tubes
+  churn         the journal's size under endless change
+  full-disk     what a client waits on a full disk
+  lateness      how late scheduled jobs are, of a server that runs
+  web           what the web pages cost the clients
+  core          the core alone, by time (Google Benchmark's options)
+  instructions  the core alone, by instructions
+"""
 
 
 def measure(row, rounds):
@@ -37,8 +42,9 @@ def measure(row, rounds):
         for title, start in contestants if number % 2 == 0 else reversed(contestants):
             is_millrace = title.startswith("millrace")
             with start(**({"door": row.door} if is_millrace else {})) as server:
-                reports[title].append(load(server, row.load))
-            print(f"  {title}: {show([reports[title][-1]], row.figure)}", file=sys.stderr)
+                report = load(server.port, server_pid=server.pid, **row.load)
+            reports[title].append(report)
+            print(f"  {title}: {show([report], row.figure)}", file=sys.stderr)
     return reports
 
 
@@ -55,29 +61,27 @@ def show(reports, name):
     return text
 
 
-def ratio_to_peer(row, reports, title):
-    """Of the medians."""
-    return (statistics.median(figures(reports[title], row.figure))
-            / statistics.median(figures(reports[row.peer[0]], row.figure)))
+def ratios_to_peer(row, reports, title):
+    """That of the medians, and those of the rounds."""
+    ours, theirs = figures(reports[title], row.figure), figures(reports[row.peer[0]], row.figure)
+    middle = statistics.median(ours) / statistics.median(theirs)
+    return middle, [each / other for each, other in zip(ours, theirs)]
 
 
-def verdict(row, ratio):
-    floor, aim = row.goal
-    if row.is_met(ratio, aim):
-        return "aim"
-    return "floor" if row.is_met(ratio, floor) else "**missed**"
+def show_ratio(row, middle, rounds):
+    text = f"**{middle:.{3 if row.goal.is_near(middle) else 2}f}**"
+    return f"{text} ({min(rounds):.2f} to {max(rounds):.2f})" if len(rounds) > 1 else text
 
 
 def summary(measured):
     """A line for each row: (row, reports)."""
     lines = ["", "| work | ratio | | floor | aim | |", "|---|---|---|---|---|---|"]
     for row, reports in measured:
-        ratio = ratio_to_peer(row, reports, row.ours[0])
-        sign = "≤" if row.less_is_better else "≥"
-        lines.append(f"| {row.title} | `{row.ours[0]}` / `{row.peer[0]}` | **{ratio:.2f}** "
-                     f"| {sign} {row.goal[0]} | {sign} {row.goal[1]} | {verdict(row, ratio)} |")
+        ratio, rounds = ratios_to_peer(row, reports, row.ours[0])
+        lines.append(f"| {row.title} | `{row.ours[0]}` / `{row.peer[0]}` "
+                     f"| {show_ratio(row, ratio, rounds)} | {row.goal.columns(ratio)} |")
         if LEAST in row.others:
-            most = ratio_to_peer(row, reports, LEAST[0])
+            most, _ = ratios_to_peer(row, reports, LEAST[0])
             lines.append(f"| the same, as far as the machine and the load go | {LEAST[0]} / "
                          f"`{row.peer[0]}` | {most:.2f} | | | |")
     return lines
@@ -96,48 +100,46 @@ def details(row, reports):
     return lines
 
 
-def version(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return done.stdout.strip().splitlines()[0]
-
-
-def cpu_model():
-    with open("/proc/cpuinfo") as file:
-        found = re.search(r"model name\s*: (.*)", file.read())
-    return found.group(1) if found else platform.machine()
-
-
-def heading(rounds):
-    peers = [version([os.environ["MILLRACE"], "--version"]), version(["beanstalkd", "-v"])]
-    if servers.has_official_faktory():
-        peers.append(version([os.environ["FAKTORY_BIN"], "-v"]))
-    return [f"{datetime.date.today()}; {cpu_model()}, {os.cpu_count()} cores; Linux "
-            f"{platform.release()}; {rounds} rounds; load average before "
-            f"{os.getloadavg()[0]:.1f}; {'; '.join(peers)}; bodies of 128 bytes; the load comes "
-            "from one thread of the same machine. A latency is that of an operation: of a whole "
-            "cycle, and of a bundle of 32 where so many are in flight."]
+def read_options():
+    """The options, and the rows that they ask for."""
+    parser = arguments.Parser("", __doc__, epilog=COMMANDS,
+                              formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [row.name for row in ROWS]
+    parser.add_argument("row", nargs="*", help=f"{', '.join(names)}; without: all of them")
+    parser.add_argument("--rounds", type=arguments.positive, default=3, help="default: 3")
+    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
+    options = parser.parse_args()
+    if unknown := set(options.row) - set(names):
+        parser.print_help(sys.stderr)
+        print(file=sys.stderr)
+        parser.error(f"no such row or command: {', '.join(sorted(unknown))}")
+    has_faktory = servers.has_official_faktory()
+    if has_faktory and not shutil.which(os.environ["FAKTORY_BIN"]):
+        parser.error(f"FAKTORY_BIN names no program: {os.environ['FAKTORY_BIN']}")
+    if options.write and (options.row or not has_faktory):
+        parser.error("--write replaces the whole table: name no rows, and have FAKTORY_BIN name "
+                     "the official Faktory")
+    rows = [row for row in ROWS if not options.row or row.name in options.row]
+    absent = [row for row in rows if row.peer is FAKTORY and not has_faktory]
+    if options.row and absent:
+        parser.error(f"{absent[0].name} needs FAKTORY_BIN to name the official Faktory")
+    for row in absent:
+        print(f"{row.title}: not measured, FAKTORY_BIN names no program", file=sys.stderr)
+    rows = [row for row in rows if row not in absent]
+    if any(each in SYNCED for row in rows for each in (row.ours, row.peer, *row.others)):
+        heading.refuse_memory(parser)
+    return options, rows
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("row", nargs="*", help=", ".join(row.name for row in ROWS))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    options = parser.parse_args()
-    unknown = set(options.row) - {row.name for row in ROWS}
-    if unknown:
-        parser.error(f"no such row: {', '.join(sorted(unknown))}")
-    if options.write and (options.row or not servers.has_official_faktory()):
-        parser.error("--write replaces the whole table: name no rows, and have FAKTORY_BIN name "
-                     "the official Faktory")
-    lines = heading(options.rounds)
+    options, rows = read_options()
+    arguments.build("millrace", "load", "least")
+    lines = [heading.heading(
+        f"{options.rounds} rounds", "bodies of 128 bytes", "the load comes from one thread of the "
+        "same machine. A latency is that of an operation: of a whole cycle, and of a bundle of 32 "
+        "where so many are in flight")]
     measured = []
-    for row in ROWS:
-        if options.row and row.name not in options.row:
-            continue
-        if row.peer is FAKTORY and not servers.has_official_faktory():
-            print(f"{row.title}: not measured, FAKTORY_BIN names no program", file=sys.stderr)
-            continue
+    for row in rows:
         print(row.title, file=sys.stderr)
         measured.append((row, measure(row, options.rounds)))
     lines += summary(measured)

@@ -1,14 +1,29 @@
-"""The servers that are measured: how each is started on a free port, and stopped."""
+"""The servers that are measured: how each is started on a free port, and stopped. None outlives
+who started it: SIGTERM and Ctrl-C leave through every `with` that a server is used in.
+"""
 
+import ctypes
 import os
+import resource
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 PATIENCE_S = 60
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+for stop in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(stop, lambda number, _: sys.exit(128 + number))
+
+
+def end_with_parent():
+    """In a child before it becomes its program: where nobody is left to stop it."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def free_port():
@@ -17,21 +32,65 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Server:
-    """A running server. `port` is that of the door that is measured. Use it in a `with`."""
+def raise_descriptor_limit(needed):
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, needed), most))
 
-    def __init__(self, command, port, folder, environment=None):
-        self.port = port
+
+class Server:
+    """A running server. `port` is that of the door that is measured, `ports` are those of all of
+    them. Use it in a `with`."""
+
+    def __init__(self, command, ports, folder, environment=None, door="beanstalk"):
+        self.ports = ports
+        self.port = ports[door]
         self.folder = folder
         self.log = open(os.path.join(folder, "log"), "ab")
         self.process = subprocess.Popen(
             command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
-            env={**os.environ, **(environment or {})}, start_new_session=True)
-        self.wait_for_port()
+            env={**os.environ, **(environment or {})}, start_new_session=True,
+            preexec_fn=end_with_parent)
+        try:
+            self.wait_for_port()
+        except BaseException:
+            self.__exit__()
+            raise
 
     @property
     def pid(self):
         return self.process.pid
+
+    @property
+    def data(self):
+        """Where its journal is."""
+        return os.path.join(self.folder, "data")
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.pid}/status") as file:
+            for line in file:
+                if line.startswith("VmRSS"):
+                    return int(line.split()[1]) * 1024
+        raise RuntimeError("no VmRSS")
+
+    def cpu_seconds(self):
+        """What all threads of it have used."""
+        total = 0
+        for task in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{task}/schedstat") as file:
+                total += int(file.read().split()[0]) / 1e9
+        return total
+
+    def journal_bytes(self):
+        """Of the segments; the spare files for a full disk are always there."""
+        total = 0
+        for name in os.listdir(self.data):
+            if not name.endswith(".log"):
+                continue
+            try:
+                total += os.path.getsize(os.path.join(self.data, name))
+            except FileNotFoundError:  # cleaned meanwhile
+                pass
+        return total
 
     def wait_for_port(self):
         deadline = time.monotonic() + PATIENCE_S
@@ -43,7 +102,9 @@ class Server:
                 return
             except OSError:
                 time.sleep(0.002)
-        raise RuntimeError(f"{self.process.args[0]} does not serve: see {self.folder}/log")
+        with open(self.log.name) as log:
+            said = log.read().strip().splitlines()[-1:]
+        raise RuntimeError(f"{self.process.args[0]} does not serve: {''.join(said)}")
 
     def stop(self):
         try:
@@ -62,42 +123,43 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def millrace(*flags, door="beanstalk", folder=None):
-    """With --volatile, or with a journal in a new folder."""
-    port = free_port()
+def millrace(*flags, door="beanstalk", others=(), folder=None):
+    """With --volatile, or with a journal in a new folder. `door` is measured, `others` are open."""
     folder = folder or tempfile.mkdtemp(prefix="millrace-bench-")
+    ports = {each: free_port() for each in (door, *others)}
     command = [os.environ["MILLRACE"], "serve", *flags]
     if "--data" not in flags:
         command += ["--data", os.path.join(folder, "data")]
     for each in ("beanstalk", "faktory", "web"):
-        if f"--{each}" not in flags:
-            command += [f"--{each}", f"127.0.0.1:{port}" if each == door else "off"]
-    return Server(command, port, folder)
+        command += [f"--{each}", f"127.0.0.1:{ports[each]}" if each in ports else "off"]
+    return Server(command, ports, folder, door=door)
 
 
 def beanstalkd(*flags, binlog=False):
-    port = free_port()
+    ports = {"beanstalk": free_port()}
     folder = tempfile.mkdtemp(prefix="beanstalkd-bench-")
-    command = ["beanstalkd", "-l", "127.0.0.1", "-p", str(port), *flags]
+    command = ["beanstalkd", "-l", "127.0.0.1", "-p", str(ports["beanstalk"]), *flags]
     if binlog:
         command += ["-b", folder]
-    return Server(command, port, folder)
+    return Server(command, ports, folder)
 
 
 def least():
     """What no server can pass: see least.cpp."""
-    port = free_port()
+    ports = {"faktory": free_port()}
     folder = tempfile.mkdtemp(prefix="least-bench-")
-    return Server([os.environ["LEAST"], "--port", str(port)], port, folder)
+    return Server([os.environ["LEAST"], "--port", str(ports["faktory"])], ports, folder,
+                  door="faktory")
 
 
 def official_faktory():
     """The official server as it ships, where FAKTORY_BIN names it."""
-    port = free_port()
+    ports = {"faktory": free_port()}
     folder = tempfile.mkdtemp(prefix="faktory-bench-")
-    command = [os.environ["FAKTORY_BIN"], "-b", f"127.0.0.1:{port}", "-w", "127.0.0.1:0",
-               "-e", "development"]
-    return Server(command, port, folder, {"HOME": folder, "FAKTORY_SKIP_PASSWORD": "1"})
+    command = [os.environ["FAKTORY_BIN"], "-b", f"127.0.0.1:{ports['faktory']}", "-w",
+               "127.0.0.1:0", "-e", "development"]
+    return Server(command, ports, folder, {"HOME": folder, "FAKTORY_SKIP_PASSWORD": "1"},
+                  door="faktory")
 
 
 def has_official_faktory():

@@ -1,114 +1,145 @@
 """What many jobs take: memory for each while they wait and after they are gone, and the time until
-a restart serves again. ./dev bench size [--jobs N]
+a restart serves again.
 
 What counts is how much memory a job takes beyond its payload, which is what the client gave: the
-body of a put; of a PUSH all its JSON, in which the argument has the `BODY` bytes.
+body of a put; of a PUSH all its JSON, in which the argument has the --body-bytes. The first size is
+measured with all jobs, the others, which tell what the allocator's classes of sizes cost, with a
+tenth of them.
 """
 
-import argparse
-import os
 import shutil
-import socket
+import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
+import arguments
+import heading
+import page
 import servers
-from bystander import load
+from client import Client
+from goal import at_most
+from loading import load
 
-BODY = 128
-BATCH = 1000
 KEPT = 16
+SETTLING_S = 10
+BEYOND = at_most(160, 100)
+RESTART_S = at_most(15, 5)
 
 
-def resident_bytes(server):
-    with open(f"/proc/{server.pid}/status") as file:
-        for line in file:
-            if line.startswith("VmRSS"):
-                return int(line.split()[1]) * 1024
-    raise RuntimeError("no VmRSS")
+@dataclass
+class Memory:
+    """Of a server, in bytes."""
+
+    beyond: float  # the payload, for each job
+    payload: float  # of each job
+    empty: int
+    full: int
+    thinned: int = 0  # after all but every 16th were deleted
+    drained: int = 0  # after the last was
 
 
-def delete(port, numbers):
-    client = socket.create_connection(("127.0.0.1", port))
-    file = client.makefile("rb")
-    for first in range(0, len(numbers), BATCH):
-        batch = numbers[first:first + BATCH]
-        client.sendall(b"".join(b"delete %d\r\n" % number for number in batch))
-        for _ in batch:
-            if file.readline() != b"DELETED\r\n":
-                raise RuntimeError("a job was not there")
-
-
-def fill(server, door, jobs):
-    """The load's report."""
-    work = "put" if door == "beanstalk" else "push"
-    return load(server.port, work=work, connections=4, depth=50, operations=jobs, body_bytes=BODY)
-
-
-def tell_size(title, door, each, payload):
-    given = "body that was put" if door == "beanstalk" else "JSON that was pushed"
-    text = (f"{title}: {each:.0f} bytes a job: {each - payload:.0f} beyond the {given} "
-            f"({payload:.0f})")
-    if door == "faktory":
-        text += f", {each - BODY:.0f} beyond the argument in it ({BODY})"
-    print(text, flush=True)
-
-
-def tell_after(title, server, what, empty):
-    time.sleep(10)
-    print(f"{title}: {resident_bytes(server) / 1e6:.0f} MB ten seconds after {what}; "
-          f"{empty / 1e6:.0f} MB at the start", flush=True)
-
-
-def measure_memory(title, start, door, jobs):
+def millrace(door):
     """Jobs are deleted at the beanstalk door, by their numbers: from 1 on, whichever door they came
     by."""
-    with start() as server:
-        empty = resident_bytes(server)
-        report = fill(server, door, jobs)
-        full = resident_bytes(server)
-        tell_size(title, door, (full - empty) / jobs, report["payload_bytes"])
-        print(f"{title}: filled in {report['seconds']:.0f} s", flush=True)
-        port = server.port if door == "beanstalk" else server.delete_port
-        delete(port, [number for number in range(1, jobs + 1) if number % KEPT != 0])
-        tell_after(title, server, f"all but every {KEPT}th were deleted", empty)
-        delete(port, range(KEPT, jobs + 1, KEPT))
-        tell_after(title, server, "the last was deleted", empty)
+    others = () if door == "beanstalk" else ("beanstalk",)
+    return servers.millrace("--volatile", door=door, others=others)
 
 
-def millrace_for_pushes():
-    delete_port = servers.free_port()
-    server = servers.millrace("--volatile", "--beanstalk", f"127.0.0.1:{delete_port}",
-                              door="faktory")
-    server.delete_port = delete_port
-    return server
+def beanstalkd(_):
+    return servers.beanstalkd()
 
 
-def measure_restart(jobs):
+def fill(server, work, jobs, body_bytes):
+    """The load's report."""
+    return load(server.port, work=work, connections=4, depth=50, operations=jobs,
+                body_bytes=body_bytes)
+
+
+def measure_memory(start, work, jobs, body_bytes, has_drain):
+    with start("beanstalk" if work == "put" else "faktory") as server:
+        empty = server.resident_bytes()
+        payload = fill(server, work, jobs, body_bytes)["payload_bytes"]
+        full = server.resident_bytes()
+        memory = Memory((full - empty) / jobs - payload, payload, empty, full)
+        if has_drain:
+            client = Client(server.ports["beanstalk"])
+            client.delete([number for number in range(1, jobs + 1) if number % KEPT != 0])
+            time.sleep(SETTLING_S)
+            memory.thinned = server.resident_bytes()
+            client.delete(range(KEPT, jobs + 1, KEPT))
+            time.sleep(SETTLING_S)
+            memory.drained = server.resident_bytes()
+    print(f"  {work}, {jobs:,} jobs of {body_bytes}: {memory.beyond:.0f} bytes each beyond the "
+          f"payload of {payload:.0f}", file=sys.stderr)
+    return memory
+
+
+def measure_size(jobs, body_bytes, has_drain):
+    """Rows of the table."""
+    put, push, theirs = (measure_memory(start, work, jobs, body_bytes, has_drain)
+                         for start, work in ((millrace, "put"), (millrace, "push"),
+                                             (beanstalkd, "put")))
+    rows = [f"bytes beyond a body of {put.payload:.0f} | {put.beyond:.0f} | {theirs.beyond:.0f} "
+            f"| {BEYOND.columns(put.beyond)}",
+            f"the same pushed, beyond its JSON of {push.payload:.0f} | {push.beyond:.0f} | "
+            f"| {BEYOND.columns(push.beyond)}"]
+    if has_drain:
+        rows += [show_drain("put", put, theirs), show_drain("pushed", push)]
+    return [f"{jobs:,} jobs: {row}" for row in rows]
+
+
+def show_drain(what, ours, theirs=None):
+    def show(memory):
+        sizes = (memory.empty, memory.full, memory.thinned, memory.drained)
+        return ", ".join(f"{size / 1e6:,.0f}" for size in sizes)
+
+    return (f"MB before they were {what}, then, {SETTLING_S} s after all but every {KEPT}th were "
+            f"deleted, {SETTLING_S} s after the last was | {show(ours)} "
+            f"| {show(theirs) if theirs else ''} | | |")
+
+
+def measure_restart(jobs, body_bytes):
     folder = tempfile.mkdtemp(prefix="millrace-bench-")
     try:
         server = servers.millrace("--sync", "off", folder=folder)
-        fill(server, "beanstalk", jobs)
-        server.stop()
-        size = sum(os.path.getsize(os.path.join(folder, "data", name))
-                   for name in os.listdir(os.path.join(folder, "data")))
+        try:
+            fill(server, "put", jobs, body_bytes)
+        finally:
+            server.stop()
+        size = server.journal_bytes()
         began = time.monotonic()
         server = servers.millrace(folder=folder)
-        print(f"restart: {time.monotonic() - began:.1f} s with {jobs:,} jobs, journal of "
-              f"{size / 1e9:.1f} GB", flush=True)
+        took = time.monotonic() - began
         server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    return (f"restart with {jobs:,} jobs, s; a journal of {size / 1e9:.2f} GB, which the system "
+            f"has in its cache | {took:.1f} | | {RESTART_S.columns(took)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=10_000_000)
-    jobs = parser.parse_args().jobs
-    measure_memory("put, millrace", lambda: servers.millrace("--volatile"), "beanstalk", jobs)
-    measure_memory("put, beanstalkd", servers.beanstalkd, "beanstalk", jobs)
-    measure_memory("push, millrace", millrace_for_pushes, "faktory", jobs)
-    measure_restart(jobs)
+    parser = arguments.Parser("size", __doc__)
+    parser.add_argument("--jobs", type=arguments.positive, default=10_000_000,
+                        help="default: 10000000")
+    parser.add_argument("--body-bytes", type=arguments.positive, nargs="+",
+                        default=[128, 129, 200],
+                        help="the first with all jobs, the others with a tenth of them; "
+                        "default: 128 129 200")
+    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
+    options = parser.parse_args()
+    arguments.build("millrace", "load")
+    lines = [heading.heading("`--volatile`; the restart with a journal"), "",
+             "| what | Millrace | beanstalkd | floor | aim | |", "|---|---|---|---|---|---|"]
+    first, *others = options.body_bytes
+    rows = measure_size(options.jobs, first, True)
+    rows.append(measure_restart(options.jobs, first))
+    for body_bytes in others:
+        rows += measure_size(max(1, options.jobs // 10), body_bytes, False)
+    text = "\n".join(lines + [f"| {row} |" for row in rows])
+    print(text)
+    if options.write:
+        page.write("size", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the web pages cost the clients of the job doors: ./dev bench web [--jobs N] [--queues N]
+"""What the web pages cost the clients of the job doors.
 
 Fills a server of its own (without a journal: the disk is not what is measured) with jobs of many
 queues, a seventh of them dead, and prints
@@ -10,91 +10,51 @@ queues, a seventh of them dead, and prints
   is killed and then deleted.
 """
 
-import argparse
 import itertools
 import json
 import multiprocessing
-import os
 import re
-import socket
 import statistics
-import subprocess
 import time
 import urllib.parse
 import urllib.request
 
-from servers import free_port
+import arguments
+import servers
+from client import Client
 
-BATCH = 1000
 ROUNDS = 15
 PAUSE_S = 0.0005  # of a bystander, between commands
 
 
-class Server:
-    def __init__(self):
-        self.ports = {door: free_port() for door in ("beanstalk", "faktory", "web")}
-        doors = [f"--{door}=127.0.0.1:{port}" for door, port in self.ports.items()]
-        self.process = subprocess.Popen(
-            [os.environ["MILLRACE"], "serve", "--volatile", *doors],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for line in self.process.stdout:
-            if line == "ready\n":
-                return
-        raise SystemExit("the server did not start")
-
-    def connect(self, door):
-        client = socket.create_connection(("127.0.0.1", self.ports[door]))
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return client, client.makefile("rwb")
-
-    def request(self, target, body=None):
-        """The answer's JSON (or text) and the milliseconds of its longest turn of the broker."""
-        url = f"http://127.0.0.1:{self.ports['web']}{target}"
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json"} if data else {}
-        with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:
-            longest = re.search(r"turn;dur=([\d.]+)", answer.headers["Server-Timing"])
-            text = answer.read()
-        is_json = answer.headers["Content-Type"] == "application/json"
-        return (json.loads(text) if is_json else text), float(longest.group(1))
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait()
+def request(server, target, body=None):
+    """The answer's JSON (or text) and the milliseconds of its longest turn of the broker."""
+    url = f"http://127.0.0.1:{server.ports['web']}{target}"
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"} if data else {}
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:
+        longest = re.search(r"turn;dur=([\d.]+)", answer.headers["Server-Timing"])
+        text = answer.read()
+    is_json = answer.headers["Content-Type"] == "application/json"
+    return (json.loads(text) if is_json else text), float(longest.group(1))
 
 
 def fill(server, count, queues):
-    _, stream = server.connect("faktory")
-    stream.readline()
-    stream.write(b'HELLO {"v":2}\r\n')
-    stream.flush()
-    stream.readline()
-    for first in range(0, count, BATCH):
-        jobs = [
-            {
-                "jid": f"bench-{number:09d}",
-                "jobtype": f"Type{number % 7}",
-                "queue": f"queue-{number % queues}",
-                "args": [number, "a word or two", {"user": number % 1000}],
-            }
-            for number in range(first, min(first + BATCH, count))
-        ]
-        line = json.dumps(jobs, separators=(",", ":")).encode()
-        stream.write(b"PUSHB " + line + b"\r\n")
-        stream.flush()
-        length = int(stream.readline()[1:])
-        stream.read(length + 2)
+    Client(server.ports["faktory"], "faktory").push_all(count, lambda number: {
+        "jid": f"bench-{number:09d}",
+        "jobtype": f"Type{number % 7}",
+        "queue": f"queue-{number % queues}",
+        "args": [number, "a word or two", {"user": number % 1000}],
+    })
 
 
 def run(server, operation):
     """Starts it, waits for its end, and tells what it changed and how long it took."""
     begin = time.perf_counter()
-    progress, _ = server.request("/api/v1/operations", operation)
+    progress, _ = request(server, "/api/v1/operations", operation)
     while progress["phase"] == "running":
         time.sleep(0.02)
-        progress, _ = server.request(f"/api/v1/operations/{progress['id']}")
+        progress, _ = request(server, f"/api/v1/operations/{progress['id']}")
     return progress["changed"], time.perf_counter() - begin
 
 
@@ -103,7 +63,7 @@ def search(server, query, path="jobs/count"):
     took, cursor = [], ""
     while cursor is not None:
         target = f"/api/v1/{path}?{query}&cursor={urllib.parse.quote(cursor)}"
-        page, each = server.request(target)
+        page, each = request(server, target)
         took.append(each)
         cursor = page["next"]
     return took
@@ -113,7 +73,7 @@ def list_queues(server, query):
     """Slice by slice to the end, as the page does; the milliseconds of each."""
     took, start = [], 0
     while start is not None:
-        page, each = server.request(f"/api/v1/queues?{query}&limit=100&from={start}")
+        page, each = request(server, f"/api/v1/queues?{query}&limit=100&from={start}")
         took.append(each)
         start = page["from"]
     return took
@@ -133,7 +93,7 @@ def search_row(server, name, query):
 
 
 def measure_pages(server):
-    page, _ = server.request("/api/v1/jobs?state=ready&limit=200")
+    page, _ = request(server, "/api/v1/jobs?state=ready&limit=200")
     cursor = urllib.parse.quote(page["next"])
     targets = {
         "overview": "/api/v1/overview",
@@ -154,7 +114,7 @@ def measure_pages(server):
     }
     print(f"{'broker time in ms':46} {'count':>6} {'median':>9} {'p99':>9} {'most':>9}")
     for name, target in targets.items():
-        row(name, [server.request(target)[1] for _ in range(ROUNDS)])
+        row(name, [request(server, target)[1] for _ in range(ROUNDS)])
     for query in ("sort=name", "sort=ready&order=desc", "sort=oldest&order=desc"):
         row(f"queues, {query}, each slice", list_queues(server, query))
     row("errors, each slice", search(server, "", "errors"))
@@ -163,58 +123,45 @@ def measure_pages(server):
     search_row(server, "search by jid", "state=ready&id=none")
 
 
-def put_cycle(stream, _):
+def put_cycle(client, _):
     """One command after the other; yields before each, and after the last."""
-    for command in (b"put 0 0 60 1\r\nx", b"reserve"):
+    for command in ("put 0 0 60 1\r\nx", "reserve"):
         yield
-        stream.write(command + b"\r\n")
-        stream.flush()
-        reply = stream.readline()
-    stream.readline()
+        reply = client.ask(command)
+    client.line()
     yield
-    stream.write(b"delete %d\r\n" % int(reply.split()[1]))
-    stream.flush()
-    stream.readline()
+    client.ask(f"delete {reply.split()[1]}")
     yield
 
 
-def push_cycle(stream, number):
-    jid = b"bystander%d" % number
+def push_cycle(client, number):
+    jid = f"bystander{number}"
     for command in (
-        b'PUSH {"jid":"%s","jobtype":"Some","queue":"bystander-f","args":[]}' % jid,
-        b"FETCH bystander-f",
-        b'ACK {"jid":"%s"}' % jid,
+        f'PUSH {{"jid":"{jid}","jobtype":"Some","queue":"bystander-f","args":[]}}',
+        "FETCH bystander-f",
+        f'ACK {{"jid":"{jid}"}}',
     ):
         yield
-        stream.write(command + b"\r\n")
-        stream.flush()
-        if stream.readline().startswith(b"$"):
-            stream.readline()
+        if client.ask(command).startswith("$"):
+            client.line()
     yield
 
 
-GREETINGS = {
-    "beanstalk": [b"use bystander\r\n", b"watch bystander\r\n", b"ignore default\r\n"],
-    "Faktory": [b'HELLO {"v":2,"wid":"bystander"}\r\n'],
-}
-CYCLES = {"beanstalk": put_cycle, "Faktory": push_cycle}
+CYCLES = {"beanstalk": put_cycle, "faktory": push_cycle}
 
 
 def stand_by(server, door, is_over, waits):
     """Commands of a client, one after the other, and how long each took. A process of its own,
     since Python's threads wait for one another."""
-    _, stream = server.connect(door.lower())
-    if door == "Faktory":
-        stream.readline()
-    for line in GREETINGS[door]:
-        stream.write(line)
-        stream.flush()
-        stream.readline()
+    client = Client(server.ports[door], door)
+    if door == "beanstalk":
+        for line in ("use bystander", "watch bystander", "ignore default"):
+            client.ask(line)
     found = []
     for number in itertools.count():
         if is_over.is_set():
             break
-        cycle = CYCLES[door](stream, number)
+        cycle = CYCLES[door](client, number)
         next(cycle)
         began = time.perf_counter()
         for _ in cycle:
@@ -246,9 +193,9 @@ def beside(server, name, work):
 def ask_all_pages(server):
     for _ in range(20):
         for target in ("overview", "jobs?limit=200", "jobs?state=dead&order=desc", "workers"):
-            server.request(f"/api/v1/{target}")
+            request(server, f"/api/v1/{target}")
         list_queues(server, "sort=oldest&order=desc")
-        server.request("/metrics")
+        request(server, "/metrics")
 
 
 def measure_bystanders(server):
@@ -267,18 +214,17 @@ def measure_bystanders(server):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=1_000_000)
-    parser.add_argument("--queues", type=int, default=40)
+    parser = arguments.Parser("web", __doc__)
+    parser.add_argument("--jobs", type=arguments.positive, default=1_000_000,
+                        help="default: 1000000")
+    parser.add_argument("--queues", type=arguments.positive, default=40, help="default: 40")
     options = parser.parse_args()
-    server = Server()
-    try:
+    arguments.build("millrace")
+    with servers.millrace("--volatile", door="beanstalk", others=("faktory", "web")) as server:
         fill(server, options.jobs, options.queues)
         run(server, {"action": "kill", "states": ["ready"], "type": "Type6"})
         measure_pages(server)
         measure_bystanders(server)
-    finally:
-        server.end()
 
 
 if __name__ == "__main__":

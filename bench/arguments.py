@@ -1,0 +1,41 @@
+"""What all commands that measure share: how options are read, and the programs that they need."""
+
+import argparse
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAMS = {"millrace": "millrace", "load": "bench/load", "least": "bench/least",
+            "instructions": "bench/instructions"}
+
+
+class Parser(argparse.ArgumentParser):
+    """`doc` begins with a paragraph that says what is measured. What is wrong is said in a line."""
+
+    def __init__(self, command, doc, **more):
+        paragraph = " ".join(doc.split("\n\n")[0].split())
+        super().__init__(f"./dev bench {command}".strip(), description=paragraph, **more)
+
+    def error(self, message):
+        print(f"{self.prog}: {message}; --help tells more", file=sys.stderr)
+        sys.exit(2)
+
+
+def positive(text):
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def build(*names):
+    """Builds the programs, and installs what measuring needs; but one that the environment names
+    (MILLRACE for millrace) is taken as it is."""
+    missing = [name for name in names if name.upper() not in os.environ]
+    if not missing:
+        return
+    done = subprocess.run([os.path.join(ROOT, "dev"), "bench_programs", *missing])
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    for name in missing:
+        os.environ[name.upper()] = os.path.join(ROOT, "build", "release", PROGRAMS[name])

@@ -1,0 +1,38 @@
+"""The whole table: the rows, size, bystander and many, one after the other. See bench/README.md for
+how long it takes and how much memory it needs.
+"""
+
+import os
+import subprocess
+import sys
+
+import arguments
+import servers
+
+WRONG_OPTIONS = 2
+
+
+def main():
+    parser = arguments.Parser("all", __doc__)
+    parser.add_argument("--jobs", type=arguments.positive, default=10_000_000,
+                        help="of size and bystander; default: 10000000")
+    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
+    options = parser.parse_args()
+    jobs = ["--jobs", str(options.jobs)]
+    write = ["--write"] if options.write else []
+    here = os.path.dirname(os.path.abspath(__file__))
+    failed = []
+    for name, settings in (("run", []), ("size", jobs), ("bystander", jobs), ("many", [])):
+        print(f"== {name}", file=sys.stderr)
+        command = [sys.executable, os.path.join(here, f"{name}.py"), *settings, *write]
+        done = subprocess.run(command, preexec_fn=servers.end_with_parent)
+        if done.returncode == WRONG_OPTIONS:
+            sys.exit(WRONG_OPTIONS)
+        if done.returncode != 0:
+            failed.append(name)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The load (`load.cpp`) as a process beside us. `settings` are its options."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import servers
+
+CONNECTING_S = 0.5
+
+
+def start_load(port, **settings):
+    command = [os.environ["LOAD"], "--port", str(port)]
+    for name, value in settings.items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                            preexec_fn=servers.end_with_parent)
+
+
+def finish_load(process):
+    """Its report."""
+    text, _ = process.communicate()
+    if process.returncode != 0:
+        raise RuntimeError(f"the load failed: {' '.join(process.args)}")
+    return json.loads(text)
+
+
+def load(port, **settings):
+    return finish_load(start_load(port, **settings))
