@@ -1,0 +1,131 @@
+"""What bench/ measures with, in Python: the page that is written, and what is refused."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BENCH = os.path.join(ROOT, "bench")
+sys.path.insert(0, BENCH)
+
+import goal  # noqa: E402
+import page  # noqa: E402
+import run  # noqa: E402
+import rows  # noqa: E402
+import servers  # noqa: E402
+
+
+def tell(script, *options, **environment):
+    """(exit status, stderr). MILLRACE is named so that nothing is built."""
+    variables = {"PATH": os.environ["PATH"], "MILLRACE": "/nowhere", "LOAD": "/nowhere",
+                 "LEAST": "/nowhere", **environment}
+    done = subprocess.run([sys.executable, os.path.join(BENCH, script), *options], env=variables,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return done.returncode, done.stderr
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "page.md")
+        with open(self.path, "w") as file:
+            file.write("a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n")
+        patch = mock.patch.object(page, "PAGE", self.path)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_a_part_is_written_and_the_rest_stays(self):
+        page.write("x", "new\nlines")
+        with open(self.path) as file:
+            self.assertEqual(file.read(),
+                             "a\n<!-- x: begin -->\nnew\nlines\n<!-- x: end -->\nb\n")
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), ["page.md"])
+
+    def test_every_part_of_the_page_is_there(self):
+        mock.patch.stopall()
+        for name in ("bench", "size", "bystander", "many", "instructions"):
+            self.assertIn("|", page.split(name)[1])
+
+
+class Refused(unittest.TestCase):
+    def check(self, expected, *arguments, **environment):
+        status, said = tell(*arguments, **environment)
+        self.assertEqual(status, 2)
+        self.assertEqual(said.splitlines()[-1].split(";")[0], expected)
+
+    def test_a_table_that_would_not_be_whole(self):
+        whole = ("./dev bench: --write replaces the whole table: name no rows, and have "
+                 "FAKTORY_BIN name the official Faktory")
+        self.check(whole, "run.py", "--write")
+        self.check(whole, "run.py", "put-cpu", "--write", FAKTORY_BIN=sys.executable)
+
+    def test_rows_that_cannot_be_measured(self):
+        self.check("./dev bench: no such row or command: nothing", "run.py", "nothing")
+        self.check("./dev bench: fwp-cycle needs FAKTORY_BIN to name the official Faktory",
+                   "run.py", "fwp-cycle")
+        self.check("./dev bench: FAKTORY_BIN names no program: /nowhere", "run.py",
+                   FAKTORY_BIN="/nowhere")
+
+    def test_no_rounds(self):
+        self.check("./dev bench: argument --rounds: must be 1 or more", "run.py", "--rounds", "0")
+
+
+class Help(unittest.TestCase):
+    def test_every_command_has_help_without_a_build(self):
+        for name in ("run", "everything", "size", "bystander", "many", "churn", "full_disk",
+                     "web_pages", "lateness", "instructions"):
+            status, said = tell(f"{name}.py", "--help")
+            self.assertEqual((status, said), (0, ""), name)
+
+
+class Goals(unittest.TestCase):
+    def test_verdicts(self):
+        self.assertEqual([goal.at_most(10, 5).verdict(each) for each in (5, 6, 11)],
+                         ["aim", "floor", "**missed**"])
+        self.assertEqual([goal.at_least(2, 5).verdict(each) for each in (5, 4, 1)],
+                         ["aim", "floor", "**missed**"])
+
+    def test_a_third_digit_near_a_limit(self):
+        row = rows.ROWS[0]  # at most 0.75
+        self.assertEqual(run.show_ratio(row, 0.7512, [0.7, 0.8]), "**0.751** (0.70 to 0.80)")
+        self.assertEqual(run.show_ratio(row, 0.7012, [0.7]), "**0.70**")
+
+
+class Stopped(unittest.TestCase):
+    def test_a_server_that_does_not_serve_is_stopped(self):
+        folder = tempfile.mkdtemp()
+        with mock.patch.object(servers, "PATIENCE_S", 0.1):
+            with self.assertRaisesRegex(RuntimeError, "sleep does not serve"):
+                servers.Server(["sleep", "600"], {"beanstalk": servers.free_port()}, folder)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_a_server_does_not_outlive_who_started_it(self):
+        text = (f"import sys; sys.path.insert(0, {BENCH!r}); import servers, subprocess; "
+                "server = subprocess.Popen(['sleep', '600'], preexec_fn=servers.end_with_parent, "
+                "stdout=subprocess.DEVNULL); print(server.pid, flush=True); input()")
+        parent = subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        server = int(parent.stdout.readline())
+        parent.kill()
+        parent.communicate()
+        for _ in range(100):
+            if not is_running(server):
+                return
+            subprocess.run(["sleep", "0.05"])
+        self.fail("it still runs")
+
+
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()
