@@ -7,9 +7,6 @@
 namespace millrace {
 namespace {
 
-/// A change to a job costs several times what a step of other long tasks does: about 5 µs.
-constexpr std::size_t kChangedAtATime = kSliceJobs / 2;
-
 /// Of a job that is not ready.
 ScanPlace place_of(const Job& job) {
   return {.major = job.when.time_since_epoch().count(), .minor = job.id};
@@ -80,7 +77,7 @@ void BulkChanges::begin_state(Change& change) const {
   if (backwards.state == JobState::kReady) return;
   backwards.is_backwards = true;
   std::optional<ScanPlace> last;
-  const ScanEnd end = broker_.view().scan(backwards, {}, kChangedAtATime, [&](const Job& job) {
+  const ScanEnd end = broker_.view().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
     last = place_of(job);
     return false;
   });
@@ -96,20 +93,19 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   bool is_past_last = false;
   const Bounds& bounds = change.request.bounds;
   const std::uint64_t left = bounds.changes_max - change.progress.changed;
-  const ScanEnd end =
-      view.scan(order_of(change), change.after, kChangedAtATime, [&](const Job& job) {
-        const bool has_when = job.state != JobState::kReady;
-        if (has_when && change.last) {
-          const ScanPlace place{.major = job.when.time_since_epoch().count(), .minor = job.id};
-          is_past_last = *change.last < place;
-          if (is_past_last) return false;
-        }
-        if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
-        read_bytes += record_bytes(job, view.queue_of(job).name);
-        const auto& matches = change.request.matches;
-        if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
-        return read_bytes < kSliceBodyBytes && ids.size() < left;
-      });
+  const ScanEnd end = view.scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
+    const bool has_when = job.state != JobState::kReady;
+    if (has_when && change.last) {
+      const ScanPlace place{.major = job.when.time_since_epoch().count(), .minor = job.id};
+      is_past_last = *change.last < place;
+      if (is_past_last) return false;
+    }
+    if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
+    read_bytes += record_bytes(job, view.queue_of(job).name);
+    const auto& matches = change.request.matches;
+    if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
+    return read_bytes < kSliceBodyBytes && ids.size() < left;
+  });
   change.progress.looked_at += end.jobs;
   change.after = end.next;
   if (!end.next || is_past_last) {

@@ -7,7 +7,7 @@ namespace millrace {
 bool Broker::State::work_kick(LongTask& task, Time now) {
   Queue& queue = store().queue(task.queue);
   const TimeOrder& order = task.kind == LongTask::Kind::kKickDead ? queue.dead : queue.delayed;
-  for (std::size_t i = 0; i < kSliceJobs && task.left > 0 && !order.empty(); ++i) {
+  for (std::size_t i = 0; i < kSliceChanges && task.left > 0 && !order.empty(); ++i) {
     if (is_batch_long()) return false;
     kick(store().at(order.begin()->slot), now);
     --task.left;

@@ -33,7 +33,7 @@ bool Broker::State::work_mutate(LongTask& task, Time now) {
   const TimeOrder& order = order_of(store(), task.mutation.set);
   std::size_t read_bytes = 0;
   Steps steps(kSliceSteps);
-  for (std::size_t i = 0; i < kSliceJobs && read_bytes < kSliceBodyBytes; ++i) {
+  for (std::size_t i = 0; i < kSliceChanges && read_bytes < kSliceBodyBytes; ++i) {
     const auto place = order.upper_bound(task.after);
     if (place == order.end() || task.last < *place) return true;
     if (is_batch_long()) return false;

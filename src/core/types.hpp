@@ -60,6 +60,10 @@ inline constexpr Pri kUrgentPri = 1024;
 /// How many jobs one slice of a long operation may move before others get their turn.
 inline constexpr std::size_t kSliceJobs = 500;
 
+/// The same where each move costs several times as much: from one set or queue to another, about
+/// 5 µs.
+inline constexpr std::size_t kSliceChanges = kSliceJobs / 2;
+
 /// How many steps one slice may spend: about a millisecond.
 inline constexpr std::size_t kSliceSteps = std::size_t{1} << 19;
 
