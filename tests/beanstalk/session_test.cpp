@@ -118,7 +118,7 @@ TEST_CASE("session: a half-closed client gets all replies before the end") {
 
 TEST_CASE("session: a kick of more than one slice is answered when it is through") {
   TwoClients clients;
-  int count = static_cast<int>(kSliceJobs) * 2 + 1;
+  int count = static_cast<int>(kSliceChanges) * 2 + 1;
   clients.put_jobs(count, "put 0 100 1 0\r\n\r\n");
   CHECK(clients.a("kick 100000\r\nlist-tube-used\r\n") ==
         "KICKED " + std::to_string(count) + "\r\nUSING default\r\n");
@@ -126,7 +126,7 @@ TEST_CASE("session: a kick of more than one slice is answered when it is through
 
 TEST_CASE("session: a half-closed client still learns how many were kicked") {
   LoneSession lone;
-  lone.session->receive(repeated("put 0 100 1 0\r\n\r\n", kSliceJobs + 1), lone.now);
+  lone.session->receive(repeated("put 0 100 1 0\r\n\r\n", kSliceChanges + 1), lone.now);
   lone.session->output().clear();
   lone.session->receive("kick 100000\r\nlist-tube-used\r\n", lone.now);
   lone.session->end_of_input(lone.now);
@@ -134,7 +134,7 @@ TEST_CASE("session: a half-closed client still learns how many were kicked") {
   lone.broker.tick(lone.now);
   lone.session->resume(lone.now);
   CHECK(lone.session->output() ==
-        "KICKED " + std::to_string(kSliceJobs + 1) + "\r\nUSING default\r\n");
+        "KICKED " + std::to_string(kSliceChanges + 1) + "\r\nUSING default\r\n");
   CHECK(lone.session->wants_close());
 }
 

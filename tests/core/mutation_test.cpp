@@ -88,13 +88,13 @@ TEST_CASE("mutate: requeue kicks, and serves who waits") {
 TEST_CASE("mutate: more than a slice goes on in ticks, and its end is told") {
   Bench bench;
   const ClientId client = bench.client();
-  schedule_many(bench, 2 * kSliceJobs + 1);
+  schedule_many(bench, 2 * kSliceChanges + 1);
   CHECK_FALSE(bench.broker.mutate(client, {.set = JobState::kScheduled}, bench.now));
-  CHECK(bench.broker.view().job_count(JobState::kScheduled) == kSliceJobs + 1);
+  CHECK(bench.broker.view().job_count(JobState::kScheduled) == kSliceChanges + 1);
   bench.broker.tick(bench.now);
   CHECK(bench.broker.view().job_count(JobState::kScheduled) == 1);
   bench.settle();
-  CHECK(bench.delivered(client)->count == 2 * kSliceJobs + 1);
+  CHECK(bench.delivered(client)->count == 2 * kSliceChanges + 1);
 }
 
 TEST_CASE("mutate: a slice that reads large bodies ends early") {
@@ -147,7 +147,7 @@ TEST_CASE("mutate: a job that goes before it is compared holds up nothing") {
 TEST_CASE("mutate: what comes meanwhile stays") {
   Bench bench;
   const ClientId client = bench.client();
-  schedule_many(bench, kSliceJobs + 1);
+  schedule_many(bench, kSliceChanges + 1);
   CHECK_FALSE(bench.broker.mutate(client, {.set = JobState::kScheduled}, bench.now));
   const JobId late = bench.schedule("late", 30min);
   const JobId later = bench.schedule("later", 2h);
@@ -161,7 +161,7 @@ TEST_CASE("mutate: a requeued job that fails again meanwhile is not requeued twi
   Bench bench;
   const ClientId client = bench.client();
   const ClientId worker = bench.client();
-  const std::size_t count = kSliceJobs + 1;
+  const std::size_t count = kSliceChanges + 1;
   for (std::size_t i = 0; i < count; ++i) {
     const JobId id = bench.push("x");
     CHECK(bench.fetch(worker, "w") == id);
@@ -179,7 +179,7 @@ TEST_CASE("mutate: a requeued job that fails again meanwhile is not requeued twi
 TEST_CASE("mutate: goes on when its client has left") {
   Bench bench;
   const ClientId client = bench.client();
-  schedule_many(bench, kSliceJobs + 1);
+  schedule_many(bench, kSliceChanges + 1);
   CHECK_FALSE(bench.broker.mutate(client, {.set = JobState::kScheduled}, bench.now));
   bench.leave(client);
   bench.settle();
