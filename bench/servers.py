@@ -13,6 +13,11 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests", "support"))
+
+from ports import free_port  # noqa: E402
+
 PATIENCE_S = 60
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
@@ -24,12 +29,6 @@ for stop in (signal.SIGTERM, signal.SIGINT):
 def end_with_parent():
     """In a child before it becomes its program: where nobody is left to stop it."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def raise_descriptor_limit(needed):

@@ -8,13 +8,23 @@ import readline from "node:readline";
 
 const PROGRAM = process.env.MILLRACE ?? "build/release/millrace";
 
-function freePort() {
+// Below the ports that the system gives to clients (from 32,768), as tests/support/ports.py says.
+const PORT_FIRST = 16000;
+const PORT_COUNT = 16000;
+let portNext = Math.floor(Math.random() * PORT_COUNT);
+
+function isFree(port) {
   return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
+    const probe = net.createServer().on("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
   });
+}
+
+async function freePort() {
+  for (;;) {
+    const port = PORT_FIRST + (portNext++ % PORT_COUNT);
+    if (await isFree(port)) return port;
+  }
 }
 
 export class Server {

@@ -8,12 +8,23 @@ no others. Millrace differs nowhere.
 import functools
 import os
 import re
-import socket
 import subprocess
+import sys
 import unittest
 
-from player import Process
-from runs import Runs, compatibility_rows, named_in_readme, play_linked, report, transcripts
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+
+from player import Process  # noqa: E402
+from ports import free_port  # noqa: E402
+from runs import (  # noqa: E402
+    Runs,
+    compatibility_rows,
+    named_in_readme,
+    play_linked,
+    report,
+    transcripts,
+)
 
 DOOR = "faktory"
 # An absolute path, or a name that PATH knows.
@@ -26,12 +37,6 @@ OPTIONS = {"password", "newline"}
 def can_play(transcript):
     is_drained = any(step.kind == "drain" for step in transcript.steps)
     return not is_drained and OPTIONS.issuperset(transcript.options)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def start(program, transcript, directory):

@@ -12,15 +12,14 @@ import threading
 import time
 import unittest
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+
+from ports import free_port  # noqa: E402
+
 PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 20
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def environment(more=None):

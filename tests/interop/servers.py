@@ -3,43 +3,26 @@
 import base64
 import json
 import os
-import random
 import socket
 import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 from contextlib import contextmanager
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
 
 from clients import Beanstalk  # noqa: E402
-from program import PROGRAM, Server, wait_until  # noqa: E402
+from program import PROGRAM, Server, free_port, wait_until  # noqa: E402
 from web import Web  # noqa: E402
 
 PASSWORD = "very-secret"
 STATES = ("ready", "reserved", "scheduled", "retrying", "dead")
 
 
-# Below the ports that the system gives to clients: while a server is away for its restart, none of
-# the many clients here may take its port, nor connect to itself.
-PORTS = iter(random.sample(range(16000, 32000), 16000))
-PORTS_LOCK = threading.Lock()
-
-
 def free_address():
-    while True:
-        with PORTS_LOCK:
-            address = ("127.0.0.1", next(PORTS))
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(address)
-                return address
-            except OSError:
-                continue
+    return ("127.0.0.1", free_port())
 
 
 class Millrace:

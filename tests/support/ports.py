@@ -1,0 +1,24 @@
+"""Ports for servers under test."""
+
+import random
+import socket
+import threading
+
+# Below the ports that the system gives to clients (from 32,768): until the server takes its port,
+# and while it is away for a restart, no client may be given it, nor connect to itself. None is given
+# twice.
+PORTS = iter(random.sample(range(16000, 32000), 16000))
+PORTS_LOCK = threading.Lock()
+
+
+def free_port():
+    while True:
+        with PORTS_LOCK:
+            port = next(PORTS)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
