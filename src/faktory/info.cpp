@@ -55,7 +55,7 @@ Json render_sets(const View& view) {
 
 /// A periodic task of the reference. Here nothing is done in cycles, so there are none to count.
 Json render_task(std::uint64_t enqueued, std::uint64_t size) {
-  return {{"cycles", 0}, {"enqueued", enqueued}, {"size", size}, {"wall_time_sec", 0.0}};
+  return {{"cycles", 0}, {"enqueued", enqueued}, {"size", size}, {"wall_time_sec", 0}};
 }
 
 /// Called deprecated by the reference, and yet needed by its own clients.
