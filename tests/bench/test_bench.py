@@ -11,11 +11,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BENCH = os.path.join(ROOT, "bench")
 sys.path.insert(0, BENCH)
 
+import bystander  # noqa: E402
 import goal  # noqa: E402
 import page  # noqa: E402
 import run  # noqa: E402
 import rows  # noqa: E402
 import servers  # noqa: E402
+import witness  # noqa: E402
 
 
 def tell(script, *options, **environment):
@@ -93,6 +95,31 @@ class Goals(unittest.TestCase):
         row = rows.ROWS[0]  # at most 0.75
         self.assertEqual(run.show_ratio(row, 0.7512, [0.7, 0.8]), "**0.751** (0.70 to 0.80)")
         self.assertEqual(run.show_ratio(row, 0.7012, [0.7]), "**0.70**")
+
+
+class Waits(unittest.TestCase):
+    def test_what_the_machine_did_does_not_count_where_there_is_else(self):
+        ours, machine = bystander.Wait(4, 1, 0.5), bystander.Wait(30, 2, 29)
+        waits = bystander.Waits([machine, ours, ours], has_goal=True)
+        self.assertEqual((waits.times(), waits.longest_ms, waits.show()),
+                         ("2 of 3", 4, "4.0 (4.0) | 1.00 | 0.5"))
+        waits = bystander.Waits([machine, machine], has_goal=True)
+        self.assertEqual((waits.times(), waits.longest_ms), ("2", 30))
+
+    def test_without_a_witness_all_count(self):
+        unknown = bystander.Wait(30, 2, None)
+        waits = bystander.Waits([unknown], has_goal=True)
+        self.assertEqual((waits.times(), waits.show()), ("1", "30.0 (30.0) | 2.00 | "))
+
+    def test_the_witness_tells_where_it_may_watch(self):
+        with witness.Witness() as watching:
+            pass
+        if watching.longest_ms is not None:
+            self.assertGreaterEqual(watching.longest_ms, 0)
+        with mock.patch.object(os, "sched_setscheduler", side_effect=PermissionError):
+            with witness.Witness() as watching:
+                pass
+        self.assertIsNone(watching.longest_ms)
 
 
 class Stopped(unittest.TestCase):
