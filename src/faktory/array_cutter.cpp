@@ -1,7 +1,5 @@
 #include "faktory/array_cutter.hpp"
 
-#include <algorithm>
-
 #include "faktory/text.hpp"
 
 namespace millrace::faktory {
@@ -11,13 +9,15 @@ using Cut = Outcome<std::optional<std::string_view>>;
 
 constexpr const char* kUnexpectedEnd = "unexpected end of JSON input";
 
-/// Behind the string that is open at `at`.
-std::size_t string_end(std::string_view text, std::size_t at) {
-  while (true) {
-    at = text.find_first_of("\"\\", at);
+/// Behind the string whose first byte is at `begin`. A quote ends it that has no backslash before
+/// it, or an even number of them.
+std::size_t string_end(std::string_view text, std::size_t begin) {
+  for (std::size_t at = begin;; ++at) {
+    at = text.find('"', at);
     if (at == std::string_view::npos) return text.size();
-    if (text[at] == '"') return at + 1;
-    at = std::min(at + 2, text.size());
+    std::size_t escape = at;
+    while (escape > begin && text[escape - 1] == '\\') --escape;
+    if ((at - escape) % 2 == 0) return at + 1;
   }
 }
 

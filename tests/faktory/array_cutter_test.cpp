@@ -33,6 +33,7 @@ TEST_CASE("cutter: nothing in it") {
 
 TEST_CASE("cutter: brackets, commas and quotes in strings are text") {
   CHECK(cut(R"(["],{","\"]","\\",1])") == R"("],{"|"\"]"|"\\"|1|)");
+  CHECK(cut(R"(["","\\\"],","\\\\","\u005c",2])") == R"(""|"\\\"],"|"\\\\"|"\u005c"|2|)");
 }
 
 TEST_CASE("cutter: nested brackets belong to the element") {
