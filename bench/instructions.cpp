@@ -65,6 +65,42 @@ std::uint64_t push_fetch_ack() {
   return act(&World::push_fetch_ack, 0, &World::push, before);
 }
 
+std::uint64_t push_ten() {
+  World world;
+  {
+    const Counted counted;
+    repeat(world, &World::push_ten, kTimes / 10);
+  }
+  CHECK(world.broker.view().job_count(JobState::kReady) == kTimes);
+  return kTimes;
+}
+
+std::uint64_t push_fetch_fail() {
+  World world;
+  {
+    const Counted counted;
+    repeat(world, &World::push_fetch_fail, kTimes);
+  }
+  CHECK(world.broker.view().job_count(JobState::kRetrying) == kTimes);
+  return kTimes;
+}
+
+std::uint64_t mutate() {
+  World world;
+  repeat(world, &World::push_scheduled, kTimes);
+  const View& view = world.broker.view();
+  CHECK(view.job_count(JobState::kScheduled) == kTimes);
+  {
+    const Counted counted;
+    world.tell(*world.faktory,
+               R"(MUTATE {"cmd":"kill","target":"scheduled","filter":{"jobtype":"SomeJob"}})"
+               "\r\n");
+    world.settle();
+  }
+  CHECK(view.job_count(JobState::kDead) == kTimes);
+  return kTimes;
+}
+
 std::uint64_t put_delayed() {
   World world;
   {
@@ -154,6 +190,9 @@ constexpr Operation kOperations[] = {
     {"PUSH beside 100,000 jobs", push<kMany>},
     {"PUSH, FETCH, ACK", push_fetch_ack<0>},
     {"PUSH, FETCH, ACK beside 100,000 jobs", push_fetch_ack<kMany>},
+    {"PUSHB of ten, each", push_ten},
+    {"PUSH, FETCH, FAIL", push_fetch_fail},
+    {"MUTATE of a scheduled job", mutate},
     {"replay of a put", replay_put},
     {"replay of PUSH, FETCH, ACK", replay_push_fetch_ack},
     {"a web list of 50 of 100,000 jobs", list_page},

@@ -58,16 +58,40 @@ struct World {
     reserve_and("delete");
   }
 
-  void push() {
-    tell(*faktory, "PUSH {\"jid\":\"job-" + std::to_string(++pushed) +
-                       "-abcdef\",\"jobtype\":\"SomeJob\",\"args\":[\"" + body +
-                       "\"],\"queue\":\"default\"}\r\n");
+  /// The JSON of the next job to be pushed, with these members beside the usual ones.
+  std::string next_job(std::string_view more = "") {
+    return R"({"jid":"job-)" + std::to_string(++pushed) +
+           R"(-abcdef","jobtype":"SomeJob","args":[")" + body + R"("],"queue":"default")" +
+           std::string(more) + "}";
+  }
+
+  void push() { tell(*faktory, "PUSH " + next_job() + "\r\n"); }
+  void push_scheduled() {
+    tell(*faktory, "PUSH " + next_job(R"(,"at":"2100-01-01T00:00:00Z")") + "\r\n");
+  }
+
+  void push_ten() {
+    std::string jobs = next_job();
+    for (int i = 1; i < 10; ++i) jobs += "," + next_job();
+    tell(*faktory, "PUSHB [" + jobs + "]\r\n");
+  }
+
+  /// Fetches a job, and then says `verb` of it, with these members beside its jid.
+  void fetch_and(std::string_view verb, std::string_view more = "") {
+    tell(*faktory, "FETCH default\r\n");
+    tell(*faktory, std::string(verb) + R"( {"jid":"job-)" + std::to_string(++ended) +
+                       R"(-abcdef")" + std::string(more) + "}\r\n");
   }
 
   void push_fetch_ack() {
     push();
-    tell(*faktory, "FETCH default\r\n");
-    tell(*faktory, "ACK {\"jid\":\"job-" + std::to_string(++acked) + "-abcdef\"}\r\n");
+    fetch_and("ACK");
+  }
+
+  void push_fetch_fail() {
+    push();
+    fetch_and("FAIL",
+              R"(,"errtype":"Error","message":"it failed","backtrace":["a:1","b:2","c:3"])");
   }
 
   /// Lets everything that is due now happen.
@@ -81,7 +105,7 @@ struct World {
   std::string put_command = "put 0 0 60 128\r\n" + body + "\r\n";
   std::string put_delayed_command = "put 0 1 60 128\r\n" + body + "\r\n";
   std::uint64_t pushed = 0;
-  std::uint64_t acked = 0;
+  std::uint64_t ended = 0;
   Lsn log_end = 0;
   std::string* log = nullptr;  ///< where the batches go, if anywhere
   faktory::WorkUnits format;
