@@ -1,14 +1,15 @@
 """What many connections and many tubes cost.
 
 Connections that say nothing, and as many that wait for a job: processor time per second and memory
-for each. Many tubes: the same cycles with them and without, in turn. Next to beanstalkd where it
-has the like. Shown are medians, with the range in brackets.
+for each. Many tubes: the same cycles and commands with them and without, in turn. Next to
+beanstalkd where it has the like. Shown are medians, with the range in brackets.
 """
 
 import selectors
 import statistics
 import sys
 import time
+from dataclasses import dataclass
 
 import arguments
 import heading
@@ -22,6 +23,27 @@ SETTLING_S = 2
 CYCLING_S = 4
 CYCLING = 50  # connections, where not their number is measured
 SPREAD = 1000  # connections, and tubes
+SHARE_PERCENT_MAX = 1
+BYTES_MAX = 4096
+# Of one tube: who lists all of them, as `list-tubes` and INFO do, takes longer for more.
+COMMANDS = ("stats-tube default", "pause-tube default 0", "use default", "peek-ready")
+COMMANDS_AT_ONCE = 100  # of each
+BATCHES = 50
+
+
+@dataclass
+class Cost:
+    """What connections take."""
+
+    share: float  # of a core
+    bytes_each: float
+
+    def show(self):
+        return f"{100 * self.share:.2f} % of a core, {self.bytes_each:,.0f} bytes each"
+
+    def verdict(self):
+        is_met = 100 * self.share <= SHARE_PERCENT_MAX and self.bytes_each <= BYTES_MAX
+        return "floor" if is_met else "**missed**"
 
 
 def watch(server, seconds=LOOK_S):
@@ -50,30 +72,45 @@ def measure_connections(start, door, count):
     with start(door=door) as server:
         empty = server.resident_bytes()
 
-        def show(share):
-            each = (server.resident_bytes() - empty) / count
-            return f"{100 * share:.2f} % of a core, {each:,.0f} bytes each"
+        def cost(share):
+            return Cost(share, (server.resident_bytes() - empty) / count)
 
         clients = [Client(server.port, door) for _ in range(count)]
         time.sleep(SETTLING_S)
-        found = [show(watch(server))]
+        found = [cost(watch(server))]
         command = b"FETCH default\r\n" if door == "faktory" else b"reserve\r\n"
         for client in clients:
             client.say(command)
         # The first FETCH ends after two seconds.
         time.sleep(0.2 if door == "faktory" else SETTLING_S)
-        found.append(show(watch(server, 1 if door == "faktory" else LOOK_S)))
+        found.append(cost(watch(server, 1 if door == "faktory" else LOOK_S)))
         if door == "faktory":
-            found.append(f"{100 * fetch_anew(server, clients):.2f} % of a core")
+            found.append(cost(fetch_anew(server, clients)))
         for client in clients:
             client.close()
-    print(f"  {count:,} connections, {door}: {'; '.join(found)}", file=sys.stderr)
+    shown = "; ".join(each.show() for each in found)
+    print(f"  {count:,} connections, {door}: {shown}", file=sys.stderr)
     return found
 
 
-def cycle(server, connections=CYCLING, queues=1):
-    return load(server.port, work="put-cycle", connections=connections, queues=queues,
+def cycle(server, connections=CYCLING, queues=1, work="put-cycle"):
+    return load(server.port, work=work, connections=connections, queues=queues,
                 seconds=CYCLING_S, server_pid=server.pid)
+
+
+def command(server):
+    """A report with the server's processor time for each of COMMANDS, pipelined."""
+    client = Client(server.ports["beanstalk"])
+    end = b"UNKNOWN_COMMAND\r\n"
+    text = "".join(f"{each}\r\n" for each in COMMANDS * COMMANDS_AT_ONCE) + "the-end\r\n"
+    before = server.cpu_seconds()
+    for _ in range(BATCHES):
+        client.say(text.encode())
+        while client.file.readline() != end:
+            pass
+    took = server.cpu_seconds() - before
+    client.close()
+    return {"server_cpu_us": took * 1e6 / (BATCHES * COMMANDS_AT_ONCE * len(COMMANDS))}
 
 
 def alternate(rounds, ways):
@@ -96,17 +133,22 @@ def show_cycles(reports):
             text += f" ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
         return text
 
-    text = (f"{show('server_cpu_us', 1)} µs, {show('per_second', 0)} a second, "
-            f"p99 {show('p99_us', 2, 1e-3)} ms")
-    print(f"  cycles: {text}", file=sys.stderr)
+    text = f"{show('server_cpu_us', 1)} µs"
+    if "per_second" in reports[0]:
+        text += f", {show('per_second', 0)} a second, p99 {show('p99_us', 2, 1e-3)} ms"
+    print(f"  {text}", file=sys.stderr)
     return text
 
 
-def measure_tubes(start, count, rounds):
+def measure_tubes(start, count, rounds, way=cycle, door="beanstalk"):
     """Two servers, one of which has so many tubes with a job each: alone, and beside them."""
-    with start() as alone, start() as full:
-        Client(full.port).fill_tubes("many-", count)
-        return alternate(rounds, [lambda: cycle(alone), lambda: cycle(full)])
+    with start(door=door) as alone, start(door=door) as full:
+        Client(full.ports["beanstalk"]).fill_tubes("many-", count)
+        return alternate(rounds, [lambda: way(alone), lambda: way(full)])
+
+
+def push_cycle(server):
+    return cycle(server, work="push-cycle")
 
 
 def measure_spread(start, rounds):
@@ -117,7 +159,9 @@ def measure_spread(start, rounds):
 
 
 def millrace(door="beanstalk"):
-    return servers.millrace("--volatile", door=door)
+    """Tubes are filled by the beanstalk door."""
+    others = () if door == "beanstalk" else ("beanstalk",)
+    return servers.millrace("--volatile", door=door, others=others)
 
 
 def beanstalkd(door="beanstalk"):
@@ -130,24 +174,38 @@ def measure(options):
     ours, theirs = (measure_connections(start, "beanstalk", count)
                     for start in (millrace, beanstalkd))
     workers = measure_connections(millrace, "faktory", count)
+    rows = [
+        connections_row(f"{count:,} idle connections", ours[0], theirs[0]),
+        connections_row(f"{count:,} waiting in `reserve`", ours[1], theirs[1]),
+        connections_row(f"{count:,} idle connections, Faktory door", workers[0]),
+        connections_row(f"{count:,} waiting in FETCH", workers[1]),
+        connections_row(f"{count:,} that fetch anew every two seconds", workers[2]),
+    ]
     # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
     fewer = max(1, options.tubes // 10)
-    tubes = measure_tubes(millrace, options.tubes, options.rounds)
-    their_tubes = measure_tubes(beanstalkd, fewer, options.rounds)
+    beside = f"the same beside {options.tubes:,} tubes with a job each"
+    for title, way, door in (
+            (f"a cycle of {CYCLING} connections, alone", cycle, "beanstalk"),
+            ("a command about one tube, many in flight, alone", command, "beanstalk"),
+            (f"a cycle of PUSH, FETCH and ACK of {CYCLING} connections, alone", push_cycle,
+             "faktory")):
+        tubes = measure_tubes(millrace, options.tubes, options.rounds, way, door)
+        their_tubes = ["", ""]
+        if door == "beanstalk":
+            their_tubes = measure_tubes(beanstalkd, fewer, options.rounds, way)
+        rows += [(title, tubes[0], their_tubes[0], ""),
+                 (f"{beside} (beanstalkd {fewer:,})" if door == "beanstalk" else beside, tubes[1],
+                  their_tubes[1], "")]
     spread, their_spread = (measure_spread(start, options.rounds)
                             for start in (millrace, beanstalkd))
-    return [
-        (f"{count:,} idle connections", ours[0], theirs[0]),
-        (f"{count:,} waiting in `reserve`", ours[1], theirs[1]),
-        (f"{count:,} idle connections, Faktory door", workers[0], ""),
-        (f"{count:,} waiting in FETCH", workers[1], ""),
-        (f"{count:,} that fetch anew every two seconds", workers[2], ""),
-        (f"a cycle of {CYCLING} connections, alone", tubes[0], their_tubes[0]),
-        (f"the same beside {options.tubes:,} tubes with a job each (beanstalkd {fewer:,})",
-         tubes[1], their_tubes[1]),
-        (f"a cycle of {SPREAD:,} connections on one tube", spread[0], their_spread[0]),
-        (f"the same on {SPREAD:,} tubes", spread[1], their_spread[1]),
+    return rows + [
+        (f"a cycle of {SPREAD:,} connections on one tube", spread[0], their_spread[0], ""),
+        (f"the same on {SPREAD:,} tubes", spread[1], their_spread[1], ""),
     ]
+
+
+def connections_row(title, ours, theirs=None):
+    return title, ours.show(), theirs.show() if theirs else "", ours.verdict()
 
 
 def main():
@@ -158,13 +216,14 @@ def main():
                         help="default: 100000; beanstalkd gets a tenth of them")
     parser.add_argument("--rounds", type=arguments.positive, default=3,
                         help="of cycles; default: 3")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    options = parser.parse_args()
+    options = page.read_options(parser)
     arguments.build("millrace", "load")
     servers.raise_descriptor_limit(2 * options.connections + 1000)
     lines = [heading.heading(f"`--volatile`; {options.rounds} rounds of cycles; a cycle is put, "
-                             "reserve and delete, and its time that of the server's processor"),
-             "", "| what | Millrace | beanstalkd |", "|---|---|---|"]
+                             "reserve and delete, and its time that of the server's processor. The "
+                             f"floor is {SHARE_PERCENT_MAX} % of a core and {BYTES_MAX:,} bytes "
+                             "for each connection"),
+             "", "| what | Millrace | beanstalkd | |", "|---|---|---|---|"]
     text = "\n".join(lines + [f"| {' | '.join(row)} |" for row in measure(options)])
     print(text)
     if options.write:
