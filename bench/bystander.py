@@ -4,10 +4,11 @@ Twenty bystanders put, reserve and delete jobs of their own tube, 2,000 cycles a
 each reply waits for the disk) whether or not earlier ones are done, so that a pause counts for all
 that would have begun in it. Shown is the wait for a reply, counted from when the command was due,
 during an event and 0.3 s after its end: the longest of all times that the event was done, the
-median of their longest, and the median of their p99. An event that takes longer than a minute is
-not done again. The machine has pauses of its own, which a witness tells (witness.py): a time in which it
-stood still for longer than 2 ms is not counted, if there is another, and the event is done again,
-up to twice as often. beanstalkd is measured where it has the operation.
+median of their longest, and the median of their p99. An event that takes longer than a minute, with
+what is prepared for it, is not done again. The machine has pauses of its own, which a witness tells
+(witness.py): a time in which it stood still for longer than 2 ms is not counted, if there is
+another, and the event is done again, up to twice as often. beanstalkd is measured where it has the
+operation.
 """
 
 import datetime
@@ -26,7 +27,7 @@ import heading
 import page
 import servers
 from client import Client
-from goal import at_most
+from goal import GOAL_JOBS, at_most
 from loading import CONNECTING_S, finish_load, load, start_load
 from witness import Witness
 
@@ -220,7 +221,8 @@ EVENTS = [
     Event("{jobs} jobs are put, by four connections, 50 in flight on each", None, World.grow,
           is_repeated=False),
     Event("`kick` of {million}", World.prepare_kick, World.kick),
-    Event("{million} come due in one second", World.prepare_due, World.become_due),
+    Event("{million} come due in one second (beanstalkd: as fast as they were put)",
+          World.prepare_due, World.become_due),
     Event("MUTATE over {million}", World.prepare_mutate, World.mutate, has_peer=False),
     Event("QUEUE REMOVE of {million}", World.prepare_remove, World.remove, has_peer=False),
     Event("a web search of all ready jobs", None, World.search, has_peer=False),
@@ -231,17 +233,16 @@ EVENTS = [
 JOURNAL_EVENTS = [
     Event("`--sync always`: nothing", World.fill, World.nothing,
           is_repeated=False, rate=SYNCED_RATE, has_goal=False),
-    Event("`--sync always`: 2,000 cycles of 20 kB a second, nothing to clean", None, World.churn,
-          rate=SYNCED_RATE),
-    Event("`--sync always`: the same while segments are cleaned", None, World.churn_on,
-          rate=SYNCED_RATE),
+    Event("`--sync always`: 2,000 cycles of 20 kB a second", None, World.churn, rate=SYNCED_RATE),
+    Event(f"`--sync always`: the same until {CLEANED_SEGMENTS} segments have been cleaned", None,
+          World.churn_on, rate=SYNCED_RATE),
 ]
 
 
 class Waits:
     """Of an event: those that count, and how often it was done."""
 
-    def __init__(self, waits, has_goal):
+    def __init__(self, waits, has_goal=False):
         self.counted = [wait for wait in waits if wait.is_ours()] or waits
         self.done = len(waits)
         self.has_goal = has_goal
@@ -272,7 +273,7 @@ def measure_event(world, event, times):
         waits.append(bystander.wait)
         if time.monotonic() - began > MINUTE_S:
             break
-    return Waits(waits, event.has_goal)
+    return Waits(waits, event.has_goal and world.jobs == GOAL_JOBS)
 
 
 def measure(server, events, options):
@@ -283,7 +284,8 @@ def measure(server, events, options):
         for event in events:
             title = event.title.format(jobs=f"{world.jobs:,}", million=f"{world.million:,}")
             found[title] = measure_event(world, event, options.times)
-            print(f"  {title}: longest (median), p99, machine: {found[title].show()}", file=sys.stderr)
+            print(f"  {title}: longest (median), p99, machine: {found[title].show()}",
+                  file=sys.stderr)
     return found
 
 
@@ -300,12 +302,11 @@ def table(ours, theirs):
 
 def main():
     parser = arguments.Parser("bystander", __doc__)
-    parser.add_argument("--jobs", type=arguments.positive, default=10_000_000,
-                        help="default: 10000000")
+    parser.add_argument("--jobs", type=arguments.positive, default=GOAL_JOBS,
+                        help=f"default: {GOAL_JOBS}")
     parser.add_argument("--times", type=arguments.positive, default=3,
                         help="that an event counts, where it can be repeated; default: 3")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    options = parser.parse_args()
+    options = page.read_options(parser)
     heading.refuse_memory(parser)
     arguments.build("millrace", "load")
     servers.raise_descriptor_limit(2 * DROPPED)

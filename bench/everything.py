@@ -7,17 +7,18 @@ import subprocess
 import sys
 
 import arguments
+import page
 import servers
+from goal import GOAL_JOBS
 
 WRONG_OPTIONS = 2
 
 
 def main():
     parser = arguments.Parser("all", __doc__)
-    parser.add_argument("--jobs", type=arguments.positive, default=10_000_000,
-                        help="of size and bystander; default: 10000000")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    options = parser.parse_args()
+    parser.add_argument("--jobs", type=arguments.positive, default=GOAL_JOBS,
+                        help=f"of size and bystander; default: {GOAL_JOBS}")
+    options = page.read_options(parser)
     jobs = ["--jobs", str(options.jobs)]
     write = ["--write"] if options.write else []
     here = os.path.dirname(os.path.abspath(__file__))

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# What a goal for many jobs means by many.
+GOAL_JOBS = 10_000_000
+
 
 @dataclass(frozen=True)
 class Goal:

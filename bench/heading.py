@@ -25,12 +25,15 @@ def version(*command):
     return output(*command).splitlines()[0]
 
 
+def has_changes():
+    """What is measured, against its commit: the page itself may differ."""
+    return output("git", "status", "--porcelain", "--", "src", "bench", "cmake", "CMakeLists.txt",
+                  "CMakePresets.json") != ""
+
+
 def commit():
-    """Of what is measured: the page itself may differ."""
     name = output("git", "rev-parse", "--short", "HEAD")
-    changes = output("git", "status", "--porcelain", "--", "src", "bench", "cmake",
-                     "CMakeLists.txt", "CMakePresets.json")
-    return f"{name} with changes" if changes else name
+    return f"{name} with changes" if has_changes() else name
 
 
 def cpu_model():

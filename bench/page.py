@@ -4,6 +4,8 @@
 
 import os
 
+import heading
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(os.path.dirname(HERE), "docs", "performance.md")
 
@@ -18,6 +20,21 @@ def split(name):
 
 def read(name):
     return split(name)[1]
+
+
+def read_options(parser):
+    """Those of a command that writes a part: with `--write`, which takes the command as it is
+    without other options, of a program that a commit names."""
+    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
+    options = parser.parse_args()
+    if not options.write:
+        return options
+    for name, value in vars(options).items():
+        if name != "write" and value != parser.get_default(name):
+            parser.error(f"--write is for the table of the page: leave {name} as it is by default")
+    if heading.has_changes():
+        parser.error("--write names the commit that was measured: what is measured has changes")
+    return options
 
 
 def write(name, text):

@@ -105,10 +105,10 @@ def read_options():
     parser = arguments.Parser("", __doc__, epilog=COMMANDS,
                               formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [row.name for row in ROWS]
-    parser.add_argument("row", nargs="*", help=f"{', '.join(names)}; without: all of them")
+    parser.add_argument("row", nargs="*", default=[],
+                        help=f"{', '.join(names)}; without: all of them")
     parser.add_argument("--rounds", type=arguments.positive, default=3, help="default: 3")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    options = parser.parse_args()
+    options = page.read_options(parser)
     if unknown := set(options.row) - set(names):
         parser.print_help(sys.stderr)
         print(file=sys.stderr)
@@ -116,9 +116,8 @@ def read_options():
     has_faktory = servers.has_official_faktory()
     if has_faktory and not shutil.which(os.environ["FAKTORY_BIN"]):
         parser.error(f"FAKTORY_BIN names no program: {os.environ['FAKTORY_BIN']}")
-    if options.write and (options.row or not has_faktory):
-        parser.error("--write replaces the whole table: name no rows, and have FAKTORY_BIN name "
-                     "the official Faktory")
+    if options.write and not has_faktory:
+        parser.error("--write is for the whole table: have FAKTORY_BIN name the official Faktory")
     rows = [row for row in ROWS if not options.row or row.name in options.row]
     absent = [row for row in rows if row.peer is FAKTORY and not has_faktory]
     if options.row and absent:

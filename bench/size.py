@@ -18,7 +18,7 @@ import heading
 import page
 import servers
 from client import Client
-from goal import at_most
+from goal import GOAL_JOBS, at_most
 from loading import load
 
 KEPT = 16
@@ -76,9 +76,10 @@ def measure_memory(start, work, jobs, body_bytes, has_drain):
     return memory
 
 
-def goal(body_bytes, beyond):
+def goal(jobs, body_bytes, beyond):
     """The columns behind the figure: what is wanted is wanted of bodies of 128 bytes."""
-    return BEYOND.columns(beyond) if body_bytes == BODY_BYTES else "| |"
+    is_wanted = jobs == GOAL_JOBS and body_bytes == BODY_BYTES
+    return BEYOND.columns(beyond) if is_wanted else "| |"
 
 
 def measure_size(jobs, body_bytes, has_drain):
@@ -87,9 +88,9 @@ def measure_size(jobs, body_bytes, has_drain):
                          for start, work in ((millrace, "put"), (millrace, "push"),
                                              (beanstalkd, "put")))
     rows = [f"bytes beyond a body of {put.payload:.0f} | {put.beyond:.0f} | {theirs.beyond:.0f} "
-            f"| {goal(body_bytes, put.beyond)}",
+            f"| {goal(jobs, body_bytes, put.beyond)}",
             f"the same pushed, beyond its JSON of {push.payload:.0f} | {push.beyond:.0f} | "
-            f"| {goal(body_bytes, push.beyond)}"]
+            f"| {goal(jobs, body_bytes, push.beyond)}"]
     if has_drain:
         rows += [show_drain("put", put, theirs), show_drain("pushed", push)]
     return [f"{jobs:,} jobs: {row}" for row in rows]
@@ -120,20 +121,20 @@ def measure_restart(jobs, body_bytes):
         server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    wanted = RESTART_S.columns(took) if jobs == GOAL_JOBS else "| |"
     return (f"restart with {jobs:,} jobs, s; a journal of {size / 1e9:.2f} GB, which the system "
-            f"has in its cache | {took:.1f} | | {RESTART_S.columns(took)}")
+            f"has in its cache | {took:.1f} | | {wanted}")
 
 
 def main():
     parser = arguments.Parser("size", __doc__)
-    parser.add_argument("--jobs", type=arguments.positive, default=10_000_000,
-                        help="default: 10000000")
+    parser.add_argument("--jobs", type=arguments.positive, default=GOAL_JOBS,
+                        help=f"default: {GOAL_JOBS}")
     parser.add_argument("--body-bytes", type=arguments.positive, nargs="+",
                         default=[BODY_BYTES, 129, 200],
                         help="the first with all jobs, the others with a tenth of them; "
                         "default: 128 129 200")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
-    options = parser.parse_args()
+    options = page.read_options(parser)
     arguments.build("millrace", "load")
     lines = [heading.heading("`--volatile`; the restart with a journal"), "",
              "| what | Millrace | beanstalkd | floor | aim | |", "|---|---|---|---|---|---|"]

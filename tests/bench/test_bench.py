@@ -60,10 +60,12 @@ class Refused(unittest.TestCase):
         self.assertEqual(said.splitlines()[-1].split(";")[0], expected)
 
     def test_a_table_that_would_not_be_whole(self):
-        whole = ("./dev bench: --write replaces the whole table: name no rows, and have "
-                 "FAKTORY_BIN name the official Faktory")
-        self.check(whole, "run.py", "--write")
-        self.check(whole, "run.py", "put-cpu", "--write", FAKTORY_BIN=sys.executable)
+        usual = "--write is for the table of the page: leave {} as it is by default"
+        self.check("./dev bench: " + usual.format("row"), "run.py", "put-cpu", "--write")
+        self.check("./dev bench: " + usual.format("rounds"), "run.py", "--rounds=1", "--write")
+        for name in ("size", "bystander"):
+            self.check(f"./dev bench {name}: " + usual.format("jobs"), f"{name}.py",
+                       "--jobs=20000", "--write")
 
     def test_rows_that_cannot_be_measured(self):
         self.check("./dev bench: no such row or command: nothing", "run.py", "nothing")
@@ -100,15 +102,15 @@ class Goals(unittest.TestCase):
 class Waits(unittest.TestCase):
     def test_what_the_machine_did_does_not_count_where_there_is_else(self):
         ours, machine = bystander.Wait(4, 1, 0.5), bystander.Wait(30, 2, 29)
-        waits = bystander.Waits([machine, ours, ours], has_goal=True)
+        waits = bystander.Waits([machine, ours, ours])
         self.assertEqual((waits.times(), waits.longest_ms, waits.show()),
                          ("2 of 3", 4, "4.0 (4.0) | 1.00 | 0.5"))
-        waits = bystander.Waits([machine, machine], has_goal=True)
+        waits = bystander.Waits([machine, machine])
         self.assertEqual((waits.times(), waits.longest_ms), ("2", 30))
 
     def test_without_a_witness_all_count(self):
         unknown = bystander.Wait(30, 2, None)
-        waits = bystander.Waits([unknown], has_goal=True)
+        waits = bystander.Waits([unknown])
         self.assertEqual((waits.times(), waits.show()), ("1", "30.0 (30.0) | 2.00 | "))
 
     def test_the_witness_tells_where_it_may_watch(self):

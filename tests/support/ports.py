@@ -5,8 +5,8 @@ import socket
 import threading
 
 # Below the ports that the system gives to clients (from 32,768): until the server takes its port,
-# and while it is away for a restart, no client may be given it, nor connect to itself. None is given
-# twice.
+# and while it is away for a restart, no client may be given it, nor connect to itself. None is
+# given twice.
 PORTS = iter(random.sample(range(16000, 32000), 16000))
 PORTS_LOCK = threading.Lock()
 
