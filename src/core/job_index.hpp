@@ -46,13 +46,14 @@ class JobIndex {
     if (std::ranges::any_of(line, [](JobSlot slot) { return slot != kNoJob; })) return;
     shard.erase(found);
     // An empty shard gives its memory back, but for the little that few jobs need again and again.
-    if (shard.empty() && shard.capacity() > kRun / kLine) shard.rehash(0);
+    if (shard.empty() && shard.capacity() > kRunLines) shard.rehash(0);
   }
 
  private:
   static constexpr std::size_t kLine = 16;
   static constexpr std::size_t kShards = 1024;
   static constexpr std::size_t kRun = 1024;
+  static constexpr std::size_t kRunLines = kRun / kLine;
   [[nodiscard]] static std::size_t shard_of(JobId id) { return id / kRun % kShards; }
   [[nodiscard]] static std::uint64_t line_of(JobId id) { return id / kLine; }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/check.hpp"
+
 namespace millrace::faktory {
 namespace {
 
@@ -33,7 +35,8 @@ void append_compact(std::string_view json, std::string& out) {
   std::size_t written = 0;
   out.resize(before + json.size() + simdjson::SIMDJSON_PADDING);
   const auto error = simdjson::minify(json.data(), json.size(), out.data() + before, written);
-  out.resize(before + (error == simdjson::SUCCESS ? written : 0));
+  CHECK(error == simdjson::SUCCESS);
+  out.resize(before + written);
 }
 
 void append_member(std::string_view start, std::int64_t value, std::string& out) {

@@ -106,6 +106,10 @@ class CommitQueue {
     Lsn lsn;
     std::vector<Participant*> members;
   };
+  struct Appended {
+    Lsn end;
+    Time at;
+  };
 
   void enlist_woken();
   void append_batch();
@@ -115,6 +119,7 @@ class CommitQueue {
   void hold_members();
   void release_held();
   void on_durable();
+  void note_durable(Lsn durable);
 
   Parts parts_;
   std::function<void(Time)> on_turn_;
@@ -124,12 +129,6 @@ class CommitQueue {
   std::deque<Waiting> waiting_;           ///< in the order of LSN, likewise
   std::vector<Participant*> held_;  ///< to be enlisted when it is not behind any more, likewise
   std::vector<std::vector<Participant*>> spare_lists_;
-  struct Appended {
-    Lsn end;
-    Time at;
-  };
-  void note_durable(Lsn durable);
-
   std::deque<Appended> appended_;  ///< and not durable yet
   Histogram waits_;
   Lsn end_ = 0;  ///< of what was appended last
