@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core/batch_reader.hpp"
+#include "core/check.hpp"
 #include "core/job_index.hpp"
 #include "faktory/job_reader.hpp"
 #include "faktory/timestamp.hpp"
@@ -12,6 +13,8 @@
 namespace {
 
 using namespace millrace;
+
+constexpr int kKicked = 10'000;
 
 void put(benchmark::State& state) {
   World world;
@@ -27,6 +30,34 @@ void put_reserve_delete(benchmark::State& state) {
 void push(benchmark::State& state) {
   World world;
   for (auto _ : state) world.push();
+}
+
+void kick(benchmark::State& state) {
+  World world;
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (int i = 0; i < kKicked; ++i) {
+      world.put();
+      world.reserve_and("bury", " 0");
+    }
+    state.ResumeTiming();
+    world.tell(*world.beanstalk, "kick " + std::to_string(kKicked) + "\r\n");
+    world.settle();
+    state.PauseTiming();
+    for (int i = 0; i < kKicked; ++i) world.reserve_and("delete");
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * kKicked);
+}
+
+/// A restart after so many puts.
+void replay(benchmark::State& state) {
+  std::string log;
+  World before;
+  before.log = &log;
+  for (std::int64_t i = 0; i < state.range(0); ++i) before.put();
+  for (auto _ : state) CHECK(World().broker.replay(log, 0));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
 void push_fetch_ack(benchmark::State& state) {
@@ -61,6 +92,19 @@ void read_pushed_json(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(reader.read(json));
 }
 
+/// The body of a FETCH.
+void render_job(benchmark::State& state) {
+  World world;
+  world.push();
+  const Job& job = *world.broker.view().find(1);
+  std::string text;
+  for (auto _ : state) {
+    text.clear();
+    world.format.render(job, "default", text);
+    benchmark::DoNotOptimize(text.data());
+  }
+}
+
 void write_time(benchmark::State& state) {
   std::string text;
   Time time{1h};
@@ -82,11 +126,14 @@ void find_job(benchmark::State& state) {
 
 BENCHMARK(put);
 BENCHMARK(put_reserve_delete)->Arg(0)->Arg(1'000'000);
+BENCHMARK(kick);
+BENCHMARK(replay)->Arg(100'000);
 BENCHMARK(push);
 BENCHMARK(push_fetch_ack)->Arg(0)->Arg(1'000'000);
 BENCHMARK(encode_job);
 BENCHMARK(decode_job);
 BENCHMARK(read_pushed_json);
+BENCHMARK(render_job);
 BENCHMARK(write_time);
 BENCHMARK(find_job)->Arg(1)->Arg(16);
 
