@@ -1,6 +1,6 @@
 /// The least that a server can do for a cycle of PUSH, FETCH and ACK: it reads, finds the line's
 /// end, keeps the job's text as it came, and answers. No checks, no queues, no journal. What the
-/// machine and the load allow, and so what no server can pass:
+/// machine and the load allow a server of one thread, and so what none can pass:
 ///
 ///     least --port N
 
