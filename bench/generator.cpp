@@ -92,7 +92,6 @@ void Generator::run() {
     wait(time_to_next());
   }
   end_ = Clock::now();
-  if (is_to_be_drained()) drain();
 }
 
 void Generator::forget_if_told() {
@@ -119,6 +118,7 @@ bool Generator::is_to_be_drained() const {
 }
 
 void Generator::drain() {
+  if (!is_to_be_drained()) return;
   progress_ = Clock::now();
   draining_ = connections_.size();
   for (const auto& connection : connections_) {

@@ -28,9 +28,12 @@ class Generator {
 
   /// Works until the plan is done. Throws when a reply is not what it must be, when a job came
   /// twice, and when nothing is done for half a minute (a job is lost, or the server does not
-  /// answer). Cycles, and any work that is to be drained, take all that is left at the end: every
-  /// job must then have come once.
+  /// answer).
   void run();
+
+  /// After `run`: cycles, and any work that is to be drained, take all that is left. Throws as
+  /// `run` does, and when a job did not come.
+  void drain();
 
   /// It ends now, when what was begun is done. May be called in a signal handler, as the next.
   void finish() { is_finishing_ = true; }
@@ -65,7 +68,6 @@ class Generator {
   [[nodiscard]] Clock::duration time_to_next() const;
   void forget_if_told();
   [[nodiscard]] bool is_to_be_drained() const;
-  void drain();
   void receive(Connection& connection);
   void take_replies(Connection& connection);
   void begin(Connection& connection, Clock::time_point at);

@@ -37,6 +37,7 @@ void work(const bench::Plan& plan, const std::string& works) {
   generator.run();
   const double cpu =
       plan.server_pid != 0 ? bench::processor_seconds(plan.server_pid) - cpu_before : 0;
+  generator.drain();
   const auto done = static_cast<double>(generator.done());
   const bench::Histogram& latencies = generator.latencies();
   const bench::Histogram& replies = generator.replies();

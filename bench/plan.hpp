@@ -25,7 +25,7 @@ struct Plan {
   std::string at;  ///< of a PUSH: when the job is due, as RFC 3339; empty: now
   double rate =
       0;  ///< operations a second, begun whether or not earlier ones are done; 0: closed loop
-  bool is_draining = false;  ///< at the end all that is left is taken: see `Generator::run`
+  bool is_draining = false;  ///< at the end all that is left is taken: see `Generator::drain`
   int server_pid = 0;        ///< whose processor time is told; 0: nobody's
 };
 
