@@ -15,11 +15,6 @@ std::size_t number_at(std::string_view text) {
   return number;
 }
 
-void expect(std::string_view line, std::string_view beginning) {
-  if (line.starts_with(beginning)) return;
-  throw std::runtime_error("unexpected reply: " + std::string(line.substr(0, 200)));
-}
-
 const std::string& work_of(const Plan& plan, std::size_t connection) {
   return plan.works[connection % plan.works.size()];
 }
@@ -41,8 +36,9 @@ std::size_t line_size(std::string_view input) {
 /// Takes a line that must begin so.
 std::size_t take_line(std::string_view input, std::string_view beginning) {
   const std::size_t size = line_size(input);
-  if (size != 0) expect(input, beginning);
-  return size;
+  if (size == 0 || input.starts_with(beginning)) return size;
+  const std::string line(input.substr(0, size - kLineEnd.size()));
+  throw std::runtime_error("unexpected reply: " + line.substr(0, 200));
 }
 
 /// The steps of both doors: a bundle puts its jobs; a cycle then takes as many, and ends those.
@@ -148,7 +144,11 @@ class Beanstalk final : public Steps {
     out += "use " + queue_ + "\r\nwatch " + queue_ + "\r\nignore default\r\n";
     return 3;
   }
-  std::size_t answer_greeting(std::string_view input) override { return line_size(input); }
+  std::size_t answer_greeting(std::string_view input) override {
+    const std::size_t size = take_line(input, is_using_ ? "WATCHING " : "USING " + queue_ + "\r\n");
+    if (size != 0) is_using_ = true;
+    return size;
+  }
 
  private:
   void put(std::string& out) override {
@@ -175,6 +175,8 @@ class Beanstalk final : public Steps {
   std::size_t answer_end(std::string_view input) override { return take_line(input, "DELETED"); }
 
   void take_now(std::string& out) override { out += "reserve-with-timeout 0\r\n"; }
+
+  bool is_using_ = false;  ///< the answer to `use` has come; those to `watch` and `ignore` follow
 };
 
 class Faktory final : public Steps {

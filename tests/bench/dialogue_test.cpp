@@ -45,10 +45,38 @@ class Talk {
   std::unique_ptr<Dialogue> dialogue_ = make_dialogue(plan_, 0, deliveries_);
 };
 
+/// What becomes of a connection that greets and hears this.
+void greet(std::initializer_list<std::string_view> replies) {
+  const Plan plan{.works = {"put"}};
+  Deliveries deliveries(plan);
+  const auto dialogue = make_dialogue(plan, 0, deliveries);
+  std::string said;
+  CHECK(dialogue->greet(said) == 3);
+  CHECK(said == "use q0\r\nwatch q0\r\nignore default\r\n");
+  for (const std::string_view reply : replies) {
+    CHECK(dialogue->answer_greeting(reply.substr(0, reply.size() - 1)) == 0);
+    CHECK(dialogue->answer_greeting(reply) == reply.size());
+  }
+}
+
 /// The reply to a FETCH.
 std::string fetched(const std::string& job) {
   const std::string text = R"({"jid":"load-job-)" + job + R"(","args":[")" + job + R"( "]})";
   return '$' + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+TEST_CASE("put: the tube that was asked for is used and watched") {
+  CHECK_NOTHROW(greet({"USING q0\r\n", "WATCHING 2\r\n", "WATCHING 1\r\n"}));
+}
+
+TEST_CASE("put: a tube that the server refuses is noticed") {
+  CHECK_THROWS_WITH_AS(greet({"BAD_FORMAT\r\n"}), "unexpected reply: BAD_FORMAT",
+                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(greet({"USING q01\r\n"}), "unexpected reply: USING q01", std::runtime_error);
+  CHECK_THROWS_WITH_AS(greet({"USING q0\r\n", "BAD_FORMAT\r\n"}), "unexpected reply: BAD_FORMAT",
+                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(greet({"USING q0\r\n", "WATCHING 2\r\n", "NOT_IGNORED\r\n"}),
+                       "unexpected reply: NOT_IGNORED", std::runtime_error);
 }
 
 TEST_CASE("put: a bundle is done with its replies") {
@@ -194,7 +222,7 @@ TEST_CASE("a body that is not the one that was put") {
 TEST_CASE("another reply than the one that must come is noticed") {
   Talk talk("put");
   talk.begin(1);
-  CHECK_THROWS_WITH_AS(talk.hear("OUT_OF_MEMORY\r\n"), "unexpected reply: OUT_OF_MEMORY\r\n",
+  CHECK_THROWS_WITH_AS(talk.hear("OUT_OF_MEMORY\r\n"), "unexpected reply: OUT_OF_MEMORY",
                        std::runtime_error);
 }
 

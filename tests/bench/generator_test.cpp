@@ -68,7 +68,8 @@ class Tube {
     is_body_ = line.starts_with("put ");
     if (is_body_) return {};
     if (line.starts_with("delete ")) return "DELETED\r\n";
-    if (!line.starts_with("reserve")) return "OK\r\n";
+    if (line.starts_with("use ")) return "USING " + line.substr(4) + "\r\n";
+    if (!line.starts_with("reserve")) return "WATCHING 1\r\n";
     if (jobs_.empty()) return "TIMED_OUT\r\n";
     const std::string job = jobs_.front();
     jobs_.pop_front();
