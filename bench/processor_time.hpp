@@ -2,8 +2,8 @@
 
 namespace bench {
 
-/// The time that all threads of a process have run, in seconds: of those that it has now. 0 when it
-/// is gone.
+/// The time that all threads of a process have run, in seconds: of those that it has now. Throws
+/// when it is not there, or has ended and nobody has waited for it yet.
 double processor_seconds(int pid);
 
 }  // namespace bench

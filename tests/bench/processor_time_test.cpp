@@ -1,9 +1,11 @@
 #include "processor_time.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ctime>
+#include <stdexcept>
 #include <thread>
 
 namespace bench::test {
@@ -40,8 +42,19 @@ TEST_CASE("processor time: threads other than the first one count") {
   CHECK(after - before == about(0.1));
 }
 
-TEST_CASE("processor time: of a process that is not there it is none") {
-  CHECK(processor_seconds(-1) == 0);
+TEST_CASE("processor time: a process that is not there has none") {
+  CHECK_THROWS_WITH_AS(processor_seconds(999'999'999), "process 999999999 does not run",
+                       std::runtime_error);
+}
+
+TEST_CASE("processor time: a process that has ended has none, before it is waited for and after") {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK_THROWS_AS(processor_seconds(child), std::runtime_error);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK_THROWS_AS(processor_seconds(child), std::runtime_error);
 }
 
 }  // namespace bench::test
