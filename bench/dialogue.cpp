@@ -1,6 +1,7 @@
 #include "dialogue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <stdexcept>
 
@@ -13,6 +14,12 @@ std::size_t number_at(std::string_view text) {
   std::size_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+constexpr std::array<std::string_view, 4> kWorks = {"put", "put-cycle", "push", "push-cycle"};
+
+bool is_push(std::string_view work) {
+  return work.starts_with("push");
 }
 
 const std::string& work_of(const Plan& plan, std::size_t connection) {
@@ -241,26 +248,27 @@ void Deliveries::note(std::size_t job) {
 }
 
 void check(const Plan& plan) {
-  const auto is_push = [](const std::string& work) { return work.starts_with("push"); };
+  const auto refuse = [](const std::string& why) { throw std::invalid_argument(why); };
+  for (const std::string& work : plan.works) {
+    if (std::ranges::find(kWorks, work) == kWorks.end()) refuse("no such work: " + work);
+  }
   const bool is_pushing = std::ranges::any_of(plan.works, is_push);
-  const auto refuse = [](const char* why) { throw std::invalid_argument(why); };
   if (is_pushing && !std::ranges::all_of(plan.works, is_push)) refuse("works of both doors");
   if (is_pushing && plan.delay_seconds != 0) refuse("a delay is of put");
   if (!is_pushing && !plan.at.empty()) refuse("a time is of push");
   const bool is_later = plan.delay_seconds != 0 || !plan.at.empty();
   if (plan.is_draining && is_later) refuse("jobs that are not due yet cannot be drained");
+  if (plan.queues > std::max<std::size_t>(1, plan.connections / plan.works.size())) {
+    refuse("not every queue gets a connection for each work");
+  }
 }
 
 std::unique_ptr<Dialogue> make_dialogue(const Plan& plan, std::size_t connection,
                                         Deliveries& deliveries) {
-  const std::string& work = work_of(plan, connection);
-  if (work == "put" || work == "put-cycle") {
-    return std::make_unique<Beanstalk>(plan, connection, deliveries);
-  }
-  if (work == "push" || work == "push-cycle") {
+  if (is_push(work_of(plan, connection))) {
     return std::make_unique<Faktory>(plan, connection, deliveries);
   }
-  throw std::invalid_argument("no such work: " + work);
+  return std::make_unique<Beanstalk>(plan, connection, deliveries);
 }
 
 }  // namespace bench

@@ -61,12 +61,12 @@ class Dialogue {
   virtual std::size_t go_on(std::string& out) = 0;
 };
 
-/// Throws std::invalid_argument when the plan asks for what cannot be: works of both doors, or an
-/// option of the other one.
+/// Throws std::invalid_argument when the plan asks for what cannot be: a work that there is not,
+/// works of both doors, an option of the other one, or queues that not all works would come to.
 void check(const Plan& plan);
 
-/// put, put-cycle (put, reserve, delete), push, push-cycle (PUSH, FETCH, ACK). Throws
-/// std::invalid_argument when there is no such work.
+/// Of a plan that was checked: put, put-cycle (put, reserve, delete), push, push-cycle (PUSH,
+/// FETCH, ACK).
 std::unique_ptr<Dialogue> make_dialogue(const Plan& plan, std::size_t connection,
                                         Deliveries& deliveries);
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "generator.hpp"
@@ -110,6 +111,9 @@ int main(int argc, char** argv) {
     plan.body_bytes = bench::expand_sizes(sizes);
     bench::check(plan);
     work(plan, works);
+  } catch (const std::invalid_argument& refusal) {
+    std::fprintf(stderr, "load: %s\n", refusal.what());
+    return 2;
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "load: %s\n", failure.what());
     return 1;

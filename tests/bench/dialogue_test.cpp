@@ -148,13 +148,6 @@ TEST_CASE("a mix: connections take turns in the works, and jobs in the sizes") {
   CHECK(cycling->answer("RESERVED 1 2\r\n0 \r\n") > 0);
 }
 
-TEST_CASE("a work that there is not") {
-  const Plan plan{.works = {"pop"}};
-  Deliveries deliveries(plan);
-  CHECK_THROWS_WITH_AS(make_dialogue(plan, 0, deliveries), "no such work: pop",
-                       std::invalid_argument);
-}
-
 TEST_CASE("a mix: connections take turns in the works, and works in the queues") {
   const Plan plan{.works = {"put", "put-cycle"}, .operations = 10, .queues = 2};
   Deliveries deliveries(plan);
@@ -209,6 +202,26 @@ TEST_CASE("a plan that cannot be is refused") {
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(check({.works = {"put"}, .delay_seconds = 1, .is_draining = true}),
                        "jobs that are not due yet cannot be drained", std::invalid_argument);
+}
+
+TEST_CASE("a plan with a work that there is not is refused") {
+  for (const char* work : {"pop", "", "pushing", "PUT"}) {
+    CHECK_THROWS_WITH_AS(check({.works = {"put", work}}),
+                         (std::string("no such work: ") + work).c_str(), std::invalid_argument);
+  }
+}
+
+TEST_CASE("a plan with more queues than all works come to is refused") {
+  const char* const refusal = "not every queue gets a connection for each work";
+  CHECK_NOTHROW(check({.connections = 4, .queues = 4}));
+  CHECK_THROWS_WITH_AS(check({.connections = 4, .queues = 5}), refusal, std::invalid_argument);
+  CHECK_NOTHROW(check({.works = {"put", "put-cycle"}, .connections = 4, .queues = 2}));
+  CHECK_THROWS_WITH_AS(check({.works = {"put", "put-cycle"}, .connections = 3, .queues = 2}),
+                       refusal, std::invalid_argument);
+}
+
+TEST_CASE("a plan with fewer connections than shares has one queue") {
+  CHECK_NOTHROW(check({.works = {"put", "put", "put-cycle"}, .connections = 2, .queues = 1}));
 }
 
 TEST_CASE("a body that is not the one that was put") {
