@@ -134,7 +134,8 @@ void Generator::drain() {
 }
 
 Generator::Clock::time_point Generator::next_due() const {
-  const std::chrono::duration<double> offset(static_cast<double>(begun_) / plan_.rate);
+  const std::chrono::duration<double> offset(static_cast<double>(begun_) /
+                                             static_cast<double>(plan_.rate));
   return start_ + std::chrono::duration_cast<Clock::duration>(offset);
 }
 

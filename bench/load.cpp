@@ -3,17 +3,15 @@
 // was due; of a bundle when --depth is more than 1), and the server's processor time for each
 // operation. SIGTERM ends it early; after SIGUSR1 latencies are counted anew.
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <string>
 
 #include "generator.hpp"
+#include "options.hpp"
 #include "processor_time.hpp"
-#include "shares.hpp"
 
 namespace {
 
@@ -30,7 +28,8 @@ void take_signals(bench::Generator& generator) {
   std::signal(SIGUSR1, [](int) { told.load()->forget(); });
 }
 
-void work(const bench::Plan& plan, const std::string& works) {
+void work(const bench::Options& options) {
+  const bench::Plan& plan = options.plan;
   bench::Generator generator(plan);
   take_signals(generator);
   generator.connect();
@@ -46,7 +45,7 @@ void work(const bench::Plan& plan, const std::string& works) {
     return plan.depth > 1 ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
   };
   const nlohmann::ordered_json report = {
-      {"work", works},
+      {"work", options.works},
       {"connections", plan.connections},
       {"depth", plan.depth},
       {"queues", plan.queues},
@@ -65,52 +64,16 @@ void work(const bench::Plan& plan, const std::string& works) {
   std::printf("%s\n", report.dump().c_str());
 }
 
-void add_options(CLI::App& app, bench::Plan& plan, std::string& works, std::string& sizes) {
-  app.add_option("--work", works,
-                 "put and put-cycle (put, reserve, delete), or push and push-cycle (PUSH, FETCH, "
-                 "ACK); a mix is WORK:SHARE,..., and the shares are of the connections");
-  app.add_option("--port", plan.port, "of the door, on 127.0.0.1");
-  app.add_option("--connections", plan.connections, "how many clients there are")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--operations", plan.operations,
-                 "of all connections together, unless SIGTERM comes")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seconds", plan.seconds, "if not 0: work for so long instead, or until SIGTERM")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--depth", plan.depth,
-                 "commands in flight on a connection; cycles go step by step")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--queues", plan.queues, "how many the connections are spread over")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--prefix", plan.prefix, "of the queues' names, which end in their numbers");
-  app.add_option("--delay", plan.delay_seconds, "of a put, in seconds")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--at", plan.at, "of a PUSH, when it is due (RFC 3339); else at once");
-  app.add_option("--body-bytes", sizes,
-                 "of a job's body or argument; a mix is BYTES:SHARE,..., and the shares are of "
-                 "the jobs");
-  app.add_option("--rate", plan.rate, "if not 0: operations a second, as an open loop")
-      ->check(CLI::NonNegativeNumber);
-  app.add_flag("--drain", plan.is_draining,
-               "at the end take all jobs that are left; each that was put must have come once");
-  app.add_option("--server-pid", plan.server_pid, "if not 0: tell the processor time of this one");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Plan plan;
-  std::string works = "put";
-  std::string sizes = "128";
-  CLI::App app("Load for one door of a running server, which must have none of the queues' jobs");
-  app.option_defaults()->always_capture_default();
-  add_options(app, plan, works, sizes);
-  CLI11_PARSE(app, argc, argv);
   try {
-    plan.works = bench::expand_shares(works);
-    plan.body_bytes = bench::expand_sizes(sizes);
-    bench::check(plan);
-    work(plan, works);
+    const bench::Options options = bench::read_options(argc, argv);
+    if (options.help.empty()) {
+      work(options);
+    } else {
+      std::fputs(options.help.c_str(), stdout);
+    }
   } catch (const std::invalid_argument& refusal) {
     std::fprintf(stderr, "load: %s\n", refusal.what());
     return 2;

@@ -22,9 +22,9 @@ struct Plan {
   std::string prefix = "q";          ///< of the queues' names, which end in their numbers
   std::vector<std::size_t> body_bytes = {128};  ///< of job i: size i modulo their number
   int delay_seconds = 0;                        ///< of a put
-  std::string at;  ///< of a PUSH: when the job is due, as RFC 3339; empty: now
-  double rate =
-      0;  ///< operations a second, begun whether or not earlier ones are done; 0: closed loop
+  std::string at;        ///< of a PUSH: when the job is due, as RFC 3339; empty: now
+  std::size_t rate = 0;  ///< operations a second, begun whether or not earlier ones are done; 0:
+                         ///< closed loop
   bool is_draining = false;  ///< at the end all that is left is taken: see `Generator::drain`
   int server_pid = 0;        ///< whose processor time is told; 0: nobody's
 };
