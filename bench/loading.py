@@ -12,9 +12,8 @@ CONNECTING_S = 0.5
 
 
 def start_load(port, **settings):
-    command = [os.environ["LOAD"], "--port", str(port)]
-    for name, value in settings.items():
-        command += [f"--{name.replace('_', '-')}", str(value)]
+    command = [os.environ["LOAD"], f"--port={port}"]
+    command += [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
                             preexec_fn=servers.end_with_parent)
 
