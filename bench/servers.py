@@ -106,20 +106,25 @@ class Server:
         raise RuntimeError(f"{self.process.args[0]} does not serve: {''.join(said)}")
 
     def stop(self):
+        """Nothing, where it has ended by itself."""
+        self.log.close()
+        if self.process.poll() is not None:
+            return
         try:
             os.killpg(self.process.pid, signal.SIGTERM)
             self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        self.log.close()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self.stop()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def millrace(*flags, door="beanstalk", others=(), folder=None):

@@ -132,6 +132,22 @@ class Stopped(unittest.TestCase):
                 servers.Server(["sleep", "600"], {"beanstalk": servers.free_port()}, folder)
         self.assertFalse(os.path.exists(folder))
 
+    def test_a_server_that_ends_at_once_is_said_and_its_folder_removed(self):
+        folder = tempfile.mkdtemp()
+        with self.assertRaisesRegex(RuntimeError, "false does not serve"):
+            servers.Server(["false"], {"beanstalk": servers.free_port()}, folder)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_what_went_wrong_beside_a_killed_server_is_what_is_said(self):
+        folder = tempfile.mkdtemp()
+        with mock.patch.object(servers.Server, "wait_for_port"):
+            with self.assertRaisesRegex(RuntimeError, "the load failed"):
+                with servers.Server(["sleep", "600"], {"beanstalk": 0}, folder) as server:
+                    server.process.kill()
+                    server.process.wait()
+                    raise RuntimeError("the load failed")
+        self.assertFalse(os.path.exists(folder))
+
     def test_a_server_does_not_outlive_who_started_it(self):
         text = (f"import sys; sys.path.insert(0, {BENCH!r}); import servers, subprocess; "
                 "server = subprocess.Popen(['sleep', '600'], preexec_fn=servers.end_with_parent, "
