@@ -92,10 +92,12 @@ def main():
             bystander = threading.Thread(target=delete_jobs, args=(server.port, is_over, waits))
             bystander.start()
             changes, end = 0, time.monotonic() + options.seconds
-            while time.monotonic() < end:
-                changes += churn(client)
-            is_over.set()
-            bystander.join()
+            try:
+                while time.monotonic() < end:
+                    changes += churn(client)
+            finally:  # before its server ends
+                is_over.set()
+                bystander.join()
     waits.sort()
     print(f"{changes / options.seconds:,.0f} jobs a second reserved, buried and kicked; "
           f"{len(waits):,} deletes beside took {waits[len(waits) // 2] * 1e3:.1f} ms (median), "

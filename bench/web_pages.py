@@ -188,13 +188,16 @@ def beside(server, name, work):
     ]
     for process in processes:
         process.start()
-    time.sleep(0.3)
-    told = work()
-    is_over.set()
-    for door, found in waits.items():
-        row(f"{name}, {door}", found.get())
-    for process in processes:
-        process.join()
+    try:
+        time.sleep(0.3)
+        told = work()
+        is_over.set()
+        for door, found in waits.items():
+            row(f"{name}, {door}", found.get())
+    finally:  # before their server ends
+        for process in processes:
+            process.terminate()
+            process.join()
     return told
 
 
