@@ -1,7 +1,9 @@
 """What all commands that measure share: how options are read, and the programs that they need."""
 
 import argparse
+import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -28,9 +30,20 @@ def positive(text):
     return number
 
 
+def positive_float(text):
+    if not 0 < (number := float(text)) < math.inf:
+        raise argparse.ArgumentTypeError("must be more than 0")
+    return number
+
+
 def build(*names):
     """Builds the programs, and installs what measuring needs; but one that the environment names
     (MILLRACE for millrace) is taken as it is."""
+    for variable in map(str.upper, names):
+        if variable in os.environ and not shutil.which(os.environ[variable]):
+            print(f"./dev bench: {variable} names no program: {os.environ[variable]}",
+                  file=sys.stderr)
+            sys.exit(2)
     missing = [name for name in names if name.upper() not in os.environ]
     if not missing:
         return

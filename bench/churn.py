@@ -57,7 +57,7 @@ def churn_pushed_jobs(client):
 
 def main():
     parser = arguments.Parser("churn", __doc__)
-    parser.add_argument("--minutes", type=float, default=60, help="default: 60")
+    parser.add_argument("--minutes", type=arguments.positive_float, default=60, help="default: 60")
     minutes = parser.parse_args().minutes
     arguments.build("millrace", "load")
     with servers.millrace("--sync", "off", "--segment-bytes", str(SEGMENT),
@@ -70,7 +70,7 @@ def main():
         worker = Client(server.ports["faktory"], "faktory")
         end = time.monotonic() + minutes * 60
         changes, worst, largest, next_look = 0, 0, 0, 0
-        while time.monotonic() < end:
+        while largest == 0 or time.monotonic() < end:
             changes += 2 * churn_put_jobs(putter) + 3 * churn_pushed_jobs(worker)
             if time.monotonic() < next_look:
                 continue

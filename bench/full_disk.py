@@ -70,7 +70,7 @@ def churn(client):
 def delete_jobs(port, is_over, waits):
     client = Client(port)
     job = 1
-    while not is_over.is_set():
+    while not (is_over.is_set() and waits):
         begin = time.monotonic()
         client.ask(f"delete {job}")
         waits.append(time.monotonic() - begin)
@@ -80,8 +80,10 @@ def delete_jobs(port, is_over, waits):
 
 def main():
     parser = arguments.Parser("full-disk", __doc__)
-    parser.add_argument("--gigabytes", type=float, default=3, help="of the disk; default: 3")
-    parser.add_argument("--seconds", type=float, default=60, help="default: 60")
+    parser.add_argument("--gigabytes", type=arguments.positive_float, default=3,
+                        help="of the disk; default: 3")
+    parser.add_argument("--seconds", type=arguments.positive_float, default=60,
+                        help="default: 60")
     options = parser.parse_args()
     arguments.build("millrace")
     with Disk(options.gigabytes) as disk:

@@ -8,6 +8,7 @@ Faktory port, fetches them all with waiting workers, and tells p50, p99 and the 
     ./dev bench lateness 127.0.0.1:7419 [--jobs 100000] [--seconds 60] [--workers 20]
 """
 
+import argparse
 import json
 import random
 import re
@@ -21,9 +22,23 @@ from client import Client
 LEAD_SECONDS = 10
 
 
+def host_and_port(text):
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"must be HOST:PORT, not {text}")
+    return host, int(port)
+
+
 def connect(address):
-    host, port = address.rsplit(":", 1)
-    return Client(int(port), "faktory", host)
+    host, port = address
+    return Client(port, "faktory", host)
+
+
+def demand_server(parser, address):
+    try:
+        connect(address).close()
+    except OSError as error:
+        parser.error(f"no server at {address[0]}:{address[1]}: {error.strerror}")
 
 
 def timestamp(seconds):
@@ -106,14 +121,16 @@ def tell(name, lateness):
 
 def main():
     parser = arguments.Parser("lateness", __doc__)
-    parser.add_argument("address", help="of the Faktory port of a server that runs: HOST:PORT")
+    parser.add_argument("address", type=host_and_port,
+                        help="of the Faktory port of a server that runs: HOST:PORT")
     parser.add_argument("--jobs", type=arguments.positive, default=100_000,
                         help="default: 100000")
-    parser.add_argument("--seconds", type=float, default=60,
+    parser.add_argument("--seconds", type=arguments.positive_float, default=60,
                         help="within which they are due; default: 60")
     parser.add_argument("--workers", type=arguments.positive, default=20,
                         help="connections; default: 20")
     options = parser.parse_args()
+    demand_server(parser, options.address)
     push_all(options.address, options)
     enqueued, arrived = fetch_all(options.address, options)
     print(f"{len(arrived)} jobs due within {options.seconds:g} s")

@@ -1,5 +1,6 @@
 """What bench/ measures with, in Python: the page that is written, and what is refused."""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -11,8 +12,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BENCH = os.path.join(ROOT, "bench")
 sys.path.insert(0, BENCH)
 
+import arguments  # noqa: E402
 import bystander  # noqa: E402
 import goal  # noqa: E402
+import lateness  # noqa: E402
 import page  # noqa: E402
 import run  # noqa: E402
 import rows  # noqa: E402
@@ -73,6 +76,35 @@ class Refused(unittest.TestCase):
                    "run.py", "fwp-cycle")
         self.check("./dev bench: FAKTORY_BIN names no program: /nowhere", "run.py",
                    FAKTORY_BIN="/nowhere")
+
+    def test_variables_that_name_no_program(self):
+        program = sys.executable
+        for variable in ("MILLRACE", "LOAD", "LEAST"):
+            programs = {"MILLRACE": program, "LOAD": program, "LEAST": program}
+            self.check(f"./dev bench: {variable} names no program: /nowhere", "run.py", "put-cpu",
+                       **{**programs, variable: "/nowhere"})
+        self.check("./dev bench: INSTRUCTIONS names no program: /nowhere", "instructions.py",
+                   INSTRUCTIONS="/nowhere")
+
+    def test_times_and_sizes_that_are_none(self):
+        for script, option in (("churn", "minutes"), ("full_disk", "seconds"),
+                               ("full_disk", "gigabytes"), ("lateness", "seconds")):
+            self.check(f"./dev bench {script.replace('_', '-')}: argument --{option}: "
+                       "must be more than 0", f"{script}.py", f"--{option}", "0")
+        for text in ("-1", "nan", "inf"):
+            with self.assertRaises(argparse.ArgumentTypeError):
+                arguments.positive_float(text)
+        self.assertEqual(arguments.positive_float("0.5"), 0.5)
+
+    def test_a_server_that_is_not_there(self):
+        for address in ("foo", "foo:", ":7419", "foo:bar", "foo:65536"):
+            with self.assertRaises(argparse.ArgumentTypeError):
+                lateness.host_and_port(address)
+        self.check("./dev bench lateness: argument address: must be HOST:PORT, not foo",
+                   "lateness.py", "foo")
+        address = f"127.0.0.1:{servers.free_port()}"
+        self.check(f"./dev bench lateness: no server at {address}: Connection refused",
+                   "lateness.py", address)
 
     def test_no_rounds(self):
         self.check("./dev bench: argument --rounds: must be 1 or more", "run.py", "--rounds", "0")
