@@ -5,9 +5,7 @@ Fails when they ever take more than twice what is needed and four segments.
 """
 
 import json
-import re
 import time
-import urllib.request
 
 import arguments
 import servers
@@ -17,12 +15,6 @@ from loading import load
 SEGMENT = 4 << 20
 JOBS = 20_000
 BATCH = 100
-
-
-def live_bytes(web_port):
-    with urllib.request.urlopen(f"http://127.0.0.1:{web_port}/metrics") as answer:
-        text = answer.read().decode()
-    return float(re.search(r"^millrace_journal_live_bytes ([\d.e+]+)", text, re.M).group(1))
 
 
 def churn_put_jobs(client):
@@ -76,7 +68,7 @@ def main():
                 continue
             next_look = time.monotonic() + 1
             total = server.journal_bytes()
-            live = live_bytes(server.ports["web"])
+            live = server.metric("millrace_journal_live_bytes")
             largest = max(largest, total)
             worst = max(worst, total / (2 * live + 4 * SEGMENT))
             if worst > 1:

@@ -87,7 +87,7 @@ def main():
     options = parser.parse_args()
     arguments.build("millrace")
     with Disk(options.gigabytes) as disk:
-        with servers.millrace("--data", disk.path + "/data") as server:
+        with servers.millrace("--data", disk.path + "/data", others=("web",)) as server:
             client = Client(server.port)
             print(f"full with {fill(client):,} jobs of {len(BODY)} bytes")
             is_over, waits = threading.Event(), []
@@ -100,8 +100,11 @@ def main():
             finally:  # before its server ends
                 is_over.set()
                 bystander.join()
+            needed, log = (server.metric(f"millrace_journal_{each}")
+                           for each in ("live_bytes", "bytes"))
     waits.sort()
-    print(f"{changes / options.seconds:,.0f} jobs a second reserved, buried and kicked; "
+    print(f"{needed / log:.0%} of the log needed; "
+          f"{changes / options.seconds:,.0f} jobs a second reserved, buried and kicked; "
           f"{len(waits):,} deletes beside took {waits[len(waits) // 2] * 1e3:.1f} ms (median), "
           f"{waits[len(waits) * 99 // 100] * 1e3:.1f} ms (99 %), {waits[-1] * 1e3:.1f} ms at most")
 

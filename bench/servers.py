@@ -4,6 +4,7 @@ who started it: SIGTERM and Ctrl-C leave through every `with` that a server is u
 
 import ctypes
 import os
+import re
 import resource
 import shutil
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests", "support"))
@@ -90,6 +92,13 @@ class Server:
             except FileNotFoundError:  # cleaned meanwhile
                 pass
         return total
+
+    def metric(self, name):
+        """What `/metrics` says, where the web port is open."""
+        url = f"http://127.0.0.1:{self.ports['web']}/metrics"
+        with urllib.request.urlopen(url) as answer:
+            text = answer.read().decode()
+        return float(re.search(rf"^{name} (\S+)$", text, re.M).group(1))
 
     def wait_for_port(self):
         deadline = time.monotonic() + PATIENCE_S

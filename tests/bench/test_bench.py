@@ -1,6 +1,7 @@
 """What bench/ measures with, in Python: the page that is written, and what is refused."""
 
 import argparse
+import io
 import os
 import subprocess
 import sys
@@ -154,6 +155,14 @@ class Waits(unittest.TestCase):
             with witness.Witness() as watching:
                 pass
         self.assertIsNone(watching.longest_ms)
+
+
+class Metric(unittest.TestCase):
+    def test_it_is_found_by_its_whole_name(self):
+        text = b"# HELP journal_bytes Its size.\njournal_bytes_max 7\njournal_bytes 2.5e+09\n"
+        server = mock.Mock(ports={"web": 1})
+        with mock.patch.object(servers.urllib.request, "urlopen", return_value=io.BytesIO(text)):
+            self.assertEqual(servers.Server.metric(server, "journal_bytes"), 2.5e9)
 
 
 class Stopped(unittest.TestCase):
