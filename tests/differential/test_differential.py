@@ -31,6 +31,7 @@ def start(program, transcript, directory):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     return Process(process, address, quote_as_1_13)
 

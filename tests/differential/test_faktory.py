@@ -56,6 +56,7 @@ def start(program, transcript, directory):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     return Process(process, ("127.0.0.1", port))
 
