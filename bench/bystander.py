@@ -71,9 +71,10 @@ class Bystander:
 
     def __exit__(self, *_):
         time.sleep(AFTERMATH_S)
-        self.witness.__exit__()
         self.process.terminate()
         report = finish_load(self.process)
+        # Its end takes a core for a while, and goes before all others too.
+        self.witness.__exit__()
         self.wait = Wait(report["reply_max_us"] / 1000, report["reply_p99_us"] / 1000,
                          self.witness.longest_ms)
 
