@@ -14,6 +14,17 @@ from goal import GOAL_JOBS
 WRONG_OPTIONS = 2
 
 
+def run(command):
+    """Its status. Who stops us stops it, and it has the time to clean up."""
+    process = subprocess.Popen(command, preexec_fn=servers.end_with_parent)
+    try:
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+
+
 def main():
     parser = arguments.Parser("all", __doc__)
     parser.add_argument("--jobs", type=arguments.positive, default=GOAL_JOBS,
@@ -26,10 +37,10 @@ def main():
     for name, settings in (("run", []), ("size", jobs), ("bystander", jobs), ("many", [])):
         print(f"== {name}", file=sys.stderr)
         command = [sys.executable, os.path.join(here, f"{name}.py"), *settings, *write]
-        done = subprocess.run(command, preexec_fn=servers.end_with_parent)
-        if done.returncode == WRONG_OPTIONS:
+        status = run(command)
+        if status == WRONG_OPTIONS:
             sys.exit(WRONG_OPTIONS)
-        if done.returncode != 0:
+        if status != 0:
             failed.append(name)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")

@@ -2,6 +2,7 @@
 who started it: SIGTERM and Ctrl-C leave through every `with` that a server is used in.
 """
 
+import contextlib
 import ctypes
 import os
 import re
@@ -115,16 +116,17 @@ class Server:
         raise RuntimeError(f"{self.process.args[0]} does not serve: {''.join(said)}")
 
     def stop(self):
-        """Nothing, where it has ended by itself."""
+        """Ends it and what it has started, whichever of them has not ended by itself."""
         self.log.close()
-        if self.process.poll() is not None:
-            return
-        try:
-            os.killpg(self.process.pid, signal.SIGTERM)
+        self.signal_all(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        self.signal_all(signal.SIGKILL)
+        self.process.wait()
+
+    def signal_all(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
 
     def __enter__(self):
         return self
