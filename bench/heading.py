@@ -9,7 +9,6 @@ import re
 import subprocess
 import tempfile
 
-import servers
 from arguments import ROOT
 
 IN_MEMORY = ("tmpfs", "ramfs")
@@ -53,7 +52,7 @@ def refuse_memory(parser):
                      "TMPDIR name a folder on a disk")
 
 
-def heading(*settings):
+def heading(*settings, has_faktory=False):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     parts = [str(datetime.date.today()),
              f"{cpu_model()}, {os.cpu_count()} cores, {memory:.0f} GiB",
@@ -61,6 +60,6 @@ def heading(*settings):
              f"load average before {os.getloadavg()[0]:.1f}",
              f"{version(os.environ['MILLRACE'], '--version')} ({commit()})",
              version("beanstalkd", "-v")]
-    if servers.has_official_faktory():
+    if has_faktory:
         parts.append(version(os.environ["FAKTORY_BIN"], "-v"))
     return "; ".join([*parts, f"journals on {journal_file_system()}", *settings]) + "."

@@ -221,8 +221,8 @@ def main():
     servers.raise_descriptor_limit(2 * options.connections + 1000)
     lines = [heading.heading(f"`--volatile`; {options.rounds} rounds of cycles; a cycle is put, "
                              "reserve and delete, and its time that of the server's processor. The "
-                             f"floor is {SHARE_PERCENT_MAX} % of a core and {BYTES_MAX:,} bytes "
-                             "for each connection"),
+                             f"floor is {SHARE_PERCENT_MAX} % of a core for all connections, and "
+                             f"{BYTES_MAX:,} bytes for each"),
              "", "| what | Millrace | beanstalkd | |", "|---|---|---|---|"]
     text = "\n".join(lines + [f"| {' | '.join(row)} |" for row in measure(options)])
     print(text)

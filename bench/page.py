@@ -4,6 +4,7 @@
 
 import os
 
+import arguments
 import heading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,6 +35,9 @@ def read_options(parser):
             parser.error(f"--write is for the table of the page: leave {name} as it is by default")
     if heading.has_changes():
         parser.error("--write names the commit that was measured: what is measured has changes")
+    for name in arguments.PROGRAMS:
+        if name.upper() in os.environ:
+            parser.error(f"--write measures what it builds itself: unset {name.upper()}")
     return options
 
 

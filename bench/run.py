@@ -138,7 +138,7 @@ def main():
     lines = [heading.heading(
         f"{options.rounds} rounds", "bodies of 128 bytes", "the load comes from one thread of the "
         "same machine. A latency is that of an operation: of a whole cycle, and of a bundle of 32 "
-        "where so many are in flight")]
+        "where so many are in flight", has_faktory=any(row.peer is FAKTORY for row in rows))]
     measured = []
     for row in rows:
         print(row.title, file=sys.stderr)
