@@ -136,15 +136,44 @@ class Waits(unittest.TestCase):
     def test_what_the_machine_did_does_not_count_where_there_is_else(self):
         ours, machine = bystander.Wait(4, 1, 0.5), bystander.Wait(30, 2, 29)
         waits = bystander.Waits([machine, ours, ours])
-        self.assertEqual((waits.times(), waits.longest_ms, waits.show()),
-                         ("2 of 3", 4, "4.0 (4.0) | 1.00 | 0.5"))
+        self.assertEqual((waits.times(), waits.show()),
+                         ("2 of 3", "30.0 | 4.0 (4.0) | 1.00 | 0.5"))
         waits = bystander.Waits([machine, machine])
-        self.assertEqual((waits.times(), waits.longest_ms), ("2", 30))
+        self.assertEqual((waits.times(), waits.show()),
+                         ("0 of 2", "30.0 | 30.0 (30.0) | 2.00 | 29.0"))
+
+    def test_where_fewer_than_half_count_all_are_judged(self):
+        ours, machine = bystander.Wait(4, 1, 0.5), bystander.Wait(30, 2, 29)
+        self.assertIn("| aim", bystander.Waits([ours, machine], has_goal=True).goal())
+        self.assertIn("missed", bystander.Waits([ours, machine, machine], has_goal=True).goal())
+        self.assertEqual(bystander.Waits([ours]).goal(), "| |")
+
+    def test_a_digit_more_near_a_limit(self):
+        self.assertEqual([bystander.show_ms(each) for each in (9.8, 10.02)], ["9.8", "10.02"])
+
+    def measure(self, stills, asked, **event):
+        """How often it is done, when the machine stands still for so long each time."""
+        waits = [bystander.Wait(1, 1, still) for still in stills]
+        world = mock.Mock(jobs=10)
+        with mock.patch.object(bystander, "measure_once", side_effect=waits) as once:
+            bystander.measure_event(world, bystander.Event("x", None, None, **event), asked)
+        return once.call_count
+
+    def test_an_event_is_done_again_where_the_machine_stood_still(self):
+        self.assertEqual(self.measure([0, 0, 0, 0], 2), 2)
+        self.assertEqual(self.measure([9, 0, 0, 0], 2), 3)
+        self.assertEqual(self.measure([9, 9, 9, 9], 2), 4)
+        self.assertEqual(self.measure([9, 9, 9, 9], 2, times=3), 3)
+
+    def test_parts_are_all_done_however_long_they_take(self):
+        with mock.patch.object(bystander, "MINUTE_S", -1):
+            self.assertEqual(self.measure([0, 0, 0], 2), 1)
+            self.assertEqual(self.measure([0, 0, 0], 2, times=3), 3)
 
     def test_without_a_witness_all_count(self):
         unknown = bystander.Wait(30, 2, None)
         waits = bystander.Waits([unknown])
-        self.assertEqual((waits.times(), waits.show()), ("1", "30.0 (30.0) | 2.00 | "))
+        self.assertEqual((waits.times(), waits.show()), ("1", "30.0 | 30.0 (30.0) | 2.00 | "))
 
     def test_the_witness_tells_where_it_may_watch(self):
         with witness.Witness() as watching:
