@@ -1,7 +1,7 @@
 """How long a core of the machine stood still for everybody: on each a process, which goes before
 all others (SCHED_FIFO), sleeps for a millisecond at a time and notes how much later than it asked
-for it went on. What holds it up is the machine, or a system call that cannot be interrupted: a server's
-too. It takes the right to such a priority; without it nothing is known.
+for it went on. What holds it up is the machine, or a system call that cannot be interrupted: a
+server's too. It takes the right to such a priority; without it nothing is known.
 """
 
 import json
