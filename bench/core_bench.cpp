@@ -3,11 +3,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/batch_reader.hpp"
-#include "core/check.hpp"
-#include "core/job_index.hpp"
-#include "faktory/job_reader.hpp"
-#include "faktory/timestamp.hpp"
+#include "base/check.hpp"
+#include "core/state/batch_reader.hpp"
+#include "core/state/job_index.hpp"
+#include "faktory/job/job_reader.hpp"
+#include "faktory/json/timestamp.hpp"
 #include "world.hpp"
 
 namespace {

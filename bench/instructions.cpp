@@ -7,9 +7,9 @@
 #include <iostream>
 #include <string>
 
-#include "core/bulk_change.hpp"
-#include "core/check.hpp"
-#include "http/site.hpp"
+#include "base/check.hpp"
+#include "core/broker/bulk_change.hpp"
+#include "http/kit/site.hpp"
 #include "world.hpp"
 
 namespace {

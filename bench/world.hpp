@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "beanstalk/door.hpp"
-#include "core/broker.hpp"
+#include "core/broker/broker.hpp"
 #include "faktory/door.hpp"
-#include "faktory/work_unit.hpp"
+#include "faktory/job/work_unit.hpp"
 
 namespace millrace {
 

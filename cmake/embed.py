@@ -7,7 +7,7 @@ import sys
 HEAD = """// Written by cmake/embed.py.
 #include <array>
 
-#include "http/assets.hpp"
+#include "http/kit/assets.hpp"
 
 namespace millrace::http {
 namespace {

@@ -10,8 +10,8 @@
 #include "beanstalk/command.hpp"
 #include "beanstalk/door_state.hpp"
 #include "beanstalk/yaml.hpp"
-#include "core/session.hpp"
-#include "core/types.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
 
 namespace millrace::beanstalk {
 

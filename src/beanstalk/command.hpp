@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/types.hpp"
+#include "core/model/types.hpp"
 
 /// The commands of the beanstalk protocol as values, and the pure function that makes them of
 /// bytes. Views point into the parsed input.

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/check.hpp"
 #include "beanstalk/client_session.hpp"
 #include "beanstalk/door_state.hpp"
-#include "core/check.hpp"
 
 namespace millrace::beanstalk {
 

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "beanstalk/settings.hpp"
-#include "core/broker.hpp"
-#include "core/session.hpp"
-#include "core/types.hpp"
-#include "core/work_unit.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
+#include "core/ports/work_unit.hpp"
 
 namespace millrace::beanstalk {
 

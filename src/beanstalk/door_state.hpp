@@ -5,9 +5,9 @@
 
 #include "beanstalk/command.hpp"
 #include "beanstalk/settings.hpp"
-#include "core/broker.hpp"
-#include "core/types.hpp"
-#include "core/work_unit.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/work_unit.hpp"
 
 namespace millrace::beanstalk {
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "core/check.hpp"
+#include "base/check.hpp"
 
 namespace millrace::beanstalk::reply {
 namespace {

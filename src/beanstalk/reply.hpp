@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "beanstalk/door_state.hpp"
-#include "core/job.hpp"
-#include "core/queue.hpp"
-#include "core/types.hpp"
-#include "core/view.hpp"
-#include "core/work_unit.hpp"
+#include "core/model/job.hpp"
+#include "core/model/queue.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/work_unit.hpp"
+#include "core/state/view.hpp"
 
 /// Everything that this door says. Each function appends one whole reply to `out`.
 namespace millrace::beanstalk::reply {

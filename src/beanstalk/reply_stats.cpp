@@ -1,8 +1,8 @@
 #include <cstdio>
 
+#include "base/check.hpp"
 #include "beanstalk/reply.hpp"
 #include "beanstalk/yaml.hpp"
-#include "core/check.hpp"
 
 namespace millrace::beanstalk::reply {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "faktory/info.hpp"
-#include "faktory/pushed_job.hpp"
-#include "faktory/reply.hpp"
-#include "faktory/session.hpp"
+#include "faktory/job/pushed_job.hpp"
+#include "faktory/session/info.hpp"
+#include "faktory/session/reply.hpp"
+#include "faktory/session/session.hpp"
 
 namespace millrace::faktory {
 

@@ -8,14 +8,14 @@
 #include <string_view>
 #include <utility>
 
-#include "core/broker.hpp"
-#include "core/queue.hpp"
-#include "core/result.hpp"
-#include "core/session.hpp"
-#include "core/types.hpp"
-#include "core/work_unit.hpp"
-#include "faktory/job_reader.hpp"
-#include "faktory/login_guard.hpp"
+#include "base/result.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/queue.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
+#include "core/ports/work_unit.hpp"
+#include "faktory/job/job_reader.hpp"
+#include "faktory/session/login_guard.hpp"
 
 namespace millrace::faktory {
 

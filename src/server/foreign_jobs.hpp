@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/result.hpp"
+#include "base/result.hpp"
 
 namespace millrace::server {
 

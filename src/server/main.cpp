@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "server/beanstalkd_options.hpp"
-#include "server/check.hpp"
-#include "server/config.hpp"
-#include "server/faktory_options.hpp"
-#include "server/journal_copy.hpp"
-#include "server/logging.hpp"
+#include "server/options/beanstalkd_options.hpp"
+#include "server/options/config.hpp"
+#include "server/options/faktory_options.hpp"
+#include "server/process/logging.hpp"
 #include "server/serve.hpp"
+#include "server/tools/check.hpp"
+#include "server/tools/journal_copy.hpp"
 
 namespace {
 

@@ -11,16 +11,16 @@
 #include <system_error>
 #include <utility>
 
-#include "journal/file_journal.hpp"
-#include "journal/volatile_journal.hpp"
-#include "server/config_in_force.hpp"
+#include "journal/file/file_journal.hpp"
+#include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
-#include "server/handover.hpp"
-#include "server/memory_return.hpp"
-#include "server/password.hpp"
-#include "server/process.hpp"
+#include "server/net/handover.hpp"
+#include "server/options/config_in_force.hpp"
+#include "server/options/password.hpp"
+#include "server/process/memory_return.hpp"
+#include "server/process/process.hpp"
+#include "server/process/user.hpp"
 #include "server/server.hpp"
-#include "server/user.hpp"
 
 namespace millrace::server {
 namespace {

@@ -3,9 +3,9 @@
 #include <functional>
 #include <string>
 
-#include "core/result.hpp"
-#include "server/config.hpp"
-#include "server/logging.hpp"
+#include "base/result.hpp"
+#include "server/options/config.hpp"
+#include "server/process/logging.hpp"
 
 namespace millrace::server {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "http/text.hpp"
-#include "server/peer.hpp"
-#include "server/process.hpp"
-#include "server/replay.hpp"
+#include "http/kit/text.hpp"
+#include "server/net/peer.hpp"
+#include "server/process/process.hpp"
+#include "server/turn/replay.hpp"
 
 namespace millrace::server {
 namespace {

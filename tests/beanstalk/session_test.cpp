@@ -1,4 +1,4 @@
-#include "core/session.hpp"
+#include "core/ports/session.hpp"
 
 #include <string>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/broker.hpp"
+#include "core/broker/broker.hpp"
 
 namespace millrace::test {
 

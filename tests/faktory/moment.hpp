@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "core/types.hpp"
+#include "core/model/types.hpp"
 
 namespace millrace::faktory {
 

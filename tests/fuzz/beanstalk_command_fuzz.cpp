@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/check.hpp"
 #include "beanstalk/command.hpp"
-#include "core/check.hpp"
 
 /// The parser alone: what it takes off the input, and that a command that has not arrived as a
 /// whole is never taken for another one.

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.hpp"
 #include "beanstalk/argument.hpp"
-#include "core/check.hpp"
 #include "support/house.hpp"
 
 /// Two clients of one house, driven by the input. Its first byte is the size of the pieces that the

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "faktory/command.hpp"
-#include "faktory/line_buffer.hpp"
-#include "faktory/reply.hpp"
+#include "faktory/session/command.hpp"
+#include "faktory/session/line_buffer.hpp"
+#include "faktory/session/reply.hpp"
 
 namespace {
 

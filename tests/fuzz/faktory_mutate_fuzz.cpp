@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/queue.hpp"
-#include "faktory/glob.hpp"
-#include "faktory/parse_mutate.hpp"
-#include "faktory/work_unit.hpp"
+#include "core/model/queue.hpp"
+#include "faktory/job/glob.hpp"
+#include "faktory/job/work_unit.hpp"
+#include "faktory/session/parse_mutate.hpp"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "faktory/job_reader.hpp"
-#include "faktory/pushed_job.hpp"
-#include "faktory/work_unit.hpp"
+#include "faktory/job/job_reader.hpp"
+#include "faktory/job/pushed_job.hpp"
+#include "faktory/job/work_unit.hpp"
 
 namespace {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "faktory/door.hpp"
-#include "faktory/work_unit.hpp"
-#include "http/guard.hpp"
-#include "http/input.hpp"
-#include "http/job_filter.hpp"
-#include "http/site.hpp"
-#include "http/text.hpp"
+#include "faktory/job/work_unit.hpp"
+#include "http/kit/guard.hpp"
+#include "http/kit/input.hpp"
+#include "http/kit/site.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/job_filter.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "http/head.hpp"
-#include "http/text.hpp"
+#include "http/kit/head.hpp"
+#include "http/kit/text.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/check.hpp"
-#include "core/record.hpp"
-#include "core/store.hpp"
+#include "base/check.hpp"
+#include "core/model/record.hpp"
+#include "core/state/store.hpp"
 
 namespace {
 

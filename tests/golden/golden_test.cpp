@@ -14,14 +14,14 @@
 #include <variant>
 #include <vector>
 
-#include "core/broker.hpp"
-#include "core/record.hpp"
-#include "faktory/work_unit.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/record.hpp"
+#include "faktory/job/work_unit.hpp"
 #include "golden/scenario.hpp"
-#include "journal/file_journal.hpp"
-#include "journal/log_format.hpp"
-#include "server/replay.hpp"
+#include "journal/file/file_journal.hpp"
+#include "journal/file/log_format.hpp"
 #include "server/scratch.hpp"
+#include "server/turn/replay.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::golden {

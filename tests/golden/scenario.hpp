@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/view.hpp"
+#include "core/state/view.hpp"
 
 namespace millrace::golden {
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "core/broker.hpp"
-#include "core/check.hpp"
-#include "faktory/work_unit.hpp"
+#include "base/check.hpp"
+#include "core/broker/broker.hpp"
+#include "faktory/job/work_unit.hpp"
 #include "golden/scenario.hpp"
-#include "journal/file_journal.hpp"
-#include "journal/file_system.hpp"
-#include "journal/log_reader.hpp"
-#include "server/replay.hpp"
+#include "journal/file/file_journal.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_reader.hpp"
+#include "server/turn/replay.hpp"
 
 namespace millrace::golden {
 namespace {

@@ -3,12 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "core/bulk_change.hpp"
-#include "core/session.hpp"
+#include "core/broker/bulk_change.hpp"
+#include "core/ports/session.hpp"
 #include "faktory/door.hpp"
-#include "faktory/work_unit.hpp"
-#include "http/json.hpp"
-#include "http/site.hpp"
+#include "faktory/job/work_unit.hpp"
+#include "http/kit/json.hpp"
+#include "http/kit/site.hpp"
 
 namespace millrace::http {
 

@@ -1,7 +1,7 @@
-#include "http/guard.hpp"
+#include "http/kit/guard.hpp"
 
-#include "http/assets.hpp"
 #include "http/desk.hpp"
+#include "http/kit/assets.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {

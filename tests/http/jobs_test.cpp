@@ -1,5 +1,5 @@
 #include "http/desk.hpp"
-#include "http/text.hpp"
+#include "http/kit/text.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {

@@ -1,7 +1,7 @@
-#include "http/attention.hpp"
 #include "http/desk.hpp"
-#include "http/job_filter.hpp"
-#include "http/text.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/attention.hpp"
+#include "http/routes/job_filter.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {

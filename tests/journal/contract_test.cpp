@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
-#include "journal/simulated_disk.hpp"
-#include "journal/volatile_journal.hpp"
+#include "journal/volatile/volatile_journal.hpp"
 
 namespace millrace::journal {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "journal/log_files.hpp"
+#include "journal/file/log_files.hpp"
 
 namespace millrace::journal {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/address.hpp"
+#include "server/net/address.hpp"
 
 namespace millrace::server {
 

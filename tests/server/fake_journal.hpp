@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/journal.hpp"
+#include "core/ports/journal.hpp"
 
 namespace millrace::server {
 

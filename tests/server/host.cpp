@@ -4,7 +4,7 @@
 #include <asio/post.hpp>
 #include <future>
 
-#include "journal/volatile_journal.hpp"
+#include "journal/volatile/volatile_journal.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

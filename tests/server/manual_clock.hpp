@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "server/clock.hpp"
+#include "server/process/clock.hpp"
 
 namespace millrace::server {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "journal/file_journal.hpp"
+#include "journal/file/file_journal.hpp"
 #include "server/host.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/record.hpp"
-#include "core/store.hpp"
+#include "core/model/record.hpp"
+#include "core/state/store.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {

@@ -3,8 +3,8 @@
 #include <set>
 #include <string>
 
-#include "core/view.hpp"
-#include "simulation/model.hpp"
+#include "core/state/view.hpp"
+#include "simulation/model/model.hpp"
 
 namespace millrace::simulation {
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "journal/backup.hpp"
-#include "journal/spare.hpp"
-#include "server/replay.hpp"
+#include "journal/file/backup.hpp"
+#include "journal/file/spare.hpp"
+#include "server/turn/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/result.hpp"
-#include "journal/file_system.hpp"
-#include "simulation/other_process.hpp"
+#include "base/result.hpp"
+#include "journal/file/file_system.hpp"
+#include "simulation/disk/other_process.hpp"
 
 namespace millrace::simulation {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/check.hpp"
-#include "core/record.hpp"
-#include "core/store.hpp"
-#include "journal/log_format.hpp"
-#include "simulation/passing_files.hpp"
-#include "simulation/passing_journal.hpp"
+#include "base/check.hpp"
+#include "core/model/record.hpp"
+#include "core/state/store.hpp"
+#include "journal/file/log_format.hpp"
+#include "simulation/disk/passing_files.hpp"
+#include "simulation/disk/passing_journal.hpp"
 
 namespace millrace::simulation::broken {
 namespace {

@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
-#include "core/broker.hpp"
-#include "core/journal.hpp"
-#include "journal/file_system.hpp"
+#include "core/broker/broker.hpp"
+#include "core/ports/journal.hpp"
+#include "journal/file/file_system.hpp"
 #include "simulation/random.hpp"
 
 /// Servers that are broken on purpose, to be put into a world: each makes one mistake that the

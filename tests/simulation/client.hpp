@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/session.hpp"
-#include "server/commit_queue.hpp"
-#include "server/outbox.hpp"
-#include "simulation/model.hpp"
+#include "core/ports/session.hpp"
+#include "server/net/outbox.hpp"
+#include "server/turn/commit_queue.hpp"
+#include "simulation/model/model.hpp"
 
 namespace millrace::simulation {
 

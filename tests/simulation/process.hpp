@@ -3,9 +3,9 @@
 #include <array>
 #include <memory>
 
-#include "server/cleaner.hpp"
 #include "server/manual_clock.hpp"
-#include "simulation/passing_journal.hpp"
+#include "server/turn/cleaner.hpp"
+#include "simulation/disk/passing_journal.hpp"
 #include "simulation/world.hpp"
 
 namespace millrace::simulation {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "journal/log_format.hpp"
-#include "server/replay.hpp"
+#include "journal/file/log_format.hpp"
+#include "server/turn/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "simulation/last_words.hpp"
+#include "simulation/crash_message.hpp"
 #include "simulation/runner.hpp"
 
 namespace millrace::simulation {
@@ -28,8 +28,8 @@ struct Order {
 /// For the case that the process dies in it.
 void name_world(std::uint64_t seed) {
   const std::string number = std::to_string(seed);
-  set_last_words("in the world of seed " + number + "; to see it again: ./dev simulate --seed " +
-                 number);
+  set_crash_message("in the world of seed " + number + "; to see it again: ./dev simulate --seed " +
+                    number);
 }
 
 /// True when the world ended as it must.
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   }
   if (!*first) order.first_seed = draw_seed();
   name_world(*one ? seed : order.first_seed);
-  speak_when_dying();
+  print_crash_message();
   // At once, so that it is there whatever happens.
   if (!*one) {
     std::printf("first seed %llu\n", static_cast<unsigned long long>(order.first_seed));

@@ -13,17 +13,17 @@
 #include <vector>
 
 #include "beanstalk/door.hpp"
-#include "core/broker.hpp"
+#include "core/broker/broker.hpp"
 #include "faktory/door.hpp"
-#include "faktory/work_unit.hpp"
-#include "journal/file_journal.hpp"
-#include "server/commit_queue.hpp"
+#include "faktory/job/work_unit.hpp"
+#include "journal/file/file_journal.hpp"
+#include "server/turn/commit_queue.hpp"
 #include "simulation/audit.hpp"
 #include "simulation/backup.hpp"
 #include "simulation/client.hpp"
-#include "simulation/faulty_disk.hpp"
-#include "simulation/model.hpp"
-#include "simulation/workload.hpp"
+#include "simulation/disk/faulty_disk.hpp"
+#include "simulation/model/model.hpp"
+#include "simulation/model/workload.hpp"
 
 namespace millrace::simulation {
 

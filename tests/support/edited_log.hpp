@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string>
 
-#include "journal/file_system.hpp"
-#include "journal/log_files.hpp"
-#include "journal/log_format.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_files.hpp"
+#include "journal/file/log_format.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::journal {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/check.hpp"
+#include "base/check.hpp"
 
 namespace millrace::test {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "beanstalk/door.hpp"
-#include "core/broker.hpp"
-#include "core/session.hpp"
-#include "core/types.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
 #include "faktory/door.hpp"
-#include "faktory/work_unit.hpp"
+#include "faktory/job/work_unit.hpp"
 
 namespace millrace::test {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/types.hpp"
+#include "core/model/types.hpp"
 
 /// Conversations written as text, and how they are played. The format is explained in
 /// tests/transcripts/README.md.

@@ -23,21 +23,21 @@ class RulesTest(unittest.TestCase):
 
     def test_core_includes_no_other_folder(self):
         rule = tidy.folder_directions
-        self.assert_caught(rule, "src/core/a.cpp", '#include "server/config.hpp"\n')
-        self.assert_caught(rule, "src/core/a.cpp", '#include "journal/file_journal.hpp"\n')
-        self.assert_fine(rule, "src/core/a.cpp", '#include "core/job.hpp"\n')
+        self.assert_caught(rule, "src/core/a.cpp", '#include "server/options/config.hpp"\n')
+        self.assert_caught(rule, "src/core/a.cpp", '#include "journal/file/file_journal.hpp"\n')
+        self.assert_fine(rule, "src/core/a.cpp", '#include "core/model/job.hpp"\n')
 
     def test_doors_do_not_include_each_other(self):
         rule = tidy.folder_directions
         self.assert_caught(rule, "src/beanstalk/a.hpp", '#include "faktory/door.hpp"\n')
         self.assert_caught(rule, "src/faktory/a.hpp", '#include "beanstalk/door.hpp"\n')
         self.assert_caught(rule, "src/http/a.hpp", '#include "faktory/door.hpp"\n')
-        self.assert_fine(rule, "src/faktory/a.hpp", '#include "core/broker.hpp"\n')
+        self.assert_fine(rule, "src/faktory/a.hpp", '#include "core/broker/broker.hpp"\n')
 
     def test_journal_includes_only_core(self):
         rule = tidy.folder_directions
-        self.assert_caught(rule, "src/journal/a.cpp", '#include "server/logging.hpp"\n')
-        self.assert_fine(rule, "src/server/a.cpp", '#include "journal/file_journal.hpp"\n')
+        self.assert_caught(rule, "src/journal/a.cpp", '#include "server/process/logging.hpp"\n')
+        self.assert_fine(rule, "src/server/a.cpp", '#include "journal/file/file_journal.hpp"\n')
 
     def test_includes_are_written_from_src(self):
         self.assert_caught(tidy.folder_directions, "src/core/a.cpp", '#include "job.hpp"\n')
@@ -71,12 +71,12 @@ class RulesTest(unittest.TestCase):
     def test_chance_and_environment_come_from_server(self):
         self.assert_caught(tidy.banned_calls, "src/core/a.cpp", "rand();\n", "std::random_device d;\n")
         self.assert_caught(tidy.banned_calls, "src/server/server.cpp", 'std::getenv("A");\n')
-        self.assert_fine(tidy.banned_calls, "src/server/config.cpp", 'std::getenv("A");\n')
+        self.assert_fine(tidy.banned_calls, "src/server/options/config.cpp", 'std::getenv("A");\n')
 
     def test_prints_go_through_logging(self):
         calls = ['std::printf("a");\n', "std::cout << 1;\n", 'fprintf(stderr, "a");\n', 'puts("a");\n']
         self.assert_caught(tidy.banned_calls, "src/server/server.cpp", *calls)
-        self.assert_fine(tidy.banned_calls, "src/server/logging.cpp", *calls)
+        self.assert_fine(tidy.banned_calls, "src/server/process/logging.cpp", *calls)
         self.assert_fine(tidy.banned_calls, "src/core/a.cpp", "std::snprintf(b, 4, f);\n")
 
     def test_nothing_sleeps_or_detaches(self):
@@ -131,8 +131,13 @@ class RulesTest(unittest.TestCase):
 
 
 class TreeTest(unittest.TestCase):
+    def test_a_folder_holds_so_many_files(self):
+        paths = [f"src/core/{number}.cpp" for number in range(tidy.FOLDER_FILES_MAX)]
+        self.assertEqual(list(tidy.folder_sizes(paths)), [])
+        self.assertEqual(len(list(tidy.folder_sizes([*paths, "src/core/a.cpp"]))), 1)
+
     def test_the_tree_keeps_the_rules(self):
-        found = [problem for source in tidy.tree() for problem in tidy.check(source)]
+        found = tidy.problems()
         self.assertEqual(found, [], "\n" + "\n".join(found))
 
     def test_what_git_ignores_is_left_alone(self):

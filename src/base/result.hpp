@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.hpp"
+
+namespace millrace {
+
+/// Why an operation that a client asked for was not done. Doors turn these into their own words.
+enum class Refusal {
+  kNotFound,       ///< no such job or queue, or not in a state in which this client may do that
+  kLastQueue,      ///< a connection watches at least one queue
+  kTooManyQueues,  ///< a connection watches `kWatchedQueuesMax` already
+  kNameTooLong,    ///< a queue name, jid or wid beyond its limit
+  kNoRoom,         ///< the disk or the memory is full, and this would need more of it
+};
+
+/// What the broker takes on, by how much room there is for it. Each takes less than the one before.
+enum class Intake {
+  kEverything,
+  kNoJobs,         ///< no new jobs
+  kNothingLonger,  ///< nor burying, delaying, pausing; and nothing that an error says is kept
+  kEndings,        ///< nor reservations: only what ends a job, or makes it ready again
+};
+
+/// Why something outside (a file, an address, an option) could not be used: one line for a person.
+struct Problem {
+  std::string text;
+  bool is_out_of_space = false;  ///< it would be none if the disk had more room
+};
+
+/// A value, or the reason why there is none. Test before use: `value()` of an error is our own bug.
+template <typename T, typename E>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: meant to convert
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: meant to convert
+
+  [[nodiscard]] bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+
+  T& value() {
+    CHECK(has_value());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const {
+    CHECK(has_value());
+    return *std::get_if<0>(&state_);
+  }
+  const E& error() const {
+    CHECK(!has_value());
+    return *std::get_if<1>(&state_);
+  }
+  T& operator*() { return value(); }
+  const T& operator*() const { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, E> state_;
+};
+
+/// The value of an operation that has none.
+struct Done {};
+
+/// What broker operations answer.
+template <typename T>
+using Answer = Result<T, Refusal>;
+
+/// What start-up, files and options answer.
+template <typename T>
+using Outcome = Result<T, Problem>;
+
+}  // namespace millrace

@@ -1,0 +1,148 @@
+#include "core/broker/bulk_change.hpp"
+
+#include <algorithm>
+
+#include "core/model/record_size.hpp"
+
+namespace millrace {
+namespace {
+
+/// Of a job that is not ready.
+ScanPlace place_of(const Job& job) {
+  return {.major = job.when.time_since_epoch().count(), .minor = job.id};
+}
+
+/// Since when it can have been where it is, at the earliest.
+Time came_at(const Job& job) {
+  return job.state == JobState::kDead ? job.when : job.enqueued_at;
+}
+
+}  // namespace
+
+ScanOrder BulkChanges::order_of(const Change& change) const {
+  return {.state = change.request.states[change.next_state], .queue = change.request.queue};
+}
+
+std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
+  if (running_.size() >= kRunningMax) return std::nullopt;
+  Change change;
+  change.progress.id = next_id_++;
+  change.progress.title = request.title;
+  change.progress.started_at = now;
+  change.request = std::move(request);
+  JobId& id_end = change.request.bounds.id_end;
+  id_end = std::min(id_end, broker_.view().counters().next_id);
+  std::erase(change.request.states, JobState::kReserved);
+  for (; change.next_state < change.request.states.size(); ++change.next_state) {
+    change.progress.to_look_at += broker_.view().scan_length(order_of(change));
+  }
+  change.next_state = 0;
+  running_.push_back(std::move(change));
+  return running_.back().progress.id;
+}
+
+bool BulkChanges::cancel(std::uint64_t id, Time now) {
+  const auto found = std::find_if(running_.begin(), running_.end(),
+                                  [&](const Change& change) { return change.progress.id == id; });
+  if (found == running_.end()) return false;
+  Change change = std::move(*found);
+  running_.erase(found);
+  end(std::move(change), Phase::kCancelled, now);
+  return true;
+}
+
+const BulkChanges::Progress* BulkChanges::find(std::uint64_t id) const {
+  for (const Change& change : running_) {
+    if (change.progress.id == id) return &change.progress;
+  }
+  for (const Progress& progress : ended_) {
+    if (progress.id == id) return &progress;
+  }
+  return nullptr;
+}
+
+std::vector<BulkChanges::Progress> BulkChanges::list() const {
+  std::vector<Progress> all;
+  for (const Change& change : running_) all.push_back(change.progress);
+  all.insert(all.end(), ended_.begin(), ended_.end());
+  return all;
+}
+
+void BulkChanges::begin_state(Change& change) const {
+  change.after.reset();
+  change.last.reset();
+  change.has_begun_state = true;
+  ScanOrder backwards = order_of(change);
+  // Ready jobs of all queues have no common end; their sequences tell which came later.
+  if (backwards.state == JobState::kReady) return;
+  backwards.is_backwards = true;
+  std::optional<ScanPlace> last;
+  const ScanEnd end = broker_.view().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
+    last = place_of(job);
+    return false;
+  });
+  // What was passed over is of other states: the last one of this state stands before it.
+  change.last = last ? last : end.next;
+}
+
+/// The next jobs to change. What the walk does not visit is as good as changed.
+std::vector<JobId> BulkChanges::collect(Change& change) const {
+  const View& view = broker_.view();
+  std::vector<JobId> ids;
+  std::size_t read_bytes = 0;
+  bool is_past_last = false;
+  const Bounds& bounds = change.request.bounds;
+  const std::uint64_t left = bounds.changes_max - change.progress.changed;
+  const ScanEnd end = view.scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
+    const bool has_when = job.state != JobState::kReady;
+    if (has_when && change.last) {
+      const ScanPlace place{.major = job.when.time_since_epoch().count(), .minor = job.id};
+      is_past_last = *change.last < place;
+      if (is_past_last) return false;
+    }
+    if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
+    read_bytes += record_bytes(job, view.queue_of(job).name);
+    const auto& matches = change.request.matches;
+    if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
+    return read_bytes < kSliceBodyBytes && ids.size() < left;
+  });
+  change.progress.looked_at += end.jobs;
+  change.after = end.next;
+  if (!end.next || is_past_last) {
+    ++change.next_state;
+    change.has_begun_state = false;
+  }
+  return ids;
+}
+
+bool BulkChanges::work(Time now) {
+  if (running_.empty()) return false;
+  Change change = std::move(running_.front());
+  running_.pop_front();
+  if (change.has_work()) {
+    if (!change.has_begun_state) begin_state(change);
+    for (const JobId id : collect(change)) {
+      if (broker_.change(id, change.request.action, now)) ++change.progress.changed;
+    }
+  }
+  if (change.has_work()) {
+    running_.push_back(std::move(change));
+  } else {
+    const Queue* queue = broker_.view().find_queue(change.request.queue);
+    // With jobs left in it, it stays what it was: paused, say.
+    if (change.request.forgets_queue && queue != nullptr && queue->job_count() == 0) {
+      static_cast<void>(broker_.forget_queue(change.request.queue, now));
+    }
+    end(std::move(change), Phase::kDone, now);
+  }
+  return !running_.empty();
+}
+
+void BulkChanges::end(Change change, Phase phase, Time now) {
+  change.progress.phase = phase;
+  change.progress.ended_at = now;
+  ended_.push_front(std::move(change.progress));
+  if (ended_.size() > kEndedKept) ended_.pop_back();
+}
+
+}  // namespace millrace

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/broker/broker.hpp"
+#include "core/model/scan.hpp"
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// Changes to as many jobs as match, made in slices between other clients' commands. Each can be
+/// watched while it runs, and stopped.
+///
+/// A change goes through the jobs that are in its states when it begins. What enters those states
+/// behind the last of them is left alone, so nobody can prolong it; a job that somebody changed or
+/// removed meanwhile is passed over.
+class BulkChanges {
+ public:
+  /// What somebody counted and agreed to. Other jobs stay: those that were made or became ready
+  /// later, those that died later, and all when so many were changed.
+  struct Bounds {
+    JobId id_end = std::numeric_limits<JobId>::max();  ///< `next_id` when they were counted
+    Time counted_at = kNever;
+    std::uint64_t changes_max = std::numeric_limits<std::uint64_t>::max();
+  };
+
+  struct Request {
+    std::vector<JobState> states;  ///< gone through one after the other; reserved jobs stay
+    std::string queue = {};        ///< empty: all
+    Mutation::Action action = Mutation::Action::kDiscard;
+    /// Which jobs; empty: all. It is kept until the change has ended.
+    std::function<bool(const Job& job, const Queue& queue)> matches = {};
+    Bounds bounds = {};
+    bool forgets_queue = false;  ///< in the end, if it is empty, see `Broker::forget_queue`
+    std::string title = {};      ///< for who watches
+  };
+
+  enum class Phase { kRunning, kDone, kCancelled };
+
+  struct Progress {
+    std::uint64_t id = 0;
+    std::string title;
+    Phase phase = Phase::kRunning;
+    std::uint64_t looked_at = 0;
+    std::uint64_t to_look_at = 0;  ///< about: how many there were at the beginning
+    std::uint64_t changed = 0;
+    Time started_at{};
+    Time ended_at{};
+  };
+
+  /// `broker` must outlive it.
+  explicit BulkChanges(Broker& broker) : broker_(broker) {}
+
+  /// nullopt: `kRunningMax` are running already.
+  std::optional<std::uint64_t> start(Request request, Time now);
+
+  /// What was changed stays changed. False: no such change, or it has ended.
+  bool cancel(std::uint64_t id, Time now);
+
+  /// Null: no such change, or it ended before the last `kEndedKept`.
+  [[nodiscard]] const Progress* find(std::uint64_t id) const;
+
+  [[nodiscard]] bool is_running() const { return !running_.empty(); }
+
+  /// Running ones first, then the ended ones, the latest first.
+  [[nodiscard]] std::vector<Progress> list() const;
+
+  /// One slice of one change. True when more is to be done.
+  bool work(Time now);
+
+  static constexpr std::size_t kRunningMax = 16;
+  static constexpr std::size_t kEndedKept = 32;
+
+ private:
+  struct Change {
+    Request request;
+    Progress progress;
+    std::size_t next_state = 0;
+    std::optional<ScanPlace> after;  ///< in the state at hand
+    std::optional<ScanPlace> last;   ///< the end of that state when it was begun
+    bool has_begun_state = false;
+
+    [[nodiscard]] bool has_work() const {
+      return next_state < request.states.size() && progress.changed < request.bounds.changes_max;
+    }
+  };
+
+  [[nodiscard]] ScanOrder order_of(const Change& change) const;
+  void begin_state(Change& change) const;
+  [[nodiscard]] std::vector<JobId> collect(Change& change) const;
+  void end(Change change, Phase phase, Time now);
+
+  Broker& broker_;
+  std::uint64_t next_id_ = 1;
+  std::deque<Change> running_;  ///< the front one has the next turn
+  std::deque<Progress> ended_;  ///< the latest first
+};
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+#include "core/broker/retry.hpp"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+/// 200^4 s are 50 years; much more would leave the calendar.
+constexpr std::int64_t kCountMax = 200;
+constexpr std::uint64_t kChances = 30;
+
+Failure count_up(std::int64_t retry, const Failure* previous, Time now) {
+  Failure failure;
+  if (previous == nullptr) {
+    failure.failed_at = now;
+    failure.remaining = retry;
+    return failure;
+  }
+  failure = *previous;
+  if (failure.retry_count < INT64_MAX) ++failure.retry_count;
+  if (failure.remaining > 0) --failure.remaining;
+  return failure;
+}
+
+}  // namespace
+
+Duration back_off(std::int64_t count, std::uint64_t chance) {
+  const std::int64_t c = std::clamp<std::int64_t>(count, 0, kCountMax);
+  const auto random = static_cast<std::int64_t>(chance % kChances);
+  return std::chrono::seconds(c * c * c * c + 15 + random * (c + 1));
+}
+
+std::optional<Verdict> judge(std::int64_t retry, const Failure* previous, Time now,
+                             std::uint64_t chance) {
+  if (retry == 0) return std::nullopt;
+  Verdict verdict;
+  verdict.failure = count_up(retry, previous, now);
+  if (retry < 0 || verdict.failure.retry_count >= retry) {
+    verdict.state = JobState::kDead;
+    return verdict;
+  }
+  verdict.failure.next_at = now + back_off(verdict.failure.retry_count, chance);
+  return verdict;
+}
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
+
+namespace millrace {
+
+/// A client that waits for a job.
+struct Wait {
+  std::uint64_t ticket = 0;  ///< drawn when the wait began: the smaller was here first
+  std::vector<QueueId> queues;
+  std::optional<std::string> wid;  ///< set: a worker will hold the job, else the connection
+  Time until = kNever;
+  Time alarm = kNever;  ///< when to look at it, if no job comes
+};
+
+/// What the broker knows of a connection.
+struct Client {
+  ClientId id = 0;
+  Session* session = nullptr;
+  std::optional<QueueId> used;
+  std::vector<QueueId> watched;  ///< in the order of watching
+  std::string wid;               ///< empty unless a worker is registered on it
+  std::optional<Wait> wait;
+  bool is_woken = false;  ///< in the list that `Broker::take_woken` gives
+};
+
+using Clients = absl::flat_hash_map<ClientId, Client>;
+
+}  // namespace millrace

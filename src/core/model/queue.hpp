@@ -1,0 +1,72 @@
+#pragma once
+
+#include <absl/container/btree_map.h>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/meter.hpp"
+#include "core/model/order.hpp"
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, someone
+/// uses, watches or waits for it, it is kept or paused without end, or it is `default`.
+struct Queue {
+  std::string name;
+  QueueId id = 0;
+  std::uint64_t created = 0;  ///< place in the order of creation
+
+  ReadyOrder ready;
+  TimeOrder delayed;  ///< scheduled and retrying, soonest first
+  TimeOrder dead;     ///< oldest first
+  std::uint64_t reserved_count = 0;
+  std::uint64_t retrying_count = 0;  ///< of `delayed`
+  std::uint64_t urgent_count = 0;    ///< ready with pri < kUrgentPri
+
+  Time paused_until{};
+  std::uint32_t pause_s = 0;
+  bool is_kept = false;
+
+  /// Where the log holds the batch with the queue's last record; 0 while it is being collected.
+  Lsn record_at = 0;
+  /// Its place among the queues that have a record worth keeping, if it has one.
+  std::optional<std::list<QueueId>::iterator> record_place;
+
+  /// Its place among the listed queues, if it is one: see `Store::listed_queues`.
+  std::optional<std::uint32_t> listed_at;
+
+  std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
+  std::uint32_t watcher_count = 0;                   ///< connections that watch it
+  absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: who came first is served first
+
+  // Since it came into being; not stored.
+  std::uint64_t total_jobs = 0;
+  std::uint64_t delete_count = 0;
+  std::uint64_t pause_count = 0;
+  std::uint32_t taken_count = 0;      ///< jobs handed out of the ready line
+  std::unique_ptr<QueueMeter> meter;  ///< null until there was something to measure
+
+  [[nodiscard]] QueueMeter& measured() {
+    if (!meter) meter = std::make_unique<QueueMeter>();
+    return *meter;
+  }
+  [[nodiscard]] bool is_paused(Time now) const { return now < paused_until; }
+  [[nodiscard]] std::uint64_t scheduled_count() const { return delayed.size() - retrying_count; }
+  [[nodiscard]] std::uint64_t job_count() const {
+    return ready.size() + delayed.size() + dead.size() + reserved_count;
+  }
+};
+
+/// Names of queues, and how many jobs are ready in each.
+using QueueSizes = std::vector<std::pair<std::string, std::uint64_t>>;
+
+inline constexpr const char* kDefaultQueue = "default";
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/model/job.hpp"
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// How something that a client waited for ended.
+struct Delivery {
+  enum class Kind {
+    kJob,           ///< `job` is now reserved for the client
+    kTimedOut,      ///< the wait is over and nothing came
+    kDeadlineSoon,  ///< a job that the client holds has less than the safety margin left
+    kFinished,      ///< a long operation (kick, flush, ...) is through; `count` jobs were moved
+    kNoRoom,        ///< at once: there is a job, and no room to note who holds it
+    kEvicted,       ///< the worker stopped beating: close the connection (FWP)
+  };
+  Kind kind;
+  const Job* job = nullptr;  ///< valid during the call only
+  std::uint64_t count = 0;
+};
+
+/// One connection's conversation in one protocol: bytes in, bytes out, no socket and no clock.
+///
+/// Who drives it (a connection, or a test) calls `start` once, then `receive` for what arrived,
+/// `end_of_input` when no more can come, and `resume` whenever `wants_resume` says so: after the
+/// broker delivered to a blocked session, and after output was taken. It takes the output away and
+/// sends it once everything that the broker recorded so far is durable. Replies stand in the order
+/// of their commands.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// Says the greeting, if the protocol has one.
+  virtual void start(Time now) = 0;
+
+  /// Takes all of `bytes`. What cannot be executed yet (half a command, or anything behind a
+  /// command that still waits) is kept; the session stops wanting input before that exceeds its
+  /// limit.
+  virtual void receive(std::string_view bytes, Time now) = 0;
+
+  /// Executes what was kept, as far as possible.
+  virtual void resume(Time now) = 0;
+
+  /// The client will send nothing more: what waits is answered, what was sent is executed, and then
+  /// the session wants to close.
+  virtual void end_of_input(Time now) = 0;
+
+  /// The broker's answer to what this session waits for. Called from inside a broker operation, so
+  /// it may only read and render: what follows is done by the next `resume`.
+  virtual void deliver(const Delivery& delivery, Time now) = 0;
+
+  /// So many further bytes of the output were handed over for the client. What is not told so
+  /// before `close` never reached it, and a session may undo what only that output told of.
+  virtual void sent(std::size_t /*bytes*/) {}
+
+  /// The connection is gone: leaves the broker. Nothing is called afterwards.
+  virtual void close(Time now) = 0;
+
+  /// False while enough is kept: the driver then leaves further bytes in the socket.
+  [[nodiscard]] virtual bool wants_input() const = 0;
+
+  /// True when `resume` would get further.
+  [[nodiscard]] virtual bool wants_resume() const = 0;
+
+  /// True when the connection is to be closed after the output so far was sent.
+  [[nodiscard]] virtual bool wants_close() const = 0;
+
+  /// When the driver should close the connection without a word (handshake limit), or kNever.
+  [[nodiscard]] virtual Time close_at() const { return kNever; }
+
+  /// When the driver should call `resume` though nothing happened, or kNever.
+  [[nodiscard]] virtual Time wake_at() const { return kNever; }
+
+  /// The rendered replies, to be taken away (moved from) by the driver.
+  [[nodiscard]] virtual std::string& output() = 0;
+};
+
+/// A session leaves the rest of its input alone while this much output waits to be taken, so that
+/// small commands with large replies cannot fill the memory.
+inline constexpr std::size_t kOutputBytesPause = 256 * 1024;
+
+/// Nor while the records of this turn have grown to so much (`Broker::batch_bytes`): they go to the
+/// journal first.
+inline constexpr std::size_t kBatchBytesPause = std::size_t{1} << 20;
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+#include "core/state/batch_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+/// A guess, for `reserve` only.
+constexpr std::size_t kUsualRecordBytes = 32;
+
+}  // namespace
+
+Outcome<std::vector<Record>> BatchReader::next() {
+  std::vector<Record> records;
+  records.reserve(std::min(kRecordsMax, rest_.size() / kUsualRecordBytes + 1));
+  while (!is_done() && records.size() < kRecordsMax) {
+    Outcome<Record> record = decode(rest_);
+    if (!record) return record.error();
+    if (auto* added = std::get_if<JobAdded>(&*record)) {
+      added->body_at = static_cast<Lsn>(rest_.data() - batch_.data()) - added->body.size();
+    }
+    records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+}  // namespace millrace

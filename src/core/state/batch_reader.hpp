@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "core/model/record.hpp"
+
+namespace millrace {
+
+/// Takes the records of a batch off its front, some at a time: a batch can be long, and a record
+/// takes more memory than its bytes in the log. The batch must outlive the records, whose views
+/// point into it.
+class BatchReader {
+ public:
+  static constexpr std::size_t kRecordsMax = 256;
+
+  explicit BatchReader(std::string_view batch) : batch_(batch), rest_(batch) {}
+
+  [[nodiscard]] bool is_done() const { return rest_.empty(); }
+
+  /// The next ones, at most `kRecordsMax` of them, each that adds a job with its `body_at`.
+  [[nodiscard]] Outcome<std::vector<Record>> next();
+
+ private:
+  std::string_view batch_;
+  std::string_view rest_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,81 @@
+#include "core/state/bodies.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace millrace {
+namespace {
+
+/// Of the limit, what was brought back may take one part in so many.
+constexpr std::size_t kLoadedShare = 4;
+
+std::unique_ptr<char[]> copy_of(std::string_view body) {
+  if (body.empty()) return nullptr;
+  std::unique_ptr<char[]> copy(new char[body.size()]);
+  std::memcpy(copy.get(), body.data(), body.size());
+  return copy;
+}
+
+}  // namespace
+
+void Bodies::spill_to(Journal& journal, std::size_t bytes_max) {
+  journal_ = &journal;
+  bytes_max_ = bytes_max;
+}
+
+void Bodies::keep(Job& job, std::string_view body) {
+  job.body = copy_of(body);
+  job.body_bytes = static_cast<std::uint32_t>(body.size());
+  if (job.body) bytes_ += body.size() + kAllocationBytes;
+}
+
+bool Bodies::is_too_much(std::size_t other_bytes) {
+  other_bytes_ = other_bytes;
+  return journal_ != nullptr && bytes_ + other_bytes > bytes_max_;
+}
+
+void Bodies::spill(const Job& job) {
+  if (!job.body || !job.is_placed) return;
+  job.body.reset();
+  bytes_ -= job.body_bytes + kAllocationBytes;
+  ++spilled_count_;
+}
+
+void Bodies::load(const Job& job, JobSlot slot) {
+  if (!job.is_spilled()) return;
+  const Outcome<std::string> body = journal_->read(job.body_at, job.body_bytes);
+  if (!body) throw std::runtime_error(body.error().text);
+  job.body = copy_of(*body);
+  bytes_ += job.body_bytes + kAllocationBytes;
+  --spilled_count_;
+  loaded_.push_back({.slot = slot, .id = job.id, .bytes = job.body_bytes});
+  loaded_bytes_ += job.body_bytes;
+  const std::size_t loaded_bytes_max = std::min(kLoadedBytesMax, bytes_max_ / kLoadedShare);
+  // The one just loaded stays, however long it is, and also where it was loaded before and spilled
+  // again by others: then it stands here twice.
+  while (loaded_bytes_ > loaded_bytes_max && loaded_.size() > 1) {
+    const Loaded oldest = loaded_.front();
+    loaded_.pop_front();
+    loaded_bytes_ -= oldest.bytes;
+    const Job* const oldest_job = jobs_.find(oldest.slot);  // it may be gone, and its slot reused
+    if (oldest.slot == slot || oldest_job == nullptr || oldest_job->id != oldest.id) continue;
+    if (is_too_much(other_bytes_)) spill(*oldest_job);
+  }
+}
+
+void Bodies::expect(const Job& job) {
+  if (job.is_spilled()) journal_->expect(job.body_at, job.body_bytes);
+}
+
+void Bodies::forget(const Job& job) {
+  if (job.is_spilled()) {
+    --spilled_count_;
+  } else if (job.body) {
+    bytes_ -= job.body_bytes + kAllocationBytes;
+  }
+}
+
+}  // namespace millrace

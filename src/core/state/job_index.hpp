@@ -1,0 +1,71 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/model/job.hpp"
+
+namespace millrace {
+
+/// Finds a job's slot by its id. Ids are drawn one after the other, so sixteen of them share a
+/// line of the processor's cache: a job costs about 6 bytes here, and the lookups of jobs that
+/// follow each other find what the first one fetched. A job whose fifteen neighbours are gone costs
+/// about 90. The table is cut into shards, so that one that grows stalls nobody: at ten million
+/// jobs a shard holds six hundred lines, or, where all neighbours are gone, ten thousand.
+class JobIndex {
+ public:
+  JobIndex() : shards_(kShards) {}
+
+  [[nodiscard]] std::optional<JobSlot> find(JobId id) const {
+    const Shard& shard = shards_[shard_of(id)];
+    const auto found = shard.find(line_of(id));
+    if (found == shard.end()) return std::nullopt;
+    const JobSlot slot = (*found->second)[id % kLine];
+    return slot == kNoJob ? std::nullopt : std::optional(slot);
+  }
+
+  void insert(JobId id, JobSlot slot) {
+    Shard& shard = shards_[shard_of(id)];
+    auto found = shard.find(line_of(id));
+    if (found == shard.end()) found = shard.emplace(line_of(id), empty_line()).first;
+    (*found->second)[id % kLine] = slot;
+  }
+
+  void erase(JobId id) {
+    Shard& shard = shards_[shard_of(id)];
+    const auto found = shard.find(line_of(id));
+    if (found == shard.end()) return;
+    Line& line = *found->second;
+    line[id % kLine] = kNoJob;
+    if (std::ranges::any_of(line, [](JobSlot slot) { return slot != kNoJob; })) return;
+    shard.erase(found);
+    // An empty shard gives its memory back, but for the little that few jobs need again and again.
+    if (shard.empty() && shard.capacity() > kRunLines) shard.rehash(0);
+  }
+
+ private:
+  static constexpr std::size_t kLine = 16;
+  static constexpr std::size_t kShards = 1024;
+  static constexpr std::size_t kRun = 1024;
+  static constexpr std::size_t kRunLines = kRun / kLine;
+  [[nodiscard]] static std::size_t shard_of(JobId id) { return id / kRun % kShards; }
+  [[nodiscard]] static std::uint64_t line_of(JobId id) { return id / kLine; }
+
+  using Line = std::array<JobSlot, kLine>;
+  [[nodiscard]] static std::unique_ptr<Line> empty_line() {
+    auto line = std::make_unique<Line>();
+    line->fill(kNoJob);
+    return line;
+  }
+
+  using Shard = absl::flat_hash_map<std::uint64_t, std::unique_ptr<Line>>;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/model/client.hpp"
+#include "core/model/job.hpp"
+#include "core/model/queue.hpp"
+#include "core/model/scan.hpp"
+#include "core/model/types.hpp"
+#include "core/model/worker.hpp"
+#include "core/state/ledger.hpp"
+
+namespace millrace {
+
+/// What the broker counts beside the stored totals, all queues together, since the process began.
+struct Tally {
+  std::uint64_t jobs_put = 0;
+  std::uint64_t reservations_timed_out = 0;  ///< held by a connection, TTR ran out
+  std::uint64_t reservations_expired = 0;    ///< held by a worker, `reserve_for` ran out
+  std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
+  std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
+  std::uint64_t workers_reaped = 0;
+  std::uint64_t dead_purged = 0;     ///< pushed jobs that were dead for too long, or too many
+  std::uint64_t jobs_rewritten = 0;  ///< moved to the log's end, so that its beginning could go
+  std::uint64_t waiting = 0;         ///< clients that wait for a job now
+};
+
+/// Reads the broker's state and changes nothing: statistics, peeking, paging. What it returns
+/// points into that state, and is valid until the next broker operation.
+class View {
+ public:
+  View(const Ledger& ledger, const Clients& clients, const Workers& workers, const Tally& tally)
+      : ledger_(ledger), clients_(clients), workers_(workers), tally_(tally) {}
+
+  [[nodiscard]] const Job* find(JobId id) const { return store().find_with_body(id); }
+  [[nodiscard]] const Queue* find_queue(std::string_view name) const {
+    return store().find_queue(name);
+  }
+  [[nodiscard]] const Queue& queue_of(const Job& job) const { return store().queue(job.queue); }
+
+  /// In the order of their creation.
+  void each_queue(const std::function<void(const Queue&)>& visit) const;
+  /// Up to `limit` of them, from place `begin` in that order and before place `end`. Answers the
+  /// place to go on from, `end` when there are no more.
+  std::uint64_t page_queues(std::uint64_t begin, std::uint64_t end, std::size_t limit,
+                            const std::function<void(const Queue&)>& visit) const;
+  /// The place behind all that are there now.
+  [[nodiscard]] std::uint64_t queues_end() const { return store().next_creation(); }
+  /// Those that are kept or have a ready job, in no order; looks at no others.
+  void each_listed_queue(const std::function<void(const Queue&)>& visit) const;
+  [[nodiscard]] std::size_t queue_count() const { return store().queues().size(); }
+
+  [[nodiscard]] std::uint64_t job_count(JobState state) const { return store().count(state); }
+  [[nodiscard]] std::uint64_t urgent_count() const { return store().urgent_count(); }
+  [[nodiscard]] std::uint64_t worker_held_count() const { return store().worker_held_count(); }
+
+  /// The first job of a queue's order, or null.
+  [[nodiscard]] const Job* first_ready(const Queue& queue) const;
+  [[nodiscard]] const Job* first_delayed(const Queue& queue) const;
+  [[nodiscard]] const Job* first_dead(const Queue& queue) const;
+
+  using JobVisitor = std::function<void(const Job&)>;
+
+  /// Up to `limit` jobs in `state`, all queues, in the order of (`Job::when`, id), strictly after
+  /// the cursor. Ready jobs have no such order: they are paged by queue.
+  struct Cursor {
+    Time when = Time::min();
+    JobId id = 0;
+  };
+  void page(JobState state, Cursor after, std::size_t limit, const JobVisitor& visit) const;
+
+  /// Up to `limit` ready jobs of a queue, in the order of (pri, sequence), strictly after the
+  /// cursor.
+  struct ReadyCursor {
+    Pri pri = 0;
+    Sequence sequence = 0;
+  };
+  void page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
+                  const JobVisitor& visit) const;
+
+  /// Walks the jobs of an order that stand behind `after` (nullopt: from its beginning), until
+  /// `visit` answers false or it has looked at `steps_max` of them; skipped ones count.
+  using ScanVisitor = std::function<bool(const Job&)>;
+  [[nodiscard]] ScanEnd scan(const ScanOrder& order, std::optional<ScanPlace> after,
+                             std::size_t steps_max, const ScanVisitor& visit) const;
+  /// The same over the jobs that have failed and are neither retrying nor dead, by their first
+  /// failure. Their bodies may be in the log only.
+  [[nodiscard]] ScanEnd scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
+                                           const JobVisitor& visit) const;
+  [[nodiscard]] std::uint64_t failed_before_count() const { return store().failed_before().size(); }
+  /// How many jobs a whole walk looks at, about.
+  [[nodiscard]] std::uint64_t scan_length(const ScanOrder& order) const;
+
+  /// Since when the job that has been ready for longest is so: exact among those that are first of
+  /// their priority, of which up to `kPrioritiesLookedAt` are looked at. kNever: none is ready.
+  [[nodiscard]] Time oldest_ready(const Queue& queue) const;
+
+  /// Up to `limit` connections with an id above `after`, in the order of their ids.
+  void page_clients(ClientId after, std::size_t limit,
+                    const std::function<void(const Client&)>& visit) const;
+  [[nodiscard]] std::size_t client_count() const { return clients_.size(); }
+  /// How many jobs the connection holds.
+  [[nodiscard]] std::size_t held_count(ClientId client) const;
+  /// The one that a client's list of watched queues means.
+  [[nodiscard]] const Queue& queue(QueueId id) const { return store().queue(id); }
+
+  /// What a connection uses (null: nothing) and watches, in the order of watching.
+  [[nodiscard]] const Queue* used_queue(ClientId client) const;
+  void each_watched(ClientId client, const std::function<void(const Queue&)>& visit) const;
+
+  [[nodiscard]] const Workers& workers() const { return workers_; }
+  /// The worker that the connection speaks for, or null.
+  [[nodiscard]] const Worker* worker_of(ClientId client) const;
+
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const CountersChanged& counters() const { return ledger_.counters(); }
+  /// Since the process began, those included that were written once more.
+  [[nodiscard]] std::uint64_t records_written() const { return ledger_.records_written(); }
+  /// The days before the one that `counters` is about, oldest first.
+  [[nodiscard]] const std::vector<DayCounts>& history() const { return ledger_.history(); }
+
+ private:
+  [[nodiscard]] const Store& store() const { return ledger_.store(); }
+
+  const Ledger& ledger_;
+  const Clients& clients_;
+  const Workers& workers_;
+  const Tally& tally_;
+};
+
+/// See `View::oldest_ready`.
+inline constexpr std::size_t kPrioritiesLookedAt = 16;
+
+}  // namespace millrace

@@ -1,0 +1,280 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/state/view.hpp"
+
+/// Walks over jobs and connections that can be left and taken up again anywhere.
+namespace millrace {
+namespace {
+
+ScanPlace place_of(const ReadyEntry& entry, const Queue& queue) {
+  return {.created = queue.created, .major = entry.pri, .minor = entry.sequence};
+}
+
+ScanPlace place_of(const TimeEntry& entry, const Queue&) {
+  return {.major = entry.when.time_since_epoch().count(), .minor = entry.id};
+}
+
+ReadyEntry entry_at(const ScanPlace& place, const ReadyOrder&) {
+  return {.pri = static_cast<Pri>(place.major), .slot = 0, .sequence = place.minor};
+}
+
+TimeEntry entry_at(const ScanPlace& place, const TimeOrder&) {
+  return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = 0};
+}
+
+/// What a body that must be read from the log costs beside a job that is only looked at.
+constexpr std::size_t kLoadSteps = 9;
+
+/// One walk: what it was asked for, and how far it is.
+struct Walk {
+  const ScanOrder& order;
+  const View::ScanVisitor& visit;
+  std::size_t steps_max;
+  ScanEnd end = {};
+  std::size_t steps = 0;    ///< what it has cost
+  bool is_stopped = false;  ///< by the visitor
+
+  [[nodiscard]] bool is_over() const { return is_stopped || steps >= steps_max; }
+
+  void pass(ScanPlace place) {
+    ++steps;
+    ++end.jobs;
+    end.next = place;
+  }
+
+  /// False: no further.
+  bool look_at(const Job& job, ScanPlace place) {
+    pass(place);
+    is_stopped = job.state == order.state && !visit(job);
+    return !is_over();
+  }
+};
+
+/// Jobs of an order lie anywhere in memory. So a walk has the processor fetch them some steps
+/// ahead: first a job, then, when that has come, its body.
+template <typename Iterator>
+class FetchAhead {
+ public:
+  FetchAhead(Iterator next, Iterator end, const Store& store)
+      : job_(next), body_(next), end_(end), store_(store) {
+    for (std::size_t i = 0; i < kJobsAhead; ++i) fetch_job();
+    for (std::size_t i = 0; i < kBodiesAhead; ++i) fetch_body();
+  }
+
+  void step() {
+    fetch_job();
+    fetch_body();
+  }
+
+ private:
+  static constexpr std::size_t kJobsAhead = 16;
+  static constexpr std::size_t kBodiesAhead = 8;
+  static constexpr std::size_t kLineBytes = 64;
+
+  void fetch_job() {
+    if (job_ == end_) return;
+    const auto* const job = reinterpret_cast<const char*>(&store_.at(job_->slot));
+    for (std::size_t at = 0; at < sizeof(Job); at += kLineBytes) __builtin_prefetch(job + at);
+    ++job_;
+  }
+
+  void fetch_body() {
+    if (body_ == end_) return;
+    const Job& job = store_.at(body_->slot);
+    if (job.body) __builtin_prefetch(job.body.get());
+    ++body_;
+  }
+
+  Iterator job_;
+  Iterator body_;
+  Iterator end_;
+  const Store& store_;
+};
+
+/// True when the entries are through.
+template <typename Order>
+bool walk_entries(Walk& walk, const Order& entries, const Store& store,
+                  std::optional<ScanPlace> after, const Queue* only) {
+  const auto step = [&](const auto& entry) {
+    const Job& job = store.at(entry.slot);
+    const Queue& queue = store.queue(job.queue);
+    const ScanPlace place = place_of(entry, queue);
+    if (only == nullptr || only == &queue) {
+      if (job.state == walk.order.state && job.is_spilled()) {
+        store.load_body(job);
+        walk.steps += kLoadSteps;
+      }
+      return walk.look_at(job, place);
+    }
+    walk.pass(place);
+    return !walk.is_over();
+  };
+  if (walk.order.is_backwards) {
+    auto next = after ? entries.lower_bound(entry_at(*after, entries)) : entries.end();
+    while (next != entries.begin()) {
+      if (!step(*--next)) return next == entries.begin();
+    }
+    return true;
+  }
+  auto next = after ? entries.upper_bound(entry_at(*after, entries)) : entries.begin();
+  FetchAhead ahead(next, entries.end(), store);
+  for (; next != entries.end(); ++next) {
+    ahead.step();
+    if (!step(*next)) return std::next(next) == entries.end();
+  }
+  return true;
+}
+
+/// The place before every ready job of whatever queue comes next. No sequence is 0.
+ScanPlace end_of(const Queue& queue, bool is_backwards) {
+  if (!is_backwards) return {.created = queue.created + 1};
+  return {.created = queue.created - 1,
+          .major = std::numeric_limits<Pri>::max(),
+          .minor = std::numeric_limits<std::uint64_t>::max()};
+}
+
+/// False: the walk is over within this queue.
+bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
+                const std::optional<ScanPlace>& after) {
+  const bool is_first = after && after->created == queue.created;
+  if (!walk_entries(walk, queue.ready, store, is_first ? after : std::nullopt, nullptr)) {
+    return false;
+  }
+  if (walk.is_over()) return true;
+  // An empty one costs a step too, and is left behind.
+  ++walk.steps;
+  walk.end.next = end_of(queue, walk.order.is_backwards);
+  return true;
+}
+
+/// The ready jobs of all queues, in the order of the queues' creation.
+bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>& after) {
+  const Store::Creation& queues = store.queues();
+  if (walk.order.is_backwards) {
+    auto place = after ? queues.upper_bound(after->created) : queues.end();
+    while (place != queues.begin()) {
+      --place;
+      if (!walk_ready(walk, store, store.queue(place->second), after)) return false;
+      if (walk.is_over()) return place == queues.begin();
+    }
+    return true;
+  }
+  auto place = queues.lower_bound(after ? after->created : 0);
+  for (; place != queues.end(); ++place) {
+    if (!walk_ready(walk, store, store.queue(place->second), after)) return false;
+    if (walk.is_over()) return std::next(place) == queues.end();
+  }
+  return true;
+}
+
+/// Null: reserved jobs, which no queue keeps in order, and ready ones.
+const TimeOrder* order_in(const Queue& queue, JobState state) {
+  switch (state) {
+    case JobState::kScheduled:
+    case JobState::kRetrying:
+      return &queue.delayed;
+    case JobState::kDead:
+      return &queue.dead;
+    case JobState::kReady:
+    case JobState::kReserved:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+const TimeOrder& order_of_all(const Store& store, JobState state) {
+  switch (state) {
+    case JobState::kScheduled:
+      return store.scheduled();
+    case JobState::kRetrying:
+      return store.retrying();
+    case JobState::kDead:
+      return store.dead();
+    case JobState::kReady:
+    case JobState::kReserved:
+      break;
+  }
+  return store.reserved();
+}
+
+bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
+  const Queue* queue = store.find_queue(walk.order.queue);
+  if (queue == nullptr) return true;
+  if (walk.order.state == JobState::kReady) {
+    return walk_entries(walk, queue->ready, store, after, nullptr);
+  }
+  if (const TimeOrder* order = order_in(*queue, walk.order.state)) {
+    return walk_entries(walk, *order, store, after, nullptr);
+  }
+  return walk_entries(walk, store.reserved(), store, after, queue);
+}
+
+}  // namespace
+
+ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::size_t steps_max,
+                   const ScanVisitor& visit) const {
+  Walk walk{.order = order, .visit = visit, .steps_max = steps_max};
+  bool is_through = false;
+  if (!order.queue.empty()) {
+    is_through = walk_one_queue(walk, store(), after);
+  } else if (order.state == JobState::kReady) {
+    is_through = walk_queues(walk, store(), after);
+  } else {
+    is_through = walk_entries(walk, order_of_all(store(), order.state), store(), after, nullptr);
+  }
+  if (is_through) walk.end.next.reset();
+  return walk.end;
+}
+
+ScanEnd View::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
+                                 const JobVisitor& visit) const {
+  const TimeOrder& failed = store().failed_before();
+  ScanEnd end;
+  auto next = after ? failed.upper_bound(entry_at(*after, failed)) : failed.begin();
+  for (; next != failed.end() && end.jobs < steps_max; ++next) {
+    ++end.jobs;
+    const Job& job = store().at(next->slot);
+    end.next = place_of(*next, store().queue(job.queue));
+    visit(job);
+  }
+  if (next == failed.end()) end.next.reset();
+  return end;
+}
+
+std::uint64_t View::scan_length(const ScanOrder& order) const {
+  if (order.queue.empty() || order.state == JobState::kReserved) return job_count(order.state);
+  const Queue* queue = find_queue(order.queue);
+  if (queue == nullptr) return 0;
+  if (order.state == JobState::kReady) return queue->ready.size();
+  return order_in(*queue, order.state)->size();
+}
+
+Time View::oldest_ready(const Queue& queue) const {
+  Time oldest = kNever;
+  auto first = queue.ready.begin();
+  for (std::size_t i = 0; i < kPrioritiesLookedAt && first != queue.ready.end(); ++i) {
+    oldest = std::min(oldest, store().at(first->slot).enqueued_at);
+    first = queue.ready.upper_bound(
+        ReadyEntry{.pri = first->pri, .slot = 0, .sequence = std::numeric_limits<Sequence>::max()});
+  }
+  return oldest;
+}
+
+void View::page_clients(ClientId after, std::size_t limit,
+                        const std::function<void(const Client&)>& visit) const {
+  std::vector<ClientId> ids;
+  for (const auto& [id, client] : clients_) {
+    if (id > after) ids.push_back(id);
+  }
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(limit, ids.size()));
+  std::partial_sort(ids.begin(), end, ids.end());
+  for (auto id = ids.begin(); id != end; ++id) visit(clients_.find(*id)->second);
+}
+
+std::size_t View::held_count(ClientId client) const {
+  const TimeOrder* held = store().held_by(client);
+  return held == nullptr ? 0 : held->size();
+}
+
+}  // namespace millrace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/job.hpp"
+
+namespace millrace::faktory {
+
+/// What is kept of a failed run, and `kBacktraceLinesMax`; more is cut off.
+inline constexpr std::size_t kErrtypeBytesMax = 100;
+inline constexpr std::size_t kMessageBytesMax = 1000;
+inline constexpr std::size_t kBacktraceEntryBytesMax = 1024;
+
+/// The run as it is stored: error type and message without white space around them, `unknown` when
+/// empty, everything cut to the limits above. A UTF-8 sequence that was cut becomes U+FFFD.
+[[nodiscard]] FailedRun cleaned(FailedRun run);
+
+/// Reads the `failure` member of a pushed job, as another server wrote it. A time that is missing
+/// or not RFC 3339 becomes `now` (failed_at) or none (next_at).
+[[nodiscard]] Outcome<Failure> parse_failure(std::string_view json, Time now);
+
+/// Appends the failure as FETCH shows it.
+void append_failure(const Failure& failure, std::string& out);
+
+}  // namespace millrace::faktory

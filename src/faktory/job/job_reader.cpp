@@ -1,0 +1,201 @@
+#include "faktory/job/job_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "faktory/json/json_check.hpp"
+#include "faktory/json/text.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+using MaybeProblem = std::optional<Problem>;
+
+/// Buffers above this are freed after use.
+constexpr std::size_t kKeptTextBytesMax = 256 * 1024;
+
+/// A value of the job: its type, its checked raw text, and what it means if it is a string.
+struct Value {
+  ondemand::json_type type = ondemand::json_type::null;
+  std::string_view raw;
+  std::string_view string;
+
+  [[nodiscard]] bool is_null() const { return type == ondemand::json_type::null; }
+};
+
+Outcome<Value> read_value(ondemand::document& document, ondemand::value value, std::size_t depth) {
+  Value result;
+  if (const auto error = value.type().get(result.type)) return json_problem(error);
+  if (result.type == ondemand::json_type::string) {
+    result.raw = raw_token(value);
+    if (const auto error = value.get_string().get(result.string)) return json_problem(error);
+    return result;
+  }
+  Outcome<std::string_view> raw = check_value(document, value, depth);
+  if (!raw) return raw.error();
+  result.raw = *raw;
+  return result;
+}
+
+/// The four ways to take a member. Null leaves texts and numbers as they were, and makes the others
+/// absent. False: the member must not have this type.
+bool set_text(const Value& value, std::string_view& text, std::string_view* raw) {
+  if (value.is_null()) return true;
+  if (value.type != ondemand::json_type::string) return false;
+  text = value.string;
+  if (raw != nullptr) *raw = value.raw;
+  return true;
+}
+
+bool set_integer(const Value& value, std::int64_t& field) {
+  if (value.is_null()) return true;
+  const std::optional<std::int64_t> integer = parse_integer(value.raw);
+  if (integer) field = *integer;
+  return integer.has_value();
+}
+
+bool set_optional(const Value& value, std::optional<std::int64_t>& field) {
+  field = value.is_null() ? std::nullopt : parse_integer(value.raw);
+  return value.is_null() || field.has_value();
+}
+
+bool set_raw(const Value& value, ondemand::json_type type, std::string_view& raw) {
+  raw = value.is_null() ? std::string_view{} : value.raw;
+  return value.is_null() || value.type == type;
+}
+
+bool set_priority(const Value& value, std::optional<int>& priority) {
+  const std::optional<std::int64_t> integer = parse_integer(value.raw);
+  priority.reset();
+  if (integer && *integer >= 1 && *integer <= 9) priority = static_cast<int>(*integer);
+  return true;
+}
+
+/// A member that the server knows: its name in lower case, and how to take it.
+struct Row {
+  std::string_view name;
+  bool (*set)(JobMembers& job, const Value& value);
+};
+
+constexpr std::array kRows = {
+    Row{"jid",
+        [](JobMembers& job, const Value& value) { return set_text(value, job.jid, &job.raw_jid); }},
+    Row{"jobtype",
+        [](JobMembers& job, const Value& value) {
+          return set_text(value, job.jobtype, &job.raw_jobtype);
+        }},
+    Row{"queue",
+        [](JobMembers& job, const Value& value) { return set_text(value, job.queue, nullptr); }},
+    Row{"at",
+        [](JobMembers& job, const Value& value) { return set_text(value, job.at, &job.raw_at); }},
+    Row{"created_at",
+        [](JobMembers& job, const Value& value) {
+          return set_text(value, job.created_at, &job.raw_created_at);
+        }},
+    Row{"enqueued_at",
+        [](JobMembers&, const Value& value) {
+          std::string_view ignored;
+          return set_text(value, ignored, nullptr);
+        }},
+    Row{"args",
+        [](JobMembers& job, const Value& value) {
+          return set_raw(value, ondemand::json_type::array, job.raw_args);
+        }},
+    Row{"custom",
+        [](JobMembers& job, const Value& value) {
+          return set_raw(value, ondemand::json_type::object, job.raw_custom);
+        }},
+    Row{"failure",
+        [](JobMembers& job, const Value& value) {
+          return set_raw(value, ondemand::json_type::object, job.raw_failure);
+        }},
+    Row{"retry",
+        [](JobMembers& job, const Value& value) { return set_optional(value, job.retry); }},
+    Row{"reserve_for",
+        [](JobMembers& job, const Value& value) { return set_integer(value, job.reserve_for); }},
+    Row{"backtrace",
+        [](JobMembers& job, const Value& value) { return set_integer(value, job.backtrace); }},
+};
+
+const Row* find_row(std::string_view name) {
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& candidate) {
+    return equals_ignoring_case(name, candidate.name);
+  });
+  return row == kRows.end() ? nullptr : &*row;
+}
+
+MaybeProblem take_member(ondemand::document& document, ondemand::field& field, std::size_t depth,
+                         JobMembers& job) {
+  const char* const name_inside = field.key().raw();
+  std::string_view name;
+  if (const auto error = field.unescaped_key().get(name)) return json_problem(error);
+  const Outcome<Value> value = read_value(document, field.value(), depth);
+  if (!value) return value.error();
+  if (const Row* row = find_row(name)) {
+    if (row->set(job, *value)) return std::nullopt;
+    return Problem{"member " + std::string(row->name) + " has the wrong type"};
+  }
+  if (equals_ignoring_case(name, "priority")) set_priority(*value, job.priority);
+  job.others.emplace_back(raw_string(name_inside), value->raw);
+  return std::nullopt;
+}
+
+Outcome<JobMembers> read_job(ondemand::document& document, ondemand::object object,
+                             std::size_t depth) {
+  JobMembers job;
+  for (auto member : object) {
+    ondemand::field field;
+    if (const auto error = std::move(member).get(field)) return json_problem(error);
+    if (MaybeProblem problem = take_member(document, field, depth, job)) return *problem;
+  }
+  return job;
+}
+
+Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
+  ondemand::object object;
+  if (const auto error = document.get_object().get(object)) {
+    if (error == simdjson::INCORRECT_TYPE) return Problem{"a job must be an object"};
+    return json_problem(error);
+  }
+  Outcome<JobMembers> job = read_job(document, object, depth);
+  if (!job) return job;
+  if (!is_at_end(document)) return Problem{"invalid character after top-level value"};
+  return job;
+}
+
+}  // namespace
+
+simdjson::error_code JobReader::open(std::string_view json) {
+  text_.assign(json);
+  text_.append(simdjson::SIMDJSON_PADDING, '\0');
+  return parser_.iterate(text_.data(), json.size(), text_.size()).get(document_);
+}
+
+Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth) {
+  if (trimmed(json) == "null") return JobMembers{};
+  const std::optional<std::string> repaired = repaired_json(json);
+  if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
+    return json_problem(error);
+  }
+  return read_root(document_, depth);
+}
+
+Outcome<JobMembers> JobReader::read(std::string_view json) {
+  return read_at(json, 1);
+}
+
+Outcome<JobMembers> JobReader::read_element(std::string_view json) {
+  return read_at(json, 2);
+}
+
+void JobReader::shrink() {
+  if (text_.capacity() <= kKeptTextBytesMax) return;
+  document_ = {};
+  parser_ = simdjson::ondemand::parser{};
+  text_ = std::string{};
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,85 @@
+#include "faktory/job/pushed_job.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "core/model/queue.hpp"
+#include "core/model/types.hpp"
+#include "faktory/job/failed_run.hpp"
+#include "faktory/job/stored_form.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/json/timestamp.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using Fault = JobFault::Kind;
+
+std::string_view queue_of(const JobMembers& members) {
+  return members.queue.empty() ? std::string_view(kDefaultQueue) : members.queue;
+}
+
+std::optional<JobFault> find_fault(const JobMembers& members) {
+  const std::string_view queue = queue_of(members);
+  if (members.jid.size() < kJidBytesMin) return JobFault{Fault::kJidTooShort, {}};
+  if (members.jid.size() > kJidBytesMax) return JobFault{Fault::kJidTooLong, {}};
+  if (members.jobtype.empty()) return JobFault{Fault::kNoJobtype, {}};
+  if (members.raw_args.empty()) return JobFault{Fault::kNoArgs, {}};
+  if (members.reserve_for > kReserveForMax) return JobFault{Fault::kReservedTooLong, {}};
+  if (!members.at.empty() && !parse_time(members.at)) {
+    return JobFault{Fault::kInvalidAt, std::string(members.at)};
+  }
+  // The reference looks at the queue of a scheduled job only when it is due, and then drops the
+  // job.
+  if (!is_queue_name(queue)) return JobFault{Fault::kInvalidQueueName, std::string(queue)};
+  if (queue.size() > kQueueNameBytesMax) return JobFault{Fault::kQueueNameTooLong, {}};
+  return std::nullopt;
+}
+
+std::uint32_t whole_seconds(Duration duration) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(seconds, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::uint32_t ttr_of(const JobMembers& members) {
+  const std::int64_t asked = members.reserve_for == 0 ? kReserveForDefault : members.reserve_for;
+  return static_cast<std::uint32_t>(std::clamp(asked, kReserveForMin, kReserveForMax));
+}
+
+/// 9, the most urgent, is 0; each step below is a range of 256 for beanstalk clients to use.
+Pri pri_of(const JobMembers& members) {
+  return static_cast<Pri>(9 - members.priority.value_or(kDefaultPriority)) * 256;
+}
+
+}  // namespace
+
+Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now, std::string& body) {
+  NewJob job;
+  if (!members.raw_failure.empty()) {
+    Outcome<Failure> failure = parse_failure(members.raw_failure, now);
+    if (!failure) return JobFault{Fault::kInvalidJson, failure.error().text};
+    job.failure = std::move(*failure);
+  }
+  if (std::optional<JobFault> fault = find_fault(members)) return *fault;
+
+  encode_work_unit(members, body);
+  job.kind = JobKind::kWorkUnit;
+  job.queue = queue_of(members);
+  job.body = body;
+  job.created_at = now;
+  job.pri = pri_of(members);
+  job.ttr_s = ttr_of(members);
+  job.due = parse_time(members.at).value_or(Time{});
+  if (job.due > now) job.delay_s = whole_seconds(job.due - now);
+  return job;
+}
+
+JobFault fault_of(Refusal refusal) {
+  return {refusal == Refusal::kNoRoom ? JobFault::Kind::kNoRoom : JobFault::Kind::kQueueNameTooLong,
+          {}};
+}
+
+}  // namespace millrace::faktory

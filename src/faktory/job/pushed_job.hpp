@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/broker/broker.hpp"
+#include "faktory/job/job_reader.hpp"
+
+namespace millrace::faktory {
+
+/// Why a job is not taken. `reply` has the words.
+struct JobFault {
+  enum class Kind {
+    kInvalidJson,
+    kJidTooShort,
+    kJidTooLong,
+    kNoJobtype,
+    kNoArgs,
+    kReservedTooLong,
+    kInvalidAt,
+    kInvalidQueueName,
+    kQueueNameTooLong,
+    kNoRoom,  ///< see Refusal::kNoRoom
+  };
+  Kind kind;
+  std::string detail;
+};
+
+/// What a reservation lasts, whatever `reserve_for` says.
+inline constexpr std::int64_t kReserveForMin = 60;
+inline constexpr std::int64_t kReserveForMax = 86'400;
+inline constexpr std::int64_t kReserveForDefault = 1'800;
+
+inline constexpr std::size_t kJidBytesMin = 8;
+inline constexpr int kDefaultPriority = 5;
+
+/// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
+/// to `body`, which must be empty. The result points into `members` and `body`.
+[[nodiscard]] Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now,
+                                                       std::string& body);
+
+/// Why the broker did not take a job that has the right form.
+[[nodiscard]] JobFault fault_of(Refusal refusal);
+
+}  // namespace millrace::faktory

@@ -1,0 +1,208 @@
+#include "faktory/job/work_unit.hpp"
+
+#include <openssl/evp.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "faktory/job/failed_run.hpp"
+#include "faktory/job/stored_form.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/json/timestamp.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+/// nullopt when the job was put, or its body is damaged.
+std::optional<StoredForm> stored_form_of(const Job& job) {
+  if (job.kind != JobKind::kWorkUnit) return std::nullopt;
+  return decode_work_unit(job.body_view());
+}
+
+void append_time_member(std::string_view start, std::string_view time, std::string& out) {
+  out += start;
+  out += '"';
+  out += time;
+  out += '"';
+}
+
+/// Appends created_at, unless it is stored, and enqueued_at. Most jobs were ready when they were
+/// created: that time is formatted once.
+void append_times(const StoredForm& form, const Job& job, std::string& out) {
+  std::string time;
+  if (form.created_at() == form.head.size()) {
+    append_time(job.created_at, time);
+    append_time_member(kCreatedStart, time, out);
+  }
+  if (job.enqueued_at == Time{}) return;
+  if (time.empty() || job.enqueued_at != job.created_at) {
+    time.clear();
+    append_time(job.enqueued_at, time);
+  }
+  append_time_member(R"(,"enqueued_at":)", time, out);
+}
+
+void append_form(const StoredForm& form, const Job& job, std::string_view queue, std::string& out) {
+  out += form.until_retry;
+  if (const Failure* failure = job.failure()) {
+    out += R"(,"failure":)";
+    append_failure(*failure, out);
+  }
+  out += form.until_jid;
+  out += R"(,"queue":)";
+  append_json_string(queue, out);
+  out += form.head;
+  append_times(form, job, out);
+  out += form.rest;
+}
+
+/// What a checked JSON string means.
+std::string text_of(std::string_view raw) {
+  if (raw.find('\\') == std::string_view::npos) return std::string(raw.substr(1, raw.size() - 2));
+  const nlohmann::json value = nlohmann::json::parse(raw.begin(), raw.end(), nullptr, false);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::string base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                      reinterpret_cast<const unsigned char*>(bytes.data()),
+                                      static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(written));
+  return out;
+}
+
+std::string fallback_jid(const Job& job) {
+  return "beanstalk-" + std::to_string(job.id);
+}
+
+/// The members of a body that is a work unit: an object with a jobtype and args.
+std::optional<JobMembers> read_body(JobReader& reader, std::string_view body) {
+  if (!trimmed(body).starts_with('{')) return std::nullopt;
+  const Outcome<JobMembers> members = reader.read(body);
+  if (!members || members->jobtype.empty() || members->raw_args.empty()) return std::nullopt;
+  return *members;
+}
+
+/// Everything that is made up for a job that no FWP client pushed: `members` may point into it.
+struct Substitutes {
+  std::string raw_jid;
+  std::string raw_args;
+};
+
+bool brings_jid(const JobMembers& members) {
+  return !members.jid.empty() && members.jid.size() <= kJidBytesMax;
+}
+
+JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
+  JobMembers members;
+  const bool is_text = is_utf8(body);
+  members.raw_jobtype = R"("beanstalk")";
+  if (!is_text) members.raw_custom = R"({"encoding":"base64"})";
+  substitutes.raw_args = '[';
+  append_json_string(is_text ? body : base64(body), substitutes.raw_args);
+  substitutes.raw_args += ']';
+  members.raw_args = substitutes.raw_args;
+  return members;
+}
+
+/// A put body is searched for a work unit only up to this size.
+constexpr std::size_t kSummaryBodyBytesMax = 16 * 1024;
+
+/// The end of the JSON value at the beginning of `json`, or the end of `json` when that comes
+/// first.
+std::size_t end_of_value(std::string_view json) {
+  int depth = 0;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_in_string) {
+      if (c == '\\') ++i;
+      is_in_string = c != '"';
+    } else if (c == '"') {
+      is_in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if ((c == ']' || c == '}') && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return json.size();
+}
+
+void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
+  const std::string_view shown = args.substr(0, WorkUnitFormat::kSummaryArgsBytes);
+  const std::size_t end = end_of_value(shown);
+  summary.is_cut = end == shown.size() && args.size() > shown.size();
+  summary.args = shown.substr(0, end);
+}
+
+/// `,"jobtype":` string ... and the rest, of which `args` is the first or second member.
+void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
+  constexpr std::string_view kType = R"(,"jobtype":)";
+  constexpr std::string_view kArgs = R"("args":)";
+  summary.jid = text_of(form.raw_jid);
+  const std::string_view jobtype = form.head.substr(0, form.created_at());
+  if (jobtype.starts_with(kType) && jobtype.size() > kType.size() + 1) {
+    summary.jobtype = text_of(jobtype.substr(kType.size()));
+  }
+  const std::size_t args = form.rest.find(kArgs);
+  if (args != std::string_view::npos) set_args(form.rest.substr(args + kArgs.size()), summary);
+}
+
+}  // namespace
+
+WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
+  if (const std::optional<StoredForm> form = stored_form_of(job)) {
+    return {.jid = text_of(form->raw_jid), .retry = form->retry};
+  }
+  Identity identity{.jid = fallback_jid(job), .retry = kDefaultRetry};
+  if (const std::optional<JobMembers> members = read_body(reader_, job.body_view())) {
+    if (brings_jid(*members)) identity.jid = std::string(members->jid);
+    identity.retry = members->retry.value_or(kDefaultRetry);
+  }
+  reader_.shrink();
+  return identity;
+}
+
+WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
+  Summary summary;
+  if (const std::optional<StoredForm> form = stored_form_of(job)) {
+    summarize_form(*form, summary);
+    return summary;
+  }
+  const std::string_view body = job.body_view();
+  summary.jid = fallback_jid(job);
+  summary.jobtype = "beanstalk";
+  summary.args = body.substr(0, kSummaryArgsBytes);
+  summary.is_cut = body.size() > kSummaryArgsBytes;
+  if (body.size() > kSummaryBodyBytesMax) return summary;
+  if (const std::optional<JobMembers> members = read_body(reader_, body)) {
+    if (brings_jid(*members)) summary.jid = std::string(members->jid);
+    summary.jobtype = std::string(members->jobtype);
+    set_args(members->raw_args, summary);
+  }
+  return summary;
+}
+
+void WorkUnits::render(const Job& job, std::string_view queue, std::string& out) const {
+  if (const std::optional<StoredForm> form = stored_form_of(job)) {
+    append_form(*form, job, queue, out);
+    return;
+  }
+  Substitutes substitutes;
+  std::optional<JobMembers> members = read_body(reader_, job.body_view());
+  if (!members) members = wrapped(job.body_view(), substitutes);
+  if (!brings_jid(*members)) {
+    append_json_string(fallback_jid(job), substitutes.raw_jid);
+    members->raw_jid = substitutes.raw_jid;
+  }
+  // What the reservation really lasts; the Rust client cannot read a job that does not say it.
+  if (members->reserve_for == 0) members->reserve_for = job.ttr_s;
+  std::string body;
+  encode_work_unit(*members, body);
+  reader_.shrink();
+  if (const auto form = decode_work_unit(body)) append_form(*form, job, queue, out);
+}
+
+}  // namespace millrace::faktory

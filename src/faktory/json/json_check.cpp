@@ -1,0 +1,144 @@
+#include "faktory/json/json_check.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+
+#include "faktory/json/object_reader.hpp"
+#include "faktory/json/text.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+using MaybeProblem = std::optional<Problem>;
+
+std::size_t digit_count(std::string_view text) {
+  std::size_t count = 0;
+  while (count < text.size() && text[count] >= '0' && text[count] <= '9') ++count;
+  return count;
+}
+
+/// Takes digits off the front; false when there are none.
+bool take_digits(std::string_view& text) {
+  const std::size_t count = digit_count(text);
+  text.remove_prefix(count);
+  return count > 0;
+}
+
+bool take_one_of(std::string_view characters, std::string_view& text) {
+  if (text.empty() || characters.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// number = [ "-" ] ( "0" / digit1-9 *digit ) [ "." 1*digit ] [ ("e"/"E") [ "+"/"-" ] 1*digit ]
+bool is_number(std::string_view text) {
+  take_one_of("-", text);
+  const bool starts_with_zero = take_one_of("0", text);
+  if (!starts_with_zero && !take_digits(text)) return false;
+  if (take_one_of(".", text) && !take_digits(text)) return false;
+  if (take_one_of("eE", text)) {
+    take_one_of("+-", text);
+    if (!take_digits(text)) return false;
+  }
+  return text.empty();
+}
+
+MaybeProblem check(ondemand::value value, std::size_t depth);
+
+MaybeProblem check_array(ondemand::value value, std::size_t depth) {
+  ondemand::array array;
+  if (const auto error = value.get_array().get(array)) return json_problem(error);
+  for (auto element : array) {
+    ondemand::value inner;
+    if (const auto error = element.get(inner)) return json_problem(error);
+    if (MaybeProblem problem = check(inner, depth + 1)) return problem;
+  }
+  return std::nullopt;
+}
+
+MaybeProblem check_object(ondemand::value value, std::size_t depth) {
+  ondemand::object object;
+  if (const auto error = value.get_object().get(object)) return json_problem(error);
+  for (auto member : object) {
+    ondemand::field field;
+    std::string_view name;
+    if (const auto error = std::move(member).get(field)) return json_problem(error);
+    if (const auto error = field.unescaped_key().get(name)) return json_problem(error);
+    if (MaybeProblem problem = check(field.value(), depth + 1)) return problem;
+  }
+  return std::nullopt;
+}
+
+MaybeProblem check_scalar(ondemand::value value, ondemand::json_type type) {
+  const std::string_view token = raw_token(value);
+  if (type == ondemand::json_type::string) {
+    std::string_view text;
+    if (const auto error = value.get_string().get(text)) return json_problem(error);
+    return std::nullopt;
+  }
+  const bool is_valid = type == ondemand::json_type::number
+                            ? is_number(token)
+                            : token == "true" || token == "false" || token == "null";
+  if (!is_valid) return Problem{"invalid literal " + one_line(token.substr(0, 40))};
+  return std::nullopt;
+}
+
+MaybeProblem check(ondemand::value value, std::size_t depth) {
+  if (depth >= kNestingMax) {
+    return Problem{"nested deeper than " + std::to_string(kNestingMax) + " levels"};
+  }
+  ondemand::json_type type;
+  if (const auto error = value.type().get(type)) return json_problem(error);
+  if (type == ondemand::json_type::array) return check_array(value, depth);
+  if (type == ondemand::json_type::object) return check_object(value, depth);
+  return check_scalar(value, type);
+}
+
+}  // namespace
+
+Problem json_problem(simdjson::error_code error) {
+  if (error == simdjson::EMPTY || error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT) {
+    return Problem{"unexpected end of JSON input"};
+  }
+  return Problem{one_line(simdjson::error_message(error))};
+}
+
+bool is_at_end(ondemand::document& document) {
+  return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+}
+
+std::string_view raw_token(ondemand::value value) {
+  std::string_view token = value.raw_json_token();
+  const std::size_t last = token.find_last_not_of(" \t\n\r");
+  return token.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+std::string_view raw_string(const char* inside) {
+  const char* end = inside;
+  while (*end != '"') end += *end == '\\' ? 2 : 1;
+  return {inside - 1, static_cast<std::size_t>(end - inside) + 2};
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view token) {
+  if (!is_number(token)) return std::nullopt;
+  std::int64_t value = 0;
+  const char* const end = token.data() + token.size();
+  const auto result = std::from_chars(token.data(), end, value);
+  if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
+  return value;
+}
+
+Outcome<std::string_view> check_value(ondemand::document& document, ondemand::value value,
+                                      std::size_t depth) {
+  const std::string_view token = raw_token(value);
+  if (std::optional<Problem> problem = check(value, depth)) return *problem;
+  if (token != "[" && token != "{") return token;
+  const char* end = nullptr;
+  if (const auto error = document.current_location().get(end)) return json_problem(error);
+  return std::string_view(token.data(), static_cast<std::size_t>(end - token.data()));
+}
+
+}  // namespace millrace::faktory

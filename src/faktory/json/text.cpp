@@ -1,0 +1,134 @@
+#include "faktory/json/text.hpp"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace millrace::faktory {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+constexpr std::string_view kReplacementEscape = "\\ufffd";
+constexpr std::size_t kEscapeBytes = 6;  // \uXXXX
+
+/// The length of the UTF-8 sequence at the front, or 0 when there is none.
+std::size_t sequence_bytes(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  return bytes <= text.size() && is_utf8(text.substr(0, bytes)) ? bytes : 0;
+}
+
+enum class Escape { kOther, kHighSurrogate, kLowSurrogate };
+
+/// What the escape at the front is. `text` starts with a backslash.
+Escape escape_kind(std::string_view text) {
+  if (text.size() < kEscapeBytes || text[1] != 'u') return Escape::kOther;
+  unsigned code = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + kEscapeBytes, code, 16);
+  if (error != std::errc{} || end != text.data() + kEscapeBytes) return Escape::kOther;
+  if (code >= 0xD800 && code <= 0xDBFF) return Escape::kHighSurrogate;
+  if (code >= 0xDC00 && code <= 0xDFFF) return Escape::kLowSurrogate;
+  return Escape::kOther;
+}
+
+bool starts_with_low_surrogate(std::string_view text) {
+  return text.starts_with('\\') && escape_kind(text) == Escape::kLowSurrogate;
+}
+
+/// Calls `visit(offset)` for each escape of half a surrogate pair.
+template <typename Visit>
+void each_lone_surrogate(std::string_view json, Visit visit) {
+  std::size_t at = json.find('\\');
+  while (at != std::string_view::npos) {
+    const Escape kind = escape_kind(json.substr(at));
+    std::size_t bytes = kind == Escape::kOther ? 2 : kEscapeBytes;
+    if (kind == Escape::kHighSurrogate && starts_with_low_surrogate(json.substr(at + bytes))) {
+      bytes += kEscapeBytes;
+    } else if (kind != Escape::kOther) {
+      visit(at);
+    }
+    at = json.find('\\', at + bytes);
+  }
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  return simdjson::validate_utf8(text.data(), text.size());
+}
+
+std::string valid_utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  std::string out;
+  out.reserve(text.size() + 16);
+  while (!text.empty()) {
+    const std::size_t bytes = sequence_bytes(text);
+    out += bytes > 0 ? text.substr(0, bytes) : kReplacement;
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return out;
+}
+
+std::optional<std::string> repaired_json(std::string_view json) {
+  bool has_lone_surrogate = false;
+  each_lone_surrogate(json, [&](std::size_t) { has_lone_surrogate = true; });
+  if (!has_lone_surrogate && is_utf8(json)) return std::nullopt;
+  std::string out = valid_utf8(json);
+  each_lone_surrogate(out, [&](std::size_t at) {
+    std::copy(kReplacementEscape.begin(), kReplacementEscape.end(),
+              out.begin() + static_cast<std::ptrdiff_t>(at));
+  });
+  return out;
+}
+
+void append_json_string(std::string_view text, std::string& out) {
+  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+  });
+  if (is_plain) {
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
+  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::string one_line(std::string_view text) {
+  std::string out(text.substr(0, kEchoBytesMax));
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) c = '?';
+  }
+  return out;
+}
+
+bool equals_ignoring_case(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
+std::string upper_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
+}
+
+bool is_queue_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  });
+}
+
+}  // namespace millrace::faktory

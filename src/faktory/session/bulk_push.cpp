@@ -1,0 +1,84 @@
+#include "faktory/session/bulk_push.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "core/ports/session.hpp"
+#include "faktory/job/pushed_job.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/session/reply.hpp"
+
+namespace millrace::faktory {
+
+BulkPush::BulkPush(std::string_view json, Time started_at)
+    : json_(json), started_at_(started_at), cutter_(json_) {}
+
+bool BulkPush::work(DoorState& door, Time now, std::string& out) {
+  if (!is_read_) {
+    const Outcome<Done> read = read_slice(door.reader);
+    door.reader.shrink();
+    if (!read) {
+      append_error(fault_text(JobFault{JobFault::Kind::kInvalidJson, read.error().text}), out);
+      return true;
+    }
+    if (!is_read_) return false;
+  }
+  push_slice(door.broker, now);
+  if (pushed_ < parts_.size()) return false;
+  append_reply(out);
+  return true;
+}
+
+Outcome<Done> BulkPush::read_slice(JobReader& reader) {
+  for (std::size_t bytes = 0; bytes < kBulkSliceBytes;) {
+    const Outcome<std::optional<std::string_view>> element = cutter_.next();
+    if (!element) return element.error();
+    is_read_ = !element->has_value();
+    if (is_read_) break;
+    const Outcome<JobMembers> members = reader.read_element(**element);
+    if (!members) return members.error();
+    take(*members);
+    bytes += (*element)->size();
+  }
+  return Done{};
+}
+
+void BulkPush::take(const JobMembers& members) {
+  Part part;
+  const Result<NewJob, JobFault> job = make_pushed_job(members, started_at_, part.body);
+  if (!job) {
+    faults_[std::string(members.jid)] = fault_text(job.error());
+    return;
+  }
+  part.jid = members.jid;
+  part.queue = job->queue;
+  part.job = *job;
+  parts_.push_back(std::move(part));
+}
+
+void BulkPush::push_slice(Broker& broker, Time now) {
+  for (std::size_t i = 0; i < kSliceJobs && pushed_ < parts_.size(); ++i, ++pushed_) {
+    if (broker.batch_bytes() >= kBatchBytesPause) return;
+    Part& part = parts_[pushed_];
+    part.job.queue = part.queue;
+    part.job.body = part.body;
+    if (const Answer<JobId> id = broker.put(part.job, now); !id) {
+      faults_[part.jid] = fault_text(fault_of(id.error()));
+    }
+    part = Part{};
+  }
+}
+
+void BulkPush::append_reply(std::string& out) const {
+  std::string object;
+  const char* separator = "";
+  for (const auto& [jid, text] : faults_) {
+    object += std::exchange(separator, ",");
+    append_json_string(jid, object);
+    object += ':';
+    append_json_string(text, object);
+  }
+  append_bulk('{' + object + '}', out);
+}
+
+}  // namespace millrace::faktory

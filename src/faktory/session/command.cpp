@@ -1,0 +1,249 @@
+#include "faktory/session/command.hpp"
+
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/model/queue.hpp"
+#include "core/model/types.hpp"
+#include "faktory/json/object_reader.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/json/timestamp.hpp"
+#include "faktory/session/parse_mutate.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using Kind = CommandFault::Kind;
+using Parsed = Result<Command, CommandFault>;
+
+constexpr std::int64_t kVersionMax = 255;
+
+/// The words between single spaces, empty ones left out.
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> found;
+  while (!text.empty() && found.size() <= kNamedQueuesMax) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) found.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found;
+}
+
+Parsed parse_push(std::string_view argument) {
+  return Command{Push{argument}};
+}
+
+Parsed parse_push_bulk(std::string_view argument) {
+  return Command{PushBulk{argument}};
+}
+
+Parsed parse_fetch(std::string_view argument) {
+  const std::vector<std::string_view> names = words(argument);
+  if (names.size() > kNamedQueuesMax) return CommandFault{Kind::kTooManyQueues, {}};
+  Fetch fetch;
+  if (names.empty()) fetch.queues.emplace_back(kDefaultQueue);
+  absl::flat_hash_set<std::string_view> seen;
+  for (const std::string_view name : names) {
+    // Other names exist only at the beanstalk door, and cannot be reached from here.
+    if (!is_queue_name(name) || name.size() > kQueueNameBytesMax) continue;
+    if (seen.insert(name).second) fetch.queues.push_back(name);
+  }
+  return Command{std::move(fetch)};
+}
+
+/// The reference reads an ACK into a map of strings: names are case-sensitive, every member must be
+/// a string, and null is an empty one.
+Parsed parse_ack(std::string_view argument) {
+  Ack ack;
+  bool has_jid = false;
+  const ObjectShape shape =
+      read_object(argument, [&](std::string_view name, const MemberValue& value) {
+        std::string text;
+        if (!take_text(value, text)) return false;
+        if (name != "jid") return true;
+        has_jid = true;
+        ack.jid = std::move(text);
+        return true;
+      });
+  if (shape != ObjectShape::kObject || !has_jid) return CommandFault{Kind::kInvalidAck, argument};
+  return Command{std::move(ack)};
+}
+
+Parsed parse_fail(std::string_view argument) {
+  Fail fail;
+  const ObjectShape shape =
+      read_object(argument, [&](std::string_view name, const MemberValue& value) {
+        const auto is = [&](std::string_view lower) { return equals_ignoring_case(name, lower); };
+        if (is("jid")) return take_text(value, fail.jid);
+        if (is("errtype")) return take_text(value, fail.run.errtype);
+        if (is("message")) return take_text(value, fail.run.message);
+        if (is("backtrace")) return take_strings(value, fail.run.backtrace);
+        return true;
+      });
+  if (shape == ObjectShape::kMalformed) return CommandFault{Kind::kInvalidFail, argument};
+  if (fail.jid.empty()) return CommandFault{Kind::kMissingJid, {}};
+  return Command{std::move(fail)};
+}
+
+Worker::State state_of(std::string_view text) {
+  if (text == "quiet") return Worker::State::kQuiet;
+  if (text == "terminate") return Worker::State::kTerminate;
+  return Worker::State::kRunning;
+}
+
+Parsed parse_beat(std::string_view argument) {
+  Beat beat;
+  std::string asked;
+  const ObjectShape shape =
+      read_object(argument, [&](std::string_view name, const MemberValue& value) {
+        const auto is = [&](std::string_view lower) { return equals_ignoring_case(name, lower); };
+        if (is("wid")) return take_text(value, beat.wid);
+        if (is("current_state")) return take_text(value, asked);
+        if (is("rss_kb")) return take_integer(value, beat.rss_kb);
+        return true;
+      });
+  if (shape == ObjectShape::kMalformed) return CommandFault{Kind::kInvalidBeat, argument};
+  beat.asked = state_of(asked);
+  return Command{std::move(beat)};
+}
+
+/// The names behind a subcommand, and whether the first is the wildcard.
+struct QueueNames {
+  std::vector<std::string_view> names;
+  bool is_all = false;
+};
+
+Command pause_queues(QueueNames&& queues) {
+  return PauseQueues{.action = PauseQueues::Action::kPause,
+                     .is_all = queues.is_all,
+                     .names = std::move(queues.names)};
+}
+
+Command resume_queues(QueueNames&& queues) {
+  return PauseQueues{.action = PauseQueues::Action::kResume,
+                     .is_all = queues.is_all,
+                     .names = std::move(queues.names)};
+}
+
+Command remove_queues(QueueNames&& queues) {
+  return RemoveQueues{.is_all = queues.is_all, .names = std::move(queues.names)};
+}
+
+Command queue_latency(QueueNames&& queues) {
+  return QueueLatency{.names = std::move(queues.names)};
+}
+
+struct QueueRow {
+  std::string_view subcommand;
+  bool needs_names;
+  bool takes_wildcard;
+  Command (*make)(QueueNames&& queues);
+};
+
+constexpr std::array kQueueRows = {
+    QueueRow{"pause", true, true, pause_queues},
+    QueueRow{"resume", true, true, resume_queues},
+    QueueRow{"remove", true, true, remove_queues},
+    QueueRow{"latency", false, false, queue_latency},
+};
+
+Parsed parse_queue(std::string_view argument) {
+  const std::size_t end = std::min(argument.find(' '), argument.size());
+  const std::string_view subcommand = argument.substr(0, end);
+  const auto row =
+      std::find_if(kQueueRows.begin(), kQueueRows.end(), [&](const QueueRow& candidate) {
+        return equals_ignoring_case(subcommand, candidate.subcommand);
+      });
+  if (row == kQueueRows.end()) return CommandFault{Kind::kUnknownSubcommand, subcommand};
+  if (end == argument.size() && row->needs_names) return CommandFault{Kind::kNoArgument, {}};
+  QueueNames queues{.names = words(argument.substr(std::min(end + 1, argument.size())))};
+  if (queues.names.size() > kNamedQueuesMax) return CommandFault{Kind::kTooManyQueues, {}};
+  queues.is_all = !queues.names.empty() && queues.names.front() == "*";
+  const bool is_only_wildcard = queues.is_all && queues.names.size() == 1;
+  if (is_only_wildcard && !row->takes_wildcard) return CommandFault{Kind::kLatencyOfAll, {}};
+  return row->make(std::move(queues));
+}
+
+Parsed parse_mutation(std::string_view argument) {
+  Result<Mutate, CommandFault> mutate = parse_mutate(argument);
+  if (!mutate) return mutate.error();
+  return Command{std::move(*mutate)};
+}
+
+template <typename Simple>
+Parsed parse_simple(std::string_view) {
+  return Command{Simple{}};
+}
+
+/// A verb, whether it must have something behind it, and how that is read.
+struct Row {
+  std::string_view verb;
+  bool needs_argument;
+  Parsed (*parse)(std::string_view argument);
+};
+
+constexpr std::array kRows = {
+    Row{"PUSH", true, parse_push},
+    Row{"PUSHB", true, parse_push_bulk},
+    Row{"FETCH", false, parse_fetch},
+    Row{"ACK", true, parse_ack},
+    Row{"FAIL", true, parse_fail},
+    Row{"BEAT", true, parse_beat},
+    Row{"INFO", false, parse_simple<Info>},
+    Row{"FLUSH", false, parse_simple<Flush>},
+    Row{"QUEUE", true, parse_queue},
+    Row{"MUTATE", false, parse_mutation},
+    Row{"TRACK", false, parse_simple<Track>},
+    Row{"BATCH", false, parse_simple<Batch>},
+    Row{"END", false, parse_simple<End>},
+};
+
+/// Takes one member of HELLO. False: the handshake fails.
+bool take_hello_member(std::string_view name, const MemberValue& value, Hello& hello) {
+  const auto is = [&](std::string_view lower) { return equals_ignoring_case(name, lower); };
+  std::string text;
+  std::int64_t ignored = 0;
+  if (is("v")) {
+    return take_integer(value, hello.version) && hello.version >= 0 && hello.version <= kVersionMax;
+  }
+  if (is("pwdhash")) return take_text(value, hello.password_hash);
+  if (is("wid")) return take_text(value, hello.worker.wid);
+  if (is("hostname")) return take_text(value, hello.worker.hostname);
+  if (is("pid")) return take_integer(value, hello.worker.pid);
+  if (is("labels")) return take_strings(value, hello.worker.labels);
+  if (is("username")) return take_text(value, text);
+  if (is("rss_kb")) return take_integer(value, ignored);
+  if (!is("startedat") || value.kind == MemberValue::Kind::kNull) return true;
+  return take_text(value, text) && parse_time(text).has_value();
+}
+
+}  // namespace
+
+Parsed parse_command(std::string_view line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view verb = line.substr(0, end);
+  const auto row = std::find_if(kRows.begin(), kRows.end(),
+                                [&](const Row& candidate) { return candidate.verb == verb; });
+  if (row == kRows.end()) return CommandFault{Kind::kUnknownVerb, verb};
+  if (end < line.size()) return row->parse(line.substr(end + 1));
+  if (row->needs_argument) return CommandFault{Kind::kNoArgument, {}};
+  return row->parse({});
+}
+
+std::optional<Hello> parse_hello(std::string_view line) {
+  constexpr std::string_view kVerb = "HELLO ";
+  if (!line.starts_with("HELLO {")) return std::nullopt;
+  Hello hello;
+  const ObjectShape shape =
+      read_object(line.substr(kVerb.size()), [&](std::string_view name, const MemberValue& value) {
+        return take_hello_member(name, value, hello);
+      });
+  if (shape != ObjectShape::kObject || hello.worker.wid.size() > kWidBytesMax) return std::nullopt;
+  return hello;
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,68 @@
+#include "faktory/session/login_guard.hpp"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "base/check.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+/// Stands for all peers for which there is no room.
+constexpr std::string_view kOthers = "others";
+
+/// It grows more slowly than the number of those who wait, so that it stays bearable with many of
+/// them, and faster than not at all, so that more connections do not help in proportion.
+Duration wait_among(std::uint32_t waiting) {
+  const std::chrono::duration<double, Duration::period> wait =
+      kTurnPause * std::sqrt(static_cast<double>(waiting));
+  return std::chrono::duration_cast<Duration>(wait);
+}
+
+}  // namespace
+
+std::string_view LoginGuard::name_of(std::string_view peer) const {
+  return peers_.size() < kPeersMax || peers_.contains(peer) ? peer : kOthers;
+}
+
+bool LoginGuard::is_slow(std::string_view peer, Time now) const {
+  const auto found = peers_.find(name_of(peer));
+  return found != peers_.end() && found->second.failures > kFreeFailures &&
+         now < found->second.forget_at;
+}
+
+std::optional<LoginGuard::Turn> LoginGuard::wait(std::string_view peer, Time now) {
+  const auto found = peers_.find(name_of(peer));
+  CHECK(found != peers_.end());
+  Peer& known = found->second;
+  if (known.waiting == kWaitingOfPeerMax || waiting_ == kWaitingMax) return std::nullopt;
+  ++known.waiting;
+  ++waiting_;
+  return Turn{.at = now + wait_among(known.waiting), .peer = found->first};
+}
+
+void LoginGuard::leave(const Turn& turn) {
+  const auto found = peers_.find(turn.peer);
+  CHECK(found != peers_.end() && found->second.waiting > 0);
+  --found->second.waiting;
+  --waiting_;
+}
+
+/// But not those of whom somebody waits.
+void LoginGuard::forget_quiet(Time now) {
+  absl::erase_if(peers_, [=](const auto& entry) {
+    return entry.second.forget_at <= now && entry.second.waiting == 0;
+  });
+}
+
+void LoginGuard::note_failure(std::string_view peer, Time now) {
+  if (peers_.size() >= kPeersMax && !peers_.contains(peer)) forget_quiet(now);
+  Peer& known = peers_[std::string(name_of(peer))];
+  if (known.forget_at <= now) known.failures = 0;
+  if (known.failures <= kFreeFailures) ++known.failures;
+  known.forget_at = now + kFailuresRemembered;
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "faktory/session/command.hpp"
+
+namespace millrace::faktory {
+
+/// Understands what stands behind `MUTATE `.
+[[nodiscard]] Result<Mutate, CommandFault> parse_mutate(std::string_view argument);
+
+}  // namespace millrace::faktory

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/broker/broker.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
+#include "faktory/door.hpp"
+#include "faktory/session/auth.hpp"
+#include "faktory/session/bulk_push.hpp"
+#include "faktory/session/command.hpp"
+#include "faktory/session/line_buffer.hpp"
+
+namespace millrace::faktory {
+
+/// HELLO must be there by then (reference server: 2 s). How long its password may take to be looked
+/// at is the login guard's matter.
+inline constexpr Duration kHandshakeLimit = 2s;
+
+/// HELLO cannot be longer; who sends more is no worker, and has no password yet.
+inline constexpr std::size_t kHelloBytesMax = 16 * 1024;
+
+/// How long FETCH waits for a job. The reference waits 2 s; a little less, since some clients stop
+/// reading after 2 s and would take this reply for that of their next command.
+inline constexpr Duration kFetchWait = 1950ms;
+
+/// While a command waits, so much of what comes behind it is kept before input is left in the
+/// socket.
+inline constexpr std::size_t kPipelinedBytesMax = 64 * 1024;
+
+/// So many hashes of a password are made at a time.
+inline constexpr std::uint32_t kHashesPerTurn = 512;
+
+/// One FWP connection.
+class FwpSession final : public Session {
+ public:
+  FwpSession(DoorState& door, std::string peer);
+
+  void start(Time now) override;
+  void receive(std::string_view bytes, Time now) override;
+  void resume(Time now) override;
+  void end_of_input(Time now) override;
+  void deliver(const Delivery& delivery, Time now) override;
+  void sent(std::size_t bytes) override;
+  void close(Time now) override;
+
+  [[nodiscard]] bool wants_input() const override;
+  [[nodiscard]] bool wants_resume() const override;
+  [[nodiscard]] bool wants_close() const override { return is_closing_; }
+  [[nodiscard]] Time close_at() const override { return close_at_; }
+  [[nodiscard]] Time wake_at() const override;
+  [[nodiscard]] std::string& output() override { return output_; }
+
+ private:
+  enum class Waiting { kNothing, kJob, kLongTask };
+
+  /// HELLO with a password that is still to be looked at.
+  struct Login {
+    Hello hello;
+    PasswordHash hash;
+    std::optional<LoginGuard::Turn> turn = std::nullopt;  ///< when the client's address is slow
+    bool is_turn = false;                                 ///< it has come
+
+    [[nodiscard]] bool is_waiting() const { return turn && !is_turn; }
+  };
+
+  /// A fetched job whose reply may not have left yet.
+  struct Fetched {
+    JobId id = 0;
+    Time reserved_at{};
+    std::uint64_t reply_end = 0;  ///< counted from the first byte of output ever
+  };
+
+  /// Keeps count of the output while one of the session's functions adds to it.
+  class CountOutput {
+   public:
+    explicit CountOutput(FwpSession& session) : session_(session) {
+      session_.counted_ = session_.output_.size();
+    }
+    ~CountOutput() { session_.produced_ = session_.output_end(); }
+
+   private:
+    FwpSession& session_;
+  };
+
+  [[nodiscard]] bool can_execute() const;
+  void execute(Time now);
+  void execute_line(const LineBuffer::Line& line, Time now);
+
+  // The handshake (handshake.cpp).
+  void shake_hands(const LineBuffer::Line& line, Time now);
+  void check_login(Time now);
+  [[nodiscard]] bool may_begin_login(Time now);
+  std::unique_ptr<Login> leave_login();
+  void finish_login(Time now);
+  void welcome(Hello&& hello, Time now);
+
+  // The commands (execute.cpp).
+
+  void handle(const Push& push, Time now);
+  void handle(const PushBulk& push, Time now);
+  void handle(const Fetch& fetch, Time now);
+  void handle(const Ack& ack, Time now);
+  void handle(const Fail& fail, Time now);
+  void handle(const Beat& beat, Time now);
+  void handle(const Info& info, Time now);
+  void handle(const Flush& flush, Time now);
+  void handle(const PauseQueues& queues, Time now);
+  void handle(const RemoveQueues& queues, Time now);
+  void handle(const QueueLatency& queues, Time now);
+  void handle(const Mutate& mutate, Time now);
+  void handle(const Track& track, Time now);
+  void handle(const Batch& batch, Time now);
+  void handle(const End& end, Time now);
+
+  void work_bulk(Time now);
+  [[nodiscard]] bool is_told_to_stop() const;
+  void answer_fetch(const Delivery& delivery);
+  void answer_long_task(std::optional<std::uint64_t> moved);
+  [[nodiscard]] std::uint64_t output_end() const { return produced_ + output_.size() - counted_; }
+
+  DoorState& door_;
+  const std::string peer_;
+  LineBuffer lines_;
+  std::string output_;
+  std::uint64_t produced_ = 0;  ///< bytes of output ever, as of the last call's end
+  std::size_t counted_ = 0;     ///< how much of the output was there when this call began
+  std::uint64_t sent_ = 0;
+  std::vector<Fetched> fetched_;  ///< the oldest first
+  std::optional<Challenge> challenge_;
+  std::unique_ptr<Login> login_;
+  ClientId client_ = 0;  ///< 0 until the handshake is over
+  std::string wid_;      ///< empty: a producer
+  Waiting waiting_ = Waiting::kNothing;
+  std::optional<BulkPush> bulk_;  ///< a PUSHB at work
+  Time close_at_ = kNever;
+  bool is_input_over_ = false;
+  bool is_closing_ = false;
+};
+
+}  // namespace millrace::faktory

@@ -1,0 +1,76 @@
+#include "http/kit/assets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "http/kit/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+struct Type {
+  std::string_view suffix;
+  std::string_view type;
+};
+
+constexpr std::array kTypes = {Type{".html", "text/html; charset=utf-8"},
+                               Type{".css", "text/css; charset=utf-8"},
+                               Type{".js", "text/javascript; charset=utf-8"},
+                               Type{".svg", "image/svg+xml"},
+                               Type{".json", "application/json"},
+                               Type{".txt", "text/plain; charset=utf-8"}};
+
+std::string_view type_of(std::string_view path) {
+  for (const Type& type : kTypes) {
+    if (path.ends_with(type.suffix)) return type.type;
+  }
+  return "application/octet-stream";
+}
+
+const Asset* find_asset(std::string_view path) {
+  const auto all = assets();
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), path,
+      [](const Asset& asset, std::string_view wanted) { return asset.path < wanted; });
+  return found != all.end() && found->path == path ? &*found : nullptr;
+}
+
+Response show(const Asset& asset) {
+  Response response{.type = std::string(type_of(asset.path)), .body = std::string(asset.bytes)};
+  // Asked for again each time, and answered with 304: so a new version is seen at once.
+  response.headers["Cache-Control"] = "no-cache";
+  return response;
+}
+
+/// The page names its files relative to its base, which a proxy's prefix moves.
+Response show_page(const Request& request) {
+  Response response = show(*find_asset("index.html"));
+  constexpr std::string_view kBase = R"(<base href="/">)";
+  const std::size_t base = response.body.find(kBase);
+  if (base != std::string::npos) {
+    response.body.replace(base, kBase.size(), "<base href=\"" + request.prefix + "/\">");
+  }
+  return response;
+}
+
+}  // namespace
+
+std::optional<Response> serve_asset(const Request& request) {
+  constexpr std::string_view kFolder = "/assets/";
+  const std::string_view path = request.path;
+  const bool is_for_machines = path == "/metrics" || path == "/stats" || path == "/health";
+  if (is_for_machines || (path.starts_with("/api/") && path != "/api/v1/openapi.json")) {
+    return std::nullopt;
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return refuse_method("GET, HEAD", "nothing to change");
+  }
+  if (path == "/api/v1/openapi.json") return show(*find_asset("openapi.json"));
+  if (path == "/favicon.ico") return show(*find_asset("icon.svg"));
+  if (!path.starts_with(kFolder)) return show_page(request);
+  const Asset* asset = find_asset(path.substr(kFolder.size()));
+  return asset == nullptr ? refuse(404, "no such file") : show(*asset);
+}
+
+}  // namespace millrace::http

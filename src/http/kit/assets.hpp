@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "http/kit/message.hpp"
+
+/// The files of `web/`, which the build puts into the program.
+namespace millrace::http {
+
+struct Asset {
+  std::string_view path;  ///< from `web/`: `pages/jobs.js`
+  std::string_view bytes;
+};
+
+/// In the order of their paths.
+[[nodiscard]] std::span<const Asset> assets();
+
+/// The answer to a GET outside of the API: a file under `/assets/`, or else the page, which finds
+/// out itself what its address means. nullopt: the path belongs to somebody else (`/api/`,
+/// `/metrics`).
+[[nodiscard]] std::optional<Response> serve_asset(const Request& request);
+
+}  // namespace millrace::http

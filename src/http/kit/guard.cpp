@@ -1,0 +1,153 @@
+#include "http/kit/guard.hpp"
+
+#include <algorithm>
+
+#include "http/kit/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+Response ask_for_password(const Request& request) {
+  Response response = refuse(401, "a password is needed");
+  if (request.header("accept").find("text/html") != std::string_view::npos) {
+    // For who cancels the question of the browser.
+    response.type = "text/html; charset=utf-8";
+    response.body =
+        "<!doctype html><title>Millrace</title><p>A password is needed. <a href=\"\">Log in</a>";
+  }
+  response.headers["WWW-Authenticate"] = "Basic realm=\"Millrace\", charset=\"UTF-8\"";
+  return response;
+}
+
+bool knows_password(const Request& request, std::string_view password) {
+  constexpr std::string_view kScheme = "basic ";
+  const std::string_view given = request.header("authorization");
+  if (!equals_ignoring_case(given.substr(0, kScheme.size()), kScheme)) return false;
+  const std::optional<std::string> pair = from_base64(trimmed(given.substr(kScheme.size())));
+  if (!pair) return false;
+  const std::size_t colon = pair->find(':');
+  return colon != std::string::npos &&
+         is_same_secret(std::string_view(*pair).substr(colon + 1), password);
+}
+
+/// A browser says where a request comes from; what says nothing is no browser.
+bool is_from_another_site(const Request& request) {
+  const std::string_view site = request.header("sec-fetch-site");
+  if (!site.empty()) return site != "same-origin" && site != "none";
+  const std::string_view origin = request.header("origin");
+  if (origin.empty()) return false;
+  const std::size_t host = origin.find("://");
+  return host == std::string_view::npos || origin.substr(host + 3) != request.header("host");
+}
+
+/// `a.example:7420` without its port, `[::1]:7420` without that and the brackets.
+std::string_view name_in(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// Browsers write an IPv4 address as four numbers, whatever was typed.
+bool is_address(std::string_view name) {
+  const bool is_v6 = name.find(':') != name.npos;
+  return is_v6 ||
+         std::all_of(name.begin(), name.end(), [](char c) { return is_digit(c) || c == '.'; });
+}
+
+bool is_open_to_all(const Request& request) {
+  return request.path == "/health";
+}
+
+bool has_body(const Request& request) {
+  const std::string_view length = request.header("content-length");
+  return (!length.empty() && length != "0") || !request.header("transfer-encoding").empty();
+}
+
+bool is_json(const Request& request) {
+  const std::string_view type = request.header("content-type");
+  return equals_ignoring_case(trimmed(type.substr(0, type.find(';'))), "application/json");
+}
+
+std::optional<Response> check_change(const Request& request, const GuardSettings& settings) {
+  if (request.method != "POST") {
+    return refuse_method("GET, HEAD, POST", "use GET to read and POST to change");
+  }
+  if (is_from_another_site(request)) return refuse(403, "the request comes from another site");
+  if (settings.is_read_only) {
+    Response refused = refuse(403, "this web port is read-only");
+    refused.headers["X-Read-Only"] = "1";
+    return refused;
+  }
+  if (!request.header("content-encoding").empty()) {
+    return refuse(415, "a body must not be compressed");
+  }
+  if (has_body(request) && !is_json(request)) {
+    return refuse(415, "a body must be application/json");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Login login_of(const Request& request, const GuardSettings& settings) {
+  if (settings.password.empty() || request.header("authorization").empty()) return Login::kNone;
+  return knows_password(request, settings.password) ? Login::kRight : Login::kWrong;
+}
+
+bool is_own_host(std::string_view host, const std::vector<std::string>& hosts) {
+  std::string name = lower_case(name_in(host));
+  if (name.ends_with('.')) name.pop_back();
+  if (is_address(name) || name.find('.') == name.npos || name.ends_with(".localhost")) return true;
+  return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
+}
+
+bool is_change(const Request& request) {
+  return request.method != "GET" && request.method != "HEAD";
+}
+
+std::optional<Response> check(const Request& request, const GuardSettings& settings) {
+  if (request.path.size() > kPathBytesMax) return refuse(414, "the path is too long");
+  if (is_open_to_all(request) && !is_change(request)) return std::nullopt;
+  if (!settings.password.empty()) {
+    if (login_of(request, settings) != Login::kRight) return ask_for_password(request);
+  } else if (!is_own_host(request.header("host"), settings.hosts)) {
+    return refuse(403, "this server does not go by that name: --web-host tells it further ones");
+  }
+  return is_change(request) ? check_change(request, settings) : std::nullopt;
+}
+
+void harden(Response& response) {
+  response.headers["Content-Security-Policy"] =
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+      "connect-src 'self'; manifest-src 'self'; base-uri 'self'; form-action 'none'; "
+      "frame-ancestors 'none'";
+  response.headers["X-Content-Type-Options"] = "nosniff";
+  response.headers["X-Frame-Options"] = "DENY";
+  response.headers["Referrer-Policy"] = "same-origin";
+  response.headers["Cross-Origin-Opener-Policy"] = "same-origin";
+  response.headers["Cross-Origin-Resource-Policy"] = "same-origin";
+  response.headers.try_emplace("Cache-Control", "no-store");
+}
+
+bool is_same_secret(std::string_view given, std::string_view secret) {
+  if (secret.empty()) return given.empty();
+  unsigned difference = given.size() == secret.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    difference |= static_cast<unsigned char>(given[i]) ^
+                  static_cast<unsigned char>(secret[i % secret.size()]);
+  }
+  return difference == 0;
+}
+
+std::string clean_prefix(std::string_view header) {
+  const auto is_plain = [](char c) {
+    return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '/' || c == '-' ||
+           c == '_' || c == '.';
+  };
+  while (header.ends_with('/')) header.remove_suffix(1);
+  const bool is_usable = header.size() <= kPrefixBytesMax && header.starts_with('/') &&
+                         !header.starts_with("//") && header.find("..") == header.npos &&
+                         std::all_of(header.begin(), header.end(), is_plain);
+  return is_usable ? std::string(header) : std::string();
+}
+
+}  // namespace millrace::http

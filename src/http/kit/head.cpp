@@ -1,0 +1,61 @@
+#include "http/kit/head.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "http/kit/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+bool is_token_char(char c) {
+  constexpr std::string_view kSigns = "!#$%&'*+-.^_`|~";
+  const char small = lower(c);
+  return is_digit(c) || (small >= 'a' && small <= 'z') || kSigns.find(c) != kSigns.npos;
+}
+
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t') || byte == 0x7F;
+}
+
+/// The name in lower case; empty: that is no header. A line that goes on with the one before has
+/// none, and neither has one with a space before its colon.
+std::string header_name(std::string_view line) {
+  const std::string_view name = line.substr(0, std::min(line.find(':'), line.size()));
+  const bool is_good = name.size() < line.size() &&
+                       std::all_of(name.begin(), name.end(), is_token_char) &&
+                       std::none_of(line.begin(), line.end(), is_control);
+  return is_good ? lower_case(name) : std::string();
+}
+
+}  // namespace
+
+std::optional<Problem> find_ambiguity(std::string_view head) {
+  std::set<std::string> names;
+  const std::string_view first = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+  head.remove_prefix(first.size());
+  while (head.starts_with(kLineEnd)) {
+    head.remove_prefix(kLineEnd.size());
+    const std::string_view line = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+    head.remove_prefix(line.size());
+    if (line.empty()) break;
+    const std::string name = header_name(line);
+    if (name.empty()) return Problem{"the head has a line that is no header"};
+    const bool is_single =
+        name == "content-length" || name == "host" || name == "transfer-encoding";
+    if (!names.insert(name).second && is_single) return Problem{concat(name, " is there twice")};
+  }
+  if (first.ends_with("HTTP/1.1") && !names.contains("host")) {
+    return Problem{"the head has no Host"};
+  }
+  if (names.contains("content-length") && names.contains("transfer-encoding")) {
+    return Problem{"the head has both a Content-Length and a Transfer-Encoding"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace::http

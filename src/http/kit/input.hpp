@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/broker/broker.hpp"
+#include "core/model/job.hpp"
+#include "core/model/scan.hpp"
+#include "http/kit/json.hpp"
+#include "http/kit/message.hpp"
+
+/// How requests say things. Problems are lines for a person.
+namespace millrace::http {
+
+inline constexpr std::size_t kPageMax = 200;
+inline constexpr std::size_t kPageDefault = 50;
+
+/// How many jobs one request looks at in search of those that match.
+inline constexpr std::size_t kSearchSteps = 2500;
+inline constexpr std::size_t kJidSearchSteps = 6'000;
+
+/// Nor more than so many bytes of bodies.
+inline constexpr std::size_t kSearchBytes = 4 << 20;
+
+/// Jobs named in one request.
+inline constexpr std::size_t kNamedJobsMax = 1000;
+
+[[nodiscard]] const char* name_of(JobState state);
+[[nodiscard]] std::optional<JobState> parse_state(std::string_view name);
+
+/// The parameter `limit`.
+[[nodiscard]] Outcome<std::size_t> read_limit(const Request& request);
+
+/// `created-major-minor`.
+[[nodiscard]] std::string show_place(const ScanPlace& place);
+[[nodiscard]] std::optional<ScanPlace> parse_place(std::string_view text);
+
+[[nodiscard]] std::optional<Mutation::Action> parse_action(std::string_view name);
+
+/// The body as a JSON object whose members differ in name; an empty body counts as an empty one.
+[[nodiscard]] Outcome<Json> read_members(std::string_view body);
+
+inline constexpr std::string_view kDoubled = "the body has a member twice";
+
+/// The names of the members of a JSON object, in lower case, also when it has numbers that nothing
+/// of ours can hold. Of what is no object: anything.
+[[nodiscard]] std::vector<std::string> member_names(std::string_view json);
+
+/// A member that is a string; else empty.
+[[nodiscard]] std::string read_text(const Json& object, const char* name);
+
+}  // namespace millrace::http

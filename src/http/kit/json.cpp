@@ -1,0 +1,68 @@
+#include "http/kit/json.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+namespace millrace::http {
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json show_time(Time time) {
+  if (time == Time{} || time == kNever) return nullptr;
+  const auto days = std::chrono::floor<std::chrono::days>(time.time_since_epoch());
+  const std::chrono::year_month_day date{std::chrono::sys_days{days}};
+  const std::chrono::hh_mm_ss clock{
+      std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch() - days)};
+  char text[64];
+  std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
+}
+
+double seconds_of(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+double show_rate(double per_second) {
+  return std::round(per_second * 1000) / 1000;
+}
+
+std::string_view cut(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  // No sequence has more than three bytes behind its first: what has is no UTF-8.
+  for (std::size_t end = bytes_max; end > 0 && bytes_max - end <= 3; --end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
+  }
+  return text.substr(0, bytes_max);
+}
+
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (lead < 0xC2 || lead > 0xF4 || i + size > text.size()) return false;
+    unsigned code = lead & (0xFFu >> (size + 1));
+    for (std::size_t k = 1; k < size; ++k) {
+      const auto byte = static_cast<unsigned char>(text[i + k]);
+      if ((byte & 0xC0) != 0x80) return false;
+      code = (code << 6) | (byte & 0x3Fu);
+    }
+    const unsigned min = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000;
+    if (code < min || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+    i += size;
+  }
+  return true;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/model/types.hpp"
+
+/// How values stand in answers.
+namespace millrace::http {
+
+using Json = nlohmann::ordered_json;
+
+/// Compact; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string dump(const Json& json);
+
+/// `2026-11-21T00:59:20.184Z`; null for the epoch and for `kNever`.
+[[nodiscard]] Json show_time(Time time);
+
+[[nodiscard]] double seconds_of(Duration duration);
+
+/// Rounded to three significant places behind the point: what changes less is no news.
+[[nodiscard]] double show_rate(double per_second);
+
+/// Up to `bytes_max` bytes, cut between UTF-8 sequences.
+[[nodiscard]] std::string_view cut(std::string_view text, std::size_t bytes_max);
+
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+}  // namespace millrace::http

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <array>
+
+#include "base/check.hpp"
+#include "http/kit/guard.hpp"
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
+
+namespace millrace::http {
+namespace {
+
+/// Of a name that nobody knows.
+constexpr std::size_t kNameShownMax = 100;
+
+using Handler = Response (*)(const Call&);
+
+/// `*` in a path stands for a name; that of a queue may hold slashes. The first row that fits is
+/// taken, so longer paths stand before shorter ones. `names`: the parameters of a GET, or the
+/// members of a POST's body, with spaces between. What is not among them is refused, since a filter
+/// that is misspelt and left out would change every job.
+struct Route {
+  const char* method;
+  std::string_view path;
+  Handler handle;
+  std::string_view names = {};
+  /// Reads a body that is not made of such members.
+  std::optional<Problem> (*read)(const Site& site, Request& request) = nullptr;
+};
+
+/// Of routes that machines ask, with parameters of their own.
+constexpr std::string_view kAnyName = "*";
+/// Empty: from the beginning.
+constexpr std::string_view kPlaceNames = "cursor from since";
+constexpr std::string_view kListNames =
+    "state order limit cursor queue type id error group text wid client older_than_s";
+constexpr std::string_view kCountNames =
+    "state cursor queue type id error group text wid client older_than_s";
+constexpr std::string_view kBoundNames = "as_of at_most";
+constexpr std::string_view kOperationNames =
+    "action states queue type id error group text wid client older_than_s as_of at_most";
+
+constexpr std::string_view kPushPath = "/api/v1/jobs";
+constexpr std::string_view kQueuePaths = "/api/v1/queues/";
+
+constexpr std::array kRoutes = {
+    Route{"GET", "/api/v1/overview", show_overview},
+    Route{"GET", "/api/v1/trend", show_trend, "since"},
+    Route{"GET", "/api/v1/history", show_history, "days"},
+    Route{"GET", "/api/v1/server", show_server},
+    Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor from"},
+    Route{"POST", "/api/v1/queues/*/pause", pause_queue, "seconds"},
+    Route{"POST", "/api/v1/queues/*/resume", resume_queue},
+    Route{"POST", "/api/v1/queues/*/clear", clear_queue, kBoundNames},
+    Route{"POST", "/api/v1/queues/*/delete", delete_queue, kBoundNames},
+    Route{"GET", "/api/v1/queues/*", show_queue},
+    Route{"GET", kPushPath, list_jobs, kListNames},
+    Route{"POST", kPushPath, push_job, {}, prepare_push},
+    Route{"GET", "/api/v1/jobs/count", count_jobs, kCountNames},
+    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids state"},
+    Route{"GET", "/api/v1/jobs/*/body", show_body},
+    Route{"POST", "/api/v1/jobs/*/retry", retry_job, "state"},
+    Route{"POST", "/api/v1/jobs/*/kill", kill_job, "state"},
+    Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
+    Route{"GET", "/api/v1/jobs/*", show_job},
+    Route{"GET", "/api/v1/errors", list_errors, "cursor"},
+    Route{"GET", "/api/v1/operations", list_operations},
+    Route{"POST", "/api/v1/operations", start_operation, kOperationNames},
+    Route{"POST", "/api/v1/operations/*/cancel", cancel_operation},
+    Route{"GET", "/api/v1/operations/*", show_operation},
+    Route{"GET", "/api/v1/workers", list_workers, "limit cursor"},
+    Route{"POST", "/api/v1/workers/quiet", quiet_workers, "wid all as_of"},
+    Route{"POST", "/api/v1/workers/stop", stop_workers, "wid all as_of"},
+    Route{"GET", "/api/v1/connections", list_connections, "limit cursor"},
+    Route{"GET", "/metrics", show_metrics, kAnyName},
+    Route{"GET", "/stats", show_stats, kAnyName},
+    Route{"GET", "/health", show_health, kAnyName},
+};
+
+/// What the route's `*` stands for in the path; nullopt when they do not fit.
+std::optional<std::string> match(std::string_view route, std::string_view path) {
+  const std::size_t star = route.find('*');
+  if (star == std::string_view::npos) {
+    return path == route ? std::optional(std::string()) : std::nullopt;
+  }
+  const std::string_view head = route.substr(0, star);
+  const std::string_view tail = route.substr(star + 1);
+  if (path.size() <= head.size() + tail.size()) return std::nullopt;
+  if (!path.starts_with(head) || !path.ends_with(tail)) return std::nullopt;
+  path = path.substr(head.size(), path.size() - head.size() - tail.size());
+  if (head != kQueuePaths && path.find('/') != path.npos) return std::nullopt;
+  return std::string(path);
+}
+
+bool is_among(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    if (names.substr(0, end) == name) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+/// What the request asks by parameters and the route does not know.
+std::optional<Problem> find_unknown_parameter(const Route& route, const Request& request) {
+  const std::string_view names = is_change(request) ? std::string_view() : route.names;
+  if (names == kAnyName) return std::nullopt;
+  if (request.has_broken_escape) return Problem{"in the address is a % without two digits"};
+  for (auto each = request.params.begin(); each != request.params.end(); ++each) {
+    const std::string_view name = cut(each->first, kNameShownMax);
+    if (!is_among(names, each->first)) return Problem{concat("no such parameter: ", name)};
+    if (request.params.count(each->first) > 1) return Problem{concat(name, " is there twice")};
+    if (each->second.empty() && !is_among(kPlaceNames, name)) {
+      return Problem{concat(name, " is empty: leave it out")};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> take_members(const Route& route, Request& request) {
+  Outcome<Json> members = read_members(request.body);
+  if (!members) return members.error();
+  for (const auto& member : members->items()) {
+    if (is_among(route.names, member.key())) continue;
+    return Problem{concat("no such member: ", cut(member.key(), kNameShownMax))};
+  }
+  request.members = *std::move(members);
+  return std::nullopt;
+}
+
+struct Found {
+  const Route* route = nullptr;  ///< null: no such page, or not by this method
+  std::string name;              ///< what its `*` stands for
+  /// The methods by which there is such a page, as far as they come before the route. A queue with
+  /// a slash in its name is none: who asks for /queues/mail/explode means no queue of that name.
+  std::string allowed;
+};
+
+std::string_view methods_of(const Route& route) {
+  return route.method == std::string_view("GET") ? "GET, HEAD" : route.method;
+}
+
+Found find_route(const Request& request) {
+  const std::string_view method =
+      request.method == "HEAD" ? std::string_view("GET") : request.method;
+  Found found;
+  for (const Route& route : kRoutes) {
+    std::optional<std::string> name = match(route.path, request.path);
+    if (!name) continue;
+    if (method == route.method) {
+      found.route = &route;
+      found.name = *std::move(name);
+      return found;
+    }
+    if (name->find('/') != name->npos) continue;
+    const std::string_view methods = methods_of(route);
+    if (found.allowed.find(methods) != std::string::npos) continue;
+    found.allowed += concat(found.allowed.empty() ? "" : ", ", methods);
+  }
+  return found;
+}
+
+Response refuse_way(const Found& found, const Request& request) {
+  return refuse_method(found.allowed, "not by " + request.method);
+}
+
+}  // namespace
+
+std::optional<Response> prepare(const Site& site, Request& request) {
+  const Found found = find_route(request);
+  if (found.route == nullptr) {
+    return found.allowed.empty() ? refuse(404, "no such page") : refuse_way(found, request);
+  }
+  std::optional<Problem> problem = find_unknown_parameter(*found.route, request);
+  if (!problem && is_change(request)) {
+    problem =
+        found.route->read ? found.route->read(site, request) : take_members(*found.route, request);
+  }
+  return problem ? std::optional(refuse(400, problem->text)) : std::nullopt;
+}
+
+Response answer(Site& site, const Request& request, const Moment& moment) {
+  if (is_change(request)) {
+    const TrafficFacts traffic = site.traffic();
+    if (traffic.is_stopping) return refuse(503, "the server stops, and changes nothing any more");
+    // Who asked before waits; a person who asks now is told.
+    if (traffic.is_stalled) return refuse(503, "the disk stores nothing now: nothing was changed");
+    const auto instance = request.headers.find("x-instance");
+    if (instance != request.headers.end() && instance->second != site.facts.instance) {
+      return refuse(409, "the server was started again since you looked: nothing was changed");
+    }
+  }
+  Found found = find_route(request);
+  CHECK(found.route != nullptr);
+  Response response = found.route->handle(
+      {.site = site, .request = request, .moment = moment, .name = std::move(found.name)});
+  // GET /queues/mail/pause is about a queue of that name only if there is one.
+  if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
+  return response;
+}
+
+std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max) {
+  return request.path == kPushPath ? job_bytes_max : kMembersBytesMax;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,153 @@
+#include "http/routes/attention.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "http/kit/json.hpp"
+#include "http/kit/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+using Level = Concern::Level;
+
+/// Failures of the last five minutes against the five before.
+void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
+  constexpr double kWorthMention = 0.05;  // a second
+  const Trend::Rates now = trend.rates_between(5min, 0min);
+  const Trend::Rates before = trend.rates_between(10min, 5min);
+  if (now.failed < kWorthMention) return;
+  const double share = now.processed > 0 ? now.failed / now.processed : 1;
+  const bool grows = now.failed > 2 * before.failed;
+  const bool had_runs = before.processed > 0;
+  if (!grows && share < 0.5) return;
+  const auto percent = static_cast<int>(share * 100);
+  found.push_back({.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
+                   .kind = "failures",
+                   .text = concat(percent, " % of the runs of the last minutes failed",
+                                  grows && had_runs ? ", more than before" : ""),
+                   .queue = {}});
+}
+
+void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
+  if (system.disk_total_bytes > 0) {
+    const double left = share(system.disk_free_bytes, system.disk_total_bytes);
+    if (left < kRoomLow) {
+      found.push_back({.level = left < kRoomLow / 2 ? Level::kTrouble : Level::kNotice,
+                       .kind = "disk",
+                       .text = concat("The disk of the journal has only ",
+                                      static_cast<int>(left * 100), " % left"),
+                       .queue = {}});
+    }
+  }
+  if (system.memory_total_bytes > 0) {
+    const double used = share(system.memory_bytes, system.memory_total_bytes);
+    if (used > 1 - kRoomLow) {
+      found.push_back({.level = Level::kTrouble,
+                       .kind = "memory",
+                       .text = concat("The server uses ", static_cast<int>(used * 100),
+                                      " % of the machine's memory"),
+                       .queue = {}});
+    }
+  }
+}
+
+/// Bodies that the journal keeps are let go of in time; jobs without them fill the limit.
+void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
+  const std::uint64_t limit = broker.memory_bytes_max();
+  const std::uint64_t needed = broker.needed_memory_bytes();
+  if (broker.refuses_jobs() || needed < limit - limit / kRoomLowPart) return;
+  found.push_back({.level = Level::kTrouble,
+                   .kind = "memory",
+                   .text = concat("Jobs take ", needed / (limit / 100 + 1),
+                                  " % of --memory-limit; at 100 % new ones are refused"),
+                   .queue = {}});
+}
+
+std::string text_of_fullness(const Broker& broker) {
+  if (broker.intake() == Intake::kEndings) {
+    return "The disk of the journal is full, and jobs can only be ended: there must be fewer of "
+           "them";
+  }
+  if (broker.intake() == Intake::kNothingLonger) {
+    return "The disk of the journal is full: new jobs are refused, and burying, delays and pauses";
+  }
+  return broker.is_memory_full() ? "Jobs have reached --memory-limit, and new ones are refused"
+                                 : "The disk of the journal is full, and new jobs are refused";
+}
+
+Concern show_abandoned(const Backlog& backlog) {
+  return {.level = Level::kTrouble,
+          .kind = "abandoned",
+          .text = concat("has ", count_of(backlog.jobs, "waiting job"), " and nobody who takes ",
+                         backlog.jobs == 1 ? "it" : "them"),
+          .queue = backlog.queue};
+}
+
+Concern show_paused(const Backlog& backlog) {
+  return {.level = Level::kNotice,
+          .kind = "paused",
+          .text = concat("is paused while ", count_of(backlog.jobs, "job"),
+                         backlog.jobs == 1 ? " waits" : " wait"),
+          .queue = backlog.queue};
+}
+
+}  // namespace
+
+void Inspection::look_at_queue(const Queue& queue, const View& view, Time now) {
+  if (queue.ready.empty()) return;
+  const QueueFigures figures = figures_of(queue, view, now);
+  if (figures.oldest < found_.oldest) {
+    found_.oldest = figures.oldest;
+    found_.oldest_queue = queue.name;
+  }
+  if (figures.is_paused) paused_.add(figures);
+  if (is_abandoned(figures, now)) abandoned_.add(figures);
+}
+
+void Inspection::Backlogs::add(const QueueFigures& figures) {
+  ++count;
+  const auto is_longer = [](std::uint64_t jobs, const Backlog& other) { return jobs > other.jobs; };
+  const auto place = std::upper_bound(longest.begin(), longest.end(), figures.ready, is_longer);
+  if (place == longest.end() && longest.size() == kConcernsOfKindMax) return;
+  longest.insert(place, {.queue = figures.queue->name, .jobs = figures.ready});
+  if (longest.size() > kConcernsOfKindMax) longest.pop_back();
+}
+
+bool Inspection::look_at_queues(const View& view, Time now) {
+  return walk_.visit_some(view, [&](const Queue& queue) { look_at_queue(queue, view, now); });
+}
+
+Situation Inspection::conclude(const Site& site, const Moment& moment) const {
+  Situation situation = found_;
+  situation.troubles = abandoned_.count;
+  situation.left_out = abandoned_.left_out() + paused_.left_out();
+  std::vector<Concern>& found = situation.concerns;
+  if (site.traffic().is_stalled) {
+    found.push_back({.level = Level::kTrouble,
+                     .kind = "stalled",
+                     .text = "The disk of the journal stores nothing, and no change is answered",
+                     .queue = {}});
+  }
+  if (site.broker.refuses_jobs()) {
+    found.push_back({.level = Level::kTrouble,
+                     .kind = "full",
+                     .text = text_of_fullness(site.broker),
+                     .queue = {}});
+  }
+  look_at_limit(site.broker, found);
+  look_at_room(moment.system, found);
+  look_at_failures(site.trend, found);
+  const auto is_trouble = [](const Concern& each) { return each.level == Level::kTrouble; };
+  situation.troubles +=
+      static_cast<std::size_t>(std::count_if(found.begin(), found.end(), is_trouble));
+  for (const Backlog& each : abandoned_.longest) found.push_back(show_abandoned(each));
+  for (const Backlog& each : paused_.longest) found.push_back(show_paused(each));
+  std::stable_partition(found.begin(), found.end(), is_trouble);
+  return situation;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "http/kit/site.hpp"
+#include "http/routes/queue_view.hpp"
+
+namespace millrace::http {
+
+/// Something that a person should look at.
+struct Concern {
+  enum class Level { kNotice, kTrouble };
+
+  Level level = Level::kNotice;
+  std::string kind;   ///< a word for programs: `abandoned`, `paused`, ...
+  std::string text;   ///< a sentence for people
+  std::string queue;  ///< the queue that it is about, or empty
+};
+
+/// What the server looks like at a moment.
+struct Situation {
+  std::vector<Concern> concerns;  ///< the worst first, `kConcernsOfKindMax` of each kind at most
+  std::size_t left_out = 0;       ///< further ones
+  std::size_t troubles = 0;       ///< concerns of that level, those left out too
+  std::string oldest_queue;       ///< the queue with the oldest ready job; empty: none is ready
+  Time oldest = kNever;           ///< since when that job is ready
+};
+
+/// Jobs that wait in a queue.
+struct Backlog {
+  std::string queue;
+  std::uint64_t jobs = 0;
+};
+
+inline constexpr std::size_t kConcernsOfKindMax = 4;
+
+/// Looks for what needs attention, in several turns of the broker where there are many queues.
+class Inspection {
+ public:
+  /// Looks at some queues. True: these were the last.
+  bool look_at_queues(const View& view, Time now);
+
+  /// What was found, and what is to be seen of the server as a whole.
+  [[nodiscard]] Situation conclude(const Site& site, const Moment& moment) const;
+
+ private:
+  /// Of the queues with one trouble the longest: that many have it must hide no other trouble.
+  struct Backlogs {
+    std::vector<Backlog> longest;  ///< the longest first; of equal ones the older queue
+    std::size_t count = 0;
+
+    void add(const QueueFigures& figures);
+    [[nodiscard]] std::size_t left_out() const { return count - longest.size(); }
+  };
+
+  void look_at_queue(const Queue& queue, const View& view, Time now);
+
+  QueueWalk walk_;
+  Situation found_;  ///< but its concerns
+  Backlogs abandoned_;
+  Backlogs paused_;
+};
+
+/// Below this share left, disk and memory are worth a word.
+inline constexpr double kRoomLow = 0.1;
+inline constexpr std::uint64_t kRoomLowPart = 10;
+
+}  // namespace millrace::http

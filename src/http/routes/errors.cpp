@@ -1,0 +1,131 @@
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
+#include "http/routes/job_filter.hpp"
+
+/// Failures grouped by what they have in common. One request looks at a slice of the failed jobs;
+/// who asks adds the groups of all slices together.
+namespace millrace::http {
+namespace {
+
+/// Queues named with a group.
+constexpr std::size_t kQueuesShownMax = 5;
+
+struct Group {
+  std::string type;
+  std::string message;
+  std::array<std::uint64_t, kJobStateCount> counts{};  ///< by state
+  Time first = kNever;
+  Time last{};
+  JobId sample = 0;
+  std::set<std::string> queues;
+
+  [[nodiscard]] std::uint64_t count() const {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  }
+};
+
+using Groups = absl::flat_hash_map<std::string, Group>;
+
+void add(const Job& job, const View& view, Groups& groups) {
+  const Failure* failure = job.failure();
+  if (failure == nullptr) return;
+  Group& group = groups[failure_group(*failure)];
+  if (group.sample == 0) {
+    group.type = failure->errtype;
+    group.message = cut(normalized_message(failure->message), 300);
+    group.sample = job.id;
+  }
+  ++group.counts[static_cast<std::size_t>(job.state)];
+  group.first = std::min(group.first, failure->failed_at);
+  group.last = std::max(group.last, failure->failed_at);
+  if (group.queues.size() < kQueuesShownMax) group.queues.insert(view.queue_of(job).name);
+}
+
+Json show(const Groups& groups) {
+  std::vector<const Groups::value_type*> sorted;
+  for (const Groups::value_type& each : groups) sorted.push_back(&each);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->second.count() > b->second.count(); });
+  Json all = Json::array();
+  for (const auto* each : sorted) {
+    const Group& group = each->second;
+    all.push_back({{"group", each->first},
+                   {"type", group.type},
+                   {"message", group.message},
+                   {"first_at", show_time(group.first)},
+                   {"last_at", show_time(group.last)},
+                   {"sample", group.sample},
+                   {"queues", group.queues}});
+    for (std::size_t state = 0; state < kJobStateCount; ++state) {
+      all.back()[name_of(static_cast<JobState>(state))] = group.counts[state];
+    }
+  }
+  return all;
+}
+
+/// The jobs with a failure, one set after the other.
+enum class Set { kRetrying, kDead, kBefore };
+
+constexpr std::array<std::string_view, 3> kSetNames = {"retrying", "dead", "before"};
+
+struct Place {
+  Set set = Set::kRetrying;
+  std::optional<ScanPlace> after;
+};
+
+/// A cursor is a set's name, and a colon and a place in it unless it is its beginning.
+std::optional<Place> parse_cursor(std::string_view cursor) {
+  if (cursor.empty()) return Place{};
+  const std::size_t colon = std::min(cursor.find(':'), cursor.size());
+  const auto* name = std::find(kSetNames.begin(), kSetNames.end(), cursor.substr(0, colon));
+  if (name == kSetNames.end()) return std::nullopt;
+  Place place{.set = static_cast<Set>(name - kSetNames.begin()), .after = {}};
+  if (colon == cursor.size()) return place;
+  place.after = parse_place(cursor.substr(colon + 1));
+  return place.after ? std::optional(place) : std::nullopt;
+}
+
+Json show_cursor(Set set, const std::optional<ScanPlace>& next) {
+  const auto at = static_cast<std::size_t>(set);
+  if (next) return concat(kSetNames[at], ":", show_place(*next));
+  return at + 1 < kSetNames.size() ? Json(kSetNames[at + 1]) : Json(nullptr);
+}
+
+ScanEnd scan(const View& view, const Place& place, const View::JobVisitor& visit) {
+  if (place.set == Set::kBefore) return view.scan_failed_before(place.after, kSearchSteps, visit);
+  // The latest of the dead first: they are what somebody comes for.
+  const bool is_dead = place.set == Set::kDead;
+  const ScanOrder order{.state = is_dead ? JobState::kDead : JobState::kRetrying,
+                        .is_backwards = is_dead};
+  return view.scan(order, place.after, kSearchSteps, [&](const Job& job) {
+    visit(job);
+    return true;
+  });
+}
+
+}  // namespace
+
+Response list_errors(const Call& call) {
+  const std::optional<Place> place = parse_cursor(call.request.param("cursor"));
+  if (!place) return refuse(400, "cursor is not one that a list gave");
+  const View& view = call.site.broker.view();
+  Groups groups;
+  const ScanEnd end = scan(view, *place, [&](const Job& job) { add(job, view, groups); });
+  const std::uint64_t all = view.job_count(JobState::kRetrying) + view.job_count(JobState::kDead) +
+                            view.failed_before_count();
+  return {.body = dump({{"groups", show(groups)},
+                        {"looked_at", end.jobs},
+                        {"to_look_at", all},
+                        {"next", show_cursor(place->set, end.next)}})};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "http/kit/site.hpp"
+
+/// One function for each route of the API; `api.cpp` has their table. What they answer is described
+/// in web/openapi.json, field by field, and a test compares the two.
+namespace millrace::http {
+
+/// A request on its way: `name` is the part of the path that the route leaves open.
+struct Call {
+  Site& site;
+  const Request& request;
+  const Moment& moment;
+  std::string name = {};
+};
+
+Response show_overview(const Call& call);
+Response show_trend(const Call& call);
+Response show_history(const Call& call);
+Response show_server(const Call& call);
+
+Response list_queues(const Call& call);
+Response show_queue(const Call& call);
+Response pause_queue(const Call& call);
+Response resume_queue(const Call& call);
+Response clear_queue(const Call& call);
+Response delete_queue(const Call& call);
+
+/// The job that the path names is not there.
+Response say_gone(const Call& call);
+Response list_jobs(const Call& call);
+Response count_jobs(const Call& call);
+Response show_job(const Call& call);
+Response show_body(const Call& call);
+/// As of `prepare`: gives a job a jid that comes without one. As text, so that no number in it is
+/// changed.
+std::optional<Problem> prepare_push(const Site& site, Request& request);
+Response push_job(const Call& call);
+Response change_jobs(const Call& call);
+Response retry_job(const Call& call);
+Response kill_job(const Call& call);
+Response delete_job(const Call& call);
+
+Response list_errors(const Call& call);
+
+Response list_operations(const Call& call);
+Response start_operation(const Call& call);
+Response show_operation(const Call& call);
+Response cancel_operation(const Call& call);
+
+Response list_workers(const Call& call);
+Response quiet_workers(const Call& call);
+Response stop_workers(const Call& call);
+Response list_connections(const Call& call);
+
+Response show_metrics(const Call& call);
+Response show_stats(const Call& call);
+Response show_health(const Call& call);
+
+}  // namespace millrace::http

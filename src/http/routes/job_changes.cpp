@@ -1,0 +1,136 @@
+
+#include <set>
+
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
+
+/// Changing jobs that are named one by one, and making new ones.
+namespace millrace::http {
+namespace {
+
+constexpr std::string_view kHeld =
+    "this job is in the hands of a worker or a connection: say by state that it is to be taken "
+    "from "
+    "them, or wait until they are through";
+
+/// The member `state`: the one in which somebody saw the jobs. Those that have left it are not
+/// meant. Without it all are but the reserved ones, which are in somebody's hands.
+Outcome<std::optional<JobState>> read_seen(const Json& members) {
+  const auto found = members.find("state");
+  if (found == members.end()) return std::optional<JobState>();
+  const auto state = found->is_string() ? parse_state(found->get<std::string>()) : std::nullopt;
+  if (!state) return Problem{"state is not a state of jobs"};
+  return state;
+}
+
+bool is_meant(const Job& job, std::optional<JobState> seen) {
+  return seen ? job.state == *seen : job.state != JobState::kReserved;
+}
+
+Answer<Done> change(Broker& broker, const Job& job, Mutation::Action action, Time now) {
+  return job.state == JobState::kReserved ? broker.take_back(job.id, action, now)
+                                          : broker.change(job.id, action, now);
+}
+
+Response change_one(const Call& call, Mutation::Action action) {
+  Broker& broker = call.site.broker;
+  const auto seen = read_seen(call.request.members);
+  if (!seen) return refuse(400, seen.error().text);
+  const JobId id = parse_number<JobId>(call.name).value_or(0);
+  const Job* job = broker.view().find(id);
+  if (job == nullptr) return say_gone(call);
+  const JobState before = job->state;
+  if (!is_meant(*job, *seen)) {
+    return refuse(409, *seen ? concat("this job is ", name_of(before), " now") : kHeld);
+  }
+  const Answer<Done> done = change(broker, *job, action, call.moment.now);
+  if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
+  if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
+  const Job* left = broker.view().find(id);
+  return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
+          .is_change = true};
+}
+
+Outcome<std::vector<JobId>> read_ids(const Json& members) {
+  const auto found = members.find("ids");
+  if (found == members.end() || !found->is_array()) return Problem{"ids is not an array"};
+  if (found->size() > kNamedJobsMax) {
+    return Problem{concat("ids has more than ", kNamedJobsMax, " entries")};
+  }
+  std::vector<JobId> ids;
+  for (const Json& id : *found) {
+    if (!id.is_number_unsigned()) return Problem{"ids has an entry that is no job's number"};
+    ids.push_back(id.get<JobId>());
+  }
+  return ids;
+}
+
+/// The job with a jid of ours in front. As text, so that no number in it is changed.
+std::string with_jid(std::string_view json, std::string_view jid, bool has_members) {
+  const std::size_t inside = json.find('{') + 1;
+  return concat(json.substr(0, inside), "\"jid\":\"", jid, "\"", has_members ? "," : "",
+                json.substr(inside));
+}
+
+}  // namespace
+
+Response retry_job(const Call& call) {
+  return change_one(call, Mutation::Action::kRequeue);
+}
+
+Response kill_job(const Call& call) {
+  return change_one(call, Mutation::Action::kKill);
+}
+
+Response delete_job(const Call& call) {
+  return change_one(call, Mutation::Action::kDiscard);
+}
+
+Response change_jobs(const Call& call) {
+  const Json& members = call.request.members;
+  const auto action = parse_action(read_text(members, "action"));
+  if (!action) return refuse(400, "action is not retry, kill or delete");
+  const Outcome<std::vector<JobId>> ids = read_ids(members);
+  if (!ids) return refuse(400, ids.error().text);
+  const auto seen = read_seen(members);
+  if (!seen) return refuse(400, seen.error().text);
+  Broker& broker = call.site.broker;
+  std::uint64_t changed = 0;
+  std::uint64_t gone = 0;
+  for (const JobId id : *ids) {
+    const Job* job = broker.view().find(id);
+    if (job == nullptr) {
+      ++gone;
+    } else if (is_meant(*job, *seen) && change(broker, *job, *action, call.moment.now)) {
+      ++changed;
+    }
+  }
+  return {.body = dump(
+              {{"changed", changed}, {"gone", gone}, {"refused", ids->size() - changed - gone}}),
+          .is_change = true};
+}
+
+std::optional<Problem> prepare_push(const Site& site, Request& request) {
+  const std::vector<std::string> names = member_names(request.body);
+  const std::set<std::string> differing(names.begin(), names.end());
+  if (differing.size() < names.size()) return Problem{std::string(kDoubled)};
+  if (trimmed(request.body).starts_with('{') && !differing.contains("jid")) {
+    request.body = with_jid(request.body, "web-" + hex(site.random()), !names.empty());
+  }
+  return std::nullopt;
+}
+
+Response push_job(const Call& call) {
+  const Outcome<JobId> id = call.site.push(call.request.body, call.moment.now);
+  if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
+  // A worker that waited for it may have it already, but cannot have finished it.
+  const Job* job = call.site.broker.view().find(*id);
+  return {.status = 201,
+          .body = dump({{"id", *id},
+                        {"jid", call.site.format.identify(*job).jid},
+                        {"state", name_of(job->state)}}),
+          .is_change = true};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,179 @@
+#include "http/routes/job_filter.hpp"
+
+#include <algorithm>
+
+#include "http/kit/json.hpp"
+#include "http/kit/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+/// One text member of the filter and its name in queries.
+struct TextMember {
+  const char* name;
+  JobFilter::Text JobFilter::*member;
+};
+
+constexpr TextMember kTextMembers[] = {{"queue", &JobFilter::queue}, {"type", &JobFilter::type},
+                                       {"id", &JobFilter::id},       {"error", &JobFilter::error},
+                                       {"group", &JobFilter::group}, {"text", &JobFilter::text},
+                                       {"wid", &JobFilter::wid}};
+
+struct NumberMember {
+  const char* name;
+  JobFilter::Number JobFilter::*member;
+};
+
+constexpr NumberMember kNumberMembers[] = {{"client", &JobFilter::client},
+                                           {"older_than_s", &JobFilter::older_than_s}};
+
+std::optional<Problem> check(const char* name, std::string_view text) {
+  if (text.empty()) return Problem{concat(name, " is empty: leave it out")};
+  if (text.size() > kFilterBytesMax) {
+    return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
+  }
+  // A body may be anything; no job has such a name or error.
+  const bool is_of_bytes = name == std::string_view("text");
+  if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
+  return std::nullopt;
+}
+
+Problem no_number(const char* name) {
+  return Problem{concat(name, " is not a number from 1 on")};
+}
+
+bool fails_as(const Job& job, const JobFilter& filter) {
+  if (!filter.error && !filter.group) return true;
+  const Failure* failure = job.failure();
+  if (failure == nullptr) return false;
+  if (filter.group && failure_group(*failure) != *filter.group) return false;
+  return !filter.error || contains_ignoring_case(failure->errtype, *filter.error) ||
+         contains_ignoring_case(failure->message, *filter.error);
+}
+
+bool is_held_by(const Job& job, const JobFilter& filter) {
+  if (!filter.wid && !filter.client) return true;
+  const Reservation* held = job.reservation();
+  return held != nullptr && (!filter.wid || held->wid == *filter.wid) &&
+         (!filter.client || held->client == *filter.client);
+}
+
+bool has_type(std::string_view jobtype, std::string_view type) {
+  if (!type.ends_with('*')) return jobtype == type;
+  return jobtype.starts_with(type.substr(0, type.size() - 1));
+}
+
+bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& format) {
+  if (!filter.type && !filter.id) return true;
+  const bool has_id = !filter.id || std::to_string(job.id) == *filter.id;
+  if (has_id && !filter.type) return true;
+  // A jid is looked for among millions, so a pushed job is asked for nothing else.
+  if (!filter.type && job.kind == JobKind::kWorkUnit) {
+    return format.identify(job).jid.starts_with(*filter.id);
+  }
+  const WorkUnitFormat::Summary summary = format.summarize(job);
+  if (filter.type && !has_type(summary.jobtype, *filter.type)) return false;
+  return has_id || summary.jid.starts_with(*filter.id);
+}
+
+}  // namespace
+
+Outcome<JobFilter> read_filter(const Request& request) {
+  JobFilter filter;
+  for (const auto& [name, member] : kTextMembers) {
+    if (!request.params.contains(name)) continue;
+    filter.*member = request.param(name);
+    if (const auto problem = check(name, *(filter.*member))) return *problem;
+  }
+  for (const auto& [name, member] : kNumberMembers) {
+    if (!request.params.contains(name)) continue;
+    filter.*member = parse_number<std::uint64_t>(request.param(name));
+    if ((filter.*member).value_or(0) == 0) return no_number(name);
+  }
+  return filter;
+}
+
+Outcome<JobFilter> read_filter(const Json& object) {
+  JobFilter filter;
+  for (const auto& [name, member] : kTextMembers) {
+    const auto found = object.find(name);
+    if (found == object.end()) continue;
+    if (!found->is_string()) return Problem{concat(name, " is not a string")};
+    filter.*member = found->get<std::string>();
+    if (const auto problem = check(name, *(filter.*member))) return *problem;
+  }
+  for (const auto& [name, member] : kNumberMembers) {
+    const auto found = object.find(name);
+    if (found == object.end()) continue;
+    if (!found->is_number_unsigned() || *found == 0) return no_number(name);
+    filter.*member = found->get<std::uint64_t>();
+  }
+  return filter;
+}
+
+std::string describe(const JobFilter& filter) {
+  constexpr std::size_t kValueShownMax = 60;
+  std::string said;
+  const auto say = [&](const char* name, std::string_view value) {
+    said += concat(said.empty() ? "" : ", ", name, " \"", cut(value, kValueShownMax),
+                   value.size() > kValueShownMax ? "…" : "", "\"");
+  };
+  for (const auto& [name, member] : kTextMembers) {
+    if (filter.*member) say(name, *(filter.*member));
+  }
+  for (const auto& [name, member] : kNumberMembers) {
+    if (filter.*member) say(name, std::to_string(*(filter.*member)));
+  }
+  return said;
+}
+
+std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filter,
+                                                           const WorkUnitFormat& format, Time now) {
+  if (filter.is_empty()) return {};
+  const auto age = std::chrono::seconds(
+      std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
+  const Time created_before = filter.older_than_s ? now - age : kNever;
+  // The cheap ones first.
+  return [filter, created_before, &format](const Job& job, const Queue& queue) {
+    if (filter.queue && queue.name != *filter.queue) return false;
+    if (job.created_at > created_before) return false;
+    if (!is_held_by(job, filter) || !fails_as(job, filter)) return false;
+    if (filter.text && job.body_view().find(*filter.text) == std::string_view::npos) return false;
+    return is_named(job, filter, format);
+  };
+}
+
+std::string normalized_message(std::string_view message) {
+  constexpr std::size_t kHexWordBytesMin = 8;
+  std::string out;
+  std::size_t i = 0;
+  while (i < message.size()) {
+    std::size_t end = i;
+    while (end < message.size() && is_hex_digit(message[end])) ++end;
+    if (end - i >= kHexWordBytesMin) {
+      out += '#';
+      i = end;
+    } else if (is_digit(message[i])) {
+      out += '#';
+      while (i < message.size() && is_digit(message[i])) ++i;
+    } else {
+      out += message[i++];
+    }
+  }
+  return out;
+}
+
+std::string failure_group(const Failure& failure) {
+  constexpr std::uint64_t kOffset = 14695981039346656037u;
+  constexpr std::uint64_t kPrime = 1099511628211u;
+  std::uint64_t hash = kOffset;  // FNV-1a: the same in every process, as deep links need it
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+    hash = (hash ^ 0xFF) * kPrime;
+  };
+  add(failure.errtype);
+  add(normalized_message(failure.message));
+  return hex(hash);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,103 @@
+#include "http/routes/job_view.hpp"
+
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/job_filter.hpp"
+
+namespace millrace::http {
+namespace {
+
+Json reservation_of(const Job& job) {
+  const Reservation* held = job.reservation();
+  if (held == nullptr) return nullptr;
+  return {{"since", show_time(held->reserved_at)},
+          {"until", show_time(job.when)},
+          {"wid", held->is_held_by_worker() ? Json(held->wid) : Json(nullptr)},
+          {"client", held->is_held_by_worker() ? Json(nullptr) : Json(held->client)}};
+}
+
+Json failure_of(const Failure& failure) {
+  return {{"type", failure.errtype},
+          {"message", failure.message},
+          {"group", failure_group(failure)},
+          {"backtrace", failure.backtrace},
+          {"failures", failure.retry_count + 1},
+          {"retries_left", failure.remaining},
+          {"first_at", show_time(failure.failed_at)},
+          {"next_at", show_time(failure.next_at)}};
+}
+
+Json body_of(std::string_view body) {
+  const std::string_view text = cut(body, kBodyShownBytesMax);
+  const bool is_text = is_utf8(text);
+  return {{"is_text", is_text},
+          {"is_cut", body.size() > kBodyShownBytesMax},
+          {"text", is_text ? Json(text) : Json(nullptr)},
+          {"base64", is_text ? Json(nullptr) : Json(base64(body.substr(0, kBodyShownBytesMax)))}};
+}
+
+}  // namespace
+
+Json show_counts(const View& view) {
+  return {{"ready", view.job_count(JobState::kReady)},
+          {"reserved", view.job_count(JobState::kReserved)},
+          {"scheduled", view.job_count(JobState::kScheduled)},
+          {"retrying", view.job_count(JobState::kRetrying)},
+          {"dead", view.job_count(JobState::kDead)}};
+}
+
+Json row_of(const Job& job, const Site& site) {
+  const WorkUnitFormat::Summary summary = site.format.summarize(job);
+  Json row;
+  row["id"] = job.id;
+  row["jid"] = summary.jid;
+  row["type"] = summary.jobtype;
+  row["is_pushed"] = job.kind == JobKind::kWorkUnit;
+  row["queue"] = site.broker.view().queue_of(job).name;
+  row["state"] = name_of(job.state);
+  row["args"] = cut(summary.args, WorkUnitFormat::kSummaryArgsBytes);
+  row["is_cut"] = summary.is_cut;
+  row["pri"] = job.pri;
+  row["created_at"] = show_time(job.created_at);
+  row["enqueued_at"] = show_time(job.enqueued_at);
+  // Due, held until, or dead since; a ready job has none.
+  row["when"] = show_time(job.when);
+  row["reservation"] = reservation_of(job);
+  row["error"] = nullptr;
+  if (const Failure* failure = job.failure()) {
+    row["error"] = {{"type", failure->errtype},
+                    {"message", cut(failure->message, kErrorShownBytesMax)},
+                    {"failures", failure->retry_count + 1},
+                    {"retries_left", failure->remaining}};
+  }
+  return row;
+}
+
+std::string write_detail(const Job& job, const Site& site) {
+  Json detail = row_of(job, site);
+  detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure());
+  detail["ttr_s"] = job.ttr_s;
+  detail["delay_s"] = job.delay_s;
+  const Tallies tallies = job.tallies();
+  detail["tallies"] = {{"reserves", tallies.reserves},
+                       {"timeouts", tallies.timeouts},
+                       {"releases", tallies.releases},
+                       {"buries", tallies.buries},
+                       {"kicks", tallies.kicks}};
+  const bool is_pushed = job.kind == JobKind::kWorkUnit;
+  std::string unit;
+  if (job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
+      (is_pushed || detail["type"] != "beanstalk")) {
+    site.format.render(job, site.broker.view().queue_of(job).name, unit);
+  }
+  if (!is_pushed) detail["body"] = body_of(job.body_view());
+  if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
+  detail["body_bytes"] = is_pushed && !unit.empty() ? unit.size() : job.body_bytes;
+  if (unit.size() > kBodyShownBytesMax) unit.clear();
+  // As it stands: a number of it may be one that no type of ours holds.
+  std::string text = dump(detail);
+  text.pop_back();
+  return concat(text, ",\"work_unit\":", is_utf8(unit) && !unit.empty() ? unit : "null", "}");
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,319 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "http/kit/json.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/busiest_queues.hpp"
+#include "http/routes/handlers.hpp"
+#include "http/routes/queue_view.hpp"
+
+/// Prometheus' text format 0.0.4.
+///
+///     metric = "# HELP " name " " text LF "# TYPE " name " " kind LF *sample
+///     sample = name [ "{" label *( "," label ) "}" ] " " number LF
+namespace millrace::http {
+namespace {
+
+/// The busiest queues have labels of their own; the jobs of further ones are added up under an
+/// empty name, which no queue has.
+constexpr std::size_t kLabelledQueuesMax = 1000;
+
+std::string escaped(std::string_view label) {
+  std::string out;
+  for (const char c : cut(label, 1024)) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return is_utf8(out) ? out : dump(out).substr(1, dump(out).size() - 2);
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+class Page {
+ public:
+  void head(const char* name, const char* kind, const char* help) {
+    text_ += concat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n");
+  }
+
+  void sample(const char* name, const std::string& labels, const std::string& value) {
+    text_ += name;
+    if (!labels.empty()) text_ += concat("{", labels, "}");
+    text_ += concat(" ", value, "\n");
+  }
+
+  void single(const char* name, const char* kind, const char* help, double value) {
+    head(name, kind, help);
+    sample(name, "", number(value));
+  }
+
+  void histogram(const char* name, const std::string& labels, const Histogram& histogram) {
+    const std::string comma = labels.empty() ? "" : ",";
+    const std::string bucket = concat(name, "_bucket");
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
+      below += histogram.counts()[i];
+      sample(bucket.c_str(),
+             concat(labels, comma, "le=\"", number(seconds_of(Histogram::kBounds[i])), "\""),
+             concat(below));
+    }
+    sample(bucket.c_str(), concat(labels, comma, "le=\"+Inf\""), concat(histogram.count()));
+    sample(concat(name, "_sum").c_str(), labels, number(seconds_of(histogram.sum())));
+    sample(concat(name, "_count").c_str(), labels, concat(histogram.count()));
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+struct Labelled {
+  std::string label;  ///< the name; `queue="mail"` once it is written down
+  QueueFigures figures;
+  std::optional<QueueMeter> meter;  ///< none where nothing was measured
+};
+
+struct Queues {
+  std::vector<Labelled> labelled;
+  QueueFigures others;
+  std::size_t others_count = 0;
+};
+
+/// What the page tells, copied out of the broker: to write it down takes longer than clients of the
+/// job doors should wait.
+struct Snapshot {
+  Time now;
+  Queues queues;
+  CountersChanged counters;
+  Tally tally;
+  std::size_t worker_count = 0;
+  bool accepts_jobs = true;
+  std::uint64_t live_bytes = 0;  ///< of the journal, see Broker::live_bytes
+  std::uint64_t jobs_memory_bytes = 0;
+  std::uint64_t memory_limit_bytes = 0;  ///< of them; 0: none
+  Time started_at;
+  std::string version;
+  SystemFacts system;
+  TrafficFacts traffic;
+};
+
+Labelled copy_of(const Queue& queue, const View& view, Time now) {
+  Labelled copy{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
+  if (queue.meter) copy.meter = *queue.meter;
+  copy.figures.queue = nullptr;
+  return copy;
+}
+
+Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
+  Queues queues;
+  QueueFigures& others = queues.others;
+  others.ready = view.job_count(JobState::kReady);
+  others.reserved = view.job_count(JobState::kReserved);
+  others.scheduled = view.job_count(JobState::kScheduled);
+  others.retrying = view.job_count(JobState::kRetrying);
+  others.dead = view.job_count(JobState::kDead);
+  const auto label = [&](const Queue& queue) {
+    const Labelled& each = queues.labelled.emplace_back(copy_of(queue, view, now));
+    others.ready -= each.figures.ready;
+    others.reserved -= each.figures.reserved;
+    others.scheduled -= each.figures.scheduled;
+    others.retrying -= each.figures.retrying;
+    others.dead -= each.figures.dead;
+  };
+  // One that has gone since it was looked at is left out.
+  for (const std::uint64_t place : busiest.places()) view.page_queues(place, place + 1, 1, label);
+  queues.others_count = view.queue_count() - queues.labelled.size();
+  return queues;
+}
+
+void jobs_of(const std::string& label, const QueueFigures& figures, Page& page) {
+  const auto line = [&](const char* state, std::uint64_t count) {
+    page.sample("millrace_jobs", concat(label, ",state=\"", state, "\""), concat(count));
+  };
+  line("ready", figures.ready);
+  line("reserved", figures.reserved);
+  line("scheduled", figures.scheduled);
+  line("retrying", figures.retrying);
+  line("dead", figures.dead);
+}
+
+void show_queues(const Queues& queues, Time now, Page& page) {
+  page.head("millrace_jobs", "gauge", "Jobs by queue and state.");
+  for (const Labelled& each : queues.labelled) jobs_of(each.label, each.figures, page);
+  if (queues.others_count > 0) jobs_of("queue=\"\"", queues.others, page);
+  page.single("millrace_queues_without_label", "gauge",
+              "Queues beyond the thousand busiest, whose jobs are counted under an empty name.",
+              static_cast<double>(queues.others_count));
+  page.head("millrace_oldest_ready_seconds", "gauge", "Age of the oldest ready job; 0: none.");
+  for (const Labelled& each : queues.labelled) {
+    const bool is_empty = each.figures.oldest == kNever;
+    page.sample("millrace_oldest_ready_seconds", each.label,
+                number(is_empty ? 0 : seconds_of(now - each.figures.oldest)));
+  }
+  page.head("millrace_queue_paused", "gauge", "1 while the queue hands out nothing.");
+  for (const Labelled& each : queues.labelled) {
+    page.sample("millrace_queue_paused", each.label, each.figures.is_paused ? "1" : "0");
+  }
+}
+
+void show_meters(const Queues& queues, Page& page) {
+  struct Row {
+    const char* name;
+    const char* help;
+    Counter QueueMeter::*counter;
+  };
+  constexpr Row kRows[] = {
+      {"millrace_queue_enqueued_total", "Jobs put or pushed.", &QueueMeter::enqueued},
+      {"millrace_queue_processed_total", "Runs that ended.", &QueueMeter::processed},
+      {"millrace_queue_failed_total", "Runs that failed.", &QueueMeter::failed}};
+  for (const Row& row : kRows) {
+    page.head(row.name, "counter", row.help);
+    for (const Labelled& each : queues.labelled) {
+      const auto& meter = each.meter;
+      page.sample(row.name, each.label, concat(meter ? ((*meter).*(row.counter)).total : 0));
+    }
+  }
+  page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
+  for (const Labelled& each : queues.labelled) {
+    if (each.meter && each.meter->wait.count() > 0)
+      page.histogram("millrace_wait_seconds", each.label, each.meter->wait);
+  }
+  page.head("millrace_run_seconds", "histogram", "From the reservation to the end of the run.");
+  for (const Labelled& each : queues.labelled) {
+    if (each.meter && each.meter->run.count() > 0)
+      page.histogram("millrace_run_seconds", each.label, each.meter->run);
+  }
+}
+
+void show_totals(const Snapshot& all, Page& page) {
+  const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
+  page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
+              as_double(all.counters.processed));
+  page.single("millrace_failed_total", "counter", "Runs that failed.",
+              as_double(all.counters.failed));
+  page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
+              as_double(all.tally.jobs_put));
+  page.single("millrace_accepts_jobs", "gauge", "0 while new jobs are refused for want of room.",
+              all.accepts_jobs ? 1 : 0);
+  page.single("millrace_queues", "gauge", "Queues.",
+              as_double(all.queues.labelled.size() + all.queues.others_count));
+  page.single("millrace_workers", "gauge", "Worker processes of the Faktory door.",
+              as_double(all.worker_count));
+  page.single("millrace_clients_waiting", "gauge", "Connections that wait for a job.",
+              as_double(all.tally.waiting));
+}
+
+void show_process(const Snapshot& all, Page& page) {
+  const SystemFacts& system = all.system;
+  const TrafficFacts& traffic = all.traffic;
+  const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
+  page.head("millrace_connections", "gauge", "Open connections.");
+  page.sample("millrace_connections", "door=\"beanstalk\"", concat(traffic.beanstalk_connections));
+  page.sample("millrace_connections", "door=\"faktory\"", concat(traffic.faktory_connections));
+  page.single("millrace_uptime_seconds", "gauge", "Since the start.",
+              seconds_of(all.now - all.started_at));
+  page.single("process_resident_memory_bytes", "gauge", "Resident memory.",
+              as_double(system.memory_bytes));
+  page.single("millrace_jobs_memory_bytes", "gauge",
+              "What jobs and queues take in memory, bodies included, about.",
+              as_double(all.jobs_memory_bytes));
+  page.single("millrace_memory_limit_bytes", "gauge", "What they may take, 0: no limit.",
+              as_double(all.memory_limit_bytes));
+  page.head("millrace_info", "gauge", "The version.");
+  page.sample("millrace_info", concat("version=\"", all.version, "\""), "1");
+  if (!system.has_journal) return;
+  page.single("millrace_journal_bytes", "gauge", "Size of the journal's segments.",
+              as_double(system.journal_bytes));
+  page.single("millrace_journal_segments", "gauge", "Segments of the journal.",
+              as_double(system.journal_segments));
+  const std::uint64_t live = all.live_bytes;
+  page.single("millrace_journal_live_bytes", "gauge",
+              "What a journal without anything obsolete would take, about.", as_double(live));
+  page.single("millrace_journal_live_share", "gauge",
+              "Of what has been written to the segments, how much is still needed.",
+              as_double(live) / as_double(std::max<std::uint64_t>({traffic.log_bytes, live, 1})));
+  page.single("millrace_journal_segments_removed_total", "counter",
+              "Segments cleaned away since the start.", as_double(traffic.segments_removed));
+  page.single("millrace_journal_jobs_rewritten_total", "counter",
+              "Jobs written once more for that.", as_double(all.tally.jobs_rewritten));
+  page.single("millrace_journal_waiting_bytes", "gauge", "Appended and not durable yet.",
+              as_double(traffic.undurable_bytes));
+  page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",
+              as_double(system.disk_free_bytes));
+  page.head("millrace_commit_seconds", "histogram",
+            "From a batch's append to the journal until it is as safe as --sync promises.");
+  page.histogram("millrace_commit_seconds", "", traffic.commits);
+}
+
+std::string write(Snapshot all) {
+  Page page;
+  for (Labelled& each : all.queues.labelled) {
+    each.label = concat("queue=\"", escaped(each.label), "\"");
+  }
+  show_totals(all, page);
+  show_queues(all.queues, all.now, page);
+  show_meters(all.queues, page);
+  show_process(all, page);
+  return page.take();
+}
+
+std::uint64_t memory_limit(const Broker& broker) {
+  const std::size_t limit = broker.memory_bytes_max();
+  return limit == SIZE_MAX ? 0 : limit;
+}
+
+/// What of a request for the metrics is left to do in further turns.
+struct Survey {
+  QueueWalk walk;
+  BusiestQueues busiest{kLabelledQueuesMax};
+};
+
+Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueues& busiest) {
+  const View& view = site.broker.view();
+  return {.now = moment.now,
+          .queues = collect(view, busiest, moment.now),
+          .counters = view.counters(),
+          .tally = view.tally(),
+          .worker_count = view.workers().size(),
+          .accepts_jobs = !site.broker.refuses_jobs(),
+          .live_bytes = site.broker.live_bytes(),
+          .jobs_memory_bytes = site.broker.memory_bytes(),
+          .memory_limit_bytes = memory_limit(site.broker),
+          .started_at = site.facts.started_at,
+          .version = site.facts.version,
+          .system = moment.system,
+          .traffic = site.traffic()};
+}
+
+Response survey_on(const Site& site, const Moment& moment, Survey survey) {
+  const auto look = [&](const Queue& queue) { survey.busiest.look_at(queue, moment.now); };
+  const bool is_through = survey.walk.visit_some(site.broker.view(), look);
+  Response response{.type = "text/plain; version=0.0.4; charset=utf-8"};
+  if (is_through) {
+    response.write_body = [all = take_snapshot(site, moment, survey.busiest)] {
+      return write(all);
+    };
+  } else {
+    response.go_on = [&site, system = moment.system, survey = std::move(survey)](Time now) mutable {
+      return survey_on(site, {.now = now, .system = system}, std::move(survey));
+    };
+  }
+  return response;
+}
+
+}  // namespace
+
+Response show_metrics(const Call& call) {
+  return survey_on(call.site, call.moment, Survey{});
+}
+
+}  // namespace millrace::http

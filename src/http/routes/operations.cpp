@@ -1,0 +1,155 @@
+#include <algorithm>
+
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
+#include "http/routes/job_filter.hpp"
+#include "http/routes/operation_view.hpp"
+
+/// Changes to all jobs that match.
+namespace millrace::http {
+namespace {
+
+Outcome<std::vector<JobState>> read_states(const Json& object) {
+  const auto found = object.find("states");
+  if (found == object.end() || !found->is_array() || found->empty()) {
+    return Problem{"states is not an array of states"};
+  }
+  std::vector<JobState> states;
+  for (const Json& name : *found) {
+    const auto state = name.is_string() ? parse_state(name.get<std::string>()) : std::nullopt;
+    if (!state) return Problem{"states has an entry that is no state"};
+    if (*state == JobState::kReserved) return Problem{"reserved jobs cannot be changed"};
+    if (std::find(states.begin(), states.end(), *state) != states.end()) {
+      return Problem{"states has an entry twice"};
+    }
+    states.push_back(*state);
+  }
+  return states;
+}
+
+/// `delete retrying and dead jobs of mail with error "timeout"`
+std::string title_of(const std::string& action, const std::vector<JobState>& states,
+                     const JobFilter& filter) {
+  std::string title = action;
+  for (const JobState& state : states) {
+    const bool is_last = &state == &states.back();
+    title += &state == &states.front() ? " " : is_last ? " and " : ", ";
+    title += name_of(state);
+  }
+  title += " jobs";
+  if (filter.queue) title += " of " + *filter.queue;
+  JobFilter rest = filter;
+  rest.queue.reset();
+  if (!rest.is_empty()) title += " with " + describe(rest);
+  return title;
+}
+
+std::optional<std::uint64_t> id_of(const Call& call) {
+  return parse_number<std::uint64_t>(call.name);
+}
+
+Response say_unknown() {
+  return refuse(404, "no such operation: only the last ones are remembered");
+}
+
+}  // namespace
+
+Json show_progress(const BulkChanges::Progress& progress) {
+  const auto name = [](BulkChanges::Phase phase) {
+    switch (phase) {
+      case BulkChanges::Phase::kRunning:
+        return "running";
+      case BulkChanges::Phase::kDone:
+        return "done";
+      case BulkChanges::Phase::kCancelled:
+        return "cancelled";
+    }
+    return "";
+  };
+  return {{"id", progress.id},
+          {"title", progress.title},
+          {"phase", name(progress.phase)},
+          {"looked_at", progress.looked_at},
+          {"to_look_at", std::max(progress.to_look_at, progress.looked_at)},
+          {"changed", progress.changed},
+          {"started_at", show_time(progress.started_at)},
+          {"ended_at", show_time(progress.ended_at)}};
+}
+
+std::string show_as_of(const View& view, Time now) {
+  return concat(view.counters().next_id, ".", now.time_since_epoch().count());
+}
+
+Outcome<BulkChanges::Bounds> read_bounds(const Json& members) {
+  BulkChanges::Bounds bounds;
+  if (const auto found = members.find("as_of"); found != members.end()) {
+    const std::string text = read_text(members, "as_of");
+    const std::size_t dot = std::min(text.find('.'), text.size());
+    const auto id_end = parse_number<JobId>(text.substr(0, dot));
+    const auto at = parse_number<Time::rep>(text.substr(std::min(dot + 1, text.size())));
+    if (!id_end || !at) return Problem{"as_of is not what X-As-Of said"};
+    bounds.id_end = *id_end;
+    bounds.counted_at = Time{Duration{*at}};
+  }
+  if (const auto found = members.find("at_most"); found != members.end()) {
+    if (!found->is_number_unsigned()) return Problem{"at_most is not a number"};
+    bounds.changes_max = found->get<std::uint64_t>();
+  }
+  return bounds;
+}
+
+Response begin_operation(const Call& call, BulkChanges::Request request) {
+  const auto id = call.site.bulks.start(std::move(request), call.moment.now);
+  if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
+  return {
+      .status = 202, .body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};
+}
+
+Response start_operation(const Call& call) {
+  const Json& members = call.request.members;
+  const std::string name = read_text(members, "action");
+  const auto action = parse_action(name);
+  if (!action) return refuse(400, "action is not retry, kill or delete");
+  const auto states = read_states(members);
+  if (!states) return refuse(400, states.error().text);
+  const Outcome<JobFilter> filter = read_filter(members);
+  if (!filter) return refuse(400, filter.error().text);
+  const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
+  if (!bounds) return refuse(400, bounds.error().text);
+  // An age is one at the time of the count, so that it is the age of the same jobs.
+  const Time now = std::min(call.moment.now, bounds->counted_at);
+  JobFilter rest = *filter;
+  rest.queue.reset();
+  return begin_operation(call, {.states = *states,
+                                .queue = filter->queue.value_or(""),
+                                .action = *action,
+                                .matches = make_matcher(rest, call.site.format, now),
+                                .bounds = *bounds,
+                                .title = title_of(name, *states, *filter)});
+}
+
+Response list_operations(const Call& call) {
+  Json all = Json::array();
+  for (const auto& progress : call.site.bulks.list()) all.push_back(show_progress(progress));
+  return {.body = dump({{"operations", std::move(all)}})};
+}
+
+Response show_operation(const Call& call) {
+  const auto id = id_of(call);
+  const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
+  if (progress == nullptr) return say_unknown();
+  return {.body = dump(show_progress(*progress))};
+}
+
+Response cancel_operation(const Call& call) {
+  const auto id = id_of(call);
+  const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
+  if (progress == nullptr) return say_unknown();
+  if (!call.site.bulks.cancel(*id, call.moment.now)) {
+    return refuse(409, "this operation has ended already");
+  }
+  return {.body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,234 @@
+
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/attention.hpp"
+#include "http/routes/handlers.hpp"
+#include "http/routes/job_view.hpp"
+
+/// The first page, its charts, and the page about the server itself.
+namespace millrace::http {
+namespace {
+
+constexpr Duration kRateSpan = 30s;
+
+/// The first concern itself, the worst, and how many there are beside it.
+std::string concern_sentence(const Situation& situation) {
+  const Concern& worst = situation.concerns.front();
+  const std::size_t others = situation.concerns.size() + situation.left_out - 1;
+  return concat(worst.queue, worst.queue.empty() ? "" : " ", worst.text,
+                others == 0 ? "." : concat("; ", count_of(others, "more thing"), " to look at."));
+}
+
+std::string health_sentence(const Site& site, const Situation& situation) {
+  if (!situation.concerns.empty()) return concern_sentence(situation);
+  const View& view = site.broker.view();
+  const std::uint64_t ready = view.job_count(JobState::kReady);
+  const std::uint64_t reserved = view.job_count(JobState::kReserved);
+  if (view.counters().next_id <= 1) {
+    return "All is well: ready for the first job.";
+  }
+  const std::string queues = count_of(view.queue_count(), "queue");
+  if (ready + reserved == 0) return concat("All is well: ", queues, ", and no job waits.");
+  return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " at work, ",
+                grouped(ready), " waiting.");
+}
+
+Json show_health_of(const Site& site, const Situation& situation) {
+  const char* level = situation.troubles > 0       ? "trouble"
+                      : situation.concerns.empty() ? "good"
+                                                   : "notice";
+  return {{"level", level}, {"text", health_sentence(site, situation)}};
+}
+
+Json show_concerns(const Situation& situation) {
+  Json all = Json::array();
+  for (const Concern& concern : situation.concerns) {
+    all.push_back({{"level", concern.level == Concern::Level::kTrouble ? "trouble" : "notice"},
+                   {"kind", concern.kind},
+                   {"text", concern.text},
+                   {"queue", concern.queue.empty() ? Json(nullptr) : Json(concern.queue)}});
+  }
+  return all;
+}
+
+/// `2026-11-21`
+std::string name_of_day(std::int32_t day) {
+  constexpr std::size_t kDateBytes = 10;
+  // Noon, since the first moment of 1970 counts as no time.
+  return show_time(Time{std::chrono::days(day) + 12h}).get<std::string>().substr(0, kDateBytes);
+}
+
+Json show_day(std::int32_t day, std::uint64_t processed, std::uint64_t failed) {
+  return {{"day", name_of_day(day)}, {"processed", processed}, {"failed", failed}};
+}
+
+std::string write_overview(const Site& site, const Situation& situation) {
+  const View& view = site.broker.view();
+  const CountersChanged& counters = view.counters();
+  const Trend::Rates rates = site.trend.rates(kRateSpan);
+  Json shown;
+  shown["health"] = show_health_of(site, situation);
+  shown["jobs"] = show_counts(view);
+  shown["totals"] = {{"processed", counters.processed},
+                     {"failed", counters.failed},
+                     {"enqueued", view.tally().jobs_put}};
+  shown["today"] = {{"processed", counters.processed_today}, {"failed", counters.failed_today}};
+  shown["per_s"] = {
+      {"processed", rates.processed}, {"failed", rates.failed}, {"enqueued", rates.enqueued}};
+  shown["queues"] = view.queue_count();
+  shown["workers"] = view.workers().size();
+  const TrafficFacts traffic = site.traffic();
+  shown["connections"] = {{"beanstalk", traffic.beanstalk_connections},
+                          {"faktory", traffic.faktory_connections}};
+  shown["oldest_ready"] = situation.oldest == kNever ? Json(nullptr)
+                                                     : Json{{"queue", situation.oldest_queue},
+                                                            {"since", show_time(situation.oldest)}};
+  shown["attention"] = show_concerns(situation);
+  shown["attention_left_out"] = situation.left_out;
+  shown["is_read_only"] = site.facts.is_read_only;
+  shown["version"] = site.facts.version;
+  return dump(shown);
+}
+
+Response inspect_on(const Site& site, const Moment& moment, Inspection inspection) {
+  if (inspection.look_at_queues(site.broker.view(), moment.now)) {
+    return {.body = write_overview(site, inspection.conclude(site, moment))};
+  }
+  Response part;
+  part.go_on = [&site, system = moment.system,
+                inspection = std::move(inspection)](Time now) mutable {
+    return inspect_on(site, {.now = now, .system = system}, std::move(inspection));
+  };
+  return part;
+}
+
+/// What of INFO is left to look at in further turns.
+struct Listing {
+  QueueWalk walk;
+  QueueSizes sizes;
+};
+
+Response list_on(const Site& site, Time now, Listing listing) {
+  listing.sizes.reserve(site.broker.view().queue_count());
+  const bool is_through = listing.walk.visit_some(site.broker.view(), [&](const Queue& queue) {
+    if (queue.listed_at) listing.sizes.emplace_back(queue.name, queue.ready.size());
+  });
+  Response response;
+  if (is_through) {
+    response.write_body = site.info(now, std::move(listing.sizes));
+  } else {
+    response.go_on = [&site, listing = std::move(listing)](Time later) mutable {
+      return list_on(site, later, std::move(listing));
+    };
+  }
+  return response;
+}
+
+}  // namespace
+
+Response show_overview(const Call& call) {
+  return inspect_on(call.site, call.moment, Inspection{});
+}
+
+/// `since`: milliseconds since 1970; only later samples are shown.
+Response show_trend(const Call& call) {
+  const std::string_view since = call.request.param("since");
+  const auto since_ms =
+      since.empty() ? std::optional<std::int64_t>(0) : parse_number<std::int64_t>(since);
+  if (!since_ms) return refuse(400, "since is not a number of milliseconds");
+  Json samples = Json::array();
+  for (const Trend::Sample& sample : call.site.trend.samples()) {
+    const auto at = std::chrono::floor<std::chrono::milliseconds>(sample.at.time_since_epoch());
+    if (at.count() <= *since_ms) continue;
+    samples.push_back({at.count(), sample.processed, sample.failed, sample.enqueued, sample.ready,
+                       sample.reserved});
+  }
+  return {.body =
+              dump({{"members", {"at_ms", "processed", "failed", "enqueued", "ready", "reserved"}},
+                    {"samples", std::move(samples)}})};
+}
+
+Response show_history(const Call& call) {
+  const std::string_view text = call.request.param("days");
+  const auto days = text.empty() ? std::optional<std::size_t>(30) : parse_number<std::size_t>(text);
+  if (!days || *days < 1 || *days > kHistoryDaysMax) {
+    return refuse(400, concat("days is not a number from 1 to ", kHistoryDaysMax));
+  }
+  const View& view = call.site.broker.view();
+  const CountersChanged& counters = view.counters();
+  const auto today = static_cast<std::int32_t>(
+      std::chrono::floor<std::chrono::days>(call.moment.now.time_since_epoch()).count());
+  const auto first = today - static_cast<std::int32_t>(*days) + 1;
+  Json shown = Json::array();
+  for (const DayCounts& day : view.history()) {
+    if (day.day >= first) shown.push_back(show_day(day.day, day.processed, day.failed));
+  }
+  if (counters.day >= first) {
+    shown.push_back(show_day(counters.day, counters.processed_today, counters.failed_today));
+  }
+  return {.body = dump({{"today", name_of_day(today)}, {"days", std::move(shown)}})};
+}
+
+Response show_server(const Call& call) {
+  const ServerFacts& facts = call.site.facts;
+  const SystemFacts& system = call.moment.system;
+  const TrafficFacts traffic = call.site.traffic();
+  const Broker& broker = call.site.broker;
+  const std::uint64_t limit = broker.memory_bytes_max();
+  const bool is_limited = limit != SIZE_MAX;
+  Json options = Json::array();
+  for (const auto& [name, value] : facts.options) {
+    options.push_back({{"name", name}, {"value", value}});
+  }
+  Json journal = nullptr;
+  if (system.has_journal) {
+    journal = {{"bytes", system.journal_bytes},
+               {"segments", system.journal_segments},
+               {"waiting_bytes", traffic.undurable_bytes},
+               {"commits", traffic.commits.count()},
+               {"commit_seconds", seconds_of(traffic.commits.sum())},
+               {"disk_free_bytes", system.disk_free_bytes},
+               {"disk_total_bytes", system.disk_total_bytes}};
+  }
+  return {.body = dump({{"version", facts.version},
+                        {"hostname", facts.hostname},
+                        {"pid", facts.pid},
+                        {"started_at", show_time(facts.started_at)},
+                        {"memory_bytes", system.memory_bytes},
+                        {"memory_total_bytes", system.memory_total_bytes},
+                        {"job_memory_bytes", broker.memory_bytes()},
+                        {"job_memory_bytes_max", is_limited ? Json(limit) : Json(nullptr)},
+                        {"connections",
+                         {{"beanstalk", traffic.beanstalk_connections},
+                          {"faktory", traffic.faktory_connections}}},
+                        {"journal", std::move(journal)},
+                        {"is_read_only", facts.is_read_only},
+                        {"options", std::move(options)}})};
+}
+
+Response show_stats(const Call& call) {
+  return list_on(call.site, call.moment.now, Listing{});
+}
+
+/// 503 while the server stops, or no client is answered since the disk does not store anything;
+/// that nobody answers is said by who asks. A server without room for new jobs is asked for all
+/// others, which make room, so it is to be used: 200.
+Response show_health(const Call& call) {
+  const TrafficFacts traffic = call.site.traffic();
+  if (traffic.is_stopping || traffic.is_stalled) {
+    const char* const status = traffic.is_stopping ? "stopping" : "stalled";
+    return {.status = 503, .body = dump({{"status", status}})};
+  }
+  const Json info = Json::parse(call.site.info(call.moment.now, {})(), nullptr, false);
+  const Json& server = info["server"];
+  return {.body = dump({{"status", "serving"},
+                        {"accepts_jobs", !call.site.broker.refuses_jobs()},
+                        {"now", info["now"]},
+                        {"server",
+                         {{"description", server["description"]},
+                          {"faktory_version", server["faktory_version"]},
+                          {"connections", server["connections"]},
+                          {"command_count", server["command_count"]}}}})};
+}
+
+}  // namespace millrace::http

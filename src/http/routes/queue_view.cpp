@@ -1,0 +1,54 @@
+#include "http/routes/queue_view.hpp"
+
+namespace millrace::http {
+
+bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit) {
+  if (!end_) end_ = view.queues_end();
+  next_ = view.page_queues(next_, *end_, kQueuesATurn, visit);
+  return next_ == *end_;
+}
+
+QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
+  QueueFigures figures;
+  figures.queue = &queue;
+  figures.ready = queue.ready.size();
+  figures.reserved = queue.reserved_count;
+  figures.scheduled = queue.scheduled_count();
+  figures.retrying = queue.retrying_count;
+  figures.dead = queue.dead.size();
+  figures.oldest = view.oldest_ready(queue);
+  figures.is_paused = queue.is_paused(now);
+  figures.takers = queue.watcher_count + queue.waiting.size();
+  if (!queue.meter) return figures;
+  figures.enqueued_rate = queue.meter->enqueued.rate.per_second(now);
+  figures.processed_rate = queue.meter->processed.rate.per_second(now);
+  figures.failed_rate = queue.meter->failed.rate.per_second(now);
+  return figures;
+}
+
+Json show_figures(const QueueFigures& figures) {
+  const Queue& queue = *figures.queue;
+  const bool ends = figures.is_paused && queue.paused_until != kNever;
+  return {{"name", queue.name},
+          {"ready", figures.ready},
+          {"reserved", figures.reserved},
+          {"scheduled", figures.scheduled},
+          {"retrying", figures.retrying},
+          {"dead", figures.dead},
+          {"oldest_ready_at", show_time(figures.oldest)},
+          {"enqueued_per_s", show_rate(figures.enqueued_rate)},
+          {"processed_per_s", show_rate(figures.processed_rate)},
+          {"failed_per_s", show_rate(figures.failed_rate)},
+          {"is_paused", figures.is_paused},
+          {"paused_until", ends ? show_time(queue.paused_until) : Json(nullptr)},
+          {"takers", figures.takers}};
+}
+
+bool is_abandoned(const QueueFigures& figures, Time now) {
+  if (figures.ready == 0 || figures.is_paused || figures.takers > 0) return false;
+  if (now - figures.oldest < kAbandonedAfter) return false;
+  const auto& meter = figures.queue->meter;
+  return !meter || now - meter->last_reserved_at >= kAbandonedAfter;
+}
+
+}  // namespace millrace::http

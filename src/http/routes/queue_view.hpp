@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "core/model/queue.hpp"
+#include "core/state/view.hpp"
+#include "http/kit/json.hpp"
+
+namespace millrace::http {
+
+/// What a list, an alarm and a metric know of a queue. Cheap to make: no job's body is read.
+struct QueueFigures {
+  const Queue* queue = nullptr;
+  std::uint64_t ready = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t scheduled = 0;
+  std::uint64_t retrying = 0;
+  std::uint64_t dead = 0;
+  Time oldest = kNever;  ///< since when its oldest ready job is so
+  double enqueued_rate = 0;
+  double processed_rate = 0;
+  double failed_rate = 0;
+  bool is_paused = false;
+  std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
+};
+
+/// A walk over the queues that are there when it begins, some of them in each turn of the broker.
+class QueueWalk {
+ public:
+  static constexpr std::size_t kQueuesATurn = 5'000;
+
+  /// Visits the next ones. True: these were the last.
+  bool visit_some(const View& view, const std::function<void(const Queue&)>& visit);
+
+ private:
+  std::uint64_t next_ = 0;  ///< in the order of creation
+  std::optional<std::uint64_t> end_;
+};
+
+[[nodiscard]] QueueFigures figures_of(const Queue& queue, const View& view, Time now);
+[[nodiscard]] Json show_figures(const QueueFigures& figures);
+
+/// True when jobs wait here and for some time nobody has taken or wanted one.
+[[nodiscard]] bool is_abandoned(const QueueFigures& figures, Time now);
+inline constexpr Duration kAbandonedAfter = 60s;
+
+}  // namespace millrace::http

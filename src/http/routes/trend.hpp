@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "core/model/types.hpp"
+#include "core/state/view.hpp"
+
+namespace millrace::http {
+
+/// Remembers the server's totals of the last minutes, so that a chart is full when it is opened.
+class Trend {
+ public:
+  static constexpr Duration kInterval = 2s;
+  static constexpr std::size_t kSamplesMax = 450;  ///< a quarter of an hour
+
+  struct Sample {
+    Time at{};
+    std::uint64_t processed = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t enqueued = 0;
+    std::uint64_t ready = 0;
+    std::uint64_t reserved = 0;
+  };
+
+  /// To be called at least every `kInterval`; takes a sample when one is due.
+  void note(const View& view, Time now);
+  [[nodiscard]] Time next_due() const { return next_; }
+
+  /// Oldest first.
+  [[nodiscard]] const std::deque<Sample>& samples() const { return samples_; }
+
+  /// How much the totals grew a second in the last `span`, as far as samples reach.
+  struct Rates {
+    double processed = 0;
+    double failed = 0;
+    double enqueued = 0;
+  };
+  [[nodiscard]] Rates rates(Duration span) const;
+
+  /// The same between two ages: [from, to) before the last sample.
+  [[nodiscard]] Rates rates_between(Duration from, Duration to) const;
+
+ private:
+  [[nodiscard]] const Sample& sample_before(Duration age) const;
+
+  std::deque<Sample> samples_;
+  Time next_ = Time::min();
+};
+
+}  // namespace millrace::http

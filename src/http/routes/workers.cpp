@@ -1,0 +1,138 @@
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
+#include "http/routes/operation_view.hpp"
+
+/// Worker processes of the Faktory door, and connections of the beanstalk door.
+namespace millrace::http {
+namespace {
+
+/// Reservations looked at to count the jobs of each worker.
+constexpr std::size_t kReservationsCounted = 5000;
+
+/// Watched tubes named with a connection.
+constexpr std::size_t kTubesShownMax = 20;
+
+const char* name_of(Worker::State state) {
+  switch (state) {
+    case Worker::State::kRunning:
+      return "running";
+    case Worker::State::kQuiet:
+      return "quiet";
+    case Worker::State::kTerminate:
+      return "stopping";
+  }
+  return "";
+}
+
+Json show(const Worker& worker, std::uint64_t jobs) {
+  return {{"wid", worker.wid},
+          {"hostname", worker.hostname},
+          {"pid", worker.pid},
+          {"labels", worker.labels},
+          {"rss_bytes", worker.rss_kb * 1024},
+          {"state", name_of(worker.state)},
+          {"jobs", jobs},
+          {"connections", worker.clients.size()},
+          {"started_at", show_time(worker.started_at)},
+          {"last_beat_at", show_time(worker.last_beat)}};
+}
+
+Json show(const Client& client, const View& view) {
+  Json watched = Json::array();
+  for (const QueueId id : client.watched) {
+    if (watched.size() < kTubesShownMax) watched.push_back(view.queue(id).name);
+  }
+  const Queue* used = view.used_queue(client.id);
+  return {{"client", client.id},
+          {"used", used == nullptr ? Json(nullptr) : Json(used->name)},
+          {"watched", std::move(watched)},
+          {"watched_count", client.watched.size()},
+          {"is_waiting", client.wait.has_value()},
+          {"jobs", view.held_count(client.id)}};
+}
+
+/// One worker by `wid`, or with `all` every one, but those that came after `as_of`.
+Response tell(const Call& call, Worker::State state) {
+  const Json& members = call.request.members;
+  const std::string wid = read_text(members, "wid");
+  const auto all = members.find("all");
+  const bool is_all = all != members.end() && all->is_boolean() && all->get<bool>();
+  if (wid.empty() != is_all) return refuse(400, "name one worker by wid, or say all");
+  const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
+  if (!bounds) return refuse(400, bounds.error().text);
+  std::vector<std::string> wids{wid};
+  if (is_all) {
+    wids.clear();
+    for (const auto& [each, worker] : call.site.broker.view().workers()) {
+      if (worker.started_at <= bounds->counted_at) wids.push_back(each);
+    }
+  }
+  std::uint64_t told = 0;
+  for (const std::string& each : wids) {
+    if (call.site.broker.tell_worker(each, state, call.moment.now)) ++told;
+  }
+  if (!is_all && told == 0) return refuse(404, "this worker is gone: it has disconnected");
+  return {.body = dump({{"told", told}}), .is_change = true};
+}
+
+}  // namespace
+
+Response list_workers(const Call& call) {
+  const View& view = call.site.broker.view();
+  const Outcome<std::size_t> limit = read_limit(call.request);
+  if (!limit) return refuse(400, limit.error().text);
+  absl::flat_hash_map<std::string_view, std::uint64_t> jobs;
+  const ScanEnd counted =
+      view.scan({.state = JobState::kReserved}, {}, kReservationsCounted, [&](const Job& job) {
+        ++jobs[job.reservation()->wid];
+        return true;
+      });
+  Json workers = Json::array();
+  Json next = nullptr;
+  const Workers& all = view.workers();
+  auto place = all.upper_bound(std::string(call.request.param("cursor")));
+  for (; place != all.end() && workers.size() < *limit; ++place) {
+    workers.push_back(show(place->second, jobs[place->first]));
+  }
+  if (place != all.end()) next = workers.back()["wid"];
+  return {.body = dump({{"workers", std::move(workers)},
+                        {"total", all.size()},
+                        {"are_jobs_counted", !counted.next.has_value()},
+                        {"next", std::move(next)}})};
+}
+
+Response quiet_workers(const Call& call) {
+  return tell(call, Worker::State::kQuiet);
+}
+
+Response stop_workers(const Call& call) {
+  return tell(call, Worker::State::kTerminate);
+}
+
+Response list_connections(const Call& call) {
+  const View& view = call.site.broker.view();
+  const Outcome<std::size_t> limit = read_limit(call.request);
+  if (!limit) return refuse(400, limit.error().text);
+  const std::string_view cursor = call.request.param("cursor");
+  const auto after = cursor.empty() ? std::optional<ClientId>(0) : parse_number<ClientId>(cursor);
+  if (!after) return refuse(400, "cursor is not one that a list gave");
+  Json connections = Json::array();
+  std::size_t seen = 0;
+  ClientId last = 0;
+  view.page_clients(*after, *limit, [&](const Client& client) {
+    ++seen;
+    last = client.id;
+    // Every beanstalk connection uses a tube, no Faktory one does.
+    if (client.used) connections.push_back(show(client, view));
+  });
+  return {.body = dump({{"connections", std::move(connections)},
+                        {"total", call.site.traffic().beanstalk_connections},
+                        {"next", seen == *limit ? Json(std::to_string(last)) : Json(nullptr)}})};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace millrace::journal {
+
+/// An open file. It closes when destroyed, without syncing. One thread uses one handle.
+class File {
+ public:
+  virtual ~File() = default;
+
+  /// Writes the parts one after the other from `offset` on. After a problem some of it may be
+  /// there; one that is out of space may be tried again as a whole.
+  virtual Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) = 0;
+
+  /// Fills `into` from `offset` on; answers how many bytes that were: fewer only at the file's end.
+  virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
+
+  /// These bytes will soon be read; the system may fetch them in the meantime. Does not wait.
+  virtual void expect(std::uint64_t /*offset*/, std::uint64_t /*size*/) {}
+
+  virtual Outcome<std::uint64_t> size() = 0;
+
+  /// Cuts the file, or extends it with zeros.
+  virtual Outcome<Done> truncate(std::uint64_t size) = 0;
+
+  /// Makes the file at least `size` long and finds room for it on the disk. What was not written
+  /// before reads as zeros.
+  virtual Outcome<Done> preallocate(std::uint64_t size) = 0;
+
+  /// Returns when the contents and the size are on stable storage. After a failure nobody knows
+  /// what was stored, and trying again proves nothing.
+  virtual Outcome<Done> sync() = 0;
+};
+
+/// What keeps others out, for as long as it lives.
+class Lock {
+ public:
+  virtual ~Lock() = default;
+};
+
+/// All that the journal needs of a disk. Problems name the file and what the system said. May be
+/// used from several threads.
+class FileSystem {
+ public:
+  enum class Access { kRead, kReadWrite };
+
+  virtual ~FileSystem() = default;
+
+  /// Creates the directory, for its owner only, and makes it last; one that exists is left as it
+  /// is. Its parent must exist.
+  virtual Outcome<Done> ensure_directory(const std::string& path) = 0;
+
+  /// The names in a directory, in no order.
+  virtual Outcome<std::vector<std::string>> list(const std::string& directory) = 0;
+
+  /// Creates an empty file, for its owner only. One that exists is a problem.
+  virtual Outcome<std::unique_ptr<File>> create(const std::string& path) = 0;
+
+  virtual Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) = 0;
+
+  /// Gives a file another name beside its present one. A problem where that cannot be.
+  virtual Outcome<Done> link(const std::string& path, const std::string& /*new_path*/) {
+    return Problem{path + " cannot have another name here"};
+  }
+
+  /// Gives a file another name instead of its present one. Nothing may have that name.
+  virtual Outcome<Done> rename(const std::string& path, const std::string& new_path) = 0;
+
+  /// Whether the file has another name beside this one.
+  virtual Outcome<bool> has_other_name(const std::string& path) = 0;
+
+  virtual Outcome<Done> remove(const std::string& path) = 0;
+
+  /// How many bytes the disk of that directory has room for.
+  virtual Outcome<std::uint64_t> free_space(const std::string& directory) = 0;
+
+  /// Returns when the names created and removed in the directory are on stable storage.
+  virtual Outcome<Done> sync_directory(const std::string& path) = 0;
+
+  /// Takes the lock file, created when missing. A problem when somebody holds it, in this process
+  /// or another; the text names the holder where it can be told.
+  virtual Outcome<std::unique_ptr<Lock>> lock(const std::string& path) = 0;
+};
+
+/// The real disk.
+class PosixFileSystem final : public FileSystem {
+ public:
+  Outcome<Done> ensure_directory(const std::string& path) override;
+  Outcome<std::vector<std::string>> list(const std::string& directory) override;
+  Outcome<std::unique_ptr<File>> create(const std::string& path) override;
+  Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) override;
+  Outcome<Done> link(const std::string& path, const std::string& new_path) override;
+  Outcome<Done> rename(const std::string& path, const std::string& new_path) override;
+  Outcome<bool> has_other_name(const std::string& path) override;
+  Outcome<Done> remove(const std::string& path) override;
+  Outcome<std::uint64_t> free_space(const std::string& directory) override;
+  Outcome<Done> sync_directory(const std::string& path) override;
+  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override;
+};
+
+}  // namespace millrace::journal

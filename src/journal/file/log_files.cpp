@@ -1,0 +1,144 @@
+#include "journal/file/log_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace millrace::journal {
+namespace {
+
+std::string salvage_of(const std::string& directory) {
+  return "`millrace check " + directory + " --salvage NEWDIR`";
+}
+
+}  // namespace
+
+Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& directory) {
+  const Outcome<std::vector<std::string>> names = files.list(directory);
+  if (!names) return names.error();
+  std::vector<Lsn> firsts;
+  for (const std::string& name : *names) {
+    if (const std::optional<Lsn> first = parse_segment_name(name)) firsts.push_back(*first);
+  }
+  std::sort(firsts.begin(), firsts.end());
+  return firsts;
+}
+
+bool is_numbered(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Outcome<bool> has_file(FileSystem& files, const std::string& directory, std::string_view name) {
+  const Outcome<std::vector<std::string>> names = files.list(directory);
+  if (!names) return names.error();
+  return std::find(names->begin(), names->end(), name) != names->end();
+}
+
+Outcome<std::unique_ptr<File>> open_or_create(FileSystem& files, const std::string& directory,
+                                              std::string_view name) {
+  const Outcome<bool> exists = has_file(files, directory, name);
+  if (!exists) return exists.error();
+  const std::string path = directory + "/" + std::string(name);
+  return *exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
+}
+
+Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string& directory) {
+  const Outcome<bool> exists = has_file(files, directory, kExtentName);
+  if (!exists) return exists.error();
+  if (!*exists) return std::optional<LogExtent>();
+  const Outcome<std::string> bytes = contents_of(files, directory + "/" + kExtentName);
+  if (!bytes) return bytes.error();
+  return decode_extent(*bytes);
+}
+
+Problem wrong_version(const std::string& path, std::uint32_t version) {
+  return Problem{path + " has journal format " + std::to_string(version) + " (at offset " +
+                 std::to_string(kVersionAt) + "), and this program reads format " +
+                 std::to_string(kFormatVersion) +
+                 "; nothing was changed: start the version of the program that wrote it, or "
+                 "restore a backup"};
+}
+
+Problem missing(const std::string& directory, const std::string& name) {
+  return Problem{directory + " is not complete: " + name +
+                 " is missing; nothing was changed: bring the file back, restore a backup, or "
+                 "copy what is left with " +
+                 salvage_of(directory)};
+}
+
+std::string no_records(const Problem& problem) {
+  return "a batch that is no sequence of records: " + problem.text;
+}
+
+std::string lacks_its_end(std::uint64_t missing_bytes) {
+  return "the last " + std::to_string(missing_bytes) +
+         " bytes of the log, as it was when the server stopped, are missing";
+}
+
+std::string breaks_off_before(Lsn next) {
+  return "the log breaks off before " + segment_name(next) +
+         ", or files between the two are missing";
+}
+
+Problem damage(const std::string& path, std::uint64_t offset, std::string_view what) {
+  return Problem{path + " is damaged at offset " + std::to_string(offset) + ": " +
+                 std::string(what) +
+                 "; nothing was changed: restore a backup, or copy what is whole with " +
+                 salvage_of(path.substr(0, path.rfind('/')))};
+}
+
+/// Whole blocks of zeros are skipped, since there may be a segment full.
+std::size_t bytes_in_use(std::string_view bytes) {
+  static constexpr std::array<char, 4096> kZeros{};
+  while (bytes.size() >= kZeros.size() && std::memcmp(bytes.data() + bytes.size() - kZeros.size(),
+                                                      kZeros.data(), kZeros.size()) == 0) {
+    bytes.remove_suffix(kZeros.size());
+  }
+  return bytes.find_last_not_of('\0') + 1;  // npos + 1 is 0
+}
+
+Outcome<Done> write_zeros(File& file, std::uint64_t begin, std::uint64_t bytes) {
+  constexpr std::uint64_t kZeroBytes = std::uint64_t{1} << 20;
+  const std::string zeros(std::min(bytes, kZeroBytes), '\0');
+  for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
+    const std::string_view part = std::string_view(zeros).substr(0, bytes - at);
+    const Outcome<Done> written = file.write(begin + at, {&part, 1});
+    if (!written) return written;
+  }
+  return Done{};
+}
+
+bool is_proven_durable(std::string_view bytes, FramePlace place) {
+  // Most of the rest is room that was never written to, where no frame begins.
+  const std::size_t end = bytes_in_use(bytes);
+  for (std::size_t skip = kFrameAlignment; skip < end; skip += kFrameAlignment) {
+    const FramePlace there{.lsn = place.lsn + skip, .salt = place.salt};
+    const std::optional<Frame> frame = decode_frame(bytes.substr(skip), there);
+    if (frame && frame->durable > place.lsn) return true;
+  }
+  return false;
+}
+
+Outcome<Done> check_named(FileSystem& files, const std::string& path) {
+  const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
+  return file ? Outcome<Done>(Done{}) : file.error();
+}
+
+Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
+  const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
+  if (!file) return file.error();
+  const Outcome<std::uint64_t> size = (*file)->size();
+  if (!size) return size.error();
+  std::string bytes(*size, '\0');
+  const Outcome<std::size_t> got = (*file)->read(0, bytes);
+  if (!got) return got.error();
+  bytes.resize(*got);
+  const Outcome<Done> named = check_named(files, path);
+  return named ? Outcome<std::string>(std::move(bytes)) : named.error();
+}
+
+}  // namespace millrace::journal

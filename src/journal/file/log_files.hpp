@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/model/types.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_format.hpp"
+
+/// The files of a log as they lie in their directory, whether whole or damaged.
+namespace millrace::journal {
+
+/// Where the directory's segments begin, in order.
+[[nodiscard]] Outcome<std::vector<Lsn>> segments_in(FileSystem& files,
+                                                    const std::string& directory);
+
+/// Whether the name is `prefix` and a number.
+[[nodiscard]] bool is_numbered(std::string_view name, std::string_view prefix);
+
+[[nodiscard]] Outcome<bool> has_file(FileSystem& files, const std::string& directory,
+                                     std::string_view name);
+
+/// The file of that name, to read and to write; an empty one where there was none.
+[[nodiscard]] Outcome<std::unique_ptr<File>> open_or_create(FileSystem& files,
+                                                            const std::string& directory,
+                                                            std::string_view name);
+
+/// The file that tells which segments there must be.
+inline constexpr const char* kExtentName = "extent";
+
+/// What that file says; nullopt when it is not there, or was torn when it was written.
+[[nodiscard]] Outcome<std::optional<LogExtent>> extent_in(FileSystem& files,
+                                                          const std::string& directory);
+
+/// The refusal of a segment that another version of the program wrote.
+[[nodiscard]] Problem wrong_version(const std::string& path, std::uint32_t version);
+
+/// The refusal of a file that is not as it was written.
+[[nodiscard]] Problem damage(const std::string& path, std::uint64_t offset, std::string_view what);
+
+/// The refusal of a log that a file is missing of, at its beginning or its end.
+[[nodiscard]] Problem missing(const std::string& directory, const std::string& name);
+
+inline constexpr std::string_view kHeaderNotWhole = "the segment header is not whole";
+inline constexpr std::string_view kNotWhole = "a frame that was durable is not whole";
+
+/// What is wrong with a frame that is whole, though its payload cannot be read.
+[[nodiscard]] std::string no_records(const Problem& problem);
+
+/// What is wrong with a file that ends before the next segment begins.
+[[nodiscard]] std::string breaks_off_before(Lsn next);
+/// The last file is shorter than the log was when it was left in order.
+[[nodiscard]] std::string lacks_its_end(std::uint64_t missing_bytes);
+
+/// How many bytes are left when trailing zeros are not counted.
+[[nodiscard]] std::size_t bytes_in_use(std::string_view bytes);
+
+/// Over whatever is there: where a log ends is told by what is not zero behind it, too.
+[[nodiscard]] Outcome<Done> write_zeros(File& file, std::uint64_t begin, std::uint64_t bytes);
+
+/// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
+/// log had been synced beyond that start: what began there was durable once.
+[[nodiscard]] bool is_proven_durable(std::string_view bytes, FramePlace place);
+
+/// For who has read from a file beside its server: what has lost its name meanwhile, which is a
+/// problem, may have become something else under the reader's eyes.
+[[nodiscard]] Outcome<Done> check_named(FileSystem& files, const std::string& path);
+
+/// The file's bytes. A problem when it loses its name meanwhile: it may become something else then.
+[[nodiscard]] Outcome<std::string> contents_of(FileSystem& files, const std::string& path);
+
+}  // namespace millrace::journal

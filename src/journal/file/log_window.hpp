@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "core/model/types.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_format.hpp"
+
+namespace millrace::journal {
+
+/// Reads parts of frames back from the segments of one directory, and answers only with bytes whose
+/// frame's checksums are right.
+///
+/// A frame can be checked only as a whole, and is found by going from frame to frame. So the log is
+/// read in stretches: from a place where a frame is known to begin (a mark, one in 16 KiB, which
+/// costs half a thousandth of the log's length in memory) to the next one. What was read and
+/// checked last is kept, since who reads in the order of the log soon wants its neighbours.
+class LogWindow {
+ public:
+  /// `files` must outlive the window.
+  LogWindow(FileSystem& files, std::string directory)
+      : files_(files), directory_(std::move(directory)) {}
+
+  /// A frame stands at [begin, end), in that segment. To be told of each, in the order of the log.
+  void note_frame(Lsn segment, Lsn begin, Lsn end);
+
+  /// Nothing before it will be read any more.
+  void forget_before(Lsn segment);
+
+  /// The bytes at [begin, begin + size) of the frames noted, which must have been written.
+  [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size);
+
+  /// They will soon be read: the system may fetch them meanwhile.
+  void expect(Lsn begin, std::size_t size);
+
+ private:
+  struct Mark {
+    Lsn begin;  ///< of a frame
+    Lsn segment;
+  };
+  /// What is read at a time. `end` may be behind the last byte that was written.
+  struct Stretch {
+    Lsn segment;
+    Lsn begin;
+    Lsn end;
+  };
+  struct OpenSegment {
+    std::unique_ptr<File> file;
+    SegmentHeader header;
+  };
+
+  [[nodiscard]] Outcome<Stretch> stretch_with(Lsn begin, std::size_t size) const;
+  [[nodiscard]] Outcome<OpenSegment*> open_segment(Lsn segment);
+  /// The frames of a stretch as far as they are whole.
+  [[nodiscard]] Outcome<std::string> load(const Stretch& stretch);
+  void keep(Lsn begin, std::string bytes);
+  [[nodiscard]] std::string path_of(Lsn segment) const;
+
+  FileSystem& files_;
+  const std::string directory_;
+  std::deque<Mark> marks_;
+  Lsn end_ = 0;                          ///< of the last frame
+  std::map<Lsn, OpenSegment> segments_;  ///< a few
+  std::map<Lsn, std::string> kept_;      ///< whole frames, by where they begin
+  std::deque<Lsn> kept_order_;           ///< the first one kept first
+  std::size_t kept_bytes_ = 0;
+};
+
+/// At most so far apart are marks, but for frames that are longer.
+inline constexpr std::uint64_t kMarkBytes = 16 * 1024;
+
+/// How much of what was read is kept.
+inline constexpr std::size_t kKeptBytesMax = std::size_t{4} << 20;
+
+}  // namespace millrace::journal

@@ -1,0 +1,302 @@
+#include "journal/file/log_writer.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.hpp"
+#include "journal/file/log_files.hpp"
+
+namespace millrace::journal {
+namespace {
+
+constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
+
+/// How much is zeroed at a time, and the longest run that is worth it.
+constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
+constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
+
+std::string_view view_of(std::span<const char> bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+}  // namespace
+
+LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
+    : files_(files),
+      directory_(std::move(directory)),
+      options_(options),
+      spare_(files, directory_, options.segment_bytes, options.spare_segments),
+      removal_(files, directory_),
+      zeros_(kZeroAheadBytes, '\0') {}
+
+/// Before anything is changed: what could not be removed or written to refuses the start.
+Outcome<Done> LogWriter::check_leftovers() {
+  const Outcome<std::vector<std::string>> names = files_.list(directory_);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (!is_numbered(name, kSparePrefix) && !is_numbered(name, kRemovedPrefix)) continue;
+    const auto file = files_.open(directory_ + "/" + name, FileSystem::Access::kReadWrite);
+    if (!file) return file.error();
+  }
+  return Done{};
+}
+
+Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
+  if (const Outcome<Done> checked = check_leftovers(); !checked) return checked;
+  if (reader.begun()) {
+    Outcome<Done> removed = files_.remove(path_of(*reader.begun()));
+    if (removed) removed = files_.sync_directory(directory_);
+    if (!removed) return removed;
+  }
+  if (reader.segments().empty()) {
+    oldest_ = log.end;
+    return begin_segment(log.end, options_.segment_bytes);
+  }
+  oldest_ = reader.segments().front().header.first;
+  Outcome<Done> done = continue_segment(reader.segments().back(), log);
+  if (done) done = note_extent();
+  return done ? removal_.resume() : done;
+}
+
+/// What the log does not show to have been synced is written once more: after a failed sync the
+/// system may still show bytes that it will never store.
+Outcome<Done> LogWriter::continue_segment(const Segment& segment, const LogEnd& log) {
+  Outcome<std::unique_ptr<File>> file =
+      files_.open(path_of(segment.header.first), FileSystem::Access::kReadWrite);
+  if (!file) return file.error();
+  file_ = std::move(*file);
+  header_ = segment.header;
+  Outcome<Done> done = write_again(log.durable, log.end);
+  if (done) done = write_zeros(*file_, log.end - header_.first, log.cut_bytes);
+  if (done) done = file_->sync();
+  if (done) done = files_.sync_directory(directory_);
+  if (done) done = find_room();
+  if (!done) return done;
+  zeroed_ = written_ = synced_ = log.end;
+  return Done{};
+}
+
+/// For the whole of the present segment. A full disk does not keep the server from starting: there
+/// it has the room that it had.
+Outcome<Done> LogWriter::find_room() {
+  const Outcome<std::uint64_t> size = file_->size();
+  if (!size) return size.error();
+  room_ = std::max(*size, options_.segment_bytes);
+  const Outcome<Done> found = file_->preallocate(room_);
+  if (found || !found.error().is_out_of_space) return found;
+  room_ = *size;
+  return file_->truncate(room_);
+}
+
+Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
+  std::vector<char> buffer(std::min<std::uint64_t>(end - begin, kCopyBytes));
+  while (begin < end) {
+    const std::span<char> piece(buffer.data(), std::min<std::uint64_t>(end - begin, buffer.size()));
+    const Outcome<std::size_t> got = file_->read(begin - header_.first, piece);
+    if (!got) return got.error();
+    if (*got < piece.size()) return Problem{path_of(header_.first) + " became shorter"};
+    const std::string_view part = view_of(piece);
+    const Outcome<Done> written = file_->write(begin - header_.first, {&part, 1});
+    if (!written) return written;
+    begin += piece.size();
+  }
+  return Done{};
+}
+
+Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
+  const SegmentHeader header{.first = first, .salt = options_.salt};
+  Outcome<RoomyFile> segment = open_segment(header, bytes);
+  if (!segment) return segment.error();
+  file_ = std::move(segment->file);
+  header_ = header;
+  room_ = segment->bytes;
+  zeroed_ = written_ = synced_ = first + kSegmentHeaderBytes;
+  return note_extent();
+}
+
+/// A whole one is made for what will follow. On a full disk it is made of what was kept back, and
+/// no longer than it must be where that does not do.
+Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
+  if (spare_.is_whole()) {
+    const std::uint64_t room = std::max(bytes, options_.segment_bytes);
+    Outcome<RoomyFile> created = create_segment_of_free(header, room);
+    if (created || !created.error().is_out_of_space) return created;
+  }
+  const auto encoded = encode_segment_header(header);
+  auto lent = spare_.lend(path_of(header.first), view_of(encoded), bytes);
+  if (!lent) return lent.error();
+  if (*lent) return std::move(**lent);
+  return create_segment(header, bytes);
+}
+
+/// What was removed counts as free.
+Outcome<RoomyFile> LogWriter::create_segment_of_free(const SegmentHeader& header,
+                                                     std::uint64_t room) {
+  Outcome<RoomyFile> created = create_segment(header, room);
+  if (created || !created.error().is_out_of_space || removal_.is_done()) return created;
+  const Outcome<Done> freed = removal_.finish();
+  return freed ? create_segment(header, room) : freed.error();
+}
+
+/// The header and the name are on stable storage before the first frame is written, so that a
+/// segment without a header can hold nothing.
+Outcome<RoomyFile> LogWriter::create_segment(const SegmentHeader& header, std::uint64_t room) {
+  Outcome<std::unique_ptr<File>> file = files_.create(path_of(header.first));
+  if (!file) return file.error();
+  const auto encoded = encode_segment_header(header);
+  const std::string_view part = view_of(encoded);
+  Outcome<Done> done = (*file)->preallocate(room);
+  if (done) done = (*file)->write(0, {&part, 1});
+  if (done) done = (*file)->sync();
+  if (done) done = files_.sync_directory(directory_);
+  if (done) return RoomyFile{.file = std::move(*file), .bytes = room};
+  // It may be tried again, which needs the name.
+  if (done.error().is_out_of_space) (void)files_.remove(path_of(header.first));
+  return done.error();
+}
+
+// ---- the extent ---------------------------------------------------------------------------------
+
+/// On stable storage before anything stands in a new segment, and before an old one goes. Where
+/// there is no room for it, it is left out: then a missing segment is told by gaps only.
+Outcome<Done> LogWriter::note_extent(Lsn end) {
+  const Outcome<Done> written = write_extent(end);
+  if (written || !written.error().is_out_of_space) return written;
+  extent_file_.reset();
+  const Outcome<bool> exists = has_file(files_, directory_, kExtentName);
+  if (!exists) return exists.error();
+  if (!*exists) return Done{};
+  const Outcome<Done> removed = files_.remove(extent_path());
+  return removed ? files_.sync_directory(directory_) : removed;
+}
+
+Outcome<Done> LogWriter::write_extent(Lsn end) {
+  const bool is_new = !extent_file_;
+  if (is_new) {
+    Outcome<std::unique_ptr<File>> file = open_or_create(files_, directory_, kExtentName);
+    if (!file) return file.error();
+    extent_file_ = std::move(*file);
+  }
+  const auto encoded = encode_extent({.oldest = oldest_, .newest = header_.first, .end = end});
+  const std::string_view part = view_of(encoded);
+  Outcome<Done> done = extent_file_->write(0, {&part, 1});
+  if (done) done = extent_file_->sync();
+  if (done && is_new) done = files_.sync_directory(directory_);
+  return done;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
+  while (!batches.empty()) {
+    const PlacedBatch& front = batches.front();
+    if (front.frame_end() <= written_) {
+      batches = batches.subspan(1);
+      continue;
+    }
+    if (front.segment != header_.first) {
+      CHECK(front.segment == written_);
+      // Whatever the sync mode: damage in a sealed segment is never a torn tail.
+      const Outcome<Done> sealed = sync();
+      if (!sealed) return sealed;
+      const Outcome<Done> begun = begin_segment(front.segment, front.frame_end() - front.segment);
+      if (!begun) return begun;
+    }
+    const auto elsewhere =
+        std::find_if(batches.begin(), batches.end(),
+                     [&](const PlacedBatch& batch) { return batch.segment != front.segment; });
+    const auto count = static_cast<std::size_t>(elsewhere - batches.begin());
+    const Outcome<Done> written = write_run(batches.first(count));
+    if (!written) return written;
+    batches = batches.subspan(count);
+  }
+  return Done{};
+}
+
+/// One gathered write for all batches of one segment.
+///
+/// Zeros go ahead of the log with some of the writes: where a file system must first note that a
+/// preallocated block has been written, a sync takes half as long again.
+Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
+  CHECK(batches.front().frame_begin() == written_);
+  headers_.clear();
+  headers_.reserve(batches.size());
+  parts_.clear();
+  for (const PlacedBatch& batch : batches) {
+    headers_.push_back(encode_frame_header(batch.payload, synced_,
+                                           {.lsn = batch.frame_begin(), .salt = header_.salt}));
+    parts_.push_back(view_of(headers_.back()));
+    parts_.emplace_back(batch.payload);
+    parts_.push_back(view_of(zeros_).substr(0, batch.frame_end() - batch.end()));
+  }
+  const Lsn end = batches.back().frame_end();
+  const Lsn room_end = header_.first + room_;
+  const bool is_short = end - written_ <= kShortRunBytes;
+  if (options_.zeroes_ahead && is_short && end > zeroed_ && end < room_end) {
+    const std::size_t ahead = std::min<std::uint64_t>(room_end - end, kZeroAheadBytes);
+    parts_.push_back(view_of(zeros_).substr(0, ahead));
+    zeroed_ = end + ahead;
+  }
+  const Outcome<Done> written = file_->write(written_ - header_.first, parts_);
+  if (!written) return written;
+  written_ = end;
+  return Done{};
+}
+
+Outcome<Done> LogWriter::sync() {
+  if (synced_ == written_) return Done{};
+  const Outcome<Done> done = file_->sync();
+  if (done) synced_ = written_;
+  return done;
+}
+
+/// The directory is synced after each, so that no crash leaves a gap in the middle of the log. Of
+/// what is lacking of the spare they become a part.
+Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
+  if (segments.empty()) return Done{};
+  oldest_ = oldest;
+  if (const Outcome<Done> noted = note_extent(); !noted) return noted;
+  for (const Lsn first : segments) {
+    const Outcome<bool> adopted = spare_.adopt(path_of(first));
+    if (!adopted) return adopted.error();
+    if (*adopted) continue;
+    const Outcome<Done> done = removal_.remove(path_of(first));
+    if (!done) return done;
+  }
+  return Done{};
+}
+
+Outcome<bool> LogWriter::is_oldest_shared() {
+  return files_.has_other_name(path_of(oldest_));
+}
+
+Outcome<Done> LogWriter::close() {
+  if (const Outcome<Done> freed = removal_.finish(); !freed) return freed;
+  if (spare_.is_whole()) {
+    const Outcome<Done> cut = file_->truncate(written_ - header_.first);
+    if (!cut) return cut;
+  }
+  const Outcome<Done> synced = file_->sync();
+  return synced ? note_extent(written_) : synced;
+}
+
+LogWriter::Rooms LogWriter::rooms() const {
+  Rooms rooms{.first = header_.first, .bytes = {room_}};
+  if (!spare_.is_whole()) std::ranges::copy(spare_.lengths(), std::back_inserter(rooms.bytes));
+  return rooms;
+}
+
+std::uint64_t LogWriter::bytes_max() const {
+  return std::max(written_, header_.first + room_) - oldest_ + spare_.held();
+}
+
+std::string LogWriter::extent_path() const {
+  return directory_ + "/" + kExtentName;
+}
+
+std::string LogWriter::path_of(Lsn first) const {
+  return directory_ + "/" + segment_name(first);
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/model/types.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_format.hpp"
+#include "journal/file/log_reader.hpp"
+#include "journal/file/removal.hpp"
+#include "journal/file/spare.hpp"
+
+namespace millrace::journal {
+
+/// A batch and its place in the log.
+struct PlacedBatch {
+  Lsn segment = 0;  ///< where the header of its segment stands
+  Lsn begin = 0;    ///< its first byte, behind the frame header
+  std::string payload;
+
+  [[nodiscard]] Lsn end() const { return begin + payload.size(); }
+  [[nodiscard]] Lsn frame_begin() const { return begin - kFrameHeaderBytes; }
+  [[nodiscard]] Lsn frame_end() const { return frame_begin() + frame_bytes(payload.size()); }
+};
+
+/// Puts frames into the segments of one directory. It decides on no positions and knows no threads.
+///
+/// After a problem nothing more may be asked of it: what is on the disk then is for the next
+/// recovery to find out. A disk without room is the exception: the same can be asked again.
+class LogWriter {
+ public:
+  struct Options {
+    std::uint64_t segment_bytes = 0;   ///< what is preallocated; longer batches get more
+    std::uint64_t salt = 0;            ///< of new segments
+    bool zeroes_ahead = false;         ///< see `write_run`
+    std::uint64_t spare_segments = 0;  ///< so many are kept back for when the disk is full
+  };
+
+  /// `files` must outlive the writer.
+  LogWriter(FileSystem& files, std::string directory, Options options);
+
+  /// Makes the log found by a replay ready to be continued, and durable: removes a begun segment,
+  /// wipes out the torn tail, and syncs the rest. An empty directory gets its first segment.
+  [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
+
+  /// The space that is kept back. While it is not whole, segments are made of it, and become part
+  /// of it again when they are removed.
+  [[nodiscard]] Spare& spare() { return spare_; }
+
+  /// How long the present segment is, and those behind it can be though the disk has no more room.
+  struct Rooms {
+    Lsn first = 0;                     ///< where the present segment begins
+    std::vector<std::uint64_t> bytes;  ///< of it, and of those that the spare would give
+  };
+  [[nodiscard]] Rooms rooms() const;
+
+  /// How long the log can become though the disk has no other room.
+  [[nodiscard]] std::uint64_t bytes_max() const;
+
+  /// Writes the batches, which follow each other and all that was written before. Where a batch
+  /// stands in a new segment, the old one is sealed first. Batches that were written by a call that
+  /// ran out of space are passed over.
+  [[nodiscard]] Outcome<Done> write(std::span<const PlacedBatch> batches);
+
+  [[nodiscard]] Outcome<Done> sync();
+
+  /// Removes whole segments, oldest first; `oldest` is the first that stays. Their room becomes
+  /// free by `removal()`.
+  [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
+
+  /// What was removed and still takes room.
+  [[nodiscard]] Removal& removal() { return removal_; }
+
+  /// Where the header of the oldest segment stands.
+  [[nodiscard]] Lsn oldest() const { return oldest_; }
+
+  /// Whether its file has another name, so that removing it frees nothing.
+  [[nodiscard]] Outcome<bool> is_oldest_shared();
+
+  /// Syncs, gives back removed and preallocated space, the latter unless the disk is full, and
+  /// notes where the log ends.
+  [[nodiscard]] Outcome<Done> close();
+
+  [[nodiscard]] Lsn written() const { return written_; }
+  [[nodiscard]] Lsn synced() const { return synced_; }
+
+  /// Where the header of the present segment stands.
+  [[nodiscard]] Lsn segment() const { return header_.first; }
+
+ private:
+  Outcome<Done> check_leftovers();
+  Outcome<Done> continue_segment(const Segment& segment, const LogEnd& log);
+  Outcome<Done> write_again(Lsn begin, Lsn end);
+  Outcome<Done> find_room();
+  Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
+  Outcome<Done> note_extent(Lsn end = 0);
+  Outcome<Done> write_extent(Lsn end);
+  Outcome<Done> write_run(std::span<const PlacedBatch> batches);
+  Outcome<RoomyFile> open_segment(const SegmentHeader& header, std::uint64_t bytes);
+  Outcome<RoomyFile> create_segment_of_free(const SegmentHeader& header, std::uint64_t room);
+  Outcome<RoomyFile> create_segment(const SegmentHeader& header, std::uint64_t room);
+  [[nodiscard]] std::string path_of(Lsn first) const;
+  [[nodiscard]] std::string extent_path() const;
+
+  FileSystem& files_;
+  std::string directory_;
+  Options options_;
+  Spare spare_;
+  Removal removal_;
+
+  std::unique_ptr<File> file_;
+  SegmentHeader header_;
+  std::uint64_t room_ = 0;  ///< how long the file of the present segment is
+  Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
+  Lsn written_ = 0;
+  Lsn synced_ = 0;
+  Lsn oldest_ = 0;                     ///< where the header of the oldest segment stands
+  std::unique_ptr<File> extent_file_;  ///< null: there is none
+
+  const std::vector<char> zeros_;
+  std::vector<std::array<char, kFrameHeaderBytes>> headers_;
+  std::vector<std::string_view> parts_;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,76 @@
+#include "journal/file/removal.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "journal/file/log_files.hpp"
+
+namespace millrace::journal {
+
+Removal::Removal(FileSystem& files, std::string directory)
+    : files_(files), directory_(std::move(directory)) {}
+
+Outcome<Done> Removal::resume() {
+  const Outcome<std::vector<std::string>> names = files_.list(directory_);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (!is_numbered(name, kRemovedPrefix)) continue;
+    const Outcome<Done> removed = files_.remove(directory_ + "/" + name);
+    if (!removed) return removed;
+  }
+  return Done{};
+}
+
+/// Nobody can give it a further name once this one is gone for good.
+Outcome<Done> Removal::remove(const std::string& path) {
+  std::string removed = directory_ + "/";
+  removed += kRemovedPrefix;
+  removed += std::to_string(++last_number_);
+  Outcome<Done> done = files_.rename(path, removed);
+  if (done) done = files_.sync_directory(directory_);
+  if (!done) return done;
+  const Outcome<bool> is_shared = files_.has_other_name(removed);
+  if (!is_shared) return is_shared.error();
+  if (*is_shared) return files_.remove(removed);
+  const Outcome<std::unique_ptr<File>> file = files_.open(removed, FileSystem::Access::kReadWrite);
+  if (!file) return file.error();
+  const Outcome<std::uint64_t> size = (*file)->size();
+  if (!size) return size.error();
+  bytes_ += *size;
+  removed_.push_back({.path = std::move(removed), .bytes = *size});
+  return Done{};
+}
+
+Outcome<Done> Removal::free(std::uint64_t bytes) {
+  while (!is_done() && (bytes > 0 || removed_.front().bytes == 0)) {
+    Removed& first = removed_.front();
+    const std::uint64_t part = std::min(bytes, first.bytes);
+    bytes -= part;
+    bytes_ -= part;
+    first.bytes -= part;
+    const Outcome<Done> done = first.bytes > 0 ? cut_first() : drop_first();
+    if (!done) return done;
+  }
+  return Done{};
+}
+
+/// One is open at a time, however many wait.
+Outcome<Done> Removal::cut_first() {
+  if (!first_) {
+    Outcome<std::unique_ptr<File>> file =
+        files_.open(removed_.front().path, FileSystem::Access::kReadWrite);
+    if (!file) return file.error();
+    first_ = std::move(*file);
+  }
+  return first_->truncate(removed_.front().bytes);
+}
+
+Outcome<Done> Removal::drop_first() {
+  first_.reset();
+  const std::string path = std::move(removed_.front().path);
+  removed_.pop_front();
+  return files_.remove(path);
+}
+
+}  // namespace millrace::journal

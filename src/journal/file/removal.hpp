@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "journal/file/file_system.hpp"
+
+namespace millrace::journal {
+
+/// What the names of files begin with whose room goes back to the disk; a number follows.
+inline constexpr std::string_view kRemovedPrefix = "removed-";
+
+/// Removes files and frees their room a little at a time. While a file system frees a segment in
+/// one go, every sync waits for it: 25 to 75 ms for 64 MiB of ext4 (docs/performance.md).
+///
+/// Who frees as much as is written meanwhile, or more, keeps what files take from growing: a log
+/// becomes shorter by what is removed from it.
+class Removal {
+ public:
+  /// `files` must outlive it.
+  Removal(FileSystem& files, std::string directory);
+
+  /// Removes at once what a former process has left. To be called before `remove`.
+  [[nodiscard]] Outcome<Done> resume();
+
+  /// Takes that name from the file for good; its room is free when `is_done()`. What has another
+  /// name beside keeps it, and all that is in it.
+  [[nodiscard]] Outcome<Done> remove(const std::string& path);
+
+  /// Frees so much of what is left.
+  [[nodiscard]] Outcome<Done> free(std::uint64_t bytes);
+
+  /// Frees all that is left.
+  [[nodiscard]] Outcome<Done> finish() { return free(bytes_); }
+
+  [[nodiscard]] bool is_done() const { return removed_.empty(); }
+
+  /// How much is left, in bytes.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Removed {
+    std::string path;
+    std::uint64_t bytes = 0;  ///< its length
+  };
+
+  [[nodiscard]] Outcome<Done> cut_first();
+  [[nodiscard]] Outcome<Done> drop_first();
+
+  FileSystem& files_;
+  std::string directory_;
+  std::deque<Removed> removed_;
+  std::unique_ptr<File> first_;  ///< null: it is not open
+  std::uint64_t bytes_ = 0;      ///< of all of them
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,35 @@
+#include "journal/volatile/volatile_journal.hpp"
+
+namespace millrace::journal {
+
+Outcome<Done> VolatileJournal::replay(const Visitor& /*visitor*/) {
+  return Done{};
+}
+
+Journal::Span VolatileJournal::append(std::string batch) {
+  const Lsn begin = end_;
+  end_ += batch.size();
+  return {.begin = begin, .end = end_};
+}
+
+Lsn VolatileJournal::durable() const {
+  return end_;
+}
+
+void VolatileJournal::on_durable(std::function<void()> /*wake*/) {}
+
+Outcome<std::string> VolatileJournal::read(Lsn /*begin*/, std::size_t /*size*/) {
+  return Problem{"a volatile journal keeps nothing to read"};
+}
+
+void VolatileJournal::expect(Lsn /*begin*/, std::size_t /*size*/) {}
+
+Journal::Extent VolatileJournal::extent() const {
+  return {.begin = end_, .oldest_end = end_, .end = end_};
+}
+
+void VolatileJournal::trim(Lsn /*before*/) {}
+
+void VolatileJournal::sync() {}
+
+}  // namespace millrace::journal

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/ports/journal.hpp"
+
+namespace millrace::journal {
+
+/// The journal of a server that keeps nothing: every batch counts as durable the moment that it is
+/// appended, so nobody ever waits and nobody needs to be woken.
+class VolatileJournal final : public Journal {
+ public:
+  [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
+  Span append(std::string batch) override;
+  [[nodiscard]] Lsn durable() const override;
+  void on_durable(std::function<void()> wake) override;
+  [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
+  void expect(Lsn begin, std::size_t size) override;
+  [[nodiscard]] Extent extent() const override;
+  [[nodiscard]] bool is_full() const override { return false; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
+  void trim(Lsn before) override;
+  void sync() override;
+
+ private:
+  Lsn end_ = 0;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "server/net/address.hpp"
+#include "server/process/logging.hpp"
+
+namespace millrace::server {
+
+/// A socket that has its address, before or without anybody who accepts clients on it.
+class BoundSocket {
+ public:
+  /// Takes the address for us; clients are refused until somebody listens. The file of a unix
+  /// socket on which nobody answers any more is replaced.
+  [[nodiscard]] static Outcome<BoundSocket> bind(const Address& address, const Log& log);
+
+  /// A socket that another program has opened for us and listens already (systemd's socket
+  /// activation). It becomes ours, but a file of it does not.
+  [[nodiscard]] static Outcome<BoundSocket> adopt(int descriptor);
+
+  BoundSocket(BoundSocket&& other) noexcept;
+  BoundSocket& operator=(BoundSocket&&) = delete;
+  /// Closes what was not released, and removes the file of a unix socket that we made.
+  ~BoundSocket();
+
+  /// The address as it came out: with the port that the system chose.
+  [[nodiscard]] const Address& address() const { return address_; }
+
+  /// True when only programs on this machine can connect.
+  [[nodiscard]] bool is_local() const { return is_local_; }
+
+  /// AF_INET, AF_INET6 or AF_UNIX.
+  [[nodiscard]] int family() const { return family_; }
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  /// The descriptor is the caller's from now on; the file stays ours.
+  [[nodiscard]] int release();
+
+  /// To be called before the descriptor is closed, so that nobody finds a file without a server.
+  void remove_file();
+
+ private:
+  /// Tells our socket file from one that somebody else put in its place since.
+  struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    bool operator==(const FileIdentity&) const = default;
+  };
+  static std::optional<FileIdentity> identify(const std::string& path);
+
+  explicit BoundSocket(Address address) : address_(std::move(address)) {}
+
+  Outcome<Done> bind_tcp();
+  Outcome<Done> bind_unix(const Log& log);
+  Outcome<Done> open_and_bind(const void* name, std::uint32_t size, int family);
+  Outcome<Done> learn_address();
+  [[nodiscard]] Problem problem(const std::string& why) const;
+
+  Address address_;
+  int descriptor_ = -1;
+  int family_ = 0;
+  bool is_local_ = true;
+  std::optional<FileIdentity> file_;  ///< the socket file that we made
+};
+
+}  // namespace millrace::server

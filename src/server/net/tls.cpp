@@ -1,0 +1,114 @@
+#include "server/net/tls.hpp"
+
+#include <openssl/err.h>
+
+#include <array>
+
+#include "base/check.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::size_t kReadBytes = 16 * 1024;
+
+/// Why OpenSSL did not like something. It forgets it with that.
+std::string last_error() {
+  std::array<char, 256> text{};
+  ERR_error_string_n(ERR_peek_last_error(), text.data(), text.size());
+  ERR_clear_error();
+  return text.data();
+}
+
+int size_of(std::string_view bytes) {
+  return static_cast<int>(bytes.size());
+}
+
+}  // namespace
+
+Outcome<TlsContext> TlsContext::load(const std::string& certificate_file,
+                                     const std::string& key_file) {
+  TlsContext context(SSL_CTX_new(TLS_server_method()));
+  SSL_CTX* const raw = context.get();
+  CHECK(raw != nullptr);
+  CHECK(SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) == 1);
+  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  // Idle connections hold no buffers.
+  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
+  if (SSL_CTX_use_certificate_chain_file(raw, certificate_file.c_str()) != 1) {
+    return Problem{"cannot use certificate " + certificate_file + ": " + last_error()};
+  }
+  if (SSL_CTX_use_PrivateKey_file(raw, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return Problem{"cannot use key " + key_file + ": " + last_error()};
+  }
+  if (SSL_CTX_check_private_key(raw) != 1) {
+    return Problem{"key " + key_file + " does not fit certificate " + certificate_file};
+  }
+  return Outcome<TlsContext>(std::move(context));
+}
+
+TlsStream::TlsStream(const TlsContext& context)
+    : stream_(SSL_new(context.get())),
+      arrived_(BIO_new(BIO_s_mem())),
+      leaving_(BIO_new(BIO_s_mem())) {
+  CHECK(stream_ && arrived_ != nullptr && leaving_ != nullptr);
+  SSL_set_bio(stream_.get(), arrived_, leaving_);
+  SSL_set_accept_state(stream_.get());
+}
+
+bool TlsStream::receive(std::string_view arrived, std::string& plain) {
+  CHECK(BIO_write(arrived_, arrived.data(), size_of(arrived)) == size_of(arrived));
+  std::array<char, kReadBytes> buffer;
+  ERR_clear_error();
+  int read = SSL_read(stream_.get(), buffer.data(), size_of({buffer.data(), buffer.size()}));
+  while (read > 0) {
+    plain.append(buffer.data(), static_cast<std::size_t>(read));
+    read = SSL_read(stream_.get(), buffer.data(), size_of({buffer.data(), buffer.size()}));
+  }
+  const int reason = SSL_get_error(stream_.get(), read);
+  ERR_clear_error();
+  collect();
+  return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_ZERO_RETURN;
+}
+
+bool TlsStream::is_open() const {
+  return SSL_is_init_finished(stream_.get()) == 1;
+}
+
+bool TlsStream::is_input_over() const {
+  return (SSL_get_shutdown(stream_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
+void TlsStream::write(std::string_view plain) {
+  CHECK(is_open());
+  if (plain.empty()) return;
+  // A memory BIO takes everything, so that nothing is written by half.
+  CHECK(SSL_write(stream_.get(), plain.data(), size_of(plain)) == size_of(plain));
+  collect();
+}
+
+void TlsStream::finish() {
+  if (!is_open()) return;
+  SSL_shutdown(stream_.get());
+  ERR_clear_error();
+  collect();
+}
+
+void TlsStream::collect() {
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(leaving_, &bytes);
+  if (size > 0) pending_.append(bytes, static_cast<std::size_t>(size));
+  CHECK(BIO_reset(leaving_) == 1);
+}
+
+std::string_view TlsStream::pending() const {
+  return std::string_view(pending_).substr(sent_);
+}
+
+void TlsStream::consume(std::size_t bytes) {
+  sent_ += bytes;
+  if (sent_ < pending_.size()) return;
+  pending_ = std::string{};
+  sent_ = 0;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,491 @@
+#include "server/options/config.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "http/kit/text.hpp"
+#include "server/options/config_file.hpp"
+#include "server/options/config_in_force.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// More of anything is a mistake.
+constexpr std::uint64_t kCountMax = 1'000'000'000;
+
+Outcome<std::uint64_t> parse_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number < min || number > max) {
+    return Problem{"'" + text + "' is not a number from " + std::to_string(min) + " to " +
+                   std::to_string(max)};
+  }
+  return number;
+}
+
+Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  const auto bytes = parse_number(text, min, max);
+  const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
+  if (bytes || !has_unit) return bytes;
+  return Problem{bytes.error().text + ", in bytes and without a unit"};
+}
+
+Outcome<Done> set_text(std::string& member, const std::string& text) {
+  if (text.empty()) return Problem{"must not be empty"};
+  member = text;
+  return Done{};
+}
+
+Outcome<Done> set_address(std::optional<Address>& member, const std::string& text) {
+  member.reset();
+  if (text == "off") return Done{};
+  const Outcome<Address> address = parse_address(text);
+  if (!address) return address.error();
+  member = *address;
+  return Done{};
+}
+
+Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
+  member.clear();
+  std::istringstream names(http::lower_case(text));
+  for (std::string name; std::getline(names, name, ',');) {
+    const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
+    if (!is_name) return Problem{"'" + name + "' is not a host's name"};
+    member.push_back(name);
+  }
+  return Done{};
+}
+
+Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
+  constexpr std::string_view kInterval = "interval:";
+  if (text == "always") {
+    member = {.mode = SyncChoice::Mode::kAlways};
+  } else if (text == "off") {
+    member = {.mode = SyncChoice::Mode::kOff};
+  } else if (text.starts_with(kInterval)) {
+    const auto milliseconds = parse_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
+    if (!milliseconds) return milliseconds.error();
+    member = {.mode = SyncChoice::Mode::kInterval,
+              .interval = std::chrono::milliseconds(*milliseconds)};
+  } else {
+    return Problem{"'" + text + "' is not always, interval:MS or off"};
+  }
+  return Done{};
+}
+
+Outcome<Done> set_size(std::size_t& member, const std::string& text) {
+  const auto size = parse_bytes(text, 0, kBodyBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
+/// Of at least so much: the journal reserves room in these steps.
+constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
+
+Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
+  const auto size = parse_bytes(text, kSegmentBytesMin, kBodyBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
+/// The least leaves room for some jobs, the most is more than any machine has.
+constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
+
+Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
+  const auto size = text == "0" ? 0 : parse_bytes(text, kMemoryBytesMin, kMemoryBytesMax);
+  if (!size) return Problem{size.error().text + ", or 0 for no limit"};
+  member = *size;
+  return Done{};
+}
+
+Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
+  const auto count = parse_number(text, 0, kCountMax);
+  if (!count) return count.error();
+  member = *count;
+  return Done{};
+}
+
+Outcome<Done> set_switch(bool& member, const std::string& text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") {
+    member = true;
+  } else if (text == "false" || text == "0" || text == "no" || text == "off") {
+    member = false;
+  } else {
+    return Problem{"'" + text + "' is not true or false"};
+  }
+  return Done{};
+}
+
+/// One option of `serve`: the flag is `--name`, the config file's key `name`, the environment's
+/// variable MILLRACE_NAME with `_` for `-`.
+struct Row {
+  const char* name;
+  const char* value;  ///< what stands for the value in the help; null: a switch
+  const char* help;
+  Outcome<Done> (*apply)(Config&, const std::string&);
+  /// False when they differ in what counts at a start only. No row can be without it.
+  bool (&is_same)(const Config&, const Config&);
+};
+
+template <auto member>
+bool is_same(const Config& a, const Config& b) {
+  return a.*member == b.*member;
+}
+
+/// SIGHUP brings it into force.
+bool any_change(const Config&, const Config&) {
+  return true;
+}
+
+/// Ports become encrypted, or plain, at a start only.
+bool is_same_tls(const Config& a, const Config& b) {
+  return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
+}
+
+/// A password is not taken away from ports that are open.
+bool keeps_password(const Config& a, const Config& b) {
+  return !has_password(a) || has_password(b);
+}
+
+constexpr std::array kRows = {
+    Row{"data", "DIR", "Where the journal is kept (default: ./millrace-data)",
+        [](Config& c, const std::string& text) { return set_text(c.data, text); },
+        is_same<&Config::data>},
+    Row{"beanstalk", "ADDR|off", "Port for beanstalk clients (default: 127.0.0.1:11300)",
+        [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); },
+        is_same<&Config::beanstalk>},
+    Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (default: 127.0.0.1:7419)",
+        [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
+        is_same<&Config::faktory>},
+    Row{"web", "ADDR|off",
+        "Port for the web pages, their API and metrics (default: 127.0.0.1:7420)",
+        [](Config& c, const std::string& text) { return set_address(c.web, text); },
+        is_same<&Config::web>},
+    Row{"web-read-only", nullptr, "The web pages and their API change nothing",
+        [](Config& c, const std::string& text) { return set_switch(c.is_web_read_only, text); },
+        is_same<&Config::is_web_read_only>},
+    Row{"web-host", "NAMES",
+        "Names that browsers may call the web port by, with commas between them; numbers, "
+        "localhost and this machine's name are known",
+        [](Config& c, const std::string& text) { return set_names(c.web_hosts, text); },
+        is_same<&Config::web_hosts>},
+    Row{"password-file", "FILE", "Holds the password that Faktory clients and browsers must know",
+        [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
+        keeps_password},
+    Row{"tls-cert", "FILE", "Certificate (PEM): all ports but unix sockets then speak TLS only",
+        [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); },
+        is_same_tls},
+    Row{"tls-key", "FILE", "The key of the certificate (PEM)",
+        [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); },
+        any_change},
+    Row{"max-connections", "N", "Faktory connections at a time; 0: any number (default: 0)",
+        [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
+        any_change},
+    Row{"dead-max-jobs", "N",
+        "Pushed jobs that may be dead, the oldest go first (default: 1000000)",
+        [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
+        is_same<&Config::dead_jobs_max>},
+    Row{"sync", "MODE",
+        "When a change is safe enough to be answered: always (on disk), interval:MS (written, on "
+        "disk every MS milliseconds), off (written) (default: always)",
+        [](Config& c, const std::string& text) { return set_sync(c.sync, text); },
+        is_same<&Config::sync>},
+    Row{"volatile", nullptr, "Keep no journal: --data and --sync mean nothing, a restart forgets",
+        [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
+        is_same<&Config::is_volatile>},
+    Row{"memory-limit", "BYTES",
+        "What jobs may take in memory; further bodies are in the journal only. 0: no limit "
+        "(default: 0)",
+        [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },
+        is_same<&Config::memory_bytes_max>},
+    Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (default: 67108864)",
+        [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },
+        is_same<&Config::segment_bytes>},
+    Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (default: 65535)",
+        [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); },
+        any_change},
+    Row{"user", "USER",
+        "When started as root: keeps only this user's rights once the ports are open",
+        [](Config& c, const std::string& text) { return set_text(c.user, text); },
+        is_same<&Config::user>},
+    Row{"insecure", nullptr, "Open ports to other machines even where no password is asked for",
+        [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); },
+        is_same<&Config::is_insecure>},
+};
+
+constexpr const char* kFooter =
+    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Every option is also a key of the config file\n"
+    "(data = \"/var/lib/millrace\") and an environment variable (MILLRACE_DATA); a flag goes "
+    "before\n"
+    "the environment, which goes before the file. FAKTORY_PASSWORD holds the password itself, or\n"
+    "the name of its file when it starts with '/'.";
+
+constexpr const char* kJournalFooter =
+    "It ends with status 0 when everything is whole, 1 when it could not do what it was asked to,\n"
+    "2 when an argument made no sense, 4 when the journal is damaged or not all could be copied.";
+
+constexpr std::string_view kVariableStart = "MILLRACE_";
+
+std::string variable_of(std::string_view name) {
+  std::string variable(kVariableStart);
+  for (const char c : name) {
+    variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return variable;
+}
+
+/// What CLI11 made of the command line and the environment. It is not copied: CLI11 keeps
+/// addresses.
+struct Parser {
+  CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
+  CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
+  CLI::App* check =
+      app.add_subcommand("check", "Tell what a journal holds, or where it is damaged");
+  CLI::App* backup =
+      app.add_subcommand("backup", "Copy the journal of a server, which may be running");
+  std::string directory;
+  std::string target;
+  std::array<std::string, kRows.size()> texts;
+  std::array<CLI::Option*, kRows.size()> options{};
+  std::string config_file;
+
+  Parser() {
+    app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
+    app.require_subcommand(0, 1);
+    // What is there twice is refused here, and in one way for switches too.
+    for (CLI::App* command : {serve, check, backup}) command->option_defaults()->take_last();
+    serve->footer(kFooter);
+    for (std::size_t i = 0; i < kRows.size(); ++i) {
+      options[i] = add(kRows[i]);
+      options[i]->envname(variable_of(kRows[i].name));
+    }
+    serve->add_option("--config", config_file, "Reads options from this file")
+        ->type_name("FILE")
+        ->envname("MILLRACE_CONFIG");
+    for (CLI::App* command : {check, backup}) {
+      command->add_option("DIR", directory, "The data directory; nothing in it is changed")
+          ->required()
+          ->type_name("");
+      command->footer(kJournalFooter);
+    }
+    check->add_option("--salvage", target, "Copies what is whole into this new directory")
+        ->type_name("NEWDIR");
+    backup->add_option("DEST", target, "A directory that is empty or not there yet")
+        ->required()
+        ->type_name("");
+  }
+
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+ private:
+  CLI::Option* add(const Row& row) {
+    std::string& text = texts[static_cast<std::size_t>(&row - kRows.data())];
+    const std::string flag = std::string("--") + row.name;
+    if (row.value == nullptr) return serve->add_flag(flag, text, row.help);
+    return serve->add_option(flag, text, row.help)->type_name(row.value);
+  }
+};
+
+/// CLI11's texts may have several lines; a refusal has one.
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+Invocation refuse(const std::string& text) {
+  return {.action = Invocation::Action::kRefuse, .config = {}, .text = first_line(text)};
+}
+
+Invocation print(std::string text) {
+  return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
+}
+
+/// Names the first argument that nobody takes; CLI11 would name all of them, the last one first.
+Invocation refuse_extras(const CLI::App& app) {
+  std::vector<std::string> extras = app.remaining(true);
+  std::erase(extras, "--");
+  const auto commands = app.get_subcommands();
+  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
+  return refuse("'" + (extras.empty() ? "--" : extras.front()) +
+                "' was not expected; see millrace" + command + " --help");
+}
+
+Outcome<Done> check_repetition(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 1) return Problem{option->get_name() + " is there more than once"};
+    }
+  }
+  return Done{};
+}
+
+/// Other programs write `max_connections`.
+Problem unknown_key(const std::string& name) {
+  std::string meant = http::lower_case(name);
+  std::replace(meant.begin(), meant.end(), '_', '-');
+  const bool is_key =
+      std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) { return meant == row.name; });
+  return Problem{"unknown key '" + name + "'" + (is_key ? ": did you mean '" + meant + "'?" : "")};
+}
+
+Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config& config) {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (setting.path.size() != 1 || setting.path.front() != kRows[i].name) continue;
+    if (parser.options[i]->count() > 0) return Done{};
+    if (setting.kind == Setting::Kind::kOther) return Problem{setting.name() + " needs one value"};
+    const Outcome<Done> applied = kRows[i].apply(config, setting.text);
+    if (!applied) return Problem{setting.name() + ": " + applied.error().text};
+    return Done{};
+  }
+  return unknown_key(setting.name());
+}
+
+Outcome<Done> apply_file(const Parser& parser, Config& config) {
+  if (parser.config_file.empty()) return Done{};
+  const auto settings = read_settings({parser.config_file});
+  if (!settings) return settings.error();
+  for (const Setting& setting : *settings) {
+    const Outcome<Done> applied = apply_setting(setting, parser, config);
+    if (!applied) return Problem{setting.place + ": " + applied.error().text};
+  }
+  return Done{};
+}
+
+Outcome<Done> apply_flags(const Parser& parser, Config& config) {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (parser.options[i]->count() == 0) continue;
+    const Outcome<Done> applied = kRows[i].apply(config, parser.texts[i]);
+    if (!applied) return Problem{std::string("--") + kRows[i].name + ": " + applied.error().text};
+  }
+  return Done{};
+}
+
+void apply_faktory_password(Config& config) {
+  const char* text = std::getenv("FAKTORY_PASSWORD");
+  if (text == nullptr || !config.password_file.empty()) return;
+  (*text == '/' ? config.password_file : config.password) = text;
+}
+
+/// Sorted. Their values are nobody's business.
+std::vector<std::string> unknown_variables(const Parser& parser) {
+  const auto options = parser.serve->get_options();
+  std::vector<std::string> unknown;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool is_known =
+        std::any_of(options.begin(), options.end(),
+                    [=](const CLI::Option* option) { return option->get_envname() == name; });
+    if (name.starts_with(kVariableStart) && !is_known) unknown.emplace_back(name);
+  }
+  std::sort(unknown.begin(), unknown.end());
+  return unknown;
+}
+
+/// Two ports at one address could both be bound, and only one of them be opened.
+Outcome<Done> check_addresses(const Config& config) {
+  const std::array doors = {std::pair{"--beanstalk", config.beanstalk},
+                            std::pair{"--faktory", config.faktory}, std::pair{"--web", config.web}};
+  for (std::size_t i = 0; i < doors.size(); ++i) {
+    for (std::size_t j = i + 1; j < doors.size(); ++j) {
+      if (!are_same_place(doors[i].second, doors[j].second)) continue;
+      return Problem{std::string(doors[i].first) + " and " + doors[j].first + " are both " +
+                     doors[i].second->text()};
+    }
+  }
+  return Done{};
+}
+
+Invocation read_serve(const Parser& parser) {
+  Invocation invocation{.action = Invocation::Action::kServe, .config = {}, .text = {}};
+  Config& config = invocation.config;
+  if (const auto applied = apply_file(parser, config); !applied) {
+    return refuse(applied.error().text);
+  }
+  if (const auto applied = apply_flags(parser, config); !applied) {
+    return refuse(applied.error().text);
+  }
+  apply_faktory_password(config);
+  config.handover = read_handover();
+  invocation.unknown_variables = unknown_variables(parser);
+  if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
+    return refuse("--tls-cert and --tls-key need each other");
+  }
+  if (config.job_bytes_max > config.segment_bytes &&
+      config.segment_bytes < Config{}.segment_bytes) {
+    return refuse("--max-job-size must not be more than --segment-bytes");
+  }
+  if (!config.beanstalk && !config.faktory) {
+    return refuse("--beanstalk and --faktory are both off: nothing to serve");
+  }
+  if (const auto checked = check_addresses(config); !checked) return refuse(checked.error().text);
+  return invocation;
+}
+
+}  // namespace
+
+std::vector<std::string> options_for_restart(const Config& started, const Config& wanted) {
+  std::vector<std::string> names;
+  for (const Row& row : kRows) {
+    if (!row.is_same(started, wanted)) names.emplace_back(row.name);
+  }
+  return names;
+}
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+
+Handover read_handover() {
+  return {.pid = environment_variable("LISTEN_PID").value_or(""),
+          .count = environment_variable("LISTEN_FDS").value_or(""),
+          .names = environment_variable("LISTEN_FDNAMES").value_or("")};
+}
+
+Invocation read_invocation(const std::vector<std::string>& arguments) {
+  Parser parser;
+  try {
+    // CLI11 takes them from the back.
+    parser.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return print(parser.app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return print(std::string(version.what()) + "\n");
+  } catch (const CLI::ExtrasError&) {
+    return refuse_extras(parser.app);
+  } catch (const CLI::Error& error) {
+    return refuse(error.what());
+  }
+  if (const auto checked = check_repetition(parser.app); !checked) {
+    return refuse(checked.error().text);
+  }
+  if (parser.check->parsed()) {
+    return {.action = Invocation::Action::kCheck,
+            .config = {},
+            .text = parser.directory,
+            .target = parser.target};
+  }
+  if (parser.backup->parsed()) {
+    return {.action = Invocation::Action::kBackUp,
+            .config = {},
+            .text = parser.directory,
+            .target = parser.target};
+  }
+  if (!parser.serve->parsed()) return print(parser.app.help());
+  return read_serve(parser);
+}
+
+}  // namespace millrace::server

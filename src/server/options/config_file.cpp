@@ -1,0 +1,127 @@
+#include "server/options/config_file.hpp"
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace millrace::server {
+namespace {
+
+/// Several files as one text, which remembers what stands where.
+class Document {
+ public:
+  Outcome<Done> add(const std::string& file) {
+    const auto problem = [&](const std::string& why) {
+      return Problem{"cannot read config file " + file + ": " + why};
+    };
+    // A stream would read a directory as an empty file.
+    std::error_code error;
+    if (std::filesystem::is_directory(file, error)) return problem("is a directory");
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) return problem(std::strerror(errno));
+    std::string text(kConfigBytesMax + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    if (stream.bad()) return problem("cannot be read to its end");
+    if (text.size() + text_.size() > kConfigBytesMax) return problem("too long");
+    append(file, text);
+    return Done{};
+  }
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+  /// `FILE:LINE` of a line of the whole text; both count from 1.
+  [[nodiscard]] std::string place(std::uint32_t line) const {
+    const auto behind = std::find_if(files_.begin(), files_.end(),
+                                     [=](const File& file) { return file.first_line > line; });
+    const File& file = *std::prev(behind);
+    return file.name + ":" + std::to_string(line - file.first_line + 1);
+  }
+
+ private:
+  struct File {
+    std::string name;
+    std::uint32_t first_line;
+  };
+
+  void append(const std::string& file, std::string_view text) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    files_.push_back({file, lines_ + 1});
+    text_ += text;
+    text_ += '\n';
+    lines_ += 1 + static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+
+  std::string text_;
+  std::vector<File> files_;
+  std::uint32_t lines_ = 0;
+};
+
+Setting read_value(const toml::node& value) {
+  if (const auto* string = value.as_string()) {
+    return {.kind = Setting::Kind::kString, .text = string->get()};
+  }
+  if (const auto* number = value.as_integer()) {
+    return {.kind = Setting::Kind::kPlain, .text = std::to_string(number->get())};
+  }
+  if (const auto* boolean = value.as_boolean()) {
+    return {.kind = Setting::Kind::kPlain, .text = boolean->get() ? "true" : "false"};
+  }
+  return {};
+}
+
+/// How deep tables are is limited by the parser.
+void collect(const toml::table& table, const std::vector<std::string>& above,
+             const Document& document, std::vector<Setting>& settings) {
+  for (const auto& [key, value] : table) {
+    std::vector<std::string> path = above;
+    path.emplace_back(key.str());
+    const toml::table* inner = value.as_table();
+    if (inner != nullptr && !inner->empty()) {
+      collect(*inner, path, document, settings);
+      continue;
+    }
+    Setting setting = read_value(value);
+    setting.path = std::move(path);
+    setting.place = document.place(key.source().begin.line);
+    settings.push_back(std::move(setting));
+  }
+}
+
+}  // namespace
+
+std::string Setting::name() const {
+  std::string name;
+  for (const std::string& part : path) name += (name.empty() ? "" : ".") + part;
+  return name;
+}
+
+Outcome<std::vector<Setting>> read_settings(const std::vector<std::string>& files) {
+  std::vector<Setting> settings;
+  if (files.empty()) return settings;
+  Document document;
+  for (const std::string& file : files) {
+    if (auto added = document.add(file); !added) return added.error();
+  }
+  const toml::parse_result parsed = toml::parse(document.text());
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    return Problem{document.place(error.source().begin.line) + ": " +
+                   std::string(error.description())};
+  }
+  collect(parsed.table(), {}, document, settings);
+  return settings;
+}
+
+}  // namespace millrace::server

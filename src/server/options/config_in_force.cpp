@@ -1,0 +1,56 @@
+#include "server/options/config_in_force.hpp"
+
+#include <optional>
+
+namespace millrace::server {
+
+bool has_password(const Config& config) {
+  return !config.password.empty() || !config.password_file.empty();
+}
+
+Config reloaded(Config running, const Config& wanted) {
+  running.connections_max = wanted.connections_max;
+  running.job_bytes_max = wanted.job_bytes_max;
+  if (!has_password(wanted)) return running;
+  running.password = wanted.password;
+  running.password_file = wanted.password_file;
+  return running;
+}
+
+std::vector<std::pair<std::string, std::string>> shown_options(const Config& config) {
+  const auto address = [](const std::optional<Address>& door) {
+    return door ? door->text() : std::string("off");
+  };
+  const auto yes_or_no = [](bool is_so) { return std::string(is_so ? "yes" : "no"); };
+  const auto sync = [&] {
+    if (config.is_volatile) return std::string("none: --volatile");
+    if (config.sync.mode == SyncChoice::Mode::kAlways) return std::string("always");
+    if (config.sync.mode == SyncChoice::Mode::kOff) return std::string("off");
+    return "interval:" + std::to_string(config.sync.interval.count());
+  };
+  const auto names = [&] {
+    std::string all;
+    for (const std::string& name : config.web_hosts) all += (all.empty() ? "" : ", ") + name;
+    return all.empty() ? std::string("none") : all;
+  };
+  return {{"data", config.is_volatile ? "none: --volatile" : config.data},
+          {"sync", sync()},
+          {"beanstalk", address(config.beanstalk)},
+          {"faktory", address(config.faktory)},
+          {"web", address(config.web)},
+          {"password", has_password(config) ? "asked for" : "none"},
+          {"tls", yes_or_no(!config.tls_certificate_file.empty())},
+          {"web-read-only", yes_or_no(config.is_web_read_only)},
+          {"web-host", names()},
+          {"insecure", yes_or_no(config.is_insecure)},
+          {"memory-limit",
+           config.memory_bytes_max == 0 ? "none" : std::to_string(config.memory_bytes_max)},
+          {"segment-bytes", std::to_string(config.segment_bytes)},
+          {"max-job-size", std::to_string(config.job_bytes_max)},
+          {"max-connections",
+           config.connections_max == 0 ? "any number" : std::to_string(config.connections_max)},
+          {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
+          {"user", config.user.empty() ? "unchanged" : config.user}};
+}
+
+}  // namespace millrace::server

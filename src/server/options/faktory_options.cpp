@@ -1,0 +1,272 @@
+#include "server/options/faktory_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "faktory/door.hpp"
+#include "server/options/config_file.hpp"
+
+namespace millrace::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitFailed = 1;
+constexpr int kFlagsExitStatus = 2;
+
+constexpr const char* kFlagsUsage =
+    "Use: faktory [options]\n"
+    " -b ADDR  clients and workers connect here (default is localhost:7419)\n"
+    " -w ADDR  web pages; :0 opens none (default is localhost:7420)\n"
+    " -e ENV   development, staging or production (default is FAKTORY_ENV, or development)\n"
+    " -d DIR   where jobs are stored\n"
+    " -c DIR   where conf.d, certificate and key are\n"
+    " -l LEVEL accepted, and means nothing\n"
+    " -v       show version information\n"
+    " -h       show this help\n";
+
+constexpr const char* kDefaultBinding = "localhost:7419";
+constexpr const char* kDefaultWebBinding = "localhost:7420";
+constexpr const char* kNoWebBinding = ":0";
+constexpr const char* kPasswordFile = "/etc/faktory/password";
+constexpr const char* kNoPassword =
+    "faktory requires a password to be set in staging or production, see the Security wiki page";
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+/// `:7419` means every interface.
+Outcome<Address> parse_binding(const std::string& text) {
+  return parse_address(text.starts_with(':') ? "0.0.0.0" + text : text);
+}
+
+/// The keys of the config files that mean something here.
+struct FileSettings {
+  std::string binding;
+  std::string password;
+  std::string web_binding;
+  std::string web_password;
+  std::set<std::string> unknown;  ///< tables, and keys of ours, that mean nothing here
+
+  /// What `name` is read into; null: not ours.
+  std::string* member(std::string_view name) {
+    if (name == "faktory.binding") return &binding;
+    if (name == "faktory.password") return &password;
+    if (name == "web.binding") return &web_binding;
+    return name == "web.password" ? &web_password : nullptr;
+  }
+
+  void pass_over(const Setting& setting) {
+    const std::string& table = setting.path.front();
+    const bool is_known = table == "faktory" || table == "web";
+    const bool is_empty = is_known && setting.path.size() == 1;
+    if (!is_empty) unknown.insert(is_known ? setting.name() : table);
+  }
+};
+
+/// In alphabetical order, as one document.
+Outcome<FileSettings> read_files(const fs::path& directory) {
+  const fs::path folder = directory / "conf.d";
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+  }
+  // With a folder that cannot be read, a password in it would be passed over.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Problem{"cannot read config files in " + folder.string() + ": " + error.message()};
+  }
+  std::sort(paths.begin(), paths.end());
+  const auto settings = read_settings(paths);
+  if (!settings) return settings.error();
+  FileSettings known;
+  for (const Setting& setting : *settings) {
+    const std::string name = setting.name();
+    std::string* const text = setting.path.size() == 2 ? known.member(name) : nullptr;
+    if (text == nullptr) {
+      known.pass_over(setting);
+      continue;
+    }
+    if (setting.kind != Setting::Kind::kString) {
+      return Problem{setting.place + ": " + name + " must be a text in quotes"};
+    }
+    *text = setting.text;
+  }
+  return known;
+}
+
+class FlagReader {
+ public:
+  explicit FlagReader(const std::vector<std::string>& arguments) : arguments_(arguments) {
+    Config& config = read_.config;
+    config.beanstalk.reset();
+    // As that server does, which asks for a password where it finds one necessary.
+    config.is_insecure = true;
+  }
+
+  FaktoryInvocation read() {
+    environment_ = environment_variable("FAKTORY_ENV").value_or("");
+    if (environment_.empty()) environment_ = "development";
+    while (next_ < arguments_.size() && !read_.exit_status) read_flag(arguments_[next_++]);
+    if (!read_.exit_status) settle();
+    return std::move(read_);
+  }
+
+ private:
+  /// `-b ADDR`, `-b=ADDR`, and the same with two dashes.
+  void read_flag(std::string_view argument) {
+    std::string_view name =
+        argument.substr(std::min(argument.find_first_not_of('-'), argument.size()));
+    const std::size_t dashes = argument.size() - name.size();
+    const std::size_t equals = std::min(name.find('='), name.size());
+    std::optional<std::string> value;
+    if (equals < name.size()) value = name.substr(equals + 1);
+    name = name.substr(0, equals);
+    if (dashes < 1 || dashes > 2 || name.size() != 1) return refuse_unknown(argument);
+    if (name == "v") return end(0, "Faktory " + faktory::Settings{}.version + "\n");
+    if (name == "h") return end(0, kFlagsUsage);
+    std::string* target = target_of(name.front());
+    if (target == nullptr) return refuse_unknown(argument);
+    if (!value && next_ == arguments_.size())
+      return refuse(std::string(argument) + " needs a value");
+    *target = value ? *value : arguments_[next_++];
+  }
+
+  std::string* target_of(char flag) {
+    switch (flag) {
+      case 'b':
+        return &binding_;
+      case 'e':
+        return &environment_;
+      case 'd':
+        return &storage_;
+      case 'c':
+        return &directory_;
+      case 'w':
+        return &web_binding_;
+      case 'l':
+        return &ignored_;
+      default:
+        return nullptr;
+    }
+  }
+
+  void settle() {
+    constexpr std::array kEnvironments = {"development", "staging", "production"};
+    if (std::find(kEnvironments.begin(), kEnvironments.end(), environment_) ==
+        kEnvironments.end()) {
+      return fail("unknown environment '" + environment_ + "'");
+    }
+    const fs::path home = environment_variable("HOME").value_or(".");
+    if (directory_.empty()) directory_ = is_development() ? home / ".faktory" : "/etc/faktory";
+    if (storage_.empty())
+      storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
+    const Outcome<FileSettings> files = read_files(directory_);
+    if (!files) return fail(files.error().text);
+    read_.ignored_keys.assign(files->unknown.begin(), files->unknown.end());
+    settle_binding(files->binding);
+    settle_web(*files);
+    if (are_same_place(read_.config.faktory, read_.config.web)) {
+      return fail("clients and web pages are both at " + read_.config.web->text());
+    }
+    settle_password(files->password);
+    settle_tls();
+    settle_storage();
+  }
+
+  [[nodiscard]] bool is_development() const { return environment_ == "development"; }
+
+  void settle_binding(const std::string& from_file) {
+    const bool is_default = binding_ == kDefaultBinding;
+    const Outcome<Address> address =
+        parse_binding(is_default && !from_file.empty() ? from_file : binding_);
+    if (!address) return fail(address.error().text);
+    read_.config.faktory = *address;
+  }
+
+  void settle_web(const FileSettings& files) {
+    const bool is_default = web_binding_ == kDefaultWebBinding;
+    const std::string& text =
+        is_default && !files.web_binding.empty() ? files.web_binding : web_binding_;
+    read_.config.web.reset();
+    read_.config.web_password = files.web_password;
+    if (text == kNoWebBinding) return;
+    const Outcome<Address> address = parse_binding(text);
+    if (!address) return fail(address.error().text);
+    read_.config.web = *address;
+  }
+
+  void settle_password(const std::string& from_file) {
+    std::string password = environment_variable("FAKTORY_PASSWORD").value_or(from_file);
+    if (password.empty() && !is_development() && is_file(kPasswordFile)) password = kPasswordFile;
+    (password.starts_with('/') ? read_.config.password_file : read_.config.password) = password;
+    const std::string skip = environment_variable("FAKTORY_SKIP_PASSWORD").value_or("");
+    const bool is_skipped = skip == "1" || skip == "true" || skip == "yes";
+    if (password.empty() && !is_development() && !is_skipped) fail(kNoPassword);
+  }
+
+  void settle_tls() {
+    const fs::path certificate = fs::path(directory_) / "public.cert.pem";
+    const fs::path key = fs::path(directory_) / "private.key.pem";
+    if (!is_file(certificate) || !is_file(key)) return;
+    read_.config.tls_certificate_file = certificate;
+    read_.config.tls_key_file = key;
+  }
+
+  /// That server makes its directory, and those above it.
+  void settle_storage() {
+    std::error_code error;
+    fs::create_directories(storage_, error);
+    if (error) return fail("cannot use directory " + storage_ + ": " + error.message());
+    read_.config.data = storage_;
+  }
+
+  void end(int status, const std::string& text) {
+    read_.output += text;
+    read_.exit_status = status;
+  }
+
+  void fail(const std::string& text) {
+    if (read_.exit_status) return;
+    read_.errors += "faktory: " + text + "\n";
+    read_.exit_status = kExitFailed;
+  }
+
+  void refuse_unknown(std::string_view argument) {
+    refuse("cannot understand " + std::string(argument));
+  }
+
+  void refuse(const std::string& text) {
+    read_.errors += "faktory: " + text + "\n" + kFlagsUsage;
+    read_.exit_status = kFlagsExitStatus;
+  }
+
+  const std::vector<std::string>& arguments_;
+  std::size_t next_ = 0;
+  std::string binding_ = kDefaultBinding;
+  std::string web_binding_ = kDefaultWebBinding;
+  std::string environment_;
+  std::string storage_;
+  std::string directory_;
+  std::string ignored_;
+  FaktoryInvocation read_;
+};
+
+}  // namespace
+
+bool is_called_as_faktory(std::string_view program) {
+  return program.substr(program.rfind('/') + 1) == "faktory";
+}
+
+FaktoryInvocation read_faktory_invocation(const std::vector<std::string>& arguments) {
+  FaktoryInvocation invocation = FlagReader(arguments).read();
+  invocation.config.handover = read_handover();
+  return invocation;
+}
+
+}  // namespace millrace::server

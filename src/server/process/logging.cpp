@@ -1,0 +1,90 @@
+#include "server/process/logging.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+namespace millrace::server {
+namespace {
+
+void append_timestamp(std::string& line) {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm calendar{};
+  gmtime_r(&seconds, &calendar);
+  char text[40];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &calendar);
+  line.append(text, size);
+  std::snprintf(text, sizeof text, ".%03dZ", static_cast<int>(milliseconds));
+  line += text;
+}
+
+bool is_plain(char c) {
+  return c > ' ' && c != '"' && c != '=' && c != '\\' && c != '\x7f';
+}
+
+void append_value(std::string_view value, std::string& line) {
+  if (!value.empty() && std::all_of(value.begin(), value.end(), is_plain)) {
+    line += value;
+    return;
+  }
+  line += '"';
+  for (const char c : value) {
+    if (c == '"' || c == '\\') line += '\\';
+    const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    line += is_control ? '?' : c;
+  }
+  line += '"';
+}
+
+void write_to_stderr(std::string_view line) {
+  // A log that cannot be written must not stop the server, and there is nobody to tell.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+Log::Log(Routine routine) : sink_(write_to_stderr), routine_(routine) {}
+
+void Log::event(std::string_view name, std::initializer_list<LogField> fields) const {
+  std::string line;
+  append_timestamp(line);
+  line += ' ';
+  line += name;
+  for (const LogField& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    append_value(field.value, line);
+  }
+  line += '\n';
+  sink_(line);
+}
+
+void Log::routine(std::string_view name, std::initializer_list<LogField> fields) const {
+  if (routine_ == Routine::kLogged) event(name, fields);
+}
+
+bool LogLimit::admits(Time now) {
+  if (now < next_) {
+    ++skipping_;
+    return false;
+  }
+  next_ = now + interval_;
+  skipped_ = skipping_;
+  skipping_ = 0;
+  return true;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,80 @@
+#include "server/process/process.hpp"
+
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "base/check.hpp"
+
+namespace millrace::server {
+namespace {
+
+std::chrono::microseconds microseconds_of(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
+
+}  // namespace
+
+HostFacts host_facts() {
+  utsname names{};
+  CHECK(uname(&names) == 0);
+  return {.hostname = names.nodename, .os = names.version, .platform = names.machine};
+}
+
+std::int64_t process_id() {
+  return getpid();
+}
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  CHECK(getentropy(&number, sizeof number) == 0);
+  return number;
+}
+
+std::string random_instance_id() {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random_number()));
+  return digits;
+}
+
+beanstalk::ProcessUsage process_usage() {
+  rusage usage{};
+  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  return {.user = microseconds_of(usage.ru_utime), .system = microseconds_of(usage.ru_stime)};
+}
+
+std::uint64_t used_memory_bytes() {
+  std::uint64_t virtual_pages = 0;
+  std::uint64_t resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> virtual_pages >> resident_pages;
+  return resident_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t used_memory_mb() {
+  return used_memory_bytes() / (1024 * 1024);
+}
+
+std::uint64_t machine_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const std::uint64_t all = pages < 0 ? 0
+                                      : static_cast<std::uint64_t>(pages) *
+                                            static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  // In a container there is less: `max`, which is no number, where there is not.
+  std::uint64_t granted = 0;
+  const bool is_limited{std::ifstream("/sys/fs/cgroup/memory.max") >> granted};
+  return is_limited ? std::min(all, granted) : all;
+}
+
+std::uint64_t raise_descriptor_limit() {
+  rlimit limit{};
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+  return setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
+}
+
+}  // namespace millrace::server

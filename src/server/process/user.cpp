@@ -1,0 +1,30 @@
+#include "server/process/user.hpp"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace millrace::server {
+
+Outcome<User> find_user(const std::string& name) {
+  errno = 0;
+  const passwd* entry = getpwnam(name.c_str());
+  if (entry == nullptr) {
+    const std::string why = errno == 0 ? "no such user" : std::strerror(errno);
+    return Problem{"cannot become user '" + name + "': " + why};
+  }
+  return User{.name = name, .user_id = entry->pw_uid, .group_id = entry->pw_gid};
+}
+
+Outcome<Done> become(const User& user) {
+  if (geteuid() == user.user_id && getegid() == user.group_id && geteuid() != 0) return Done{};
+  const bool is_done = initgroups(user.name.c_str(), user.group_id) == 0 &&
+                       setgid(user.group_id) == 0 && setuid(user.user_id) == 0;
+  if (!is_done) return Problem{"cannot become user '" + user.name + "': " + std::strerror(errno)};
+  return Done{};
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,156 @@
+#include "server/turn/replay.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/state/batch_reader.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// So much is decoded ahead, and so little is not worth a wake-up.
+constexpr std::size_t kAheadBytes = std::size_t{4} << 20;
+constexpr std::size_t kWorthBytes = std::size_t{256} << 10;
+
+/// Some records of a batch.
+struct Piece {
+  std::shared_ptr<const std::string> batch;  ///< the records' views point into it
+  Lsn begin = 0;                             ///< of the batch
+  std::vector<Record> records;
+  bool is_first = false;  ///< of the batch
+  bool is_last = false;
+
+  [[nodiscard]] std::size_t bytes() const {
+    return records.size() * sizeof(Record) + (is_first ? batch->size() : 0);
+  }
+};
+
+/// From the reading thread to the applying one.
+class Pieces {
+ public:
+  /// Waits while there is much ahead; false when it is closed.
+  bool wait_for_room() {
+    std::unique_lock lock(mutex_);
+    taken_.wait(lock, [&] { return bytes_ < kAheadBytes || is_closed_; });
+    return !is_closed_;
+  }
+
+  void push(Piece piece) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += piece.bytes();
+    pieces_.push_back(std::move(piece));
+    if (bytes_ >= kWorthBytes) pushed_.notify_one();
+  }
+
+  /// Waits for some; none when it is closed and all have been taken.
+  std::deque<Piece> take() {
+    std::unique_lock lock(mutex_);
+    pushed_.wait(lock, [&] { return bytes_ >= kWorthBytes || is_closed_; });
+    bytes_ = 0;
+    taken_.notify_one();
+    return std::exchange(pieces_, {});
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    taken_.notify_one();
+    pushed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable pushed_;
+  std::condition_variable taken_;
+  std::deque<Piece> pieces_;
+  std::size_t bytes_ = 0;
+  bool is_closed_ = false;
+};
+
+/// However the reading thread ends, the other one does not wait for it.
+class Closer {
+ public:
+  explicit Closer(Pieces& pieces) : pieces_(pieces) {}
+  ~Closer() { pieces_.close(); }
+  Closer(const Closer&) = delete;
+  Closer& operator=(const Closer&) = delete;
+
+ private:
+  Pieces& pieces_;
+};
+
+/// A batch is copied when there is room for a piece of it: so beside those that are ahead there is
+/// one in the journal's hands, one in these, and one that is being applied.
+Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Pieces& pieces) {
+  const Problem given_up{"the replay was given up"};
+  if (!pieces.wait_for_room()) return given_up;
+  // Its last piece to be applied frees it.
+  const auto batch = std::make_shared<const std::string>(bytes);
+  BatchReader reader(*batch);
+  for (bool is_first = true;; is_first = false) {
+    Outcome<std::vector<Record>> records = reader.next();
+    if (!records) return records.error();
+    pieces.push({.batch = batch,
+                 .begin = begin,
+                 .records = std::move(*records),
+                 .is_first = is_first,
+                 .is_last = reader.is_done()});
+    if (reader.is_done()) return Done{};
+    if (!pieces.wait_for_room()) return given_up;
+  }
+}
+
+/// Reads and decodes in a thread of its own. Who does not want more destroys it, which waits for
+/// that thread's end.
+class Reading {
+ public:
+  explicit Reading(Journal& journal)
+      : outcome_(std::async(std::launch::async, [this, &journal] { return read(journal); })) {}
+  ~Reading() { pieces_.close(); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  /// Waits for some; none when all have been taken.
+  std::deque<Piece> take() { return pieces_.take(); }
+
+  /// To be asked once, when all have been taken.
+  Outcome<Done> outcome() { return outcome_.get(); }
+
+ private:
+  Outcome<Done> read(Journal& journal) {
+    const Closer closer(pieces_);
+    return journal.replay(
+        [&](std::string_view batch, Lsn begin) { return decode_batch(batch, begin, pieces_); });
+  }
+
+  Pieces pieces_;
+  std::future<Outcome<Done>> outcome_;
+};
+
+}  // namespace
+
+Outcome<std::uint64_t> replay(Journal& journal, Broker& broker,
+                              const std::function<void(Lsn)>& on_step) {
+  Reading reading(journal);
+  std::uint64_t bytes = 0;
+  for (std::deque<Piece> some = reading.take(); !some.empty(); some = reading.take()) {
+    for (; !some.empty(); some.pop_front()) {
+      Piece& piece = some.front();
+      on_step(piece.begin);
+      broker.replay(std::move(piece.records));
+      if (!piece.is_last) continue;
+      broker.place_batch(piece.begin);
+      bytes += piece.batch->size();
+    }
+  }
+  if (Outcome<Done> read = reading.outcome(); !read) return read.error();
+  return bytes;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,178 @@
+#include "server/web/web_channel.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "http/kit/guard.hpp"
+
+namespace millrace::server {
+
+namespace {
+constexpr std::size_t kRequestReadBytes = 16 * 1024;
+}  // namespace
+
+WebChannel::WebChannel(int descriptor, std::unique_ptr<TlsStream> tls)
+    : descriptor_(descriptor), tls_(std::move(tls)) {}
+
+WebChannel::~WebChannel() {
+  finish();
+  ::close(descriptor_);
+}
+
+void WebChannel::finish() {
+  if (std::exchange(is_finished_, true)) return;
+  if (tls_) {
+    tls_->finish();
+    const std::string_view last = tls_->pending();
+    // Who does not take it needs no farewell.
+    [[maybe_unused]] const ssize_t sent =
+        ::send(descriptor_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  ::shutdown(descriptor_, SHUT_WR);
+}
+
+bool WebChannel::discard_input() {
+  char bytes[kRequestReadBytes];
+  const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
+  return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void WebChannel::begin(Steady::time_point until, std::size_t bytes_max) {
+  until_ = until;
+  allowed_ = bytes_max;
+}
+
+bool WebChannel::wait_for(short events) const {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - Steady::now());
+  pollfd watched{.fd = descriptor_, .events = events, .revents = 0};
+  return left.count() > 0 && ::poll(&watched, 1, static_cast<int>(left.count())) == 1;
+}
+
+bool WebChannel::is_readable() const {
+  return has_input() || wait_for(POLLIN);
+}
+
+bool WebChannel::is_writable() const {
+  return true;  // what there is no room for is kept
+}
+
+bool WebChannel::receive() {
+  input_.erase(0, taken_);
+  taken_ = 0;
+  while (!has_request()) {
+    const Arrival arrival = take_arrived();
+    if (arrival == Arrival::kNone) return true;
+    if (arrival == Arrival::kOver) return false;
+  }
+  return true;
+}
+
+bool WebChannel::has_request() const {
+  if (awaits_body()) return unread_bytes() >= awaited_;
+  const std::string_view rest = std::string_view(input_).substr(taken_);
+  return rest.size() >= http::kHeaderBytesMax || rest.find("\r\n\r\n") != rest.npos;
+}
+
+bool WebChannel::is_asked_by(std::string_view method) const {
+  const std::string_view rest = std::string_view(input_).substr(taken_);
+  return rest.starts_with(method) && rest.substr(method.size()).starts_with(' ');
+}
+
+bool WebChannel::mark() {
+  request_at_ = taken_;
+  return std::exchange(awaited_, 0) > 0;
+}
+
+void WebChannel::rewind(std::size_t request_bytes) {
+  taken_ = request_at_;
+  awaited_ = request_bytes;
+}
+
+WebChannel::Arrival WebChannel::take_arrived() {
+  char bytes[kRequestReadBytes];
+  const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (received < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kNone;
+  if (received <= 0) return Arrival::kOver;
+  const std::string_view arrived(bytes, static_cast<std::size_t>(received));
+  if (!tls_) {
+    input_ += arrived;
+    return Arrival::kSome;
+  }
+  const std::size_t before = input_.size();
+  const bool is_good = tls_->receive(arrived, input_);
+  if (!flush() || !is_good) return Arrival::kOver;
+  return input_.size() == before && tls_->is_input_over() ? Arrival::kOver : Arrival::kSome;
+}
+
+/// More input, or false when none will come.
+bool WebChannel::fill() {
+  while (!has_input()) {
+    if (!wait_for(POLLIN) || take_arrived() == Arrival::kOver) return false;
+  }
+  return true;
+}
+
+ssize_t WebChannel::read(char* bytes, std::size_t size) {
+  if (allowed_ == 0) return -1;
+  if (!has_input() && !fill()) return -1;
+  const std::size_t count = std::min({size, input_.size() - taken_, allowed_});
+  std::memcpy(bytes, input_.data() + taken_, count);
+  taken_ += count;
+  allowed_ -= count;
+  return static_cast<ssize_t>(count);
+}
+
+std::string_view WebChannel::output() const {
+  return tls_ ? tls_->pending() : std::string_view(output_).substr(sent_);
+}
+
+bool WebChannel::flush() {
+  while (has_output()) {
+    const std::string_view rest = output();
+    const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) return errno == EAGAIN || errno == EINTR;
+    if (tls_) {
+      tls_->consume(static_cast<std::size_t>(sent));
+    } else {
+      sent_ += static_cast<std::size_t>(sent);
+    }
+  }
+  output_.clear();
+  sent_ = 0;
+  return true;
+}
+
+ssize_t WebChannel::write(const char* bytes, std::size_t size) {
+  if (is_muted_) return static_cast<ssize_t>(size);
+  std::string_view rest(bytes, size);
+  if (!tls_) {
+    output_ += rest;
+    return flush() ? static_cast<ssize_t>(size) : -1;
+  }
+  if (!tls_->is_open()) return -1;
+  while (!rest.empty()) {
+    tls_->write(rest.substr(0, kTlsWriteBytes));
+    rest.remove_prefix(std::min(rest.size(), kTlsWriteBytes));
+    if (!flush()) return -1;
+  }
+  return static_cast<ssize_t>(size);
+}
+
+// Nothing of ours asks where a request comes from.
+void WebChannel::get_remote_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+
+void WebChannel::get_local_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,263 @@
+#include "server/web/web_door.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "http/kit/assets.hpp"
+#include "http/kit/json.hpp"
+#include "http/kit/text.hpp"
+#include "server/process/process.hpp"
+
+namespace millrace::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is read from the system is kept for so long.
+constexpr auto kSystemFactsKept = std::chrono::seconds(1);
+
+/// While the disk is behind, bulk changes are tried again after this.
+constexpr Duration kBulkPause = 20ms;
+
+/// Who asks for the server's health has little patience himself.
+constexpr auto kHealthMax = std::chrono::seconds(3);
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+/// Around a body there may be JSON.
+constexpr std::size_t kBodyRoom = 16 * 1024;
+
+http::SystemFacts read_system(const std::string& directory) {
+  http::SystemFacts facts;
+  facts.memory_bytes = used_memory_bytes();
+  facts.memory_total_bytes = machine_memory_bytes();
+  if (directory.empty()) return facts;
+  facts.has_journal = true;
+  std::error_code error;
+  const fs::space_info space = fs::space(directory, error);
+  if (!error) {
+    facts.disk_free_bytes = space.available;
+    facts.disk_total_bytes = space.capacity;
+  }
+  fs::directory_iterator entries(directory, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    if (entries->path().extension() != ".log") continue;
+    std::error_code gone;
+    const std::uint64_t bytes = entries->file_size(gone);
+    if (gone) continue;
+    facts.journal_bytes += bytes;
+    ++facts.journal_segments;
+  }
+  return facts;
+}
+
+bool needs_system_facts(const std::string& path) {
+  return path == "/metrics" || path == "/api/v1/server" || path == "/api/v1/overview";
+}
+
+std::string tag_of(std::string_view body) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  char text[24];
+  std::snprintf(text, sizeof text, "\"%016llx\"", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+/// Whether `If-None-Match`, a list, names the tag. A proxy that compresses marks it as weak.
+bool names_tag(std::string_view list, std::string_view tag) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    std::string_view each = http::trimmed(list.substr(0, end));
+    if (each.starts_with("W/")) each.remove_prefix(2);
+    if (each == tag || each == "*") return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+/// What the browser has already is not sent again.
+http::Response tagged(const http::Request& request, http::Response response) {
+  if (response.status != 200 || (request.method != "GET" && request.method != "HEAD")) {
+    return response;
+  }
+  std::string tag = tag_of(response.body);
+  if (names_tag(request.header("if-none-match"), tag)) {
+    response.status = 304;
+    response.body.clear();
+  }
+  response.headers["ETag"] = std::move(tag);
+  if (!response.headers.contains("Cache-Control")) {
+    // The browser must ask each time; only our own script keeps the answer, in memory.
+    response.headers["Cache-Control"] = "no-store";
+  }
+  return response;
+}
+
+/// How long the broker's thread was busy with an answer, in all and in the longest of its turns:
+/// browsers show that beside the request.
+class BrokerTiming {
+ public:
+  void add(Milliseconds turn) {
+    all_ += turn;
+    longest_ = std::max(longest_, turn);
+  }
+  [[nodiscard]] std::string show() const {
+    char text[96];
+    std::snprintf(text, sizeof text, "broker;dur=%.3f, turn;dur=%.3f", all_.count(),
+                  longest_.count());
+    return text;
+  }
+
+ private:
+  Milliseconds all_{};
+  Milliseconds longest_{};
+};
+
+http::Response say_nobody_answers() {
+  return http::refuse(503, "the server does not answer: it stops, or its disk is behind");
+}
+
+}  // namespace
+
+WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
+    : parts_(parts),
+      data_directory_(std::move(options.data_directory)),
+      bulks_(parts.broker),
+      site_{.broker = parts.broker,
+            .format = parts.format,
+            .bulks = bulks_,
+            .trend = trend_,
+            .facts = std::move(options.facts),
+            .traffic = std::move(options.traffic),
+            .push = std::move(options.push),
+            .info = std::move(options.info),
+            .random = random_number},
+      gate_(parts.loop, parts.commits),
+      guard_(std::move(options.guard)),
+      port_(std::move(socket),
+            {.answers = {
+                 .login =
+                     [this](const http::Request& r) { return http::login_of(r, guard_settings()); },
+                 .head = [this](const http::Request& r) { return answer_head(r); },
+                 .answer = [this](http::Request r) { return answer(std::move(r)); },
+                 .body_bytes_max =
+                     [bytes = options.job_bytes_max + kBodyRoom](const http::Request& r) {
+                       return http::body_bytes_max(r, bytes);
+                     }},
+             .body_bytes_max = options.job_bytes_max + kBodyRoom,
+             .tls = std::move(options.tls),
+             .log = parts.log}) {}
+
+WebDoor::~WebDoor() {
+  finish();
+  parts_.ticker.plan(*this, kNever);
+}
+
+Outcome<Done> WebDoor::listen() {
+  parts_.ticker.plan(*this, parts_.clock.now());
+  return port_.listen();
+}
+
+// ---- in the loop's thread -----------------------------------------------------------------------
+
+void WebDoor::work(Time now) {
+  if (!has_bulk_work_) return;
+  if (parts_.commits.is_behind()) return parts_.ticker.plan(*this, now + kBulkPause);
+  has_bulk_work_ = bulks_.work(now);
+  if (has_bulk_work_) parts_.commits.schedule();
+}
+
+void WebDoor::expire(Time now) {
+  trend_.note(parts_.broker.view(), now);
+  parts_.ticker.plan(*this, trend_.next_due());
+  if (has_bulk_work_) parts_.commits.schedule();
+}
+
+void WebDoor::show_options(std::vector<std::pair<std::string, std::string>> options) {
+  site_.facts.options = std::move(options);
+}
+
+void WebDoor::reload(const std::string& password,
+                     std::shared_ptr<const TlsContext> tls /* see Options */) {
+  {
+    const std::lock_guard guard(mutex_);
+    guard_.password = password;
+  }
+  if (tls) port_.set_tls(std::move(tls));
+}
+
+void WebDoor::finish() {
+  gate_.close();
+  port_.close();
+  port_.join();
+}
+
+// ---- in the port's threads ----------------------------------------------------------------------
+
+http::GuardSettings WebDoor::guard_settings() {
+  const std::lock_guard guard(mutex_);
+  return guard_;
+}
+
+std::optional<http::Response> WebDoor::answer_head(const http::Request& request) {
+  if (auto refused = http::check(request, guard_settings())) return refused;
+  if (auto asset = http::serve_asset(request)) return tagged(request, std::move(*asset));
+  return std::nullopt;
+}
+
+http::SystemFacts WebDoor::system_facts() {
+  const std::lock_guard guard(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - system_read_at_ >= kSystemFactsKept) {
+    system_ = read_system(data_directory_);
+    system_read_at_ = now;
+  }
+  return system_;
+}
+
+http::Response WebDoor::take_turn(const Part& part) {
+  const Time now = parts_.clock.now();
+  http::Response answered = part(now);
+  has_bulk_work_ = has_bulk_work_ || bulks_.is_running();
+  if (has_bulk_work_) parts_.commits.schedule();
+  answered.headers["X-Now-Ms"] =
+      std::to_string(std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+  answered.headers["X-As-Of"] = http::show_as_of(parts_.broker.view(), now);
+  answered.headers["X-Instance"] = site_.facts.instance;
+  if (site_.facts.is_read_only) answered.headers["X-Read-Only"] = "1";
+  return answered;
+}
+
+http::Response WebDoor::answer(http::Request asked) {
+  if (auto refused = http::prepare(site_, asked)) return *std::move(refused);
+  const http::SystemFacts system =
+      needs_system_facts(asked.path) ? system_facts() : http::SystemFacts{};
+  // Shared: we may give up while the loop's thread is still at it.
+  const auto request = std::make_shared<const http::Request>(std::move(asked));
+  Part part = [this, request, system](Time now) {
+    return http::answer(site_, *request, {.now = now, .system = system});
+  };
+  const auto patience = request->path == "/health" ? kHealthMax : WebGate::kAnswerMax;
+  // Shared as the request is.
+  const auto timing = std::make_shared<BrokerTiming>();
+  std::optional<http::Response> response;
+  do {
+    response = gate_.ask(patience, [this, part, timing] {
+      const auto began = std::chrono::steady_clock::now();
+      http::Response answered = take_turn(part);
+      timing->add(std::chrono::steady_clock::now() - began);
+      answered.headers["Server-Timing"] = timing->show();
+      return answered;
+    });
+    if (!response) return say_nobody_answers();
+    part = std::exchange(response->go_on, {});
+  } while (part);
+  if (response->write_body) response->body = response->write_body();
+  return tagged(*request, std::move(*response));
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,212 @@
+#include "server/web/web_engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "http/kit/head.hpp"
+#include "http/kit/text.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Said only; there is no such limit.
+constexpr std::size_t kKeptRequests = 1'000'000;
+
+http::Request read_request(const httplib::Request& from) {
+  http::Request request;
+  request.method = from.method;
+  request.path = from.path;
+  request.has_broken_escape = http::has_broken_escape(from.target);
+  for (const auto& [name, value] : from.headers) {
+    request.headers.emplace(http::lower_case(name), value);
+  }
+  request.params.insert(from.params.begin(), from.params.end());
+  request.prefix = http::clean_prefix(request.header("x-script-name"));
+  if (!request.prefix.empty() && request.path.starts_with(request.prefix + "/")) {
+    request.path.erase(0, request.prefix.size());
+  }
+  return request;
+}
+
+std::optional<std::size_t> length_of(const http::Request& request) {
+  return http::parse_number<std::size_t>(request.header("content-length"));
+}
+
+void fill_response(http::Response&& from, httplib::Response& to) {
+  http::harden(from);
+  to.status = from.status;
+  for (const auto& [name, value] : from.headers) to.set_header(name, value);
+  to.set_header("Accept-Ranges", "none");
+  to.set_content(std::move(from.body), from.type);
+}
+
+/// Whether the library refuses the head for one of its lines alone.
+bool has_long_line(std::string_view head) {
+  while (!head.empty()) {
+    const std::size_t line_bytes = std::min(head.find('\n'), head.size() - 1) + 1;
+    if (line_bytes > CPPHTTPLIB_HEADER_MAX_LENGTH) return true;
+    head.remove_prefix(line_bytes);
+  }
+  return false;
+}
+
+/// What the library refuses without a word, answered with one.
+http::Response refuse_unread(int status, const WebChannel& channel) {
+  if (!channel.may_read()) {
+    return http::refuse(431,
+                        http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes"));
+  }
+  if (status == 414) {
+    return http::refuse(414, http::concat("the address is longer than ",
+                                          CPPHTTPLIB_REQUEST_URI_MAX_LENGTH, " bytes"));
+  }
+  if (status == 416) return http::refuse(416, "Range makes no sense");
+  if (status == 400 && has_long_line(channel.read_text())) {
+    return http::refuse(431, http::concat("a line of the head is longer than ",
+                                          CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes"));
+  }
+  return http::refuse(status, "the request is malformed");
+}
+
+/// As it is sent without the library, to end a connection with.
+std::string write_last(http::Response response, std::string_view reason) {
+  http::harden(response);
+  std::string text = http::concat("HTTP/1.1 ", response.status, " ", reason,
+                                  "\r\nConnection: close\r\nContent-Type: ", response.type,
+                                  "\r\nContent-Length: ", response.body.size(), "\r\n");
+  for (const auto& [name, value] : response.headers) {
+    text += http::concat(name, ": ", value, "\r\n");
+  }
+  return http::concat(text, "\r\n", response.body);
+}
+
+bool refuse_line(WebChannel& channel) {
+  const std::string answer =
+      write_last(refuse_unread(431, channel), "Request Header Fields Too Large");
+  return channel.write(answer.data(), answer.size()) >= 0;
+}
+
+}  // namespace
+
+class WebEngine::Library : public httplib::Server {
+ public:
+  Library(const WebAnswers& answers, std::size_t body_bytes_max)
+      : answers_(answers), body_bytes_max_(body_bytes_max) {
+    set_payload_max_length(body_bytes_max);
+    // Only said by the library: the port keeps connections.
+    set_keep_alive_timeout(kWebIdleMax.count());
+    set_keep_alive_max_count(kKeptRequests);
+    set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
+      return answer_head(from, to);
+    });
+    Post(".*", [this](const httplib::Request& from, httplib::Response& to) {
+      http::Request request = read_request(from);
+      request.body = from.body;
+      fill_response(answers_.answer(std::move(request)), to);
+    });
+    // What the library refuses by itself: too long, malformed. It is not known where the next
+    // request begins, or whether there is one.
+    set_error_handler([this](const httplib::Request&, httplib::Response& to) {
+      is_answered_ = true;
+      if (!to.body.empty() || to.status == 304) return;
+      fill_response(refuse_unread(to.status, *channel_), to);
+      end_connection(to);
+    });
+  }
+
+  Served serve(WebChannel& channel) {
+    served_ = {};
+    is_answered_ = false;
+    channel_ = &channel;
+    const bool is_resumed = channel.mark();
+    bool is_closed = false;
+    const bool is_done = process_request(channel, false, is_closed, [&](httplib::Request& from) {
+      from.ranges.clear();       // the whole is answered always
+      channel.mute(is_resumed);  // its client was told to continue already
+      channel.begin(WebChannel::Steady::now() + kWebRequestMax,
+                    body_bytes_max_ + http::kHeaderBytesMax);
+    });
+    channel.mute(false);
+    // Its first line alone is longer than a head may be: the library says nothing to that.
+    if (!is_done && !is_answered_ && !channel.may_read()) served_.is_cut = refuse_line(channel);
+    if (served_.is_arriving) channel.rewind(request_bytes_);
+    served_.can_go_on = is_done && !is_closed && !served_.is_cut && !served_.is_arriving;
+    return served_;
+  }
+
+ private:
+  HandlerResponse answer_head(const httplib::Request& from, httplib::Response& to) {
+    is_answered_ = true;
+    channel_->mute(false);
+    if (const auto ambiguity = http::find_ambiguity(channel_->read_text())) {
+      end_connection(to);
+      fill_response(http::refuse(400, ambiguity->text), to);
+      return HandlerResponse::Handled;
+    }
+    http::Request request = read_request(from);
+    served_.login = answers_.login(request);
+    std::optional<http::Response> response = answers_.head(request);
+    const bool has_body =
+        request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
+    if (!response && has_body && from.method == "POST") {
+      response = check_length(request);
+      if (!response) return await_body(request);
+    }
+    if (!response) response = answers_.answer(std::move(request));
+    // A body that is not read would be taken for the next request; and who tries passwords has to
+    // come again for each.
+    if (has_body || served_.login == http::Login::kWrong) end_connection(to);
+    fill_response(std::move(*response), to);
+    return HandlerResponse::Handled;
+  }
+
+  /// The library would read a body of unknown length until the connection ends.
+  std::optional<http::Response> check_length(const http::Request& request) const {
+    if (request.headers.contains("transfer-encoding")) {
+      return http::refuse(411, "a body must come with its Content-Length, and in one piece");
+    }
+    const auto length = length_of(request);
+    if (!length) return http::refuse(400, "Content-Length is not a number");
+    const std::size_t bytes_max = answers_.body_bytes_max(request);
+    if (*length <= bytes_max) return std::nullopt;
+    return http::refuse(413, http::concat("the body is longer than ", bytes_max, " bytes"));
+  }
+
+  /// Only who was let in may have a body collected.
+  HandlerResponse await_body(const http::Request& request) {
+    const std::size_t body_bytes = *length_of(request);
+    if (channel_->unread_bytes() >= body_bytes) return HandlerResponse::Unhandled;
+    served_.is_arriving = true;
+    request_bytes_ = channel_->read_bytes() + body_bytes;
+    channel_->mute(true);
+    return HandlerResponse::Handled;
+  }
+
+  void end_connection(httplib::Response& to) {
+    served_.is_cut = true;
+    to.set_header("Connection", "close");
+  }
+
+  const WebAnswers& answers_;
+  std::size_t body_bytes_max_;
+  WebChannel* channel_ = nullptr;  ///< of the request that is being served
+  std::size_t request_bytes_ = 0;  ///< of one that is arriving
+  Served served_;                  ///< by the request that is being served
+  bool is_answered_ = false;
+};
+
+std::string write_late_answer() {
+  return write_last(http::refuse(408, "the request took too long to arrive"), "Request Timeout");
+}
+
+WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)
+    : library_(std::make_unique<Library>(answers, body_bytes_max)) {}
+
+WebEngine::~WebEngine() = default;
+
+WebEngine::Served WebEngine::serve(WebChannel& channel) {
+  channel.begin(WebChannel::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
+  return library_->serve(channel);
+}
+
+}  // namespace millrace::server

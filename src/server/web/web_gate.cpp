@@ -1,0 +1,74 @@
+#include "server/web/web_gate.hpp"
+
+#include <asio/post.hpp>
+#include <condition_variable>
+#include <utility>
+
+namespace millrace::server {
+
+struct WebGate::Call {
+  std::mutex mutex;
+  std::condition_variable is_over;
+  bool is_answered = false;
+  std::optional<http::Response> response;
+
+  void answer(std::optional<http::Response> with) {
+    const std::lock_guard guard(mutex);
+    if (std::exchange(is_answered, true)) return;
+    response = std::move(with);
+    is_over.notify_all();
+  }
+};
+
+std::optional<http::Response> WebGate::ask(std::chrono::seconds patience, Question question) {
+  // Shared: see CallPointer.
+  const auto call = std::make_shared<Call>();
+  {
+    const std::lock_guard guard(mutex_);
+    if (is_closed_) return std::nullopt;
+    calls_.insert(call);
+  }
+  asio::post(loop_, [this, call, question = std::move(question)] { run(call, question); });
+  std::optional<http::Response> response;
+  {
+    std::unique_lock lock(call->mutex);
+    call->is_over.wait_for(lock, patience, [&] { return call->is_answered; });
+    call->is_answered = true;
+    response = std::move(call->response);
+  }
+  const std::lock_guard guard(mutex_);
+  calls_.erase(call);
+  return response;
+}
+
+void WebGate::run(const CallPointer& call, const Question& question) {
+  http::Response response = question();
+  if (!response.is_change) return call->answer(std::move(response));
+  pending_.push_back({.call = call, .response = std::move(response), .lsn = std::nullopt});
+  commits_.enlist(*this);
+}
+
+bool WebGate::commit(Lsn lsn, Lsn durable) {
+  for (Pending& each : pending_) {
+    if (!each.lsn) each.lsn = lsn;
+  }
+  send(durable);
+  return !pending_.empty();
+}
+
+void WebGate::send(Lsn durable) {
+  while (!pending_.empty() && pending_.front().lsn && *pending_.front().lsn <= durable) {
+    pending_.front().call->answer(std::move(pending_.front().response));
+    pending_.pop_front();
+  }
+}
+
+void WebGate::close() {
+  for (Pending& each : pending_) each.call->answer(std::move(each.response));
+  pending_.clear();
+  const std::lock_guard guard(mutex_);
+  is_closed_ = true;
+  for (const CallPointer& call : calls_) call->answer(std::nullopt);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,144 @@
+#include "core/model/record.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace {
+namespace {
+
+JobAdded whole_job() {
+  JobAdded record{.id = 300,
+                  .kind = JobKind::kWorkUnit,
+                  .queue = "mail",
+                  .created_at = Time{1s},
+                  .ttr_s = 1800,
+                  .body = "{}"};
+  record.fields.state = JobState::kReserved;
+  record.fields.pri = 1024;
+  record.fields.sequence = 301;
+  record.fields.when = Time{2s};
+  record.fields.enqueued_at = Time{-1ns};
+  record.fields.delay_s = 4294967295;
+  record.fields.tallies = {.reserves = 1, .timeouts = 2, .releases = 3, .buries = 4, .kicks = 5};
+  record.fields.failure = Failure{.retry_count = 1,
+                                  .remaining = -1,
+                                  .failed_at = Time{3s},
+                                  .next_at = Time{4s},
+                                  .errtype = "Oops",
+                                  .message = "no\0pe",
+                                  .backtrace = {"a", ""}};
+  record.fields.reservation =
+      Reservation{.client = 0, .wid = "w", .jid = "jid-1", .reserved_at = Time{5s}};
+  return record;
+}
+
+template <typename T>
+T round_trip(const T& record) {
+  static std::string bytes;  // the views of the result point into it
+  bytes.clear();
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  Outcome<Record> read = decode(rest);
+  REQUIRE(read);
+  CHECK(rest.empty());
+  return std::get<T>(*read);
+}
+
+}  // namespace
+
+TEST_CASE("record: a whole job comes back as it was") {
+  CHECK((round_trip(whole_job()) == whole_job()));
+}
+
+TEST_CASE("record: a change comes back as it was") {
+  const JobChanged record{.id = UINT64_MAX, .fields = whole_job().fields};
+  CHECK((round_trip(record) == record));
+}
+
+TEST_CASE("record: a removal, a queue and counters come back as they were") {
+  CHECK((round_trip(JobRemoved{.id = 7}) == JobRemoved{.id = 7}));
+  const QueueChanged queue{.name = "q", .is_kept = true, .paused_until = kNever, .pause_s = 9};
+  CHECK((round_trip(queue) == queue));
+  const CountersChanged counters{.next_id = 9,
+                                 .processed = 8,
+                                 .failed = 7,
+                                 .day = -1,
+                                 .processed_today = 6,
+                                 .failed_today = 5};
+  CHECK((round_trip(counters) == counters));
+}
+
+TEST_CASE("record: a history comes back as it was") {
+  const HistoryChanged history{.days = {{.day = 20'000, .processed = 300, .failed = 2},
+                                        {.day = 20'002, .processed = 1, .failed = 0}}};
+  CHECK((round_trip(history) == history));
+  CHECK((round_trip(HistoryChanged{}) == HistoryChanged{}));
+}
+
+TEST_CASE("record: a history of too many days is refused") {
+  std::string bytes;
+  encode(HistoryChanged{.days = std::vector<DayCounts>(kHistoryDaysMax + 1)}, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: a backtrace of the most lines is read, one line more is refused") {
+  JobChanged record{.id = 1, .fields = whole_job().fields};
+  record.fields.failure->backtrace.assign(kBacktraceLinesMax, "");
+  CHECK((round_trip(record) == record));
+  record.fields.failure->backtrace.emplace_back();
+  std::string bytes;
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: golden bytes of a history") {
+  std::string bytes;
+  encode(HistoryChanged{.days = {{.day = 1, .processed = 300, .failed = 2}}}, bytes);
+  CHECK((bytes == "\x06\x01\x02\xac\x02\x02"));
+}
+
+TEST_CASE("record: golden bytes of a put") {
+  JobAdded record{.id = 1, .queue = "default", .created_at = Time{1ns}, .ttr_s = 60, .body = "hi"};
+  record.fields.state = JobState::kReady;
+  record.fields.pri = 200;
+  record.fields.sequence = 1;
+  record.fields.enqueued_at = Time{1ns};
+  std::string bytes;
+  encode(record, bytes);
+  using namespace std::string_literals;
+  CHECK((bytes == "\x01\x01\x00\x07"
+                  "default\x02\x3c\x01\xc8\x01\x01\x00\x02\x00\x02hi"s));
+}
+
+TEST_CASE("record: golden bytes of a removal") {
+  std::string bytes;
+  encode(JobRemoved{.id = 300}, bytes);
+  CHECK((bytes == "\x03\xac\x02"));
+}
+
+TEST_CASE("record: cut at any byte it is refused, and reads nothing beyond") {
+  std::string bytes;
+  encode(whole_job(), bytes);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const std::string cut = bytes.substr(0, size);
+    std::string_view rest = cut;
+    CHECK_FALSE(decode(rest));
+  }
+}
+
+TEST_CASE("record: an unknown kind is refused") {
+  std::string_view bytes = "\x7f\x01";
+  CHECK_FALSE(decode(bytes));
+}
+
+TEST_CASE("record: a reserved job without a holder is refused") {
+  JobChanged record{.id = 1};
+  record.fields.state = JobState::kReserved;
+  std::string bytes;
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+}  // namespace millrace

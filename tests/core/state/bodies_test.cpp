@@ -1,0 +1,173 @@
+#include "core/state/bodies.hpp"
+
+#include <map>
+
+#include "core/bench.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+/// A log in memory that counts who reads it.
+class MemoryLog final : public Journal {
+ public:
+  Outcome<Done> replay(const Visitor&) override { return Done{}; }
+  Span append(std::string batch) override {
+    const Lsn begin = bytes_.size();
+    bytes_ += batch;
+    return {.begin = begin, .end = bytes_.size()};
+  }
+  [[nodiscard]] Lsn durable() const override { return bytes_.size(); }
+  void on_durable(std::function<void()>) override {}
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    ++read_count;
+    if (is_broken) return Problem{"unreadable"};
+    return bytes_.substr(begin, size);
+  }
+  void expect(Lsn begin, std::size_t) override { ++expected[begin]; }
+  [[nodiscard]] Extent extent() const override { return {}; }
+  [[nodiscard]] bool is_full() const override { return false; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
+  void trim(Lsn) override {}
+  void sync() override {}
+
+  std::size_t read_count = 0;
+  std::map<Lsn, int> expected;
+  bool is_broken = false;
+
+ private:
+  std::string bytes_ = std::string(16, 'h');
+};
+
+/// A broker with room for few bodies.
+struct Small {
+  explicit Small(std::size_t bytes_max = 40'000) { bench.broker.limit_memory(log, bytes_max); }
+
+  JobId put(std::string_view body) {
+    const JobId id = bench.put(body);
+    append();
+    return id;
+  }
+
+  void append() {
+    const std::string batch = bench.broker.take_batch();
+    if (!batch.empty()) bench.broker.place_batch(log.append(batch).begin);
+  }
+
+  MemoryLog log;
+  Bench bench;
+};
+
+std::string body_of(int number) {
+  std::string body = std::to_string(number) + ":";
+  body.resize(1000, static_cast<char>('a' + number % 26));
+  return body;
+}
+
+}  // namespace
+
+TEST_CASE("bodies: beyond the limit they are in the log only, and come back in order") {
+  Small small;
+  for (int i = 1; i <= 200; ++i) small.put(body_of(i));
+  CHECK(small.bench.broker.memory_bytes() < 41'000);
+  const ClientId client = small.bench.client();
+  for (int i = 1; i <= 200; ++i) {
+    const JobId id = static_cast<JobId>(i);
+    REQUIRE(small.bench.reserve(client) == id);
+    CHECK(small.bench.job(id).body_view() == body_of(i));
+    REQUIRE(small.bench.broker.remove(client, id, small.bench.now));
+    small.append();
+  }
+  CHECK(small.log.read_count > 100);
+  CHECK(small.bench.broker.memory_bytes() < 2000);
+}
+
+TEST_CASE("bodies: who is next in line is expected before") {
+  Small small(0);
+  for (int i = 1; i <= 40; ++i) small.put(body_of(i));
+  CHECK(small.log.expected.empty());
+  const ClientId client = small.bench.client();
+  REQUIRE(small.bench.reserve(client));
+  CHECK(small.log.expected.size() == 39);
+}
+
+TEST_CASE("bodies: a record that moves in the log takes its body along") {
+  Small small(0);
+  for (int i = 1; i <= 20; ++i) small.put(body_of(i));
+  for (int round = 0; round < 3; ++round) {
+    small.bench.broker.rewrite(UINT64_MAX, SIZE_MAX);
+    small.append();
+  }
+  const ClientId client = small.bench.client();
+  for (int i = 1; i <= 20; ++i) {
+    REQUIRE(small.bench.reserve(client) == static_cast<JobId>(i));
+    CHECK(small.bench.job(static_cast<JobId>(i)).body_view() == body_of(i));
+  }
+}
+
+TEST_CASE("bodies: what is read of a spilled job is there, however it is asked for") {
+  Small small(0);
+  const JobId ready = small.put(body_of(1));
+  small.bench.push(body_of(2));
+  small.append();
+  const View& view = small.bench.broker.view();
+  CHECK(view.find(ready)->body_view() == body_of(1));
+  CHECK(view.first_ready(*view.find_queue("default"))->body_view() == body_of(1));
+  std::vector<std::string> paged;
+  view.page_ready(*view.find_queue("default"), {}, 10,
+                  [&](const Job& job) { paged.emplace_back(job.body_view()); });
+  CHECK(paged == std::vector<std::string>{body_of(1), body_of(2)});
+}
+
+TEST_CASE("bodies: one that cannot be read costs only who asked for it") {
+  Small small(0);
+  small.put(body_of(1));
+  small.log.is_broken = true;
+  const ClientId client = small.bench.client();
+  CHECK_THROWS_WITH(small.bench.reserve(client), "unreadable");
+  small.log.is_broken = false;
+  CHECK(small.bench.state(1) == JobState::kReady);
+  CHECK(small.bench.reserve(client) == 1);
+}
+
+TEST_CASE("bodies: one that is read again after its record moved is there") {
+  Small small;
+  for (int i = 1; i <= 200; ++i) small.put(body_of(i));
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 101; i <= 200; ++i) {
+      const Job* const job = small.bench.broker.view().find(static_cast<JobId>(i));
+      REQUIRE(job->body_view() == body_of(i));
+    }
+    small.bench.broker.rewrite(~Lsn{0}, ~std::size_t{0});
+    small.append();
+  }
+}
+
+TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
+  Small small(20'000);
+  int taken = 0;
+  while (!small.bench.broker.is_memory_full()) small.put(std::to_string(++taken));
+  CHECK(taken > 50);
+  small.bench.broker.take_on(Intake::kNoJobs);
+  CHECK_FALSE(small.bench.broker.put({.queue = "default", .body = "x"}, small.bench.now));
+  const ClientId client = small.bench.client();
+  int ended = 0;
+  while (small.bench.broker.is_memory_full()) {
+    const auto id = small.bench.reserve(client);
+    REQUIRE(small.bench.broker.remove(client, *id, small.bench.now));
+    ++ended;
+  }
+  CHECK(ended > 1);
+  CHECK(ended < taken / 4);
+}
+
+TEST_CASE("bodies: without a journal they count in full") {
+  Bench bench;
+  bench.broker.limit_memory(100'000);
+  int taken = 0;
+  while (!bench.broker.is_memory_full()) bench.put(body_of(++taken));
+  CHECK(taken > 50);
+  CHECK(taken < 100);
+}
+
+}  // namespace millrace::test

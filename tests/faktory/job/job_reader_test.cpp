@@ -1,0 +1,219 @@
+#include "faktory/job/job_reader.hpp"
+
+#include <string>
+
+#include "faktory/json/object_reader.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+/// The error text, or nothing.
+std::string problem_of(std::string_view json) {
+  JobReader reader;
+  const Outcome<JobMembers> job = reader.read(json);
+  return job ? "" : job.error().text;
+}
+
+bool is_valid(std::string_view args) {
+  return problem_of(R"({"args":[)" + std::string(args) + "]}").empty();
+}
+
+std::string nested(std::size_t depth) {
+  return R"({"args":)" + std::string(depth, '[') + std::string(depth, ']') + "}";
+}
+
+}  // namespace
+
+TEST_CASE("read: every member") {
+  JobReader reader;
+  const Outcome<JobMembers> job = reader.read(
+      R"({"jid":"j\u0041","jobtype":"T","queue":"q","at":"a","created_at":"c","args":[ 1 ],)"
+      R"("custom":{"x":1},"failure":{},"retry":-1,"reserve_for":60,"backtrace":2,"priority":9,)"
+      R"("other" : [ 1 ]})");
+  REQUIRE(job);
+  CHECK(job->jid == "jA");
+  CHECK(job->raw_jid == R"("j\u0041")");
+  CHECK(job->jobtype == "T");
+  CHECK(job->queue == "q");
+  CHECK(job->at == "a");
+  CHECK(job->created_at == "c");
+  CHECK(job->raw_args == "[ 1 ]");
+  CHECK(job->raw_custom == R"({"x":1})");
+  CHECK(job->raw_failure == "{}");
+  CHECK(job->retry == -1);
+  CHECK(job->reserve_for == 60);
+  CHECK(job->backtrace == 2);
+  CHECK(job->priority == 9);
+  REQUIRE(job->others.size() == 2);
+  CHECK(job->others[0].first == R"("priority")");
+  CHECK(job->others[1].first == R"("other")");
+  CHECK(job->others[1].second == "[ 1 ]");
+}
+
+TEST_CASE("read: names without regard to case, the last one wins") {
+  JobReader reader;
+  const Outcome<JobMembers> job = reader.read(R"({"JID":"first","jid":"second","Jid":"third"})");
+  REQUIRE(job);
+  CHECK(job->jid == "third");
+}
+
+TEST_CASE("read: an escaped name is the same name") {
+  JobReader reader;
+  const Outcome<JobMembers> job = reader.read(R"({"\u006aid":"x","o\"\\":1})");
+  REQUIRE(job);
+  CHECK(job->jid == "x");
+  CHECK(job->others[0].first == R"("o\"\\")");
+}
+
+TEST_CASE("read: null makes absent what is no text or number") {
+  JobReader reader;
+  const Outcome<JobMembers> job =
+      reader.read(R"({"args":[1],"args":null,"custom":{},"custom":null,"retry":3,"retry":null,)"
+                  R"("jid":"x","jid":null})");
+  REQUIRE(job);
+  CHECK(job->raw_args.empty());
+  CHECK(job->raw_custom.empty());
+  CHECK_FALSE(job->retry);
+  CHECK(job->jid == "x");
+}
+
+TEST_CASE("read: a priority outside of 1 to 9 is none") {
+  JobReader reader;
+  CHECK_FALSE(reader.read(R"({"priority":0})")->priority);
+  CHECK_FALSE(reader.read(R"({"priority":10})")->priority);
+  CHECK_FALSE(reader.read(R"({"priority":"9"})")->priority);
+  CHECK(reader.read(R"({"priority":1})")->priority == 1);
+}
+
+TEST_CASE("read: wrong types") {
+  CHECK(problem_of(R"({"jid":123})") == "member jid has the wrong type");
+  CHECK(problem_of(R"({"retry":1.5})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"retry":1e2})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"retry":false})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"retry":9223372036854775808})") == "member retry has the wrong type");
+  CHECK(problem_of(R"({"args":{}})") == "member args has the wrong type");
+  CHECK(problem_of(R"({"custom":[]})") == "member custom has the wrong type");
+  CHECK(problem_of(R"({"reserve_for":"1"})") == "member reserve_for has the wrong type");
+}
+
+TEST_CASE("read: null is a job without members") {
+  JobReader reader;
+  const Outcome<JobMembers> job = reader.read(" null ");
+  REQUIRE(job);
+  CHECK(job->jid.empty());
+}
+
+TEST_CASE("read: not an object") {
+  CHECK(problem_of("5") == "a job must be an object");
+  CHECK(problem_of("[]") == "a job must be an object");
+  CHECK(problem_of("") == "unexpected end of JSON input");
+  CHECK(problem_of("{") == "unexpected end of JSON input");
+}
+
+TEST_CASE("read: anything behind the object") {
+  CHECK_FALSE(problem_of("{} x").empty());
+  CHECK_FALSE(problem_of("{}{}").empty());
+  CHECK_FALSE(problem_of("{}}").empty());
+  CHECK(problem_of(" {} \t").empty());
+}
+
+TEST_CASE("read: numbers as JSON has them, of any size") {
+  CHECK(is_valid("0,-0,1,-1,10,0.5,-0.5e10,1E+3,1e-999,12345678901234567890123456789,1e999"));
+  CHECK_FALSE(is_valid("01"));
+  CHECK_FALSE(is_valid("-"));
+  CHECK_FALSE(is_valid("+1"));
+  CHECK_FALSE(is_valid("1."));
+  CHECK_FALSE(is_valid(".5"));
+  CHECK_FALSE(is_valid("1e"));
+  CHECK_FALSE(is_valid("1e+"));
+  CHECK_FALSE(is_valid("0x1"));
+  CHECK_FALSE(is_valid("1 2"));
+  CHECK_FALSE(is_valid("NaN"));
+  CHECK_FALSE(is_valid("Infinity"));
+}
+
+TEST_CASE("read: literals") {
+  CHECK(is_valid("true,false,null"));
+  CHECK_FALSE(is_valid("tru"));
+  CHECK_FALSE(is_valid("truee"));
+  CHECK_FALSE(is_valid("nul"));
+  CHECK_FALSE(is_valid("fals e"));
+  CHECK_FALSE(is_valid("True"));
+}
+
+TEST_CASE("read: strings and their escapes") {
+  CHECK(is_valid(R"("","\"\\\/\b\f\n\r\t","\u00e9","\ud83d\ude00")"));
+  CHECK_FALSE(is_valid(R"("\x")"));
+  CHECK_FALSE(is_valid(R"("\u12")"));
+  CHECK_FALSE(is_valid(R"("\u12g4")"));
+  CHECK_FALSE(is_valid("\"\n\""));
+  CHECK_FALSE(is_valid("\"\x01\""));
+  CHECK_FALSE(is_valid("\"a"));
+  CHECK_FALSE(is_valid("'a'"));
+  CHECK_FALSE(is_valid(R"("a""b")"));
+}
+
+TEST_CASE("read: structure") {
+  CHECK(is_valid(R"([],{},[[]],{"a":{"b":[{}]}})"));
+  CHECK_FALSE(is_valid("1,"));
+  CHECK_FALSE(is_valid(",1"));
+  CHECK_FALSE(is_valid("[1"));
+  CHECK_FALSE(is_valid("[1}"));
+  CHECK_FALSE(is_valid("{\"a\"}"));
+  CHECK_FALSE(is_valid("{\"a\":}"));
+  CHECK_FALSE(is_valid("{\"a\":1,}"));
+  CHECK_FALSE(is_valid("{a:1}"));
+  CHECK_FALSE(is_valid("{1:1}"));
+  CHECK_FALSE(is_valid("{\"a\" 1}"));
+  CHECK_FALSE(is_valid("]"));
+  CHECK_FALSE(is_valid("1]],[[1"));
+}
+
+TEST_CASE("read: mistakes in unknown members count too") {
+  CHECK_FALSE(problem_of(R"({"x":01})").empty());
+  CHECK_FALSE(problem_of(R"({"x":{"y":[tru]}})").empty());
+  CHECK_FALSE(problem_of(R"({"\x":1})").empty());
+  CHECK_FALSE(problem_of(R"({"x":"\q"})").empty());
+}
+
+TEST_CASE("read: nesting at the limit, one past it, and far beyond") {
+  CHECK(problem_of(nested(kNestingMax - 1)).empty());
+  CHECK(problem_of(nested(kNestingMax)) == "nested deeper than 512 levels");
+  CHECK(problem_of(nested(10'000)) == "nested deeper than 512 levels");
+  CHECK_FALSE(problem_of(R"({"args":)" + std::string(1'000'000, '[')).empty());
+}
+
+TEST_CASE("read: bytes that are not UTF-8 become U+FFFD") {
+  JobReader reader;
+  const Outcome<JobMembers> job = reader.read("{\"jid\":\"\xFFx\",\"args\":[\"\\ud800\"]}");
+  REQUIRE(job);
+  CHECK(job->jid == "\xEF\xBF\xBDx");
+  CHECK(job->raw_args == R"(["\ufffd"])");
+}
+
+TEST_CASE("read: every prefix of a job is refused") {
+  const std::string job = R"({"jid":"abc","args":[1,{"a":"\u00e9"},true],"x":-1.5e3})";
+  for (std::size_t bytes = 0; bytes < job.size(); ++bytes) {
+    CAPTURE(bytes);
+    CHECK_FALSE(problem_of(std::string_view(job).substr(0, bytes)).empty());
+  }
+  CHECK(problem_of(job).empty());
+}
+
+TEST_CASE("read_element: the array around it is a level too") {
+  JobReader reader;
+  CHECK(reader.read_element(" null "));
+  CHECK(reader.read_element(nested(kNestingMax - 2)));
+  CHECK_FALSE(reader.read_element(nested(kNestingMax - 1)));
+}
+
+TEST_CASE("shrink: works before and after use") {
+  JobReader reader;
+  reader.shrink();
+  REQUIRE(reader.read(R"({"args":[")" + std::string(1 << 20, 'x') + R"("]})"));
+  reader.shrink();
+  CHECK(reader.read(R"({"jid":"a"})")->jid == "a");
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,112 @@
+#include "faktory/job/pushed_job.hpp"
+
+#include <string>
+
+#include "faktory/moment.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using Fault = JobFault::Kind;
+
+/// A job that is fine, with more members put before the closing brace.
+std::string job_with(std::string_view more) {
+  return R"({"jid":"12345678","jobtype":"T","args":[])" + std::string(more) + "}";
+}
+
+/// What is made of a pushed job; keeps what the result points into.
+class Pushed {
+ public:
+  explicit Pushed(std::string_view json)
+      : members_(reader_.read(json)), result_(make_pushed_job(members_.value(), kNow, body_)) {}
+
+  const NewJob& job() const { return result_.value(); }
+  Fault fault() const { return result_.error().kind; }
+
+ private:
+  JobReader reader_;
+  Outcome<JobMembers> members_;
+  std::string body_;
+  Result<NewJob, JobFault> result_;
+};
+
+}  // namespace
+
+TEST_CASE("push: the plain job") {
+  const Pushed pushed(job_with(""));
+  CHECK(pushed.job().kind == JobKind::kWorkUnit);
+  CHECK(pushed.job().queue == "default");
+  CHECK(pushed.job().pri == 1024);
+  CHECK(pushed.job().ttr_s == 1800);
+  CHECK(pushed.job().due <= kNow);
+  CHECK(pushed.job().delay_s == 0);
+  CHECK_FALSE(pushed.job().failure);
+}
+
+TEST_CASE("push: mistakes in the order of the reference") {
+  CHECK(Pushed("{}").fault() == Fault::kJidTooShort);
+  CHECK(Pushed(R"({"jid":"1234567"})").fault() == Fault::kJidTooShort);
+  CHECK(Pushed(R"({"jid":"12345678"})").fault() == Fault::kNoJobtype);
+  CHECK(Pushed(R"({"jid":"12345678","jobtype":"T","reserve_for":86401})").fault() ==
+        Fault::kNoArgs);
+  CHECK(Pushed(job_with(R"(,"reserve_for":86401,"at":"x")")).fault() == Fault::kReservedTooLong);
+  CHECK(Pushed(job_with(R"(,"at":"x","queue":"a b")")).fault() == Fault::kInvalidAt);
+  CHECK(Pushed(job_with(R"(,"queue":"a b")")).fault() == Fault::kInvalidQueueName);
+}
+
+TEST_CASE("push: a jid is measured in bytes of what it means") {
+  CHECK(Pushed(R"({"jid":"\u00e9\u00e9\u00e9\u00e9","jobtype":"T","args":[]})").job().ttr_s > 0);
+  CHECK(Pushed(R"({"jid":"\u0041\u0041","jobtype":"T","args":[]})").fault() == Fault::kJidTooShort);
+}
+
+TEST_CASE("push: jid and queue at their limits and one past them") {
+  const auto with_jid = [](std::size_t bytes) {
+    return R"({"jobtype":"T","args":[],"jid":")" + std::string(bytes, 'j') + "\"}";
+  };
+  const auto with_queue = [](std::size_t bytes) {
+    return job_with(R"(,"queue":")" + std::string(bytes, 'q') + "\"");
+  };
+  CHECK(Pushed(with_jid(kJidBytesMax)).job().ttr_s > 0);
+  CHECK(Pushed(with_jid(kJidBytesMax + 1)).fault() == Fault::kJidTooLong);
+  CHECK(Pushed(with_queue(kQueueNameBytesMax)).job().ttr_s > 0);
+  CHECK(Pushed(with_queue(kQueueNameBytesMax + 1)).fault() == Fault::kQueueNameTooLong);
+}
+
+TEST_CASE("push: the queue of a scheduled job is checked as well") {
+  CHECK(Pushed(job_with(R"(,"queue":"a b","at":"2030-01-01T00:00:00Z")")).fault() ==
+        Fault::kInvalidQueueName);
+}
+
+TEST_CASE("push: priorities") {
+  CHECK(Pushed(job_with(R"(,"priority":9)")).job().pri == 0);
+  CHECK(Pushed(job_with(R"(,"priority":1)")).job().pri == 2048);
+  CHECK(Pushed(job_with(R"(,"priority":12)")).job().pri == 1024);
+}
+
+TEST_CASE("push: how long a reservation lasts") {
+  CHECK(Pushed(job_with(R"(,"reserve_for":1)")).job().ttr_s == 60);
+  CHECK(Pushed(job_with(R"(,"reserve_for":-5)")).job().ttr_s == 60);
+  CHECK(Pushed(job_with(R"(,"reserve_for":90)")).job().ttr_s == 90);
+  CHECK(Pushed(job_with(R"(,"reserve_for":86400)")).job().ttr_s == 86400);
+  CHECK(Pushed(job_with(R"(,"reserve_for":0)")).job().ttr_s == 1800);
+}
+
+TEST_CASE("push: at in the future is scheduled, else not") {
+  const Pushed future(job_with(R"(,"at":"2023-11-14T22:13:30.5Z")"));
+  CHECK(future.job().due == kNow + 10500ms);
+  CHECK(future.job().delay_s == 11);
+  CHECK(Pushed(job_with(R"(,"at":"2023-11-14T22:13:20Z")")).job().delay_s == 0);
+  CHECK(Pushed(job_with(R"(,"at":"")")).job().due <= kNow);
+}
+
+TEST_CASE("push: a failure brought along") {
+  const Pushed pushed(
+      job_with(R"(,"failure":{"retry_count":2,"remaining":1,"errtype":"E","message":"m"})"));
+  REQUIRE(pushed.job().failure);
+  CHECK(pushed.job().failure->retry_count == 2);
+  CHECK(pushed.job().failure->errtype == "E");
+  CHECK(Pushed(job_with(R"(,"failure":{"retry_count":"x"})")).fault() == Fault::kInvalidJson);
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,257 @@
+#include "faktory/job/work_unit.hpp"
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "faktory/job/pushed_job.hpp"
+#include "faktory/moment.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+std::string encoded(std::string_view json) {
+  JobReader reader;
+  const Outcome<JobMembers> members = reader.read(json);
+  REQUIRE(members);
+  std::string body;
+  REQUIRE(make_pushed_job(*members, kNow, body));
+  return body;
+}
+
+Job make_job(JobKind kind, std::string_view body) {
+  Job job;
+  job.id = 7;
+  job.kind = kind;
+  job.created_at = kNow;
+  job.enqueued_at = kNow + 1s;
+  job.ttr_s = 90;
+  job.body = std::make_unique<char[]>(body.size());
+  std::memcpy(job.body.get(), body.data(), body.size());
+  job.body_bytes = static_cast<std::uint32_t>(body.size());
+  return job;
+}
+
+std::string rendered(const Job& job, std::string_view queue = "q") {
+  std::string out;
+  WorkUnits().render(job, queue, out);
+  return out;
+}
+
+/// What FETCH returns of what was pushed.
+std::string round_trip(std::string_view json) {
+  return rendered(make_job(JobKind::kWorkUnit, encoded(json)), "default");
+}
+
+/// What FETCH returns of what was put.
+std::string seen(std::string_view body) {
+  return rendered(make_job(JobKind::kBytes, body));
+}
+
+}  // namespace
+
+TEST_CASE("work unit: bodies of earlier versions hold all, and are shown as ever") {
+  const std::string earlier =
+      "\x12\x0A\x32"
+      R"({"retry":25,"jid":"12345678","jobtype":"T",)"
+      R"("created_at":"2023-11-14T22:13:20Z","args":[1]})";
+  const std::string present = encoded(R"({"jid":"12345678","jobtype":"T","args":[1]})");
+  const WorkUnits units;
+  Job before = make_job(JobKind::kWorkUnit, earlier);
+  Job after = make_job(JobKind::kWorkUnit, present);
+  for (const Time enqueued_at : {kNow, kNow + 1ns, Time{}}) {
+    before.enqueued_at = after.enqueued_at = enqueued_at;
+    CHECK(rendered(before) == rendered(after));
+  }
+  for (const Job* const job : {&before, &after}) {
+    CHECK(units.identify(*job).retry == 25);
+    CHECK(units.identify(*job).jid == "12345678");
+    CHECK(units.summarize(*job).jobtype == "T");
+    CHECK(units.summarize(*job).args == "[1]");
+  }
+  // What they hold counts, not what the job says.
+  before.created_at += 1h;
+  CHECK(rendered(before).find(R"("created_at":"2023-11-14T22:13:20Z")") != std::string::npos);
+}
+
+TEST_CASE("work unit: the time that is filled in has all digits of the job's") {
+  Job job = make_job(JobKind::kWorkUnit, encoded(R"({"jid":"12345678","jobtype":"T","args":[]})"));
+  job.created_at = kNow + 123'456'780ns;
+  CHECK(rendered(job) ==
+        R"({"retry":25,"jid":"12345678","queue":"q","jobtype":"T",)"
+        R"("created_at":"2023-11-14T22:13:20.12345678Z","enqueued_at":"2023-11-14T22:13:21Z",)"
+        R"("args":[]})");
+  job.enqueued_at = job.created_at;
+  CHECK(rendered(job) == R"({"retry":25,"jid":"12345678","queue":"q","jobtype":"T",)"
+                         R"("created_at":"2023-11-14T22:13:20.12345678Z",)"
+                         R"("enqueued_at":"2023-11-14T22:13:20.12345678Z","args":[]})");
+}
+
+TEST_CASE("work unit: a jobtype that looks like what follows it") {
+  const std::string raw_type = R"("a,\"created_at\":\"x\",")";
+  for (const char* const more : {"", R"(,"created_at":"c,\"created_at\":")"}) {
+    const Job job = make_job(
+        JobKind::kWorkUnit,
+        encoded(R"({"jid":"12345678","args":[],"jobtype":)" + raw_type + std::string(more) + "}"));
+    CHECK(WorkUnits().summarize(job).jobtype == R"(a,"created_at":"x",)");
+    const std::string created_at =
+        *more == '\0' ? R"(,"created_at":"2023-11-14T22:13:20Z")" : std::string(more);
+    CHECK(rendered(job).find(raw_type + created_at + R"(,"enqueued_at":)") != std::string::npos);
+  }
+}
+
+TEST_CASE("work unit: everything, in the order of the reference") {
+  CHECK(
+      round_trip(
+          R"({"backtrace":3,"args":[1,"<a>",12345678901234567890,1.0,{"z":1,"a":2}],)"
+          R"("at":"2020-01-01T00:00:00Z","enqueued_at":"x","created_at":"garbage","jobtype":"T",)"
+          R"("queue":"default","jid":"aaaaaaaa","custom":{ "b" : 1 , "a" : null },"retry":4,)"
+          R"("reserve_for":90})") ==
+      R"({"retry":4,"custom":{"b":1,"a":null},"jid":"aaaaaaaa","queue":"default","jobtype":"T",)"
+      R"("created_at":"garbage","enqueued_at":"2023-11-14T22:13:21Z","at":"2020-01-01T00:00:00Z",)"
+      R"("args":[1,"<a>",12345678901234567890,1.0,{"z":1,"a":2}],"reserve_for":90,"backtrace":3})");
+}
+
+TEST_CASE("work unit: defaults") {
+  CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":[]})") ==
+        R"({"retry":25,"jid":"12345678","queue":"default","jobtype":"T",)"
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
+}
+
+TEST_CASE("work unit: what is empty is left out") {
+  CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{ },"at":"",)"
+                   R"("reserve_for":0,"backtrace":0,"created_at":"c","queue":""})") ==
+        R"({"retry":25,"jid":"12345678","queue":"default","jobtype":"T","created_at":"c",)"
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
+}
+
+TEST_CASE("work unit: numbers and strings come back as they were sent") {
+  const std::string args =
+      R"([1.50,1e2,-0,0.1E-7,123456789012345678901234567890,"\u003c\/ \"x\" "])";
+  CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":)" + args + "}").find(args) !=
+        std::string::npos);
+}
+
+TEST_CASE("work unit: unknown members come back, priority among them") {
+  const std::string text =
+      round_trip(R"({"priority" : 9,"jid":"12345678","jobtype":"T","args":[],"x y":[ {} ]})");
+  CHECK(text.ends_with(R"("args":[],"priority":9,"x y":[{}]})"));
+}
+
+TEST_CASE("work unit: no enqueued_at while it is scheduled") {
+  Job job = make_job(JobKind::kWorkUnit,
+                     encoded(R"({"jid":"12345678","jobtype":"T","args":[],"created_at":"c"})"));
+  job.enqueued_at = Time{};
+  CHECK(rendered(job).find("enqueued_at") == std::string::npos);
+}
+
+TEST_CASE("work unit: its failure stands behind retry") {
+  Job job = make_job(JobKind::kWorkUnit,
+                     encoded(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"a":1}})"));
+  job.history = std::make_unique<JobHistory>();
+  job.history->failure = std::make_unique<Failure>(
+      Failure{.failed_at = kNow, .errtype = "E", .message = "m", .backtrace = {}});
+  CHECK(rendered(job).starts_with(
+      R"({"retry":25,"failure":{"failed_at":"2023-11-14T22:13:20Z","message":"m","errtype":"E",)"
+      R"("retry_count":0,"remaining":0},"custom":{"a":1},"jid":)"));
+}
+
+TEST_CASE("work unit: its identity") {
+  const WorkUnits units;
+  const auto identity = units.identify(
+      make_job(JobKind::kWorkUnit,
+               encoded(R"({"retry":-7,"jid":"1234\u0041\"\\8","jobtype":"T","args":[]})")));
+  CHECK(identity.jid == "1234A\"\\8");
+  CHECK(identity.retry == -7);
+}
+
+TEST_CASE("work unit: a large custom member moves everything") {
+  const std::string custom = "{\"a\":\"" + std::string(100'000, 'x') + "\"}";
+  const std::string body =
+      encoded(R"({"jid":"12345678","jobtype":"T","args":[],"custom":)" + custom + "}");
+  CHECK(WorkUnits().identify(make_job(JobKind::kWorkUnit, body)).jid == "12345678");
+  CHECK(rendered(make_job(JobKind::kWorkUnit, body)).find(custom) != std::string::npos);
+}
+
+TEST_CASE("work unit: a damaged body is shown as bytes") {
+  for (const std::string more : {"", R"(,"retry":3,"created_at":"c")"}) {
+    const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[])" + more + "}");
+    const std::size_t args_at = body.find(R"(,"args")");
+    const auto check_bytes = [](std::string_view damaged) {
+      const Job job = make_job(JobKind::kWorkUnit, damaged);
+      CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
+      CHECK(WorkUnits().summarize(job).jobtype == "beanstalk");
+      CHECK(rendered(job).find(R"("jobtype":"beanstalk")") != std::string::npos);
+    };
+    for (std::size_t bytes = 0; bytes < args_at; ++bytes) {
+      CAPTURE(bytes);
+      check_bytes(body.substr(0, bytes));
+    }
+    for (const char wrong : {'x', '{', '\0'}) {
+      std::string damaged = body;
+      damaged[3] = wrong;
+      if (damaged != body) check_bytes(damaged);
+    }
+  }
+}
+
+TEST_CASE("put job: text becomes the one argument") {
+  CHECK(seen("hello \"x\"\n") ==
+        R"({"retry":25,"jid":"beanstalk-7","queue":"q","jobtype":"beanstalk",)"
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z",)"
+        R"("args":["hello \"x\"\n"],"reserve_for":90})");
+}
+
+TEST_CASE("put job: what is not UTF-8 comes in base64 and says so") {
+  CHECK(seen("\xFF\x01") ==
+        R"({"retry":25,"custom":{"encoding":"base64"},"jid":"beanstalk-7","queue":"q",)"
+        R"("jobtype":"beanstalk","created_at":"2023-11-14T22:13:20Z",)"
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":["/wE="],"reserve_for":90})");
+}
+
+TEST_CASE("put job: an empty body") {
+  CHECK(seen("").ends_with(R"("args":[""],"reserve_for":90})"));
+}
+
+TEST_CASE("put job: a work unit is taken as one, and filled in") {
+  CHECK(seen(R"( {"jobtype":"T", "args":[ 1 ], "queue":"other"} )") ==
+        R"({"retry":25,"jid":"beanstalk-7","queue":"q","jobtype":"T",)"
+        R"("created_at":"2023-11-14T22:13:20Z","enqueued_at":"2023-11-14T22:13:21Z","args":[1],)"
+        R"("reserve_for":90})");
+}
+
+TEST_CASE("put job: a work unit keeps what it brings") {
+  CHECK(seen(R"({"jid":"mine","retry":3,"created_at":"c","jobtype":"T","args":[],)"
+             R"("reserve_for":600,"custom":{"a":1}})") ==
+        R"({"retry":3,"custom":{"a":1},"jid":"mine","queue":"q","jobtype":"T","created_at":"c",)"
+        R"("enqueued_at":"2023-11-14T22:13:21Z","args":[],"reserve_for":600})");
+}
+
+TEST_CASE("put job: no work unit without a jobtype and args") {
+  CHECK(seen(R"({"jobtype":"T"})").find(R"("args":["{\"jobtype\":\"T\"}"])") != std::string::npos);
+  CHECK(seen(R"({"args":[]})").find(R"("args":["{\"args\":[]}"])") != std::string::npos);
+  CHECK(seen(R"({"jobtype":"","args":[]})").find("beanstalk\",\"created") != std::string::npos);
+  CHECK(seen(R"([1])").find(R"("args":["[1]"])") != std::string::npos);
+  CHECK(seen(R"({"jobtype":"T","args":[],})").find(R"("jobtype":"beanstalk")") !=
+        std::string::npos);
+}
+
+TEST_CASE("put job: its identity") {
+  const WorkUnits units;
+  CHECK(units.identify(make_job(JobKind::kBytes, "x")).jid == "beanstalk-7");
+  CHECK(units.identify(make_job(JobKind::kBytes, "x")).retry == 25);
+  const auto brought = units.identify(
+      make_job(JobKind::kBytes, R"({"jid":"mine","jobtype":"T","args":[],"retry":0})"));
+  CHECK(brought.jid == "mine");
+  CHECK(brought.retry == 0);
+}
+
+TEST_CASE("put job: a jid beyond the limit is not used") {
+  const std::string jid(kJidBytesMax + 1, 'j');
+  const Job job = make_job(JobKind::kBytes, R"({"jid":")" + jid + R"(","jobtype":"T","args":[]})");
+  CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
+  CHECK(rendered(job).find(R"("jid":"beanstalk-7")") != std::string::npos);
+}
+
+}  // namespace millrace::faktory

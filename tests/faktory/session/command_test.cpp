@@ -1,0 +1,211 @@
+#include "faktory/session/command.hpp"
+
+#include <string>
+
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using Kind = CommandFault::Kind;
+using Names = std::vector<std::string_view>;
+
+template <typename C>
+C command(std::string_view line) {
+  const auto parsed = parse_command(line);
+  REQUIRE(parsed);
+  REQUIRE(std::holds_alternative<C>(*parsed));
+  return std::get<C>(*parsed);
+}
+
+CommandFault fault(std::string_view line) {
+  const auto parsed = parse_command(line);
+  REQUIRE_FALSE(parsed);
+  return parsed.error();
+}
+
+}  // namespace
+
+TEST_CASE("parse: unknown verbs") {
+  CHECK(fault("PING").kind == Kind::kUnknownVerb);
+  CHECK(fault("PING x").text == "PING");
+  CHECK(fault("").text.empty());
+  CHECK(fault("push {}").text == "push");
+  CHECK(fault(" PUSH {}").text.empty());
+  CHECK(fault("HELLO {}").text == "HELLO");
+}
+
+TEST_CASE("parse: a verb alone that needs more") {
+  CHECK(fault("PUSH").kind == Kind::kNoArgument);
+  CHECK(fault("PUSHB").kind == Kind::kNoArgument);
+  CHECK(fault("ACK").kind == Kind::kNoArgument);
+  CHECK(fault("FAIL").kind == Kind::kNoArgument);
+  CHECK(fault("BEAT").kind == Kind::kNoArgument);
+  CHECK(fault("QUEUE").kind == Kind::kNoArgument);
+  CHECK(fault("QUEUE PAUSE").kind == Kind::kNoArgument);
+}
+
+TEST_CASE("parse: PUSH and PUSHB keep their JSON") {
+  CHECK(command<Push>("PUSH {\"a\": 1} ").json == "{\"a\": 1} ");
+  CHECK(command<PushBulk>("PUSHB []").json == "[]");
+}
+
+TEST_CASE("parse: FETCH names queues once, in order") {
+  CHECK(command<Fetch>("FETCH a b a c").queues == Names{"a", "b", "c"});
+}
+
+TEST_CASE("parse: FETCH without a queue looks at default") {
+  CHECK(command<Fetch>("FETCH").queues == Names{"default"});
+  CHECK(command<Fetch>("FETCH ").queues == Names{"default"});
+}
+
+TEST_CASE("parse: FETCH passes over names that are none") {
+  CHECK(command<Fetch>("FETCH a+b  c").queues == Names{"c"});
+  CHECK(command<Fetch>("FETCH a+b").queues.empty());
+  CHECK(command<Fetch>("FETCH " + std::string(kQueueNameBytesMax + 1, 'q')).queues.empty());
+  CHECK(command<Fetch>("FETCH " + std::string(kQueueNameBytesMax, 'q')).queues.size() == 1);
+}
+
+TEST_CASE("parse: FETCH with as many queues as allowed and one more") {
+  std::string line = "FETCH";
+  for (std::size_t i = 0; i < kNamedQueuesMax; ++i) line += " q" + std::to_string(i);
+  CHECK(command<Fetch>(line).queues.size() == kNamedQueuesMax);
+  CHECK(fault(line + " more").kind == Kind::kTooManyQueues);
+}
+
+TEST_CASE("parse: ACK") {
+  CHECK(command<Ack>(R"(ACK {"jid":"abc"})").jid == "abc");
+  CHECK(command<Ack>(R"(ACK {"jid":null})").jid.empty());
+  CHECK(command<Ack>(R"(ACK {"jid":"a","x":"y"})").jid == "a");
+}
+
+TEST_CASE("parse: ACK of other shapes") {
+  CHECK(fault("ACK 123").kind == Kind::kInvalidAck);
+  CHECK(fault("ACK 123").text == "123");
+  CHECK(fault("ACK ").kind == Kind::kInvalidAck);
+  CHECK(fault("ACK null").kind == Kind::kInvalidAck);
+  CHECK(fault("ACK {}").kind == Kind::kInvalidAck);
+  CHECK(fault(R"(ACK {"JID":"abc"})").kind == Kind::kInvalidAck);
+  CHECK(fault(R"(ACK {"jid":"abc","x":1})").kind == Kind::kInvalidAck);
+  CHECK(fault(R"(ACK {"jid":1})").kind == Kind::kInvalidAck);
+  CHECK(fault(R"(ACK {"jid":"abc"} x)").kind == Kind::kInvalidAck);
+}
+
+TEST_CASE("parse: FAIL") {
+  const Fail fail = command<Fail>(
+      R"(FAIL {"JID":"abc","errtype":"E","message":"m","backtrace":["x","y"],"z":1})");
+  CHECK(fail.jid == "abc");
+  CHECK(fail.run.errtype == "E");
+  CHECK(fail.run.message == "m");
+  CHECK(fail.run.backtrace == std::vector<std::string>{"x", "y"});
+}
+
+TEST_CASE("parse: FAIL with nulls and little else") {
+  CHECK(command<Fail>(R"(FAIL {"jid":"abc","backtrace":null,"message":null})").jid == "abc");
+}
+
+TEST_CASE("parse: FAIL of other shapes") {
+  CHECK(fault("FAIL {}").kind == Kind::kMissingJid);
+  CHECK(fault("FAIL null").kind == Kind::kMissingJid);
+  CHECK(fault(R"(FAIL {"jid":""})").kind == Kind::kMissingJid);
+  CHECK(fault("FAIL []").kind == Kind::kInvalidFail);
+  CHECK(fault(R"(FAIL {"jid":"a","message":1})").kind == Kind::kInvalidFail);
+  CHECK(fault(R"(FAIL {"jid":"a","backtrace":["x",1]})").kind == Kind::kInvalidFail);
+}
+
+TEST_CASE("parse: BEAT") {
+  const Beat beat = command<Beat>(R"(BEAT {"wid":"w","current_state":"quiet","rss_kb":54321})");
+  CHECK(beat.wid == "w");
+  CHECK(beat.asked == Worker::State::kQuiet);
+  CHECK(beat.rss_kb == 54321);
+}
+
+TEST_CASE("parse: BEAT asks for no other state") {
+  CHECK(command<Beat>(R"(BEAT {"wid":"w","current_state":"terminate"})").asked ==
+        Worker::State::kTerminate);
+  CHECK(command<Beat>(R"(BEAT {"wid":"w","current_state":"junk"})").asked ==
+        Worker::State::kRunning);
+  CHECK(command<Beat>("BEAT null").wid.empty());
+}
+
+TEST_CASE("parse: BEAT of wrong types") {
+  CHECK(fault(R"(BEAT {"wid":"w","rss_kb":1.5})").kind == Kind::kInvalidBeat);
+  CHECK(fault(R"(BEAT {"wid":1})").kind == Kind::kInvalidBeat);
+  CHECK(fault("BEAT ").kind == Kind::kInvalidBeat);
+}
+
+TEST_CASE("parse: commands without arguments take some") {
+  command<Info>("INFO");
+  command<Info>("INFO extra");
+  command<Flush>("FLUSH x");
+  command<End>("END now");
+  command<Track>("TRACK GET x");
+  command<Batch>("BATCH");
+}
+
+TEST_CASE("parse: QUEUE PAUSE and RESUME in any case") {
+  const PauseQueues pause = command<PauseQueues>("QUEUE pause a b");
+  CHECK(pause.action == PauseQueues::Action::kPause);
+  CHECK(pause.names == Names{"a", "b"});
+  CHECK_FALSE(pause.is_all);
+  CHECK(command<PauseQueues>("QUEUE Resume a").action == PauseQueues::Action::kResume);
+}
+
+TEST_CASE("parse: QUEUE * is all queues as the first name only") {
+  CHECK(command<PauseQueues>("QUEUE PAUSE *").is_all);
+  CHECK_FALSE(command<PauseQueues>("QUEUE PAUSE a *").is_all);
+}
+
+TEST_CASE("parse: QUEUE of other kinds") {
+  CHECK(fault("QUEUE UNPAUSE a").text == "UNPAUSE");
+  CHECK(fault("QUEUE ").kind == Kind::kUnknownSubcommand);
+}
+
+TEST_CASE("parse_hello: everything") {
+  const auto hello =
+      parse_hello(R"(HELLO {"v":2,"wid":"w","hostname":"h","pid":7,"labels":["a"],"pwdhash":"p",)"
+                  R"("username":null,"rss_kb":1,"startedat":"2023-11-14T22:13:20Z","x":[{}]})");
+  REQUIRE(hello);
+  CHECK(hello->version == 2);
+  CHECK(hello->password_hash == "p");
+  CHECK(hello->worker.wid == "w");
+  CHECK(hello->worker.hostname == "h");
+  CHECK(hello->worker.pid == 7);
+  CHECK(hello->worker.labels == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("parse_hello: nothing is mandatory") {
+  CHECK(parse_hello("HELLO {}"));
+  CHECK(parse_hello(R"(HELLO {"v":null,"wid":null,"labels":null,"pwdhash":null})"));
+  CHECK(parse_hello(R"(HELLO {"v":255})"));
+}
+
+TEST_CASE("parse_hello: what no HELLO is") {
+  CHECK_FALSE(parse_hello(""));
+  CHECK_FALSE(parse_hello("hello {}"));
+  CHECK_FALSE(parse_hello("HELLO  {}"));
+  CHECK_FALSE(parse_hello("HELLO"));
+  CHECK_FALSE(parse_hello("HELLO []"));
+  CHECK_FALSE(parse_hello("HELLO null"));
+  CHECK_FALSE(parse_hello("HELLO {bad"));
+  CHECK_FALSE(parse_hello("GET / HTTP/1.1"));
+}
+
+TEST_CASE("parse_hello: wrong types and ranges") {
+  CHECK_FALSE(parse_hello(R"(HELLO {"v":"2"})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"v":256})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"v":-1})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"v":2.0})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"wid":5})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"pid":"123"})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"labels":[1]})"));
+  CHECK_FALSE(parse_hello(R"(HELLO {"startedat":"now"})"));
+}
+
+TEST_CASE("parse_hello: a wid at its limit and one past it") {
+  const std::string wid(kWidBytesMax, 'w');
+  CHECK(parse_hello("HELLO {\"wid\":\"" + wid + "\"}"));
+  CHECK_FALSE(parse_hello("HELLO {\"wid\":\"" + wid + "w\"}"));
+}
+
+}  // namespace millrace::faktory

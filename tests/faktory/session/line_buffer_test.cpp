@@ -1,0 +1,96 @@
+#include "faktory/session/line_buffer.hpp"
+
+#include <string>
+
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+constexpr std::size_t kLimit = 10;
+
+/// The next line's text; `-` when there is none, `!` when it was too long.
+std::string take(LineBuffer& lines) {
+  const std::optional<LineBuffer::Line> line = lines.next();
+  if (!line) return "-";
+  return line->is_too_long ? "!" : std::string(line->text);
+}
+
+}  // namespace
+
+TEST_CASE("lines end in LF or CR LF") {
+  LineBuffer lines(kLimit);
+  lines.add("ab\ncd\r\nef");
+  CHECK(take(lines) == "ab");
+  CHECK(take(lines) == "cd");
+  CHECK(take(lines) == "-");
+}
+
+TEST_CASE("lines: only the CR before the LF belongs to the end") {
+  LineBuffer lines(kLimit);
+  lines.add("a\rb\r\r\n\n");
+  CHECK(take(lines) == "a\rb\r");
+  CHECK(take(lines).empty());
+}
+
+TEST_CASE("lines come in pieces") {
+  LineBuffer lines(kLimit);
+  lines.add("ab");
+  CHECK(take(lines) == "-");
+  lines.compact();
+  lines.add("cd\r");
+  CHECK(take(lines) == "-");
+  lines.add("\nx");
+  CHECK(take(lines) == "abcd");
+  lines.compact();
+  CHECK(lines.kept_bytes() == 1);
+}
+
+TEST_CASE("a line at the limit is taken, with either end") {
+  LineBuffer lines(kLimit);
+  lines.add("0123456789\n0123456789\r\n");
+  CHECK(take(lines) == "0123456789");
+  CHECK(take(lines) == "0123456789");
+}
+
+TEST_CASE("a line one past the limit is not, and the next one is") {
+  LineBuffer lines(kLimit);
+  lines.add("0123456789a\r\nb\n");
+  CHECK(take(lines) == "!");
+  CHECK(take(lines) == "b");
+}
+
+TEST_CASE("a line at the limit that comes byte by byte") {
+  LineBuffer lines(kLimit);
+  for (const char c : std::string("0123456789\r")) {
+    lines.add({&c, 1});
+    CHECK(take(lines) == "-");
+  }
+  lines.add("\n");
+  CHECK(take(lines) == "0123456789");
+}
+
+TEST_CASE("a line that is too long is dropped while it comes") {
+  LineBuffer lines(kLimit);
+  lines.add("0123456789ab");
+  CHECK(take(lines) == "-");
+  lines.compact();
+  CHECK(lines.kept_bytes() == 0);
+  lines.add(std::string(1000, 'x'));
+  CHECK(lines.kept_bytes() == 0);
+  CHECK_FALSE(lines.may_have_line());
+  lines.add("x\nnext\n");
+  CHECK(take(lines) == "!");
+  CHECK(take(lines) == "next");
+}
+
+TEST_CASE("may_have_line: false once everything was looked at") {
+  LineBuffer lines(kLimit);
+  CHECK_FALSE(lines.may_have_line());
+  lines.add("a");
+  CHECK(lines.may_have_line());
+  CHECK(take(lines) == "-");
+  CHECK_FALSE(lines.may_have_line());
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,77 @@
+#include "faktory/session/parse_mutate.hpp"
+
+#include <string>
+
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using Kind = CommandFault::Kind;
+
+Kind fault(const std::string& argument) {
+  const auto parsed = parse_mutate(argument);
+  REQUIRE_FALSE(parsed);
+  return parsed.error().kind;
+}
+
+Mutate mutate(const std::string& argument) {
+  const auto parsed = parse_mutate(argument);
+  REQUIRE(parsed);
+  return *parsed;
+}
+
+}  // namespace
+
+TEST_CASE("mutate: commands and targets") {
+  CHECK(mutate(R"({"cmd":"kill","target":"retries"})").action == Mutation::Action::kKill);
+  CHECK(mutate(R"({"cmd":"requeue","target":"dead"})").action == Mutation::Action::kRequeue);
+  CHECK(mutate(R"({"cmd":"discard","target":"scheduled"})").action == Mutation::Action::kDiscard);
+  CHECK(mutate(R"({"cmd":"kill","target":"retries"})").set == JobState::kRetrying);
+  CHECK(mutate(R"({"cmd":"kill","target":"dead"})").set == JobState::kDead);
+  CHECK(mutate(R"({"cmd":"kill","target":"scheduled"})").set == JobState::kScheduled);
+}
+
+TEST_CASE("mutate: clear discards all, whatever the filter") {
+  const Mutate clear = mutate(R"({"cmd":"clear","target":"dead","filter":{"jobtype":"T"}})");
+  CHECK(clear.action == Mutation::Action::kDiscard);
+  CHECK(clear.filter.is_empty());
+}
+
+TEST_CASE("mutate: a filter, its names in any case") {
+  const Mutate kill = mutate(
+      R"({"CMD":"kill","Target":"dead","Filter":{"JIDS":["a",null],"RegExp":"r","jobType":"t"}})");
+  CHECK((kill.filter.jids == std::vector<std::string>{"a", ""}));
+  CHECK(kill.filter.regexp == "r");
+  CHECK(kill.filter.jobtype == "t");
+}
+
+TEST_CASE("mutate: null is as good as absent") {
+  CHECK(mutate(R"({"cmd":"kill","target":"dead","filter":null})").filter.is_empty());
+  CHECK(mutate(R"({"cmd":"kill","target":"dead","filter":{"jids":null,"regexp":null}})")
+            .filter.is_empty());
+}
+
+TEST_CASE("mutate: unknown members are passed over, however deep") {
+  const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
+  CHECK(mutate(R"({"x":)" + deep + R"(,"cmd":"kill","target":"dead"})").filter.is_empty());
+}
+
+TEST_CASE("mutate: wrong types") {
+  CHECK(fault(R"({"cmd":1,"target":"dead"})") == Kind::kInvalidMutateJson);
+  CHECK(fault(R"({"cmd":"kill","target":["dead"]})") == Kind::kInvalidMutateJson);
+  CHECK(fault(R"({"cmd":"kill","target":"dead","filter":"x"})") == Kind::kInvalidMutateJson);
+  CHECK(fault(R"({"cmd":"kill","target":"dead","filter":{"jids":[1]}})") ==
+        Kind::kInvalidMutateJson);
+  CHECK(fault(R"({"cmd":"kill","target":"dead","filter":{"regexp":{}}})") ==
+        Kind::kInvalidMutateJson);
+  CHECK(fault("null") == Kind::kInvalidMutateJson);
+  CHECK(fault("{") == Kind::kInvalidMutateJson);
+}
+
+TEST_CASE("mutate: bytes that are not UTF-8 are replaced") {
+  CHECK(mutate("{\"cmd\":\"kill\",\"target\":\"dead\",\"filter\":{\"jobtype\":\"\xff\"}}")
+            .filter.jobtype == "\xEF\xBF\xBD");
+}
+
+}  // namespace millrace::faktory

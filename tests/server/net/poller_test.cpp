@@ -1,0 +1,180 @@
+#include "server/net/poller.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <asio/post.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// One end of a pair of sockets; the test holds the other.
+struct Watched final : Pollee {
+  Watched() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    own = ends[0];
+    other = ends[1];
+  }
+  ~Watched() override {
+    ::close(own);
+    close_other();
+  }
+
+  void on_events(SocketEvents events) override {
+    told.push_back(events);
+    if (then) then();
+  }
+  void on_turn() override {
+    ++turns;
+    if (then) then();
+  }
+
+  void say(const std::string& text) const {
+    REQUIRE(::send(other, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  }
+  void close_other() {
+    if (other >= 0) ::close(std::exchange(other, -1));
+  }
+
+  int own = -1;
+  int other = -1;
+  std::vector<SocketEvents> told;
+  int turns = 0;
+  std::function<void()> then;
+};
+
+struct Polling {
+  Loop loop;
+  Poller poller{loop};
+  void run() {
+    loop.restart();
+    for (int i = 0; i < 10; ++i) loop.poll();
+  }
+};
+
+TEST_CASE("poller: what was there before is told, what is left lying is not told again") {
+  Polling polling;
+  Watched watched;
+  watched.say("one");
+  REQUIRE(polling.poller.watch(watched.own, watched));
+  polling.run();
+  REQUIRE(watched.told.size() == 1);
+  CHECK(watched.told[0].is_readable);
+  CHECK_FALSE(watched.told[0].is_over);
+  polling.run();
+  CHECK(watched.told.size() == 1);
+  watched.say("two");
+  polling.run();
+  CHECK(watched.told.size() == 2);
+}
+
+TEST_CASE("poller: the end of what a client sends, and the end of the client") {
+  Polling polling;
+  Watched watched;
+  REQUIRE(polling.poller.watch(watched.own, watched));
+  ::shutdown(watched.other, SHUT_WR);
+  polling.run();
+  REQUIRE_FALSE(watched.told.empty());
+  CHECK(watched.told.back().is_over);
+  CHECK_FALSE(watched.told.back().is_broken);
+  watched.close_other();
+  polling.run();
+  CHECK(watched.told.back().is_broken);
+}
+
+TEST_CASE("poller: room is told when there was none") {
+  Polling polling;
+  Watched watched;
+  REQUIRE(polling.poller.watch(watched.own, watched));
+  const std::string bytes(65536, 'x');
+  while (::send(watched.own, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+  }
+  polling.run();
+  watched.told.clear();
+  std::string taken(bytes.size(), '\0');
+  while (::recv(watched.other, taken.data(), taken.size(), MSG_DONTWAIT) > 0) {
+  }
+  polling.run();
+  REQUIRE_FALSE(watched.told.empty());
+  CHECK(watched.told.back().is_writable);
+}
+
+TEST_CASE("poller: one who was forgotten in the same breath is told nothing") {
+  Polling polling;
+  Watched a;
+  Watched b;
+  a.then = [&] { polling.poller.forget(b.own, b); };
+  b.then = [&] { polling.poller.forget(a.own, a); };
+  for (Watched* each : {&a, &b}) {
+    each->say("x");
+    REQUIRE(polling.poller.watch(each->own, *each));
+  }
+  polling.run();
+  CHECK(a.told.size() + b.told.size() == 1);
+}
+
+TEST_CASE("poller: one who was forgotten may keep the socket, and is told nothing") {
+  Polling polling;
+  Watched watched;
+  REQUIRE(polling.poller.watch(watched.own, watched));
+  polling.run();
+  watched.told.clear();
+  polling.poller.forget(watched.own, watched);
+  watched.say("x");
+  watched.close_other();
+  polling.run();
+  CHECK(watched.told.empty());
+}
+
+TEST_CASE("poller: turns are given once, in order, and not to whom was forgotten") {
+  Polling polling;
+  Watched a;
+  Watched b;
+  Watched c;
+  a.then = [&] { polling.poller.forget(b.own, b); };
+  polling.poller.give_turn(a);
+  polling.poller.give_turn(b);
+  polling.poller.give_turn(c);
+  polling.poller.give_turn(a);
+  polling.run();
+  CHECK(a.turns == 1);
+  CHECK(b.turns == 0);
+  CHECK(c.turns == 1);
+}
+
+TEST_CASE("poller: one who asks for a turn in its turn lets others in between") {
+  Polling polling;
+  Watched greedy;
+  greedy.then = [&] {
+    if (greedy.turns < 100) polling.poller.give_turn(greedy);
+  };
+  int turns_before = -1;
+  polling.poller.give_turn(greedy);
+  asio::post(polling.loop, [&] { turns_before = greedy.turns; });
+  polling.run();
+  CHECK(turns_before == 1);
+  CHECK(greedy.turns == 100);
+}
+
+TEST_CASE("poller: more sockets at once than it looks at in one go") {
+  Polling polling;
+  std::vector<std::unique_ptr<Watched>> all;
+  for (int i = 0; i < 300; ++i) {
+    all.push_back(std::make_unique<Watched>());
+    all.back()->say("x");
+    REQUIRE(polling.poller.watch(all.back()->own, *all.back()));
+  }
+  polling.run();
+  for (const auto& each : all) CHECK(each->told.size() == 1);
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,89 @@
+#include "server/options/beanstalkd_options.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+BeanstalkdInvocation read(const std::vector<std::string>& arguments) {
+  return read_beanstalkd_invocation(arguments);
+}
+
+Config config_of(const std::vector<std::string>& arguments) {
+  const BeanstalkdInvocation invocation = read(arguments);
+  REQUIRE_MESSAGE(!invocation.exit_status, invocation.errors);
+  return invocation.config;
+}
+
+TEST_CASE("beanstalkd options: the name counts, not the path") {
+  CHECK(is_called_as_beanstalkd("beanstalkd"));
+  CHECK(is_called_as_beanstalkd("/usr/bin/beanstalkd"));
+  CHECK_FALSE(is_called_as_beanstalkd("millrace"));
+  CHECK_FALSE(is_called_as_beanstalkd("/opt/beanstalkd/millrace"));
+}
+
+TEST_CASE("beanstalkd options: what nobody says is as beanstalkd has it") {
+  const Config config = config_of({});
+  CHECK(config.personality.announcement == Personality::Announcement::kNone);
+  CHECK_FALSE(config.personality.reloads);
+  CHECK_FALSE(config.personality.waits_for_clients);
+  CHECK(config.beanstalk->text() == "0.0.0.0:11300");
+  CHECK_FALSE(config.faktory);
+  CHECK(config.is_volatile);
+  CHECK(config.is_insecure);
+  CHECK(config.job_bytes_max == 65535);
+  CHECK(config.binlog_bytes_max == 10485760);
+  CHECK(config.user.empty());
+}
+
+TEST_CASE("beanstalkd options: values stand behind their flag, or are attached to it") {
+  const Config config = config_of({"-l", "::1", "-p11400", "-uwww-data", "-z", "10", "-Vb/var"});
+  CHECK(config.beanstalk->text() == "[::1]:11400");
+  CHECK(config.user == "www-data");
+  CHECK(config.job_bytes_max == 10);
+  CHECK(config.data == "/var");
+  CHECK_FALSE(config.is_volatile);
+  CHECK(config.personality.announcement == Personality::Announcement::kBeanstalkd);
+}
+
+TEST_CASE("beanstalkd options: a port is what the system's library takes it for") {
+  CHECK(config_of({"-p", "70000"}).beanstalk->port == 70000 - 65536);
+  CHECK(config_of({"-p", "65536"}).beanstalk->port == 0);
+  CHECK(config_of({"-p", ""}).beanstalk->port == 0);
+  CHECK(read({"-p", "-1"}).exit_status == 111);
+  CHECK(read({"-p", "1x"}).exit_status == 111);
+}
+
+TEST_CASE("beanstalkd options: a unix socket has no port") {
+  CHECK(config_of({"-l", "unix:/run/socket", "-p", "x"}).beanstalk->path == "/run/socket");
+}
+
+TEST_CASE("beanstalkd options: the last word on syncing counts") {
+  CHECK(config_of({}).sync == SyncChoice{.mode = SyncChoice::Mode::kInterval, .interval = 50ms});
+  CHECK(config_of({"-F"}).sync == SyncChoice{.mode = SyncChoice::Mode::kOff});
+  CHECK(config_of({"-F", "-f0"}).sync == SyncChoice{.mode = SyncChoice::Mode::kAlways});
+  CHECK(config_of({"-f7"}).sync ==
+        SyncChoice{.mode = SyncChoice::Mode::kInterval, .interval = 7ms});
+  CHECK(config_of({"-f", "99999999999999999999"}).sync.interval == 1h);
+}
+
+TEST_CASE("beanstalkd options: sizes") {
+  CHECK(config_of({"-z", "1073741824"}).job_bytes_max == kBodyBytesMax);
+  CHECK(config_of({"-z1073741825"}).job_bytes_max == kBodyBytesMax);
+  CHECK(config_of({"-z", "-1"}).job_bytes_max == kBodyBytesMax);
+  CHECK(config_of({"-z", " +5"}).job_bytes_max == 5);
+  CHECK(config_of({"-z", "-0"}).job_bytes_max == 0);
+  CHECK(read({"-z", "5k"}).exit_status == 5);
+  CHECK(read({"-z", ""}).exit_status == 5);
+  CHECK(read({"-z", "+"}).exit_status == 5);
+}
+
+TEST_CASE("beanstalkd options: what comes first is said first") {
+  CHECK(read({"-vx"}).exit_status == 0);
+  CHECK(read({"-xv"}).exit_status == 5);
+  CHECK(read({"-c", "-v"}).errors ==
+        "beanstalkd: -c flag was removed. binlog is always compacted.\n");
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,326 @@
+#include "server/options/config.hpp"
+
+#include <string>
+#include <vector>
+
+#include "server/options/config_in_force.hpp"
+#include "server/scratch.hpp"
+#include "server/variable.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+using Action = Invocation::Action;
+using Arguments = std::vector<std::string>;
+
+Config serve(Arguments flags) {
+  flags.insert(flags.begin(), "serve");
+  const Invocation invocation = read_invocation(flags);
+  REQUIRE_MESSAGE(invocation.action == Action::kServe, invocation.text);
+  return invocation.config;
+}
+
+std::string refusal(Arguments flags) {
+  flags.insert(flags.begin(), "serve");
+  const Invocation invocation = read_invocation(flags);
+  REQUIRE(invocation.action == Action::kRefuse);
+  CHECK(invocation.text.find('\n') == std::string::npos);
+  return invocation.text;
+}
+
+TEST_CASE("config: what nobody says is the default") {
+  const Config config = serve({});
+  CHECK(config.data == "./millrace-data");
+  CHECK(config.beanstalk->text() == "127.0.0.1:11300");
+  CHECK(config.faktory->text() == "127.0.0.1:7419");
+  CHECK(config.sync == SyncChoice{});
+  CHECK(config.job_bytes_max == 65535);
+  CHECK_FALSE(config.is_volatile);
+  CHECK_FALSE(config.is_insecure);
+  CHECK(config.password.empty());
+  CHECK(config.password_file.empty());
+}
+
+TEST_CASE("config: every option as a flag") {
+  const Config config = serve({"--data",
+                               "/d",
+                               "--beanstalk=off",
+                               "--faktory",
+                               "unix:/f.sock",
+                               "--password-file",
+                               "/p",
+                               "--sync",
+                               "interval:250",
+                               "--volatile",
+                               "--max-job-size",
+                               "10",
+                               "--insecure",
+                               "--user",
+                               "nobody",
+                               "--tls-cert",
+                               "/c",
+                               "--tls-key",
+                               "/k",
+                               "--max-connections",
+                               "20",
+                               "--dead-max-jobs",
+                               "0"});
+  CHECK(config.data == "/d");
+  CHECK_FALSE(config.beanstalk);
+  CHECK(config.faktory->path == "/f.sock");
+  CHECK(config.password_file == "/p");
+  CHECK(config.sync == SyncChoice{.mode = SyncChoice::Mode::kInterval, .interval = 250ms});
+  CHECK(config.is_volatile);
+  CHECK(config.job_bytes_max == 10);
+  CHECK(config.user == "nobody");
+  CHECK(config.tls_certificate_file == "/c");
+  CHECK(config.tls_key_file == "/k");
+  CHECK(config.connections_max == 20);
+  CHECK(config.dead_jobs_max == 0);
+  CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: a reload changes what does not wait for a start, and leaves the rest") {
+  const Config running = serve({"--sync=off", "--password-file=/p", "--max-job-size=10"});
+  const Config wanted = serve({"--sync=always", "--max-job-size=20", "--max-connections=3"});
+  const Config reloaded = server::reloaded(running, wanted);
+  CHECK(reloaded.sync.mode == SyncChoice::Mode::kOff);
+  CHECK(reloaded.password_file == "/p");
+  CHECK(reloaded.job_bytes_max == 20);
+  CHECK(reloaded.connections_max == 3);
+  CHECK(server::reloaded(running, serve({"--password-file=/q"})).password_file == "/q");
+}
+
+TEST_CASE("config: two ports at one address are refused") {
+  CHECK(refusal({"--web=127.0.0.1:7419"}) == "--faktory and --web are both 127.0.0.1:7419");
+  CHECK(refusal({"--beanstalk=unix:/s", "--web=unix:/s"}) ==
+        "--beanstalk and --web are both unix:/s");
+  CHECK(serve({"--beanstalk=127.0.0.1:0", "--faktory=127.0.0.1:0"}).web);
+}
+
+TEST_CASE("config: the first argument that nobody takes is named, with where to look") {
+  CHECK(refusal({"--password", "abc"}) ==
+        "'--password' was not expected; see millrace serve --help");
+  CHECK(read_invocation({"bogus"}).text == "'bogus' was not expected; see millrace --help");
+  CHECK(read_invocation({"check", "a", "b", "c"}).text ==
+        "'b' was not expected; see millrace check --help");
+}
+
+TEST_CASE("config: sizes are in bytes, which a refusal says") {
+  CHECK(refusal({"--segment-bytes=64M"}).ends_with(", in bytes and without a unit"));
+  CHECK(refusal({"--max-job-size=1k"}).ends_with(", in bytes and without a unit"));
+}
+
+TEST_CASE("config: the help of check and backup names directories and statuses") {
+  const std::string check = read_invocation({"check", "--help"}).text;
+  CHECK(check.find("DIR REQUIRED") != std::string::npos);
+  CHECK(check.find("status 0") != std::string::npos);
+  CHECK(read_invocation({"backup", "--help"}).text.find("DEST REQUIRED") != std::string::npos);
+}
+
+TEST_CASE("config: certificate and key need each other") {
+  CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key need each other");
+  CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key need each other");
+}
+
+TEST_CASE("config: every option as an environment variable") {
+  const Variable data("MILLRACE_DATA", "/d");
+  const Variable beanstalk("MILLRACE_BEANSTALK", "[::1]:5");
+  const Variable faktory("MILLRACE_FAKTORY", "off");
+  const Variable password_file("MILLRACE_PASSWORD_FILE", "/p");
+  const Variable sync("MILLRACE_SYNC", "off");
+  const Variable is_volatile("MILLRACE_VOLATILE", "true");
+  const Variable job_size("MILLRACE_MAX_JOB_SIZE", "0");
+  const Variable insecure("MILLRACE_INSECURE", "1");
+  const Config config = serve({});
+  CHECK(config.data == "/d");
+  CHECK(config.beanstalk->text() == "[::1]:5");
+  CHECK_FALSE(config.faktory);
+  CHECK(config.password_file == "/p");
+  CHECK(config.sync.mode == SyncChoice::Mode::kOff);
+  CHECK(config.is_volatile);
+  CHECK(config.job_bytes_max == 0);
+  CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: every option as a key of the file") {
+  const Scratch scratch;
+  const std::string file = scratch.write("config", R"(# for the test
+data = "/d"
+beanstalk = "127.0.0.1:5"
+faktory = "off"
+password-file = "/p"
+sync = "interval:1"
+volatile = true
+max-job-size = 1073741824
+insecure = true
+)");
+  const Config config = serve({"--config", file});
+  CHECK(config.data == "/d");
+  CHECK(config.beanstalk->port == 5);
+  CHECK_FALSE(config.faktory);
+  CHECK(config.password_file == "/p");
+  CHECK(config.sync.interval == 1ms);
+  CHECK(config.is_volatile);
+  CHECK(config.job_bytes_max == 1073741824);
+  CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: a flag goes before the environment, and that before the file") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.write("config", "data = \"file\"\nmax-job-size = 1\nsync = \"off\"\n");
+  const Variable config_file("MILLRACE_CONFIG", file);
+  const Variable data("MILLRACE_DATA", "environment");
+  const Variable job_size("MILLRACE_MAX_JOB_SIZE", "2");
+  const Config config = serve({"--data", "flag"});
+  CHECK(config.data == "flag");
+  CHECK(config.job_bytes_max == 2);
+  CHECK(config.sync.mode == SyncChoice::Mode::kOff);
+}
+
+TEST_CASE("config: an empty environment variable says nothing") {
+  const Variable data("MILLRACE_DATA", "");
+  CHECK(serve({}).data == "./millrace-data");
+}
+
+TEST_CASE("config: variables that begin like an option's, and are none, are told") {
+  const Variable misspelt("MILLRACE_PASWORD_FILE", "/p");
+  const Variable foreign("MILLRACE_DATA_SERVICE_HOST", "192.0.2.1");
+  const Variable data("MILLRACE_DATA", "/d");
+  const Variable config_file("MILLRACE_CONFIG", "");
+  const Variable program("MILLRACE", "build/millrace");
+  const Invocation invocation = read_invocation({"serve"});
+  CHECK(invocation.action == Action::kServe);
+  CHECK(invocation.unknown_variables ==
+        Arguments{"MILLRACE_DATA_SERVICE_HOST", "MILLRACE_PASWORD_FILE"});
+}
+
+TEST_CASE("config: FAKTORY_PASSWORD is the password, or names its file") {
+  {
+    const Variable password("FAKTORY_PASSWORD", "secret");
+    CHECK(serve({}).password == "secret");
+    CHECK(serve({"--password-file", "f"}).password.empty());
+  }
+  const Variable password("FAKTORY_PASSWORD", "/run/secret");
+  CHECK(serve({}).password.empty());
+  CHECK(serve({}).password_file == "/run/secret");
+}
+
+TEST_CASE("config: a value that makes no sense is refused with its option") {
+  CHECK(refusal({"--sync", "sometimes"}) ==
+        "--sync: 'sometimes' is not always, interval:MS or off");
+  CHECK(refusal({"--sync", "interval:0"}) == "--sync: '0' is not a number from 1 to 3600000");
+  CHECK(refusal({"--max-job-size", "1073741825"}) ==
+        "--max-job-size: '1073741825' is not a number from 0 to 1073741824");
+  CHECK(refusal({"--max-job-size", "64k"}).starts_with("--max-job-size: '64k' is not"));
+  CHECK(refusal({"--beanstalk", "11300"}).starts_with("--beanstalk: '11300' is not"));
+  CHECK(refusal({"--faktory", ""}).starts_with("--faktory"));
+  CHECK(refusal({"--data", ""}).starts_with("--data"));
+}
+
+TEST_CASE("config: an option that does not exist is refused by name") {
+  CHECK(refusal({"--frobnicate"}).find("--frobnicate") != std::string::npos);
+  CHECK(refusal({"extra"}).find("extra") != std::string::npos);
+  CHECK(refusal({"--data"}).find("--data") != std::string::npos);
+}
+
+TEST_CASE("config: a flag that is there more than once is refused") {
+  CHECK(refusal({"--data", "a", "--data=b"}) == "--data is there more than once");
+  CHECK(refusal({"--config", "a", "--config", "a"}) == "--config is there more than once");
+  CHECK(refusal({"--volatile", "--volatile"}) == "--volatile is there more than once");
+  CHECK(refusal({"--insecure=true", "--insecure=false"}) == "--insecure is there more than once");
+  CHECK(read_invocation({"check", "a", "--salvage", "b", "--salvage", "c"}).text ==
+        "--salvage is there more than once");
+}
+
+TEST_CASE("config: both doors off is refused") {
+  CHECK(refusal({"--beanstalk", "off", "--faktory", "off"}).find("nothing to serve") !=
+        std::string::npos);
+}
+
+TEST_CASE("config: a bad file is refused with its name") {
+  const Scratch scratch;
+  CHECK(refusal({"--config", "/nowhere"}) ==
+        "cannot read config file /nowhere: No such file or directory");
+  const std::string unknown = scratch.write("unknown", "colour = \"red\"\n");
+  CHECK(refusal({"--config", unknown}) == unknown + ":1: unknown key 'colour'");
+  const std::string near = scratch.write("near", "max_connections = 3\n");
+  CHECK(refusal({"--config", near}) ==
+        near + ":1: unknown key 'max_connections': did you mean 'max-connections'?");
+  const std::string bad = scratch.write("bad", "sync = \"never\"\n");
+  CHECK(refusal({"--config", bad}) == bad + ":1: sync: 'never' is not always, interval:MS or off");
+  const std::string nested = scratch.write("nested", "[serve]\ndata = \"x\"\n");
+  CHECK(refusal({"--config", nested}) == nested + ":2: unknown key 'serve.data'");
+  const std::string list = scratch.write("list", "\ndata = [\"x\"]\n");
+  CHECK(refusal({"--config", list}) == list + ":2: data needs one value");
+  const std::string broken = scratch.write("broken", "volatile = true\nsync = always\n");
+  CHECK(refusal({"--config", broken}).starts_with(broken + ":2: "));
+}
+
+TEST_CASE("config: which changes count at a start only") {
+  const Config started = serve({"--max-connections=5", "--password-file=/p"});
+  CHECK(options_for_restart(started, started).empty());
+  const Config live = serve({"--max-connections=6", "--password-file=/q", "--max-job-size=1"});
+  CHECK(options_for_restart(started, live).empty());
+  const Config other = serve({"--data=/d", "--beanstalk=off", "--faktory=127.0.0.1:1",
+                              "--tls-cert=/c", "--tls-key=/k", "--dead-max-jobs=1", "--sync=off",
+                              "--volatile", "--segment-bytes=1048576", "--user=u", "--insecure"});
+  CHECK(options_for_restart(started, other) ==
+        Arguments{"data", "beanstalk", "faktory", "password-file", "tls-cert", "dead-max-jobs",
+                  "sync", "volatile", "segment-bytes", "user", "insecure"});
+}
+
+TEST_CASE("config: a certificate can be exchanged, and a password set, without a restart") {
+  const Config started = serve({"--tls-cert=/c", "--tls-key=/k"});
+  const Config wanted = serve({"--tls-cert=/d", "--tls-key=/l", "--password-file=/p"});
+  CHECK(options_for_restart(started, wanted).empty());
+}
+
+TEST_CASE("config: version, help, and nothing at all print and are done") {
+  CHECK(read_invocation({"--version"}).text == "millrace " MILLRACE_VERSION "\n");
+  CHECK(read_invocation({"--help"}).action == Action::kPrint);
+  CHECK(read_invocation({}).action == Action::kPrint);
+  CHECK(read_invocation({}).text.find("serve") != std::string::npos);
+  CHECK(read_invocation({"serve", "--help"}).text.find("MILLRACE_MAX_JOB_SIZE") !=
+        std::string::npos);
+}
+
+TEST_CASE("config: a command that does not exist is refused") {
+  CHECK(read_invocation({"dance"}).action == Action::kRefuse);
+  CHECK(read_invocation({"--dance"}).action == Action::kRefuse);
+}
+
+}  // namespace
+TEST_CASE("config: the memory for jobs may be more than a gigabyte") {
+  const Invocation serve = read_invocation({"serve", "--memory-limit", "64000000000"});
+  CHECK(serve.action == Invocation::Action::kServe);
+  CHECK(serve.config.memory_bytes_max == 64'000'000'000);
+}
+
+TEST_CASE("config: a memory limit leaves room for some jobs, or there is none") {
+  CHECK(read_invocation({"serve", "--memory-limit", "65536"}).action == Action::kServe);
+  CHECK(read_invocation({"serve", "--memory-limit", "0"}).action == Action::kServe);
+  CHECK(read_invocation({"serve", "--memory-limit", "65535"}).text ==
+        "--memory-limit: '65535' is not a number from 65536 to 1125899906842624, or 0 for no "
+        "limit");
+  CHECK(read_invocation({"serve", "--memory-limit", "10M"}).text ==
+        "--memory-limit: '10M' is not a number from 65536 to 1125899906842624, in bytes and "
+        "without a unit, or 0 for no limit");
+}
+
+TEST_CASE("config: what looks after a journal names its directories") {
+  const Invocation check = read_invocation({"check", "data"});
+  CHECK(check.action == Invocation::Action::kCheck);
+  CHECK(check.text == "data");
+  CHECK(check.target.empty());
+  CHECK(read_invocation({"check", "data", "--salvage", "new"}).target == "new");
+  const Invocation backup = read_invocation({"backup", "data", "copy"});
+  CHECK(backup.action == Invocation::Action::kBackUp);
+  CHECK(backup.text == "data");
+  CHECK(backup.target == "copy");
+  CHECK(read_invocation({"backup", "data"}).action == Invocation::Action::kRefuse);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,213 @@
+#include "server/options/faktory_options.hpp"
+
+#include <filesystem>
+
+#include "server/scratch.hpp"
+#include "server/variable.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// The directories of one that is called as `faktory`. What stands in the environment of the tests
+/// counts as not set.
+class Home {
+ public:
+  Home() {
+    unsetenv("FAKTORY_ENV");
+    unsetenv("FAKTORY_PASSWORD");
+    unsetenv("FAKTORY_SKIP_PASSWORD");
+    std::filesystem::create_directories(scratch_.path("files/conf.d"));
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    scratch_.write("files/conf.d/" + name + ".toml", text);
+  }
+
+  [[nodiscard]] FaktoryInvocation read(const std::vector<std::string>& flags = {}) const {
+    std::vector<std::string> arguments = {"-c", scratch_.path("files"), "-d", storage()};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return read_faktory_invocation(arguments);
+  }
+
+  [[nodiscard]] Config config(const std::vector<std::string>& flags = {}) const {
+    const FaktoryInvocation invocation = read(flags);
+    REQUIRE_MESSAGE(!invocation.exit_status, invocation.errors);
+    return invocation.config;
+  }
+
+  /// With one file.
+  [[nodiscard]] Config config_by(const std::string& toml) const {
+    write("a", toml);
+    return config();
+  }
+
+  /// What is said when it cannot start.
+  [[nodiscard]] std::string failure(const std::vector<std::string>& flags = {}) const {
+    const FaktoryInvocation invocation = read(flags);
+    REQUIRE(invocation.exit_status == 1);
+    CHECK(invocation.errors.starts_with("faktory: "));
+    return invocation.errors;
+  }
+
+  [[nodiscard]] std::string storage() const { return scratch_.path("db"); }
+  [[nodiscard]] const Scratch& scratch() const { return scratch_; }
+
+ private:
+  Scratch scratch_;
+};
+
+}  // namespace
+
+TEST_CASE("faktory options: clients and web pages at one address are refused") {
+  const Home home;
+  CHECK(home.failure({"-b", "localhost:1", "-w", "localhost:1"}) ==
+        "faktory: clients and web pages are both at localhost:1\n");
+}
+
+TEST_CASE("faktory options: a flag without its value is told so") {
+  const auto invocation = read_faktory_invocation({"-b"});
+  CHECK(invocation.exit_status == 2);
+  CHECK(invocation.errors.starts_with("faktory: -b needs a value\n"));
+  CHECK(read_faktory_invocation({"-x"}).errors.starts_with("faktory: cannot understand -x\n"));
+}
+
+TEST_CASE("faktory options: the name counts, not the path") {
+  CHECK(is_called_as_faktory("/usr/bin/faktory"));
+  CHECK_FALSE(is_called_as_faktory("faktory-cli"));
+}
+
+TEST_CASE("faktory options: what nobody says is as Faktory has it") {
+  const Home home;
+  const Config config = home.config();
+  CHECK(config.faktory->text() == "localhost:7419");
+  CHECK_FALSE(config.beanstalk);
+  CHECK(config.data == home.storage());
+  CHECK(config.password.empty());
+  CHECK(config.password_file.empty());
+  CHECK_FALSE(config.is_volatile);
+}
+
+TEST_CASE("faktory options: flags with one dash or two, with a space or =") {
+  const Home home;
+  CHECK(home.config({"-b", ":7500"}).faktory->text() == "0.0.0.0:7500");
+  CHECK(home.config({"--b=127.0.0.1:7501", "-l=debug", "-w", ":0"}).faktory->port == 7501);
+}
+
+TEST_CASE("faktory options: what it does not know ends it with 2") {
+  const Home home;
+  CHECK(home.read({"-x"}).exit_status == 2);
+  CHECK(home.read({"--binding", "a"}).exit_status == 2);
+  CHECK(home.read({"-b"}).exit_status == 2);
+  CHECK(home.read({"-x"}).errors.starts_with("faktory: "));
+}
+
+TEST_CASE("faktory options: the environment is one of three, and empty means the first") {
+  const Home home;
+  CHECK(home.failure({"-e", "testing"}).find("'testing'") != std::string::npos);
+  const Variable environment("FAKTORY_ENV", "");
+  CHECK(home.config().password.empty());
+}
+
+TEST_CASE("faktory options: production wants a password, unless told otherwise") {
+  const Home home;
+  const Variable password("FAKTORY_PASSWORD", "");
+  const Variable environment("FAKTORY_ENV", "production");
+  CHECK(home.failure().find("requires a password") != std::string::npos);
+  const Variable skip("FAKTORY_SKIP_PASSWORD", "yes");
+  CHECK(home.config().password.empty());
+}
+
+TEST_CASE("faktory options: binding and password from a file, however TOML writes them") {
+  const Home home;
+  CHECK(home.config_by("[faktory]\npassword = \"s\"\n").password == "s");
+  CHECK(home.config_by("[faktory] # main\npassword = \"s\" # it\n").password == "s");
+  CHECK(home.config_by("[ faktory ]\npassword='s'\n").password == "s");
+  CHECK(home.config_by("faktory = { password = \"s\" }\n").password == "s");
+  CHECK(home.config_by("faktory.password = \"s\"\n").password == "s");
+  CHECK(home.config_by("\xEF\xBB\xBF[faktory]\r\npassword = \"s\"\r\n").password == "s");
+  CHECK(home.config_by("[faktory]\nbinding = \":7600\"\n").faktory->text() == "0.0.0.0:7600");
+}
+
+TEST_CASE("faktory options: a password is what TOML says it is") {
+  const Home home;
+  CHECK(home.config_by("[faktory]\npassword = \"a#b\"\n").password == "a#b");
+  CHECK(home.config_by("[faktory]\npassword = \"a\\\"b\"\n").password == "a\"b");
+  CHECK(home.config_by("[faktory]\npassword = \"\\u00e9\"\n").password == "\xC3\xA9");
+  CHECK(home.config_by("[faktory]\npassword = \"/run/secret\"\n").password_file == "/run/secret");
+}
+
+TEST_CASE("faktory options: what is no TOML stops the start, with file and line") {
+  const Home home;
+  for (const char* text : {"[faktory\npassword = \"s\"\n", "[faktory]\npassword = s\n",
+                           "[faktory]\npassword = \"s\n", "[faktory]]\n"}) {
+    home.write("a", text);
+    CAPTURE(text);
+    CHECK(home.failure().find("/conf.d/a.toml:") != std::string::npos);
+  }
+}
+
+TEST_CASE("faktory options: a password that is no text stops the start") {
+  const Home home;
+  home.write("a", "[faktory]\npassword = 12345678\n");
+  CHECK(home.failure().find("a.toml:2: faktory.password must be") != std::string::npos);
+}
+
+TEST_CASE("faktory options: files are one document in alphabetical order") {
+  const Home home;
+  home.write("b", "password = \"s\"\n[web]\npassword = \"w\"\n");
+  home.write("a", "[faktory]\nbinding = \":7600\"\n");
+  CHECK(home.config().password == "s");
+  home.write("c", "[[cron]]\nschedule = \"* * * * *\"\n");
+  home.write("d", "[[cron]]\nschedule = \"* * * * *\"\n");
+  CHECK(home.config().faktory->port == 7600);
+  home.write("e", "[faktory]\n");
+  CHECK(home.failure().find("/conf.d/e.toml:1: ") != std::string::npos);
+}
+
+TEST_CASE("faktory options: files of other names, and other tables, mean nothing") {
+  const Home home;
+  home.scratch().write("files/conf.d/a.toml.old", "broken");
+  home.write("a", "[web]\npassword = \"w\"\n[faktory.inner]\npassword = \"i\"\n");
+  CHECK(home.config().password.empty());
+}
+
+TEST_CASE("faktory options: what is passed over in the files is named, each once") {
+  const Home home;
+  home.write("a", "[faktory]\nbinding = \":1\"\ncolour = 1\n[web]\n");
+  home.write("b", "[statsd]\nlocation = \"x\"\nbuffer = 1\n[[cron]]\na = 1\n[[cron]]\na = 2\n");
+  CHECK(home.read().ignored_keys == std::vector<std::string>{"cron", "faktory.colour", "statsd"});
+}
+
+TEST_CASE("faktory options: a folder of files that cannot be read stops the start") {
+  const Home home;
+  std::filesystem::remove_all(home.scratch().path("files/conf.d"));
+  CHECK(home.config().password.empty());
+  home.scratch().write("files/conf.d", "a file");
+  CHECK(home.failure().find("cannot read config files in") != std::string::npos);
+}
+
+TEST_CASE("faktory options: the environment's password goes before the file's, even when empty") {
+  const Home home;
+  home.write("a", "[faktory]\npassword = \"file\"\n");
+  const Variable password("FAKTORY_PASSWORD", "");
+  CHECK(home.config().password.empty());
+}
+
+TEST_CASE("faktory options: a flag's binding goes before the file's, unless it is the default") {
+  const Home home;
+  home.write("a", "[faktory]\nbinding = \":7600\"\n");
+  CHECK(home.config({"-b", "127.0.0.1:7700"}).faktory->port == 7700);
+  CHECK(home.config({"-b", "localhost:7419"}).faktory->port == 7600);
+}
+
+TEST_CASE("faktory options: certificate and key in the directory make the port speak TLS") {
+  const Home home;
+  home.scratch().write("files/public.cert.pem", "c");
+  CHECK(home.config().tls_certificate_file.empty());
+  home.scratch().write("files/private.key.pem", "k");
+  CHECK(home.config().tls_certificate_file == home.scratch().path("files/public.cert.pem"));
+  CHECK(home.config().tls_key_file == home.scratch().path("files/private.key.pem"));
+}
+
+}  // namespace millrace::server

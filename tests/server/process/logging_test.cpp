@@ -1,0 +1,69 @@
+#include "server/process/logging.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+struct CapturedLog {
+  std::string text;
+  Log log{[this](std::string_view line) { text += line; }};
+  /// Without the timestamp and the line feed.
+  [[nodiscard]] std::string line() const { return text.substr(25, text.size() - 26); }
+
+  /// What stands before, with every digit as 0.
+  [[nodiscard]] std::string shape() const {
+    std::string shape = text.substr(0, 25);
+    std::replace_if(
+        shape.begin(), shape.end(), [](char c) { return c >= '0' && c <= '9'; }, '0');
+    return shape;
+  }
+};
+
+TEST_CASE("log: routine events can be left out, others cannot") {
+  std::string text;
+  const auto sink = [&](std::string_view line) { text += line; };
+  Log(sink).routine("stopped", {{"connections", 3}});
+  CHECK(text.find(" stopped connections=3\n") != std::string::npos);
+  text.clear();
+  const Log quiet(sink, Log::Routine::kLeftOut);
+  quiet.routine("stopped");
+  CHECK(text.empty());
+  quiet.event("torn_tail_cut");
+  CHECK(text.find(" torn_tail_cut\n") != std::string::npos);
+}
+
+TEST_CASE("log: a line is a time, an event, and what belongs to it") {
+  CapturedLog captured;
+  captured.log.event("stopped", {{"connections", 3}, {"why", "signal"}});
+  CHECK(captured.line() == "stopped connections=3 why=signal");
+  CHECK(captured.shape() == "0000-00-00T00:00:00.000Z ");
+  CHECK(captured.text.back() == '\n');
+}
+
+TEST_CASE("log: a value that could be misread is quoted") {
+  CapturedLog captured;
+  captured.log.event("e", {{"a", "two words"}, {"b", ""}, {"c", "x=\"y\""}});
+  CHECK(captured.line() == R"(e a="two words" b="" c="x=\"y\"")");
+}
+
+TEST_CASE("log: a value cannot begin a line of its own") {
+  CapturedLog captured;
+  captured.log.event("e", {{"a", "x\nforged event"}});
+  CHECK(captured.line() == R"(e a="x?forged event")");
+}
+
+TEST_CASE("log limit: admits one in an interval and counts the rest") {
+  LogLimit limit(10s);
+  CHECK(limit.admits(Time{100s}));
+  CHECK_FALSE(limit.admits(Time{101s}));
+  CHECK_FALSE(limit.admits(Time{109s}));
+  CHECK(limit.admits(Time{110s}));
+  CHECK(limit.skipped() == 2);
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,178 @@
+#include "server/turn/cleaner.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "journal/file/file_journal.hpp"
+#include "server/host.hpp"
+#include "server/scratch.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = 64 * 1024;
+
+std::string put(std::string_view body) {
+  return "put 0 0 60 " + std::to_string(body.size()) + "\r\n" + std::string(body) + "\r\n";
+}
+
+/// Says that the disk is full, whether it is or not, and has no room for a long log.
+class TightJournal final : public Journal {
+ public:
+  TightJournal(std::unique_ptr<Journal> inner, std::uint64_t bytes_max)
+      : inner_(std::move(inner)), bytes_max_(bytes_max) {}
+
+  Outcome<Done> replay(const Visitor& visitor) override { return inner_->replay(visitor); }
+  Span append(std::string batch) override { return inner_->append(std::move(batch)); }
+  [[nodiscard]] Lsn durable() const override { return inner_->durable(); }
+  void on_durable(std::function<void()> wake) override { inner_->on_durable(std::move(wake)); }
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    return inner_->read(begin, size);
+  }
+  void expect(Lsn begin, std::size_t size) override { inner_->expect(begin, size); }
+  [[nodiscard]] Extent extent() const override { return inner_->extent(); }
+  [[nodiscard]] bool is_full() const override { return extent().end > bytes_max_ / 2; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return bytes_max_; }
+  void trim(Lsn before) override { inner_->trim(before); }
+  void sync() override { inner_->sync(); }
+
+ private:
+  std::unique_ptr<Journal> inner_;
+  std::uint64_t bytes_max_;
+};
+
+/// A server with small segments, in a directory that outlives it.
+struct House {
+  explicit House(const std::string& directory) : host({.journal = open(directory)}) {}
+  House(const std::string& directory, std::uint64_t bytes_max)
+      : host({.journal = std::make_unique<TightJournal>(open(directory), bytes_max)}) {}
+
+  std::unique_ptr<Journal> open(const std::string& directory) {
+    auto journal = journal::FileJournal::open(
+        files, directory,
+        {.segment_bytes = kSegmentBytes, .sync_mode = journal::SyncMode::kOff, .salt = 1});
+    REQUIRE_MESSAGE(journal, journal.error().text);
+    log = journal->get();
+    return std::move(*journal);
+  }
+
+  std::uint64_t log_bytes() {
+    std::uint64_t bytes = 0;
+    host.on_loop([&] { bytes = log->extent().end - log->extent().begin; });
+    return bytes;
+  }
+
+  journal::PosixFileSystem files;
+  Journal* log = nullptr;
+  Host host;
+};
+
+/// A server may remove files meanwhile, and frees the room of a removed one a little later.
+std::uint64_t bytes_in(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    std::error_code is_gone;
+    const std::uintmax_t size = entry.file_size(is_gone);
+    if (!is_gone) bytes += size;
+  }
+  return bytes;
+}
+
+bool comes_below(const std::string& directory, std::uint64_t bytes_max) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (bytes_in(directory) >= bytes_max) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("cleaner: a log that is churned stays within twice what is needed and four segments") {
+  const Scratch scratch;
+  const std::string cold(1000, 'c');
+  constexpr int kColdJobs = 400;
+  constexpr std::uint64_t kBytesMax = 2 * kColdJobs * 1032 + 4 * kSegmentBytes;
+  {
+    House house(scratch.path("data"));
+    SocketClient client = house.host.connect("beanstalk");
+    for (int i = 1; i <= kColdJobs; ++i) {
+      const std::string expected = "INSERTED " + std::to_string(i) + "\r\n";
+      REQUIRE(client.ask(put(cold), expected) == expected);
+    }
+    client.ask("use hot\r\nwatch hot\r\nignore default\r\n",
+               "USING hot\r\nWATCHING 2\r\nWATCHING 1\r\n");
+    REQUIRE(client.ask(put("x"), "INSERTED 401\r\n") == "INSERTED 401\r\n");
+    // One job goes round and round, which makes beanstalkd's log grow without end.
+    std::string rounds;
+    std::string expected;
+    for (int i = 0; i < 100; ++i) {
+      rounds += "reserve\r\nbury 401 0\r\nkick 1\r\nreserve\r\nrelease 401 0 0\r\n";
+      expected +=
+          "RESERVED 401 1\r\nx\r\nBURIED\r\nKICKED 1\r\nRESERVED 401 1\r\nx\r\nRELEASED\r\n";
+    }
+    std::uint64_t most = 0;
+    for (int i = 0; i < 200; ++i) {
+      REQUIRE(client.ask(rounds, expected) == expected);
+      most = std::max(most, house.log_bytes());
+    }
+    CHECK(most < kBytesMax);
+    house.host.settle();
+    CHECK(comes_below(scratch.path("data"), kBytesMax));
+  }
+  House again(scratch.path("data"));
+  SocketClient client = again.host.connect("beanstalk");
+  CHECK(client.ask("peek 1\r\n", "FOUND 1 1000\r\n" + cold + "\r\n") ==
+        "FOUND 1 1000\r\n" + cold + "\r\n");
+  CHECK(client.ask(put("y"), "INSERTED 402\r\n") == "INSERTED 402\r\n");
+}
+
+TEST_CASE("cleaner: a drained log shrinks to its last segments, and no id comes back") {
+  const Scratch scratch;
+  {
+    House house(scratch.path("data"));
+    SocketClient client = house.host.connect("beanstalk");
+    const std::string body(60'000, 'b');
+    for (int i = 1; i <= 40; ++i) {
+      const std::string id = std::to_string(i);
+      const std::string expected = "INSERTED " + id + "\r\nDELETED\r\n";
+      REQUIRE(client.ask(put(body) + "delete " + id + "\r\n", expected) == expected);
+    }
+    house.host.settle();
+    CHECK(comes_below(scratch.path("data"), 4 * kSegmentBytes));
+  }
+  House again(scratch.path("data"));
+  SocketClient client = again.host.connect("beanstalk");
+  CHECK(client.ask(put("y"), "INSERTED 41\r\n") == "INSERTED 41\r\n");
+}
+
+TEST_CASE("cleaner: who was held while a full disk was cleaned goes on without anybody else") {
+  const Scratch scratch;
+  House house(scratch.path("data"), 30 * kSegmentBytes);
+  SocketClient client = house.host.connect("beanstalk");
+  const std::string body(1000, 'c');
+  client.ask(put(body), "INSERTED 1\r\n");
+  while (house.log_bytes() < 15 * kSegmentBytes) {
+    client.send(put(body));
+    client.read_some();
+  }
+  for (int i = 0; i < 3000; ++i) {
+    const std::string expected = "RESERVED 1 1000\r\n" + body + "\r\nRELEASED\r\n";
+    client.send("reserve\r\nrelease 1 0 0\r\n");
+    std::string answer;
+    while (answer.size() < expected.size()) {
+      // Milliseconds: what else wakes a server does so only every five seconds.
+      const std::string some = client.read_some(2s);
+      REQUIRE_FALSE(some.empty());
+      answer += some;
+    }
+    REQUIRE(answer == expected);
+  }
+}
+
+}  // namespace millrace::server

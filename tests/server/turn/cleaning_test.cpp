@@ -1,0 +1,177 @@
+/// The cleaner's decisions, turn by turn, over a log that is nothing but its places.
+
+#include <algorithm>
+#include <deque>
+#include <string>
+
+#include "faktory/job/work_unit.hpp"
+#include "server/turn/cleaner.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+constexpr Time kStart{1'600'000'000s};
+
+/// Keeps no bytes. Its disk is as quick and as full as it is told to be.
+class PlacesOnly final : public Journal {
+ public:
+  Outcome<Done> replay(const Visitor&) override { return Done{}; }
+
+  Span append(std::string batch) override {
+    if (end + batch.size() > pieces_.back() + kPieceBytes) pieces_.push_back(end);
+    const Lsn begin = end;
+    end += batch.size();
+    if (is_quick) durable_ = end;
+    return {.begin = begin, .end = end};
+  }
+
+  [[nodiscard]] Lsn durable() const override { return durable_; }
+  void on_durable(std::function<void()>) override {}
+  Outcome<std::string> read(Lsn, std::size_t) override { return Problem{"not kept"}; }
+  void expect(Lsn, std::size_t) override {}
+
+  [[nodiscard]] Extent extent() const override {
+    return {.begin = pieces_.front(),
+            .oldest_end = pieces_.size() > 1 ? pieces_[1] : pieces_.front(),
+            .newest_begin = pieces_.back(),
+            .end = end,
+            .piece_bytes = kPieceBytes,
+            .pieces = pieces_.size(),
+            .is_shared = is_shared};
+  }
+
+  [[nodiscard]] bool is_full() const override { return bytes_max_ != 0; }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return bytes_max_; }
+
+  void trim(Lsn before) override {
+    while (pieces_.size() > 1 && pieces_[1] <= before) pieces_.pop_front();
+  }
+
+  void sync() override { durable_ = end; }
+
+  /// The disk is full from now on: with room for so much in all.
+  void fill(std::uint64_t bytes) { bytes_max_ = bytes; }
+
+  Lsn end = 0;
+  bool is_quick = true;    ///< what is appended is durable at once
+  bool is_shared = false;  ///< a backup has the oldest piece
+
+ private:
+  std::deque<Lsn> pieces_{0};
+  Lsn durable_ = 0;
+  std::uint64_t bytes_max_ = 0;
+};
+
+struct Workshop {
+  Workshop() : broker(format, {.random_seed = 1}), cleaner(broker, log) {}
+
+  /// One that changes as little as clients do meanwhile.
+  Cleaner::Next turn() {
+    (void)cleaner.begin_turn();
+    const Cleaner::Next next = cleaner.work();
+    append();
+    return next;
+  }
+
+  void append() {
+    if (!broker.has_batch()) return;
+    broker.place_batch(log.append(broker.take_batch()).begin);
+  }
+
+  JobId put(std::size_t bytes) {
+    const std::string body(bytes, 'x');
+    const JobId id = broker.put({.queue = "default", .body = body, .ttr_s = 60}, kStart).value();
+    append();
+    return id;
+  }
+
+  void remove(JobId id) {
+    CHECK(broker.remove(0, id, kStart));
+    append();
+  }
+
+  /// Jobs of a thousand bytes until the log has so many pieces; the first of them.
+  JobId fill(std::size_t pieces) {
+    const JobId first = put(1000);
+    while (log.extent().pieces < pieces) put(1000);
+    return first;
+  }
+
+  faktory::WorkUnits format;
+  Broker broker;
+  PlacesOnly log;
+  Cleaner cleaner;
+};
+
+}  // namespace
+
+TEST_CASE("cleaning: unasked it writes a little, and waits until that is on the disk") {
+  Workshop shop;
+  const JobId first = shop.fill(12);
+  // Half of them; what is left stands in all pieces.
+  for (JobId id = first; id < first + 11'000; id += 2) shop.remove(id);
+  shop.log.is_quick = false;
+  const Lsn before = shop.log.end;
+  while (shop.turn() == Cleaner::Next::kTurn) {
+  }
+  const Lsn written = shop.log.end - before;
+  CHECK(written >= kCleanBytesMin);
+  CHECK(written < 3 * kCleanBytesMin);
+  CHECK(shop.turn() == Cleaner::Next::kDurable);
+  CHECK(shop.log.end == before + written);
+  SUBCASE("beside what clients write, whose pace it keeps") {
+    for (int i = 0; i < 100; ++i) {
+      const Lsn begin = shop.log.end;
+      const std::string body(1000, 'x');
+      CHECK(shop.broker.put({.queue = "default", .body = body, .ttr_s = 60}, kStart));
+      const std::size_t theirs = shop.broker.batch_bytes();
+      CHECK(shop.turn() == Cleaner::Next::kTurn);
+      CHECK(shop.log.end - begin >= (1 + kCleanPace) * theirs);
+    }
+  }
+  SUBCASE("and goes on then") {
+    shop.log.sync();
+    CHECK(shop.turn() == Cleaner::Next::kTurn);
+    CHECK(shop.log.end > before + written);
+  }
+}
+
+TEST_CASE("cleaning: on a full disk what a backup has does not go before the backup") {
+  Workshop shop;
+  const JobId first = shop.fill(6);
+  for (JobId id = first; id < first + 2000; ++id) shop.remove(id);
+  shop.log.fill(shop.log.end + kPieceBytes);
+  const Lsn oldest = shop.log.extent().begin;
+  // Its end was decided on before the backup came.
+  CHECK(shop.turn() == Cleaner::Next::kTurn);
+  shop.log.is_shared = true;
+  for (int i = 0; i < 10; ++i) shop.turn();
+  CHECK(shop.log.extent().begin == oldest);
+  shop.log.is_shared = false;
+  for (int i = 0; i < 10; ++i) shop.turn();
+  CHECK(shop.log.extent().begin > oldest);
+}
+
+TEST_CASE("cleaning: what ended during a round on a full disk is what the next one frees") {
+  Workshop shop;
+  const JobId first = shop.fill(12);
+  for (JobId id = first; id < first + 600; ++id) shop.remove(id);
+  shop.log.fill(shop.log.end + kPieceBytes / 2);
+  JobId next = first + 600;
+  const std::uint64_t needed = shop.broker.live_bytes();
+  // While the log is gone through once, clients end what was written once more already.
+  const Lsn round_end = shop.log.end;
+  while (shop.log.extent().begin < round_end) {
+    REQUIRE(shop.turn() != Cleaner::Next::kNothing);
+    if (shop.log.extent().begin < round_end / 2) continue;
+    for (int i = 0; i < 6; ++i) shop.remove(next++);
+  }
+  REQUIRE(needed - shop.broker.live_bytes() > kPieceBytes);
+  // So there is room for jobs that become longer: it is not counted as if it were needed.
+  shop.turn();
+  CHECK(shop.cleaner.begin_turn().intake == Intake::kNoJobs);
+}
+
+}  // namespace millrace::server

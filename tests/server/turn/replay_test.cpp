@@ -1,0 +1,87 @@
+#include "server/turn/replay.hpp"
+
+#include <stdexcept>
+
+#include "faktory/job/work_unit.hpp"
+#include "server/fake_journal.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr int kBatches = 40;
+constexpr int kJobsPerBatch = 1'000;  // some steps of a batch
+
+const auto ignore = [](Lsn) {};
+
+/// More than is decoded ahead.
+class Logged {
+ public:
+  Logged() {
+    Broker writer(format, {});
+    for (int batch = 0; batch < kBatches; ++batch) {
+      for (int job = 0; job < kJobsPerBatch; ++job) {
+        REQUIRE(writer.put({.queue = "old", .body = "a body"}, Time{1s}));
+      }
+      journal.to_replay.push_back(writer.take_batch());
+      bytes += journal.to_replay.back().size();
+    }
+  }
+
+  [[nodiscard]] std::uint64_t jobs() const { return broker.view().job_count(JobState::kReady); }
+
+  faktory::WorkUnits format;
+  FakeJournal journal;
+  Broker broker{format, {}};
+  std::uint64_t bytes = 0;
+};
+
+TEST_CASE("replay: everything is read, in the order of the log") {
+  Logged log;
+  Lsn reached = 0;
+  const auto read = replay(log.journal, log.broker, [&](Lsn at) {
+    CHECK(at >= reached);
+    reached = at;
+  });
+  REQUIRE(read);
+  CHECK(*read == log.bytes);
+  CHECK(log.jobs() == kBatches * kJobsPerBatch);
+  CHECK(reached == log.bytes - log.journal.to_replay.back().size());
+  CHECK(log.broker.oldest_needed() < log.journal.to_replay.front().size());
+}
+
+TEST_CASE("replay: an empty log") {
+  faktory::WorkUnits format;
+  FakeJournal journal;
+  Broker broker(format, {});
+  const auto read = replay(journal, broker, ignore);
+  REQUIRE(read);
+  CHECK(*read == 0);
+}
+
+TEST_CASE("replay: what makes no sense ends it, wherever it stands") {
+  for (const std::size_t place : {std::size_t{0}, std::size_t{kBatches / 2}}) {
+    Logged log;
+    log.journal.to_replay[place] += "\xff";
+    CHECK_FALSE(replay(log.journal, log.broker, ignore));
+    CHECK(log.jobs() >= place * kJobsPerBatch);
+    CHECK(log.jobs() <= (place + 1) * kJobsPerBatch);
+  }
+}
+
+TEST_CASE("replay: what the reading thread throws comes out") {
+  Logged log;
+  log.journal.before_batch = [count = 0]() mutable {
+    if (++count == kBatches) throw std::runtime_error("no memory");
+  };
+  CHECK_THROWS_WITH((void)replay(log.journal, log.broker, ignore), "no memory");
+}
+
+TEST_CASE("replay: who applies can give up while much is decoded ahead") {
+  Logged log;
+  const auto give_up = [](Lsn) { throw std::runtime_error("enough"); };
+  CHECK_THROWS_WITH((void)replay(log.journal, log.broker, give_up), "enough");
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "core/ports/journal.hpp"
+
+namespace millrace::simulation {
+
+/// A journal that does as another one does.
+class PassingJournal : public Journal {
+ public:
+  explicit PassingJournal(Journal& journal) : journal_(journal) {}
+
+  Outcome<Done> replay(const Visitor& visitor) override { return journal_.replay(visitor); }
+  Span append(std::string batch) override { return journal_.append(std::move(batch)); }
+  [[nodiscard]] Lsn durable() const override { return journal_.durable(); }
+  void on_durable(std::function<void()> wake) override { journal_.on_durable(std::move(wake)); }
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    return journal_.read(begin, size);
+  }
+  void expect(Lsn begin, std::size_t size) override { journal_.expect(begin, size); }
+  [[nodiscard]] Extent extent() const override { return journal_.extent(); }
+  [[nodiscard]] bool is_full() const override { return journal_.is_full(); }
+  [[nodiscard]] std::uint64_t bytes_max() const override { return journal_.bytes_max(); }
+  void trim(Lsn before) override { journal_.trim(before); }
+  void sync() override { journal_.sync(); }
+
+ protected:
+  Journal& journal_;
+};
+
+}  // namespace millrace::simulation

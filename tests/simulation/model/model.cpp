@@ -1,0 +1,357 @@
+#include "simulation/model/model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::simulation {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kDeadlineMargin = 1s;
+constexpr Duration kDeadLifetime = 180 * 24h;
+constexpr Duration kSilenceMax = 60s;
+
+}  // namespace
+
+// ---- reading ------------------------------------------------------------------------------------
+
+std::vector<JobId> Model::in_order(JobState state, const std::string& queue) const {
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : facts.jobs) {
+    if (job.state == state && (queue.empty() || job.queue == queue)) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
+    const ModelJob& x = facts.jobs.at(a);
+    const ModelJob& y = facts.jobs.at(b);
+    if (state == JobState::kReady) return std::tie(x.pri, x.sequence) < std::tie(y.pri, y.sequence);
+    return std::tie(x.due, a) < std::tie(y.due, b);
+  });
+  return ids;
+}
+
+bool Model::exists(const std::string& queue) const {
+  return is_needed(queue) || restored_.contains(queue);
+}
+
+bool Model::is_needed(const std::string& queue) const {
+  const auto pause = facts.pauses.find(queue);
+  if (queue == "default" || facts.kept.contains(queue)) return true;
+  if (pause != facts.pauses.end() && pause->second == kNever) return true;
+  for (const auto& [id, job] : facts.jobs) {
+    if (job.queue == queue) return true;
+  }
+  const auto names = [&](const std::vector<std::string>& queues) {
+    return std::find(queues.begin(), queues.end(), queue) != queues.end();
+  };
+  return std::any_of(clients_.begin(), clients_.end(), [&](const auto& entry) {
+    const Client& client = entry.second;
+    return client.used == queue || names(client.watched) ||
+           (client.wait && names(client.wait->queues));
+  });
+}
+
+bool Model::is_paused(const std::string& queue, Time now) const {
+  const auto pause = facts.pauses.find(queue);
+  return pause != facts.pauses.end() && now < pause->second;
+}
+
+Time Model::second_pause_end() const {
+  std::vector<Time> ends{kNever, kNever};
+  bool may_end_again = false;  // with what makes a queue kept, its pause is written once more
+  for (const auto& [queue, until] : facts.pauses) {
+    if (until > ticked_at_) ends.push_back(until);
+    may_end_again = may_end_again || (until <= ticked_at_ && !facts.kept.contains(queue));
+  }
+  if (may_end_again) ends.push_back(ticked_at_);
+  std::sort(ends.begin(), ends.end());
+  return ends[1];
+}
+
+bool Model::is_waiting(ClientNumber client) const {
+  const Client& self = clients_.at(client);
+  const auto is_of = [&](const Task& task) { return task.client == client; };
+  const bool is_late = !self.expected.empty() && self.expected.back().may_be_late;
+  return self.wait || is_late || std::any_of(tasks_.begin(), tasks_.end(), is_of);
+}
+
+bool Model::is_overdue(Time now) const {
+  if (!departed_.empty() || !tasks_.empty()) return true;
+  return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+    const JobState state = entry.second.state;
+    return state != JobState::kReady && state != JobState::kDead && entry.second.due <= now;
+  });
+}
+
+bool Model::is_deadline_soon(ClientNumber client, Time now) const {
+  return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+    const ModelJob& job = entry.second;
+    return job.state == JobState::kReserved && job.client == client &&
+           job.due - kDeadlineMargin <= now;
+  });
+}
+
+ModelJob* Model::find(JobId id) {
+  const auto found = facts.jobs.find(id);
+  return found == facts.jobs.end() ? nullptr : &found->second;
+}
+
+ModelJob* Model::held(ClientNumber client, JobId id) {
+  ModelJob* const job = find(id);
+  const bool is_held = job != nullptr && job->state == JobState::kReserved && job->client == client;
+  return is_held ? job : nullptr;
+}
+
+/// The smallest (pri, sequence) of all these queues; 0: none is ready.
+JobId Model::next_of(const std::vector<std::string>& queues, Time now) const {
+  JobId best = 0;
+  for (const auto& [id, job] : facts.jobs) {
+    if (job.state != JobState::kReady || is_paused(job.queue, now)) continue;
+    if (std::find(queues.begin(), queues.end(), job.queue) == queues.end()) continue;
+    if (best == 0) best = id;
+    const ModelJob& other = facts.jobs.at(best);
+    if (std::tie(job.pri, job.sequence) < std::tie(other.pri, other.sequence)) best = id;
+  }
+  return best;
+}
+
+std::optional<Expected> Model::take_expected(ClientNumber client) {
+  std::deque<Expected>& expected = clients_.at(client).expected;
+  if (expected.empty()) return std::nullopt;
+  Expected next = std::move(expected.front());
+  expected.pop_front();
+  return next;
+}
+
+void Model::postpone(ClientNumber client, Expected expected) {
+  clients_.at(client).expected.push_front(std::move(expected));
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+/// `state` and `due` say whether it is for now or for later.
+void Model::add(const ModelJob& job, Time now) {
+  const JobId id = facts.next_id++;
+  ModelJob& added = facts.jobs[id] = job;
+  added.sequence = id;
+  added.state = job.due > now ? JobState::kScheduled : JobState::kReady;
+  if (added.state == JobState::kScheduled) return;
+  added.due = Time{};
+  if (added.is_pushed) facts.kept.insert(added.queue);
+  serve(job.queue, now);
+}
+
+void Model::make_ready(JobId id, Time now) {
+  ModelJob& job = facts.jobs.at(id);
+  job.state = JobState::kReady;
+  job.due = Time{};
+  job.client = 0;
+  job.sequence = job.is_pushed ? facts.next_id++ : id;
+  if (job.is_pushed) facts.kept.insert(job.queue);
+  serve(job.queue, now);
+}
+
+/// No two die at the same time.
+void Model::make_dead(JobId id, Time now) {
+  ModelJob& job = facts.jobs.at(id);
+  Time when = now;
+  for (const auto& [other, each] : facts.jobs) {
+    if (each.state == JobState::kDead) when = std::max(when, each.due + Duration{1});
+  }
+  job.state = JobState::kDead;
+  job.due = when;
+  job.client = 0;
+}
+
+void Model::hand_out(ClientNumber client, JobId id, Time now) {
+  ModelJob& job = facts.jobs.at(id);
+  const Client& holder = clients_.at(client);
+  job.state_before = job.state;
+  job.due_before = job.due;
+  job.state = JobState::kReserved;
+  job.due = now + seconds(job.ttr_s);
+  job.reserved_at = now;
+  job.client = holder.is_worker ? 0 : client;
+  job.wid = holder.wid;
+  expect_job(client, holder.is_worker ? "$" : "RESERVED", id);
+}
+
+/// Ready jobs go to who has waited for longest.
+void Model::serve(const std::string& queue, Time now) {
+  for (;;) {
+    const JobId id = next_of({queue}, now);
+    ClientNumber first = 0;
+    for (const auto& [number, client] : clients_) {
+      if (!client.wait) continue;
+      const std::vector<std::string>& queues = client.wait->queues;
+      if (std::find(queues.begin(), queues.end(), queue) == queues.end()) continue;
+      if (first == 0 || client.wait->ticket < clients_.at(first).wait->ticket) first = number;
+    }
+    if (id == 0 || first == 0) return;
+    clients_.at(first).wait.reset();
+    hand_out(first, id, now);
+    forget_unused();  // that client waited for other queues too
+  }
+}
+
+/// 0 retries: dropped. Fewer: dead. Else tried again after count^4 + 15 s and up to 29 (count + 1)
+/// s more, until it was retried so often.
+void Model::fail(JobId id, Time now) {
+  ++facts.processed;
+  ++facts.failed;
+  ModelJob& job = facts.jobs.at(id);
+  if (job.retry == 0) {
+    facts.jobs.erase(id);
+    return;
+  }
+  const std::int64_t count = job.failures++;
+  if (count >= job.retry) return make_dead(id, now);
+  job.state = JobState::kRetrying;
+  job.due = now + seconds(count * count * count * count + 15);
+  job.due_latest = job.due + seconds(29 * (count + 1));
+}
+
+void Model::expire(JobId id, Time now) {
+  if (facts.jobs.at(id).client == 0) {
+    fail(id, now);
+  } else {
+    make_ready(id, now);
+  }
+}
+
+void Model::pause(const std::string& queue, Time until, Time now) {
+  facts.pauses.erase(queue);
+  restored_.erase(queue);
+  if (until > now) facts.pauses.emplace(queue, until);
+  serve(queue, now);
+}
+
+/// A queue that nobody needs is gone, and its pause with it.
+void Model::forget_unused() {
+  std::erase_if(restored_, [&](const std::string& queue) { return is_needed(queue); });
+  std::erase_if(facts.pauses, [&](const auto& entry) { return !exists(entry.first); });
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+void Model::connect_beanstalk(ClientNumber client) {
+  clients_[client].used = "default";
+  clients_[client].watched = {"default"};
+}
+
+/// A worker's further connections are no sign of life.
+void Model::connect_worker(ClientNumber client, const std::string& wid, Time now) {
+  const bool is_known = std::any_of(clients_.begin(), clients_.end(),
+                                    [&](const auto& entry) { return entry.second.wid == wid; });
+  if (!is_known) beats_[wid] = now;
+  clients_[client].is_worker = true;
+  clients_[client].wid = wid;
+}
+
+void Model::execute(ClientNumber client, const Command& command, Time now) {
+  if (clients_.at(client).is_worker) {
+    execute_worker(client, command, now);
+  } else if (!execute_held(client, command, now)) {
+    execute_beanstalk(client, command, now);
+  }
+  forget_unused();
+}
+
+void Model::tick(Time now) {
+  ticked_at_ = now;
+  std::erase_if(restored_, [&](const std::string& queue) { return !is_paused(queue, now); });
+  forget_unused();
+  for (const ClientNumber client : std::set(departed_)) release_held(client, now);
+  for (const JobState state : {JobState::kScheduled, JobState::kRetrying, JobState::kReserved}) {
+    for (const JobId id : in_order(state, "")) {
+      const ModelJob& job = facts.jobs.at(id);
+      if (job.due > now || !has_moved(id, job)) break;
+      state == JobState::kReserved ? expire(id, now) : make_ready(id, now);
+    }
+  }
+  for (const std::string& queue : kQueues) serve(queue, now);
+  for (auto& [number, client] : clients_) {
+    if (!client.wait) continue;
+    const bool is_soon = !client.is_worker && is_deadline_soon(number, now);
+    if (!is_soon && client.wait->until > now) continue;
+    client.wait.reset();
+    expect(number, is_soon ? "DEADLINE_SOON\r\n" : client.is_worker ? "$-1\r\n" : "TIMED_OUT\r\n");
+  }
+  if (!tasks_.empty()) settle_times();
+  for (Task& task : std::exchange(tasks_, {})) start(std::move(task), now);
+  std::erase_if(facts.jobs, [&](const auto& entry) {
+    const ModelJob& job = entry.second;
+    return job.state == JobState::kDead && job.is_pushed && job.due + kDeadLifetime <= now;
+  });
+  forget_unused();
+}
+
+bool Model::evict(ClientNumber client, Time now) {
+  Client& self = clients_.at(client);
+  self.wait.reset();
+  forget_unused();
+  // A new connection of that name is that of a new worker.
+  const std::string wid = std::exchange(self.wid, "");
+  return self.is_worker && now - beats_.at(wid) > kSilenceMax;
+}
+
+void Model::end_input(ClientNumber client) {
+  Client& self = clients_.at(client);
+  if (!self.wait) return;
+  self.wait.reset();
+  expect(client, self.is_worker ? "$-1\r\n" : "TIMED_OUT\r\n");
+  forget_unused();
+}
+
+void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time now) {
+  clients_.at(client).wait.reset();
+  for (const Fetch& fetch : unsent) {
+    ModelJob* const job = held(0, fetch.id);
+    if (job == nullptr || job->reserved_at != fetch.reserved_at) continue;
+    job->state = JobState::kReady;
+    job->due = Time{};
+    serve(job->queue, now);
+  }
+  clients_.erase(client);
+  // A kick is of a connection.
+  std::erase_if(tasks_, [&](const Task& task) {
+    return task.client == client && task.command.verb == Verb::kKick;
+  });
+  for (Task& task : tasks_) {
+    if (task.client == client) task.client = 0;
+  }
+  release_held(client, now);
+  forget_unused();
+}
+
+void Model::release_held(ClientNumber client, Time now) {
+  departed_.insert(client);
+  for (const JobId id : in_order(JobState::kReserved, "")) {
+    const ModelJob& job = facts.jobs.at(id);
+    if (job.client != client) continue;
+    if (!has_moved(id, job)) return;
+    make_ready(id, now);
+  }
+  departed_.erase(client);
+}
+
+/// What connections held stands where it stood before they took it.
+void Model::restart() {
+  intake_ = Intake::kEverything;
+  clients_.clear();
+  departed_.clear();
+  tasks_.clear();
+  for (auto& [id, job] : facts.jobs) {
+    if (job.state != JobState::kReserved || job.client == 0) continue;
+    job.state = job.state_before;
+    job.due = job.due_before;
+    job.client = 0;
+    job.may_be_ready = true;
+  }
+  restored_.clear();
+  for (const auto& [queue, until] : facts.pauses) {
+    if (!is_needed(queue)) restored_.insert(queue);
+  }
+}
+
+}  // namespace millrace::simulation

@@ -1,0 +1,233 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/model/job.hpp"
+#include "simulation/model/command.hpp"
+
+namespace millrace::simulation {
+
+/// A client, from 1; never used twice.
+using ClientNumber = int;
+
+struct ModelJob {
+  std::string name;  ///< of a pushed one: its jid; of a put one: its body
+  bool is_pushed = false;
+  std::string queue;
+  Pri pri = 0;
+  Sequence sequence = 0;
+  std::uint32_t ttr_s = 1;
+  std::int64_t retry = 25;
+  std::int64_t failures = 0;
+  JobState state = JobState::kReady;
+  /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when.
+  Time due{};
+  /// Retrying: a back-off has a random part, so the job may be due anywhere from `due` to here.
+  Time due_latest{};
+
+  // While it is reserved:
+  ClientNumber client = 0;  ///< the connection that holds it, 0: a worker does
+  std::string wid;
+  Time reserved_at{};
+  // While a connection holds it: where it stands after a restart.
+  JobState state_before = JobState::kReady;
+  Time due_before{};
+  /// After a restart: a connection held it, and it may have been written once more, as ready.
+  bool may_be_ready = false;
+};
+
+/// The name that ACK and FAIL use for the job.
+[[nodiscard]] std::string jid_of(JobId id, const ModelJob& job);
+
+/// beanstalk calls what is below urgent.
+inline constexpr Pri kUrgentBelow = 1024;
+
+/// What outlives the process.
+struct Facts {
+  std::map<JobId, ModelJob> jobs;
+  std::map<std::string, Time> pauses;  ///< by queue, until when
+  std::set<std::string> kept;          ///< queues that stay when empty
+  JobId next_id = 1;
+  std::uint64_t processed = 0;
+  std::uint64_t failed = 0;
+};
+
+/// A reply that must come next. One part is the whole reply; several stand in it in their order,
+/// the first at its beginning.
+struct Expected {
+  std::vector<std::string> parts;
+  Time fetched_at{};
+  JobId fetched = 0;         ///< the reply hands this job to a worker
+  bool may_be_late = false;  ///< all is done that it tells of, and it comes when the server sees so
+};
+
+/// What both servers promise, written down as plainly as it goes: no index, no order kept, every
+/// question answered by looking at everything. It knows nothing of the core's code. It is told what
+/// the clients say and when time passes, in the order in which that happens to the server, and
+/// foretells every reply.
+class Model {
+ public:
+  Facts facts;
+
+  // ---- what happens -----------------------------------------------------------------------------
+
+  void connect_beanstalk(ClientNumber client);
+  void connect_worker(ClientNumber client, const std::string& wid, Time now);
+
+  void execute(ClientNumber client, const Command& command, Time now);
+
+  /// From now on the server takes on no more than this.
+  void take_on(Intake intake) { intake_ = intake; }
+
+  /// Whether the server has moved a job on from where it stands here. What is many it moves in
+  /// slices, in the order that is foretold; how far a slice goes is all that it is asked for.
+  std::function<bool(JobId, const ModelJob&)> has_moved = [](JobId, const ModelJob&) {
+    return true;
+  };
+
+  /// Finds out when what has failed is tried again.
+  std::function<void()> settle_times = [] {};
+
+  /// Everything that is due happens, in slices.
+  void tick(Time now);
+
+  /// The server wants to be rid of a worker, and closes this connection of it soon. True when it
+  /// may: the worker has not been heard of for a minute.
+  [[nodiscard]] bool evict(ClientNumber client, Time now);
+
+  /// The client has closed its sending side: it does not wait any more.
+  void end_input(ClientNumber client);
+
+  /// The connection is gone. The fetches in `unsent` never reached it.
+  struct Fetch {
+    JobId id;
+    Time reserved_at;
+  };
+  void leave(ClientNumber client, const std::vector<Fetch>& unsent, Time now);
+
+  /// The process is gone, and a new one has read the log.
+  void restart();
+
+  // ---- what must be so --------------------------------------------------------------------------
+
+  /// Takes the reply that the client must get next; nullopt: none.
+  std::optional<Expected> take_expected(ClientNumber client);
+
+  /// It has not come yet: it must come later.
+  void postpone(ClientNumber client, Expected expected);
+
+  /// What it says next will not be answered before something else is.
+  [[nodiscard]] bool is_waiting(ClientNumber client) const;
+  /// An operation on many jobs goes on.
+  [[nodiscard]] bool is_working() const { return !tasks_.empty(); }
+  /// Something should have happened by then, and has not.
+  [[nodiscard]] bool is_overdue(Time now) const;
+  [[nodiscard]] bool exists(const std::string& queue) const;
+  [[nodiscard]] bool is_paused(const std::string& queue, Time now) const;
+
+  /// When the second of the pauses ends that are still to end, as of the last tick; kNever when
+  /// there are not so many. Which of two that end in one tick is served first is nobody's business,
+  /// and so not foretold.
+  [[nodiscard]] Time second_pause_end() const;
+
+  /// Jobs of a queue (empty: of all) in a state, in the order in which they come.
+  [[nodiscard]] std::vector<JobId> in_order(JobState state, const std::string& queue) const;
+
+ private:
+  struct Wait {
+    std::uint64_t ticket = 0;
+    std::vector<std::string> queues;
+    Time until = kNever;
+  };
+  struct Client {
+    bool is_worker = false;
+    std::string wid;
+    std::string used;
+    std::vector<std::string> watched;
+    std::optional<Wait> wait;
+    std::deque<Expected> expected;
+  };
+
+  /// An operation on many jobs.
+  struct Task {
+    ClientNumber client = 0;  ///< 0: gone
+    Command command;
+    std::string queue;     ///< kick
+    JobState set{};        ///< of which jobs
+    std::uint64_t left{};  ///< kick: how many more
+    std::uint64_t moved{};
+    JobId id_end = 0;  ///< mutate: what came into line later stays
+    std::pair<Time, JobId> after{Time::min(), 0};
+    std::pair<Time, JobId> last{};
+  };
+
+  void expect(ClientNumber client, const std::string& whole) {
+    clients_.at(client).expected.push_back({.parts = {whole}});
+  }
+  void expect_parts(ClientNumber client, std::vector<std::string> parts) {
+    clients_.at(client).expected.push_back({.parts = std::move(parts)});
+  }
+  void expect_job(ClientNumber client, const std::string& word, JobId id);
+  void expect_stats(ClientNumber client, const std::string& queue);
+  void expect_info(ClientNumber client);
+
+  [[nodiscard]] bool takes_longer() const { return intake_ < Intake::kNothingLonger; }
+  [[nodiscard]] bool takes_reservations() const { return intake_ < Intake::kEndings; }
+
+  ModelJob* find(JobId id);
+  ModelJob* held(ClientNumber client, JobId id);
+  ModelJob* held_by_worker(const std::string& jid, JobId& id);
+  [[nodiscard]] JobId next_of(const std::vector<std::string>& queues, Time now) const;
+
+  void add(const ModelJob& job, Time now);
+  void make_ready(JobId id, Time now);
+  void make_dead(JobId id, Time now);
+  void hand_out(ClientNumber client, JobId id, Time now);
+  void serve(const std::string& queue, Time now);
+  void fail(JobId id, Time now);
+  void expire(JobId id, Time now);
+  void pause(const std::string& queue, Time until, Time now);
+  void forget_unused();
+  [[nodiscard]] bool is_needed(const std::string& queue) const;
+  [[nodiscard]] bool is_deadline_soon(ClientNumber client, Time now) const;
+
+  bool execute_beanstalk(ClientNumber client, const Command& command, Time now);
+  bool execute_held(ClientNumber client, const Command& command, Time now);
+  void execute_worker(ClientNumber client, const Command& command, Time now);
+  void push(ClientNumber client, const Command& command, Time now);
+  void reserve(ClientNumber client, Time until, Time now);
+  void fetch(ClientNumber client, const std::vector<std::string>& queues, Time now);
+  void kick(ClientNumber client, const Command& command, Time now);
+  bool remove(ClientNumber client, JobId id);
+  void mutate(ClientNumber client, const Command& command, Time now);
+  void start(Task task, Time now);
+  bool work(Task& task, Time now);
+  bool work_kick(Task& task, Time now);
+  bool work_mutate(Task& task, Time now);
+  [[nodiscard]] std::vector<JobId> kickable(const Task& task) const;
+  void release_held(ClientNumber client, Time now);
+  void remove_queue(const std::string& queue, Time now);
+  void flush();
+
+  std::map<ClientNumber, Client> clients_;
+  std::set<ClientNumber> departed_;  ///< gone, and some of what they held is not released yet
+  std::deque<Task> tasks_;
+  std::map<std::string, Time> beats_;  ///< by wid, when the worker was last heard of
+  std::uint64_t next_ticket_ = 1;
+  Time ticked_at_{};
+  Intake intake_ = Intake::kEverything;
+  /// Queues that nobody needs, and that a restart brought back since they were paused: until the
+  /// pause is over, or somebody has needed them and does not any more.
+  std::set<std::string> restored_;
+};
+
+}  // namespace millrace::simulation

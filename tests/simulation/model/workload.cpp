@@ -1,0 +1,201 @@
+#include "simulation/model/workload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace millrace::simulation {
+namespace {
+
+struct Weight {
+  Verb verb;
+  std::uint64_t weight;
+};
+
+constexpr std::array kBeanstalkWeights = {
+    Weight{Verb::kPut, 220},      Weight{Verb::kReserve, 220},  Weight{Verb::kDelete, 140},
+    Weight{Verb::kRelease, 80},   Weight{Verb::kBury, 60},      Weight{Verb::kTouch, 30},
+    Weight{Verb::kKick, 50},      Weight{Verb::kKickJob, 30},   Weight{Verb::kReserveJob, 30},
+    Weight{Verb::kPeek, 20},      Weight{Verb::kUse, 40},       Weight{Verb::kWatch, 30},
+    Weight{Verb::kIgnore, 20},    Weight{Verb::kPauseTube, 15}, Weight{Verb::kStats, 10},
+    Weight{Verb::kStatsTube, 20},
+};
+
+constexpr std::array kWorkerWeights = {
+    Weight{Verb::kPush, 220},      Weight{Verb::kPushBulk, 30},    Weight{Verb::kFetch, 280},
+    Weight{Verb::kAck, 200},       Weight{Verb::kFail, 100},       Weight{Verb::kBeat, 50},
+    Weight{Verb::kPauseQueue, 15}, Weight{Verb::kResumeQueue, 25}, Weight{Verb::kRemoveQueue, 3},
+    Weight{Verb::kMutate, 30},     Weight{Verb::kInfo, 20},        Weight{Verb::kFlush, 1},
+};
+
+/// Jobs fail and are moved about, and few end.
+constexpr std::array kSiegeBeanstalkWeights = {
+    Weight{Verb::kPut, 60},       Weight{Verb::kReserve, 300}, Weight{Verb::kDelete, 20},
+    Weight{Verb::kRelease, 150},  Weight{Verb::kBury, 150},    Weight{Verb::kTouch, 20},
+    Weight{Verb::kKick, 100},     Weight{Verb::kKickJob, 60},  Weight{Verb::kReserveJob, 150},
+    Weight{Verb::kUse, 40},       Weight{Verb::kWatch, 30},    Weight{Verb::kPauseTube, 2},
+    Weight{Verb::kStatsTube, 10},
+};
+
+constexpr std::array kSiegeWorkerWeights = {
+    Weight{Verb::kPush, 100},     Weight{Verb::kPushBulk, 100},   Weight{Verb::kFetch, 600},
+    Weight{Verb::kAck, 10},       Weight{Verb::kFail, 600},       Weight{Verb::kBeat, 30},
+    Weight{Verb::kPauseQueue, 2}, Weight{Verb::kResumeQueue, 30}, Weight{Verb::kMutate, 60},
+    Weight{Verb::kInfo, 10},
+};
+
+Verb draw(Random& random, std::span<const Weight> weights) {
+  std::uint64_t total = 0;
+  for (const Weight& each : weights) total += each.weight;
+  std::uint64_t at = random.below(total);
+  for (const Weight& each : weights) {
+    if (at < each.weight) return each.verb;
+    at -= each.weight;
+  }
+  return weights.front().verb;
+}
+
+}  // namespace
+
+bool Workload::may_wait(const Command& command) {
+  switch (command.verb) {
+    case Verb::kReserve:
+      return command.seconds != 0;
+    case Verb::kFetch:
+    case Verb::kKick:
+    case Verb::kMutate:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Workload::is_ending_jobs(const Model& model) {
+  const std::size_t jobs = model.facts.jobs.size();
+  if (jobs >= sizes_.jobs_max) is_ending_jobs_ = true;
+  if (jobs <= sizes_.jobs_kept) is_ending_jobs_ = false;
+  return is_ending_jobs_;
+}
+
+Verb Workload::draw_beanstalk_verb(const Model& model) {
+  const Verb verb =
+      sizes_.is_siege ? draw(random_, kSiegeBeanstalkWeights) : draw(random_, kBeanstalkWeights);
+  const bool is_too_much = verb == Verb::kPut && is_ending_jobs(model);
+  return is_too_much ? Verb::kDelete : verb;
+}
+
+Verb Workload::draw_worker_verb(const Model& model) {
+  const Verb verb =
+      sizes_.is_siege ? draw(random_, kSiegeWorkerWeights) : draw(random_, kWorkerWeights);
+  const bool is_put = verb == Verb::kPush || verb == Verb::kPushBulk;
+  if (sizes_.is_siege && random_.one_in(4) && !is_ending_jobs(model)) return Verb::kPushBulk;
+  if (is_crowded() && verb == Verb::kFlush) return Verb::kRemoveQueue;
+  if (!is_put) return verb;
+  if (is_ending_jobs(model)) return is_crowded() ? Verb::kRemoveQueue : Verb::kAck;
+  return is_crowded() ? Verb::kPushBulk : verb;
+}
+
+/// Mostly one that the client holds, sometimes any, seldom one that there is not.
+JobId Workload::draw_id(const Model& model, ClientNumber client) {
+  std::vector<JobId> held;
+  std::vector<JobId> any;
+  for (const auto& [id, job] : model.facts.jobs) {
+    any.push_back(id);
+    if (job.state == JobState::kReserved && job.client == client) held.push_back(id);
+  }
+  if (!held.empty() && !random_.one_in(4)) return random_.pick(held);
+  if (!any.empty() && !random_.one_in(10)) return random_.pick(any);
+  return random_.between(1, model.facts.next_id + 1);
+}
+
+std::string Workload::draw_held_jid(const Model& model, const std::string& wid) {
+  std::vector<std::string> own;
+  std::vector<std::string> any;
+  for (const auto& [id, job] : model.facts.jobs) {
+    if (job.state != JobState::kReserved || job.client != 0) continue;
+    any.push_back(jid_of(id, job));
+    if (job.wid == wid) own.push_back(any.back());
+  }
+  if (!own.empty() && !random_.one_in(8)) return random_.pick(own);
+  if (!any.empty() && !random_.one_in(8)) return random_.pick(any);
+  return "nobody-has-it";
+}
+
+std::size_t Workload::draw_size() {
+  return random_.one_in(sizes_.one_large_in) ? sizes_.large_body_bytes
+                                             : random_.below(sizes_.body_bytes_max);
+}
+
+std::string Workload::draw_body(const std::string& start) {
+  std::string body = start + std::to_string(++named_) + "-";
+  body.append(draw_size(), static_cast<char>('a' + random_.below(26)));
+  return body;
+}
+
+JobText Workload::draw_job(const Model& model, Time now) {
+  JobText job;
+  job.name = "pushed-" + std::to_string(model.facts.next_id) + "-" + std::to_string(++named_);
+  job.queue = random_.pick(kQueues);
+  job.reserve_for_s = static_cast<std::uint32_t>(random_.between(60, 90));
+  job.retry = sizes_.is_siege ? 25 : static_cast<std::int64_t>(random_.below(5)) - 1;
+  job.priority = static_cast<int>(random_.between(1, 9));
+  job.padding_bytes = draw_size();
+  if (random_.one_in(sizes_.one_scheduled_in))
+    job.at = now + std::chrono::milliseconds(random_.below(5000));
+  return job;
+}
+
+Command Workload::draw_beanstalk(const Model& model, ClientNumber client) {
+  Command command;
+  command.verb = draw_beanstalk_verb(model);
+  command.queue = random_.pick(kQueues);
+  command.id = draw_id(model, client);
+  command.pri = static_cast<Pri>(random_.below(4) * 700);
+  command.ttr_s = static_cast<std::uint32_t>(random_.between(1, 8));
+  command.bound = static_cast<std::uint32_t>(random_.between(1, random_.one_in(3) ? 1000 : 6));
+  if (command.verb == Verb::kPut) command.name = draw_body("put-");
+  if (command.verb == Verb::kStats) command.queue.clear();
+  if (random_.one_in(3)) command.seconds = static_cast<std::uint32_t>(random_.between(1, 5));
+  if (command.verb == Verb::kReserve && random_.one_in(10)) command.seconds = UINT32_MAX;
+  return command;
+}
+
+Command Workload::draw_worker(const Model& model, const std::string& wid, Time now) {
+  Command command;
+  command.verb = draw_worker_verb(model);
+  command.queue = random_.pick(kQueues);
+  command.queues.push_back(command.queue);
+  if (random_.one_in(2)) command.queues.push_back(random_.pick(kQueues));
+  if (command.queues.front() == command.queues.back()) command.queues.resize(1);
+  command.name = command.verb == Verb::kBeat ? wid : draw_held_jid(model, wid);
+  if (command.verb == Verb::kMutate) return draw_mutate(model);
+  if (command.verb == Verb::kFail) command.error_bytes = random_.below(sizes_.error_bytes_max);
+  if (sizes_.is_siege)
+    command.error_bytes = std::max(command.error_bytes, sizes_.error_bytes_max / 2);
+  const bool is_push = command.verb == Verb::kPush;
+  const bool is_bulk = command.verb == Verb::kPushBulk;
+  const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;
+  constexpr std::size_t kBytesAtOnce = 48'000;  // a session takes more than that in slices
+  while (command.jobs.size() < count) {
+    command.jobs.push_back(draw_job(model, now));
+    std::size_t& bytes = command.jobs.back().padding_bytes;
+    bytes = std::min(bytes, kBytesAtOnce / count);
+  }
+  return command;
+}
+
+Command Workload::draw_mutate(const Model& model) {
+  static const std::vector<std::string> kActions = {"discard", "kill", "requeue"};
+  static const std::vector<std::string> kSets = {"scheduled", "retries", "dead"};
+  Command command;
+  command.verb = Verb::kMutate;
+  command.action = random_.pick(kActions);
+  command.set = random_.pick(kSets);
+  if (random_.one_in(4)) return command;
+  for (const auto& [id, job] : model.facts.jobs) {
+    if (random_.one_in(2)) command.jids.push_back(jid_of(id, job));
+  }
+  return command;
+}
+
+}  // namespace millrace::simulation

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "simulation/model/command.hpp"
+#include "simulation/model/model.hpp"
+#include "simulation/random.hpp"
+
+namespace millrace::simulation {
+
+/// How much clients say, and how much of it at a time.
+struct WorkloadSizes {
+  std::size_t jobs_max = 40;         ///< with so many, clients finish rather than put,
+  std::size_t jobs_kept = 39;        ///< until so many are left
+  std::size_t body_bytes_max = 200;  ///< most bodies are shorter
+  std::size_t large_body_bytes = 3000;
+  std::uint64_t one_large_in = 40;
+  std::size_t bulk_jobs_max = 4;  ///< that are pushed at a time
+  std::uint64_t one_scheduled_in = 5;
+  std::size_t error_bytes_max = 300;  ///< that a FAIL says
+  std::uint64_t pipeline_max = 12;    ///< commands that are said at a time
+  std::uint64_t segment_bytes = 0;    ///< 0: as the world draws it
+  bool is_siege = false;
+};
+
+/// Draws what clients say. It looks at the model, so that most commands have something to work on:
+/// a client deletes what it holds, and once in a while what it does not.
+class Workload {
+ public:
+  using Sizes = WorkloadSizes;
+
+  /// So many jobs that the core's table of them grows by chunks, and shrinks again. No queue has
+  /// more than one slice of a long operation takes (core/types.hpp), and nobody says FLUSH, which
+  /// walks them all: the model knows no slices.
+  static constexpr Sizes kCrowded = {.jobs_max = 560,
+                                     .jobs_kept = 50,
+                                     .body_bytes_max = 10,
+                                     .large_body_bytes = 100,
+                                     .bulk_jobs_max = 60,
+                                     .one_scheduled_in = 40,
+                                     .pipeline_max = 60};
+
+  /// A disk that is full for long, with segments as short as the program takes them, and jobs that
+  /// fail with much to say, so that what is done to all of them at once takes more of the log than
+  /// is kept back. No more jobs than one slice takes, since FLUSH walks them all.
+  static constexpr Sizes kSiege = {.jobs_max = 450,
+                                   .jobs_kept = 400,
+                                   .body_bytes_max = 2000,
+                                   .large_body_bytes = 50'000,
+                                   .one_large_in = 200,
+                                   .bulk_jobs_max = 20,
+                                   .error_bytes_max = 40'000,
+                                   .pipeline_max = 6,
+                                   .segment_bytes = std::uint64_t{1} << 20,
+                                   .is_siege = true};
+
+  [[nodiscard]] bool is_crowded() const { return sizes_.jobs_max > kSliceJobs; }
+  [[nodiscard]] const Sizes& sizes() const { return sizes_; }
+
+  Workload(Random& random, Sizes sizes) : random_(random), sizes_(sizes) {}
+
+  /// Whether the reply may come later, so that nothing is said behind it.
+  [[nodiscard]] static bool may_wait(const Command& command);
+
+  [[nodiscard]] Command draw_beanstalk(const Model& model, ClientNumber client);
+  [[nodiscard]] Command draw_worker(const Model& model, const std::string& wid, Time now);
+
+ private:
+  bool is_ending_jobs(const Model& model);
+  Verb draw_beanstalk_verb(const Model& model);
+  Verb draw_worker_verb(const Model& model);
+  JobId draw_id(const Model& model, ClientNumber client);
+  std::string draw_held_jid(const Model& model, const std::string& wid);
+  std::string draw_body(const std::string& start);
+  std::size_t draw_size();
+  JobText draw_job(const Model& model, Time now);
+  Command draw_mutate(const Model& model);
+
+  Random& random_;
+  const Sizes sizes_;
+  std::uint64_t named_ = 0;  ///< names given so far
+  bool is_ending_jobs_ = false;
+};
+
+}  // namespace millrace::simulation
