@@ -56,7 +56,7 @@ void replay(benchmark::State& state) {
   World before;
   before.log = &log;
   for (std::int64_t i = 0; i < state.range(0); ++i) before.put();
-  for (auto _ : state) CHECK(World().broker.replay(log, 0));
+  for (auto _ : state) CHECK(World().ledger.replay(log, 0));
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 

@@ -139,7 +139,7 @@ std::uint64_t replay(Action action) {
   World after;
   {
     const Counted counted;
-    CHECK(after.broker.replay(log, 0));
+    CHECK(after.ledger.replay(log, 0));
   }
   const View& view = after.broker.view();
   CHECK(view.counters().next_id == kTimes + 1);

@@ -36,9 +36,9 @@ struct World {
 
   void end_turn() {
     (void)broker.take_woken();
-    if (!broker.has_batch()) return;
-    const std::string batch = broker.take_batch();
-    broker.place_batch(log_end);
+    if (!ledger.has_batch()) return;
+    const std::string batch = ledger.take_batch();
+    ledger.place(log_end);
     log_end += batch.size();
     if (log != nullptr) log->append(batch);
   }
@@ -109,7 +109,8 @@ struct World {
   Lsn log_end = 0;
   std::string* log = nullptr;  ///< where the batches go, if anywhere
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   beanstalk::Door beanstalk_door{broker, format, {}, now};
   faktory::Door faktory_door{broker, format, {}, now};
   std::unique_ptr<Session> beanstalk = beanstalk_door.open();

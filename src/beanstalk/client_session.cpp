@@ -86,7 +86,7 @@ bool ClientSession::wants_close() const {
 
 bool ClientSession::can_execute() const {
   return !has_quit_ && wait_ == Wait::kNothing && !listing_ && output_.size() < kOutputBytesPause &&
-         door_.broker.batch_bytes() < kBatchBytesPause;
+         door_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
 void ClientSession::work_through_inbox(Time now) {

@@ -104,7 +104,7 @@ void add_binlog(Yaml& yaml, const Settings& settings, const View& view) {
   const Binlog binlog = settings.binlog ? settings.binlog() : Binlog{};
   yaml.number("binlog-oldest-index", binlog.oldest)
       .number("binlog-current-index", binlog.current)
-      .number("binlog-records-migrated", settings.binlog ? view.tally().jobs_rewritten : 0)
+      .number("binlog-records-migrated", settings.binlog ? view.jobs_rewritten() : 0)
       .number("binlog-records-written", settings.binlog ? view.records_written() : 0)
       .number("binlog-max-size", settings.binlog_bytes_max);
 }

@@ -115,16 +115,20 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       clock_(clock),
       log_(log),
       loop_(1),
-      broker_(work_units_,
+      broker_(ledger_, work_units_,
               {.random_seed = options_.random_seed, .dead_jobs_max = options_.dead_jobs_max}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
       ticker_(loop_, broker_, clock, [this] { commits_.schedule(); }),
       poller_(loop_),
-      commits_({.loop = loop_, .broker = broker_, .journal = *journal_, .clock = clock},
+      commits_({.loop = loop_,
+                .broker = broker_,
+                .ledger = ledger_,
+                .journal = *journal_,
+                .clock = clock},
                [this](Time now) { work(now); }),
       stall_watch_({.ticker = ticker_, .commits = commits_, .journal = *journal_, .log = log}),
-      cleaner_(broker_, *journal_),
+      cleaner_(ledger_, *journal_),
       surroundings_{.poller = poller_,
                     .commits = commits_,
                     .ticker = ticker_,
@@ -134,9 +138,9 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       stop_timer_(loop_) {
   if (options_.memory_bytes_max == 0) return;
   if (options_.is_volatile) {
-    broker_.limit_memory(options_.memory_bytes_max);
+    ledger_.memory().limit(options_.memory_bytes_max);
   } else {
-    broker_.limit_memory(*journal_, options_.memory_bytes_max);
+    ledger_.memory().limit(*journal_, options_.memory_bytes_max);
   }
 }
 
@@ -240,7 +244,7 @@ Outcome<Done> Server::replay() {
   const Time started_at = clock_.now();
   (void)progress.admits(started_at);
   const Journal::Extent log = journal_->extent();
-  const Outcome<std::uint64_t> bytes = server::replay(*journal_, broker_, [&](Lsn at) {
+  const Outcome<std::uint64_t> bytes = server::replay(*journal_, ledger_, [&](Lsn at) {
     const Time now = clock_.now();
     if (!progress.admits(now)) return;
     log_.routine("replaying",
@@ -301,18 +305,18 @@ void Server::run() {
 /// What there is no room for is refused.
 void Server::look_for_room(Intake intake, Time now) {
   const bool is_disk_full = journal_->is_full();
-  const bool is_memory_full = broker_.is_memory_full();
+  const bool is_memory_full = ledger_.memory().is_full(broker_.intake());
   if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
     log_.event(is_disk_full ? "disk_full" : "disk_has_room");
   }
   if (std::exchange(is_memory_full_, is_memory_full) != is_memory_full) {
     log_.event(is_memory_full ? "memory_full" : "memory_has_room",
-               {{"bytes", broker_.needed_memory_bytes()}});
+               {{"bytes", ledger_.memory().needed_bytes()}});
   }
   LogLimit& limit = intake == Intake::kEndings ? ending_log_ : room_log_;
   if (intake >= Intake::kNothingLonger && intake > broker_.intake() && limit.admits(now)) {
     log_.event(intake == Intake::kEndings ? "only_ending_jobs" : "not_prolonging_jobs",
-               {{"live_bytes", broker_.live_bytes()}});
+               {{"live_bytes", ledger_.live_bytes()}});
   }
   broker_.take_on(std::max(intake, is_memory_full ? Intake::kNoJobs : Intake::kEverything));
 }
@@ -340,7 +344,7 @@ void Server::log_cleaning(Time now) {
   log_.routine("segments_removed", {{"count", removed},
                                     {"segments_left", log.pieces},
                                     {"bytes_left", log.end - log.begin},
-                                    {"live_bytes", broker_.live_bytes()}});
+                                    {"live_bytes", ledger_.live_bytes()}});
 }
 
 void Server::clean() {

@@ -166,6 +166,7 @@ class Server {
   const Log& log_;
   Loop loop_;
   faktory::WorkUnits work_units_;
+  Ledger ledger_;
   Broker broker_;
   beanstalk::Door beanstalk_;
   faktory::Door faktory_;

@@ -154,7 +154,8 @@ TEST_CASE("reply: stats-tube") {
 
 TEST_CASE("reply: stats shows every counter under its own key") {
   Shout format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   Settings settings{.job_bytes_max = 300,
                     .version = "1.13",
                     .instance_id = "00112233aabbccdd",

@@ -56,7 +56,8 @@ class LoneSession {
 
   Time now{1000s};
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   beanstalk::Door door{broker, format, {}, now};
   std::unique_ptr<Session> session = door.open();
 };

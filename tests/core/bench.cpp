@@ -29,7 +29,7 @@ std::optional<FakeSession::Got> FakeSession::take() {
   return got;
 }
 
-Bench::Bench(const Broker::Options& options) : broker(format, options) {}
+Bench::Bench(const Broker::Options& options) : broker(ledger, format, options) {}
 
 ClientId Bench::client() {
   const ClientId id = broker.connect(sessions.emplace_back());

@@ -85,6 +85,7 @@ class Bench {
   [[nodiscard]] JobState state(JobId id) const { return job(id).state; }
 
   PlainFormat format;
+  Ledger ledger;
   Broker broker;
   Time now = kStart;
   std::deque<FakeSession> sessions;

@@ -39,7 +39,8 @@ struct House {
 
   Time now{std::chrono::seconds{1'700'000'000}};
   faktory::WorkUnits format;
-  Broker broker{format, {.random_seed = 1, .dead_jobs_max = 1000}};
+  Ledger ledger;
+  Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
   faktory::Door door{broker, format, {}, now};
   BulkChanges bulks{broker};
   Trend trend;

@@ -33,10 +33,11 @@ const std::filesystem::path kJournals = MILLRACE_GOLDEN;
 void start_on(const std::string& directory, const std::function<void(const View&)>& look) {
   journal::PosixFileSystem files;
   faktory::WorkUnits format;
-  Broker broker(format, {});
+  Ledger ledger;
+  Broker broker(ledger, format, {});
   auto journal = journal::FileJournal::open(files, directory, {});
   REQUIRE_MESSAGE(journal, journal.error().text);
-  const auto replayed = server::replay(**journal, broker, [](Lsn) {});
+  const auto replayed = server::replay(**journal, ledger, [](Lsn) {});
   REQUIRE_MESSAGE(replayed, replayed.error().text);
   look(broker.view());
 }

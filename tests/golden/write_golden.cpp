@@ -27,11 +27,12 @@ struct Process {
     auto opened = journal::FileJournal::open(files, directory, std::move(options));
     CHECK(opened.has_value());
     journal = std::move(*opened);
-    CHECK(server::replay(*journal, broker, [](Lsn) {}));
+    CHECK(server::replay(*journal, ledger, [](Lsn) {}));
   }
 
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   std::unique_ptr<journal::FileJournal> journal;
 };
 
@@ -39,11 +40,11 @@ struct Process {
 /// records with all that has happened to them.
 void clean(Process& process) {
   const Lsn end = process.journal->extent().oldest_end;
-  process.broker.rewrite(end, SIZE_MAX);
-  process.broker.write_totals();
-  const auto span = process.journal->append(process.broker.take_batch());
-  process.broker.place_batch(span.begin);
-  CHECK(process.broker.oldest_needed() >= end);
+  process.ledger.rewrite(end, SIZE_MAX);
+  process.ledger.write_totals();
+  const auto span = process.journal->append(process.ledger.take_batch());
+  process.ledger.place(span.begin);
+  CHECK(process.ledger.oldest_needed() >= end);
   process.journal->trim(end);
   process.journal->sync();
 }

@@ -179,10 +179,11 @@ TEST_CASE("metrics: the memory that jobs take, and its limit") {
   Desk desk;
   CHECK(has_line(desk.get("/metrics").body, "millrace_memory_limit_bytes 0"));
   desk.put(std::string(50'000, 'x'));
-  desk.broker.limit_memory(1'000'000);
+  desk.ledger.memory().limit(1'000'000);
   const std::string page = desk.get("/metrics").body;
   CHECK(has_line(page, "millrace_memory_limit_bytes 1000000"));
-  CHECK(has_line(page, "millrace_jobs_memory_bytes " + std::to_string(desk.broker.memory_bytes())));
+  CHECK(
+      has_line(page, "millrace_jobs_memory_bytes " + std::to_string(desk.ledger.memory().bytes())));
 }
 
 TEST_CASE("api: while stopping it shows everything and changes nothing") {
@@ -197,10 +198,10 @@ TEST_CASE("api: while stopping it shows everything and changes nothing") {
 TEST_CASE("overview: says so when jobs come near --memory-limit") {
   Desk desk;
   desk.put(std::string(50'000, 'x'));
-  const std::size_t taken = desk.broker.needed_memory_bytes();
-  desk.broker.limit_memory(taken * 2);
+  const std::size_t taken = desk.ledger.memory().needed_bytes();
+  desk.ledger.memory().limit(taken * 2);
   CHECK(desk.read("/api/v1/overview")["attention"].empty());
-  desk.broker.limit_memory(taken + taken / 20);
+  desk.ledger.memory().limit(taken + taken / 20);
   const Json concern = desk.read("/api/v1/overview")["attention"][0];
   CHECK(concern["kind"] == "memory");
   CHECK(concern["text"] == "Jobs take 95 % of --memory-limit; at 100 % new ones are refused");

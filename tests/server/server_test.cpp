@@ -65,9 +65,10 @@ TEST_CASE("server: what the journal holds is there when the first client comes")
   auto journal = std::make_unique<FakeJournal>();
   {
     faktory::WorkUnits format;
-    Broker broker(format, {});
+    Ledger ledger;
+    Broker broker(ledger, format, {});
     REQUIRE(broker.put({.queue = "old", .body = "job"}, Time{1s}));
-    journal->to_replay.push_back(broker.take_batch());
+    journal->to_replay.push_back(ledger.take_batch());
   }
   Host host({.journal = std::move(journal)});
   SocketClient client = host.connect("beanstalk");
@@ -100,10 +101,11 @@ bool is_answered(const Address& address) {
 TEST_CASE("server: while the journal is read it says how far it is, and no port is open") {
   auto journal = std::make_unique<FakeJournal>();
   faktory::WorkUnits format;
-  Broker broker(format, {});
+  Ledger ledger;
+  Broker broker(ledger, format, {});
   for (int i = 0; i < 4; ++i) {
     REQUIRE(broker.put({.queue = "old", .body = "job"}, Time{1s}));
-    journal->to_replay.push_back(broker.take_batch());
+    journal->to_replay.push_back(ledger.take_batch());
   }
   const Server::Options options{
       .beanstalk = loopback(0), .faktory = loopback(0), .web = loopback(0)};

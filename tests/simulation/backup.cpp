@@ -181,9 +181,10 @@ void World::start_on_copy(std::uint64_t promised) {
   journal::FileJournalOptions options = journal_options();
   auto opened = journal::FileJournal::open(platter_, kCopy, std::move(options));
   demand(opened.has_value(), "a backup is refused");
-  Broker broker(format_, {});
+  Ledger ledger;
+  Broker broker(ledger, format_, {});
   Lsn last = 0;
-  const auto replayed = server::replay(**opened, broker, [&](Lsn begin) { last = begin; });
+  const auto replayed = server::replay(**opened, ledger, [&](Lsn begin) { last = begin; });
   demand(replayed.has_value(), "a backup cannot be replayed");
   std::uint64_t point = first_point_;
   while (point < last_point() && landmarks_[point + 1 - first_point_].begin <= last) ++point;

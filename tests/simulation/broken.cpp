@@ -237,16 +237,16 @@ DiskWrap shared_segments() {
   return [](FileSystem& files) { return std::make_unique<SharedSegments>(files); };
 }
 
-void apply_outside_of_the_log(Broker& broker, Random& random, std::uint64_t one_in) {
+void apply_outside_of_the_log(Ledger& ledger, Random& random, std::uint64_t one_in) {
   if (!random.one_in(one_in)) return;
-  const Queue& queue = *broker.view().find_queue(kDefaultQueue);
-  const Job* const job = broker.view().first_ready(queue);
-  if (job == nullptr) return;
-  JobChanged change{.id = job->id, .fields = Store::fields_of(*job)};
+  const Queue& queue = *ledger.store().find_queue(kDefaultQueue);
+  if (queue.ready.empty()) return;
+  const Job& job = ledger.store().at(queue.ready.begin()->slot);
+  JobChanged change{.id = job.id, .fields = Store::fields_of(job)};
   ++change.fields.pri;
   std::string bytes;
   encode(change, bytes);
-  CHECK(broker.replay(bytes, 0).has_value());
+  CHECK(ledger.replay(bytes, 0).has_value());
 }
 
 }  // namespace millrace::simulation::broken

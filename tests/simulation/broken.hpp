@@ -46,6 +46,6 @@ DiskWrap skipped_directory_sync();
 DiskWrap shared_segments();
 
 /// Changes a job's priority behind the log's back, once in so many steps.
-void apply_outside_of_the_log(Broker& broker, Random& random, std::uint64_t one_in);
+void apply_outside_of_the_log(Ledger& ledger, Random& random, std::uint64_t one_in);
 
 }  // namespace millrace::simulation::broken

@@ -47,6 +47,7 @@ struct World::Process {
   Recorder recorder;
   server::Loop loop;
   server::ManualClock clock;
+  Ledger ledger;
   Broker broker;
   beanstalk::Door beanstalk;
   faktory::Door faktory;

@@ -26,14 +26,15 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
       wrapped_journal(world.options_.wrap_journal ? world.options_.wrap_journal(*journal)
                                                   : nullptr),
       recorder(world, wrapped_journal ? *wrapped_journal : *journal),
-      broker(world.format_, {.random_seed = world.random_.draw()}),
+      broker(ledger, world.format_, {.random_seed = world.random_.draw()}),
       beanstalk(broker, world.format_, {}, world.now_),
       faktory(broker, world.format_, {}, world.now_),
-      commits({.loop = loop, .broker = broker, .journal = recorder, .clock = clock},
-              [&world](Time now) { world.turn_over(now); }),
-      cleaner(broker, recorder) {
+      commits(
+          {.loop = loop, .broker = broker, .ledger = ledger, .journal = recorder, .clock = clock},
+          [&world](Time now) { world.turn_over(now); }),
+      cleaner(ledger, recorder) {
   clock.set(world.now_);
-  if (world.memory_bytes_ != 0) broker.limit_memory(recorder, world.memory_bytes_);
+  if (world.memory_bytes_ != 0) ledger.memory().limit(recorder, world.memory_bytes_);
 }
 
 journal::FileJournalOptions World::journal_options() {
@@ -176,7 +177,7 @@ bool World::try_start(Stream& stream) {
   if (opened) {
     process_ = std::make_unique<Process>(*this, std::move(wrapped), std::move(*opened));
     NotedReplay noted(process_->recorder, stream);
-    const auto replayed = server::replay(noted, process_->broker, [](Lsn) {});
+    const auto replayed = server::replay(noted, process_->ledger, [](Lsn) {});
     if (replayed) return true;
     refusal = replayed.error().text;
     process_.reset();
@@ -193,7 +194,7 @@ void World::advance_shadow() {
   landmarks_.pop_front();
   ++first_point_;
   const Outcome<Done> replayed =
-      shadow_->replay(landmarks_.front().batch, landmarks_.front().begin);
+      shadow_->ledger.replay(landmarks_.front().batch, landmarks_.front().begin);
   demand(replayed.has_value(), "a batch cannot be replayed");
 }
 
@@ -222,7 +223,7 @@ void World::check_recovered(const Stream& stream) {
   const bool is_synced_enough = has_lost_power_ && sync_mode_ == journal::SyncMode::kInterval;
   const std::uint64_t promised = is_synced_enough ? synced_point_ : known_point_;
   while (first_point_ < promised) advance_shadow();
-  while (stored_state(shadow_->view(), held) != recovered) {
+  while (stored_state(shadow_->broker.view(), held) != recovered) {
     if (landmarks_.size() == 1) fail_recovery();
     advance_shadow();
   }
@@ -233,9 +234,9 @@ void World::check_recovered(const Stream& stream) {
   tell("recovered batch " + std::to_string(point) + " of " + std::to_string(last_point()));
   check_live_is_replayed();
   if (first_point_ != point) {
-    shadow_ = std::make_unique<Broker>(format_, Broker::Options{});
+    shadow_ = std::make_unique<Shadow>(format_);
     for (std::size_t i = 0; i < stream.batches.size(); ++i) {
-      (void)shadow_->replay(stream.batches[i], stream.begins[i]);
+      (void)shadow_->ledger.replay(stream.batches[i], stream.begins[i]);
     }
   }
   settle(process_->broker.view(), model_.facts);
@@ -252,7 +253,7 @@ void World::check_recovered(const Stream& stream) {
 void World::check_live_is_replayed() {
   if (!live_state_) return;
   while (landmarks_.size() > 1) advance_shadow();
-  demand(stored_state(shadow_->view(), live_held_) == *live_state_,
+  demand(stored_state(shadow_->broker.view(), live_held_) == *live_state_,
          "replaying the log does not give the state of the process that wrote it");
   live_state_.reset();
 }

@@ -107,7 +107,7 @@ void World::settle_log() {
   }
   // The segment that is written to stays, and is as long as a batch when that is longer.
   const std::uint64_t newest = std::max(segment_bytes_, log.end - log.newest_begin);
-  demand(log.end - log.begin <= 2 * process_->broker.live_bytes() + 3 * segment_bytes_ + newest,
+  demand(log.end - log.begin <= 2 * process_->ledger.live_bytes() + 3 * segment_bytes_ + newest,
          "the log is longer than twice what is needed, and four segments");
   ++totals_.settled;
 }

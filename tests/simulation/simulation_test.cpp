@@ -108,8 +108,8 @@ TEST_CASE("simulation: a backup that shares what is still written to is found") 
 }
 
 TEST_CASE("simulation: a change that is not in the log is found") {
-  const auto meddle = [](Broker& broker, Random& random) {
-    broken::apply_outside_of_the_log(broker, random, 200);
+  const auto meddle = [](Ledger& ledger, Random& random) {
+    broken::apply_outside_of_the_log(ledger, random, 200);
   };
   CHECK(first_violation({.meddle = meddle}) != 0);
 }

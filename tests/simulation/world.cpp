@@ -94,7 +94,7 @@ World::World(Options options)
       segment_bytes_(draw_segment_bytes(random_, options_, workload_)),
       memory_bytes_(workload_.sizes().is_siege ? 0 : random_.pick(options_.memory_bytes)),
       sync_mode_(random_.pick(options_.sync_modes)),
-      shadow_(std::make_unique<Broker>(format_, Broker::Options{})) {
+      shadow_(std::make_unique<Shadow>(format_)) {
   totals_.worlds = 1;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
@@ -162,13 +162,13 @@ void World::live() {
     compare_all();
     disk_.set_watched(true);
     if (!disk_.is_dead()) compare_bodies();
-    if (!broker.has_batch() && (!disk_.is_dead() || memory_bytes_ == 0)) {
+    if (!process_->ledger.has_batch() && (!disk_.is_dead() || memory_bytes_ == 0)) {
       live_state_ = stored_state(broker.view(), live_held_);
     }
     disk_.set_watched(false);
   }
   if (!is_orderly) disk_.die();
-  totals_.jobs_rewritten += broker.view().tally().jobs_rewritten;
+  totals_.jobs_rewritten += broker.view().jobs_rewritten();
   totals_.pieces_freed += process_->cleaner.freed_pieces();
   process_.reset();
 }
@@ -182,7 +182,7 @@ void World::step() {
   if (has_backups && !backup_ && !decay_ && !disk_.is_full() && random_.one_in(kOneBackupIn))
     begin_backup();
   advance_backup(random_.below(3));
-  if (options_.meddle) options_.meddle(process_->broker, random_);
+  if (options_.meddle) options_.meddle(process_->ledger, random_);
 }
 
 /// Anything but the disk.
@@ -387,7 +387,7 @@ void World::observe(Client& client) {
     if (const JobId id = expected->fetched; id != 0) {
       fetch = Model::Fetch{id, expected->fetched_at};
     }
-    client.mark_produced(last_point() + (process_->broker.has_batch() ? 1 : 0), fetch);
+    client.mark_produced(last_point() + (process_->ledger.has_batch() ? 1 : 0), fetch);
   }
   if (const auto missing = model_.take_expected(client.number())) {
     if (missing->may_be_late) return model_.postpone(client.number(), *missing);
@@ -474,7 +474,7 @@ Command World::draw_command(const Client& client) {
 /// once.
 void World::converse(Client& client) {
   constexpr std::size_t kBatchBytesMost = kBatchBytesPause / 4;
-  if (process_->broker.batch_bytes() > kBatchBytesMost) return poll();
+  if (process_->ledger.batch_bytes() > kBatchBytesMost) return poll();
   const std::uint64_t longest = random_.one_in(3) ? workload_.sizes().pipeline_max : 1;
   std::uint64_t left = random_.between(1, longest);
   std::vector<Command> said;

@@ -90,7 +90,7 @@ class World {
     std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_disk = {};
     std::function<std::unique_ptr<Journal>(Journal&)> wrap_journal = {};
     std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_backup = {};
-    std::function<void(Broker&, Random&)> meddle = {};  ///< called once a step
+    std::function<void(Ledger&, Random&)> meddle = {};  ///< called once a step
 
     bool lets_all_write = false;  ///< also while the room of a full disk is needed to clean
 
@@ -120,6 +120,12 @@ class World {
     std::string batch;
     Lsn begin = 0;
     Facts facts;
+  };
+  /// A broker that reads the log and serves nobody.
+  struct Shadow {
+    explicit Shadow(const WorkUnitFormat& format) : broker(ledger, format, {}) {}
+    Ledger ledger;
+    Broker broker;
   };
   struct Stream {
     std::vector<std::string> batches;
@@ -213,7 +219,7 @@ class World {
   bool was_held_ = false;          ///< in the last turn, the cleaner let nobody else write
 
   // The log as it should be. Points count its batches, from the beginning of the world.
-  std::unique_ptr<Broker> shadow_;  ///< has replayed everything up to `first_point_`
+  std::unique_ptr<Shadow> shadow_;  ///< has replayed everything up to `first_point_`
   std::deque<Landmark> landmarks_;  ///< the first is at `first_point_`
   std::uint64_t first_point_ = 0;
   std::uint64_t known_point_ = 0;   ///< a client had a reply that tells of everything up to here

@@ -23,7 +23,7 @@ House::House() : House(Options{}) {}
 
 House::House(Options options)
     : now_(options.now),
-      broker_(format_, {.random_seed = options.random_seed}),
+      broker_(ledger_, format_, {.random_seed = options.random_seed}),
       beanstalk_(broker_, format_, std::move(options.beanstalk), now_),
       faktory_(broker_, format_, with_random(std::move(options.faktory)), now_) {}
 
@@ -126,7 +126,7 @@ Time House::settle() {
     for (auto& [name, connection] : connections_) is_busy = serve(connection) || is_busy;
   }
   Time planned = broker_.tick(now_);
-  if (broker_.has_batch()) batches_.push_back(broker_.take_batch());
+  if (ledger_.has_batch()) batches_.push_back(ledger_.take_batch());
   // Who waited only for the batch to be taken goes on.
   const bool is_wanted =
       std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {

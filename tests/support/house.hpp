@@ -96,6 +96,7 @@ class House {
 
   Time now_;
   faktory::WorkUnits format_;
+  Ledger ledger_;
   Broker broker_;
   beanstalk::Door beanstalk_;
   faktory::Door faktory_;

@@ -6,69 +6,19 @@
 
 namespace millrace {
 
-Broker::Broker(const WorkUnitFormat& format, Options options)
-    : state_(std::make_unique<State>(format, options)) {}
+Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
+    : state_(std::make_unique<State>(ledger, format, options)) {}
 
 Broker::~Broker() = default;
 
-Outcome<Done> Broker::replay(std::string_view batch, Lsn begin) {
-  return state_->ledger.replay(batch, begin);
-}
-void Broker::replay(std::vector<Record>&& records) {
-  state_->ledger.replay(std::move(records));
-}
-void Broker::place_batch(Lsn begin) {
-  state_->ledger.place(begin);
-}
-Lsn Broker::oldest_needed() const {
-  return state_->store().oldest_needed();
-}
-void Broker::rewrite(Lsn before, std::size_t bytes_max) {
-  state_->tally.jobs_rewritten += state_->ledger.rewrite(before, bytes_max);
-}
-void Broker::write_totals() {
-  state_->ledger.write_counters();
-}
-void Broker::limit_memory(Journal& journal, std::size_t bytes_max) {
-  state_->memory_bytes_max = bytes_max;
-  state_->spills = true;
-  state_->store().bodies().spill_to(journal, bytes_max);
-}
-void Broker::limit_memory(std::size_t bytes_max) {
-  state_->memory_bytes_max = bytes_max;
-}
-bool Broker::is_memory_full() const {
-  // Once full, it is so until some has become free: not with every job that comes or goes.
-  const std::size_t limit = state_->memory_bytes_max;
-  return needed_memory_bytes() >= (refuses_jobs() ? limit - limit / 16 : limit);
-}
-std::size_t Broker::memory_bytes_max() const {
-  return state_->memory_bytes_max;
-}
-std::size_t Broker::needed_memory_bytes() const {
-  const Store& store = state_->store();
-  return state_->spills ? store.other_memory_bytes() : store.memory_bytes();
-}
-std::size_t Broker::memory_bytes() const {
-  return state_->store().memory_bytes();
-}
-std::uint64_t Broker::live_bytes() const {
-  return state_->store().live_bytes();
-}
-std::string Broker::take_batch() {
-  return state_->ledger.take_batch();
-}
-bool Broker::has_batch() const {
-  return state_->ledger.has_batch();
-}
-std::size_t Broker::batch_bytes() const {
-  return state_->ledger.batch_bytes();
-}
 std::uint64_t Broker::step_count() const {
   return state_->step_count;
 }
 const View& Broker::view() const {
   return state_->view;
+}
+const Ledger& Broker::ledger() const {
+  return state_->ledger;
 }
 
 // ---- clients ------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@
 #include "core/model/record.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
-#include "core/ports/journal.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
+#include "core/state/ledger.hpp"
 #include "core/state/view.hpp"
 
 namespace millrace {
@@ -84,8 +84,8 @@ struct WorkerHello {
 /// it knows none of them.
 ///
 /// Each operation decides from the present state (and may refuse), emits records, and applies each
-/// at once. The records of all operations since the last `take_batch` form one batch for the
-/// journal: who tells a client about an operation first waits until that batch is durable.
+/// at once. The ledger gathers the records of all operations into one batch for the journal: a
+/// client is told about an operation only when that batch is durable.
 ///
 /// It is given `now`, and random numbers as a seed: equal calls give equal results. No operation
 /// does more than `kSliceJobs` moves; what is longer goes on in `tick`.
@@ -97,60 +97,12 @@ class Broker {
     std::size_t dead_jobs_max = std::numeric_limits<std::size_t>::max();
   };
 
-  /// `format` must outlive the broker.
-  Broker(const WorkUnitFormat& format, Options options);
+  /// `ledger` and `format` outlive the broker. Nothing else commits to the ledger; its owner
+  /// replays the log into it before the first client connects, and takes its batches.
+  Broker(Ledger& ledger, const WorkUnitFormat& format, Options options);
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
-
-  // ---- journal ----------------------------------------------------------------------------------
-
-  /// Applies a batch that stands in the log at `begin`. Only before the first client.
-  [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
-
-  /// The same in steps: some of its records, in order, and after the last ones `place_batch`.
-  void replay(std::vector<Record>&& records);
-
-  /// The records since the last call, encoded; empty when nothing changed.
-  [[nodiscard]] std::string take_batch();
-  [[nodiscard]] bool has_batch() const;
-
-  /// To be called with the place of the batch that was just taken, or replayed in steps: where it
-  /// begins in the log.
-  void place_batch(Lsn begin);
-
-  /// Everything in the log before this position is obsolete, if the totals are written once more
-  /// (`write_totals`). Greater than any position when nothing is needed.
-  [[nodiscard]] Lsn oldest_needed() const;
-
-  /// Adds to the batch what stands in the log before `before` and is still needed, the oldest first
-  /// and until that is `bytes_max` bytes or a little more, so that the log's beginning can go. It
-  /// changes nothing else.
-  void rewrite(Lsn before, std::size_t bytes_max);
-  void write_totals();
-
-  /// From now on the bodies that would not fit into `bytes_max` together with everything else are
-  /// in the log only. With it goes `is_memory_full`. `journal` outlives the broker.
-  void limit_memory(Journal& journal, std::size_t bytes_max);
-  /// The same where nothing keeps the bodies: they count in full.
-  void limit_memory(std::size_t bytes_max);
-
-  /// True when what must be in memory has reached the limit.
-  [[nodiscard]] bool is_memory_full() const;
-
-  /// What jobs may take there; SIZE_MAX: there is no limit. And what of it must stay there now,
-  /// which is without the bodies that the log keeps.
-  [[nodiscard]] std::size_t memory_bytes_max() const;
-  [[nodiscard]] std::size_t needed_memory_bytes() const;
-
-  /// About what jobs and queues take in memory now.
-  [[nodiscard]] std::size_t memory_bytes() const;
-
-  /// How long a log would be that held nothing obsolete, totals and days left out.
-  [[nodiscard]] std::uint64_t live_bytes() const;
-
-  /// How long the batch would be by now, the totals left out.
-  [[nodiscard]] std::size_t batch_bytes() const;
 
   // ---- clients ----------------------------------------------------------------------------------
 
@@ -282,6 +234,7 @@ class Broker {
   // ---- reading ----------------------------------------------------------------------------------
 
   [[nodiscard]] const View& view() const;
+  [[nodiscard]] const Ledger& ledger() const;
 
  private:
   struct State;

@@ -56,15 +56,16 @@ struct LongTask {
 };
 
 struct Broker::State {
-  State(const WorkUnitFormat& work_unit_format, const Options& chosen)
-      : format(work_unit_format),
+  State(Ledger& given, const WorkUnitFormat& work_unit_format, const Options& chosen)
+      : ledger(given),
+        format(work_unit_format),
         options(chosen),
         chance(chosen.random_seed),
         view(ledger, clients, workers, tally) {}
 
+  Ledger& ledger;
   const WorkUnitFormat& format;
   const Options options;
-  Ledger ledger;
   Clients clients;
   Workers workers;
   Tally tally;
@@ -80,8 +81,6 @@ struct Broker::State {
   std::deque<LongTask> long_tasks;
   Time next_reaping = kNever;
   Intake intake = Intake::kEverything;
-  std::size_t memory_bytes_max = SIZE_MAX;
-  bool spills = false;  ///< bodies beyond it are in the log only
   std::uint64_t step_count = 0;
 
   Store& store() { return ledger.store(); }

@@ -84,7 +84,7 @@ class Session {
 /// small commands with large replies cannot fill the memory.
 inline constexpr std::size_t kOutputBytesPause = 256 * 1024;
 
-/// Nor while the records of this turn have grown to so much (`Broker::batch_bytes`): they go to the
+/// Nor while the records of this turn have grown to so much (`Ledger::batch_bytes`): they go to the
 /// journal first.
 inline constexpr std::size_t kBatchBytesPause = std::size_t{1} << 20;
 

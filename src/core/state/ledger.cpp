@@ -122,15 +122,14 @@ void Ledger::rewrite_job(JobSlot slot) {
   store_.move_to_log_end(slot, batch_.size() - job.body_bytes);
 }
 
-std::size_t Ledger::rewrite(Lsn before, std::size_t bytes_max) {
+void Ledger::rewrite(Lsn before, std::size_t bytes_max) {
   const std::size_t full = batch_.size() + bytes_max;
-  std::size_t jobs = 0;
   while (store_.oldest_needed() < before && batch_.size() < full) {
     const JobSlot oldest = store_.oldest_job();
     const Queue* const queue = store_.oldest_queue_record();
     if (oldest != kNoJob && store_.stands_before(oldest, before)) {
       rewrite_job(oldest);
-      ++jobs;
+      ++jobs_rewritten_;
     } else if (queue != nullptr && store_.stands_before(*queue, before)) {
       write(QueueChanged{.name = queue->name,
                          .is_kept = queue->is_kept,
@@ -141,7 +140,6 @@ std::size_t Ledger::rewrite(Lsn before, std::size_t bytes_max) {
       commit(HistoryChanged{.days = store_.history()});
     }
   }
-  return jobs;
 }
 
 void Ledger::write_lost_pauses() {

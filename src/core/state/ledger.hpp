@@ -6,6 +6,7 @@
 
 #include "core/model/record.hpp"
 #include "core/model/types.hpp"
+#include "core/state/job_memory.hpp"
 #include "core/state/store.hpp"
 
 namespace millrace {
@@ -35,9 +36,16 @@ class Ledger {
   [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
 
   /// Writes what stands in the log before `before` and is still needed once more, at its end, the
-  /// oldest first and until that has `bytes_max` bytes or a little more. Changes no job. Answers
-  /// how many jobs it wrote.
-  std::size_t rewrite(Lsn before, std::size_t bytes_max);
+  /// oldest first and until that has `bytes_max` bytes or a little more. Changes no job.
+  void rewrite(Lsn before, std::size_t bytes_max);
+  /// Jobs that `rewrite` wrote since the process began.
+  [[nodiscard]] std::uint64_t jobs_rewritten() const { return jobs_rewritten_; }
+
+  /// Everything in the log before this position is obsolete, if the totals are written once more
+  /// (`write_totals`). Greater than any position when nothing is needed.
+  [[nodiscard]] Lsn oldest_needed() const { return store_.oldest_needed(); }
+  /// How long a log would be that held nothing obsolete, totals and days left out.
+  [[nodiscard]] std::uint64_t live_bytes() const { return store_.live_bytes(); }
 
   /// An id, or a sequence, never given before.
   [[nodiscard]] JobId draw_id() { return counters_.next_id++; }
@@ -52,14 +60,19 @@ class Ledger {
   [[nodiscard]] bool has_batch() const {
     return !batch_.empty() || are_counters_dirty_ || store_.has_lost_pauses();
   }
+  /// How long the batch is by now, the totals left out.
   [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
   /// Into batches, those written once more included, since the process began.
   [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
+  /// The records since the last call, encoded; empty when nothing changed.
   [[nodiscard]] std::string take_batch();
   /// The batch taken last, or replayed in steps, stands in the log at `begin`.
   void place(Lsn begin) { store_.place(begin); }
   /// The next batch will hold the totals, whether they changed or not.
-  void write_counters() { are_counters_dirty_ = true; }
+  void write_totals() { are_counters_dirty_ = true; }
+
+  [[nodiscard]] JobMemory& memory() { return memory_; }
+  [[nodiscard]] const JobMemory& memory() const { return memory_; }
 
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] const Store& store() const { return store_; }
@@ -72,9 +85,11 @@ class Ledger {
   void write(const Record& record);
 
   Store store_;
+  JobMemory memory_{store_};
   std::string batch_;
   std::uint64_t records_written_ = 0;
   std::uint64_t records_replayed_ = 0;
+  std::uint64_t jobs_rewritten_ = 0;
   CountersChanged counters_;
   bool are_counters_dirty_ = false;
 };

@@ -24,9 +24,8 @@ struct Tally {
   std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
   std::uint64_t workers_reaped = 0;
-  std::uint64_t dead_purged = 0;     ///< pushed jobs that were dead for too long, or too many
-  std::uint64_t jobs_rewritten = 0;  ///< moved to the log's end, so that its beginning could go
-  std::uint64_t waiting = 0;         ///< clients that wait for a job now
+  std::uint64_t dead_purged = 0;  ///< pushed jobs that were dead for too long, or too many
+  std::uint64_t waiting = 0;      ///< clients that wait for a job now
 };
 
 /// Reads the broker's state and changes nothing: statistics, peeking, paging. What it returns
@@ -120,6 +119,8 @@ class View {
   [[nodiscard]] const CountersChanged& counters() const { return ledger_.counters(); }
   /// Since the process began, those included that were written once more.
   [[nodiscard]] std::uint64_t records_written() const { return ledger_.records_written(); }
+  /// Jobs that compaction wrote once more since the process began.
+  [[nodiscard]] std::uint64_t jobs_rewritten() const { return ledger_.jobs_rewritten(); }
   /// The days before the one that `counters` is about, oldest first.
   [[nodiscard]] const std::vector<DayCounts>& history() const { return ledger_.history(); }
 

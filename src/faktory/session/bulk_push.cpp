@@ -58,7 +58,7 @@ void BulkPush::take(const JobMembers& members) {
 
 void BulkPush::push_slice(Broker& broker, Time now) {
   for (std::size_t i = 0; i < kSliceJobs && pushed_ < parts_.size(); ++i, ++pushed_) {
-    if (broker.batch_bytes() >= kBatchBytesPause) return;
+    if (broker.ledger().batch_bytes() >= kBatchBytesPause) return;
     Part& part = parts_[pushed_];
     part.job.queue = part.queue;
     part.job.body = part.body;

@@ -87,7 +87,7 @@ bool FwpSession::wants_resume() const {
 
 bool FwpSession::can_execute() const {
   return !is_closing_ && waiting_ == Waiting::kNothing && output_.size() < kOutputBytesPause &&
-         door_.broker.batch_bytes() < kBatchBytesPause;
+         door_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
 void FwpSession::execute(Time now) {

@@ -57,8 +57,8 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
 
 /// Bodies that the journal keeps are let go of in time; jobs without them fill the limit.
 void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
-  const std::uint64_t limit = broker.memory_bytes_max();
-  const std::uint64_t needed = broker.needed_memory_bytes();
+  const std::uint64_t limit = broker.ledger().memory().bytes_max();
+  const std::uint64_t needed = broker.ledger().memory().needed_bytes();
   if (broker.refuses_jobs() || needed < limit - limit / kRoomLowPart) return;
   found.push_back({.level = Level::kTrouble,
                    .kind = "memory",
@@ -75,8 +75,9 @@ std::string text_of_fullness(const Broker& broker) {
   if (broker.intake() == Intake::kNothingLonger) {
     return "The disk of the journal is full: new jobs are refused, and burying, delays and pauses";
   }
-  return broker.is_memory_full() ? "Jobs have reached --memory-limit, and new ones are refused"
-                                 : "The disk of the journal is full, and new jobs are refused";
+  return broker.ledger().memory().is_full(broker.intake())
+             ? "Jobs have reached --memory-limit, and new ones are refused"
+             : "The disk of the journal is full, and new jobs are refused";
 }
 
 Concern show_abandoned(const Backlog& backlog) {

@@ -97,7 +97,8 @@ struct Snapshot {
   Tally tally;
   std::size_t worker_count = 0;
   bool accepts_jobs = true;
-  std::uint64_t live_bytes = 0;  ///< of the journal, see Broker::live_bytes
+  std::uint64_t jobs_rewritten = 0;
+  std::uint64_t live_bytes = 0;  ///< of the journal, see Ledger::live_bytes
   std::uint64_t jobs_memory_bytes = 0;
   std::uint64_t memory_limit_bytes = 0;  ///< of them; 0: none
   Time started_at;
@@ -244,7 +245,7 @@ void show_process(const Snapshot& all, Page& page) {
   page.single("millrace_journal_segments_removed_total", "counter",
               "Segments cleaned away since the start.", as_double(traffic.segments_removed));
   page.single("millrace_journal_jobs_rewritten_total", "counter",
-              "Jobs written once more for that.", as_double(all.tally.jobs_rewritten));
+              "Jobs written once more for that.", as_double(all.jobs_rewritten));
   page.single("millrace_journal_waiting_bytes", "gauge", "Appended and not durable yet.",
               as_double(traffic.undurable_bytes));
   page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",
@@ -267,7 +268,7 @@ std::string write(Snapshot all) {
 }
 
 std::uint64_t memory_limit(const Broker& broker) {
-  const std::size_t limit = broker.memory_bytes_max();
+  const std::size_t limit = broker.ledger().memory().bytes_max();
   return limit == SIZE_MAX ? 0 : limit;
 }
 
@@ -285,8 +286,9 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .tally = view.tally(),
           .worker_count = view.workers().size(),
           .accepts_jobs = !site.broker.refuses_jobs(),
-          .live_bytes = site.broker.live_bytes(),
-          .jobs_memory_bytes = site.broker.memory_bytes(),
+          .jobs_rewritten = view.jobs_rewritten(),
+          .live_bytes = site.broker.ledger().live_bytes(),
+          .jobs_memory_bytes = site.broker.ledger().memory().bytes(),
           .memory_limit_bytes = memory_limit(site.broker),
           .started_at = site.facts.started_at,
           .version = site.facts.version,

@@ -174,7 +174,7 @@ Response show_server(const Call& call) {
   const SystemFacts& system = call.moment.system;
   const TrafficFacts traffic = call.site.traffic();
   const Broker& broker = call.site.broker;
-  const std::uint64_t limit = broker.memory_bytes_max();
+  const std::uint64_t limit = broker.ledger().memory().bytes_max();
   const bool is_limited = limit != SIZE_MAX;
   Json options = Json::array();
   for (const auto& [name, value] : facts.options) {
@@ -196,7 +196,7 @@ Response show_server(const Call& call) {
                         {"started_at", show_time(facts.started_at)},
                         {"memory_bytes", system.memory_bytes},
                         {"memory_total_bytes", system.memory_total_bytes},
-                        {"job_memory_bytes", broker.memory_bytes()},
+                        {"job_memory_bytes", broker.ledger().memory().bytes()},
                         {"job_memory_bytes_max", is_limited ? Json(limit) : Json(nullptr)},
                         {"connections",
                          {{"beanstalk", traffic.beanstalk_connections},

@@ -15,7 +15,7 @@ Cleaner::Orders Cleaner::begin_turn() {
 }
 
 bool Cleaner::is_too_long() const {
-  const std::uint64_t needed = broker_.live_bytes();
+  const std::uint64_t needed = ledger_.live_bytes();
   return log_.end - log_.begin > needed + needed / 2 + 2 * log_.piece_bytes;
 }
 
@@ -27,21 +27,21 @@ bool Cleaner::is_worth_it_when_full() {
     round_end_ = 0;
     round_from_ = log_.end;
     // What ended during the round is obsolete behind it, and goes with the next one.
-    const std::uint64_t ended = round_live_ - std::min(round_live_, broker_.live_bytes());
+    const std::uint64_t ended = round_live_ - std::min(round_live_, ledger_.live_bytes());
     slack_left_ = slack() - std::min(slack(), ended);
     return false;
   }
   const bool is_due = slack() > slack_left_ + log_.piece_bytes / 2 || orders_.holds_others;
   if (round_end_ == 0 && is_due) {
     round_end_ = log_.end;
-    round_live_ = broker_.live_bytes();
+    round_live_ = ledger_.live_bytes();
   }
   return round_end_ != 0;
 }
 
 std::uint64_t Cleaner::slack() const {
   const std::uint64_t length = log_.end - log_.begin;
-  return length - std::min(length, broker_.live_bytes());
+  return length - std::min(length, ledger_.live_bytes());
 }
 
 /// Where a round would bring nothing, it is of no use to keep others from what is left.
@@ -64,7 +64,7 @@ bool Cleaner::is_due_when_tight() const {
 /// for the disk as long as for all that stands before them.
 std::uint64_t Cleaner::share() const {
   if (!is_full_) {
-    const std::uint64_t due = kCleanPace * broker_.batch_bytes();
+    const std::uint64_t due = kCleanPace * ledger_.batch_bytes();
     return is_ahead() ? due : std::max(kCleanBytesMin, due);
   }
   if (is_ahead()) return 0;
@@ -80,7 +80,7 @@ bool Cleaner::is_ahead() const {
 
 /// When all is written that was decided on.
 std::uint64_t Cleaner::room_left() const {
-  const std::uint64_t taken = log_.end - log_.begin + broker_.batch_bytes();
+  const std::uint64_t taken = log_.end - log_.begin + ledger_.batch_bytes();
   return bytes_max_ - std::min(bytes_max_, taken);
 }
 
@@ -101,7 +101,7 @@ Cleaner::Next Cleaner::trim() {
 /// oldest piece is shared, what is left is all that there is; and it must do when it no longer is.
 Intake Cleaner::intake() const {
   if (!is_full_) return Intake::kEverything;
-  const std::uint64_t needed = broker_.live_bytes() + slack_left_;
+  const std::uint64_t needed = ledger_.live_bytes() + slack_left_;
   const std::uint64_t room =
       log_.is_shared ? room_left() : bytes_max_ - std::min(bytes_max_, needed);
   const std::uint64_t for_round = kRoundPieces * log_.piece_bytes;
@@ -119,10 +119,10 @@ Cleaner::Next Cleaner::work() {
 Cleaner::Next Cleaner::clean() {
   if (trim_to_ != 0) return trim();
   if (log_.oldest_end == log_.begin) return Next::kNothing;
-  const Lsn needed = std::min(broker_.oldest_needed(), log_.end);
+  const Lsn needed = std::min(ledger_.oldest_needed(), log_.end);
   if (needed >= log_.oldest_end) {
     // The totals stand in every batch that changed them, and so perhaps only in what goes.
-    broker_.write_totals();
+    ledger_.write_totals();
     trim_to_ = needed;
     return Next::kTurn;
   }
@@ -134,7 +134,7 @@ Cleaner::Next Cleaner::clean() {
   if (!is_worth_it) return Next::kNothing;
   const std::uint64_t bytes = share();
   if (bytes == 0) return Next::kDurable;
-  broker_.rewrite(log_.oldest_end, bytes);
+  ledger_.rewrite(log_.oldest_end, bytes);
   return Next::kTurn;
 }
 

@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
+#include "core/ports/session.hpp"
+#include "core/state/ledger.hpp"
 
 namespace millrace::server {
 
@@ -13,7 +14,7 @@ namespace millrace::server {
 /// obsolete would need, and four pieces, whatever clients do.
 class Cleaner {
  public:
-  Cleaner(Broker& broker, Journal& journal) : broker_(broker), journal_(journal) {}
+  Cleaner(Ledger& ledger, Journal& journal) : ledger_(ledger), journal_(journal) {}
 
   /// What it asks for, though nothing else happens.
   enum class Next {
@@ -54,7 +55,7 @@ class Cleaner {
   Next clean();
   Next trim();
 
-  Broker& broker_;
+  Ledger& ledger_;
   Journal& journal_;
 
   // As the turn began.

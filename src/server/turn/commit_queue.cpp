@@ -86,9 +86,9 @@ void CommitQueue::enlist_woken() {
 }
 
 void CommitQueue::append_batch() {
-  if (!parts_.broker.has_batch()) return;
-  const Journal::Span span = parts_.journal.append(parts_.broker.take_batch());
-  parts_.broker.place_batch(span.begin);
+  if (!parts_.ledger.has_batch()) return;
+  const Journal::Span span = parts_.journal.append(parts_.ledger.take_batch());
+  parts_.ledger.place(span.begin);
   end_ = span.end;
   appended_.push_back({.end = end_, .at = parts_.clock.now()});
   note_durable(parts_.journal.durable());
@@ -116,7 +116,7 @@ Duration CommitQueue::longest_wait(Time now) const {
 }
 
 void CommitQueue::append_if_large() {
-  if (parts_.broker.batch_bytes() >= kBatchBytesPause) append_batch();
+  if (parts_.ledger.batch_bytes() >= kBatchBytesPause) append_batch();
 }
 
 void CommitQueue::commit_members() {

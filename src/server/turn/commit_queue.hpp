@@ -11,6 +11,7 @@
 #include "core/model/meter.hpp"
 #include "core/ports/journal.hpp"
 #include "core/ports/session.hpp"
+#include "core/state/ledger.hpp"
 #include "server/net/loop.hpp"
 #include "server/process/clock.hpp"
 
@@ -50,6 +51,7 @@ class CommitQueue {
   struct Parts {
     Loop& loop;
     Broker& broker;
+    Ledger& ledger;
     Journal& journal;
     Clock& clock;
   };
@@ -92,7 +94,7 @@ class CommitQueue {
 
   /// Whether anything does, or will, since it is about to be appended.
   [[nodiscard]] bool has_undurable() const {
-    return undurable_bytes() > 0 || parts_.broker.has_batch();
+    return undurable_bytes() > 0 || parts_.ledger.has_batch();
   }
 
   /// True when no turn is to come and every reply has been let go.

@@ -135,7 +135,7 @@ class Reading {
 
 }  // namespace
 
-Outcome<std::uint64_t> replay(Journal& journal, Broker& broker,
+Outcome<std::uint64_t> replay(Journal& journal, Ledger& ledger,
                               const std::function<void(Lsn)>& on_step) {
   Reading reading(journal);
   std::uint64_t bytes = 0;
@@ -143,9 +143,9 @@ Outcome<std::uint64_t> replay(Journal& journal, Broker& broker,
     for (; !some.empty(); some.pop_front()) {
       Piece& piece = some.front();
       on_step(piece.begin);
-      broker.replay(std::move(piece.records));
+      ledger.replay(std::move(piece.records));
       if (!piece.is_last) continue;
-      broker.place_batch(piece.begin);
+      ledger.place(piece.begin);
       bytes += piece.batch->size();
     }
   }

@@ -149,12 +149,12 @@ TEST_CASE("disconnect: jobs whose failures say much are given back in batches th
   }
   while (bench.reserve(holder)) {
   }
-  static_cast<void>(bench.broker.take_batch());
+  static_cast<void>(bench.ledger.take_batch());
   bench.leave(holder);
   std::size_t batches = 0;
-  while (bench.broker.has_batch()) {
-    CHECK(bench.broker.batch_bytes() < kBatchBytesPause + 2 * kTextBytes);
-    static_cast<void>(bench.broker.take_batch());
+  while (bench.ledger.has_batch()) {
+    CHECK(bench.ledger.batch_bytes() < kBatchBytesPause + 2 * kTextBytes);
+    static_cast<void>(bench.ledger.take_batch());
     ++batches;
     bench.broker.tick(bench.now);
   }
@@ -318,9 +318,9 @@ TEST_CASE("pause: an unknown queue is refused") {
 TEST_CASE("pause: what is paused already is not written again") {
   Bench bench;
   CHECK(bench.broker.pause("default", std::nullopt, bench.now));
-  (void)bench.broker.take_batch();
+  (void)bench.ledger.take_batch();
   CHECK(bench.broker.pause("default", std::nullopt, bench.now));
-  CHECK_FALSE(bench.broker.has_batch());
+  CHECK_FALSE(bench.ledger.has_batch());
 }
 
 TEST_CASE("pause: one that was resumed or overwritten rings no more") {

@@ -41,7 +41,7 @@ class MemoryLog final : public Journal {
 
 /// A broker with room for few bodies.
 struct Small {
-  explicit Small(std::size_t bytes_max = 40'000) { bench.broker.limit_memory(log, bytes_max); }
+  explicit Small(std::size_t bytes_max = 40'000) { bench.ledger.memory().limit(log, bytes_max); }
 
   JobId put(std::string_view body) {
     const JobId id = bench.put(body);
@@ -50,8 +50,8 @@ struct Small {
   }
 
   void append() {
-    const std::string batch = bench.broker.take_batch();
-    if (!batch.empty()) bench.broker.place_batch(log.append(batch).begin);
+    const std::string batch = bench.ledger.take_batch();
+    if (!batch.empty()) bench.ledger.place(log.append(batch).begin);
   }
 
   MemoryLog log;
@@ -69,7 +69,7 @@ std::string body_of(int number) {
 TEST_CASE("bodies: beyond the limit they are in the log only, and come back in order") {
   Small small;
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
-  CHECK(small.bench.broker.memory_bytes() < 41'000);
+  CHECK(small.bench.ledger.memory().bytes() < 41'000);
   const ClientId client = small.bench.client();
   for (int i = 1; i <= 200; ++i) {
     const JobId id = static_cast<JobId>(i);
@@ -79,7 +79,7 @@ TEST_CASE("bodies: beyond the limit they are in the log only, and come back in o
     small.append();
   }
   CHECK(small.log.read_count > 100);
-  CHECK(small.bench.broker.memory_bytes() < 2000);
+  CHECK(small.bench.ledger.memory().bytes() < 2000);
 }
 
 TEST_CASE("bodies: who is next in line is expected before") {
@@ -95,7 +95,7 @@ TEST_CASE("bodies: a record that moves in the log takes its body along") {
   Small small(0);
   for (int i = 1; i <= 20; ++i) small.put(body_of(i));
   for (int round = 0; round < 3; ++round) {
-    small.bench.broker.rewrite(UINT64_MAX, SIZE_MAX);
+    small.bench.ledger.rewrite(UINT64_MAX, SIZE_MAX);
     small.append();
   }
   const ClientId client = small.bench.client();
@@ -138,7 +138,7 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
       const Job* const job = small.bench.broker.view().find(static_cast<JobId>(i));
       REQUIRE(job->body_view() == body_of(i));
     }
-    small.bench.broker.rewrite(~Lsn{0}, ~std::size_t{0});
+    small.bench.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
     small.append();
   }
 }
@@ -146,13 +146,14 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
 TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   Small small(20'000);
   int taken = 0;
-  while (!small.bench.broker.is_memory_full()) small.put(std::to_string(++taken));
+  while (!small.bench.ledger.memory().is_full(small.bench.broker.intake()))
+    small.put(std::to_string(++taken));
   CHECK(taken > 50);
   small.bench.broker.take_on(Intake::kNoJobs);
   CHECK_FALSE(small.bench.broker.put({.queue = "default", .body = "x"}, small.bench.now));
   const ClientId client = small.bench.client();
   int ended = 0;
-  while (small.bench.broker.is_memory_full()) {
+  while (small.bench.ledger.memory().is_full(small.bench.broker.intake())) {
     const auto id = small.bench.reserve(client);
     REQUIRE(small.bench.broker.remove(client, *id, small.bench.now));
     ++ended;
@@ -163,9 +164,9 @@ TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
 
 TEST_CASE("bodies: without a journal they count in full") {
   Bench bench;
-  bench.broker.limit_memory(100'000);
+  bench.ledger.memory().limit(100'000);
   int taken = 0;
-  while (!bench.broker.is_memory_full()) bench.put(body_of(++taken));
+  while (!bench.ledger.memory().is_full(bench.broker.intake())) bench.put(body_of(++taken));
   CHECK(taken > 50);
   CHECK(taken < 100);
 }

@@ -43,7 +43,7 @@ TEST_CASE("history: a day in whose midst the server restarts is one day") {
   const ClientId client = bench.client();
   finish_one(bench, client);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   const ClientId again = fresh.client();
   finish_one(fresh, again);
   fresh.now += 24h;
@@ -57,12 +57,12 @@ TEST_CASE("history: the last record of it is enough") {
   const ClientId client = bench.client();
   for (int day = 0; day < 3; ++day) {
     finish_one(bench, client);
-    (void)bench.broker.take_batch();
+    (void)bench.ledger.take_batch();
     bench.now += 24h;
   }
   finish_one(bench, client);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   CHECK(fresh.broker.view().history() == bench.broker.view().history());
   CHECK(fresh.broker.view().history().size() == 3);
 }

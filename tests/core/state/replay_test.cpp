@@ -31,9 +31,9 @@ class History {
   void clean() {
     if (log.empty()) return;
     const Lsn before = log[pick(log.size())].begin;
-    bench.broker.rewrite(before, 1 + pick(300));
-    const Lsn needed = bench.broker.oldest_needed();
-    bench.broker.write_totals();
+    bench.ledger.rewrite(before, 1 + pick(300));
+    const Lsn needed = bench.ledger.oldest_needed();
+    bench.ledger.write_totals();
     append();
     while (log.size() > 1 && log[1].begin <= needed) log.erase(log.begin());
   }
@@ -50,10 +50,10 @@ class History {
 
  private:
   void append() {
-    std::string batch = bench.broker.take_batch();
+    std::string batch = bench.ledger.take_batch();
     if (batch.empty()) return;
     end_ += 24;  // room for a frame's header
-    bench.broker.place_batch(end_);
+    bench.ledger.place(end_);
     log.push_back({.begin = end_, .batch = batch});
     end_ += batch.size();
   }
@@ -160,7 +160,7 @@ class History {
 
 std::string replayed(const Log& log) {
   Bench fresh;
-  for (const Placed& each : log) REQUIRE(fresh.broker.replay(each.batch, each.begin));
+  for (const Placed& each : log) REQUIRE(fresh.ledger.replay(each.batch, each.begin));
   return tell(fresh.broker.view());
 }
 
@@ -194,13 +194,13 @@ TEST_CASE("replay: a log whose whole beginning was written once more holds nothi
   for (int i = 0; i < 4000; ++i) history.step();
   history.finish();
   const Lsn end = history.log.back().begin + history.log.back().batch.size();
-  history.bench.broker.rewrite(end, SIZE_MAX);
-  CHECK(history.bench.broker.oldest_needed() == UINT64_MAX);
-  history.bench.broker.write_totals();
-  const std::string batch = history.bench.broker.take_batch();
+  history.bench.ledger.rewrite(end, SIZE_MAX);
+  CHECK(history.bench.ledger.oldest_needed() == UINT64_MAX);
+  history.bench.ledger.write_totals();
+  const std::string batch = history.bench.ledger.take_batch();
   // The totals and the days are not counted.
-  CHECK(batch.size() <= history.bench.broker.live_bytes() + 200);
-  CHECK(batch.size() >= history.bench.broker.live_bytes());
+  CHECK(batch.size() <= history.bench.ledger.live_bytes() + 200);
+  CHECK(batch.size() >= history.bench.ledger.live_bytes());
   CHECK((replayed({{.begin = end, .batch = batch}}) == tell(history.bench.broker.view())));
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("replay: a job in a connection's hands is ready afterwards") {
   const JobId id = bench.put("x");
   CHECK(bench.reserve(client) == id);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   CHECK(fresh.state(id) == JobState::kReady);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("replay: a job in a worker's hands stays there, and can be acknowledge
   const JobId id = bench.push("x");
   CHECK(bench.fetch(client, "w") == id);
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   CHECK(fresh.state(id) == JobState::kReserved);
   CHECK(fresh.broker.ack(fresh.client(), "j1", fresh.now));
 }
@@ -240,7 +240,7 @@ TEST_CASE("replay: ids are never given twice") {
   const JobId id = bench.put("x");
   CHECK(bench.broker.remove(client, id, bench.now));
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   CHECK(fresh.put("y") > id);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("replay: buried jobs keep their order") {
   CHECK(bench.broker.bury(client, b, 0, bench.now));
   CHECK(bench.broker.bury(client, a, 0, bench.now));
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   const View& view = fresh.broker.view();
   CHECK(view.first_dead(*view.find_queue("default"))->id == b);
 }
@@ -264,7 +264,7 @@ TEST_CASE("replay: a pause that goes on afterwards ends, and serves who waits") 
   const JobId id = bench.put("x");
   CHECK(bench.broker.pause("default", 8, bench.now));
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   const ClientId client = fresh.client();
   CHECK(fresh.wait(client));
   fresh.advance(8s);
@@ -278,17 +278,17 @@ TEST_CASE("replay: a queue without jobs that is paused without end stays paused"
   CHECK(bench.broker.pause("t", std::nullopt, bench.now));
   bench.put("x", {.queue = "t"});
   Bench fresh;
-  REQUIRE(fresh.broker.replay(bench.broker.take_batch(), 1));
+  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   CHECK(fresh.fetch(fresh.client(), "w", {"t"}) == std::nullopt);
 }
 
 TEST_CASE("replay: damage in a batch is a problem, not a crash") {
   Bench bench;
   bench.put("x");
-  std::string batch = bench.broker.take_batch();
+  std::string batch = bench.ledger.take_batch();
   batch.pop_back();
   Bench fresh;
-  CHECK_FALSE(fresh.broker.replay(batch, 1));
+  CHECK_FALSE(fresh.ledger.replay(batch, 1));
 }
 
 }  // namespace millrace::test

@@ -484,7 +484,8 @@ TEST_CASE("fetch: a job that was acknowledged elsewhere is not given back") {
 }
 
 TEST_CASE("password: a hash is made piece by piece, one client at a time") {
-  Broker broker(test_format(), {});
+  Ledger ledger;
+  Broker broker(ledger, test_format(), {});
   Settings settings;
   settings.password = "secret";
   settings.random = [] { return 4095; };
@@ -504,7 +505,8 @@ TEST_CASE("password: a hash is made piece by piece, one client at a time") {
 }
 
 TEST_CASE("password: who leaves in the middle of it holds nobody up") {
-  Broker broker(test_format(), {});
+  Ledger ledger;
+  Broker broker(ledger, test_format(), {});
   Settings settings;
   settings.password = "secret";
   settings.random = [] { return 4095; };

@@ -77,12 +77,14 @@ struct Served {
   Log log{[this](std::string_view line) { logged += line; }};
   Loop loop;
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   FakeJournal journal;
   ManualClock clock;
   Ticker ticker{loop, broker, clock, [this] { commits.schedule(); }};
-  CommitQueue commits{{.loop = loop, .broker = broker, .journal = journal, .clock = clock},
-                      [this](Time now) { ticker.work(now); }};
+  CommitQueue commits{
+      {.loop = loop, .broker = broker, .ledger = ledger, .journal = journal, .clock = clock},
+      [this](Time now) { ticker.work(now); }};
   Poller poller{loop};
   Surroundings surroundings{.poller = poller,
                             .commits = commits,

@@ -65,7 +65,7 @@ class PlacesOnly final : public Journal {
 };
 
 struct Workshop {
-  Workshop() : broker(format, {.random_seed = 1}), cleaner(broker, log) {}
+  Workshop() : broker(ledger, format, {.random_seed = 1}), cleaner(ledger, log) {}
 
   /// One that changes as little as clients do meanwhile.
   Cleaner::Next turn() {
@@ -76,8 +76,8 @@ struct Workshop {
   }
 
   void append() {
-    if (!broker.has_batch()) return;
-    broker.place_batch(log.append(broker.take_batch()).begin);
+    if (!ledger.has_batch()) return;
+    ledger.place(log.append(ledger.take_batch()).begin);
   }
 
   JobId put(std::size_t bytes) {
@@ -100,6 +100,7 @@ struct Workshop {
   }
 
   faktory::WorkUnits format;
+  Ledger ledger;
   Broker broker;
   PlacesOnly log;
   Cleaner cleaner;
@@ -126,7 +127,7 @@ TEST_CASE("cleaning: unasked it writes a little, and waits until that is on the 
       const Lsn begin = shop.log.end;
       const std::string body(1000, 'x');
       CHECK(shop.broker.put({.queue = "default", .body = body, .ttr_s = 60}, kStart));
-      const std::size_t theirs = shop.broker.batch_bytes();
+      const std::size_t theirs = shop.ledger.batch_bytes();
       CHECK(shop.turn() == Cleaner::Next::kTurn);
       CHECK(shop.log.end - begin >= (1 + kCleanPace) * theirs);
     }
@@ -160,7 +161,7 @@ TEST_CASE("cleaning: what ended during a round on a full disk is what the next o
   for (JobId id = first; id < first + 600; ++id) shop.remove(id);
   shop.log.fill(shop.log.end + kPieceBytes / 2);
   JobId next = first + 600;
-  const std::uint64_t needed = shop.broker.live_bytes();
+  const std::uint64_t needed = shop.ledger.live_bytes();
   // While the log is gone through once, clients end what was written once more already.
   const Lsn round_end = shop.log.end;
   while (shop.log.extent().begin < round_end) {
@@ -168,7 +169,7 @@ TEST_CASE("cleaning: what ended during a round on a full disk is what the next o
     if (shop.log.extent().begin < round_end / 2) continue;
     for (int i = 0; i < 6; ++i) shop.remove(next++);
   }
-  REQUIRE(needed - shop.broker.live_bytes() > kPieceBytes);
+  REQUIRE(needed - shop.ledger.live_bytes() > kPieceBytes);
   // So there is room for jobs that become longer: it is not counted as if it were needed.
   shop.turn();
   CHECK(shop.cleaner.begin_turn().intake == Intake::kNoJobs);

@@ -56,11 +56,13 @@ class Client final : public Participant {
 struct Commits {
   Loop loop;
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   FakeJournal journal;
   ManualClock clock;
-  CommitQueue queue{{.loop = loop, .broker = broker, .journal = journal, .clock = clock},
-                    [this](Time now) { broker.tick(now); }};
+  CommitQueue queue{
+      {.loop = loop, .broker = broker, .ledger = ledger, .journal = journal, .clock = clock},
+      [this](Time now) { broker.tick(now); }};
   Client a{broker};
   Client b{broker};
 

@@ -18,12 +18,13 @@ const auto ignore = [](Lsn) {};
 class Logged {
  public:
   Logged() {
-    Broker writer(format, {});
+    Ledger written;
+    Broker writer(written, format, {});
     for (int batch = 0; batch < kBatches; ++batch) {
       for (int job = 0; job < kJobsPerBatch; ++job) {
         REQUIRE(writer.put({.queue = "old", .body = "a body"}, Time{1s}));
       }
-      journal.to_replay.push_back(writer.take_batch());
+      journal.to_replay.push_back(written.take_batch());
       bytes += journal.to_replay.back().size();
     }
   }
@@ -32,14 +33,15 @@ class Logged {
 
   faktory::WorkUnits format;
   FakeJournal journal;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   std::uint64_t bytes = 0;
 };
 
 TEST_CASE("replay: everything is read, in the order of the log") {
   Logged log;
   Lsn reached = 0;
-  const auto read = replay(log.journal, log.broker, [&](Lsn at) {
+  const auto read = replay(log.journal, log.ledger, [&](Lsn at) {
     CHECK(at >= reached);
     reached = at;
   });
@@ -47,14 +49,15 @@ TEST_CASE("replay: everything is read, in the order of the log") {
   CHECK(*read == log.bytes);
   CHECK(log.jobs() == kBatches * kJobsPerBatch);
   CHECK(reached == log.bytes - log.journal.to_replay.back().size());
-  CHECK(log.broker.oldest_needed() < log.journal.to_replay.front().size());
+  CHECK(log.ledger.oldest_needed() < log.journal.to_replay.front().size());
 }
 
 TEST_CASE("replay: an empty log") {
   faktory::WorkUnits format;
   FakeJournal journal;
-  Broker broker(format, {});
-  const auto read = replay(journal, broker, ignore);
+  Ledger ledger;
+  Broker broker(ledger, format, {});
+  const auto read = replay(journal, ledger, ignore);
   REQUIRE(read);
   CHECK(*read == 0);
 }
@@ -63,7 +66,7 @@ TEST_CASE("replay: what makes no sense ends it, wherever it stands") {
   for (const std::size_t place : {std::size_t{0}, std::size_t{kBatches / 2}}) {
     Logged log;
     log.journal.to_replay[place] += "\xff";
-    CHECK_FALSE(replay(log.journal, log.broker, ignore));
+    CHECK_FALSE(replay(log.journal, log.ledger, ignore));
     CHECK(log.jobs() >= place * kJobsPerBatch);
     CHECK(log.jobs() <= (place + 1) * kJobsPerBatch);
   }
@@ -74,13 +77,13 @@ TEST_CASE("replay: what the reading thread throws comes out") {
   log.journal.before_batch = [count = 0]() mutable {
     if (++count == kBatches) throw std::runtime_error("no memory");
   };
-  CHECK_THROWS_WITH((void)replay(log.journal, log.broker, ignore), "no memory");
+  CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, ignore), "no memory");
 }
 
 TEST_CASE("replay: who applies can give up while much is decoded ahead") {
   Logged log;
   const auto give_up = [](Lsn) { throw std::runtime_error("enough"); };
-  CHECK_THROWS_WITH((void)replay(log.journal, log.broker, give_up), "enough");
+  CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, give_up), "enough");
 }
 
 }  // namespace

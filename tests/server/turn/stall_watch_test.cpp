@@ -12,11 +12,13 @@ namespace {
 struct Watched {
   Loop loop;
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   FakeJournal journal;
   ManualClock clock;
-  CommitQueue commits{{.loop = loop, .broker = broker, .journal = journal, .clock = clock},
-                      [this](Time now) { watch.work(now); }};
+  CommitQueue commits{
+      {.loop = loop, .broker = broker, .ledger = ledger, .journal = journal, .clock = clock},
+      [this](Time now) { watch.work(now); }};
   Ticker ticker{loop, broker, clock, [] {}};
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};

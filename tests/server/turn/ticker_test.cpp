@@ -15,7 +15,8 @@ struct Alarm final : Deadline {
 struct Ticking {
   Loop loop;
   faktory::WorkUnits format;
-  Broker broker{format, {}};
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
   ManualClock clock;
   int wakes = 0;
   Ticker ticker{loop, broker, clock, [this] {

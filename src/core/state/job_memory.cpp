@@ -1,0 +1,28 @@
+#include "core/state/job_memory.hpp"
+
+#include "base/check.hpp"
+
+namespace millrace {
+
+void JobMemory::limit(Journal& journal, std::size_t bytes_max) {
+  bytes_max_ = bytes_max;
+  spills_ = true;
+  store_.bodies().spill_to(journal, bytes_max);
+}
+
+void JobMemory::limit(std::size_t bytes_max) {
+  CHECK(!spills_);
+  bytes_max_ = bytes_max;
+}
+
+std::size_t JobMemory::needed_bytes() const {
+  return spills_ ? store_.other_memory_bytes() : store_.memory_bytes();
+}
+
+bool JobMemory::is_full(Intake intake) const {
+  // Without the difference, jobs would be taken and refused in turn with each job that ends.
+  const bool refuses_jobs = intake != Intake::kEverything;
+  return needed_bytes() >= (refuses_jobs ? bytes_max_ - bytes_max_ / 16 : bytes_max_);
+}
+
+}  // namespace millrace
