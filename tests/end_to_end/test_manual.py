@@ -1,4 +1,4 @@
-"""What docs/operations.md lists is what the program has."""
+"""The options and log events that docs/operations lists are those of the program."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def logged_events():
 
 
 class ManualTest(ServerTest):
-    def test_every_option_is_in_the_tables(self):
+    def test_every_option_is_in_the_table(self):
         done = subprocess.run(
             [PROGRAM, "serve", "--help"],
             capture_output=True,
@@ -43,10 +43,8 @@ class ManualTest(ServerTest):
         )
         options = set(re.findall(r"^ +(--[a-z-]+)", done.stdout, re.MULTILINE))
         self.assertIn("--data", options)
-        for page in ("docs/operations.md", "README.md"):
-            flags = re.findall(r"--[a-z-]+", "".join(rows(read(page), "flag")))
-            self.assertEqual(set(flags), options, page)
-            self.assertEqual(len(flags), len(options), page)
+        flags = re.findall(r"--[a-z-]+", "".join(rows(read("docs/operations/options.md"), "flag")))
+        self.assertEqual(sorted(flags), sorted(options))
 
     def test_every_event_of_the_log_is_listed(self):
         cells = "".join(rows(read("docs/operations.md"), "event"))
