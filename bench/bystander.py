@@ -231,7 +231,7 @@ JOURNAL_EVENTS = [
     Event("`--sync always`: nothing", World.fill, World.nothing,
           times=1, rate=SYNCED_RATE, has_goal=False),
     Event("`--sync always`: 2,000 cycles of 20 kB a second", None, World.churn, rate=SYNCED_RATE),
-    Event(f"`--sync always`: the same until {CLEANED_SEGMENTS} segments have been cleaned", None,
+    Event(f"`--sync always`: the same until {CLEANED_SEGMENTS} segments were compacted", None,
           World.churn_on, rate=SYNCED_RATE),
 ]
 
@@ -330,7 +330,7 @@ def main():
     heading.refuse_memory(parser)
     arguments.build("millrace", "load")
     servers.raise_descriptor_limit(2 * DROPPED)
-    lines = [heading.heading(f"{options.jobs:,} jobs", f"{RATE:,} cycles a second beside, "
+    lines = [heading.heading(f"{options.jobs:,} jobs", f"{RATE:,} cycles a second, "
                              f"{SYNCED_RATE} with a sync", "`--volatile` where no sync is named"),
              ""]
     print("millrace", file=sys.stderr)

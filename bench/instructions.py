@@ -99,7 +99,7 @@ def compare(counts, text):
 def explain(text):
     print(f"More than {TOLERANCE:.0%} above the table in docs/performance.md fails. If it is worth "
           "it, write the table anew: ./dev bench instructions --write")
-    before = text.split(":\n")[0]
+    before = " ".join(text.split(":\n")[0].split())
     if before != packages():
         print(f"The table was made with\n  {before}\nand this is\n  {packages()}")
 

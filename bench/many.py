@@ -177,13 +177,13 @@ def measure(options):
     rows = [
         connections_row(f"{count:,} idle connections", ours[0], theirs[0]),
         connections_row(f"{count:,} waiting in `reserve`", ours[1], theirs[1]),
-        connections_row(f"{count:,} idle connections, Faktory door", workers[0]),
+        connections_row(f"{count:,} idle Faktory connections", workers[0]),
         connections_row(f"{count:,} waiting in FETCH", workers[1]),
-        connections_row(f"{count:,} that fetch anew every two seconds", workers[2]),
+        connections_row(f"{count:,} repeating FETCH every two seconds", workers[2]),
     ]
     # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
     fewer = max(1, options.tubes // 10)
-    beside = f"the same beside {options.tubes:,} tubes with a job each"
+    beside = f"the same with {options.tubes:,} other tubes of one job"
     for title, way, door in (
             (f"a cycle of {CYCLING} connections, alone", cycle, "beanstalk"),
             ("a command about one tube, many in flight, alone", command, "beanstalk"),
@@ -220,7 +220,7 @@ def main():
     arguments.build("millrace", "load")
     servers.raise_descriptor_limit(2 * options.connections + 1000)
     lines = [heading.heading(f"`--volatile`; {options.rounds} rounds of cycles; a cycle is put, "
-                             "reserve and delete, and its time that of the server's processor. The "
+                             "reserve and delete; µs are processor time of the server. The "
                              f"floor is {SHARE_PERCENT_MAX} % of a core for all connections, and "
                              f"{BYTES_MAX:,} bytes for each"),
              "", "| what | Millrace | beanstalkd | |", "|---|---|---|---|"]

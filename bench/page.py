@@ -3,16 +3,19 @@
 """
 
 import os
+import textwrap
 
 import arguments
 import heading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# As all text of the pages has at most.
+COLUMNS = 110
 PAGE = os.path.join(os.path.dirname(HERE), "docs", "performance.md")
 
 
 def split(name):
-    """What stands before the part, the part, and what stands behind it."""
+    """The text before the part, the part, and the text after it."""
     with open(PAGE) as file:
         before, rest = file.read().split(f"<!-- {name}: begin -->\n")
     part, after = rest.split(f"<!-- {name}: end -->")
@@ -41,10 +44,17 @@ def read_options(parser):
     return options
 
 
+def filled(text):
+    """With long lines broken, except those of tables."""
+    return "\n".join(line if line.startswith("|") else
+                     textwrap.fill(line, COLUMNS, break_long_words=False, break_on_hyphens=False)
+                     for line in text.split("\n"))
+
+
 def write(name, text):
     """The page is the old one or the new one, whatever interrupts this."""
     before, _, after = split(name)
     new = PAGE + ".new"
     with open(new, "w") as file:
-        file.write(f"{before}<!-- {name}: begin -->\n{text}\n<!-- {name}: end -->{after}")
+        file.write(f"{before}<!-- {name}: begin -->\n{filled(text)}\n<!-- {name}: end -->{after}")
     os.replace(new, PAGE)

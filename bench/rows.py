@@ -14,7 +14,7 @@ BEANSTALKD = ("beanstalkd", servers.beanstalkd)
 BEANSTALKD_BINLOG = ("beanstalkd -b", lambda: servers.beanstalkd(binlog=True))
 BEANSTALKD_SYNC = ("beanstalkd -b -f 0", lambda: servers.beanstalkd("-f", "0", binlog=True))
 SYNCED = (DURABLE, BEANSTALKD_SYNC)
-LEAST = ("the least a server can do", servers.least)
+LEAST = ("a minimal server", servers.least)
 FAKTORY = ("faktory as it ships", servers.official_faktory)
 
 

@@ -12,6 +12,7 @@ import statistics
 import sys
 
 import arguments
+import chart
 import heading
 import page
 import servers
@@ -84,7 +85,7 @@ def summary(measured):
                      f"| {show_ratio(row, ratio, rounds)} | {row.goal.columns(ratio)} |")
         if LEAST in row.others:
             most, _ = ratios_to_peer(row, reports, LEAST[0])
-            lines.append(f"| the same, as far as the machine and the load go | {LEAST[0]} / "
+            lines.append(f"| upper limit of this machine and load | {LEAST[0]} / "
                          f"`{row.peer[0]}` | {most:.2f} | | | |")
     return lines
 
@@ -136,9 +137,9 @@ def main():
     options, rows = read_options()
     arguments.build("millrace", "load", "least")
     lines = [heading.heading(
-        f"{options.rounds} rounds", "bodies of 128 bytes", "the load comes from one thread of the "
-        "same machine. A latency is that of an operation: of a whole cycle, and of a bundle of 32 "
-        "where so many are in flight", has_faktory=any(row.peer is FAKTORY for row in rows))]
+        f"{options.rounds} rounds", "bodies of 128 bytes", "the load is one thread of the same "
+        "machine. A latency is that of one operation: a whole cycle, or a batch of 32 where 32 are "
+        "in flight", has_faktory=any(row.peer is FAKTORY for row in rows))]
     measured = []
     for row in rows:
         print(row.title, file=sys.stderr)
@@ -150,6 +151,7 @@ def main():
     print(text)
     if options.write:
         page.write("bench", text)
+        chart.write()
 
 
 if __name__ == "__main__":

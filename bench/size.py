@@ -101,8 +101,8 @@ def show_drain(what, ours, theirs=None):
         sizes = (memory.empty, memory.full, memory.thinned, memory.drained)
         return ", ".join(f"{size / 1e6:,.0f}" for size in sizes)
 
-    return (f"MB before they were {what}, then, {SETTLING_S} s after all but every {KEPT}th were "
-            f"deleted, {SETTLING_S} s after the last was | {show(ours)} "
+    return (f"MB empty, with all {what}, {SETTLING_S} s after {KEPT - 1} of {KEPT} were deleted, "
+            f"{SETTLING_S} s after all were | {show(ours)} "
             f"| {show(theirs) if theirs else ''} | | |")
 
 
@@ -122,8 +122,8 @@ def measure_restart(jobs, body_bytes):
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     wanted = RESTART_S.columns(took) if jobs == GOAL_JOBS else "| |"
-    return (f"restart with {jobs:,} jobs, s; a journal of {size / 1e9:.2f} GB, which the system "
-            f"has in its cache | {took:.1f} | | {wanted}")
+    return (f"restart with {jobs:,} jobs, s; a journal of {size / 1e9:.2f} GB in the page "
+            f"cache | {took:.1f} | | {wanted}")
 
 
 def main():
@@ -136,7 +136,7 @@ def main():
                         "default: 128 129 200")
     options = page.read_options(parser)
     arguments.build("millrace", "load")
-    lines = [heading.heading("`--volatile`; the restart with a journal"), "",
+    lines = [heading.heading("`--volatile`; restart with a journal"), "",
              "| what | Millrace | beanstalkd | floor | aim | |", "|---|---|---|---|---|---|"]
     first, *others = options.body_bytes
     rows = measure_size(options.jobs, first, True)

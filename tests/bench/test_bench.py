@@ -15,6 +15,7 @@ sys.path.insert(0, BENCH)
 
 import arguments  # noqa: E402
 import bystander  # noqa: E402
+import chart  # noqa: E402
 import goal  # noqa: E402
 import lateness  # noqa: E402
 import page  # noqa: E402
@@ -50,6 +51,25 @@ class Page(unittest.TestCase):
             self.assertEqual(file.read(),
                              "a\n<!-- x: begin -->\nnew\nlines\n<!-- x: end -->\nb\n")
         self.assertEqual(os.listdir(os.path.dirname(self.path)), ["page.md"])
+
+    def test_long_lines_are_broken_but_those_of_tables(self):
+        row = "| " + "a " * page.COLUMNS + "|"
+        self.assertEqual(page.filled(f"{'word ' * 30}end\n\n{row}"),
+                         f"{' '.join(['word'] * 22)}\n{'word ' * 8}end\n\n{row}")
+
+    def test_the_chart_is_that_of_the_page(self):
+        mock.patch.stopall()
+        with open(chart.CHART, encoding="utf-8") as file:
+            self.assertEqual(file.read(), chart.draw(page.read("bench")),
+                             "run bench/chart.py")
+
+    def test_the_chart_has_the_figures_of_the_table(self):
+        mock.patch.stopall()
+        figures = dict(chart.figures(page.read("bench")))
+        self.assertEqual(len(figures), 7)
+        for bars in figures.values():
+            for server, value in bars:
+                self.assertIn(f"| {server} | {value:,} ", page.read("bench"))
 
     def test_every_part_of_the_page_is_there(self):
         mock.patch.stopall()
