@@ -47,10 +47,54 @@ class ManualTest(ServerTest):
         self.assertEqual(sorted(flags), sorted(options))
 
     def test_every_event_of_the_log_is_listed(self):
-        cells = "".join(rows(read("docs/operations.md"), "event"))
+        cells = "".join(rows(read("docs/operations/monitoring.md"), "event"))
         listed = re.findall(r"`([a-z_]+)`", cells)
         self.assertIn("journal_failed", listed)
         self.assertEqual(sorted(listed), sorted(logged_events()))
+
+
+def pages():
+    """The Markdown files that users and developers read, from the root."""
+    found = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md"]
+    for folder in ("docs", "tests/interop", "tests/transcripts"):
+        for path, _, names in os.walk(os.path.join(ROOT, folder)):
+            found += [os.path.join(path, name) for name in names if name.endswith(".md")]
+    return [os.path.relpath(os.path.join(ROOT, page), ROOT) for page in found]
+
+
+def without_code(text):
+    return re.sub(r"```.*?```|`[^`\n]*`", "code", text, flags=re.DOTALL)
+
+
+def links(page):
+    """(path from the root, anchor or empty) of the links to our own files."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", without_code(read(page)))
+    for target in targets:
+        if not re.match(r"[a-z]+:", target):
+            path, _, anchor = target.partition("#")
+            folder = os.path.dirname(page)
+            yield (os.path.normpath(os.path.join(folder, path)) if path else page), anchor
+
+
+def anchors(page):
+    """Those of the headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(read(page)), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+class PagesTest(unittest.TestCase):
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        for page in pages():
+            for path, anchor in links(page):
+                with self.subTest(page, link=f"{path}#{anchor}"):
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, path)))
+                    if anchor:
+                        self.assertIn(anchor, anchors(path))
+
+    def test_every_page_is_in_an_index(self):
+        listed = {path for page in pages() if page.endswith("README.md") for path, _ in links(page)}
+        docs = {page for page in pages() if page.startswith("docs/")}
+        self.assertEqual(docs - listed, set())
 
 
 if __name__ == "__main__":

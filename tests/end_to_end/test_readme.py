@@ -1,4 +1,4 @@
-"""What the README offers to be pasted works as it stands."""
+"""The examples of the README and of docs/quick-start.md work as they are pasted."""
 
 import json
 import os
@@ -13,13 +13,15 @@ from program import ServerTest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-class ReadmeTest(ServerTest):
+class ExampleTest(ServerTest):
+    page = None
+
     def snippet(self, language):
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, self.page), encoding="utf-8") as file:
             return re.search(rf"```{language}\n(.*?)```", file.read(), re.DOTALL).group(1)
 
     def run_snippet(self, language, server, *command):
-        """Runs the README's snippet in that language, on the test's own ports; its output."""
+        """Runs the page's snippet in that language, on the test's own ports; its output."""
         snippet = self.snippet(language)
         snippet = snippet.replace("11300", str(server.beanstalk_address[1]))
         snippet = snippet.replace("7419", str(server.faktory_address[1]))
@@ -28,6 +30,21 @@ class ReadmeTest(ServerTest):
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split("\n")[:-1]
+
+
+class ReadmeTest(ExampleTest):
+    page = "README.md"
+
+    def test_a_job_is_put_by_one_protocol_and_fetched_by_the_other(self):
+        said = self.run_snippet("bash", self.server().start(), "bash")
+        self.assertEqual(said[:2], ["USING mail", "INSERTED 1"])
+        job = json.loads(said[-3])
+        self.assertEqual((job["jobtype"], job["args"]), ("beanstalk", ["hello"]))
+        self.assertEqual(said[-2:], ["+OK", "+OK"])
+
+
+class QuickStartTest(ExampleTest):
+    page = "docs/quick-start.md"
 
     def test_python(self):
         said = self.run_snippet("python", self.server().start(), sys.executable)
