@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
+import prose
 import tidy
 
 
@@ -116,6 +117,19 @@ class RulesTest(unittest.TestCase):
         self.assert_caught(tidy.line_length, "src/core/a.cpp", "/" * 101 + "\n")
         self.assert_fine(tidy.line_length, "src/core/a.cpp", "/" * 100 + "\n", "é" * 100 + "\n")
 
+    def test_text_of_pages(self):
+        long = "a " * 60 + "b\n"
+        self.assert_caught(tidy.page_text, "a.md", long, "Word " * 17 + "end.\n")
+        self.assert_fine(tidy.page_text, "src/core/a.cpp", long)
+        self.assert_fine(
+            tidy.page_text,
+            "a.md",
+            f"| {long}",
+            f"```\n{long}```\n",
+            f"[a](https://example.com/{'b' * 120})\n",
+            "One word. " * 10 + "\n\n" + "word " * 20 + "\n",
+        )
+
     def test_tabs_and_trailing_space(self):
         self.assert_caught(tidy.tabs_and_trailing_space, "src/core/a.cpp", "a; \n", "\ta;\n")
 
@@ -128,6 +142,23 @@ class RulesTest(unittest.TestCase):
         self.assert_caught(tidy.stray_words, "src/core/a.cpp", *texts)
         fine = ["// TODO(gcc 13): use std::format\n", "build/work/x\n", "https://a.b/c\n"]
         self.assert_fine(tidy.stray_words, "src/core/a.cpp", *fine)
+
+
+class ProseTest(unittest.TestCase):
+    def test_sentences_of_paragraphs_and_items(self):
+        page = "# No sentence\n\nOne two.\nThree `four five` six? Seven 8.5 e.g.\n\n* a b c\n  d\n| no |\n"
+        self.assertEqual(prose.sentences(page), [2, 3, 2, 4])
+
+    def test_code_and_comments_are_no_text(self):
+        page = "<!-- a\nb -->\n```\nc d\n```\n[e f](g.md) h\n"
+        self.assertEqual(prose.sentences(page), [3])
+
+    def test_measure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.md")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("# Two words\n\nOne two three. Four.\n\n| five |\n")
+            self.assertEqual(prose.measure([path]), prose.Measure(7, 2, 3, 20))
 
 
 class TreeTest(unittest.TestCase):

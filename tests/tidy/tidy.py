@@ -11,12 +11,16 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+import prose
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 FILE_LINES_MAX = {"src": 500, "tests": 800}
 FUNCTION_LINES_MAX = 70
 FOLDER_FILES_MAX = 25
 COLUMNS_MAX = 100
+PAGE_COLUMNS_MAX = 120
+SENTENCE_WORDS_MAX = 16  # the median of a page
 
 # Which folders of src a folder may include, besides itself.
 FOLDERS = {
@@ -235,6 +239,18 @@ def line_length(source):
             yield number, f"{len(line)} columns; {COLUMNS_MAX} at most"
 
 
+def page_text(source):
+    """Pages have short lines (but for tables, code and links) and short sentences."""
+    if not source.path.endswith(".md"):
+        return
+    for number, columns in prose.long_lines(source.text):
+        if columns > PAGE_COLUMNS_MAX:
+            yield number, f"{columns} columns of text; {PAGE_COLUMNS_MAX} at most"
+    median = prose.median_sentence(source.text)
+    if median > SENTENCE_WORDS_MAX:
+        yield 1, f"a median sentence of {median:g} words; {SENTENCE_WORDS_MAX} at most"
+
+
 def tabs_and_trailing_space(source):
     for number, line in numbered(source.lines):
         if line != line.rstrip() or "\t" in line:
@@ -271,6 +287,7 @@ RULES = [
     file_length,
     function_length,
     line_length,
+    page_text,
     tabs_and_trailing_space,
     include_guard,
     stray_words,
