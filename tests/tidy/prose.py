@@ -14,7 +14,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
 CODE = re.compile(r"`[^`]+`")
 WORD = re.compile(r"\S*[^\W\d_]\S*")
-ITEM = re.compile(r"\s*(?:[*-]|\d+\.) ")
+ITEM = re.compile(r"^\s*(?:[*-]|\d+\.) ")
 # A full stop before a small letter is an abbreviation's, or a number's.
 SENTENCE_END = re.compile(r"(?<=[.!?])[)*\"]*\s+(?=[*\"(]*[A-Z0-9`])")
 
@@ -44,7 +44,7 @@ def is_prose(line):
 
 def plain(line):
     """The line as it is read."""
-    return CODE.sub("code", LINK.sub(r"\1", line))
+    return CODE.sub("Code", LINK.sub(r"\1", line))
 
 
 def words(text):
@@ -60,7 +60,7 @@ def sentences(page):
             continue
         if ITEM.match(line) or not is_open:
             blocks.append("")
-        blocks[-1] += " " + ITEM.sub("", line, count=1)
+        blocks[-1] += " " + ITEM.sub("", line)
         is_open = True
     lengths = [len(words(each)) for block in blocks for each in SENTENCE_END.split(plain(block))]
     return [length for length in lengths if length > 0]

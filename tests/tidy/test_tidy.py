@@ -146,8 +146,11 @@ class RulesTest(unittest.TestCase):
 
 class ProseTest(unittest.TestCase):
     def test_sentences_of_paragraphs_and_items(self):
-        page = "# No sentence\n\nOne two.\nThree `four five` six? Seven 8.5 e.g.\n\n* a b c\n  d\n| no |\n"
-        self.assertEqual(prose.sentences(page), [2, 3, 2, 4])
+        page = "# No sentence\n\nOne two.\nThree `four five` six? Seven 8.5 e.g.\n\n* a b 3. C\n  d\n| no |\n"
+        self.assertEqual(prose.sentences(page), [2, 3, 2, 2, 2])
+
+    def test_a_sentence_may_begin_with_code(self):
+        self.assertEqual(prose.sentences("One two. `Three` four five.\n"), [2, 3])
 
     def test_code_and_comments_are_no_text(self):
         page = "<!-- a\nb -->\n```\nc d\n```\n[e f](g.md) h\n"
