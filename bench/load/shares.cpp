@@ -1,9 +1,10 @@
 #include "shares.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <stdexcept>
+
+#include "base/number.hpp"
 
 namespace bench {
 namespace {
@@ -19,10 +20,8 @@ struct Share {
 };
 
 std::size_t number_of(std::string_view text, std::size_t min, std::size_t max) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc{} && rest == end && number >= min && number <= max) return number;
+  const auto number = millrace::parse_number<std::size_t>(text);
+  if (number && *number >= min && *number <= max) return *number;
   throw std::invalid_argument("no number from " + std::to_string(min) + " to " +
                               std::to_string(max) + ": '" + std::string(text) + "'");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.hpp"
 #include "beanstalk/command.hpp"
 
 namespace millrace::beanstalk {
@@ -10,12 +11,8 @@ namespace {
 
 constexpr std::string_view kWhitespace = " \t\n\v\f\r";
 
-bool is_digit(char byte) {
-  return byte >= '0' && byte <= '9';
-}
-
 bool is_tube_character(char byte) {
-  return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+  return is_digit(byte) || is_letter(byte) ||
          std::string_view{"-+/;.$_()"}.find(byte) != std::string_view::npos;
 }
 

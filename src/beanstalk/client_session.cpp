@@ -71,7 +71,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 
 bool ClientSession::wants_input() const {
   if (has_quit_ || has_input_ended_) return false;
-  return can_execute() || inbox_.size() - inbox_begin_ < kInboxBytesMax;
+  return can_execute() || inbox_.size() - inbox_begin_ < kPipelinedBytesMax;
 }
 
 bool ClientSession::wants_resume() const {
@@ -94,7 +94,7 @@ void ClientSession::work_through_inbox(Time now) {
   if (inbox_begin_ == inbox_.size() || has_quit_) {
     std::string{}.swap(inbox_);  // An idle connection holds no buffer.
     inbox_begin_ = 0;
-  } else if (inbox_begin_ >= kInboxBytesMax / 2) {
+  } else if (inbox_begin_ >= kPipelinedBytesMax / 2) {
     inbox_.erase(0, inbox_begin_);
     inbox_begin_ = 0;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/limits.hpp"
 #include "beanstalk/command.hpp"
 #include "beanstalk/door_state.hpp"
 #include "beanstalk/yaml.hpp"
@@ -14,9 +15,6 @@
 #include "core/ports/session.hpp"
 
 namespace millrace::beanstalk {
-
-/// What a client may send ahead of a command that still waits.
-inline constexpr std::size_t kInboxBytesMax = 64 * 1024;
 
 /// One client's conversation.
 ///

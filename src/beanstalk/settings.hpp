@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "base/limits.hpp"
+
 namespace millrace::beanstalk {
 
 /// Processor time that the process has used.
@@ -22,7 +24,7 @@ struct Binlog {
 
 /// What the operator chose, and what the process is, as `stats` shows it.
 struct Settings {
-  std::size_t job_bytes_max = 65535;  ///< at most kBodyBytesMax
+  std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< at most kBodyBytesMax
   /// What is shown as the size of the journal's files.
   std::uint64_t binlog_bytes_max = 10485760;
   std::string version = "1.13";  ///< plain, as clients parse it: the server that this door equals

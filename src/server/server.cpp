@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "http/kit/text.hpp"
 #include "server/net/peer.hpp"
 #include "server/process/process.hpp"
@@ -68,8 +69,8 @@ faktory::Settings faktory_settings(const Server::Options& options) {
 /// In whose names the web door answers: those that were given, and by which we know ourselves.
 std::vector<std::string> web_hosts(const Server::Options& options, const HostFacts& host) {
   std::vector<std::string> names = options.web_hosts;
-  names.push_back(http::lower_case(host.hostname));
-  if (options.web) names.push_back(http::lower_case(options.web->host));
+  names.push_back(lower_case(host.hostname));
+  if (options.web) names.push_back(lower_case(options.web->host));
   return names;
 }
 

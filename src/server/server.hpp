@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "beanstalk/door.hpp"
 #include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
@@ -51,7 +52,7 @@ class Server {
     std::uint64_t connections_max = 0;       ///< of the Faktory door; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both doors; further ones are not let in
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
-    std::size_t job_bytes_max = 65535;  ///< a body put through the beanstalk door
+    std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put through the beanstalk door
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
     std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit

@@ -68,7 +68,7 @@ TEST_CASE("session: wants no more input once enough waits behind a reserve") {
   LoneSession lone;
   lone.session->receive("reserve\r\n", lone.now);
   CHECK(lone.session->wants_input());
-  lone.session->receive(std::string(beanstalk::kInboxBytesMax - 1, 'x'), lone.now);
+  lone.session->receive(std::string(kPipelinedBytesMax - 1, 'x'), lone.now);
   CHECK(lone.session->wants_input());
   lone.session->receive("x", lone.now);
   CHECK(!lone.session->wants_input());

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/base64.hpp"
+#include "base/text.hpp"
 #include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "http/kit/guard.hpp"

@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.hpp"
 #include "http/kit/head.hpp"
-#include "http/kit/text.hpp"
 
 namespace {
 
+using namespace millrace;
 using namespace millrace::http;
 
 void check(bool holds) {

@@ -354,20 +354,7 @@ TEST_CASE("api: unknown paths and wrong methods") {
   CHECK(desk.read("/api/v1/queues/mail/pause")["ready"] == 1);
 }
 
-TEST_CASE("text: base64 there and back") {
-  CHECK(base64("any") == "YW55");
-  CHECK(base64("an") == "YW4=");
-  CHECK(from_base64("YW4=") == "an");
-  CHECK(from_base64("YW4") == "an");
-  CHECK_FALSE(from_base64("Y"));
-  CHECK_FALSE(from_base64("Y W 4"));
-}
-
-TEST_CASE("json: text that is not UTF-8 is recognized") {
-  CHECK(is_utf8("caf\xc3\xa9 \xf0\x9f\x90\x87"));
-  CHECK_FALSE(is_utf8("\xc0\x80"));
-  CHECK_FALSE(is_utf8("\xed\xa0\x80"));
-  CHECK_FALSE(is_utf8("caf\xc3"));
+TEST_CASE("json: a text is cut between characters") {
   CHECK(cut("caf\xc3\xa9", 4) == "caf");
 }
 

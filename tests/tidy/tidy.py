@@ -40,7 +40,7 @@ THREADS = r"(thread|mutex|condition_variable|future)\b"
 JSON = r"(nlohmann|simdjson)\b"
 CRYPTO = r"openssl\b"
 LIBRARIES_BANNED = {
-    "base": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b", r"date/"],
+    "base": [SOCKETS, FILES, THREADS, r"nlohmann\b", CRYPTO, r"CLI\b", r"date/"],
     "core": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"xxh", r"CLI\b", r"date/"],
     "journal": [SOCKETS, JSON, CRYPTO, r"CLI\b"],
     "beanstalk": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b"],

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text.hpp"
 #include "faktory/json/object_reader.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"

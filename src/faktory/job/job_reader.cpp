@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/limits.hpp"
+#include "base/text.hpp"
 #include "faktory/json/json_check.hpp"
 #include "faktory/json/text.hpp"
 
@@ -13,9 +15,6 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 using MaybeProblem = std::optional<Problem>;
-
-/// Buffers above this are freed after use.
-constexpr std::size_t kKeptTextBytesMax = 256 * 1024;
 
 /// A value of the job: its type, its checked raw text, and what it means if it is a string.
 struct Value {
@@ -192,7 +191,7 @@ Outcome<JobMembers> JobReader::read_element(std::string_view json) {
 }
 
 void JobReader::shrink() {
-  if (text_.capacity() <= kKeptTextBytesMax) return;
+  if (text_.capacity() <= kKeptBufferBytesMax) return;
   document_ = {};
   parser_ = simdjson::ondemand::parser{};
   text_ = std::string{};

@@ -4,29 +4,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "base/check.hpp"
+#include "base/varint.hpp"
 
 namespace millrace::faktory {
 namespace {
 
 constexpr std::string_view kRetryStart = R"({"retry":)";
 
-void append_varint(std::size_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-std::optional<std::size_t> take_varint(std::string_view& bytes) {
-  constexpr int kShiftMax = 28;  // enough for 35 bits, and bodies are shorter than 2^32
-  std::size_t value = 0;
-  for (int shift = 0; shift <= kShiftMax && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<std::size_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) return value;
-  }
-  return std::nullopt;
+/// A size in a stored form: bodies are shorter than 2^32. Beyond that the bytes are damaged.
+std::optional<std::size_t> take_size(std::string_view& bytes) {
+  const std::optional<std::uint64_t> size = take_varint(bytes);
+  if (!size || *size > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::size_t>(*size);
 }
 
 /// Appends valid JSON without its insignificant white space.
@@ -108,9 +100,9 @@ void encode_work_unit(const JobMembers& members, std::string& out) {
 }
 
 std::optional<StoredForm> decode_work_unit(std::string_view body) {
-  const std::optional<std::size_t> jid_at = take_varint(body);
-  const std::optional<std::size_t> jid_bytes = take_varint(body);
-  const std::optional<std::size_t> head_bytes = take_varint(body);
+  const std::optional<std::size_t> jid_at = take_size(body);
+  const std::optional<std::size_t> jid_bytes = take_size(body);
+  const std::optional<std::size_t> head_bytes = take_size(body);
   if (!jid_at || !jid_bytes || !head_bytes) return std::nullopt;
   const std::size_t jid_end = *jid_at + *jid_bytes;
   if (*jid_bytes < 2 || jid_end + *head_bytes > body.size()) return std::nullopt;

@@ -1,10 +1,10 @@
 #include "faktory/job/work_unit.hpp"
 
-#include <openssl/evp.h>
-
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/base64.hpp"
+#include "base/text.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/text.hpp"
@@ -61,15 +61,6 @@ std::string text_of(std::string_view raw) {
   if (raw.find('\\') == std::string_view::npos) return std::string(raw.substr(1, raw.size() - 2));
   const nlohmann::json value = nlohmann::json::parse(raw.begin(), raw.end(), nullptr, false);
   return value.is_string() ? value.get<std::string>() : std::string();
-}
-
-std::string base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                      reinterpret_cast<const unsigned char*>(bytes.data()),
-                                      static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(written));
-  return out;
 }
 
 std::string fallback_jid(const Job& job) {

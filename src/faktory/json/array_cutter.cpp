@@ -1,5 +1,6 @@
 #include "faktory/json/array_cutter.hpp"
 
+#include "base/text.hpp"
 #include "faktory/json/text.hpp"
 
 namespace millrace::faktory {

@@ -1,9 +1,10 @@
 #include "faktory/json/json_check.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "faktory/json/object_reader.hpp"
 #include "faktory/json/text.hpp"
 
@@ -16,7 +17,7 @@ using MaybeProblem = std::optional<Problem>;
 
 std::size_t digit_count(std::string_view text) {
   std::size_t count = 0;
-  while (count < text.size() && text[count] >= '0' && text[count] <= '9') ++count;
+  while (count < text.size() && is_digit(text[count])) ++count;
   return count;
 }
 
@@ -124,11 +125,7 @@ std::string_view raw_string(const char* inside) {
 
 std::optional<std::int64_t> parse_integer(std::string_view token) {
   if (!is_number(token)) return std::nullopt;
-  std::int64_t value = 0;
-  const char* const end = token.data() + token.size();
-  const auto result = std::from_chars(token.data(), end, value);
-  if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
-  return value;
+  return parse_number<std::int64_t>(token);
 }
 
 Outcome<std::string_view> check_value(ondemand::document& document, ondemand::value value,

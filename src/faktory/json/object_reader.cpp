@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/text.hpp"
 #include "faktory/json/json_check.hpp"
 #include "faktory/json/text.hpp"
 

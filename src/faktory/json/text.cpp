@@ -1,10 +1,10 @@
 #include "faktory/json/text.hpp"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -55,10 +55,6 @@ void each_lone_surrogate(std::string_view json, Visit visit) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  return simdjson::validate_utf8(text.data(), text.size());
-}
-
 std::string valid_utf8(std::string_view text) {
   if (is_utf8(text)) return std::string(text);
   std::string out;
@@ -96,13 +92,6 @@ void append_json_string(std::string_view text, std::string& out) {
   out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 std::string one_line(std::string_view text) {
   std::string out(text.substr(0, kEchoBytesMax));
   for (char& c : out) {
@@ -112,22 +101,9 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-}
-
-std::string upper_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
-}
-
 bool is_queue_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
+    return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '-';
   });
 }
 

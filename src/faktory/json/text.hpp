@@ -8,8 +8,6 @@
 /// Small helpers for text that came from outside.
 namespace millrace::faktory {
 
-[[nodiscard]] bool is_utf8(std::string_view text);
-
 /// The text with every byte that is no part of a UTF-8 sequence replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
@@ -22,20 +20,10 @@ namespace millrace::faktory {
 /// Appends the text as a JSON string, quotes included.
 void append_json_string(std::string_view text, std::string& out);
 
-/// Without ASCII white space at both ends.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
-
 /// What fits into one line of a reply: no control characters, since a CR or LF of a client would
 /// end the line early and make the rest of it the next reply; and no more than `kEchoBytesMax`.
 [[nodiscard]] std::string one_line(std::string_view text);
 inline constexpr std::size_t kEchoBytesMax = 1024;
-
-/// Equal but for the case of ASCII letters, as the reference compares member names. `lower` is
-/// given in lower case.
-[[nodiscard]] bool equals_ignoring_case(std::string_view text, std::string_view lower);
-
-/// ASCII letters made upper case.
-[[nodiscard]] std::string upper_case(std::string_view text);
 
 /// `[a-zA-Z0-9._-]+`
 [[nodiscard]] bool is_queue_name(std::string_view name);

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/text.hpp"
+
 namespace millrace::faktory {
 namespace {
 
@@ -56,10 +58,6 @@ void append_fraction(Duration fraction, std::string& out) {
   out += '.';
   append_number(static_cast<int>(fraction.count()), kFractionDigits, out);
   while (out.back() == '0') out.pop_back();
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 /// Takes a time apart from left to right. After the first thing that does not fit, everything

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace millrace::faktory {
 
@@ -47,13 +48,7 @@ bool PasswordHash::work(std::uint32_t iterations) {
 
 std::string PasswordHash::text() const {
   CHECK(left_ == 0);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : digest_) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
+  return hex_of({reinterpret_cast<const char*>(digest_.data()), digest_.size()});
 }
 
 std::string password_hash(std::string_view password, const Challenge& challenge) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
 #include "faktory/json/object_reader.hpp"

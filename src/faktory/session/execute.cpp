@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
@@ -15,9 +16,6 @@
 
 namespace millrace::faktory {
 namespace {
-
-/// Buffers above this are freed after use.
-constexpr std::size_t kKeptBufferBytesMax = 256 * 1024;
 
 void clear(std::string& buffer) {
   buffer.clear();

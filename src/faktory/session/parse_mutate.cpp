@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/text.hpp"
 #include "faktory/json/text.hpp"
 
 namespace millrace::faktory {

@@ -1,5 +1,6 @@
 #include "faktory/session/reply.hpp"
 
+#include "base/text.hpp"
 #include "faktory/json/text.hpp"
 
 namespace millrace::faktory {

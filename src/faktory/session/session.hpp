@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "core/broker/broker.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
@@ -28,10 +29,6 @@ inline constexpr std::size_t kHelloBytesMax = 16 * 1024;
 /// How long FETCH waits for a job. The reference waits 2 s; a little less, since some clients stop
 /// reading after 2 s and would take this reply for that of their next command.
 inline constexpr Duration kFetchWait = 1950ms;
-
-/// While a command waits, so much of what comes behind it is kept before input is left in the
-/// socket.
-inline constexpr std::size_t kPipelinedBytesMax = 64 * 1024;
 
 /// So many hashes of a password are made at a time.
 inline constexpr std::uint32_t kHashesPerTurn = 512;

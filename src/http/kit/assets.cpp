@@ -4,8 +4,6 @@
 #include <array>
 #include <string>
 
-#include "http/kit/text.hpp"
-
 namespace millrace::http {
 namespace {
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "http/kit/text.hpp"
+#include "base/base64.hpp"
+#include "base/text.hpp"
 
 namespace millrace::http {
 namespace {
@@ -140,8 +141,7 @@ bool is_same_secret(std::string_view given, std::string_view secret) {
 
 std::string clean_prefix(std::string_view header) {
   const auto is_plain = [](char c) {
-    return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '/' || c == '-' ||
-           c == '_' || c == '.';
+    return is_letter(c) || is_digit(c) || c == '/' || c == '-' || c == '_' || c == '.';
   };
   while (header.ends_with('/')) header.remove_suffix(1);
   const bool is_usable = header.size() <= kPrefixBytesMax && header.starts_with('/') &&

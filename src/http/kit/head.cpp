@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/text.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -13,8 +14,7 @@ constexpr std::string_view kLineEnd = "\r\n";
 
 bool is_token_char(char c) {
   constexpr std::string_view kSigns = "!#$%&'*+-.^_`|~";
-  const char small = lower(c);
-  return is_digit(c) || (small >= 'a' && small <= 'z') || kSigns.find(c) != kSigns.npos;
+  return is_digit(c) || is_letter(c) || kSigns.find(c) != kSigns.npos;
 }
 
 bool is_control(char c) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {

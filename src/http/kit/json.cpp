@@ -42,27 +42,4 @@ std::string_view cut(std::string_view text, std::size_t bytes_max) {
   return text.substr(0, bytes_max);
 }
 
-bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || i + size > text.size()) return false;
-    unsigned code = lead & (0xFFu >> (size + 1));
-    for (std::size_t k = 1; k < size; ++k) {
-      const auto byte = static_cast<unsigned char>(text[i + k]);
-      if ((byte & 0xC0) != 0x80) return false;
-      code = (code << 6) | (byte & 0x3Fu);
-    }
-    const unsigned min = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000;
-    if (code < min || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
-    i += size;
-  }
-  return true;
-}
-
 }  // namespace millrace::http

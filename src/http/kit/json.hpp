@@ -25,6 +25,4 @@ using Json = nlohmann::ordered_json;
 /// Up to `bytes_max` bytes, cut between UTF-8 sequences.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t bytes_max);
 
-[[nodiscard]] bool is_utf8(std::string_view text);
-
 }  // namespace millrace::http

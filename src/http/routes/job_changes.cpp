@@ -1,6 +1,8 @@
 
 #include <set>
 
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"

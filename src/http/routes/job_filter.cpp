@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 
@@ -164,16 +167,14 @@ std::string normalized_message(std::string_view message) {
 }
 
 std::string failure_group(const Failure& failure) {
-  constexpr std::uint64_t kOffset = 14695981039346656037u;
-  constexpr std::uint64_t kPrime = 1099511628211u;
-  std::uint64_t hash = kOffset;  // FNV-1a: the same in every process, as deep links need it
-  const auto add = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
-    hash = (hash ^ 0xFF) * kPrime;
-  };
-  add(failure.errtype);
-  add(normalized_message(failure.message));
-  return hex(hash);
+  // No text that is UTF-8 has this byte: it keeps the two apart.
+  constexpr unsigned char kEnd = 0xFF;
+  Fnv1a hash;
+  hash.add(failure.errtype);
+  hash.add(kEnd);
+  hash.add(normalized_message(failure.message));
+  hash.add(kEnd);
+  return hex(hash.value());
 }
 
 }  // namespace millrace::http

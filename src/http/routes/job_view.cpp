@@ -1,5 +1,7 @@
 #include "http/routes/job_view.hpp"
 
+#include "base/base64.hpp"
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/job_filter.hpp"

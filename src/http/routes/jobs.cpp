@@ -1,6 +1,6 @@
 
+#include "base/number.hpp"
 #include "http/kit/input.hpp"
-#include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"

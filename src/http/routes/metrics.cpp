@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/busiest_queues.hpp"

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"

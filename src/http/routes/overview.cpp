@@ -1,4 +1,5 @@
 
+#include "base/number.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/attention.hpp"

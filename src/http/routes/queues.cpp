@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"

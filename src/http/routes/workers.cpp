@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "http/kit/input.hpp"
-#include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/operation_view.hpp"
 

@@ -1,17 +1,9 @@
 #include "server/net/address.hpp"
 
-#include <charconv>
+#include "base/number.hpp"
 
 namespace millrace::server {
 namespace {
-
-std::optional<std::uint16_t> parse_port(std::string_view digits) {
-  std::uint16_t port = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, port);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return port;
-}
 
 Outcome<Address> parse_unix(std::string_view path) {
   if (path.empty()) return Problem{"unix: needs a path"};
@@ -42,7 +34,7 @@ Outcome<Address> parse_address(std::string_view text) {
   const std::optional<std::string> host = parse_host(text.substr(0, colon));
   if (!host) return malformed;
   const std::string_view digits = text.substr(colon + 1);
-  const std::optional<std::uint16_t> port = parse_port(digits);
+  const std::optional<std::uint16_t> port = parse_number<std::uint16_t>(digits);
   if (!port)
     return Problem{"'" + std::string(digits) + "' is no port, which is a number up to 65535"};
   return Address{.host = *host, .port = *port};

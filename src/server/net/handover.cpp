@@ -1,20 +1,13 @@
 #include "server/net/handover.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "base/number.hpp"
+
 namespace millrace::server {
 namespace {
-
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return number;
-}
 
 std::string take_name(std::string_view& names) {
   const std::string_view name = names.substr(0, names.find(':'));
@@ -37,8 +30,8 @@ bool is_free(const SocketPlace& place) {
 
 Outcome<std::vector<HandedOver>> take_sockets(const Handover& handover, std::int64_t own_pid) {
   std::vector<HandedOver> taken;
-  if (parse_number(handover.pid) != own_pid) return taken;
-  const std::optional<std::int64_t> count = parse_number(handover.count);
+  if (parse_number<std::int64_t>(handover.pid) != own_pid) return taken;
+  const std::optional<std::int64_t> count = parse_number<std::int64_t>(handover.count);
   if (!count || *count < 0 || *count > kHandedOverMax) {
     return Problem{"LISTEN_FDS is not a number of sockets: '" + handover.count + "'"};
   }

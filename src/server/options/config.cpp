@@ -5,12 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
 
+#include "base/number.hpp"
 #include "base/result.hpp"
+#include "base/text.hpp"
 #include "http/kit/text.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
@@ -21,19 +22,17 @@ namespace {
 /// More of anything is a mistake.
 constexpr std::uint64_t kCountMax = 1'000'000'000;
 
-Outcome<std::uint64_t> parse_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end || number < min || number > max) {
+Outcome<std::uint64_t> read_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  const auto number = parse_number<std::uint64_t>(text);
+  if (!number || *number < min || *number > max) {
     return Problem{"'" + text + "' is not a number from " + std::to_string(min) + " to " +
                    std::to_string(max)};
   }
-  return number;
+  return *number;
 }
 
 Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, std::uint64_t max) {
-  const auto bytes = parse_number(text, min, max);
+  const auto bytes = read_number(text, min, max);
   const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
   if (bytes || !has_unit) return bytes;
   return Problem{bytes.error().text + ", in bytes and without a unit"};
@@ -56,7 +55,7 @@ Outcome<Done> set_address(std::optional<Address>& member, const std::string& tex
 
 Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
   member.clear();
-  std::istringstream names(http::lower_case(text));
+  std::istringstream names(lower_case(text));
   for (std::string name; std::getline(names, name, ',');) {
     const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
     if (!is_name) return Problem{"'" + name + "' is not a host's name"};
@@ -72,7 +71,7 @@ Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
   } else if (text == "off") {
     member = {.mode = SyncChoice::Mode::kOff};
   } else if (text.starts_with(kInterval)) {
-    const auto milliseconds = parse_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
+    const auto milliseconds = read_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
     if (!milliseconds) return milliseconds.error();
     member = {.mode = SyncChoice::Mode::kInterval,
               .interval = std::chrono::milliseconds(*milliseconds)};
@@ -111,7 +110,7 @@ Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
 }
 
 Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
-  const auto count = parse_number(text, 0, kCountMax);
+  const auto count = read_number(text, 0, kCountMax);
   if (!count) return count.error();
   member = *count;
   return Done{};
@@ -333,7 +332,7 @@ Outcome<Done> check_repetition(const CLI::App& app) {
 
 /// Other programs write `max_connections`.
 Problem unknown_key(const std::string& name) {
-  std::string meant = http::lower_case(name);
+  std::string meant = lower_case(name);
   std::replace(meant.begin(), meant.end(), '_', '-');
   const bool is_key =
       std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) { return meant == row.name; });

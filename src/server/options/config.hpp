@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "core/model/types.hpp"
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
@@ -49,7 +50,7 @@ struct Config {
   bool is_volatile = false;
   std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< of the journal
-  std::size_t job_bytes_max = 65535;
+  std::size_t job_bytes_max = kPutBytesMaxDefault;
   bool is_insecure = false;  ///< open ports without a password beyond this machine are fine
   std::string user;          ///< whose rights to keep once the ports are open; empty: all
   Handover handover;         ///< the ports that are open already

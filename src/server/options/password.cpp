@@ -6,18 +6,9 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/text.hpp"
+
 namespace millrace::server {
-namespace {
-
-std::string trim(const std::string& text) {
-  constexpr const char* kSpace = " \t\r\n\v\f";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-}  // namespace
-
 Outcome<std::string> read_password_file(const std::string& path, const Log& log) {
   const auto problem = [&](const std::string& why) {
     return Problem{"cannot use password file " + path + ": " + why};
@@ -32,7 +23,7 @@ Outcome<std::string> read_password_file(const std::string& path, const Log& log)
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kPasswordBytesMax) return problem("too long");
-  std::string password = trim(text);
+  std::string password(trimmed(text));
   if (password.empty()) return problem("empty");
   if ((facts.st_mode & S_IROTH) != 0) log.event("password_file_readable_by_all", {{"file", path}});
   return password;

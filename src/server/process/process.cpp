@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace millrace::server {
 namespace {
@@ -37,9 +37,7 @@ std::uint64_t random_number() {
 }
 
 std::string random_instance_id() {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random_number()));
-  return digits;
+  return hex(random_number());
 }
 
 beanstalk::ProcessUsage process_usage() {

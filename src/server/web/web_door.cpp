@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/hash.hpp"
+#include "base/text.hpp"
 #include "http/kit/assets.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
@@ -60,18 +62,16 @@ bool needs_system_facts(const std::string& path) {
 }
 
 std::string tag_of(std::string_view body) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  char text[24];
-  std::snprintf(text, sizeof text, "\"%016llx\"", static_cast<unsigned long long>(hash));
-  return text;
+  Fnv1a hash;
+  hash.add(body);
+  return '"' + hex(hash.value()) + '"';
 }
 
 /// Whether `If-None-Match`, a list, names the tag. A proxy that compresses marks it as weak.
 bool names_tag(std::string_view list, std::string_view tag) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(','), list.size());
-    std::string_view each = http::trimmed(list.substr(0, end));
+    std::string_view each = trimmed(list.substr(0, end));
     if (each.starts_with("W/")) each.remove_prefix(2);
     if (each == tag || each == "*") return true;
     list.remove_prefix(std::min(end + 1, list.size()));

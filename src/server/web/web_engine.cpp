@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/head.hpp"
 #include "http/kit/text.hpp"
 
@@ -18,7 +20,7 @@ http::Request read_request(const httplib::Request& from) {
   request.path = from.path;
   request.has_broken_escape = http::has_broken_escape(from.target);
   for (const auto& [name, value] : from.headers) {
-    request.headers.emplace(http::lower_case(name), value);
+    request.headers.emplace(lower_case(name), value);
   }
   request.params.insert(from.params.begin(), from.params.end());
   request.prefix = http::clean_prefix(request.header("x-script-name"));
@@ -29,7 +31,7 @@ http::Request read_request(const httplib::Request& from) {
 }
 
 std::optional<std::size_t> length_of(const http::Request& request) {
-  return http::parse_number<std::size_t>(request.header("content-length"));
+  return parse_number<std::size_t>(request.header("content-length"));
 }
 
 void fill_response(http::Response&& from, httplib::Response& to) {

@@ -72,15 +72,4 @@ TEST_CASE("is_queue_name: letters, digits, dot, underscore and hyphen") {
   CHECK_FALSE(is_queue_name("\xC3\xA9"));
 }
 
-TEST_CASE("equals_ignoring_case: ASCII letters only") {
-  CHECK(equals_ignoring_case("JobType", "jobtype"));
-  CHECK_FALSE(equals_ignoring_case("jobtypes", "jobtype"));
-  CHECK_FALSE(equals_ignoring_case("jo@type", "jo`type"));
-}
-
-TEST_CASE("trimmed: at both ends") {
-  CHECK(trimmed(" \t a b\r\n") == "a b");
-  CHECK(trimmed(" \n").empty());
-}
-
 }  // namespace millrace::faktory

@@ -1,0 +1,58 @@
+#include "base/text.hpp"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/escaping.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/string_view.h>
+#include <simdjson.h>
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+/// Debian builds Abseil for C++14. It has a string_view of its own there, which does not convert
+/// from the standard one.
+absl::string_view as_absl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+bool is_same_letter(char a, char b) {
+  return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
+         absl::ascii_tolower(static_cast<unsigned char>(b));
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  return absl::AsciiStrToLower(as_absl(text));
+}
+
+std::string upper_case(std::string_view text) {
+  return absl::AsciiStrToUpper(as_absl(text));
+}
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  // The search finds the empty text in no text that is empty itself.
+  return part.empty() || std::search(text.begin(), text.end(), part.begin(), part.end(),
+                                     is_same_letter) != text.end();
+}
+
+std::string_view trimmed(std::string_view text) {
+  const absl::string_view stripped = absl::StripAsciiWhitespace(as_absl(text));
+  return {stripped.data(), stripped.size()};
+}
+
+bool is_utf8(std::string_view text) {
+  return simdjson::validate_utf8(text.data(), text.size());
+}
+
+std::string hex(std::uint64_t number) {
+  return absl::StrCat(absl::Hex(number, absl::kZeroPad16));
+}
+
+std::string hex_of(std::string_view bytes) {
+  return absl::BytesToHexString(as_absl(bytes));
+}
+
+}  // namespace millrace

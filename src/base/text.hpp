@@ -1,0 +1,47 @@
+#pragma once
+
+#include <absl/strings/match.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// Small questions about text that came from outside. Letters, digits and white space are those of
+/// ASCII: all protocols that we speak mean these, whatever the locale of the process is.
+namespace millrace {
+
+[[nodiscard]] constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+[[nodiscard]] constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+[[nodiscard]] constexpr bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// The text with its letters in lower, or in upper case.
+[[nodiscard]] std::string lower_case(std::string_view text);
+[[nodiscard]] std::string upper_case(std::string_view text);
+
+/// True when the texts differ in the case of letters at most.
+[[nodiscard]] inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  // The lengths first and inline: for each member of a pushed job, a table of names is searched.
+  return a.size() == b.size() && absl::EqualsIgnoreCase({a.data(), a.size()}, {b.data(), b.size()});
+}
+/// True when `part` stands in `text`, with letters in any case. Every text contains the empty one.
+[[nodiscard]] bool contains_ignoring_case(std::string_view text, std::string_view part);
+
+/// The text without the white space at both of its ends. A view of `text`.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// True when the text is valid UTF-8: no overlong forms, no surrogates.
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+/// The number in lower-case hexadecimal, always 16 digits.
+[[nodiscard]] std::string hex(std::uint64_t number);
+
+/// The bytes in lower-case hexadecimal, two digits each.
+[[nodiscard]] std::string hex_of(std::string_view bytes);
+
+}  // namespace millrace

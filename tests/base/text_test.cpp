@@ -1,0 +1,54 @@
+#include "base/text.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace {
+
+TEST_CASE("text: only ASCII letters have a case") {
+  CHECK(lower_case("Mail-\xC3\x84@[") == "mail-\xC3\x84@[");
+  CHECK(upper_case("mail-\xC3\xA4`{") == "MAIL-\xC3\xA4`{");
+}
+
+TEST_CASE("equals_ignoring_case: ASCII letters only") {
+  CHECK(equals_ignoring_case("JobType", "jobtype"));
+  CHECK_FALSE(equals_ignoring_case("jobtypes", "jobtype"));
+  CHECK_FALSE(equals_ignoring_case("jo@type", "jo`type"));
+}
+
+TEST_CASE("contains_ignoring_case: anywhere in the text, and the empty text in every text") {
+  CHECK(contains_ignoring_case("a TimeOut", "timeout"));
+  CHECK_FALSE(contains_ignoring_case("time", "timeout"));
+  CHECK(contains_ignoring_case("", ""));
+}
+
+TEST_CASE("trimmed: at both ends") {
+  CHECK(trimmed(" \t a b\r\n") == "a b");
+  CHECK(trimmed("\v\fa") == "a");
+  CHECK(trimmed(" \n").empty());
+}
+
+TEST_CASE("text: kinds of characters, at their edges") {
+  CHECK(is_digit('0'));
+  CHECK(is_digit('9'));
+  CHECK_FALSE(is_digit(':'));
+  CHECK(is_letter('Z'));
+  CHECK_FALSE(is_letter('['));
+  CHECK(is_hex_digit('F'));
+  CHECK_FALSE(is_hex_digit('g'));
+}
+
+TEST_CASE("is_utf8: overlong forms, surrogates and cut sequences are not") {
+  CHECK(is_utf8("caf\xc3\xa9 \xf0\x9f\x90\x87"));
+  CHECK(is_utf8(""));
+  CHECK_FALSE(is_utf8("\xc0\x80"));
+  CHECK_FALSE(is_utf8("\xed\xa0\x80"));
+  CHECK_FALSE(is_utf8("caf\xc3"));
+}
+
+TEST_CASE("hex: 16 digits for a number, two for each byte") {
+  CHECK(hex(0xBEEF) == "000000000000beef");
+  CHECK(hex(~std::uint64_t{0}) == "ffffffffffffffff");
+  CHECK(hex_of(std::string_view("\x01\xFF\x00", 3)) == "01ff00");
+}
+
+}  // namespace millrace
