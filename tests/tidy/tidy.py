@@ -296,7 +296,7 @@ RULES = [
 
 def folder_sizes(paths):
     """A folder of sources holds about 25 files: more hide what belongs together."""
-    counts = Counter(os.path.dirname(path) for path in paths)
+    counts = Counter(os.path.dirname(path) for path in paths if not path.endswith(".md"))
     for folder, count in sorted(counts.items()):
         if count > FOLDER_FILES_MAX:
             yield f"{folder}: {count} files; past {FOLDER_FILES_MAX} a folder is split by idea"
