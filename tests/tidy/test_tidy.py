@@ -169,6 +169,7 @@ class TreeTest(unittest.TestCase):
         paths = [f"src/core/{number}.cpp" for number in range(tidy.FOLDER_FILES_MAX)]
         self.assertEqual(list(tidy.folder_sizes(paths)), [])
         self.assertEqual(len(list(tidy.folder_sizes([*paths, "src/core/a.cpp"]))), 1)
+        self.assertEqual(list(tidy.folder_sizes([*paths, "src/core/a.md"])), [])
 
     def test_the_tree_keeps_the_rules(self):
         found = tidy.problems()
