@@ -91,6 +91,12 @@ class PagesTest(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(path))
 
+    def test_every_file_that_a_page_names_is_there(self):
+        for page in pages():
+            for path in re.findall(r"`((?:src|tests|bench|docs|web)/[\w./-]+)`", read(page)):
+                with self.subTest(page, path=path):
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, path)))
+
     def test_every_page_is_in_an_index(self):
         listed = {path for page in pages() if page.endswith("README.md") for path, _ in links(page)}
         docs = {page for page in pages() if page.startswith("docs/")}
