@@ -22,6 +22,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[)*\"]*\s+(?=[*\"(]*[A-Z0-9`])")
 @dataclass(frozen=True)
 class Measure:
     words: int
+    prose_words: int  # those of sentences
     median_sentence: float  # words
     longest_sentence: int  # words
     longest_line: int  # columns
@@ -87,6 +88,7 @@ def measure(paths):
     columns = [length for page in pages for _, length in long_lines(page)]
     return Measure(
         sum(len(words(line)) for page in pages for _, line in text_lines(page)),
+        sum(lengths),
         statistics.median(lengths or [0]),
         max(lengths or [0]),
         max(columns or [0]),

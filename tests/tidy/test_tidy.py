@@ -161,7 +161,7 @@ class ProseTest(unittest.TestCase):
             path = os.path.join(folder, "page.md")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("# Two words\n\nOne two three. Four.\n\n| five |\n")
-            self.assertEqual(prose.measure([path]), prose.Measure(7, 2, 3, 20))
+            self.assertEqual(prose.measure([path]), prose.Measure(7, 4, 2, 3, 20))
 
 
 class TreeTest(unittest.TestCase):
