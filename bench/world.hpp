@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "beanstalk/door.hpp"
+#include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
-#include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 
 namespace millrace {
 
@@ -111,8 +111,8 @@ struct World {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {}};
-  beanstalk::Door beanstalk_door{broker, format, {}, now};
-  faktory::Door faktory_door{broker, format, {}, now};
+  beanstalk::Service beanstalk_door{broker, format, {}, now};
+  faktory::Service faktory_door{broker, format, {}, now};
   std::unique_ptr<Session> beanstalk = beanstalk_door.open();
   std::unique_ptr<Session> faktory = faktory_door.open();
 };

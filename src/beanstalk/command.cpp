@@ -149,7 +149,7 @@ Parsed parse_put(std::string_view rest, std::size_t line_bytes, std::string_view
 
 }  // namespace
 
-Parsed parse(std::string_view input, std::size_t job_bytes_max) {
+Parsed parse_command(std::string_view input, std::size_t job_bytes_max) {
   std::size_t end = input.substr(0, kLineBytesMax).find(kLineEnd);
   if (end == std::string_view::npos) {
     if (input.size() < kLineBytesMax) return {0, NeedMore{input.size() + 1}};

@@ -135,7 +135,7 @@ struct Parsed {
 };
 
 /// Takes one command off the front of `input`. A refusal is answered after its skip.
-[[nodiscard]] Parsed parse(std::string_view input, std::size_t job_bytes_max);
+[[nodiscard]] Parsed parse_command(std::string_view input, std::size_t job_bytes_max);
 
 /// Every verb, as it stands at the beginning of a line.
 [[nodiscard]] std::vector<std::string_view> verbs();

@@ -1,8 +1,8 @@
 #include <utility>
 #include <vector>
 
-#include "beanstalk/client_session.hpp"
 #include "beanstalk/reply.hpp"
+#include "beanstalk/session.hpp"
 
 /// What a session does for each command.
 namespace millrace::beanstalk {
@@ -11,18 +11,18 @@ using std::chrono::seconds;
 
 void ClientSession::execute(const Put& put, Time now) {
   mark_producer();
-  if (door_.is_draining) {
+  if (shared_.is_draining) {
     output_ += reply::kDraining;
     return;
   }
-  auto id = door_.broker.put({.kind = JobKind::kBytes,
-                              .queue = used_tube().name,
-                              .body = put.body,
-                              .pri = put.pri,
-                              .ttr_s = put.ttr_s,
-                              .delay_s = put.delay_s,
-                              .due = now + seconds{put.delay_s}},
-                             now);
+  auto id = shared_.broker.put({.kind = JobKind::kBytes,
+                                .queue = used_tube().name,
+                                .body = put.body,
+                                .pri = put.pri,
+                                .ttr_s = put.ttr_s,
+                                .delay_s = put.delay_s,
+                                .due = now + seconds{put.delay_s}},
+                               now);
   if (!id) {
     output_ += reply::kOutOfMemory;
     return;
@@ -31,19 +31,19 @@ void ClientSession::execute(const Put& put, Time now) {
 }
 
 void ClientSession::execute(const Peek& peek, Time) {
-  answer_found(door_.broker.view().find(peek.id));
+  answer_found(shared_.broker.view().find(peek.id));
 }
 
 void ClientSession::execute(const PeekReady&, Time) {
-  answer_found(door_.broker.view().first_ready(used_tube()));
+  answer_found(shared_.broker.view().first_ready(used_tube()));
 }
 
 void ClientSession::execute(const PeekDelayed&, Time) {
-  answer_found(door_.broker.view().first_delayed(used_tube()));
+  answer_found(shared_.broker.view().first_delayed(used_tube()));
 }
 
 void ClientSession::execute(const PeekBuried&, Time) {
-  answer_found(door_.broker.view().first_dead(used_tube()));
+  answer_found(shared_.broker.view().first_dead(used_tube()));
 }
 
 void ClientSession::execute(const Reserve&, Time now) {
@@ -55,49 +55,49 @@ void ClientSession::execute(const ReserveWithTimeout& reserve, Time now) {
 }
 
 void ClientSession::execute(const ReserveJob& reserve, Time now) {
-  auto job = door_.broker.reserve_job(client_, reserve.id, now);
+  auto job = shared_.broker.reserve_job(client_, reserve.id, now);
   if (!job) return answer_refused(job.error());
   mark_worker();
   answer_reserved(**job);
 }
 
 void ClientSession::execute(const Delete& command, Time now) {
-  answer(door_.broker.remove(client_, command.id, now), reply::kDeleted);
+  answer(shared_.broker.remove(client_, command.id, now), reply::kDeleted);
 }
 
 void ClientSession::execute(const Release& release, Time now) {
-  answer(door_.broker.release(client_, release.id, release.pri, release.delay_s, now),
+  answer(shared_.broker.release(client_, release.id, release.pri, release.delay_s, now),
          reply::kReleased);
 }
 
 void ClientSession::execute(const Bury& bury, Time now) {
-  answer(door_.broker.bury(client_, bury.id, bury.pri, now), reply::kBuried);
+  answer(shared_.broker.bury(client_, bury.id, bury.pri, now), reply::kBuried);
 }
 
 void ClientSession::execute(const Touch& touch, Time now) {
-  answer(door_.broker.touch(client_, touch.id, now), reply::kTouched);
+  answer(shared_.broker.touch(client_, touch.id, now), reply::kTouched);
 }
 
 void ClientSession::execute(const Kick& kick, Time now) {
-  auto count = door_.broker.kick(client_, kick.bound, now);
+  auto count = shared_.broker.kick(client_, kick.bound, now);
   if (count) {
     reply::kicked(output_, *count);
   } else {
-    wait_ = Wait::kKick;
+    wait_ = Wait::kLongTask;
   }
 }
 
 void ClientSession::execute(const KickJob& kick, Time now) {
-  answer(door_.broker.kick_job(kick.id, now), reply::kKicked);
+  answer(shared_.broker.kick_job(kick.id, now), reply::kKicked);
 }
 
 void ClientSession::execute(const Use& use, Time) {
-  door_.broker.use(client_, use.tube).value();
+  shared_.broker.use(client_, use.tube).value();
   reply::using_tube(output_, use.tube);
 }
 
 void ClientSession::execute(const Watch& watch, Time) {
-  const auto count = door_.broker.watch(client_, watch.tube);
+  const auto count = shared_.broker.watch(client_, watch.tube);
   if (count) {
     reply::watching(output_, *count);
   } else {
@@ -106,7 +106,7 @@ void ClientSession::execute(const Watch& watch, Time) {
 }
 
 void ClientSession::execute(const Ignore& ignore, Time) {
-  auto count = door_.broker.ignore(client_, ignore.tube);
+  auto count = shared_.broker.ignore(client_, ignore.tube);
   if (count) {
     reply::watching(output_, *count);
   } else {
@@ -115,15 +115,15 @@ void ClientSession::execute(const Ignore& ignore, Time) {
 }
 
 void ClientSession::execute(const PauseTube& pause, Time now) {
-  answer(door_.broker.pause(pause.tube, pause.seconds, now), reply::kPaused);
+  answer(shared_.broker.pause(pause.tube, pause.seconds, now), reply::kPaused);
 }
 
 void ClientSession::execute(const Stats&, Time now) {
-  reply::stats(output_, door_, door_.broker.view(), now);
+  reply::stats(output_, shared_, shared_.broker.view(), now);
 }
 
 void ClientSession::execute(const StatsJob& stats, Time now) {
-  const View& view = door_.broker.view();
+  const View& view = shared_.broker.view();
   const Job* job = view.find(stats.id);
   if (job) {
     reply::stats_job(output_, *job, view.queue_of(*job).name, now);
@@ -133,7 +133,7 @@ void ClientSession::execute(const StatsJob& stats, Time now) {
 }
 
 void ClientSession::execute(const StatsTube& stats, Time now) {
-  const Queue* tube = door_.broker.view().find_queue(stats.tube);
+  const Queue* tube = shared_.broker.view().find_queue(stats.tube);
   if (tube) {
     reply::stats_tube(output_, *tube, now);
   } else {
@@ -143,15 +143,15 @@ void ClientSession::execute(const StatsTube& stats, Time now) {
 
 void ClientSession::execute(const ListTubes&, Time) {
   listing_ = std::make_unique<Listing>();
-  listing_->end = door_.broker.view().queues_end();
+  listing_->end = shared_.broker.view().queues_end();
   list_slice();
 }
 
 void ClientSession::list_slice() {
   Listing& listing = *listing_;
   listing.next =
-      door_.broker.view().page_queues(listing.next, listing.end, kSliceQueues,
-                                      [&](const Queue& tube) { listing.yaml.item(tube.name); });
+      shared_.broker.view().page_queues(listing.next, listing.end, kSliceQueues,
+                                        [&](const Queue& tube) { listing.yaml.item(tube.name); });
   if (listing.next < listing.end) return;
   listing.yaml.append_to(output_);
   listing_.reset();
@@ -163,13 +163,13 @@ void ClientSession::execute(const ListTubeUsed&, Time) {
 
 void ClientSession::execute(const ListTubesWatched&, Time) {
   std::vector<std::string_view> names;
-  door_.broker.view().each_watched(client_,
-                                   [&names](const Queue& tube) { names.push_back(tube.name); });
+  shared_.broker.view().each_watched(client_,
+                                     [&names](const Queue& tube) { names.push_back(tube.name); });
   reply::tube_list(output_, names);
 }
 
 void ClientSession::execute(const Quit&, Time) {
-  has_quit_ = true;
+  is_closing_ = true;
 }
 
 /// A client that has closed its sending side does not wait.
@@ -177,7 +177,7 @@ void ClientSession::reserve_until(Time wait_until, Time now) {
   mark_worker();
   ReserveRequest request;
   request.wait_until = has_input_ended_ ? now : wait_until;
-  auto delivery = door_.broker.reserve(client_, request, now);
+  auto delivery = shared_.broker.reserve(client_, request, now);
   wait_ = Wait::kJob;
   if (delivery) deliver(*delivery, now);
 }
@@ -187,11 +187,11 @@ void ClientSession::answer_found(const Job* job) {
     output_ += reply::kNotFound;
     return;
   }
-  reply::found(output_, {*job, door_.broker.view().queue_of(*job).name, door_.format});
+  reply::found(output_, {*job, shared_.broker.view().queue_of(*job).name, shared_.format});
 }
 
 void ClientSession::answer_reserved(const Job& job) {
-  reply::reserved(output_, {job, door_.broker.view().queue_of(job).name, door_.format});
+  reply::reserved(output_, {job, shared_.broker.view().queue_of(job).name, shared_.format});
 }
 
 void ClientSession::answer(const Answer<Done>& answer, std::string_view success) {
@@ -204,17 +204,17 @@ void ClientSession::answer_refused(Refusal refusal) {
 }
 
 void ClientSession::mark_producer() {
-  if (!is_producer_) ++door_.counters.producers;
+  if (!is_producer_) ++shared_.counters.producers;
   is_producer_ = true;
 }
 
 void ClientSession::mark_worker() {
-  if (!is_worker_) ++door_.counters.workers;
+  if (!is_worker_) ++shared_.counters.workers;
   is_worker_ = true;
 }
 
 const Queue& ClientSession::used_tube() const {
-  return *door_.broker.view().used_queue(client_);
+  return *shared_.broker.view().used_queue(client_);
 }
 
 }  // namespace millrace::beanstalk

@@ -42,8 +42,8 @@ void append_job(std::string& out, std::string_view word, const ShownJob& shown) 
 
 }  // namespace
 
-std::string_view refusal(Refused::Reason reason) {
-  switch (reason) {
+std::string_view refusal(const Refused& refused) {
+  switch (refused.reason) {
     case Refused::Reason::kUnknownCommand:
       return kUnknownCommand;
     case Refused::Reason::kBadFormat:

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "beanstalk/door_state.hpp"
+#include "beanstalk/shared.hpp"
 #include "core/model/job.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/work_unit.hpp"
 #include "core/state/view.hpp"
 
-/// Everything that this door says. Each function appends one whole reply to `out`.
+/// Everything that the beanstalk protocol answers. Each function appends one whole reply to `out`.
 namespace millrace::beanstalk::reply {
 
 inline constexpr std::string_view kBadFormat = "BAD_FORMAT\r\n";
@@ -33,7 +33,7 @@ inline constexpr std::string_view kTouched = "TOUCHED\r\n";
 inline constexpr std::string_view kUnknownCommand = "UNKNOWN_COMMAND\r\n";
 
 /// What a refused line or body is answered with.
-[[nodiscard]] std::string_view refusal(Refused::Reason reason);
+[[nodiscard]] std::string_view refusal(const Refused& refused);
 
 void inserted(std::string& out, JobId id);
 void kicked(std::string& out, std::uint64_t count);
@@ -50,7 +50,7 @@ void reserved(std::string& out, const ShownJob& shown);
 void found(std::string& out, const ShownJob& shown);
 
 void tube_list(std::string& out, const std::vector<std::string_view>& tubes);
-void stats(std::string& out, const DoorState& door, const View& view, Time now);
+void stats(std::string& out, const Shared& shared, const View& view, Time now);
 void stats_job(std::string& out, const Job& job, std::string_view tube, Time now);
 void stats_tube(std::string& out, const Queue& tube, Time now);
 

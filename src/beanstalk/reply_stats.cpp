@@ -87,11 +87,11 @@ constexpr struct {
     {"cmd-pause-tube", command_index<PauseTube>()},
 };
 
-void add_server(Yaml& yaml, const DoorState& door, const View& view) {
-  const Counters& counters = door.counters;
+void add_server(Yaml& yaml, const Shared& shared, const View& view) {
+  const Counters& counters = shared.counters;
   yaml.number("job-timeouts", view.tally().reservations_timed_out)
       .number("total-jobs", view.tally().jobs_put)
-      .number("max-job-size", door.settings.job_bytes_max)
+      .number("max-job-size", shared.settings.job_bytes_max)
       .number("current-tubes", view.queue_count())
       .number("current-connections", counters.connections)
       .number("current-producers", counters.producers)
@@ -109,16 +109,16 @@ void add_binlog(Yaml& yaml, const Settings& settings, const View& view) {
       .number("binlog-max-size", settings.binlog_bytes_max);
 }
 
-void add_process(Yaml& yaml, const DoorState& door, const View& view, Time now) {
-  const Settings& settings = door.settings;
+void add_process(Yaml& yaml, const Shared& shared, const View& view, Time now) {
+  const Settings& settings = shared.settings;
   ProcessUsage usage = settings.usage ? settings.usage() : ProcessUsage{};
   yaml.plain("pid", std::to_string(settings.pid))
       .quoted("version", settings.version)
       .plain("rusage-utime", processor_time(usage.user))
       .plain("rusage-stime", processor_time(usage.system))
-      .number("uptime", seconds_between(door.started_at, now));
+      .number("uptime", seconds_between(shared.started_at, now));
   add_binlog(yaml, settings, view);
-  yaml.flag("draining", door.is_draining)
+  yaml.flag("draining", shared.is_draining)
       .plain("id", settings.instance_id)
       .quoted("hostname", settings.hostname)
       .quoted("os", settings.os)
@@ -127,12 +127,12 @@ void add_process(Yaml& yaml, const DoorState& door, const View& view, Time now) 
 
 }  // namespace
 
-void stats(std::string& out, const DoorState& door, const View& view, Time now) {
+void stats(std::string& out, const Shared& shared, const View& view, Time now) {
   Yaml yaml;
   add_job_counts(yaml, view);
-  for (const auto& row : kCommandRows) yaml.number(row.key, door.counters.commands[row.command]);
-  add_server(yaml, door, view);
-  add_process(yaml, door, view, now);
+  for (const auto& row : kCommandRows) yaml.number(row.key, shared.counters.commands[row.command]);
+  add_server(yaml, shared, view);
+  add_process(yaml, shared, view, now);
   yaml.append_to(out);
 }
 

@@ -27,7 +27,7 @@ struct Settings {
   std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< at most kBodyBytesMax
   /// What is shown as the size of the journal's files.
   std::uint64_t binlog_bytes_max = 10485760;
-  std::string version = "1.13";  ///< plain, as clients parse it: the server that this door equals
+  std::string version = "1.13";  ///< of beanstalkd: clients parse it, so nothing is added
   std::string instance_id;       ///< 16 hexadecimal digits, random for each process
   std::string hostname;          ///< uname: nodename
   std::string os;                ///< uname: version

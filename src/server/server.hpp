@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/limits.hpp"
-#include "beanstalk/door.hpp"
+#include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
-#include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 #include "server/net/bound_socket.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/listener.hpp"
@@ -169,8 +169,8 @@ class Server {
   faktory::WorkUnits work_units_;
   Ledger ledger_;
   Broker broker_;
-  beanstalk::Door beanstalk_;
-  faktory::Door faktory_;
+  beanstalk::Service beanstalk_;
+  faktory::Service faktory_;
   Ticker ticker_;
   Poller poller_;
   CommitQueue commits_;

@@ -14,7 +14,7 @@ constexpr std::size_t kJobBytesMax = 20;
 /// The command that the whole text is.
 template <typename C>
 C command(std::string_view text) {
-  Parsed parsed = parse(text, kJobBytesMax);
+  Parsed parsed = parse_command(text, kJobBytesMax);
   REQUIRE(std::holds_alternative<Command>(parsed.result));
   CHECK(parsed.consumed == text.size());
   REQUIRE(std::holds_alternative<C>(std::get<Command>(parsed.result)));
@@ -22,13 +22,13 @@ C command(std::string_view text) {
 }
 
 Refused refusal(std::string_view text) {
-  Parsed parsed = parse(text, kJobBytesMax);
+  Parsed parsed = parse_command(text, kJobBytesMax);
   REQUIRE(std::holds_alternative<Refused>(parsed.result));
   return std::get<Refused>(parsed.result);
 }
 
 std::size_t needed(std::string_view text) {
-  Parsed parsed = parse(text, kJobBytesMax);
+  Parsed parsed = parse_command(text, kJobBytesMax);
   REQUIRE(std::holds_alternative<NeedMore>(parsed.result));
   CHECK(parsed.consumed == 0);
   return std::get<NeedMore>(parsed.result).bytes;
@@ -45,8 +45,8 @@ TEST_CASE("parse: put with its body") {
 }
 
 TEST_CASE("parse: a command takes its own bytes only") {
-  CHECK(parse("put 0 0 1 1\r\nx\r\nuse a\r\n", kJobBytesMax).consumed == 16);
-  CHECK(parse("reserve\r\n\r\n", kJobBytesMax).consumed == 9);
+  CHECK(parse_command("put 0 0 1 1\r\nx\r\nuse a\r\n", kJobBytesMax).consumed == 16);
+  CHECK(parse_command("reserve\r\n\r\n", kJobBytesMax).consumed == 9);
 }
 
 TEST_CASE("parse: every verb with an id") {
@@ -128,7 +128,7 @@ TEST_CASE("parse: a bad number does not count") {
 
 TEST_CASE("parse: a body without its line end is taken with two bytes more") {
   CHECK(refusal("put 0 0 1 1\r\nabc").reason == Reason::kExpectedCrlf);
-  CHECK(parse("put 0 0 1 1\r\nabcdef", kJobBytesMax).consumed == 16);
+  CHECK(parse_command("put 0 0 1 1\r\nabcdef", kJobBytesMax).consumed == 16);
 }
 
 TEST_CASE("parse: a NUL comes before the verb") {

@@ -168,9 +168,9 @@ TEST_CASE("reply: stats shows every counter under its own key") {
                           return ProcessUsage{1'000'002us, 3us};
                         },
                     .binlog = [] { return Binlog{.oldest = 401, .current = 402}; }};
-  DoorState door{broker, format, settings, kNow - 90s, true, distinct_counters()};
+  Shared shared{broker, format, settings, kNow - 90s, true, distinct_counters()};
   std::string out;
-  reply::stats(out, door, broker.view(), kNow);
+  reply::stats(out, shared, broker.view(), kNow);
   CHECK(body_of(out) ==
         "---\ncurrent-jobs-urgent: 0\ncurrent-jobs-ready: 0\ncurrent-jobs-reserved: 0\n"
         "current-jobs-delayed: 0\ncurrent-jobs-buried: 0\ncmd-put: 100\ncmd-peek: 101\n"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "beanstalk/client_session.hpp"
+#include "beanstalk/session.hpp"
 #include "support/doctest.hpp"
 #include "support/house.hpp"
 
@@ -58,8 +58,8 @@ class LoneSession {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {}};
-  beanstalk::Door door{broker, format, {}, now};
-  std::unique_ptr<Session> session = door.open();
+  beanstalk::Service service{broker, format, {}, now};
+  std::unique_ptr<Session> session = service.open();
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "support/doctest.hpp"
 #include "support/house.hpp"
 
-/// What was pushed through the other door, as a beanstalk client sees it.
+/// What was pushed over the Faktory protocol, as a beanstalk client sees it.
 namespace millrace::test {
 namespace {
 

@@ -26,7 +26,7 @@ bool is_too_long(const Parsed& parsed) {
 /// With less than the whole command there is none yet.
 void check_prefixes(std::string_view command) {
   for (std::size_t size = 0; size < command.size(); ++size) {
-    const Parsed parsed = parse(command.substr(0, size), kJobBytesMax);
+    const Parsed parsed = parse_command(command.substr(0, size), kJobBytesMax);
     CHECK(needs_more(parsed));
     CHECK(std::get<NeedMore>(parsed.result).bytes <= command.size());
   }
@@ -37,7 +37,7 @@ void check_prefixes(std::string_view command) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input{reinterpret_cast<const char*>(data), size};
   while (!input.empty()) {
-    const Parsed parsed = parse(input, kJobBytesMax);
+    const Parsed parsed = parse_command(input, kJobBytesMax);
     CHECK(parsed.consumed <= input.size());
     if (needs_more(parsed)) {
       CHECK(parsed.consumed == 0);

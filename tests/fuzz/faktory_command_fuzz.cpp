@@ -31,7 +31,7 @@ void check_line(std::string_view line) {
   const auto command = parse_command(line);
   if (!command) {
     std::string reply;
-    append_error(fault_text(command.error()), reply);
+    reply::error(reply, reply::refusal(command.error()));
     check(reply.find_first_of("\r\n") == reply.size() - 2);
     return;
   }

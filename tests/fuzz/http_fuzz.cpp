@@ -11,8 +11,8 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
-#include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/site.hpp"
@@ -43,7 +43,7 @@ struct House {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
-  faktory::Door door{broker, format, {}, now};
+  faktory::Service door{broker, format, {}, now};
   BulkChanges bulks{broker};
   Trend trend;
   Site site{.broker = broker,

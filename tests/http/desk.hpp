@@ -5,8 +5,8 @@
 
 #include "core/broker/bulk_change.hpp"
 #include "core/ports/session.hpp"
-#include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/site.hpp"
 
@@ -59,7 +59,7 @@ class Desk {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
-  faktory::Door door{broker, format, {}, now};
+  faktory::Service door{broker, format, {}, now};
   BulkChanges bulks{broker};
   Trend trend;
   TrafficFacts traffic;

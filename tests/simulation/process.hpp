@@ -49,8 +49,8 @@ struct World::Process {
   server::ManualClock clock;
   Ledger ledger;
   Broker broker;
-  beanstalk::Door beanstalk;
-  faktory::Door faktory;
+  beanstalk::Service beanstalk;
+  faktory::Service faktory;
   server::CommitQueue commits;
   server::Cleaner cleaner;
   std::array<std::unique_ptr<Client>, kClientSlots> clients;

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "beanstalk/door.hpp"
+#include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
-#include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 #include "journal/file/file_journal.hpp"
 #include "server/turn/commit_queue.hpp"
 #include "simulation/audit.hpp"

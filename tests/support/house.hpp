@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "beanstalk/door.hpp"
+#include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
-#include "faktory/door.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 
 namespace millrace::test {
 
@@ -98,8 +98,8 @@ class House {
   faktory::WorkUnits format_;
   Ledger ledger_;
   Broker broker_;
-  beanstalk::Door beanstalk_;
-  faktory::Door faktory_;
+  beanstalk::Service beanstalk_;
+  faktory::Service faktory_;
   std::map<std::string, Connection> connections_;
   std::vector<std::string> batches_;
 };

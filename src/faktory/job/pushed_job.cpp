@@ -15,26 +15,26 @@
 namespace millrace::faktory {
 namespace {
 
-using Fault = JobFault::Kind;
+using Reason = RefusedJob::Reason;
 
 std::string_view queue_of(const JobMembers& members) {
   return members.queue.empty() ? std::string_view(kDefaultQueue) : members.queue;
 }
 
-std::optional<JobFault> find_fault(const JobMembers& members) {
+std::optional<RefusedJob> find_refusal(const JobMembers& members) {
   const std::string_view queue = queue_of(members);
-  if (members.jid.size() < kJidBytesMin) return JobFault{Fault::kJidTooShort, {}};
-  if (members.jid.size() > kJidBytesMax) return JobFault{Fault::kJidTooLong, {}};
-  if (members.jobtype.empty()) return JobFault{Fault::kNoJobtype, {}};
-  if (members.raw_args.empty()) return JobFault{Fault::kNoArgs, {}};
-  if (members.reserve_for > kReserveForMax) return JobFault{Fault::kReservedTooLong, {}};
+  if (members.jid.size() < kJidBytesMin) return RefusedJob{Reason::kJidTooShort, {}};
+  if (members.jid.size() > kJidBytesMax) return RefusedJob{Reason::kJidTooLong, {}};
+  if (members.jobtype.empty()) return RefusedJob{Reason::kNoJobtype, {}};
+  if (members.raw_args.empty()) return RefusedJob{Reason::kNoArgs, {}};
+  if (members.reserve_for > kReserveForMax) return RefusedJob{Reason::kReservedTooLong, {}};
   if (!members.at.empty() && !parse_time(members.at)) {
-    return JobFault{Fault::kInvalidAt, std::string(members.at)};
+    return RefusedJob{Reason::kInvalidAt, std::string(members.at)};
   }
   // The reference looks at the queue of a scheduled job only when it is due, and then drops the
   // job.
-  if (!is_queue_name(queue)) return JobFault{Fault::kInvalidQueueName, std::string(queue)};
-  if (queue.size() > kQueueNameBytesMax) return JobFault{Fault::kQueueNameTooLong, {}};
+  if (!is_queue_name(queue)) return RefusedJob{Reason::kInvalidQueueName, std::string(queue)};
+  if (queue.size() > kQueueNameBytesMax) return RefusedJob{Reason::kQueueNameTooLong, {}};
   return std::nullopt;
 }
 
@@ -56,14 +56,14 @@ Pri pri_of(const JobMembers& members) {
 
 }  // namespace
 
-Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now, std::string& body) {
+Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, std::string& body) {
   NewJob job;
   if (!members.raw_failure.empty()) {
     Outcome<Failure> failure = parse_failure(members.raw_failure, now);
-    if (!failure) return JobFault{Fault::kInvalidJson, failure.error().text};
+    if (!failure) return RefusedJob{Reason::kInvalidJson, failure.error().text};
     job.failure = std::move(*failure);
   }
-  if (std::optional<JobFault> fault = find_fault(members)) return *fault;
+  if (std::optional<RefusedJob> refused = find_refusal(members)) return *refused;
 
   encode_work_unit(members, body);
   job.kind = JobKind::kWorkUnit;
@@ -77,8 +77,9 @@ Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now, st
   return job;
 }
 
-JobFault fault_of(Refusal refusal) {
-  return {refusal == Refusal::kNoRoom ? JobFault::Kind::kNoRoom : JobFault::Kind::kQueueNameTooLong,
+RefusedJob fault_of(Refusal refusal) {
+  return {refusal == Refusal::kNoRoom ? RefusedJob::Reason::kNoRoom
+                                      : RefusedJob::Reason::kQueueNameTooLong,
           {}};
 }
 

@@ -11,9 +11,9 @@
 
 namespace millrace::faktory {
 
-/// Why a job is not taken. `reply` has the words.
-struct JobFault {
-  enum class Kind {
+/// Why a job is refused. `reply::refusal` has the words; `detail` is what they quote.
+struct RefusedJob {
+  enum class Reason {
     kInvalidJson,
     kJidTooShort,
     kJidTooLong,
@@ -25,7 +25,7 @@ struct JobFault {
     kQueueNameTooLong,
     kNoRoom,  ///< see Refusal::kNoRoom
   };
-  Kind kind;
+  Reason reason;
   std::string detail;
 };
 
@@ -39,10 +39,10 @@ inline constexpr int kDefaultPriority = 5;
 
 /// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
 /// to `body`, which must be empty. The result points into `members` and `body`.
-[[nodiscard]] Result<NewJob, JobFault> make_pushed_job(const JobMembers& members, Time now,
-                                                       std::string& body);
+[[nodiscard]] Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now,
+                                                         std::string& body);
 
 /// Why the broker did not take a job that has the right form.
-[[nodiscard]] JobFault fault_of(Refusal refusal);
+[[nodiscard]] RefusedJob fault_of(Refusal refusal);
 
 }  // namespace millrace::faktory

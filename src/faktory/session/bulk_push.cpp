@@ -13,17 +13,18 @@ namespace millrace::faktory {
 BulkPush::BulkPush(std::string_view json, Time started_at)
     : json_(json), started_at_(started_at), cutter_(json_) {}
 
-bool BulkPush::work(DoorState& door, Time now, std::string& out) {
+bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
-    const Outcome<Done> read = read_slice(door.reader);
-    door.reader.shrink();
+    const Outcome<Done> read = read_slice(shared.reader);
+    shared.reader.shrink();
     if (!read) {
-      append_error(fault_text(JobFault{JobFault::Kind::kInvalidJson, read.error().text}), out);
+      reply::error(out,
+                   reply::refusal(RefusedJob{RefusedJob::Reason::kInvalidJson, read.error().text}));
       return true;
     }
     if (!is_read_) return false;
   }
-  push_slice(door.broker, now);
+  push_slice(shared.broker, now);
   if (pushed_ < parts_.size()) return false;
   append_reply(out);
   return true;
@@ -45,9 +46,9 @@ Outcome<Done> BulkPush::read_slice(JobReader& reader) {
 
 void BulkPush::take(const JobMembers& members) {
   Part part;
-  const Result<NewJob, JobFault> job = make_pushed_job(members, started_at_, part.body);
+  const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, part.body);
   if (!job) {
-    faults_[std::string(members.jid)] = fault_text(job.error());
+    faults_[std::string(members.jid)] = reply::refusal(job.error());
     return;
   }
   part.jid = members.jid;
@@ -63,7 +64,7 @@ void BulkPush::push_slice(Broker& broker, Time now) {
     part.job.queue = part.queue;
     part.job.body = part.body;
     if (const Answer<JobId> id = broker.put(part.job, now); !id) {
-      faults_[part.jid] = fault_text(fault_of(id.error()));
+      faults_[part.jid] = reply::refusal(fault_of(id.error()));
     }
     part = Part{};
   }
@@ -78,7 +79,7 @@ void BulkPush::append_reply(std::string& out) const {
     object += ':';
     append_json_string(text, object);
   }
-  append_bulk('{' + object + '}', out);
+  reply::bulk(out, '{' + object + '}');
 }
 
 }  // namespace millrace::faktory

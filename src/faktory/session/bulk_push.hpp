@@ -8,8 +8,8 @@
 
 #include "core/broker/broker.hpp"
 #include "core/model/types.hpp"
-#include "faktory/door.hpp"
 #include "faktory/json/array_cutter.hpp"
+#include "faktory/service.hpp"
 
 namespace millrace::faktory {
 
@@ -22,7 +22,7 @@ class BulkPush {
   BulkPush& operator=(const BulkPush&) = delete;
 
   /// Works one slice. True: that was all, and the reply was appended to `out`.
-  [[nodiscard]] bool work(DoorState& door, Time now, std::string& out);
+  [[nodiscard]] bool work(Shared& shared, Time now, std::string& out);
 
  private:
   /// A job that is not pushed yet. It owns what its parts view.

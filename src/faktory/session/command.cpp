@@ -18,8 +18,8 @@
 namespace millrace::faktory {
 namespace {
 
-using Kind = CommandFault::Kind;
-using Parsed = Result<Command, CommandFault>;
+using Reason = Refused::Reason;
+using Parsed = Result<Command, Refused>;
 
 constexpr std::int64_t kVersionMax = 255;
 
@@ -44,12 +44,12 @@ Parsed parse_push_bulk(std::string_view argument) {
 
 Parsed parse_fetch(std::string_view argument) {
   const std::vector<std::string_view> names = words(argument);
-  if (names.size() > kNamedQueuesMax) return CommandFault{Kind::kTooManyQueues, {}};
+  if (names.size() > kNamedQueuesMax) return Refused{Reason::kTooManyQueues, {}};
   Fetch fetch;
   if (names.empty()) fetch.queues.emplace_back(kDefaultQueue);
   absl::flat_hash_set<std::string_view> seen;
   for (const std::string_view name : names) {
-    // Other names exist only at the beanstalk door, and cannot be reached from here.
+    // Tubes may have other names, but FWP has no way to name them.
     if (!is_queue_name(name) || name.size() > kQueueNameBytesMax) continue;
     if (seen.insert(name).second) fetch.queues.push_back(name);
   }
@@ -70,7 +70,7 @@ Parsed parse_ack(std::string_view argument) {
         ack.jid = std::move(text);
         return true;
       });
-  if (shape != ObjectShape::kObject || !has_jid) return CommandFault{Kind::kInvalidAck, argument};
+  if (shape != ObjectShape::kObject || !has_jid) return Refused{Reason::kInvalidAck, argument};
   return Command{std::move(ack)};
 }
 
@@ -85,8 +85,8 @@ Parsed parse_fail(std::string_view argument) {
         if (is("backtrace")) return take_strings(value, fail.run.backtrace);
         return true;
       });
-  if (shape == ObjectShape::kMalformed) return CommandFault{Kind::kInvalidFail, argument};
-  if (fail.jid.empty()) return CommandFault{Kind::kMissingJid, {}};
+  if (shape == ObjectShape::kMalformed) return Refused{Reason::kInvalidFail, argument};
+  if (fail.jid.empty()) return Refused{Reason::kMissingJid, {}};
   return Command{std::move(fail)};
 }
 
@@ -107,7 +107,7 @@ Parsed parse_beat(std::string_view argument) {
         if (is("rss_kb")) return take_integer(value, beat.rss_kb);
         return true;
       });
-  if (shape == ObjectShape::kMalformed) return CommandFault{Kind::kInvalidBeat, argument};
+  if (shape == ObjectShape::kMalformed) return Refused{Reason::kInvalidBeat, argument};
   beat.asked = state_of(asked);
   return Command{std::move(beat)};
 }
@@ -159,18 +159,18 @@ Parsed parse_queue(std::string_view argument) {
       std::find_if(kQueueRows.begin(), kQueueRows.end(), [&](const QueueRow& candidate) {
         return equals_ignoring_case(subcommand, candidate.subcommand);
       });
-  if (row == kQueueRows.end()) return CommandFault{Kind::kUnknownSubcommand, subcommand};
-  if (end == argument.size() && row->needs_names) return CommandFault{Kind::kNoArgument, {}};
+  if (row == kQueueRows.end()) return Refused{Reason::kUnknownSubcommand, subcommand};
+  if (end == argument.size() && row->needs_names) return Refused{Reason::kNoArgument, {}};
   QueueNames queues{.names = words(argument.substr(std::min(end + 1, argument.size())))};
-  if (queues.names.size() > kNamedQueuesMax) return CommandFault{Kind::kTooManyQueues, {}};
+  if (queues.names.size() > kNamedQueuesMax) return Refused{Reason::kTooManyQueues, {}};
   queues.is_all = !queues.names.empty() && queues.names.front() == "*";
   const bool is_only_wildcard = queues.is_all && queues.names.size() == 1;
-  if (is_only_wildcard && !row->takes_wildcard) return CommandFault{Kind::kLatencyOfAll, {}};
+  if (is_only_wildcard && !row->takes_wildcard) return Refused{Reason::kLatencyOfAll, {}};
   return row->make(std::move(queues));
 }
 
 Parsed parse_mutation(std::string_view argument) {
-  Result<Mutate, CommandFault> mutate = parse_mutate(argument);
+  Result<Mutate, Refused> mutate = parse_mutate(argument);
   if (!mutate) return mutate.error();
   return Command{std::move(*mutate)};
 }
@@ -229,9 +229,9 @@ Parsed parse_command(std::string_view line) {
   const std::string_view verb = line.substr(0, end);
   const auto row = std::find_if(kRows.begin(), kRows.end(),
                                 [&](const Row& candidate) { return candidate.verb == verb; });
-  if (row == kRows.end()) return CommandFault{Kind::kUnknownVerb, verb};
+  if (row == kRows.end()) return Refused{Reason::kUnknownVerb, verb};
   if (end < line.size()) return row->parse(line.substr(end + 1));
-  if (row->needs_argument) return CommandFault{Kind::kNoArgument, {}};
+  if (row->needs_argument) return Refused{Reason::kNoArgument, {}};
   return row->parse({});
 }
 

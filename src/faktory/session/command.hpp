@@ -102,9 +102,9 @@ struct End {};
 using Command = std::variant<Push, PushBulk, Fetch, Ack, Fail, Beat, Info, Flush, PauseQueues,
                              RemoveQueues, QueueLatency, Mutate, Track, Batch, End>;
 
-/// Why a line is no command. `reply` has the words; `text` is what they quote.
-struct CommandFault {
-  enum class Kind {
+/// Why a line is no command. `reply::refusal` has the words; `text` is what they quote.
+struct Refused {
+  enum class Reason {
     kUnknownVerb,
     kNoArgument,
     kInvalidAck,
@@ -120,7 +120,7 @@ struct CommandFault {
     kInvalidTarget,
     kGlobTooLong,
   };
-  Kind kind;
+  Reason reason;
   std::string_view text;
 };
 
@@ -128,7 +128,7 @@ struct CommandFault {
 inline constexpr std::size_t kNamedQueuesMax = 1024;
 
 /// Understands one line, given without its line end.
-[[nodiscard]] Result<Command, CommandFault> parse_command(std::string_view line);
+[[nodiscard]] Result<Command, Refused> parse_command(std::string_view line);
 
 /// nullopt: not a HELLO, or one with members of wrong types or beyond their limits.
 [[nodiscard]] std::optional<Hello> parse_hello(std::string_view line);

@@ -22,7 +22,7 @@ void clear(std::string& buffer) {
   if (buffer.capacity() > kKeptBufferBytesMax) buffer.shrink_to_fit();
 }
 
-/// The queues named, or with the wildcard all. Tubes that only the beanstalk door reaches are left
+/// The named queues, or with the wildcard all of them. Tubes whose names FWP cannot write are left
 /// out.
 template <typename Queues>
 std::vector<std::string> names_of(const Queues& queues, const View& view) {
@@ -59,165 +59,166 @@ void append_number(double value, std::string& out) {
 
 // ---- producers ----------------------------------------------------------------------------------
 
-void FwpSession::handle(const Push& push, Time now) {
-  const Outcome<JobMembers> members = door_.reader.read(push.json);
-  std::optional<JobFault> fault;
+void ClientSession::execute(const Push& push, Time now) {
+  const Outcome<JobMembers> members = shared_.reader.read(push.json);
+  std::optional<RefusedJob> fault;
   if (members) {
-    const Result<NewJob, JobFault> job = make_pushed_job(*members, now, door_.pushed);
+    const Result<NewJob, RefusedJob> job = make_pushed_job(*members, now, shared_.pushed);
     if (!job) {
       fault = job.error();
-    } else if (const Answer<JobId> id = door_.broker.put(*job, now); !id) {
+    } else if (const Answer<JobId> id = shared_.broker.put(*job, now); !id) {
       fault = fault_of(id.error());
     }
   } else {
-    fault = JobFault{JobFault::Kind::kInvalidJson, members.error().text};
+    fault = RefusedJob{RefusedJob::Reason::kInvalidJson, members.error().text};
   }
   if (fault) {
-    append_error(fault_text(*fault), output_);
+    reply::error(output_, reply::refusal(*fault));
   } else {
-    append_ok(output_);
+    reply::ok(output_);
   }
-  clear(door_.pushed);
-  door_.reader.shrink();
+  clear(shared_.pushed);
+  shared_.reader.shrink();
 }
 
-void FwpSession::handle(const PushBulk& push, Time now) {
+void ClientSession::execute(const PushBulk& push, Time now) {
   bulk_.emplace(push.json, now);
   work_bulk(now);
 }
 
-void FwpSession::work_bulk(Time now) {
-  if (bulk_->work(door_, now, output_)) bulk_.reset();
+void ClientSession::work_bulk(Time now) {
+  if (bulk_->work(shared_, now, output_)) bulk_.reset();
 }
 
 // ---- workers ------------------------------------------------------------------------------------
 
 /// The state belongs to the worker, and so holds on all its connections (the reference looks only
 /// at the first one).
-bool FwpSession::is_told_to_stop() const {
-  const Worker* worker = door_.broker.view().worker_of(client_);
+bool ClientSession::is_told_to_stop() const {
+  const Worker* worker = shared_.broker.view().worker_of(client_);
   return worker != nullptr && worker->state != Worker::State::kRunning;
 }
 
-void FwpSession::handle(const Fetch& fetch, Time now) {
+void ClientSession::execute(const Fetch& fetch, Time now) {
   ReserveRequest request;
   request.choice = ReserveRequest::Choice::kFirstListed;
   if (!is_told_to_stop()) request.queues = fetch.queues;
   request.wid = wid_;
-  request.wait_until = is_input_over_ ? now : now + kFetchWait;
-  if (const std::optional<Delivery> delivery = door_.broker.reserve(client_, request, now)) {
+  request.wait_until = has_input_ended_ ? now : now + kFetchWait;
+  if (const std::optional<Delivery> delivery = shared_.broker.reserve(client_, request, now)) {
     answer_fetch(*delivery);
   } else {
-    waiting_ = Waiting::kJob;
+    wait_ = Wait::kJob;
   }
 }
 
-void FwpSession::answer_fetch(const Delivery& delivery) {
-  if (delivery.kind == Delivery::Kind::kNoRoom) return append_error(kNoRoom, output_);
-  if (delivery.kind != Delivery::Kind::kJob) return append_nil(output_);
-  const Queue& queue = door_.broker.view().queue_of(*delivery.job);
-  door_.format.render(*delivery.job, queue.name, door_.shown);
-  append_bulk(door_.shown, output_);
-  clear(door_.shown);
+void ClientSession::answer_fetch(const Delivery& delivery) {
+  if (delivery.kind == Delivery::Kind::kNoRoom) return reply::error(output_, reply::kNoRoom);
+  if (delivery.kind != Delivery::Kind::kJob) return reply::nil(output_);
+  const Queue& queue = shared_.broker.view().queue_of(*delivery.job);
+  shared_.format.render(*delivery.job, queue.name, shared_.shown);
+  reply::bulk(output_, shared_.shown);
+  clear(shared_.shown);
   fetched_.push_back({.id = delivery.job->id,
                       .reserved_at = delivery.job->reservation()->reserved_at,
                       .reply_end = output_end()});
 }
 
-void FwpSession::handle(const Ack& ack, Time now) {
+void ClientSession::execute(const Ack& ack, Time now) {
   // As in the reference, a job that nobody holds is as good as acknowledged.
-  static_cast<void>(door_.broker.ack(client_, ack.jid, now));
-  append_ok(output_);
+  static_cast<void>(shared_.broker.ack(client_, ack.jid, now));
+  reply::ok(output_);
 }
 
-void FwpSession::handle(const Fail& fail, Time now) {
-  if (door_.broker.fail(client_, fail.jid, cleaned(fail.run), now)) {
-    append_ok(output_);
+void ClientSession::execute(const Fail& fail, Time now) {
+  if (shared_.broker.fail(client_, fail.jid, cleaned(fail.run), now)) {
+    reply::ok(output_);
   } else {
-    append_error(job_not_found(fail.jid), output_);
+    reply::error(output_, reply::job_not_found(fail.jid));
   }
 }
 
-void FwpSession::handle(const Beat& beat, Time now) {
-  const auto state = door_.broker.beat(beat.wid, beat.asked, beat.rss_kb, now);
+void ClientSession::execute(const Beat& beat, Time now) {
+  const auto state = shared_.broker.beat(beat.wid, beat.asked, beat.rss_kb, now);
   if (state) {
-    append_state(*state, output_);
+    reply::worker_state(output_, *state);
   } else {
-    append_error(unknown_worker(beat.wid), output_);
+    reply::error(output_, reply::unknown_worker(beat.wid));
   }
 }
 
 // ---- everything else ----------------------------------------------------------------------------
 
-void FwpSession::handle(const Info&, Time now) {
-  append_bulk(render_info(door_, now), output_);
+void ClientSession::execute(const Info&, Time now) {
+  reply::bulk(output_, render_info(shared_, now));
 }
 
-void FwpSession::handle(const Flush&, Time now) {
-  if (door_.broker.flush(client_, now)) {
-    append_ok(output_);
+void ClientSession::execute(const Flush&, Time now) {
+  if (shared_.broker.flush(client_, now)) {
+    reply::ok(output_);
   } else {
-    waiting_ = Waiting::kLongTask;
+    wait_ = Wait::kLongTask;
   }
 }
 
-void FwpSession::answer_long_task(std::optional<std::uint64_t> moved) {
+void ClientSession::answer_long_task(std::optional<std::uint64_t> moved) {
   if (moved) {
-    append_ok(output_);
+    reply::ok(output_);
   } else {
-    waiting_ = Waiting::kLongTask;
+    wait_ = Wait::kLongTask;
   }
 }
 
-void FwpSession::handle(const PauseQueues& queues, Time now) {
+void ClientSession::execute(const PauseQueues& queues, Time now) {
   const bool is_pause = queues.action == PauseQueues::Action::kPause;
-  if (is_pause && door_.broker.intake() >= Intake::kNothingLonger) {
-    return append_error(kNoRoom, output_);
+  if (is_pause && shared_.broker.intake() >= Intake::kNothingLonger) {
+    return reply::error(output_, reply::kNoRoom);
   }
   const std::optional<std::uint32_t> seconds =
       is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
   answer_long_task(
-      door_.broker.pause_queues(client_, names_of(queues, door_.broker.view()), seconds, now));
+      shared_.broker.pause_queues(client_, names_of(queues, shared_.broker.view()), seconds, now));
 }
 
-void FwpSession::handle(const RemoveQueues& queues, Time now) {
-  answer_long_task(door_.broker.remove_queues(client_, names_of(queues, door_.broker.view()), now));
+void ClientSession::execute(const RemoveQueues& queues, Time now) {
+  answer_long_task(
+      shared_.broker.remove_queues(client_, names_of(queues, shared_.broker.view()), now));
 }
 
-void FwpSession::handle(const QueueLatency& queues, Time now) {
+void ClientSession::execute(const QueueLatency& queues, Time now) {
   std::map<std::string_view, double> latencies;
   for (const std::string_view name : queues.names) {
-    latencies[name] = latency_of(door_.broker.view(), name, now);
+    latencies[name] = latency_of(shared_.broker.view(), name, now);
   }
   const char* separator = "";
   for (const auto& [name, seconds] : latencies) {
-    door_.shown += std::exchange(separator, ",");
-    append_json_string(name, door_.shown);
-    door_.shown += ':';
-    append_number(seconds, door_.shown);
+    shared_.shown += std::exchange(separator, ",");
+    append_json_string(name, shared_.shown);
+    shared_.shown += ':';
+    append_number(seconds, shared_.shown);
   }
-  append_bulk('{' + door_.shown + '}', output_);
-  clear(door_.shown);
+  reply::bulk(output_, '{' + shared_.shown + '}');
+  clear(shared_.shown);
 }
 
-void FwpSession::handle(const Mutate& mutate, Time now) {
-  answer_long_task(door_.broker.mutate(client_,
-                                       {.set = mutate.set,
-                                        .action = mutate.action,
-                                        .matches = make_matcher(mutate.filter, door_.format)},
-                                       now));
+void ClientSession::execute(const Mutate& mutate, Time now) {
+  answer_long_task(shared_.broker.mutate(client_,
+                                         {.set = mutate.set,
+                                          .action = mutate.action,
+                                          .matches = make_matcher(mutate.filter, shared_.format)},
+                                         now));
 }
 
-void FwpSession::handle(const Track&, Time) {
-  append_error(kNoTracking, output_);
+void ClientSession::execute(const Track&, Time) {
+  reply::error(output_, reply::kNoTracking);
 }
 
-void FwpSession::handle(const Batch&, Time) {
-  append_error(kNoBatches, output_);
+void ClientSession::execute(const Batch&, Time) {
+  reply::error(output_, reply::kNoBatches);
 }
 
-void FwpSession::handle(const End&, Time) {
-  append_ok(output_);
+void ClientSession::execute(const End&, Time) {
+  reply::ok(output_);
   is_closing_ = true;
 }
 

@@ -84,32 +84,32 @@ OrderedJson render_jobs(const View& view, std::size_t queue_count) {
   return jobs;
 }
 
-OrderedJson render_server(const DoorState& door, Time now) {
-  const auto uptime = std::chrono::floor<std::chrono::seconds>(now - door.started_at);
-  const auto& used_memory_mb = door.settings.used_memory_mb;
+OrderedJson render_server(const Shared& shared, Time now) {
+  const auto uptime = std::chrono::floor<std::chrono::seconds>(now - shared.started_at);
+  const auto& used_memory_mb = shared.settings.used_memory_mb;
   OrderedJson server;
   server["description"] = "Faktory";
-  server["faktory_version"] = door.settings.version;
+  server["faktory_version"] = shared.settings.version;
   server["uptime"] = uptime.count();
-  server["connections"] = door.connection_count;
-  server["command_count"] = door.command_count;
+  server["connections"] = shared.connection_count;
+  server["command_count"] = shared.command_count;
   server["used_memory_mb"] = used_memory_mb ? used_memory_mb() : 0;
   return server;
 }
 
 }  // namespace
 
-std::string render_info(const DoorState& door, Time now) {
-  return prepare_info(door, now, queue_sizes(door.broker.view()))();
+std::string render_info(const Shared& shared, Time now) {
+  return prepare_info(shared, now, queue_sizes(shared.broker.view()))();
 }
 
-std::function<std::string()> prepare_info(const DoorState& door, Time now, QueueSizes sizes) {
+std::function<std::string()> prepare_info(const Shared& shared, Time now, QueueSizes sizes) {
   constexpr std::string_view kNoQueues = R"("queues":{)";
   OrderedJson info;
   info["now"] = format_time(now);
   info["server_utc_time"] = format_clock(now);
-  info["faktory"] = render_jobs(door.broker.view(), sizes.size());
-  info["server"] = render_server(door, now);
+  info["faktory"] = render_jobs(shared.broker.view(), sizes.size());
+  info["server"] = render_server(shared, now);
   const std::string frame = info.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   const std::size_t inside = frame.find(kNoQueues) + kNoQueues.size();
   return [before = frame.substr(0, inside), sizes = std::move(sizes),

@@ -13,7 +13,7 @@ namespace millrace::faktory {
 namespace {
 
 using Json = nlohmann::json;
-using Kind = CommandFault::Kind;
+using Reason = Refused::Reason;
 
 /// Nothing that we look at lies deeper: `filter.jids[0]`. What does is not even kept.
 constexpr int kDepthMax = 3;
@@ -102,25 +102,25 @@ constexpr std::array kTargets = {
 
 }  // namespace
 
-Result<Mutate, CommandFault> parse_mutate(std::string_view argument) {
+Result<Mutate, Refused> parse_mutate(std::string_view argument) {
   if (argument.empty() || argument.find(' ') != std::string_view::npos) {
-    return CommandFault{Kind::kInvalidMutateFormat, {}};
+    return Refused{Reason::kInvalidMutateFormat, {}};
   }
   std::optional<Operation> operation = read_operation(argument);
-  if (!operation) return CommandFault{Kind::kInvalidMutateJson, {}};
+  if (!operation) return Refused{Reason::kInvalidMutateJson, {}};
   const auto action = std::find_if(kActions.begin(), kActions.end(), [&](const ActionRow& row) {
     return row.command == operation->command;
   });
-  if (action == kActions.end()) return CommandFault{Kind::kUnknownMutation, {}};
+  if (action == kActions.end()) return Refused{Reason::kUnknownMutation, {}};
   const auto target = std::find_if(kTargets.begin(), kTargets.end(), [&](const TargetRow& row) {
     return row.target == operation->target;
   });
-  if (target == kTargets.end()) return CommandFault{Kind::kInvalidTarget, {}};
+  if (target == kTargets.end()) return Refused{Reason::kInvalidTarget, {}};
   Mutate mutate{.set = target->set, .action = action->action, .filter = {}};
   if (action->is_about_all) return mutate;
   mutate.filter = std::move(operation->filter);
   if (std::max(mutate.filter.regexp.size(), mutate.filter.jobtype.size()) > kGlobBytesMax) {
-    return CommandFault{Kind::kGlobTooLong, {}};
+    return Refused{Reason::kGlobTooLong, {}};
   }
   return mutate;
 }

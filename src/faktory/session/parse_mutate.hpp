@@ -8,6 +8,6 @@
 namespace millrace::faktory {
 
 /// Understands what stands behind `MUTATE `.
-[[nodiscard]] Result<Mutate, CommandFault> parse_mutate(std::string_view argument);
+[[nodiscard]] Result<Mutate, Refused> parse_mutate(std::string_view argument);
 
 }  // namespace millrace::faktory

@@ -3,9 +3,9 @@
 #include "base/text.hpp"
 #include "faktory/json/text.hpp"
 
-namespace millrace::faktory {
+namespace millrace::faktory::reply {
 
-void append_hi(const std::optional<Challenge>& challenge, std::string& out) {
+void hi(std::string& out, const std::optional<Challenge>& challenge) {
   out += R"(+HI {"v":2)";
   if (challenge) {
     out += R"(,"i":)" + std::to_string(challenge->iterations);
@@ -14,11 +14,11 @@ void append_hi(const std::optional<Challenge>& challenge, std::string& out) {
   out += "}\r\n";
 }
 
-void append_ok(std::string& out) {
+void ok(std::string& out) {
   out += "+OK\r\n";
 }
 
-void append_bulk(std::string_view bytes, std::string& out) {
+void bulk(std::string& out, std::string_view bytes) {
   out += '$';
   out += std::to_string(bytes.size());
   out += "\r\n";
@@ -26,84 +26,84 @@ void append_bulk(std::string_view bytes, std::string& out) {
   out += "\r\n";
 }
 
-void append_nil(std::string& out) {
+void nil(std::string& out) {
   out += "$-1\r\n";
 }
 
-void append_state(Worker::State state, std::string& out) {
+void worker_state(std::string& out, Worker::State state) {
   switch (state) {
     case Worker::State::kRunning:
-      return append_ok(out);
+      return ok(out);
     case Worker::State::kQuiet:
-      return append_bulk(R"({"state":"quiet"})", out);
+      return bulk(out, R"({"state":"quiet"})");
     case Worker::State::kTerminate:
-      return append_bulk(R"({"state":"terminate"})", out);
+      return bulk(out, R"({"state":"terminate"})");
   }
 }
 
-void append_error(std::string_view text, std::string& out) {
+void error(std::string& out, std::string_view text) {
   out += "-ERR ";
   out += one_line(text);
   out += "\r\n";
 }
 
-std::string fault_text(const CommandFault& fault) {
-  const std::string text(fault.text.substr(0, kEchoBytesMax));
-  switch (fault.kind) {
-    case CommandFault::Kind::kUnknownVerb:
+std::string refusal(const Refused& refused) {
+  const std::string text(refused.text.substr(0, kEchoBytesMax));
+  switch (refused.reason) {
+    case Refused::Reason::kUnknownVerb:
       return "unknown command " + text;
-    case CommandFault::Kind::kNoArgument:
+    case Refused::Reason::kNoArgument:
       return "internal error";
-    case CommandFault::Kind::kInvalidAck:
+    case Refused::Reason::kInvalidAck:
       return "invalid ACK " + text;
-    case CommandFault::Kind::kInvalidFail:
+    case Refused::Reason::kInvalidFail:
       return "invalid FAIL " + text;
-    case CommandFault::Kind::kMissingJid:
+    case Refused::Reason::kMissingJid:
       return "missing JID";
-    case CommandFault::Kind::kInvalidBeat:
+    case Refused::Reason::kInvalidBeat:
       return "invalid BEAT " + text;
-    case CommandFault::Kind::kUnknownSubcommand:
+    case Refused::Reason::kUnknownSubcommand:
       return "no such QUEUE subcommand: " + upper_case(text);
-    case CommandFault::Kind::kTooManyQueues:
+    case Refused::Reason::kTooManyQueues:
       return "more than " + std::to_string(kNamedQueuesMax) + " queue names";
-    case CommandFault::Kind::kLatencyOfAll:
+    case Refused::Reason::kLatencyOfAll:
       return "QUEUE LATENCY does not support wildcards";
-    case CommandFault::Kind::kInvalidMutateFormat:
+    case Refused::Reason::kInvalidMutateFormat:
       return "invalid format";
-    case CommandFault::Kind::kInvalidMutateJson:
+    case Refused::Reason::kInvalidMutateJson:
       return "invalid JSON";
-    case CommandFault::Kind::kUnknownMutation:
+    case Refused::Reason::kUnknownMutation:
       return "unknown mutate operation";
-    case CommandFault::Kind::kInvalidTarget:
+    case Refused::Reason::kInvalidTarget:
       return "invalid target for mutation command";
-    case CommandFault::Kind::kGlobTooLong:
+    case Refused::Reason::kGlobTooLong:
       return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
   }
   return {};
 }
 
-std::string fault_text(const JobFault& fault) {
-  switch (fault.kind) {
-    case JobFault::Kind::kInvalidJson:
-      return "invalid JSON: " + fault.detail;
-    case JobFault::Kind::kJidTooShort:
+std::string refusal(const RefusedJob& refused) {
+  switch (refused.reason) {
+    case RefusedJob::Reason::kInvalidJson:
+      return "invalid JSON: " + refused.detail;
+    case RefusedJob::Reason::kJidTooShort:
       return "jobs must have a reasonable jid parameter";
-    case JobFault::Kind::kJidTooLong:
+    case RefusedJob::Reason::kJidTooLong:
       return "jids cannot be longer than " + std::to_string(kJidBytesMax) + " bytes";
-    case JobFault::Kind::kNoJobtype:
+    case RefusedJob::Reason::kNoJobtype:
       return "jobs must have a jobtype parameter";
-    case JobFault::Kind::kNoArgs:
+    case RefusedJob::Reason::kNoArgs:
       return "jobs must have an args parameter";
-    case JobFault::Kind::kReservedTooLong:
+    case RefusedJob::Reason::kReservedTooLong:
       return "jobs cannot be reserved for more than one day";
-    case JobFault::Kind::kInvalidAt:
-      return "invalid timestamp for 'at': \"" + fault.detail + "\": not an RFC 3339 time";
-    case JobFault::Kind::kInvalidQueueName:
-      return "cannot get \"" + fault.detail +
+    case RefusedJob::Reason::kInvalidAt:
+      return "invalid timestamp for 'at': \"" + refused.detail + "\": not an RFC 3339 time";
+    case RefusedJob::Reason::kInvalidQueueName:
+      return "cannot get \"" + refused.detail +
              "\" queue: queue names must match \\A[a-zA-Z0-9._-]+\\z";
-    case JobFault::Kind::kQueueNameTooLong:
+    case RefusedJob::Reason::kQueueNameTooLong:
       return "queue names cannot be longer than " + std::to_string(kQueueNameBytesMax) + " bytes";
-    case JobFault::Kind::kNoRoom:
+    case RefusedJob::Reason::kNoRoom:
       return "server is out of space: no jobs are taken until some have ended";
   }
   return {};
@@ -125,4 +125,4 @@ std::string line_too_long(std::size_t line_bytes_max) {
   return "line is longer than " + std::to_string(line_bytes_max) + " bytes";
 }
 
-}  // namespace millrace::faktory
+}  // namespace millrace::faktory::reply

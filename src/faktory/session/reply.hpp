@@ -11,31 +11,33 @@
 #include "faktory/session/auth.hpp"
 #include "faktory/session/command.hpp"
 
-/// Every text that the door sends. The functions append whole replies, so that each leaves in one
-/// write: some clients read a reply with a single read.
-namespace millrace::faktory {
+/// Everything that the Faktory protocol answers. Each function appends one whole reply to `out`, so
+/// that it leaves in one write: some clients read a reply with a single read. The texts of errors
+/// are written here and nowhere else.
+namespace millrace::faktory::reply {
 
-/// `+HI {"v":2}`, or with the challenge `+HI {"v":2,"i":4711,"s":"50427e771e3b4f99"}`. No spaces in
-/// the JSON: there are clients that split at them.
-void append_hi(const std::optional<Challenge>& challenge, std::string& out);
+/// `+HI {"v":2}`, or with the challenge `+HI {"v":2,"i":4711,"s":"50427e771e3b4f99"}`. The JSON has
+/// no spaces: some clients split the line at them.
+void hi(std::string& out, const std::optional<Challenge>& challenge);
 
 /// `+OK`
-void append_ok(std::string& out);
+void ok(std::string& out);
 
-/// `$5`, and the bytes
-void append_bulk(std::string_view bytes, std::string& out);
+/// `$<count>`, and the bytes
+void bulk(std::string& out, std::string_view bytes);
 
 /// `$-1`: no job
-void append_nil(std::string& out);
+void nil(std::string& out);
 
 /// `+OK` for a running worker, else `{"state":"quiet"}` as a bulk string
-void append_state(Worker::State state, std::string& out);
+void worker_state(std::string& out, Worker::State state);
 
 /// `-ERR text`. Control characters in the text are replaced, and it is cut to a limit.
-void append_error(std::string_view text, std::string& out);
+void error(std::string& out, std::string_view text);
 
-[[nodiscard]] std::string fault_text(const CommandFault& fault);
-[[nodiscard]] std::string fault_text(const JobFault& fault);
+/// The texts of errors, for `error`.
+[[nodiscard]] std::string refusal(const Refused& refused);
+[[nodiscard]] std::string refusal(const RefusedJob& refused);
 [[nodiscard]] std::string job_not_found(std::string_view jid);
 [[nodiscard]] std::string unknown_worker(std::string_view wid);
 [[nodiscard]] std::string too_many_connections(std::uint64_t count);
@@ -50,4 +52,4 @@ inline constexpr std::string_view kNoTracking =
 inline constexpr std::string_view kNoBatches =
     "batch subsystem is only available in Faktory Enterprise";
 
-}  // namespace millrace::faktory
+}  // namespace millrace::faktory::reply

@@ -11,7 +11,7 @@
 #include "core/broker/broker.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
-#include "faktory/door.hpp"
+#include "faktory/service.hpp"
 #include "faktory/session/auth.hpp"
 #include "faktory/session/bulk_push.hpp"
 #include "faktory/session/command.hpp"
@@ -34,9 +34,9 @@ inline constexpr Duration kFetchWait = 1950ms;
 inline constexpr std::uint32_t kHashesPerTurn = 512;
 
 /// One FWP connection.
-class FwpSession final : public Session {
+class ClientSession final : public Session {
  public:
-  FwpSession(DoorState& door, std::string peer);
+  ClientSession(Shared& shared, std::string peer);
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;
@@ -54,7 +54,7 @@ class FwpSession final : public Session {
   [[nodiscard]] std::string& output() override { return output_; }
 
  private:
-  enum class Waiting { kNothing, kJob, kLongTask };
+  enum class Wait { kNothing, kJob, kLongTask };
 
   /// HELLO with a password that is still to be looked at.
   struct Login {
@@ -76,18 +76,18 @@ class FwpSession final : public Session {
   /// Keeps count of the output while one of the session's functions adds to it.
   class CountOutput {
    public:
-    explicit CountOutput(FwpSession& session) : session_(session) {
+    explicit CountOutput(ClientSession& session) : session_(session) {
       session_.counted_ = session_.output_.size();
     }
     ~CountOutput() { session_.produced_ = session_.output_end(); }
 
    private:
-    FwpSession& session_;
+    ClientSession& session_;
   };
 
   [[nodiscard]] bool can_execute() const;
-  void execute(Time now);
-  void execute_line(const LineBuffer::Line& line, Time now);
+  void work_through_lines(Time now);
+  void execute_one(const LineBuffer::Line& line, Time now);
 
   // The handshake (handshake.cpp).
   void shake_hands(const LineBuffer::Line& line, Time now);
@@ -99,21 +99,21 @@ class FwpSession final : public Session {
 
   // The commands (execute.cpp).
 
-  void handle(const Push& push, Time now);
-  void handle(const PushBulk& push, Time now);
-  void handle(const Fetch& fetch, Time now);
-  void handle(const Ack& ack, Time now);
-  void handle(const Fail& fail, Time now);
-  void handle(const Beat& beat, Time now);
-  void handle(const Info& info, Time now);
-  void handle(const Flush& flush, Time now);
-  void handle(const PauseQueues& queues, Time now);
-  void handle(const RemoveQueues& queues, Time now);
-  void handle(const QueueLatency& queues, Time now);
-  void handle(const Mutate& mutate, Time now);
-  void handle(const Track& track, Time now);
-  void handle(const Batch& batch, Time now);
-  void handle(const End& end, Time now);
+  void execute(const Push& push, Time now);
+  void execute(const PushBulk& push, Time now);
+  void execute(const Fetch& fetch, Time now);
+  void execute(const Ack& ack, Time now);
+  void execute(const Fail& fail, Time now);
+  void execute(const Beat& beat, Time now);
+  void execute(const Info& info, Time now);
+  void execute(const Flush& flush, Time now);
+  void execute(const PauseQueues& queues, Time now);
+  void execute(const RemoveQueues& queues, Time now);
+  void execute(const QueueLatency& queues, Time now);
+  void execute(const Mutate& mutate, Time now);
+  void execute(const Track& track, Time now);
+  void execute(const Batch& batch, Time now);
+  void execute(const End& end, Time now);
 
   void work_bulk(Time now);
   [[nodiscard]] bool is_told_to_stop() const;
@@ -121,7 +121,7 @@ class FwpSession final : public Session {
   void answer_long_task(std::optional<std::uint64_t> moved);
   [[nodiscard]] std::uint64_t output_end() const { return produced_ + output_.size() - counted_; }
 
-  DoorState& door_;
+  Shared& shared_;
   const std::string peer_;
   LineBuffer lines_;
   std::string output_;
@@ -133,10 +133,10 @@ class FwpSession final : public Session {
   std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
-  Waiting waiting_ = Waiting::kNothing;
+  Wait wait_ = Wait::kNothing;
   std::optional<BulkPush> bulk_;  ///< a PUSHB at work
   Time close_at_ = kNever;
-  bool is_input_over_ = false;
+  bool has_input_ended_ = false;
   bool is_closing_ = false;
 };
 

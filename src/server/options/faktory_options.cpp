@@ -6,7 +6,7 @@
 #include <set>
 #include <system_error>
 
-#include "faktory/door.hpp"
+#include "faktory/service.hpp"
 #include "server/options/config_file.hpp"
 
 namespace millrace::server {

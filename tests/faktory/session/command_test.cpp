@@ -7,7 +7,7 @@
 namespace millrace::faktory {
 namespace {
 
-using Kind = CommandFault::Kind;
+using Reason = Refused::Reason;
 using Names = std::vector<std::string_view>;
 
 template <typename C>
@@ -18,7 +18,7 @@ C command(std::string_view line) {
   return std::get<C>(*parsed);
 }
 
-CommandFault fault(std::string_view line) {
+Refused refused(std::string_view line) {
   const auto parsed = parse_command(line);
   REQUIRE_FALSE(parsed);
   return parsed.error();
@@ -27,22 +27,22 @@ CommandFault fault(std::string_view line) {
 }  // namespace
 
 TEST_CASE("parse: unknown verbs") {
-  CHECK(fault("PING").kind == Kind::kUnknownVerb);
-  CHECK(fault("PING x").text == "PING");
-  CHECK(fault("").text.empty());
-  CHECK(fault("push {}").text == "push");
-  CHECK(fault(" PUSH {}").text.empty());
-  CHECK(fault("HELLO {}").text == "HELLO");
+  CHECK(refused("PING").reason == Reason::kUnknownVerb);
+  CHECK(refused("PING x").text == "PING");
+  CHECK(refused("").text.empty());
+  CHECK(refused("push {}").text == "push");
+  CHECK(refused(" PUSH {}").text.empty());
+  CHECK(refused("HELLO {}").text == "HELLO");
 }
 
 TEST_CASE("parse: a verb alone that needs more") {
-  CHECK(fault("PUSH").kind == Kind::kNoArgument);
-  CHECK(fault("PUSHB").kind == Kind::kNoArgument);
-  CHECK(fault("ACK").kind == Kind::kNoArgument);
-  CHECK(fault("FAIL").kind == Kind::kNoArgument);
-  CHECK(fault("BEAT").kind == Kind::kNoArgument);
-  CHECK(fault("QUEUE").kind == Kind::kNoArgument);
-  CHECK(fault("QUEUE PAUSE").kind == Kind::kNoArgument);
+  CHECK(refused("PUSH").reason == Reason::kNoArgument);
+  CHECK(refused("PUSHB").reason == Reason::kNoArgument);
+  CHECK(refused("ACK").reason == Reason::kNoArgument);
+  CHECK(refused("FAIL").reason == Reason::kNoArgument);
+  CHECK(refused("BEAT").reason == Reason::kNoArgument);
+  CHECK(refused("QUEUE").reason == Reason::kNoArgument);
+  CHECK(refused("QUEUE PAUSE").reason == Reason::kNoArgument);
 }
 
 TEST_CASE("parse: PUSH and PUSHB keep their JSON") {
@@ -70,7 +70,7 @@ TEST_CASE("parse: FETCH with as many queues as allowed and one more") {
   std::string line = "FETCH";
   for (std::size_t i = 0; i < kNamedQueuesMax; ++i) line += " q" + std::to_string(i);
   CHECK(command<Fetch>(line).queues.size() == kNamedQueuesMax);
-  CHECK(fault(line + " more").kind == Kind::kTooManyQueues);
+  CHECK(refused(line + " more").reason == Reason::kTooManyQueues);
 }
 
 TEST_CASE("parse: ACK") {
@@ -80,15 +80,15 @@ TEST_CASE("parse: ACK") {
 }
 
 TEST_CASE("parse: ACK of other shapes") {
-  CHECK(fault("ACK 123").kind == Kind::kInvalidAck);
-  CHECK(fault("ACK 123").text == "123");
-  CHECK(fault("ACK ").kind == Kind::kInvalidAck);
-  CHECK(fault("ACK null").kind == Kind::kInvalidAck);
-  CHECK(fault("ACK {}").kind == Kind::kInvalidAck);
-  CHECK(fault(R"(ACK {"JID":"abc"})").kind == Kind::kInvalidAck);
-  CHECK(fault(R"(ACK {"jid":"abc","x":1})").kind == Kind::kInvalidAck);
-  CHECK(fault(R"(ACK {"jid":1})").kind == Kind::kInvalidAck);
-  CHECK(fault(R"(ACK {"jid":"abc"} x)").kind == Kind::kInvalidAck);
+  CHECK(refused("ACK 123").reason == Reason::kInvalidAck);
+  CHECK(refused("ACK 123").text == "123");
+  CHECK(refused("ACK ").reason == Reason::kInvalidAck);
+  CHECK(refused("ACK null").reason == Reason::kInvalidAck);
+  CHECK(refused("ACK {}").reason == Reason::kInvalidAck);
+  CHECK(refused(R"(ACK {"JID":"abc"})").reason == Reason::kInvalidAck);
+  CHECK(refused(R"(ACK {"jid":"abc","x":1})").reason == Reason::kInvalidAck);
+  CHECK(refused(R"(ACK {"jid":1})").reason == Reason::kInvalidAck);
+  CHECK(refused(R"(ACK {"jid":"abc"} x)").reason == Reason::kInvalidAck);
 }
 
 TEST_CASE("parse: FAIL") {
@@ -105,12 +105,12 @@ TEST_CASE("parse: FAIL with nulls and little else") {
 }
 
 TEST_CASE("parse: FAIL of other shapes") {
-  CHECK(fault("FAIL {}").kind == Kind::kMissingJid);
-  CHECK(fault("FAIL null").kind == Kind::kMissingJid);
-  CHECK(fault(R"(FAIL {"jid":""})").kind == Kind::kMissingJid);
-  CHECK(fault("FAIL []").kind == Kind::kInvalidFail);
-  CHECK(fault(R"(FAIL {"jid":"a","message":1})").kind == Kind::kInvalidFail);
-  CHECK(fault(R"(FAIL {"jid":"a","backtrace":["x",1]})").kind == Kind::kInvalidFail);
+  CHECK(refused("FAIL {}").reason == Reason::kMissingJid);
+  CHECK(refused("FAIL null").reason == Reason::kMissingJid);
+  CHECK(refused(R"(FAIL {"jid":""})").reason == Reason::kMissingJid);
+  CHECK(refused("FAIL []").reason == Reason::kInvalidFail);
+  CHECK(refused(R"(FAIL {"jid":"a","message":1})").reason == Reason::kInvalidFail);
+  CHECK(refused(R"(FAIL {"jid":"a","backtrace":["x",1]})").reason == Reason::kInvalidFail);
 }
 
 TEST_CASE("parse: BEAT") {
@@ -129,9 +129,9 @@ TEST_CASE("parse: BEAT asks for no other state") {
 }
 
 TEST_CASE("parse: BEAT of wrong types") {
-  CHECK(fault(R"(BEAT {"wid":"w","rss_kb":1.5})").kind == Kind::kInvalidBeat);
-  CHECK(fault(R"(BEAT {"wid":1})").kind == Kind::kInvalidBeat);
-  CHECK(fault("BEAT ").kind == Kind::kInvalidBeat);
+  CHECK(refused(R"(BEAT {"wid":"w","rss_kb":1.5})").reason == Reason::kInvalidBeat);
+  CHECK(refused(R"(BEAT {"wid":1})").reason == Reason::kInvalidBeat);
+  CHECK(refused("BEAT ").reason == Reason::kInvalidBeat);
 }
 
 TEST_CASE("parse: commands without arguments take some") {
@@ -157,8 +157,8 @@ TEST_CASE("parse: QUEUE * is all queues as the first name only") {
 }
 
 TEST_CASE("parse: QUEUE of other kinds") {
-  CHECK(fault("QUEUE UNPAUSE a").text == "UNPAUSE");
-  CHECK(fault("QUEUE ").kind == Kind::kUnknownSubcommand);
+  CHECK(refused("QUEUE UNPAUSE a").text == "UNPAUSE");
+  CHECK(refused("QUEUE ").reason == Reason::kUnknownSubcommand);
 }
 
 TEST_CASE("parse_hello: everything") {

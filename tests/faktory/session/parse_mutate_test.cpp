@@ -7,12 +7,12 @@
 namespace millrace::faktory {
 namespace {
 
-using Kind = CommandFault::Kind;
+using Reason = Refused::Reason;
 
-Kind fault(const std::string& argument) {
+Reason refused(const std::string& argument) {
   const auto parsed = parse_mutate(argument);
   REQUIRE_FALSE(parsed);
-  return parsed.error().kind;
+  return parsed.error().reason;
 }
 
 Mutate mutate(const std::string& argument) {
@@ -58,15 +58,15 @@ TEST_CASE("mutate: unknown members are passed over, however deep") {
 }
 
 TEST_CASE("mutate: wrong types") {
-  CHECK(fault(R"({"cmd":1,"target":"dead"})") == Kind::kInvalidMutateJson);
-  CHECK(fault(R"({"cmd":"kill","target":["dead"]})") == Kind::kInvalidMutateJson);
-  CHECK(fault(R"({"cmd":"kill","target":"dead","filter":"x"})") == Kind::kInvalidMutateJson);
-  CHECK(fault(R"({"cmd":"kill","target":"dead","filter":{"jids":[1]}})") ==
-        Kind::kInvalidMutateJson);
-  CHECK(fault(R"({"cmd":"kill","target":"dead","filter":{"regexp":{}}})") ==
-        Kind::kInvalidMutateJson);
-  CHECK(fault("null") == Kind::kInvalidMutateJson);
-  CHECK(fault("{") == Kind::kInvalidMutateJson);
+  CHECK(refused(R"({"cmd":1,"target":"dead"})") == Reason::kInvalidMutateJson);
+  CHECK(refused(R"({"cmd":"kill","target":["dead"]})") == Reason::kInvalidMutateJson);
+  CHECK(refused(R"({"cmd":"kill","target":"dead","filter":"x"})") == Reason::kInvalidMutateJson);
+  CHECK(refused(R"({"cmd":"kill","target":"dead","filter":{"jids":[1]}})") ==
+        Reason::kInvalidMutateJson);
+  CHECK(refused(R"({"cmd":"kill","target":"dead","filter":{"regexp":{}}})") ==
+        Reason::kInvalidMutateJson);
+  CHECK(refused("null") == Reason::kInvalidMutateJson);
+  CHECK(refused("{") == Reason::kInvalidMutateJson);
 }
 
 TEST_CASE("mutate: bytes that are not UTF-8 are replaced") {

@@ -139,7 +139,7 @@ TEST_CASE("password: without one a hash means nothing") {
   CHECK(house.ask("a", hello("\"v\":2,", "junk")) == "+OK\r\n");
 }
 
-TEST_CASE("both doors: put text arrives as a work unit") {
+TEST_CASE("both protocols: put text arrives as a work unit") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -153,7 +153,7 @@ TEST_CASE("both doors: put text arrives as a work unit") {
   CHECK(house.ask("put", "stats-job 1\r\n") == "NOT_FOUND\r\n");
 }
 
-TEST_CASE("both doors: put JSON that is a work unit") {
+TEST_CASE("both protocols: put JSON that is a work unit") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -163,7 +163,7 @@ TEST_CASE("both doors: put JSON that is a work unit") {
                  R"("jid":"beanstalk-1","queue":"default","jobtype":"T")"));
 }
 
-TEST_CASE("both doors: put bytes arrive in base64") {
+TEST_CASE("both protocols: put bytes arrive in base64") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -173,7 +173,7 @@ TEST_CASE("both doors: put bytes arrive in base64") {
   CHECK(contains(text, R"("args":["//4="])"));
 }
 
-TEST_CASE("both doors: a put job that fails is retried, and released for beanstalk too") {
+TEST_CASE("both protocols: a put job that fails is retried, and released for beanstalk too") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -185,7 +185,7 @@ TEST_CASE("both doors: a put job that fails is retried, and released for beansta
   CHECK(contains(house.ask("put", "reserve-with-timeout 0\r\n"), "RESERVED 1 1\r\nx\r\n"));
 }
 
-TEST_CASE("both doors: a reservation of a put job lasts its own TTR") {
+TEST_CASE("both protocols: a reservation of a put job lasts its own TTR") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -195,7 +195,7 @@ TEST_CASE("both doors: a reservation of a put job lasts its own TTR") {
   CHECK(contains(info(house, "worker"), R"("retries":1)"));
 }
 
-TEST_CASE("both doors: a pushed job is reserved as the JSON that FETCH returns") {
+TEST_CASE("both protocols: a pushed job is reserved as the JSON that FETCH returns") {
   House house;
   house.connect("reserve", Protocol::kBeanstalk);
   join(house, "push");
@@ -210,7 +210,7 @@ TEST_CASE("both doors: a pushed job is reserved as the JSON that FETCH returns")
   CHECK(contains(info(house, "push"), R"("total_processed":1)"));
 }
 
-TEST_CASE("both doors: a pushed job that is buried is dead") {
+TEST_CASE("both protocols: a pushed job that is buried is dead") {
   House house;
   house.connect("reserve", Protocol::kBeanstalk);
   join(house, "push");
@@ -220,7 +220,7 @@ TEST_CASE("both doors: a pushed job that is buried is dead") {
   CHECK(contains(info(house, "push"), R"("dead":1)"));
 }
 
-TEST_CASE("both doors: a fetching worker wakes up for a put") {
+TEST_CASE("both protocols: a fetching worker wakes up for a put") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -244,7 +244,7 @@ TEST_CASE("FETCH: who waits is given exactly the job that another client pushes"
   CHECK(contains(house.ask("peek", "peek-ready\r\n"), "\r\n{\"retry\":25,\"jid\":\"23456789\""));
 }
 
-TEST_CASE("both doors: tubes with names of their own are not for FWP") {
+TEST_CASE("both protocols: tubes with names of their own are not for FWP") {
   House house;
   house.connect("put", Protocol::kBeanstalk);
   join(house, "worker", "w");
@@ -271,8 +271,8 @@ TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing
   House house;
   join(house, "b");
   WorkUnits format;
-  Door door(house.broker(), format, {}, house.now());
-  const std::unique_ptr<Session> session = door.open();
+  Service service(house.broker(), format, {}, house.now());
+  const std::unique_ptr<Session> session = service.open();
   session->start(house.now());
   session->receive("HELLO {\"v\":2}\n", house.now());
   session->output().clear();
@@ -290,8 +290,8 @@ TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing
 TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
   House house;
   WorkUnits format;
-  Door door(house.broker(), format, {}, house.now());
-  const std::unique_ptr<Session> session = door.open();
+  Service service(house.broker(), format, {}, house.now());
+  const std::unique_ptr<Session> session = service.open();
   const Time came = house.now() + 1ns;
   session->start(came);
   session->receive("HELLO {\"v\":2}\n", came);
@@ -489,9 +489,9 @@ TEST_CASE("password: a hash is made piece by piece, one client at a time") {
   Settings settings;
   settings.password = "secret";
   settings.random = [] { return 4095; };
-  Door door(broker, test_format(), settings, Time{});
-  const auto first = door.open("a");
-  const auto second = door.open("b");
+  Service service(broker, test_format(), settings, Time{});
+  const auto first = service.open("a");
+  const auto second = service.open("b");
   first->start(Time{});
   second->start(Time{});
   first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
@@ -510,9 +510,9 @@ TEST_CASE("password: who leaves in the middle of it holds nobody up") {
   Settings settings;
   settings.password = "secret";
   settings.random = [] { return 4095; };
-  Door door(broker, test_format(), settings, Time{});
-  const auto first = door.open("a");
-  const auto second = door.open("b");
+  Service service(broker, test_format(), settings, Time{});
+  const auto first = service.open("a");
+  const auto second = service.open("b");
   first->start(Time{});
   second->start(Time{});
   first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});

@@ -9,7 +9,7 @@
 
 #include "base/limits.hpp"
 #include "beanstalk/command.hpp"
-#include "beanstalk/door_state.hpp"
+#include "beanstalk/shared.hpp"
 #include "beanstalk/yaml.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
@@ -19,10 +19,10 @@ namespace millrace::beanstalk {
 /// One client's conversation.
 ///
 /// It executes commands from the bytes as they arrive, and keeps only what it cannot execute yet:
-/// an incomplete command, or what stands behind a command that waits. `door` must outlive it.
+/// an incomplete command, or the bytes after a command that waits. `shared` must outlive it.
 class ClientSession final : public Session {
  public:
-  explicit ClientSession(DoorState& door) : door_(door) {}
+  explicit ClientSession(Shared& shared) : shared_(shared) {}
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;
@@ -38,7 +38,7 @@ class ClientSession final : public Session {
 
  private:
   /// What the client waits for: nothing is executed meanwhile.
-  enum class Wait { kNothing, kJob, kKick };
+  enum class Wait { kNothing, kJob, kLongTask };
 
   /// list-tubes at work. Long ones are told in slices between other clients' commands: a tube that
   /// comes or goes meanwhile may be in it or not.
@@ -99,7 +99,7 @@ class ClientSession final : public Session {
   void mark_worker();
   [[nodiscard]] const Queue& used_tube() const;
 
-  DoorState& door_;
+  Shared& shared_;
   ClientId client_ = 0;
   std::string output_;
 
@@ -111,7 +111,7 @@ class ClientSession final : public Session {
   Wait wait_ = Wait::kNothing;
   std::unique_ptr<Listing> listing_;
   bool has_input_ended_ = false;
-  bool has_quit_ = false;
+  bool is_closing_ = false;
   bool is_producer_ = false;
   bool is_worker_ = false;
 };

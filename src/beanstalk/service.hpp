@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "beanstalk/settings.hpp"
@@ -10,16 +11,16 @@
 
 namespace millrace::beanstalk {
 
-struct DoorState;
+struct Shared;
 
-/// What all connections of this door share: counters, settings, drain mode. It must outlive its
-/// sessions; broker and format must outlive it.
-class Door {
+/// The server side of the beanstalk protocol: makes the sessions, and keeps what they share.
+/// `broker` and `format` must outlive the service, and the service must outlive its sessions.
+class Service {
  public:
-  Door(Broker& broker, const WorkUnitFormat& format, Settings settings, Time started_at);
-  ~Door();
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  Service(Broker& broker, const WorkUnitFormat& format, Settings settings, Time started_at);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
 
   /// A session for a connection that has just been made. It joins the broker in `start` and leaves
   /// it in `close`.
@@ -32,7 +33,7 @@ class Door {
   void drain();
 
  private:
-  std::unique_ptr<DoorState> state_;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace millrace::beanstalk

@@ -1,4 +1,4 @@
-#include "beanstalk/client_session.hpp"
+#include "beanstalk/session.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,24 +9,24 @@
 namespace millrace::beanstalk {
 
 void ClientSession::start(Time) {
-  client_ = door_.broker.connect(*this);
-  door_.broker.use(client_, kDefaultQueue).value();
-  door_.broker.watch(client_, kDefaultQueue).value();
-  ++door_.counters.connections;
-  ++door_.counters.total_connections;
+  client_ = shared_.broker.connect(*this);
+  shared_.broker.use(client_, kDefaultQueue).value();
+  shared_.broker.watch(client_, kDefaultQueue).value();
+  ++shared_.counters.connections;
+  ++shared_.counters.total_connections;
 }
 
 void ClientSession::close(Time now) {
-  door_.broker.disconnect(client_, now);
-  --door_.counters.connections;
-  if (is_producer_) --door_.counters.producers;
-  if (is_worker_) --door_.counters.workers;
+  shared_.broker.disconnect(client_, now);
+  --shared_.counters.connections;
+  if (is_producer_) --shared_.counters.producers;
+  if (is_worker_) --shared_.counters.workers;
 }
 
 void ClientSession::receive(std::string_view bytes, Time now) {
-  if (has_quit_) return;
+  if (is_closing_) return;
   if (inbox_.empty()) bytes.remove_prefix(execute_from(bytes, now));
-  if (bytes.empty() || has_quit_) return;
+  if (bytes.empty() || is_closing_) return;
   inbox_ += bytes;
   work_through_inbox(now);
 }
@@ -39,7 +39,7 @@ void ClientSession::resume(Time now) {
 void ClientSession::end_of_input(Time now) {
   has_input_ended_ = true;
   if (wait_ == Wait::kJob) {
-    door_.broker.stop_waiting(client_);
+    shared_.broker.stop_waiting(client_);
     output_ += reply::kTimedOut;
     wait_ = Wait::kNothing;
   }
@@ -70,7 +70,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 }
 
 bool ClientSession::wants_input() const {
-  if (has_quit_ || has_input_ended_) return false;
+  if (is_closing_ || has_input_ended_) return false;
   return can_execute() || inbox_.size() - inbox_begin_ < kPipelinedBytesMax;
 }
 
@@ -79,19 +79,20 @@ bool ClientSession::wants_resume() const {
 }
 
 bool ClientSession::wants_close() const {
-  if (has_quit_) return true;
+  if (is_closing_) return true;
   return has_input_ended_ && wait_ == Wait::kNothing && !listing_ &&
          inbox_.size() - inbox_begin_ < bytes_needed_;
 }
 
 bool ClientSession::can_execute() const {
-  return !has_quit_ && wait_ == Wait::kNothing && !listing_ && output_.size() < kOutputBytesPause &&
-         door_.broker.ledger().batch_bytes() < kBatchBytesPause;
+  return !is_closing_ && wait_ == Wait::kNothing && !listing_ &&
+         output_.size() < kOutputBytesPause &&
+         shared_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
 void ClientSession::work_through_inbox(Time now) {
   inbox_begin_ += execute_from(std::string_view{inbox_}.substr(inbox_begin_), now);
-  if (inbox_begin_ == inbox_.size() || has_quit_) {
+  if (inbox_begin_ == inbox_.size() || is_closing_) {
     std::string{}.swap(inbox_);  // An idle connection holds no buffer.
     inbox_begin_ = 0;
   } else if (inbox_begin_ >= kPipelinedBytesMax / 2) {
@@ -104,9 +105,9 @@ void ClientSession::work_through_inbox(Time now) {
 /// steps goes on in the next turn.
 std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   std::size_t consumed = 0;
-  const std::uint64_t steps_end = door_.broker.step_count() + kTurnSteps;
+  const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
   while (can_execute() && input.size() - consumed >= bytes_needed_ &&
-         door_.broker.step_count() < steps_end) {
+         shared_.broker.step_count() < steps_end) {
     std::string_view rest = input.substr(consumed);
     consumed += skip_ ? skip(rest) : execute_one(rest, now);
   }
@@ -132,7 +133,7 @@ std::size_t ClientSession::skip(std::string_view input) {
 }
 
 std::size_t ClientSession::execute_one(std::string_view input, Time now) {
-  Parsed parsed = parse(input, door_.settings.job_bytes_max);
+  Parsed parsed = parse_command(input, shared_.settings.job_bytes_max);
   if (const auto* more = std::get_if<NeedMore>(&parsed.result)) {
     bytes_needed_ = more->bytes;
     return parsed.consumed;
@@ -143,15 +144,15 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
     return parsed.consumed;
   }
   const Command& command = std::get<Command>(parsed.result);
-  ++door_.counters.commands[command.index()];
+  ++shared_.counters.commands[command.index()];
   std::visit([this, now](const auto& each) { execute(each, now); }, command);
   return parsed.consumed;
 }
 
 void ClientSession::refuse(const Refused& refused) {
-  if (refused.counts_as) ++door_.counters.commands[*refused.counts_as];
+  if (refused.counts_as) ++shared_.counters.commands[*refused.counts_as];
   if (refused.reason == Refused::Reason::kExpectedCrlf) mark_producer();
-  std::string_view reply = reply::refusal(refused.reason);
+  std::string_view reply = reply::refusal(refused);
   bool is_line = refused.reason == Refused::Reason::kLineTooLong;
   if (is_line || refused.skip_bytes > 0) {
     skip_ = Skip{is_line, refused.skip_bytes, reply};

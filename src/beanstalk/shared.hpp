@@ -11,17 +11,17 @@
 
 namespace millrace::beanstalk {
 
-/// What this door counts; the rest of `stats` is counted by the broker.
+/// What the sessions count; the broker counts the rest of `stats`.
 struct Counters {
   std::array<std::uint64_t, kCommandCount> commands{};  ///< by `command_index`
   std::uint64_t connections = 0;                        ///< open now
-  std::uint64_t producers = 0;                          ///< of those, have put
-  std::uint64_t workers = 0;                            ///< of those, have reserved
+  std::uint64_t producers = 0;                          ///< of those, that have put
+  std::uint64_t workers = 0;                            ///< of those, that have reserved
   std::uint64_t total_connections = 0;
 };
 
-/// What the sessions of one door share.
-struct DoorState {
+/// What the sessions of one service share.
+struct Shared {
   Broker& broker;
   const WorkUnitFormat& format;
   Settings settings;

@@ -1,0 +1,31 @@
+#include "beanstalk/service.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "beanstalk/session.hpp"
+#include "beanstalk/shared.hpp"
+
+namespace millrace::beanstalk {
+
+Service::Service(Broker& broker, const WorkUnitFormat& format, Settings settings, Time started_at)
+    : shared_(new Shared{broker, format, std::move(settings), started_at}) {
+  CHECK(shared_->settings.job_bytes_max <= kBodyBytesMax);
+}
+
+Service::~Service() = default;
+
+std::unique_ptr<Session> Service::open() {
+  return std::make_unique<ClientSession>(*shared_);
+}
+
+void Service::set_job_bytes_max(std::size_t max) {
+  CHECK(max <= kBodyBytesMax);
+  shared_->settings.job_bytes_max = max;
+}
+
+void Service::drain() {
+  shared_->is_draining = true;
+}
+
+}  // namespace millrace::beanstalk

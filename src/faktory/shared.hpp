@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/broker/broker.hpp"
+#include "core/model/types.hpp"
+#include "core/ports/session.hpp"
+#include "core/ports/work_unit.hpp"
+#include "faktory/job/job_reader.hpp"
+#include "faktory/session/login_guard.hpp"
+#include "faktory/settings.hpp"
+
+namespace millrace::faktory {
+
+/// What the sessions of one service share.
+struct Shared {
+  Broker& broker;
+  const WorkUnitFormat& format;
+  Settings settings;
+  Time started_at;
+  bool is_draining = false;
+  std::uint64_t connection_count = 0;  ///< open and through the handshake
+  std::uint64_t command_count = 0;     ///< known commands since the start
+  LoginGuard logins = {};
+
+  /// The session whose password is being hashed. Only one is hashed at a time, so that many logins
+  /// at once take no more of a turn than one. Null: none is.
+  const Session* hashing = nullptr;
+
+  JobReader reader = {};
+
+  /// Two buffers, since a put may at once be delivered to another session: the job that is being
+  /// pushed, and the job that is being shown.
+  std::string pushed = {};
+  std::string shown = {};
+};
+
+}  // namespace millrace::faktory
