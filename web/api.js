@@ -1,9 +1,9 @@
-// The public JSON API: docs/api.md. Nothing else is asked for anywhere.
+// The client of the public JSON API (docs/api.md). The pages use nothing else.
 
 const BASE = new URL("api/v1/", document.baseURI);
-const kept = new Map(); // url -> {tag, data}, so that an unchanged answer is neither sent nor read
+const kept = new Map(); // url -> {tag, data}: an unchanged answer is neither sent nor parsed again
 const KEPT_MAX = 50;
-/** The server itself answers within 20 seconds, if it does. */
+/** The server answers within 20 seconds, or not at all. */
 const READ_MS = 10000;
 const CHANGE_MS = 25000;
 
@@ -11,10 +11,10 @@ let clockOffset = 0;
 /** The server's clock, in milliseconds. */
 export const serverNow = () => Date.now() + clockOffset;
 
-/** Differs each time the server starts: a "restarted" of the document tells. */
+/** The id of the server process. A change fires "restarted" on the document. */
 export let instance = "";
 
-/** Whether the server that answered last changes nothing; a "readonly" of the document tells. */
+/** True when the server refuses changes. A change fires "readonly" on the document. */
 export let isReadOnly = false;
 
 function note(headers) {
@@ -43,7 +43,7 @@ export function url(path, params = {}) {
   return target.href;
 }
 
-/** `late` is what is said when no answer comes within `ms`. */
+/** `late` is the error text when no answer comes within `ms`. */
 async function send(target, options, ms, late) {
   let response, text;
   try {
@@ -70,12 +70,12 @@ function fail(status, text) {
   try {
     said = JSON.parse(text).error;
   } catch {
-    // It is not ours.
+    // A proxy wrote this answer, so it has no error text of ours.
   }
   throw new ApiError(status, said ?? `The server answered ${status}.`);
 }
 
-/** `read` makes of the text what is kept and returned. */
+/** `read` parses the text. The result is kept for an unchanged answer. */
 export async function get(path, params, { signal, read = JSON.parse } = {}) {
   const target = url(path, params);
   const known = kept.get(target);
@@ -83,7 +83,7 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
   const late = "The server does not answer.";
   const { response, text } = await send(target, { headers, signal }, READ_MS, late);
   const data = response.status === 304 ? known.data : read(text);
-  data.as_of = response.headers.get("X-As-Of"); // also of what is so still
+  data.as_of = response.headers.get("X-As-Of"); // an unchanged answer has a new one
   if (response.status === 304) return data;
   const tag = response.headers.get("ETag");
   kept.delete(target);
@@ -93,10 +93,10 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
 }
 
 export async function post(path, body) {
-  const late = "The server has not answered: it may have been done, or will be.";
+  const late = "The server has not answered. The change may still have been made.";
   const request = {
     method: "POST",
-    // What is changed was seen by its number, which means another in another life of the server.
+    // A job is named by its number. After a restart the number may mean another job.
     headers: { "Content-Type": "application/json", "X-Instance": instance },
     body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
   };
@@ -104,8 +104,8 @@ export async function post(path, body) {
 }
 
 /**
- * A name as one part of a path; slashes in it are escaped too. Browsers take "." and ".." for steps
- * in the path, escaped or not: those are escaped twice.
+ * A name as one part of a path, with its slashes escaped. Browsers resolve "." and ".." in a path,
+ * escaped or not: these are escaped twice.
  */
 export const part = (name) =>
   encodeURIComponent(/^\.\.?$/.test(name) ? name.replaceAll(".", "%2E") : name);

@@ -1,4 +1,4 @@
-// The frame around the pages: navigation, keys, theme, and the clock that keeps a page fresh.
+// The frame around the pages: navigation, keys, theme, and the timer that updates a page.
 import { isReadOnly } from "./api.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
@@ -26,7 +26,7 @@ const NAV = [
   ["server", "Server", "s"],
 ];
 
-/** The first that fits; groups are the page's arguments. */
+/** The first matching row decides; its groups are the arguments of the page. */
 const PAGES = [
   [/^$/, overview, ""],
   [/^queues\/?$/, queues, "queues"],
@@ -38,7 +38,7 @@ const PAGES = [
   [/^server\/?$/, server, "server"],
 ];
 
-/** Where Faktory's own pages were. */
+/** The addresses of the pages in Faktory's own web UI. */
 const MOVED = {
   busy: "workers",
   retries: "jobs?state=retrying",
@@ -48,11 +48,11 @@ const MOVED = {
 };
 
 const main = document.getElementById("main");
-const memories = new Map(); // what pages that were left remember, by what they are about
+const memories = new Map(); // address without cursor -> state of a page that was left
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
-let standing = "Live"; // what the top says of it; what is not asked for again is "Not updating"
+let standing = "Live"; // the status at the top: Live, Not updating or Offline
 
 // ---- drawing ----
 
@@ -62,7 +62,7 @@ function missing() {
     load: async () => null,
     render: () => [
       h("h1", {}, "Not found"),
-      empty("There is no such page.", h("a", { href: link("") }, "To the overview")),
+      empty("There is no such page.", h("a", { href: link("") }, "Go to Overview")),
     ],
   };
 }
@@ -78,7 +78,7 @@ function find() {
     try {
       if (found) return { page, nav, args: found.slice(1).map(decodeURIComponent) };
     } catch {
-      break; // it is no address
+      break; // it has a broken escape
     }
   }
   return { page: missing(), nav: null, args: [] };
@@ -87,11 +87,11 @@ function find() {
 function open(keepsPlace) {
   const { page, nav, args } = find();
   const isSame = current?.page === page && current.at === path();
-  // What a page remembers, a selection say, is of one list: of all in the address but its cursor.
+  // The state of a page, such as a selection, belongs to one list: its address without the cursor.
   const about = link(path(), { ...params(), cursor: "" });
   current?.stop.abort();
   if (current) memories.set(current.about, current.ctx.state);
-  // What it asks is about the page that is left.
+  // An open question is about the page that is left. A job being written stays open.
   document.querySelector("dialog:not(.wide)")?.close();
   const ctx = {
     args,
@@ -144,7 +144,7 @@ async function load() {
   later();
 }
 
-/** It will be refused again: the address asks for what cannot be. What is gone may come back. */
+/** True when the server will refuse this address again. A missing job or queue may come back. */
 const isRefused = (error) =>
   error?.status >= 400 && error.status < 500 && ![404, 408, 429].includes(error.status);
 
@@ -165,14 +165,14 @@ function problem(error) {
   if (error.status === 401)
     return banner(
       "bad",
-      "The password is another one now. ",
+      "The password has changed. ",
       h("a", { href: location.href, target: "_self" }, "Log in again"),
     );
   if (isRefused(error))
     return banner(
       "gone",
-      `The server refuses what this address asks for: ${error.message}. `,
-      h("a", { href: link(path()) }, "The page without filters"),
+      `The server rejected this address: ${error.message}. `,
+      h("a", { href: link(path()) }, "Remove the filters"),
     );
   if (error.status !== 404) return banner("bad", `${error.message} Trying again…`);
   const { nav, page, ctx } = current;
@@ -182,7 +182,7 @@ function problem(error) {
     h("a", { href: link(nav) }, `All ${nav}`),
     page === job && [
       " · ",
-      h("a", { href: link("jobs", { state: "any", id: ctx.args[0] }) }, "Look for this as a jid"),
+      h("a", { href: link("jobs", { state: "any", id: ctx.args[0] }) }, "Search for this jid"),
     ],
   );
 }
@@ -191,7 +191,7 @@ function render(page, ctx, data) {
   try {
     return page.render(ctx, data);
   } catch (error) {
-    return [empty(`This cannot be shown: ${error.message}.`)];
+    return [empty(`This page cannot be shown: ${error.message}.`)];
   }
 }
 
@@ -231,7 +231,7 @@ function turnTheme() {
   try {
     localStorage.setItem("millrace.theme", next);
   } catch {
-    // It then holds until the page is closed.
+    // Without storage the theme lasts until the page is closed.
   }
   drawTop();
   redrawAll();
@@ -292,14 +292,14 @@ function drawTop() {
           "aria-pressed": String(!isPaused && standing === "Live"),
           title:
             standing === "Not updating"
-              ? "This page is not asked for again by itself"
+              ? "This page does not update automatically"
               : "Update every 2 seconds (p)",
         },
         h("span", { class: said === "Live" ? "dot on" : "dot", "aria-hidden": "true" }),
         said,
       ),
       tool(
-        { onclick: turnTheme, title: "Colours (t)" },
+        { onclick: turnTheme, title: "Theme (t)" },
         { auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark" }[theme()],
       ),
       tool(
@@ -321,14 +321,14 @@ function showKeys() {
     ["/", "find a job"],
     ...NAV.map(([, title, key]) => [`g ${key}`, `go to ${title}`]),
     ["j, k", "next, previous row"],
-    ["x", "select the row; with Shift and a click, all up to there"],
+    ["x", "select the row; Shift+click selects a range"],
     ["Enter", "open the row"],
-    ["p", "pause or go on updating"],
-    ["t", "change colours"],
-    ["?", "this list"],
+    ["p", "pause or resume updates"],
+    ["t", "switch the theme"],
+    ["?", "show this list"],
   ];
   tell(
-    "Keyboard",
+    "Keyboard shortcuts",
     h(
       "dl",
       { class: "keys" },
@@ -380,10 +380,10 @@ addEventListener("keydown", (event) => {
   else KEYS[event.key]();
 });
 
-// ---- beginning ----
+// ---- start ----
 
-// Until the first answer is drawn, the buttons are those of the address before: the click that
-// leaves a filter, and so sets it, may be on one of them.
+// Until the first answer is drawn, the page shows the buttons of the previous address. A click that
+// leaves a filter field changes the address, and may hit one of these buttons.
 main.addEventListener(
   "click",
   (event) => {
@@ -404,12 +404,13 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 
-// What is on the screen was another life's: nothing can be clicked before it is drawn anew.
+// After a restart the page shows jobs of the previous process: nothing can be clicked before it is
+// drawn again.
 document.addEventListener("restarted", () => {
   memories.clear();
   current.about = null;
   open(true);
-  notice("The server was started again: look once more at what you were about to do.", "bad");
+  notice("The server was restarted. Check the page before you repeat an action.", "bad");
 });
 document.addEventListener("readonly", () => {
   drawTop();

@@ -1,10 +1,10 @@
-// Charts by uPlot, drawn in the colours of the page.
+// Charts by uPlot, in the colours of the page.
 import { h } from "./dom.js";
 
 const probe = document.createElement("i");
 probe.hidden = true;
 
-/** What a colour of style.css is now, as `rgb(...)`. */
+/** The current value of a colour of style.css, as `rgba(...)`. */
 function color(name, alpha = 1) {
   if (!probe.isConnected) document.body.append(probe);
   probe.style.color = `var(${name})`;
@@ -14,7 +14,7 @@ function color(name, alpha = 1) {
 const live = new Map(); // name -> what `chart` returned last
 
 const two = (n) => String(n).padStart(2, "0");
-/** Days are UTC's, as the server counts them; times are the reader's. */
+/** Days are in UTC, as the server counts them. Times are in the browser's time zone. */
 const dayOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 const clock = (date) =>
   `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
@@ -44,7 +44,7 @@ function options({ series, format, bars, height }, width) {
     dash: each.dash,
     points: { show: false },
     paths: bars ? uPlot.paths.bars({ size: [0.7, 28] }) : undefined,
-    // Where nobody points, the last.
+    // Without a pointer over the chart, the latest value.
     value: (plot, value, i) => format(value ?? plot.data[i].at(-1) ?? 0),
   }));
   return {
@@ -76,7 +76,7 @@ function options({ series, format, bars, height }, width) {
   };
 }
 
-/** A chart that stays when the page around it is drawn anew; `summary` says it in words. */
+/** A chart that stays when its page is drawn again; `summary` is its text for screen readers. */
 export function chart(name, settings, data, summary) {
   const known = live.get(name);
   const place = known?.place?.isConnected
@@ -86,7 +86,7 @@ export function chart(name, settings, data, summary) {
   const entry = { place, settings, data, plot: known?.place === place ? known.plot : null };
   live.set(name, entry);
   queueMicrotask(() => draw(entry));
-  // While it is on the screen a copy stands for it, which is recognized and left alone.
+  // A chart on the screen is represented by a placeholder, which `morphElement` leaves alone.
   return known?.place === place ? h("div", { class: "chart", "data-live": name }) : place;
 }
 

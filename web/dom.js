@@ -21,7 +21,7 @@ export function h(tag, props, ...children) {
   return node;
 }
 
-/** What would turn the text after it around, as in a file name "gpj.exe", is named instead. */
+/** Shows characters that reverse the text after them by their code: they can disguise a name. */
 export const named = (text) =>
   text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`);
 
@@ -42,7 +42,7 @@ function isAlike(a, b) {
 const HANDLERS = ["onclick", "onchange", "oninput", "onsubmit", "onkeydown"];
 
 function morphElement(from, to) {
-  // A live thing (a chart, a running count) looks after itself.
+  // A live element, such as a chart, updates itself.
   if (from.dataset.live && from.dataset.live === to.dataset.live) return;
   for (const { name } of [...from.attributes]) {
     if (!to.hasAttribute(name) && !(name === "open" && from.nodeName === "DETAILS")) {

@@ -8,7 +8,7 @@ export const count = (n) => whole.format(n);
 
 export const plural = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
-/** 12,345 in a table; 12.3M where there is no room. */
+/** 9,999 as it is; 12.3M for larger numbers. */
 export function short(n) {
   if (n < 10000) return count(n);
   if (n < 1e6) return `${(n / 1e3).toFixed(n < 1e5 ? 1 : 0)}k`;
@@ -51,7 +51,7 @@ export function span(seconds) {
 
 export const none = () => h("span", { class: "none" }, "–");
 
-/** A time as its distance from now, or its day when that is far; the whole of it on hover. */
+/** A time relative to now, or its date when it is far away; on hover in full. */
 export function ago(iso) {
   if (!iso) return none();
   const seconds = (serverNow() - Date.parse(iso)) / 1000;
@@ -65,7 +65,7 @@ export function ago(iso) {
 const coarse = (seconds) =>
   span(seconds < 10 ? Math.ceil(seconds) : seconds).replace(/\.0 s/, " s");
 
-/** How long it is so already. */
+/** The time since then. */
 export function age(iso) {
   if (!iso) return none();
   const seconds = Math.max(0, (serverNow() - Date.parse(iso)) / 1000);

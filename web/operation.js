@@ -1,4 +1,4 @@
-// Changes to many jobs: what is asked before, and the bar that shows how far they are.
+// Changes to many jobs: the confirmation before, and the progress bar.
 import { get, instance, post } from "./api.js";
 import { h, show } from "./dom.js";
 import { count, plural } from "./format.js";
@@ -11,19 +11,19 @@ document.addEventListener("restarted", () => followed.clear());
 
 export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
 
-/** `agreed`: how many somebody agreed to change. */
+/** `agreed`: the number of jobs in the confirmation. */
 function sentence(progress, agreed) {
   const word = DONE[progress.title.split(" ")[0].toLowerCase()] ?? "changed";
   const changed = `${plural(progress.changed, "job")} ${word}`;
   if (progress.phase === "done")
     return `Done: ${changed}.` + (progress.changed < agreed ? " The others had changed." : "");
-  if (progress.phase === "cancelled") return `Cancelled: ${changed} before.`;
+  if (progress.phase === "cancelled") return `Cancelled: ${changed}.`;
   if (progress.phase === "unknown")
-    return `The server tells no more: ${changed} when it last told, and maybe more since.`;
-  return `${changed}, ${count(progress.looked_at)} of ${count(progress.to_look_at)} looked at`;
+    return `The progress is unknown: ${changed} at the last report, maybe more since.`;
+  return `${changed}, ${count(progress.looked_at)} of ${count(progress.to_look_at)} checked`;
 }
 
-/** Shows the operation until some seconds after its end. */
+/** Shows the progress of the operation until some seconds after its end. */
 export async function follow(progress, onEnd = () => {}) {
   if (followed.has(progress.id)) return;
   followed.add(progress.id);
@@ -67,13 +67,13 @@ export async function follow(progress, onEnd = () => {}) {
   if (progress.phase !== "unknown") setTimeout(() => node.remove(), STAYS_MS);
 }
 
-/** Those that others have begun. */
+/** Shows the operations that other browsers have started. */
 export async function followRunning() {
   const { operations } = await get("operations");
   for (const each of operations) if (each.phase === "running") follow(each);
 }
 
-/** Counts what matches, slice by slice. Answers that as the bounds of a change. */
+/** Counts the matching jobs, slice by slice. Returns the bounds of a change. */
 async function countMatching(selection, say, signal) {
   let matched = 0,
     looked = 0,
@@ -87,7 +87,7 @@ async function countMatching(selection, say, signal) {
       looked += slice.looked_at;
       cursor = slice.next;
       asOf ??= slice.as_of;
-      say(`${plural(matched, "job")} so far, ${count(looked)} looked at…`);
+      say(`${plural(matched, "job")} so far, ${count(looked)} checked…`);
     } while (cursor);
   }
   return { as_of: asOf, at_most: matched };
@@ -95,29 +95,27 @@ async function countMatching(selection, say, signal) {
 
 export const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
 
-/** What becomes of so many jobs. */
+/** A sentence that says how the action changes `n` jobs. */
 async function fate(action, n, isHeld) {
   const who = plural(n, "job");
   if (isHeld)
     return (
-      `${who} will be ${{ retry: "ready", kill: "dead", delete: "gone for good" }[action]}. ` +
-      `Who holds ${n === 1 ? "it" : "them"} is not told and may go on; ` +
-      "a worker's report counts no more."
+      `${who} will be ${{ retry: "ready", kill: "dead", delete: "deleted" }[action]}. ` +
+      "The worker is not told and may keep running; its report will be ignored."
     );
-  if (action === "delete") return `${who} will be gone for good.`;
-  if (action === "retry") return `${who} will enter ${n === 1 ? "its queue" : "their queues"} now.`;
+  if (action === "delete") return `${who} will be deleted permanently.`;
+  if (action === "retry") return `${who} will be enqueued now.`;
   const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
   const max = Number(options.find(({ name }) => name === "dead-max-jobs").value);
   return (
-    `${who} will become dead, and stay until somebody retries or deletes ` +
-    `${n === 1 ? "it" : "them"}. ` +
+    `${who} will become dead. Dead jobs can be retried or deleted. ` +
     (jobs.dead + n > max
-      ? `Of pushed jobs only ${count(max)} may be dead: beyond, the oldest are deleted.`
+      ? `At most ${count(max)} pushed jobs can be dead: beyond that, the oldest are deleted.`
       : "")
   );
 }
 
-/** Asks before jobs are changed; `verb` is what the button says. */
+/** Asks before jobs are changed; `verb` is the label of the button. */
 export const askFor = (action, n, verb, title = verb, isHeld = false) =>
   ask({
     title: `${title}?`,
@@ -141,7 +139,7 @@ export async function changeAll(action, selection, what, onEnd) {
       say(
         matched === 0
           ? "No job matches any more."
-          : `${await fate(action, matched)} Jobs that come meanwhile are left alone.`,
+          : `${await fate(action, matched)} Newer jobs are not changed.`,
       );
       return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
     },

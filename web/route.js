@@ -1,5 +1,5 @@
-// Addresses: which page a path means, and how to go there. All that is on the screen, filters too,
-// stands in the address, so that it can be kept and sent.
+// Addresses: the page of a path, and how to go there. The address includes everything that a page
+// shows, filters too, so it can be bookmarked and shared.
 
 const BASE = new URL(document.baseURI).pathname;
 
@@ -36,7 +36,7 @@ export function onChange(call) {
   });
 }
 
-/** How far the page was scrolled when it was left is kept with its step in the history. */
+/** Stores the scroll position of the page with its entry in the browser's history. */
 const keepPlace = () => history.replaceState(scrollY, "");
 
 export function go(href) {
@@ -45,7 +45,7 @@ export function go(href) {
   follow(false);
 }
 
-/** The same page with another filter: not worth a step in the history. */
+/** The same page with another filter: no new entry in the browser's history. */
 export function replace(href) {
   history.replaceState(null, "", href);
   follow(false);

@@ -1,23 +1,23 @@
-// The pieces that pages are made of.
+// The building blocks of the pages.
 import { h, show } from "./dom.js";
 import { part } from "./api.js";
 import { link } from "./route.js";
 import { ago, count, none } from "./format.js";
 
-/** Each state has a shape beside its colour, and a page on which its jobs are. */
+/** Each state has a shape besides its colour. "A ready job " + `says` is a sentence. */
 export const STATES = {
   ready: { sign: "●", name: "Ready", says: "waits in its queue for a worker" },
-  reserved: { sign: "▶", name: "Reserved", says: "is in the hands of a worker" },
+  reserved: { sign: "▶", name: "Reserved", says: "is being run by a worker" },
   scheduled: { sign: "◷", name: "Scheduled", says: "enters its queue when it is due" },
-  retrying: { sign: "↻", name: "Retrying", says: "failed, and runs again when it is due" },
+  retrying: { sign: "↻", name: "Retrying", says: "failed and will be retried" },
   dead: {
     sign: "✕",
     name: "Dead",
-    says: "failed for good or was buried, and stays until somebody decides",
+    says: "is out of retries, or was killed or buried",
   },
 };
 
-/** A shape, for the eye only. */
+/** A shape that screen readers skip. */
 export const sign = (shape, kind = "") =>
   h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, shape);
 
@@ -38,7 +38,7 @@ export const queueLink = (name) =>
     name,
   );
 
-/** Each with its comma, so that no line begins with one. */
+/** Each link includes its comma, so that no line begins with a comma. */
 export const queueLinks = (names) =>
   names.map((name, i) => [h("span", {}, queueLink(name), i < names.length - 1 && ","), " "]);
 
@@ -55,7 +55,7 @@ export const jobsLink = (n, query, label) =>
 
 const busy = new WeakSet();
 
-/** What it does ends before it does it again. */
+/** Ignores further clicks until the action has ended. */
 async function press({ currentTarget: pressed }, onclick) {
   if (busy.has(pressed)) return;
   busy.add(pressed);
@@ -80,7 +80,7 @@ export const button = (text, onclick, { kind = "", disabled = false, label, key 
     text,
   );
 
-/** A table that says what it is about; `columns` are [title, class]. It scrolls in itself. */
+/** A labelled table that scrolls by itself. `columns` are [title, class]. */
 export function table(label, columns, rows, kind = "") {
   // On a narrow screen each cell names its column itself.
   for (const { children } of rows)
@@ -116,7 +116,7 @@ export const section = (title, beside, ...content) =>
 export const acts = (ctx, ...buttons) =>
   h("td", { class: "acts" }, ctx.isReadOnly ? null : buttons);
 
-/** Ways to the first and to the next page of a list; `name` is that of the cursor. */
+/** Links to the first and the next page of a list; `name` is the cursor's parameter. */
 export function pager(to, params, next, more, name = "cursor") {
   const page = (cursor, text) => h("a", { href: link(to, { ...params, [name]: cursor }) }, text);
   return h(
@@ -128,7 +128,7 @@ export function pager(to, params, next, more, name = "cursor") {
   );
 }
 
-/** Name and value, name and value. */
+/** A list of [name, value]. */
 export function facts(pairs) {
   return h(
     "dl",
@@ -155,7 +155,7 @@ export function notice(text, kind = "good") {
 export const complain = ({ message }) =>
   notice(message[0].toUpperCase() + message.slice(1), "bad");
 
-/** Runs what a button does; says how it ended. */
+/** Runs an action and shows a notice with its result. */
 export async function act(work, said) {
   try {
     const result = await work();
@@ -173,7 +173,7 @@ export async function act(work, said) {
 const titled = (title, ...content) =>
   h("dialog", { "aria-labelledby": "title" }, h("h2", { id: "title" }, title), content);
 
-/** The buttons of a dialog: to leave it, and the one that it is about. */
+/** The buttons of a dialog: Cancel, and `yes`. */
 function choice(yes) {
   const no = button("Cancel", () => no.closest("dialog").close("no"), { kind: "plain" });
   return h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes);
@@ -190,9 +190,9 @@ function open(dialog) {
 }
 
 /**
- * Asks once. `verb` is what the dangerous button says. `prepare(say, signal)` may find out first
- * what it is about: what it returns replaces the verb. `more` stands below the text. Resolves to
- * true or false.
+ * Asks for confirmation. `verb` is the label of the dangerous button. `prepare(say, signal)` may
+ * first look up details: its result replaces the verb, and null disables the button. `more` is
+ * shown below the text. Resolves to true or false.
  */
 export function ask({ title, text, verb, kind = "danger", prepare, more }) {
   return new Promise((resolve) => {
@@ -224,7 +224,7 @@ export function tell(title, ...content) {
   open(dialog);
 }
 
-/** Asks for a text; resolves to it, or to null. `send(text)` may refuse by throwing. */
+/** Asks for a text. Resolves to the result of `send(text)`, which may throw, or to null. */
 export function askText({ title, hint, value, verb, send }) {
   return new Promise((resolve) => {
     const box = h("textarea", { rows: "10", spellcheck: "false", id: "ask-text" });
@@ -255,7 +255,7 @@ export function askText({ title, hint, value, verb, send }) {
     dialog.className = "wide";
     open(dialog);
     box.focus();
-    // What was sent is answered still.
+    // A text that was sent is still answered after a cancel.
     dialog.addEventListener("close", () => yes.disabled || resolve(null));
   });
 }

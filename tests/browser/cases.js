@@ -160,7 +160,9 @@ export const cases = [
       await test.open("jobs?state=ready");
       await page.getByRole("button", { name: "Kill all 3" }).click();
       await dialog.getByText("3 jobs will become dead").waitFor();
-      await dialog.getByText("only 2 may be dead: beyond, the oldest are deleted.").waitFor();
+      await dialog
+        .getByText("At most 2 pushed jobs can be dead: beyond that, the oldest are deleted.")
+        .waitFor();
       await dialog.getByRole("button", { name: "Kill 3 jobs" }).click();
       await page.getByText("Done: 3 jobs killed.").waitFor();
       assert.equal((await counts(test)).ready, 0);
@@ -177,7 +179,7 @@ export const cases = [
       await test.open("jobs?state=dead");
       await row(page, "Dies").getByRole("checkbox").check();
       await page.getByRole("button", { name: "Retry 1" }).click();
-      await page.getByRole("dialog").getByText("1 job will enter its queue now.").waitFor();
+      await page.getByRole("dialog").getByText("1 job will be enqueued now.").waitFor();
       await page.getByRole("button", { name: "Retry 1 job" }).click();
       await page.getByText("The disk is full.").waitFor();
       await page.getByText("1 job selected:").waitFor();
@@ -303,7 +305,7 @@ export const cases = [
       await page.getByText("by worker worker-1").waitFor();
       await page.getByRole("button", { name: "Release" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText("counts no more").waitFor();
+      await dialog.getByText("will be ignored").waitFor();
       await dialog.getByRole("button", { name: "Release 1 job" }).click();
       await page.locator(".badge.ready").waitFor();
       assert.match(await client.command("FAIL", { jid: "held-0001" }), /not found/);
@@ -378,7 +380,7 @@ export const cases = [
       await fill(test);
       const { page } = test;
       await test.open("jobs?state=dead&older_than_s=soon");
-      await page.getByText("is no age: write 90s, 30m, 2h or 7d").waitFor();
+      await page.getByText("is not an age: use 90s, 30m, 2h or 7d").waitFor();
       assert.equal(await page.getByRole("button", { name: /all/ }).count(), 0);
       await page.getByLabel("Older than").fill("");
       await page.getByLabel("Older than").press("Enter");
@@ -406,10 +408,10 @@ export const cases = [
         ["server?queue=mail", "no such parameter: queue"],
       ]) {
         await test.open(target);
-        await page.getByRole("alert").getByText(`asks for: ${problem}`).waitFor();
+        await page.getByRole("alert").getByText(`this address: ${problem}`).waitFor();
         assert.equal(await page.locator("main :is(button, table)").count(), 0, target);
       }
-      await page.getByRole("link", { name: "The page without filters" }).click();
+      await page.getByRole("link", { name: "Remove the filters" }).click();
       await page.getByText("Options in force").waitFor();
     },
   },
@@ -423,11 +425,11 @@ export const cases = [
         if (request.url().includes("/api/v1/jobs?")) asked += 1;
       });
       await test.open("jobs?state=dead&cursor=nonsense");
-      await page.getByRole("alert").getByText("The server refuses what this address").waitFor();
+      await page.getByRole("alert").getByText("The server rejected this address").waitFor();
       await page.getByRole("button", { name: "Not updating" }).waitFor();
       await page.waitForTimeout(2600);
       assert.equal(asked, 1);
-      await page.getByRole("link", { name: "The page without filters" }).click();
+      await page.getByRole("link", { name: "Remove the filters" }).click();
       await row(page, "SendMail").waitFor();
     },
   },
@@ -633,7 +635,7 @@ export const cases = [
       const { page } = test;
       await test.open(`jobs/${id}`);
       await page.getByText("[ 1 item ]").first().waitFor();
-      assert.equal(await page.getByText("… is in Text").count(), 1);
+      assert.equal(await page.getByText("… see Text").count(), 1);
       await page.getByRole("button", { name: "Text" }).click();
       await page.getByText(body).waitFor();
       await tube.command(`delete ${id}`);
@@ -650,7 +652,7 @@ export const cases = [
         else await route.continue();
       });
       await test.open("server");
-      await page.getByText("This cannot be shown").waitFor();
+      await page.getByText("This page cannot be shown").waitFor();
       isOdd = false;
       await row(page, "dead-max-jobs").waitFor();
     },
@@ -661,7 +663,7 @@ export const cases = [
       const { page } = test;
       await test.open("jobs");
       await page.getByRole("button", { name: "Push a job…" }).click();
-      const box = page.getByRole("textbox", { name: /A job as JSON/ });
+      const box = page.getByRole("textbox", { name: /Job as JSON/ });
       await box.fill('{"args": []}');
       await page.getByRole("button", { name: "Push the job" }).click();
       await page.getByText("jobs must have a jobtype parameter").waitFor();
@@ -791,7 +793,7 @@ export const cases = [
       );
       await page.route("**/api/v1/operations/9", (route) => route.fulfill({ json }));
       await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
-      await page.getByText("3 jobs deleted, 3 of 8 looked at").waitFor();
+      await page.getByText("3 jobs deleted, 3 of 8 checked").waitFor();
     },
   },
 ];

@@ -60,7 +60,7 @@ export const cases = [
       });
       await page.getByRole("button", { name: "Delete 3" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 3 jobs" }).click();
-      await page.getByText("2 jobs deleted, 1 left as they are.").waitFor();
+      await page.getByText("2 jobs deleted, 1 unchanged.").waitFor();
       assert.equal((await server.api(`jobs/2`)).state, "dead");
       assert.equal((await counts(test)).ready, 0);
     },
@@ -73,7 +73,7 @@ export const cases = [
       await restartUnder(test);
       await page.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
-      await page.getByText("The server was started again").first().waitFor();
+      await page.getByText("The server was restarted").first().waitFor();
       assert.equal((await counts(test)).ready, 1);
     },
   },
@@ -84,7 +84,7 @@ export const cases = [
       const { page } = test;
       await restartUnder(test);
       await page.getByRole("button", { name: "Kill" }).click();
-      await page.getByText("The server was started again").first().waitFor();
+      await page.getByText("The server was restarted").first().waitFor();
       await page.getByText("another").waitFor();
       assert.equal(await page.getByRole("dialog").count(), 0);
       assert.equal((await counts(test)).ready, 1);
@@ -96,11 +96,11 @@ export const cases = [
       const { page, server } = test;
       await test.open("jobs");
       await page.getByRole("button", { name: "Push a job…" }).click();
-      const box = page.getByRole("textbox", { name: /A job as JSON/ });
+      const box = page.getByRole("textbox", { name: /Job as JSON/ });
       await box.fill('{"jobtype": "Written", "args": []}');
       await server.kill();
       await server.start();
-      await page.getByText("The server was started again").waitFor();
+      await page.getByText("The server was restarted").waitFor();
       await page.getByRole("button", { name: "Push the job" }).click();
       await row(page, "Written").waitFor();
     },
@@ -143,7 +143,7 @@ export const cases = [
       await page.getByRole("dialog").waitFor();
       await server.kill();
       await server.start();
-      await page.getByText("The server was started again").waitFor();
+      await page.getByText("The server was restarted").waitFor();
       assert.equal(await page.getByRole("dialog").count(), 0);
       await page.getByText("Select jobs, or change").waitFor();
     },
@@ -165,11 +165,11 @@ export const cases = [
       await page.getByRole("button", { name: "Kill all 1" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Kill 1 job" }).click();
       await page.getByText("Kill all ready jobs").waitFor();
-      await page.getByText(/ killed, \d of 1 looked at/).waitFor();
+      await page.getByText(/ killed, \d of 1 checked/).waitFor();
       await server.kill();
       await server.start();
       letLook();
-      await page.getByText("The server tells no more").waitFor();
+      await page.getByText("The progress is unknown").waitFor();
       assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
     },
   },

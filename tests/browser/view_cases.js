@@ -20,7 +20,7 @@ export const cases = [
       const before = await page.evaluate(() => scrollY);
       assert.ok(before > 300);
       await row(page, "Scroll").last().getByRole("link", { name: /Scroll/ }).click();
-      await page.getByRole("heading", { name: "Story" }).waitFor();
+      await page.getByRole("heading", { name: "History" }).waitFor();
       assert.equal(await page.evaluate(() => scrollY), 0);
       await page.goBack();
       await row(page, "Scroll").last().waitFor();
@@ -83,7 +83,7 @@ export const cases = [
     async run(test) {
       await faktory(test, "worker-1");
       await test.open("workers?after=worker-2");
-      await test.page.getByText("No further workers.").waitFor();
+      await test.page.getByText("No more workers.").waitFor();
     },
   },
   {

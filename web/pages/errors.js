@@ -15,10 +15,10 @@ import {
   table,
 } from "../ui.js";
 
-/** So many slices with failures are counted by themselves; the rest when somebody asks for it. */
+/** This many slices with failures are counted automatically, the rest on request. */
 const SLICES = 8;
 
-/** A failed job is so again when it was retried, and nobody knows yet how it ends. */
+/** The states of a failed job that was retried and has not ended yet. */
 const AGAIN = ["ready", "reserved", "scheduled"];
 const total = (group) => Object.keys(STATES).reduce((sum, state) => sum + group[state], 0);
 
@@ -50,7 +50,7 @@ async function load({ params, state: memory, draw }, signal) {
     all = Math.max(looked, page.to_look_at); // jobs come and go meanwhile
     cursor = page.next;
     if (slice % 10 === 9) {
-      memory.progress = `Looked at ${count(looked)} of ${count(all)} jobs…`;
+      memory.progress = `Checked ${count(looked)} of ${count(all)} jobs…`;
       draw();
     }
   }
@@ -90,7 +90,7 @@ function row(ctx, group, atLeast) {
       { class: "wide" },
       h(
         "a",
-        { href: link(`jobs/${group.sample}`), title: "Open one of them" },
+        { href: link(`jobs/${group.sample}`), title: "Open one of these jobs" },
         h("strong", {}, group.type),
       ),
       h("div", { class: "message" }, group.message),
@@ -127,7 +127,7 @@ export default {
       ]),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       groups.length === 0
-        ? empty("No job that is still here has failed. Failures are grouped by type and message.")
+        ? empty("No failed jobs. Failures are grouped by error type and message.")
         : table(
             "Failures by type and message",
             [
@@ -135,7 +135,7 @@ export default {
               ["Queues"],
               ["Retrying", "n"],
               ["Dead", "n"],
-              ["Again", "n"],
+              ["Retried", "n"],
               ["First", "n"],
               ["Latest", "n"],
               ["", "acts"],
@@ -150,11 +150,11 @@ export default {
           h(
             "span",
             { class: "dim" },
-            `${count(looked)} of ${count(all)} jobs looked at.`,
+            `${count(looked)} of ${count(all)} jobs checked.`,
           ),
         !isThrough &&
           button(
-            "Look at all of them",
+            "Check all jobs",
             () => {
               ctx.state.wantsAll = true;
               ctx.refresh();

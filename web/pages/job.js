@@ -10,7 +10,7 @@ const NODES_MAX = 3000;
 const DEPTH_MAX = 100;
 const HEX_BYTES_MAX = 16 * 1024;
 
-// ---- the story ----
+// ---- history ----
 
 /** "reserved 3 times, released once" */
 function soFar({ reserves, timeouts, releases, buries, kicks }) {
@@ -23,12 +23,12 @@ function soFar({ reserves, timeouts, releases, buries, kicks }) {
   })
     .filter(([, n]) => n > 0)
     .map(([what, n]) => `${what} ${n === 1 ? "once" : `${count(n)} times`}`);
-  return `So far ${said.join(", ") || "never reserved"}.`;
+  return `So far: ${said.join(", ") || "never reserved"}.`;
 }
 
 /**
- * What is known of a job's life, in order: the server keeps times of first and last things only,
- * and counts what happened in between.
+ * The known events of a job, in order. The server keeps the times of the first and the last events
+ * only, and counts those in between.
  */
 function story(job) {
   const { error, state, reservation } = job;
@@ -40,7 +40,7 @@ function story(job) {
     ],
   ];
   if (job.work_unit?.at && state !== "scheduled")
-    steps.push([job.work_unit.at, "Was due", "not earlier, as its client had asked"]);
+    steps.push([job.work_unit.at, "Was due", "as its client had scheduled it"]);
   if (error)
     steps.push([
       error.first_at,
@@ -70,15 +70,15 @@ function story(job) {
       job.when,
       "Died",
       error
-        ? "no retry was left, or somebody killed it"
-        : `somebody ${job.is_pushed ? "" : "buried or "}killed it`,
+        ? "out of retries, or killed"
+        : job.is_pushed ? "killed" : "buried or killed",
     ]);
   steps.sort((a, b) => Date.parse(a[0]) - Date.parse(b[0]));
-  if (state === "ready") steps.push([null, "Waits", "for a worker to take it"]);
+  if (state === "ready") steps.push([null, "Waiting", "for a worker"]);
   if (state === "reserved")
-    steps.push([job.when, "Its reservation ends", "if nobody reports before"]);
-  if (state === "scheduled") steps.push([job.when, "Will be due", null]);
-  if (state === "retrying") steps.push([job.when, "Will run again", error && failures(error)]);
+    steps.push([job.when, "Reservation expires", "unless the worker reports first"]);
+  if (state === "scheduled") steps.push([job.when, "Due", null]);
+  if (state === "retrying") steps.push([job.when, "Next retry", error && failures(error)]);
   return steps;
 }
 
@@ -111,13 +111,13 @@ function timeline(job) {
 const TOKEN = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * JSON with its numbers as they are written, also those that no number of ours can hold: they are
- * strings that begin with "n" here, and all strings, names of members too, begin with "s".
+ * JSON with its numbers exactly as written, even those that JavaScript cannot represent. Numbers
+ * become strings that begin with "n"; strings and member names begin with "s".
  */
 const parseExactly = (text) =>
   JSON.parse(text.replace(TOKEN, (it) => (it[0] === '"' ? `"s${it.slice(1)}` : `"n${it}"`)));
 
-/** Such JSON as it was. */
+/** The inverse: the JSON text of such a value. */
 const write = (value, indent) =>
   JSON.stringify(value, null, indent).replace(TOKEN, (it) =>
     it[1] === "n" ? it.slice(2, -1) : `"${it.slice(2)}`,
@@ -133,7 +133,7 @@ function tree(value, name, budget, depth = 0) {
   budget.left -= 1;
   if (budget.left < 0) return h("div", { class: "dim" }, "…");
   if (value === null || typeof value !== "object") return h("div", {}, label, leaf(value));
-  if (depth >= DEPTH_MAX) return h("div", {}, label, "… is in Text");
+  if (depth >= DEPTH_MAX) return h("div", {}, label, "… see Text");
   const isList = Array.isArray(value);
   const entries = isList
     ? value.map((each, i) => [String(i), each])
@@ -190,7 +190,7 @@ function parse(text) {
   }
 }
 
-/** The ways in which the content can be shown: name -> what is drawn. */
+/** The views of the content: [name, function that draws it]. */
 function views(job) {
   const found = [];
   const { body } = job;
@@ -246,7 +246,7 @@ function content(ctx, job) {
           },
           chosen[1](),
         )
-      : h("p", { class: "empty" }, "Too large to be shown: download it."),
+      : h("p", { class: "empty" }, "Too large to show. Download it instead."),
     job.body?.is_cut && h("p", { class: "dim" }, "Only its beginning is shown."),
   );
 }
@@ -264,7 +264,7 @@ function failure({ error }) {
       h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"),
       " and ",
       h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"),
-      " jobs that failed like this",
+      " jobs with the same error",
     ),
     error.backtrace.length > 0
       ? h(
@@ -332,21 +332,21 @@ export default {
       h(
         "div",
         { class: "pair" },
-        section("Story", null, timeline(job), h("p", { class: "dim" }, soFar(job.tallies))),
+        section("History", null, timeline(job), h("p", { class: "dim" }, soFar(job.tallies))),
         section(
-          "Facts",
+          "Details",
           null,
           facts([
             ["Queue", queueLink(job.queue)],
             ["jid", h("code", {}, job.jid)],
             ["Priority", priority(job)],
-            ["Reservation lasts", span(job.ttr_s)],
+            ["Reservation timeout", span(job.ttr_s)],
             job.is_pushed && [
               "Retries",
               unit.retry > 0
                 ? count(unit.retry)
                 : unit.retry === 0
-                  ? "none: dropped when it fails"
+                  ? "none: discarded when it fails"
                   : "none: dead when it fails",
             ],
             ...Object.entries(job.exact.swork_unit?.scustom ?? {})

@@ -18,7 +18,7 @@ import {
 } from "../ui.js";
 
 const LIMIT = 50;
-/** A search over more slices than this is not repeated by itself. */
+/** A search over more slices than this is not updated automatically. */
 const SLICES_STILL = 6;
 const FILTERS = [
   ["queue", "Queue", "exact name"],
@@ -45,13 +45,13 @@ export function jobLink(job) {
   );
 }
 
-/** Pushed jobs have one from 1 to 9, the others any number, where the smallest comes first. */
+/** Pushed jobs have a priority from 1 to 9. Others have any number; the smallest is first. */
 export const priority = ({ is_pushed: isPushed, pri }) =>
   isPushed ? `${9 - Math.floor(pri / 256)} of 9` : count(pri);
 
 export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
 
-/** All that a worker has in hand. */
+/** A link to the jobs that a worker has reserved. */
 export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
 
 /** "3 failures, 22 retries left" */
@@ -60,14 +60,14 @@ export function failures({ failures: n, retries_left: left }) {
   return `${plural(n, "failure")}, ${retries} left`;
 }
 
-// ---- what is asked for ----
+// ---- filters ----
 
 export function seconds(text) {
   const found = /^(\d+)\s*([smhd]?)$/.exec(text.trim());
   return found ? Number(found[1]) * AGE[found[2] || "s"] : null;
 }
 
-/** All that the address says of them: what is no filter the server refuses. */
+/** Every filter in the address. The server refuses unknown ones. */
 function filterOf({ state: _, cursor: __, ...filter }) {
   if (filter.older_than_s) filter.older_than_s = seconds(filter.older_than_s);
   return filter;
@@ -79,14 +79,14 @@ const said = (params) =>
     .map(([name, title]) => `${title.toLowerCase()} “${params[name]}”`)
     .join(", ");
 
-/** An age that is none: nothing is shown or changed, since it would be everything. */
+/** True for an invalid age. It must match no job: without this filter, all jobs would match. */
 const isWrong = ({ older_than_s: age }) => Boolean(age) && !seconds(age);
 
 const stateOf = ({ state }) => state || "ready";
-/** The ready last: they can be millions, and who looks for a job looks for what became of it. */
+/** Ready jobs last: there may be millions, and a search is mostly for jobs that were started. */
 const ANY = ["reserved", "retrying", "dead", "scheduled", "ready"];
 const statesOf = (state) => (state === "any" ? ANY : [state]);
-/** The dead and the reserved are looked at from their end: the latest first. */
+/** Dead and reserved jobs are listed latest first. */
 const orderOf = (state) => (state === "dead" || state === "reserved" ? "desc" : "asc");
 
 async function search({ params, state: memory, draw }, signal) {
@@ -97,7 +97,7 @@ async function search({ params, state: memory, draw }, signal) {
   const isAny = state === "any";
   const states = statesOf(state);
   let isFound = false;
-  // In any state, the cursor has the state in front in which the page begins.
+  // With any state, the cursor begins with the state in which the page begins.
   const place = isAny && /^(\w+):(.*)/.exec(params.cursor);
   const [first, from] = states.includes(place?.[1]) ? place.slice(1) : [states[0], params.cursor];
   let passed = 0;
@@ -121,7 +121,7 @@ async function search({ params, state: memory, draw }, signal) {
         memory.progress = `Searched ${soFar}, ${count(found.jobs.length)} found…`;
         draw();
       }
-      // Of a whole jid the first will do; others, in a later state say, are on the next page.
+      // For a whole jid the first job is enough. Others with that jid are on the next page.
       isFound = filter.id && page.jobs.some(({ jid }) => jid === filter.id);
     } while (cursor && found.jobs.length < LIMIT && !isFound);
     passed = found.looked;
@@ -139,7 +139,7 @@ async function search({ params, state: memory, draw }, signal) {
 
 // ---- acting ----
 
-/** What makes sense for jobs of a state. */
+/** The actions for jobs of a state. */
 export const ACTIONS = {
   ready: ["kill", "delete"],
   reserved: ["retry", "kill", "delete"],
@@ -163,8 +163,8 @@ async function changeSelected(ctx, action) {
     ({ changed, gone, refused }) =>
       [
         `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
-        gone > 0 && `${count(gone)} gone already`,
-        refused > 0 && `${count(refused)} left as they are`,
+        gone > 0 && `${count(gone)} already gone`,
+        refused > 0 && `${count(refused)} unchanged`,
       ]
         .filter(Boolean)
         .join(", ") + ".",
@@ -176,7 +176,7 @@ async function changeSelected(ctx, action) {
 export function pushDialog(ctx, queue) {
   return askText({
     title: "Push a job",
-    hint: "A job as JSON: jobtype and args; maybe queue, at, retry, priority, custom.",
+    hint: "Job as JSON: jobtype and args; optional queue, at, retry, priority, custom.",
     value: JSON.stringify(
       { jobtype: "Example", queue: queue || "default", args: [1, "two"] },
       null,
@@ -184,7 +184,7 @@ export function pushDialog(ctx, queue) {
     ),
     verb: "Push the job",
     send(text) {
-      JSON.parse(text); // says where it is wrong
+      JSON.parse(text); // its error names the position
       return post("jobs", text);
     },
   }).then((pushed) => {
@@ -269,7 +269,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const { selected } = ctx.state;
   const actions = ctx.isReadOnly ? [] : ACTIONS[state];
   if (actions.length === 0 || jobs.length + selected.size === 0) return null;
-  // Each is in somebody's hands: nobody takes them all away at once.
+  // Workers are running these jobs, so there is no button that changes all of them.
   const isHeld = state === "reserved";
   const all = isFiltered ? "all that match" : `all ${count(counts?.[state] ?? 0)}`;
   const run = (action) => () => changeSelected(ctx, action);
@@ -347,7 +347,7 @@ function select(ctx, jobs, isOn) {
   ctx.draw();
 }
 
-/** All from the one clicked last to this one, with the shift key. */
+/** With the shift key, everything from the last clicked row to this one. */
 function toggle(ctx, jobs, job, { shiftKey, target }) {
   const at = jobs.indexOf(job);
   const last = shiftKey ? jobs.findIndex(({ id }) => id === ctx.state.last) : at;
@@ -414,15 +414,15 @@ function row(ctx, jobs, job, state, canSelect) {
 }
 
 function none(state, params) {
-  if (isWrong(params)) return empty("“Older than” is no age: write 90s, 30m, 2h or 7d.");
+  if (isWrong(params)) return empty("“Older than” is not an age: use 90s, 30m, 2h or 7d.");
   if (Object.keys(filterOf(params)).length > 0)
     return empty(
       `No ${state === "any" ? "" : `${STATES[state].name.toLowerCase()} `}job matches. ` +
-        "Jobs that were finished or deleted are not kept.",
+        "Finished and deleted jobs are not kept.",
     );
   const { name, says } = STATES[state];
-  const how = state === "ready" ? " Push one here, or with a client of either protocol." : "";
-  return empty(`No ${name.toLowerCase()} jobs. Such a job ${says}.${how}`);
+  const how = state === "ready" ? " Push one here, or with any client." : "";
+  return empty(`No ${name.toLowerCase()} jobs. A ${name.toLowerCase()} job ${says}.${how}`);
 }
 
 export default {
@@ -475,7 +475,7 @@ export default {
             "span",
             { class: "dim" },
             `Searched ${count(found.looked)} jobs. `,
-            found.isFirst && "There may be others: see the next page.",
+            found.isFirst && "There may be more matches: see the next page.",
           ),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),
       ]),

@@ -30,24 +30,24 @@ function tiles({ jobs, per_s: perSecond, totals, today }) {
     tile(
       "Processed",
       rate(perSecond.processed),
-      `${short(totals.processed)} in all, ${short(today.processed)} today`,
+      `${short(totals.processed)} total, ${short(today.processed)} today`,
     ),
     tile(
       "Failed",
       rate(perSecond.failed),
-      `${short(totals.failed)} in all, ${short(today.failed)} today`,
+      `${short(totals.failed)} total, ${short(today.failed)} today`,
       link("errors"),
     ),
     tile("Enqueued", rate(perSecond.enqueued), `${short(totals.enqueued)} since the start`),
-    state("ready", "wait for a worker"),
-    state("reserved", "at work"),
+    state("ready", "waiting for a worker"),
+    state("reserved", "running"),
     state("scheduled", "not due yet"),
-    state("retrying", "failed, run again"),
-    state("dead", "need a decision"),
+    state("retrying", "will be retried"),
+    state("dead", "retry or delete"),
   );
 }
 
-/** Differences of the totals, as rates. */
+/** Rates from the differences of the totals. */
 function rates(samples) {
   const out = [[], [], [], []];
   for (let i = 1; i < samples.length; i += 1) {
@@ -70,7 +70,7 @@ function liveChart(samples) {
     minutes === 1 ? "Last minute" : `Last ${minutes} minutes`,
     null,
     samples.length < 2
-      ? h("p", { class: "empty" }, "The first points come in a few seconds.")
+      ? h("p", { class: "empty" }, "The first points appear in a few seconds.")
       : chart(
           "live",
           {
@@ -165,7 +165,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
       h(
         "span",
         {},
-        "The oldest waiting job has waited ",
+        "The oldest ready job has waited ",
         age(oldest.since),
         " in ",
         queueLink(oldest.queue),
@@ -190,8 +190,8 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
             "span",
             {},
             jobs.dead > 0
-              ? "Nothing waits, but for the dead jobs."
-              : "Nothing waits and nothing is wrong.",
+              ? "Nothing is waiting, except for dead jobs."
+              : "Nothing is waiting, and nothing is wrong.",
           ),
         ),
       more > 0 &&
@@ -232,7 +232,7 @@ function worst(queues) {
             ["Queue", "wide"],
             ["Ready", "n"],
             ["Oldest", "n"],
-            ["Done", "n"],
+            ["Processed", "n"],
           ],
           rows,
           "cards",

@@ -7,7 +7,7 @@ import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 
 const LIMIT = 50;
-/** Of the two whose address is another one, see `part`. */
+/** Undoes the double escape of "." and "..": see `part`. */
 const nameOf = (text) => (/^(%2E){1,2}$/.test(text) ? decodeURIComponent(text) : text);
 
 function row(job, place) {
@@ -32,13 +32,13 @@ function about(queue) {
     ["Scheduled", jobs("scheduled", queue.scheduled)],
     ["Retrying", jobs("retrying", queue.retrying)],
     ["Dead", jobs("dead", queue.dead)],
-    ["In", rate(queue.enqueued_per_s)],
-    ["Done", rate(queue.processed_per_s)],
+    ["Enqueued", rate(queue.enqueued_per_s)],
+    ["Processed", rate(queue.processed_per_s)],
     ["Failed", rate(queue.failed_per_s)],
     [
-      "Who takes",
+      "Clients",
       queue.takers === 0
-        ? "nobody now"
+        ? "none"
         : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
     ],
   ]);
@@ -76,12 +76,12 @@ export default {
     const list =
       jobs.length > 0
         ? table(
-            "Ready jobs in the order in which they will be served",
+            "Ready jobs in the order in which workers get them",
             [["#", "n"], ["Job"], ["Arguments", "wide"], ["Priority", "n"], ["Enqueued", "n"]],
             jobs.map((each, i) => row(each, cursor ? null : i + 1)),
             "cards",
           )
-        : empty(cursor ? "No further jobs." : "No job is ready here.");
+        : empty(cursor ? "No more jobs." : "No ready jobs.");
     return [
       h("p", { class: "crumbs" }, h("a", { href: link("queues") }, "Queues")),
       head(

@@ -26,17 +26,17 @@ const COLUMNS = [
   ["scheduled", "Scheduled", "n"],
   ["retrying", "Retrying", "n"],
   ["dead", "Dead", "n"],
-  ["enqueued", "In", "n"],
-  ["processed", "Done", "n"],
+  ["enqueued", "Enqueued", "n"],
+  ["processed", "Processed", "n"],
   ["failed", "Failed", "n"],
 ];
 const LIMIT = 100;
-/** What takes more requests than this is not repeated by itself. */
+/** A list that takes more requests than this is not updated automatically. */
 const SLICES_STILL = 12;
 
 /** How long a queue may be paused, in seconds. */
 const PAUSES = [
-  [0, "until somebody resumes it"],
+  [0, "until it is resumed"],
   [60, "for a minute"],
   [300, "for 5 minutes"],
   [900, "for 15 minutes"],
@@ -45,13 +45,13 @@ const PAUSES = [
   [86400, "for a day"],
 ];
 
-/** Resolves to what is sent, or to null. */
+/** Resolves to the body of the request, or to null. */
 async function askPause({ name }) {
   const options = PAUSES.map(([seconds, words]) => h("option", { value: String(seconds) }, words));
   const select = h("select", { id: "how-long" }, options);
   const agreed = await ask({
     title: `Pause ${name}?`,
-    text: "It takes jobs as before, and hands out none. Work that is under way goes on.",
+    text: "New jobs are still accepted, but workers get none. Running jobs continue.",
     more: h("p", {}, h("label", { for: "how-long" }, "Pause it"), " ", select),
     verb: "Pause",
     kind: "primary",
@@ -73,7 +73,7 @@ export async function turnPause(ctx, queue) {
 
 const number = (n, what) => plural(n, `${what} job`);
 
-/** Changes what was seen, and no more of it. */
+/** Changes the jobs that the page showed, and no newer ones. */
 const sweep = (ctx, { name, as_of }, how, n) =>
   act(async () =>
     follow(await post(`queues/${part(name)}/${how}`, { as_of, at_most: n }), ctx.refresh),
@@ -84,7 +84,7 @@ export async function clear(ctx, queue) {
   const agreed = await ask({
     title: `Clear ${name}?`,
     text:
-      `${number(ready, "ready")} will be gone for good. ` +
+      `${number(ready, "ready")} will be deleted permanently. ` +
       "Scheduled, retrying, reserved and dead jobs stay.",
     verb: `Delete ${number(ready, "ready")}`,
   });
@@ -98,8 +98,8 @@ export async function remove(ctx, queue) {
     title: `Delete the queue ${name}?`,
     text:
       `${number(ready, "ready")}, ${number(scheduled, "scheduled")}, ` +
-      `${number(retrying, "retrying")} and ${number(dead, "dead")} will be gone for good. ` +
-      "Reserved jobs stay, and the queue with them.",
+      `${number(retrying, "retrying")} and ${number(dead, "dead")} will be deleted ` +
+      "permanently. Reserved jobs stay, and the queue stays while it has any.",
     verb:
       all === 0
         ? "Delete the empty queue"
@@ -159,7 +159,7 @@ function sortLink(params, [key, title]) {
   return anchor;
 }
 
-/** The order of the list, which the server says of each row as "value:name". */
+/** The order of the list. The server sends the key of each row as "value:name". */
 function compare({ sort = "name", order }) {
   const sign = order === "desc" ? -1 : 1;
   return (a, b) => {
@@ -169,7 +169,7 @@ function compare({ sort = "name", order }) {
   };
 }
 
-/** The server looks at some thousand queues at a time: each slice has rows that may come first. */
+/** An answer covers some thousand queues: every slice may have rows that come first. */
 async function load({ params, state }, signal) {
   const found = { queues: [], next: null };
   let from = "";
@@ -213,7 +213,7 @@ export default {
           )
         : params.match
           ? empty(`No queue has “${params.match}” in its name.`)
-          : empty("No queues yet: the first job makes one.");
+          : empty("No queues yet. The first job creates one.");
     return [
       head(["Queues ", h("span", { class: "count" }, count(total))], filter),
       body,

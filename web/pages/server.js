@@ -11,14 +11,14 @@ function share(part, whole) {
 
 function journal(all) {
   if (!all)
-    return h("p", { class: "empty" }, "The server keeps no journal: a restart forgets every job.");
+    return h("p", { class: "empty" }, "The server keeps no journal: a restart loses all jobs.");
   const mean = all.commits ? all.commit_seconds / all.commits : null;
   return facts([
     ["Size", bytes(all.bytes)],
     ["Segments", count(all.segments)],
-    ["Waits for the disk", bytes(all.waiting_bytes)],
+    ["Waiting for the disk", bytes(all.waiting_bytes)],
     ["Batches", count(all.commits)],
-    ["Mean time to the disk", mean === null ? null : span(mean)],
+    ["Mean commit time", mean === null ? null : span(mean)],
     ["Disk free", share(all.disk_free_bytes, all.disk_total_bytes)],
   ]);
 }
@@ -34,9 +34,9 @@ export default {
       facts([
         ["Version", all.version],
         ["Host", `${all.hostname}, process ${all.pid}`],
-        ["Up for", age(all.started_at)],
+        ["Uptime", age(all.started_at)],
         ["Memory", share(all.memory_bytes, all.memory_total_bytes)],
-        ["Jobs in memory", share(all.job_memory_bytes, all.job_memory_bytes_max)],
+        ["Memory of jobs", share(all.job_memory_bytes, all.job_memory_bytes_max)],
         ["beanstalk connections", count(all.connections.beanstalk)],
         ["Faktory connections", count(all.connections.faktory)],
       ]),
@@ -55,7 +55,7 @@ export default {
           ),
         ),
       ),
-      h("h2", {}, "For machines"),
+      h("h2", {}, "For monitoring and programs"),
       h(
         "p",
         {},
@@ -64,8 +64,8 @@ export default {
         h("a", { href: new URL("stats", document.baseURI).href }, "/stats"),
         " and ",
         h("a", { href: new URL("health", document.baseURI).href }, "/health"),
-        " for monitors, ",
-        h("a", { href: api }, "the API's description"),
+        " for monitoring, ",
+        h("a", { href: api }, "the OpenAPI description"),
         " for programs.",
       ),
     ];

@@ -21,9 +21,9 @@ const LIMIT = 100;
 const WORDS = {
   quiet: [
     "Quiet",
-    "It finishes what it has and takes no further jobs. There is no way back: restart it.",
+    "It finishes its jobs and fetches no more. Only a restart undoes this.",
   ],
-  stop: ["Stop", "It is told to end: what it has not finished by then comes back to the queue."],
+  stop: ["Stop", "It shuts down. Unfinished jobs return to their queues."],
 };
 
 async function tell(ctx, action, who, n = 1) {
@@ -70,7 +70,7 @@ function worker(ctx, each) {
     ),
     h("td", {}, badge(state, ...STATES[state])),
     figure(
-      jobsLink(each.jobs, { state: "reserved", wid }, `jobs in hand of ${wid}`),
+      jobsLink(each.jobs, { state: "reserved", wid }, `jobs reserved by ${wid}`),
     ),
     figure(each.rss_bytes ? bytes(each.rss_bytes) : none()),
     figure(count(each.connections)),
@@ -97,7 +97,7 @@ function connection(each) {
       queueLinks(each.watched),
       more > 0 && ` and ${count(more)} more`,
     ),
-    h("td", {}, each.is_waiting ? badge("waits for a job", "scheduled", "◷") : none()),
+    h("td", {}, each.is_waiting ? badge("waiting for a job", "scheduled", "◷") : none()),
     figure(
       jobsLink(
         each.jobs,
@@ -137,8 +137,8 @@ export default {
       workers.workers.length === 0
         ? empty(
             total > 0
-              ? "No further workers."
-              : "No Faktory worker is connected. One that says its wid in HELLO appears here.",
+              ? "No more workers."
+              : "No Faktory worker is connected. A worker is a client that sends a wid in HELLO.",
           )
         : table(
             "Worker processes",
@@ -149,7 +149,7 @@ export default {
               ["Memory", "n"],
               ["Connections", "n"],
               ["Started", "n"],
-              ["Last beat", "n"],
+              ["Heartbeat", "n"],
               ["", "acts"],
             ],
             workers.workers.map((each) => worker(ctx, each)),
@@ -159,12 +159,12 @@ export default {
         h(
           "p",
           { class: "dim" },
-          "More jobs are reserved than are counted here: the numbers of jobs are at least.",
+          "There are too many reserved jobs to count: a worker may have more than shown.",
         ),
       pager("workers", params, workers.next, null, "after"),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
       others.connections.length === 0
-        ? empty(others.total > 0 ? "No further connections." : "No beanstalk client is connected.")
+        ? empty(others.total > 0 ? "No more connections." : "No beanstalk client is connected.")
         : table(
             "beanstalk connections",
             [["Number", "n"], ["Uses"], ["Watches", "wide"], ["Now"], ["Jobs held", "n"]],
