@@ -49,7 +49,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   options.sync_mode = sync_mode_of(config.sync.mode);
   options.sync_interval = config.sync.interval;
   options.segment_bytes = config.segment_bytes;
-  options.spare_segments = kSparePieces;
+  options.reserved_segments = kReservedSegments;
   // Replies wait for what can never become durable now: clients then know that they do not know.
   options.on_failure = [&log](const Problem& problem) {
     log.event("journal_failed", {{"problem", problem.text}});

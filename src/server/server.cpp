@@ -129,7 +129,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                 .clock = clock},
                [this](Time now) { work(now); }),
       stall_watch_({.ticker = ticker_, .commits = commits_, .journal = *journal_, .log = log}),
-      cleaner_(ledger_, *journal_),
+      compactor_(ledger_, *journal_),
       surroundings_{.poller = poller_,
                     .commits = commits_,
                     .ticker = ticker_,
@@ -233,7 +233,7 @@ http::TrafficFacts Server::traffic() const {
   return {.beanstalk_connections = connections_.size() - std::min(faktory, connections_.size()),
           .faktory_connections = faktory,
           .undurable_bytes = commits_.undurable_bytes(),
-          .segments_removed = cleaner_.freed_pieces(),
+          .segments_removed = compactor_.removed_segments(),
           .log_bytes = log.end - log.begin,
           .commits = commits_.waits(),
           .is_stalled = stall_watch_.is_stalled(),
@@ -305,7 +305,7 @@ void Server::run() {
 
 /// What there is no room for is refused.
 void Server::look_for_room(Intake intake, Time now) {
-  const bool is_disk_full = journal_->is_full();
+  const bool is_disk_full = is_full(*journal_);
   const bool is_memory_full = ledger_.memory().is_full(broker_.intake());
   if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
     log_.event(is_disk_full ? "disk_full" : "disk_has_room");
@@ -324,7 +324,7 @@ void Server::look_for_room(Intake intake, Time now) {
 
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
-  const Cleaner::Orders orders = cleaner_.begin_turn();
+  const Compactor::Orders orders = compactor_.begin_turn();
   look_for_room(orders.intake, now);
   surroundings_.turn_output_bytes = 0;
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
@@ -332,26 +332,28 @@ void Server::work(Time now) {
   stall_watch_.work(now);
   ticker_.work(now, orders.holds_others ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
   if (web_) web_->work(now);
-  if (orders.holds_others || !commits_.is_behind()) clean();
-  log_cleaning(now);
+  if (orders.holds_others || !commits_.is_behind()) compact();
+  log_compaction(now);
 }
 
-/// A line for all segments that went since the last one.
-void Server::log_cleaning(Time now) {
-  const std::uint64_t removed = cleaner_.freed_pieces() - segments_logged_;
-  if (removed == 0 || !cleaning_log_.admits(now)) return;
+/// One line for all segments that were removed since the last one.
+void Server::log_compaction(Time now) {
+  const std::uint64_t removed = compactor_.removed_segments() - segments_logged_;
+  if (removed == 0 || !compaction_log_.admits(now)) return;
   segments_logged_ += removed;
   const Journal::Extent log = journal_->extent();
-  log_.routine("segments_removed", {{"count", removed},
-                                    {"segments_left", log.pieces},
-                                    {"bytes_left", log.end - log.begin},
-                                    {"live_bytes", ledger_.live_bytes()}});
+  const DiskSpace* const space = journal_->disk_space();
+  log_.routine("segments_removed",
+               {{"count", removed},
+                {"segments_left", space != nullptr ? space->segment_count() : 1},
+                {"bytes_left", log.end - log.begin},
+                {"live_bytes", ledger_.live_bytes()}});
 }
 
-void Server::clean() {
-  const Cleaner::Next next = cleaner_.work();
-  if (next == Cleaner::Next::kTurn) commits_.schedule();
-  if (next == Cleaner::Next::kDurable) commits_.schedule_when_durable();
+void Server::compact() {
+  const Compactor::Next next = compactor_.work();
+  if (next == Compactor::Next::kTurn) commits_.schedule();
+  if (next == Compactor::Next::kDurable) commits_.schedule_when_durable();
 }
 
 /// Replies that nobody reads must not take all memory. Those who go hold more than an even share,

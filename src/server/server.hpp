@@ -24,8 +24,8 @@
 #include "server/net/tls.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
-#include "server/turn/cleaner.hpp"
 #include "server/turn/commit_queue.hpp"
+#include "server/turn/compactor.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/web/web_door.hpp"
@@ -158,8 +158,8 @@ class Server {
   void end();
   void work(Time now);
   void look_for_room(Intake intake, Time now);
-  void clean();
-  void log_cleaning(Time now);
+  void compact();
+  void log_compaction(Time now);
 
   Options options_;
   std::unique_ptr<Journal> journal_;
@@ -175,8 +175,8 @@ class Server {
   Poller poller_;
   CommitQueue commits_;
   StallWatch stall_watch_;
-  Cleaner cleaner_;
-  LogLimit cleaning_log_{10s};
+  Compactor compactor_;
+  LogLimit compaction_log_{10s};
   LogLimit room_log_{1s};
   LogLimit ending_log_{1s};
   std::uint64_t segments_logged_ = 0;

@@ -12,7 +12,7 @@
 namespace millrace::server {
 
 /// A journal whose disk is the test: nothing is durable before the test says so.
-class FakeJournal final : public Journal {
+class FakeJournal final : public Journal, public DiskSpace {
  public:
   Outcome<Done> replay(const Visitor& visitor) override {
     Lsn begin = 0;
@@ -48,10 +48,14 @@ class FakeJournal final : public Journal {
     for (const std::string& batch : to_replay) end += batch.size();
     return {.end = std::max(end, end_)};
   }
-  [[nodiscard]] bool is_full() const override { return is_full_; }
-  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
-  void trim(Lsn) override {}
+  std::size_t trim(Lsn) override { return 0; }
   void sync() override { sync_count += 1; }
+  [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
+
+  [[nodiscard]] bool is_full() const override { return is_full_; }
+  [[nodiscard]] std::uint64_t log_bytes_max() const override { return 0; }
+  [[nodiscard]] bool is_oldest_shared() const override { return false; }
+  [[nodiscard]] std::size_t segment_count() const override { return 1; }
 
   /// The disk has stored everything before `lsn`.
   void make_durable(Lsn lsn) {

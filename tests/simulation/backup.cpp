@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "journal/file/backup.hpp"
-#include "journal/file/spare.hpp"
+#include "journal/file/reserve.hpp"
 #include "server/turn/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
@@ -155,7 +155,7 @@ void World::finish_backup() {
   start_on_copy(backup->promised);
   demand(files_in(platter_, kOriginal) == original, "the start of a copy changed the original");
   for (const auto& [path, bytes] : files_in(platter_, kCopy)) {
-    if (path.find(journal::kSparePrefix) != std::string::npos) platter_.erase(path);
+    if (path.find(journal::kReservedPrefix) != std::string::npos) platter_.erase(path);
   }
   copy_ = without_room(files_in(platter_, kCopy));
   // The worst moment is that in which it has just seen what is not synced yet.

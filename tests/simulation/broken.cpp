@@ -101,14 +101,14 @@ class UntrueRead final : public PassingJournal {
 class NoTrim final : public PassingJournal {
  public:
   using PassingJournal::PassingJournal;
-  void trim(Lsn /*before*/) override {}
+  std::size_t trim(Lsn /*before*/) override { return 0; }
 };
 
 class NoTrimWhenFull final : public PassingJournal {
  public:
   using PassingJournal::PassingJournal;
-  void trim(Lsn before) override {
-    if (!is_full()) PassingJournal::trim(before);
+  std::size_t trim(Lsn before) override {
+    return is_full(*this) ? 0 : PassingJournal::trim(before);
   }
 };
 

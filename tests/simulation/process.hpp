@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "server/manual_clock.hpp"
-#include "server/turn/cleaner.hpp"
+#include "server/turn/compactor.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/world.hpp"
 
@@ -52,7 +52,7 @@ struct World::Process {
   beanstalk::Service beanstalk;
   faktory::Service faktory;
   server::CommitQueue commits;
-  server::Cleaner cleaner;
+  server::Compactor compactor;
   std::array<std::unique_ptr<Client>, kClientSlots> clients;
 };
 

@@ -32,7 +32,7 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
       commits(
           {.loop = loop, .broker = broker, .ledger = ledger, .journal = recorder, .clock = clock},
           [&world](Time now) { world.turn_over(now); }),
-      cleaner(ledger, recorder) {
+      compactor(ledger, recorder) {
   clock.set(world.now_);
   if (world.memory_bytes_ != 0) ledger.memory().limit(recorder, world.memory_bytes_);
 }
@@ -41,7 +41,7 @@ journal::FileJournalOptions World::journal_options() {
   journal::FileJournalOptions options;
   options.segment_bytes = segment_bytes_;
   options.sync_mode = sync_mode_;
-  options.spare_segments = server::kSparePieces;
+  options.reserved_segments = server::kReservedSegments;
   options.salt = random_.draw();
   options.is_stepped = true;
   // The real one ends the process here.

@@ -31,14 +31,14 @@ void World::come_to_rest() {
   disk_.make_endless();
   settle_log();
   if (disk_.is_dead()) return;
-  demand(!process_->recorder.is_full(), "room that there is again is not found");
+  demand(!is_full(process_->recorder), "room that there is again is not found");
   demand_answers();
 }
 
-/// The spare was whole, and is for who had it, and for pieces that hold some batches of the
-/// largest: a longer one finds no piece.
+/// The spare was whole, and is for who had it, and for segments that hold some batches of the
+/// largest: a longer one finds no reserved file.
 bool World::is_spared() const {
-  if (!disk_.is_full() && !process_->recorder.is_full()) return false;
+  if (!disk_.is_full() && !is_full(process_->recorder)) return false;
   const std::uint64_t roomy =
       workload_.is_crowded() ? kCrowdedRoomySegmentBytes : kRoomySegmentBytes;
   if (workload_.sizes().is_siege && !disk_.is_full()) return was_spare_whole_;
@@ -79,7 +79,7 @@ void World::demand_answers() {
 /// Lets cleaning come to rest: then the log is no longer than is promised, and on a full disk
 /// nothing waits for room.
 void World::settle_log() {
-  // A piece goes when what replaces it is durable, so the disk and the turns take theirs in turn.
+  // A segment is removed when what replaces it is durable, so the disk and the turns work in turn.
   Journal::Extent log;
   Journal::Extent before;
   int still = 0;  // rounds in which nothing moved: in one of them it may be seen that there is room
@@ -98,7 +98,7 @@ void World::settle_log() {
     log = process_->recorder.extent();
     still = before.begin == log.begin && before.end == log.end ? still + 1 : 0;
   }
-  if (disk_.is_full() || process_->recorder.is_full()) {
+  if (disk_.is_full() || is_full(process_->recorder)) {
     demand(!is_spared() || process_->journal->durable() == log.end,
            "a full disk does not take what was accepted");
     totals_.settled_full += is_spared() ? 1 : 0;

@@ -49,8 +49,8 @@ std::string to_text(const Totals& totals) {
       row(totals.worlds, "worlds") + row(totals.operations, "operations") +
       row(totals.replies, "replies received") + row(totals.batches, "batches appended") +
       row(totals.disk_changes, "changes of the disk") + row(totals.recoveries, "recoveries") +
-      row(totals.jobs_rewritten, "jobs written again by the cleaner") +
-      row(totals.pieces_freed, "segments freed by the cleaner") +
+      row(totals.jobs_rewritten, "jobs written again by compaction") +
+      row(totals.segments_removed, "segments removed by compaction") +
       row(totals.batches_lost, "batches lost that nobody had heard of") +
       row(totals.orderly_ends, "orderly ends") +
       row(totals.refused_starts, "starts that met a fault") +

@@ -63,7 +63,7 @@ Totals& Totals::operator+=(const Totals& other) {
   disk_changes += other.disk_changes;
   recoveries += other.recoveries;
   jobs_rewritten += other.jobs_rewritten;
-  pieces_freed += other.pieces_freed;
+  segments_removed += other.segments_removed;
   batches_lost += other.batches_lost;
   for (std::size_t i = 0; i < kFaultCount; ++i) faults[i] += other.faults[i];
   orderly_ends += other.orderly_ends;
@@ -99,7 +99,7 @@ World::World(Options options)
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
   disk_.on_full = [this] { leave_copy(); };
-  // What is kept back, and some pieces more: so it is soon full of what is needed.
+  // The reserve, and some segments more: so it is soon full of what is needed.
   if (workload_.sizes().is_siege) disk_.set_size(random_.between(14, 20) * segment_bytes_ / 2);
   disk_.set_scale(segment_bytes_);
 }
@@ -133,7 +133,7 @@ void World::run() {
 void World::live() {
   first_client_ = next_client_;
   was_held_ = false;
-  was_spare_whole_ = !process_->recorder.is_full();
+  was_spare_whole_ = !is_full(process_->recorder);
   model_.settle_times = [this] { settle(process_->broker.view(), model_.facts); };
   model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
   // What has come due while nobody was there is done before the first client comes.
@@ -169,7 +169,7 @@ void World::live() {
   }
   if (!is_orderly) disk_.die();
   totals_.jobs_rewritten += broker.view().jobs_rewritten();
-  totals_.pieces_freed += process_->cleaner.freed_pieces();
+  totals_.segments_removed += process_->compactor.removed_segments();
   process_.reset();
 }
 
@@ -325,9 +325,8 @@ void World::compare_all() {
 
 /// What the server does in each turn, without a timer.
 void World::turn_over(Time now) {
-  const bool is_full = process_->recorder.is_full();
-  demand(!is_full || disk_.was_full(), "a disk with room is taken for full");
-  const server::Cleaner::Orders orders = process_->cleaner.begin_turn();
+  demand(!is_full(process_->recorder) || disk_.was_full(), "a disk with room is taken for full");
+  const server::Compactor::Orders orders = process_->compactor.begin_turn();
   process_->broker.take_on(orders.intake);
   model_.take_on(orders.intake);
   const bool is_held = orders.holds_others && !options_.lets_all_write;
@@ -342,9 +341,9 @@ void World::turn_over(Time now) {
   }
   observe();
   count_crowds();
-  const server::Cleaner::Next cleaning = process_->cleaner.work();
-  if (cleaning == server::Cleaner::Next::kDurable) process_->commits.schedule_when_durable();
-  const bool is_cleaning = cleaning == server::Cleaner::Next::kTurn;
+  const server::Compactor::Next cleaning = process_->compactor.work();
+  if (cleaning == server::Compactor::Next::kDurable) process_->commits.schedule_when_durable();
+  const bool is_cleaning = cleaning == server::Compactor::Next::kTurn;
   if (next <= now || is_cleaning) process_->commits.schedule();
 }
 

@@ -33,10 +33,10 @@ struct Totals {
   std::uint64_t replies = 0;     ///< replies that clients received
   std::uint64_t batches = 0;
   std::uint64_t disk_changes = 0;
-  std::uint64_t recoveries = 0;      ///< starts after a crash that read the log and served again
-  std::uint64_t jobs_rewritten = 0;  ///< by the cleaner
-  std::uint64_t pieces_freed = 0;    ///< segments, by the cleaner
-  std::uint64_t batches_lost = 0;    ///< appended, not acknowledged, and gone in a crash
+  std::uint64_t recoveries = 0;        ///< starts after a crash that read the log and served again
+  std::uint64_t jobs_rewritten = 0;    ///< by the cleaner
+  std::uint64_t segments_removed = 0;  ///< segments, by the cleaner
+  std::uint64_t batches_lost = 0;      ///< appended, not acknowledged, and gone in a crash
   std::array<std::uint64_t, kFaultCount> faults{};  ///< by kind, those that happened
   std::uint64_t orderly_ends = 0;
   std::uint64_t refused_starts = 0;  ///< for a fault that the start met; the next one went well

@@ -21,7 +21,7 @@ LogWriter::Options writer_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
           .salt = options.salt ? *options.salt : draw_salt(),
           .zeroes_ahead = options.sync_mode == SyncMode::kAlways,
-          .spare_segments = options.spare_segments};
+          .reserved_segments = options.reserved_segments};
 }
 
 /// How often a full disk is looked at, and how long a write that found no room at all waits.
@@ -117,11 +117,11 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   cut_bytes_ = log->cut_bytes;
   end_ = sync_done_ = writer_.synced();
   durable_.store(end_, std::memory_order_release);
-  const Outcome<bool> spare = writer_.spare().take(options_.segment_bytes);
-  if (!spare) return spare.error();
-  is_full_ = !*spare;
+  const Outcome<bool> is_whole = writer_.reserve().take(options_.segment_bytes);
+  if (!is_whole) return is_whole.error();
+  is_full_ = !*is_whole;
   if (is_full()) {
-    const Outcome<Done> regained = writer_.spare().regain();
+    const Outcome<Done> regained = writer_.reserve().regain();
     if (!regained) return regained;
   }
   tell_rooms();
@@ -217,23 +217,25 @@ Journal::Extent FileJournal::extent() const {
           .oldest_end = segments_.size() > 1 ? segments_[1] : begin,
           .newest_begin = segments_.back(),
           .end = end_,
-          .piece_bytes = options_.segment_bytes,
-          .pieces = segments_.size(),
-          .is_shared = is_full() && is_shared_.load(std::memory_order_relaxed)};
+          .segment_bytes = options_.segment_bytes};
 }
 
-std::uint64_t FileJournal::bytes_max() const {
-  return bytes_max_.load(std::memory_order_relaxed);
+std::uint64_t FileJournal::log_bytes_max() const {
+  return log_bytes_max_.load(std::memory_order_relaxed);
 }
 
-void FileJournal::trim(Lsn before) {
+bool FileJournal::is_oldest_shared() const {
+  return is_full() && is_oldest_shared_.load(std::memory_order_relaxed);
+}
+
+std::size_t FileJournal::trim(Lsn before) {
   CHECK(is_started_);
   std::vector<Lsn> removals;
   while (segments_.size() > 1 && segments_[1] <= before) {
     removals.push_back(segments_.front());
     segments_.pop_front();
   }
-  if (removals.empty()) return;
+  if (removals.empty()) return 0;
   window_.forget_before(segments_.front());
   {
     const std::lock_guard guard(mutex_);
@@ -241,6 +243,7 @@ void FileJournal::trim(Lsn before) {
     oldest_kept_ = segments_.front();
   }
   work_.notify_one();
+  return removals.size();
 }
 
 void FileJournal::sync() {
@@ -368,10 +371,10 @@ Outcome<Done> FileJournal::write_in_flight() {
       if (!freed) return freed;
       continue;
     }
-    if (has_no_room || !writer_.spare().is_whole()) set_full(true);
+    if (has_no_room || !writer_.reserve().is_whole()) set_full(true);
     if (!has_no_room) return written;
     const std::uint64_t needed = in_flight_.back().frame_end() - writer_.written();
-    const Outcome<bool> given_up = writer_.spare().give_up(needed);
+    const Outcome<bool> given_up = writer_.reserve().give_up(needed);
     if (!given_up) return given_up.error();
     if (*given_up) continue;
     if (options_.is_stepped) return written;
@@ -409,7 +412,7 @@ Outcome<Done> FileJournal::free_some(std::uint64_t written) {
 }
 
 Outcome<Done> FileJournal::look_for_room() {
-  const Outcome<Done> regained = writer_.spare().regain();
+  const Outcome<Done> regained = writer_.reserve().regain();
   if (!regained) return regained;
   tell_rooms();
   const auto now = std::chrono::steady_clock::now();
@@ -418,7 +421,7 @@ Outcome<Done> FileJournal::look_for_room() {
   if (const Outcome<Done> looked = look_at_oldest(); !looked) return looked;
   if (!is_time) return Done{};
   look_by_ = now + kLookInterval;
-  const Outcome<bool> found = writer_.spare().take(options_.segment_bytes);
+  const Outcome<bool> found = writer_.reserve().take(options_.segment_bytes);
   if (!found) return found.error();
   if (*found) set_full(false);
   return Done{};
@@ -427,7 +430,7 @@ Outcome<Done> FileJournal::look_for_room() {
 Outcome<Done> FileJournal::look_at_oldest() {
   const Outcome<bool> is_shared = writer_.is_oldest_shared();
   if (!is_shared) return is_shared.error();
-  is_shared_.store(*is_shared, std::memory_order_relaxed);
+  is_oldest_shared_.store(*is_shared, std::memory_order_relaxed);
   return Done{};
 }
 
@@ -439,7 +442,7 @@ void FileJournal::set_full(bool is_full) {
 }
 
 void FileJournal::tell_rooms() {
-  bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
+  log_bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
   const std::lock_guard guard(mutex_);
   rooms_ = writer_.rooms();
 }

@@ -43,9 +43,9 @@ inline constexpr std::uint64_t kFreePace = 2;
 struct FileJournalOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
 
-  /// So much of the disk is kept back, in segments, so that what ends jobs can still be stored when
-  /// there is no room for new ones. With more than one the log can also be cleaned then.
-  std::uint64_t spare_segments = 0;
+  /// How much of the disk is reserved, in segments, so that jobs can still end when the disk is
+  /// full. With more than one, compaction can go on too.
+  std::uint64_t reserved_segments = 0;
 
   SyncMode sync_mode = SyncMode::kAlways;
   std::chrono::milliseconds sync_interval{100};  ///< for kInterval
@@ -73,7 +73,7 @@ struct FileJournalOptions {
 /// A disk without room is no failure: the space kept back is used, `is_full` says so, and when that
 /// is used up too, batches wait in memory until there is room again. It is looked for every second.
 /// Whatever becomes free meanwhile is kept back at once.
-class FileJournal final : public Journal {
+class FileJournal final : public Journal, public DiskSpace {
  public:
   /// Takes the directory, created when missing, for as long as the journal lives, and checks what
   /// can be told from the segments' headers. Changes no segment: that is for `replay`, once
@@ -99,14 +99,18 @@ class FileJournal final : public Journal {
 
   void expect(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
-  [[nodiscard]] bool is_full() const override;
-  [[nodiscard]] std::uint64_t bytes_max() const override;
 
-  /// Removes segments that stand before `before` as a whole, later and on the writer's thread: when
-  /// everything appended up to now has been synced.
-  void trim(Lsn before) override;
+  /// The files are removed later, on the writer's thread, when everything appended up to now has
+  /// been synced.
+  std::size_t trim(Lsn before) override;
 
   void sync() override;
+  [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
+
+  [[nodiscard]] bool is_full() const override;
+  [[nodiscard]] std::uint64_t log_bytes_max() const override;
+  [[nodiscard]] bool is_oldest_shared() const override;
+  [[nodiscard]] std::size_t segment_count() const override { return segments_.size(); }
 
   /// Does in the caller's thread what the writer has to do by now; false when that is nothing, or
   /// the disk has failed, or has no room at all: then the next step tries again. Looks for room
@@ -192,8 +196,8 @@ class FileJournal final : public Journal {
   std::atomic<Lsn> durable_ = 0;
   std::atomic<std::uint64_t> pending_bytes_ = 0;
   std::atomic<bool> is_full_ = false;
-  std::atomic<std::uint64_t> bytes_max_ = 0;
-  std::atomic<bool> is_shared_ = false;  ///< the oldest segment; looked at while the disk is full
+  std::atomic<std::uint64_t> log_bytes_max_ = 0;
+  std::atomic<bool> is_oldest_shared_ = false;  ///< looked at while the disk is full
   std::mutex mutex_;
   std::condition_variable work_;        ///< for the writer
   std::condition_variable synced_;      ///< for `sync`

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "journal/file/log_files.hpp"
-#include "journal/file/spare.hpp"
+#include "journal/file/reserve.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -25,15 +25,15 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
   }
 }
 
-/// A directory with spare files had a segment before them: somebody has taken it away.
+/// Reserved files come after the first segment: without one, somebody has taken it away.
 Outcome<Done> check_is_new(FileSystem& files, const std::string& directory) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
   if (!names) return names.error();
-  const auto spare = std::find_if(names->begin(), names->end(), [](const std::string& name) {
-    return is_numbered(name, kSparePrefix);
+  const auto reserved = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+    return is_numbered(name, kReservedPrefix);
   });
-  if (spare == names->end()) return Done{};
-  return Problem{directory + " held a journal, of which " + *spare +
+  if (reserved == names->end()) return Done{};
+  return Problem{directory + " held a journal, of which " + *reserved +
                  " is left and no segment; nothing was changed: bring the segments back, restore "
                  "a backup, or begin in an empty directory"};
 }

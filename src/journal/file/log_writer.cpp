@@ -26,7 +26,7 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
     : files_(files),
       directory_(std::move(directory)),
       options_(options),
-      spare_(files, directory_, options.segment_bytes, options.spare_segments),
+      reserve_(files, directory_, options.segment_bytes, options.reserved_segments),
       removal_(files, directory_),
       zeros_(kZeroAheadBytes, '\0') {}
 
@@ -35,7 +35,7 @@ Outcome<Done> LogWriter::check_leftovers() {
   const Outcome<std::vector<std::string>> names = files_.list(directory_);
   if (!names) return names.error();
   for (const std::string& name : *names) {
-    if (!is_numbered(name, kSparePrefix) && !is_numbered(name, kRemovedPrefix)) continue;
+    if (!is_numbered(name, kReservedPrefix) && !is_numbered(name, kRemovedPrefix)) continue;
     const auto file = files_.open(directory_ + "/" + name, FileSystem::Access::kReadWrite);
     if (!file) return file.error();
   }
@@ -115,16 +115,16 @@ Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
   return note_extent();
 }
 
-/// A whole one is made for what will follow. On a full disk it is made of what was kept back, and
-/// no longer than it must be where that does not do.
+/// As long as a segment usually is, so that more batches fit. On a full disk it is a reserved file;
+/// and no longer than it must be where no reserved file is long enough.
 Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
-  if (spare_.is_whole()) {
+  if (reserve_.is_whole()) {
     const std::uint64_t room = std::max(bytes, options_.segment_bytes);
     Outcome<RoomyFile> created = create_segment_of_free(header, room);
     if (created || !created.error().is_out_of_space) return created;
   }
   const auto encoded = encode_segment_header(header);
-  auto lent = spare_.lend(path_of(header.first), view_of(encoded), bytes);
+  auto lent = reserve_.lend(path_of(header.first), view_of(encoded), bytes);
   if (!lent) return lent.error();
   if (*lent) return std::move(**lent);
   return create_segment(header, bytes);
@@ -251,14 +251,14 @@ Outcome<Done> LogWriter::sync() {
   return done;
 }
 
-/// The directory is synced after each, so that no crash leaves a gap in the middle of the log. Of
-/// what is lacking of the spare they become a part.
+/// The directory is synced after each, so that no crash leaves a gap in the middle of the log. A
+/// removed segment joins the reserve, if that lacks something.
 Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   if (segments.empty()) return Done{};
   oldest_ = oldest;
   if (const Outcome<Done> noted = note_extent(); !noted) return noted;
   for (const Lsn first : segments) {
-    const Outcome<bool> adopted = spare_.adopt(path_of(first));
+    const Outcome<bool> adopted = reserve_.adopt(path_of(first));
     if (!adopted) return adopted.error();
     if (*adopted) continue;
     const Outcome<Done> done = removal_.remove(path_of(first));
@@ -273,7 +273,7 @@ Outcome<bool> LogWriter::is_oldest_shared() {
 
 Outcome<Done> LogWriter::close() {
   if (const Outcome<Done> freed = removal_.finish(); !freed) return freed;
-  if (spare_.is_whole()) {
+  if (reserve_.is_whole()) {
     const Outcome<Done> cut = file_->truncate(written_ - header_.first);
     if (!cut) return cut;
   }
@@ -283,12 +283,12 @@ Outcome<Done> LogWriter::close() {
 
 LogWriter::Rooms LogWriter::rooms() const {
   Rooms rooms{.first = header_.first, .bytes = {room_}};
-  if (!spare_.is_whole()) std::ranges::copy(spare_.lengths(), std::back_inserter(rooms.bytes));
+  if (!reserve_.is_whole()) std::ranges::copy(reserve_.lengths(), std::back_inserter(rooms.bytes));
   return rooms;
 }
 
 std::uint64_t LogWriter::bytes_max() const {
-  return std::max(written_, header_.first + room_) - oldest_ + spare_.held();
+  return std::max(written_, header_.first + room_) - oldest_ + reserve_.held();
 }
 
 std::string LogWriter::extent_path() const {

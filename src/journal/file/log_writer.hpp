@@ -15,7 +15,7 @@
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_reader.hpp"
 #include "journal/file/removal.hpp"
-#include "journal/file/spare.hpp"
+#include "journal/file/reserve.hpp"
 
 namespace millrace::journal {
 
@@ -37,10 +37,10 @@ struct PlacedBatch {
 class LogWriter {
  public:
   struct Options {
-    std::uint64_t segment_bytes = 0;   ///< what is preallocated; longer batches get more
-    std::uint64_t salt = 0;            ///< of new segments
-    bool zeroes_ahead = false;         ///< see `write_run`
-    std::uint64_t spare_segments = 0;  ///< so many are kept back for when the disk is full
+    std::uint64_t segment_bytes = 0;      ///< what is preallocated; longer batches get more
+    std::uint64_t salt = 0;               ///< of new segments
+    bool zeroes_ahead = false;            ///< see `write_run`
+    std::uint64_t reserved_segments = 0;  ///< for a full disk
   };
 
   /// `files` must outlive the writer.
@@ -50,14 +50,14 @@ class LogWriter {
   /// wipes out the torn tail, and syncs the rest. An empty directory gets its first segment.
   [[nodiscard]] Outcome<Done> resume(const LogReader& reader, const LogEnd& log);
 
-  /// The space that is kept back. While it is not whole, segments are made of it, and become part
-  /// of it again when they are removed.
-  [[nodiscard]] Spare& spare() { return spare_; }
+  /// The space reserved for a full disk. While the reserve is not whole, new segments are made of
+  /// its files, and removed ones become part of it again.
+  [[nodiscard]] Reserve& reserve() { return reserve_; }
 
   /// How long the present segment is, and those behind it can be though the disk has no more room.
   struct Rooms {
     Lsn first = 0;                     ///< where the present segment begins
-    std::vector<std::uint64_t> bytes;  ///< of it, and of those that the spare would give
+    std::vector<std::uint64_t> bytes;  ///< of it, and of those that the reserve would lend
   };
   [[nodiscard]] Rooms rooms() const;
 
@@ -112,7 +112,7 @@ class LogWriter {
   FileSystem& files_;
   std::string directory_;
   Options options_;
-  Spare spare_;
+  Reserve reserve_;
   Removal removal_;
 
   std::unique_ptr<File> file_;

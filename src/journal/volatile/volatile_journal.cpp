@@ -28,7 +28,9 @@ Journal::Extent VolatileJournal::extent() const {
   return {.begin = end_, .oldest_end = end_, .end = end_};
 }
 
-void VolatileJournal::trim(Lsn /*before*/) {}
+std::size_t VolatileJournal::trim(Lsn /*before*/) {
+  return 0;
+}
 
 void VolatileJournal::sync() {}
 

@@ -5,7 +5,7 @@
 namespace millrace::journal {
 
 /// The journal of a server that keeps nothing: every batch counts as durable the moment that it is
-/// appended, so nobody ever waits and nobody needs to be woken.
+/// appended, so no client waits and no wake-up is needed.
 class VolatileJournal final : public Journal {
  public:
   [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
@@ -15,9 +15,7 @@ class VolatileJournal final : public Journal {
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
   void expect(Lsn begin, std::size_t size) override;
   [[nodiscard]] Extent extent() const override;
-  [[nodiscard]] bool is_full() const override { return false; }
-  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
-  void trim(Lsn before) override;
+  std::size_t trim(Lsn before) override;
   void sync() override;
 
  private:

@@ -176,7 +176,7 @@ void CommitQueue::on_durable() {
   if (!is_behind() && std::exchange(has_held_, false)) release_held();
   if (std::exchange(is_durable_awaited_, false)) schedule();
   // There may be room again, or no more.
-  if (parts_.journal.is_full() || parts_.broker.refuses_jobs()) schedule();
+  if (is_full(parts_.journal) || parts_.broker.refuses_jobs()) schedule();
   while (!waiting_.empty() && waiting_.front().lsn <= durable) {
     // Taken out member by member while the group stays in place, so that `forget` finds them.
     std::vector<Participant*>& members = waiting_.front().members;

@@ -19,7 +19,7 @@ constexpr std::size_t kAheadBytes = std::size_t{4} << 20;
 constexpr std::size_t kWorthBytes = std::size_t{256} << 10;
 
 /// Some records of a batch.
-struct Piece {
+struct Portion {
   std::shared_ptr<const std::string> batch;  ///< the records' views point into it
   Lsn begin = 0;                             ///< of the batch
   std::vector<Record> records;
@@ -32,7 +32,7 @@ struct Piece {
 };
 
 /// From the reading thread to the applying one.
-class Pieces {
+class Portions {
  public:
   /// Waits while there is much ahead; false when it is closed.
   bool wait_for_room() {
@@ -41,20 +41,20 @@ class Pieces {
     return !is_closed_;
   }
 
-  void push(Piece piece) {
+  void push(Portion portion) {
     const std::lock_guard lock(mutex_);
-    bytes_ += piece.bytes();
-    pieces_.push_back(std::move(piece));
+    bytes_ += portion.bytes();
+    portions_.push_back(std::move(portion));
     if (bytes_ >= kWorthBytes) pushed_.notify_one();
   }
 
   /// Waits for some; none when it is closed and all have been taken.
-  std::deque<Piece> take() {
+  std::deque<Portion> take() {
     std::unique_lock lock(mutex_);
     pushed_.wait(lock, [&] { return bytes_ >= kWorthBytes || is_closed_; });
     bytes_ = 0;
     taken_.notify_one();
-    return std::exchange(pieces_, {});
+    return std::exchange(portions_, {});
   }
 
   void close() {
@@ -68,7 +68,7 @@ class Pieces {
   std::mutex mutex_;
   std::condition_variable pushed_;
   std::condition_variable taken_;
-  std::deque<Piece> pieces_;
+  std::deque<Portion> portions_;
   std::size_t bytes_ = 0;
   bool is_closed_ = false;
 };
@@ -76,33 +76,33 @@ class Pieces {
 /// However the reading thread ends, the other one does not wait for it.
 class Closer {
  public:
-  explicit Closer(Pieces& pieces) : pieces_(pieces) {}
-  ~Closer() { pieces_.close(); }
+  explicit Closer(Portions& portions) : portions_(portions) {}
+  ~Closer() { portions_.close(); }
   Closer(const Closer&) = delete;
   Closer& operator=(const Closer&) = delete;
 
  private:
-  Pieces& pieces_;
+  Portions& portions_;
 };
 
-/// A batch is copied when there is room for a piece of it: so beside those that are ahead there is
-/// one in the journal's hands, one in these, and one that is being applied.
-Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Pieces& pieces) {
+/// A batch is copied when there is room for a portion of it: so beside those that are ahead there
+/// is one in the journal's hands, one in these, and one that is being applied.
+Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions) {
   const Problem given_up{"the replay was given up"};
-  if (!pieces.wait_for_room()) return given_up;
-  // Its last piece to be applied frees it.
+  if (!portions.wait_for_room()) return given_up;
+  // Its last portion to be applied frees it.
   const auto batch = std::make_shared<const std::string>(bytes);
   BatchReader reader(*batch);
   for (bool is_first = true;; is_first = false) {
     Outcome<std::vector<Record>> records = reader.next();
     if (!records) return records.error();
-    pieces.push({.batch = batch,
-                 .begin = begin,
-                 .records = std::move(*records),
-                 .is_first = is_first,
-                 .is_last = reader.is_done()});
+    portions.push({.batch = batch,
+                   .begin = begin,
+                   .records = std::move(*records),
+                   .is_first = is_first,
+                   .is_last = reader.is_done()});
     if (reader.is_done()) return Done{};
-    if (!pieces.wait_for_room()) return given_up;
+    if (!portions.wait_for_room()) return given_up;
   }
 }
 
@@ -112,24 +112,24 @@ class Reading {
  public:
   explicit Reading(Journal& journal)
       : outcome_(std::async(std::launch::async, [this, &journal] { return read(journal); })) {}
-  ~Reading() { pieces_.close(); }
+  ~Reading() { portions_.close(); }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
   /// Waits for some; none when all have been taken.
-  std::deque<Piece> take() { return pieces_.take(); }
+  std::deque<Portion> take() { return portions_.take(); }
 
   /// To be asked once, when all have been taken.
   Outcome<Done> outcome() { return outcome_.get(); }
 
  private:
   Outcome<Done> read(Journal& journal) {
-    const Closer closer(pieces_);
+    const Closer closer(portions_);
     return journal.replay(
-        [&](std::string_view batch, Lsn begin) { return decode_batch(batch, begin, pieces_); });
+        [&](std::string_view batch, Lsn begin) { return decode_batch(batch, begin, portions_); });
   }
 
-  Pieces pieces_;
+  Portions portions_;
   std::future<Outcome<Done>> outcome_;
 };
 
@@ -139,14 +139,14 @@ Outcome<std::uint64_t> replay(Journal& journal, Ledger& ledger,
                               const std::function<void(Lsn)>& on_step) {
   Reading reading(journal);
   std::uint64_t bytes = 0;
-  for (std::deque<Piece> some = reading.take(); !some.empty(); some = reading.take()) {
+  for (std::deque<Portion> some = reading.take(); !some.empty(); some = reading.take()) {
     for (; !some.empty(); some.pop_front()) {
-      Piece& piece = some.front();
-      on_step(piece.begin);
-      ledger.replay(std::move(piece.records));
-      if (!piece.is_last) continue;
-      ledger.place(piece.begin);
-      bytes += piece.batch->size();
+      Portion& portion = some.front();
+      on_step(portion.begin);
+      ledger.replay(std::move(portion.records));
+      if (!portion.is_last) continue;
+      ledger.place(portion.begin);
+      bytes += portion.batch->size();
     }
   }
   if (Outcome<Done> read = reading.outcome(); !read) return read.error();

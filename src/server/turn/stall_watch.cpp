@@ -24,7 +24,7 @@ void StallWatch::expire(Time now) {
   if (is_stalled && !is_stalled_) {
     parts_.log.event("journal_stalled", {{"seconds", waited / 1s},
                                          {"waiting_bytes", parts_.commits.undurable_bytes()},
-                                         {"disk", parts_.journal.is_full() ? "full" : "slow"}});
+                                         {"disk", is_full(parts_.journal) ? "full" : "slow"}});
   }
   if (!is_stalled && is_stalled_) parts_.log.event("journal_goes_on");
   is_stalled_ = is_stalled;

@@ -26,9 +26,7 @@ class MemoryLog final : public Journal {
   }
   void expect(Lsn begin, std::size_t) override { ++expected[begin]; }
   [[nodiscard]] Extent extent() const override { return {}; }
-  [[nodiscard]] bool is_full() const override { return false; }
-  [[nodiscard]] std::uint64_t bytes_max() const override { return 0; }
-  void trim(Lsn) override {}
+  std::size_t trim(Lsn) override { return 0; }
   void sync() override {}
 
   std::size_t read_count = 0;

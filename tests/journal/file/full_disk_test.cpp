@@ -8,8 +8,8 @@
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/removal.hpp"
+#include "journal/file/reserve.hpp"
 #include "journal/file/simulated_disk.hpp"
-#include "journal/file/spare.hpp"
 #include "journal/fixture.hpp"
 
 namespace millrace::journal {
@@ -17,22 +17,22 @@ namespace {
 
 constexpr std::uint64_t kSegmentBytes = 4096;
 
-std::uint64_t spare_bytes(SimulatedDisk& disk) {
+std::uint64_t reserved_bytes(SimulatedDisk& disk) {
   std::uint64_t bytes = 0;
   for (const auto& [path, contents] : disk.files()) {
-    if (path.find(kSparePrefix) != std::string::npos) bytes += contents.size();
+    if (path.find(kReservedPrefix) != std::string::npos) bytes += contents.size();
   }
   return bytes;
 }
 
-FileJournalOptions with_spare() {
+FileJournalOptions with_reserve() {
   FileJournalOptions options = small_segments(kSegmentBytes);
-  options.spare_segments = 1;
+  options.reserved_segments = 1;
   return options;
 }
 
 void fill_up(Journal& journal) {
-  while (!journal.is_full()) {
+  while (!is_full(journal)) {
     journal.append(std::string(1000, 'x'));
     journal.sync();
   }
@@ -54,13 +54,13 @@ class BesiegedLog {
   static constexpr std::uint64_t kLongSegmentBytes = 16384;
 
   explicit BesiegedLog(std::uint64_t batch_bytes_max) : batch_bytes_max_(batch_bytes_max) {
-    options_.spare_segments = 3;
+    options_.reserved_segments = 3;
     options_.is_stepped = true;
     journal_ = start(disk_, kDirectory, options_);
   }
 
   void fill_up() {
-    while (journal_->extent().pieces < 40) append(draw());
+    while (journal_->segment_count() < 40) append(draw());
     disk_.let_others_take_room();
     while (!journal_->is_full()) append(draw());
   }
@@ -152,10 +152,10 @@ TEST_CASE("full disk: the space kept back takes what comes, and it is said") {
   Batches replayed;
   Batches appended;
   {
-    const auto journal = start(disk, kDirectory, with_spare());
-    CHECK(spare_bytes(disk) == kSegmentBytes);
+    const auto journal = start(disk, kDirectory, with_reserve());
+    CHECK(reserved_bytes(disk) == kSegmentBytes);
     CHECK_FALSE(journal->is_full());
-    while (spare_bytes(disk) == kSegmentBytes) {
+    while (reserved_bytes(disk) == kSegmentBytes) {
       appended.emplace_back(1000, 'x');
       journal->append(appended.back());
       journal->sync();
@@ -166,14 +166,14 @@ TEST_CASE("full disk: the space kept back takes what comes, and it is said") {
     journal->sync();
     CHECK(journal->is_full());
   }
-  start(disk, kDirectory, with_spare(), &replayed);
+  start(disk, kDirectory, with_reserve(), &replayed);
   CHECK(replayed == appended);
 }
 
 TEST_CASE("full disk: when there is room again it is found, and kept back anew") {
   SimulatedDisk disk;
   disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
-  const auto journal = start(disk, kDirectory, with_spare());
+  const auto journal = start(disk, kDirectory, with_reserve());
   fill_up(*journal);
   SUBCASE("since the disk has grown") {
     disk.set_capacity(9 * kSegmentBytes);
@@ -182,13 +182,13 @@ TEST_CASE("full disk: when there is room again it is found, and kept back anew")
     journal->trim(journal->extent().end);
   }
   wait_until([&] { return !journal->is_full(); });
-  CHECK(spare_bytes(disk) == kSegmentBytes);
+  CHECK(reserved_bytes(disk) == kSegmentBytes);
 }
 
 TEST_CASE("full disk: who takes all room that is free does not take what is kept back") {
   SimulatedDisk disk;
   disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
-  const auto journal = start(disk, kDirectory, with_spare());
+  const auto journal = start(disk, kDirectory, with_reserve());
   fill_up(*journal);
   for (int i = 0; i < 10; ++i) {
     disk.leave_room(0);
@@ -201,8 +201,8 @@ TEST_CASE("full disk: who takes all room that is free does not take what is kept
 TEST_CASE("full disk: who takes whatever is free gets nothing of a log that goes round") {
   SimulatedDisk disk;
   disk.set_capacity(5 * kSegmentBytes + kExtentBytes);
-  FileJournalOptions options = with_spare();
-  options.spare_segments = 2;
+  FileJournalOptions options = with_reserve();
+  options.reserved_segments = 2;
   options.is_stepped = true;
   const auto journal = start(disk, kDirectory, options);
   while (!journal->is_full()) {
@@ -261,13 +261,13 @@ TEST_CASE("full disk: what finds no room at all waits for it, and nothing is los
   SimulatedDisk disk;
   Batches appended;
   {
-    const auto journal = start(disk, kDirectory, with_spare());
+    const auto journal = start(disk, kDirectory, with_reserve());
     disk.set_capacity(0);
     for (int i = 0; i < 40; ++i) {
       appended.push_back(std::to_string(i) + std::string(1000, 'x'));
       journal->append(appended.back());
     }
-    wait_until([&] { return journal->is_full() && spare_bytes(disk) == 0; });
+    wait_until([&] { return journal->is_full() && reserved_bytes(disk) == 0; });
     const Lsn stuck = journal->durable();
     CHECK(stuck < journal->extent().end);
     disk.set_capacity(UINT64_MAX);
@@ -292,26 +292,26 @@ TEST_CASE("full disk: an extent that finds no room is left out") {
 TEST_CASE("full disk: what was removed counts as free, though its room comes back bit by bit") {
   SimulatedDisk disk;
   FileJournalOptions options = small_segments(4 * kFreedBytesMin);
-  options.spare_segments = 1;
+  options.reserved_segments = 1;
   options.is_stepped = true;
   const auto journal = start(disk, kDirectory, options);
   const std::string batch(kFreedBytesMin, 'x');
-  while (journal->extent().pieces < 4) journal->append(batch);
+  while (journal->segment_count() < 4) journal->append(batch);
   journal->sync();
   disk.leave_room(0);
   journal->trim(journal->extent().newest_begin);
   for (int i = 0; i < 5; ++i) journal->append(batch);
-  REQUIRE(journal->extent().pieces == 2);
+  REQUIRE(journal->segment_count() == 2);
   journal->sync();
   CHECK_FALSE(journal->is_full());
 }
 
 TEST_CASE("full disk: a journal starts on one, and says so") {
   SimulatedDisk disk;
-  append_synced(*start(disk, kDirectory, with_spare()), {"a", "b"});
+  append_synced(*start(disk, kDirectory, with_reserve()), {"a", "b"});
   disk.set_capacity(0);
   Batches replayed;
-  const auto journal = start(disk, kDirectory, with_spare(), &replayed);
+  const auto journal = start(disk, kDirectory, with_reserve(), &replayed);
   CHECK(replayed == Batches{"a", "b"});
   CHECK(journal->is_full());
 }
@@ -320,10 +320,10 @@ TEST_CASE("full disk: who stops while nothing can be written does not wait for e
   SimulatedDisk disk;
   std::string failure;
   {
-    const auto journal = start(disk, kDirectory, surviving(with_spare(), failure));
+    const auto journal = start(disk, kDirectory, surviving(with_reserve(), failure));
     disk.set_capacity(0);
     for (int i = 0; i < 10; ++i) journal->append(std::string(1000, 'x'));
-    wait_until([&] { return spare_bytes(disk) == 0; });
+    wait_until([&] { return reserved_bytes(disk) == 0; });
   }
   CHECK(failure.starts_with("the disk is full, and what nobody was told to be safe could not be"));
   CHECK(failure.find("no space left") != std::string::npos);
@@ -335,7 +335,7 @@ TEST_CASE("full disk: the files end as they would have without it") {
   Batches appended;
   for (int i = 0; i < 30; ++i) appended.push_back(std::to_string(i) + std::string(500, 'y'));
   {
-    const auto journal = start(full, kDirectory, with_spare());
+    const auto journal = start(full, kDirectory, with_reserve());
     full.set_capacity(2 * kSegmentBytes);
     for (const std::string& batch : appended) journal->append(batch);
     wait_until([&] { return journal->is_full(); });
@@ -343,7 +343,7 @@ TEST_CASE("full disk: the files end as they would have without it") {
     journal->sync();
   }
   for (const std::string& batch : appended) {
-    append_synced(*start(roomy, kDirectory, with_spare()), {batch});
+    append_synced(*start(roomy, kDirectory, with_reserve()), {batch});
   }
   CHECK(replayed_by(full, kDirectory) == replayed_by(roomy, kDirectory));
 }

@@ -347,7 +347,7 @@ TEST_CASE("recovery: a body that looks like a frame proves nothing") {
 TEST_CASE("recovery: where nothing but spare files is left, a journal is missed") {
   SimulatedDisk disk;
   FileJournalOptions options = small_segments();
-  options.spare_segments = 2;
+  options.reserved_segments = 2;
   append_synced(*start(disk, kDirectory, options), {"one"});
   disk.erase(kFirst);
   disk.erase(kDirectory + "/" + kExtentName);

@@ -22,10 +22,9 @@ class PassingJournal : public Journal {
   }
   void expect(Lsn begin, std::size_t size) override { journal_.expect(begin, size); }
   [[nodiscard]] Extent extent() const override { return journal_.extent(); }
-  [[nodiscard]] bool is_full() const override { return journal_.is_full(); }
-  [[nodiscard]] std::uint64_t bytes_max() const override { return journal_.bytes_max(); }
-  void trim(Lsn before) override { journal_.trim(before); }
+  std::size_t trim(Lsn before) override { return journal_.trim(before); }
   void sync() override { journal_.sync(); }
+  [[nodiscard]] const DiskSpace* disk_space() const override { return journal_.disk_space(); }
 
  protected:
   Journal& journal_;

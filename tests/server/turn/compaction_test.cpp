@@ -1,5 +1,3 @@
-#include "server/turn/cleaner.hpp"
-
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "journal/file/file_journal.hpp"
 #include "server/host.hpp"
 #include "server/scratch.hpp"
+#include "server/turn/compactor.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -21,7 +20,7 @@ std::string put(std::string_view body) {
 }
 
 /// Says that the disk is full, whether it is or not, and has no room for a long log.
-class TightJournal final : public Journal {
+class TightJournal final : public Journal, public DiskSpace {
  public:
   TightJournal(std::unique_ptr<Journal> inner, std::uint64_t bytes_max)
       : inner_(std::move(inner)), bytes_max_(bytes_max) {}
@@ -35,10 +34,14 @@ class TightJournal final : public Journal {
   }
   void expect(Lsn begin, std::size_t size) override { inner_->expect(begin, size); }
   [[nodiscard]] Extent extent() const override { return inner_->extent(); }
-  [[nodiscard]] bool is_full() const override { return extent().end > bytes_max_ / 2; }
-  [[nodiscard]] std::uint64_t bytes_max() const override { return bytes_max_; }
-  void trim(Lsn before) override { inner_->trim(before); }
+  std::size_t trim(Lsn before) override { return inner_->trim(before); }
   void sync() override { inner_->sync(); }
+  [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
+
+  [[nodiscard]] bool is_full() const override { return extent().end > bytes_max_ / 2; }
+  [[nodiscard]] std::uint64_t log_bytes_max() const override { return bytes_max_; }
+  [[nodiscard]] bool is_oldest_shared() const override { return false; }
+  [[nodiscard]] std::size_t segment_count() const override { return 1; }
 
  private:
   std::unique_ptr<Journal> inner_;
@@ -93,7 +96,7 @@ bool comes_below(const std::string& directory, std::uint64_t bytes_max) {
 
 }  // namespace
 
-TEST_CASE("cleaner: a log that is churned stays within twice what is needed and four segments") {
+TEST_CASE("compaction: a log that is churned stays within twice what is needed and four segments") {
   const Scratch scratch;
   const std::string cold(1000, 'c');
   constexpr int kColdJobs = 400;
@@ -132,7 +135,7 @@ TEST_CASE("cleaner: a log that is churned stays within twice what is needed and 
   CHECK(client.ask(put("y"), "INSERTED 402\r\n") == "INSERTED 402\r\n");
 }
 
-TEST_CASE("cleaner: a drained log shrinks to its last segments, and no id comes back") {
+TEST_CASE("compaction: a drained log shrinks to its last segments, and no id comes back") {
   const Scratch scratch;
   {
     House house(scratch.path("data"));
@@ -151,7 +154,7 @@ TEST_CASE("cleaner: a drained log shrinks to its last segments, and no id comes 
   CHECK(client.ask(put("y"), "INSERTED 41\r\n") == "INSERTED 41\r\n");
 }
 
-TEST_CASE("cleaner: who was held while a full disk was cleaned goes on without anybody else") {
+TEST_CASE("compaction: who was held while a full disk was cleaned goes on without anybody else") {
   const Scratch scratch;
   House house(scratch.path("data"), 30 * kSegmentBytes);
   SocketClient client = house.host.connect("beanstalk");

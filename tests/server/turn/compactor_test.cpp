@@ -1,26 +1,27 @@
-/// The cleaner's decisions, turn by turn, over a log that is nothing but its places.
+/// The compactor's decisions, turn by turn, over a log that is nothing but its places.
+
+#include "server/turn/compactor.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <string>
 
 #include "faktory/job/work_unit.hpp"
-#include "server/turn/cleaner.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kPlacesBytes = std::uint64_t{1} << 20;
 constexpr Time kStart{1'600'000'000s};
 
 /// Keeps no bytes. Its disk is as quick and as full as it is told to be.
-class PlacesOnly final : public Journal {
+class PlacesOnly final : public Journal, public DiskSpace {
  public:
   Outcome<Done> replay(const Visitor&) override { return Done{}; }
 
   Span append(std::string batch) override {
-    if (end + batch.size() > pieces_.back() + kPieceBytes) pieces_.push_back(end);
+    if (end + batch.size() > segments_.back() + kPlacesBytes) segments_.push_back(end);
     const Lsn begin = end;
     end += batch.size();
     if (is_quick) durable_ = end;
@@ -33,44 +34,47 @@ class PlacesOnly final : public Journal {
   void expect(Lsn, std::size_t) override {}
 
   [[nodiscard]] Extent extent() const override {
-    return {.begin = pieces_.front(),
-            .oldest_end = pieces_.size() > 1 ? pieces_[1] : pieces_.front(),
-            .newest_begin = pieces_.back(),
+    return {.begin = segments_.front(),
+            .oldest_end = segments_.size() > 1 ? segments_[1] : segments_.front(),
+            .newest_begin = segments_.back(),
             .end = end,
-            .piece_bytes = kPieceBytes,
-            .pieces = pieces_.size(),
-            .is_shared = is_shared};
+            .segment_bytes = kPlacesBytes};
   }
 
-  [[nodiscard]] bool is_full() const override { return bytes_max_ != 0; }
-  [[nodiscard]] std::uint64_t bytes_max() const override { return bytes_max_; }
-
-  void trim(Lsn before) override {
-    while (pieces_.size() > 1 && pieces_[1] <= before) pieces_.pop_front();
+  std::size_t trim(Lsn before) override {
+    std::size_t count = 0;
+    for (; segments_.size() > 1 && segments_[1] <= before; ++count) segments_.pop_front();
+    return count;
   }
 
   void sync() override { durable_ = end; }
+  [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
+
+  [[nodiscard]] bool is_full() const override { return bytes_max_ != 0; }
+  [[nodiscard]] std::uint64_t log_bytes_max() const override { return bytes_max_; }
+  [[nodiscard]] bool is_oldest_shared() const override { return is_shared; }
+  [[nodiscard]] std::size_t segment_count() const override { return segments_.size(); }
 
   /// The disk is full from now on: with room for so much in all.
   void fill(std::uint64_t bytes) { bytes_max_ = bytes; }
 
   Lsn end = 0;
   bool is_quick = true;    ///< what is appended is durable at once
-  bool is_shared = false;  ///< a backup has the oldest piece
+  bool is_shared = false;  ///< a backup has the oldest segment
 
  private:
-  std::deque<Lsn> pieces_{0};
+  std::deque<Lsn> segments_{0};
   Lsn durable_ = 0;
   std::uint64_t bytes_max_ = 0;
 };
 
 struct Workshop {
-  Workshop() : broker(ledger, format, {.random_seed = 1}), cleaner(ledger, log) {}
+  Workshop() : broker(ledger, format, {.random_seed = 1}), compactor(ledger, log) {}
 
   /// One that changes as little as clients do meanwhile.
-  Cleaner::Next turn() {
-    (void)cleaner.begin_turn();
-    const Cleaner::Next next = cleaner.work();
+  Compactor::Next turn() {
+    (void)compactor.begin_turn();
+    const Compactor::Next next = compactor.work();
     append();
     return next;
   }
@@ -92,10 +96,10 @@ struct Workshop {
     append();
   }
 
-  /// Jobs of a thousand bytes until the log has so many pieces; the first of them.
-  JobId fill(std::size_t pieces) {
+  /// Jobs of a thousand bytes until the log has so many segments; the first of them.
+  JobId fill(std::size_t segments) {
     const JobId first = put(1000);
-    while (log.extent().pieces < pieces) put(1000);
+    while (log.segment_count() < segments) put(1000);
     return first;
   }
 
@@ -103,24 +107,24 @@ struct Workshop {
   Ledger ledger;
   Broker broker;
   PlacesOnly log;
-  Cleaner cleaner;
+  Compactor compactor;
 };
 
 }  // namespace
 
-TEST_CASE("cleaning: unasked it writes a little, and waits until that is on the disk") {
+TEST_CASE("compactor: unasked it writes a little, and waits until that is on the disk") {
   Workshop shop;
   const JobId first = shop.fill(12);
-  // Half of them; what is left stands in all pieces.
+  // Half of them; what is left stands in all segments.
   for (JobId id = first; id < first + 11'000; id += 2) shop.remove(id);
   shop.log.is_quick = false;
   const Lsn before = shop.log.end;
-  while (shop.turn() == Cleaner::Next::kTurn) {
+  while (shop.turn() == Compactor::Next::kTurn) {
   }
   const Lsn written = shop.log.end - before;
-  CHECK(written >= kCleanBytesMin);
-  CHECK(written < 3 * kCleanBytesMin);
-  CHECK(shop.turn() == Cleaner::Next::kDurable);
+  CHECK(written >= kCompactionBytesMin);
+  CHECK(written < 3 * kCompactionBytesMin);
+  CHECK(shop.turn() == Compactor::Next::kDurable);
   CHECK(shop.log.end == before + written);
   SUBCASE("beside what clients write, whose pace it keeps") {
     for (int i = 0; i < 100; ++i) {
@@ -128,25 +132,25 @@ TEST_CASE("cleaning: unasked it writes a little, and waits until that is on the 
       const std::string body(1000, 'x');
       CHECK(shop.broker.put({.queue = "default", .body = body, .ttr_s = 60}, kStart));
       const std::size_t theirs = shop.ledger.batch_bytes();
-      CHECK(shop.turn() == Cleaner::Next::kTurn);
-      CHECK(shop.log.end - begin >= (1 + kCleanPace) * theirs);
+      CHECK(shop.turn() == Compactor::Next::kTurn);
+      CHECK(shop.log.end - begin >= (1 + kCompactionPace) * theirs);
     }
   }
   SUBCASE("and goes on then") {
     shop.log.sync();
-    CHECK(shop.turn() == Cleaner::Next::kTurn);
+    CHECK(shop.turn() == Compactor::Next::kTurn);
     CHECK(shop.log.end > before + written);
   }
 }
 
-TEST_CASE("cleaning: on a full disk what a backup has does not go before the backup") {
+TEST_CASE("compactor: on a full disk what a backup has does not go before the backup") {
   Workshop shop;
   const JobId first = shop.fill(6);
   for (JobId id = first; id < first + 2000; ++id) shop.remove(id);
-  shop.log.fill(shop.log.end + kPieceBytes);
+  shop.log.fill(shop.log.end + kPlacesBytes);
   const Lsn oldest = shop.log.extent().begin;
   // Its end was decided on before the backup came.
-  CHECK(shop.turn() == Cleaner::Next::kTurn);
+  CHECK(shop.turn() == Compactor::Next::kTurn);
   shop.log.is_shared = true;
   for (int i = 0; i < 10; ++i) shop.turn();
   CHECK(shop.log.extent().begin == oldest);
@@ -155,24 +159,24 @@ TEST_CASE("cleaning: on a full disk what a backup has does not go before the bac
   CHECK(shop.log.extent().begin > oldest);
 }
 
-TEST_CASE("cleaning: what ended during a round on a full disk is what the next one frees") {
+TEST_CASE("compactor: what ended during a round on a full disk is what the next one frees") {
   Workshop shop;
   const JobId first = shop.fill(12);
   for (JobId id = first; id < first + 600; ++id) shop.remove(id);
-  shop.log.fill(shop.log.end + kPieceBytes / 2);
+  shop.log.fill(shop.log.end + kPlacesBytes / 2);
   JobId next = first + 600;
   const std::uint64_t needed = shop.ledger.live_bytes();
   // While the log is gone through once, clients end what was written once more already.
   const Lsn round_end = shop.log.end;
   while (shop.log.extent().begin < round_end) {
-    REQUIRE(shop.turn() != Cleaner::Next::kNothing);
+    REQUIRE(shop.turn() != Compactor::Next::kNothing);
     if (shop.log.extent().begin < round_end / 2) continue;
     for (int i = 0; i < 6; ++i) shop.remove(next++);
   }
-  REQUIRE(needed - shop.ledger.live_bytes() > kPieceBytes);
+  REQUIRE(needed - shop.ledger.live_bytes() > kPlacesBytes);
   // So there is room for jobs that become longer: it is not counted as if it were needed.
   shop.turn();
-  CHECK(shop.cleaner.begin_turn().intake == Intake::kNoJobs);
+  CHECK(shop.compactor.begin_turn().intake == Intake::kNoJobs);
 }
 
 }  // namespace millrace::server

@@ -1,0 +1,67 @@
+#include "server/turn/compactor.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace millrace::server {
+
+Compactor::Orders Compactor::begin_turn() {
+  log_ = journal_.extent();
+  CHECK(log_.begin <= log_.oldest_end && log_.oldest_end <= log_.end);
+  full_disk_.begin_turn(log_);
+  orders_ = {.intake = full_disk_.intake(), .holds_others = full_disk_.holds_others()};
+  return orders_;
+}
+
+bool Compactor::is_too_long() const {
+  const std::uint64_t needed = ledger_.live_bytes();
+  return log_.end - log_.begin > needed + needed / 2 + 2 * log_.segment_bytes;
+}
+
+/// What the clients' share asks for. Beyond that no more than clients would notice: their batches
+/// become durable after everything that was written before them.
+std::uint64_t Compactor::share() const {
+  const std::uint64_t due = kCompactionPace * ledger_.batch_bytes();
+  const std::uint64_t waiting = log_.end - std::min(log_.end, journal_.durable());
+  return waiting > kCompactionBytesMin ? due : std::max(kCompactionBytesMin, due);
+}
+
+/// Waits until what replaces the segment is durable. So the journal can remove it at once, even
+/// while it waits for that very room to write the next batch. And a shared segment on a full disk
+/// stays: its room would become free only when the backup ends, for any program to take.
+Compactor::Next Compactor::trim() {
+  if (full_disk_.is_oldest_shared()) return Next::kNothing;
+  if (!trim_->after) trim_->after = log_.end;
+  if (journal_.durable() < *trim_->after) return Next::kDurable;
+  removed_segments_ += journal_.trim(trim_->to);
+  trim_.reset();
+  return Next::kTurn;
+}
+
+Compactor::Next Compactor::work() {
+  const Next next = compact();
+  // Clients that were held go on in a further turn, when there is nothing more to do.
+  return next == Next::kNothing && orders_.holds_others ? Next::kTurn : next;
+}
+
+Compactor::Next Compactor::compact() {
+  if (trim_) return trim();
+  const bool is_only_segment = log_.oldest_end == log_.begin;
+  if (is_only_segment) return Next::kNothing;
+  const Lsn needed = std::min(ledger_.oldest_needed(), log_.end);
+  if (needed >= log_.oldest_end) {
+    // Totals are in each batch that changed them, so the newest may be in what is trimmed.
+    ledger_.write_totals();
+    trim_ = Trim{.to = needed, .after = std::nullopt};
+    return Next::kTurn;
+  }
+  const bool is_due = full_disk_.is_full() ? full_disk_.is_round_due() : is_too_long();
+  if (!is_due) return Next::kNothing;
+  const std::uint64_t bytes = full_disk_.is_full() ? full_disk_.share() : share();
+  if (bytes == 0) return Next::kDurable;
+  ledger_.rewrite(log_.oldest_end, bytes);
+  return Next::kTurn;
+}
+
+}  // namespace millrace::server

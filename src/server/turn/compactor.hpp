@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/ports/journal.hpp"
+#include "core/state/ledger.hpp"
+#include "server/turn/full_disk.hpp"
+
+namespace millrace::server {
+
+/// Compaction: keeps the log short. Writes what is still needed of the oldest segment once more at
+/// the end of the log, a little in each turn, and then trims the segment.
+///
+/// The log stays shorter than twice what a log without anything obsolete would need, plus four
+/// segments, whatever clients do. `FullDisk` says what holds on a full disk instead.
+class Compactor {
+ public:
+  /// Both must outlive it.
+  Compactor(Ledger& ledger, Journal& journal)
+      : ledger_(ledger), journal_(journal), full_disk_(ledger, journal) {}
+
+  /// Which turn compaction needs, though no client asks for one.
+  enum class Next {
+    kNothing,
+    kTurn,     ///< another turn soon
+    kDurable,  ///< a turn when more has become durable
+  };
+
+  /// What holds for a turn.
+  struct Orders {
+    /// Which commands are accepted.
+    Intake intake = Intake::kEverything;
+    /// Nobody but the compactor may write: it needs the rest of a full disk.
+    bool holds_others = false;
+  };
+
+  /// Looks at the log. To be called once a turn, before anything of it is executed.
+  Orders begin_turn();
+
+  /// Does the turn's share. To be called after everything else that the turn records, and before
+  /// its batch is taken.
+  Next work();
+
+  /// How many segments were removed since the process began.
+  [[nodiscard]] std::uint64_t removed_segments() const { return removed_segments_; }
+
+ private:
+  /// A trim that was decided on.
+  struct Trim {
+    Lsn to;                    ///< nothing before it is needed
+    std::optional<Lsn> after;  ///< where what replaces it ends; nullopt: still in the batch
+  };
+
+  [[nodiscard]] bool is_too_long() const;
+  [[nodiscard]] std::uint64_t share() const;
+  Next compact();
+  Next trim();
+
+  Ledger& ledger_;
+  Journal& journal_;
+  FullDisk full_disk_;
+  Journal::Extent log_;  ///< as the turn began
+  Orders orders_;
+  std::optional<Trim> trim_;
+  std::uint64_t removed_segments_ = 0;
+};
+
+/// Compaction begins when the log is half as long again as what is needed, and two segments. Then
+/// it writes twice as many bytes as the clients do. In the worst case all that is needed stands
+/// before the first obsolete byte; it has been written once more when the log is twice as long as
+/// what is needed.
+inline constexpr std::uint64_t kCompactionPace = 2;
+
+/// A turn writes at least this much, so that compaction comes to an end without clients too; except
+/// while more than that still waits for the disk.
+inline constexpr std::uint64_t kCompactionBytesMin = std::uint64_t{64} << 10;
+
+}  // namespace millrace::server
