@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The server that writes files of this name; empty: none that we know.
+/// The server that writes files of this name; empty: neither of the two.
 std::string_view owner_of(const std::string& name) {
   if (name.starts_with("binlog.")) return "beanstalkd";
   return name == "faktory.rdb" ? "Faktory" : "";
@@ -24,8 +24,9 @@ Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
     const std::string name = entries->path().filename().string();
     const std::string_view owner = owner_of(name);
     if (owner.empty()) continue;
-    return Problem{directory + " holds jobs that another " + std::string(owner) + " has stored (" +
-                   name + "), which cannot be read; let it finish them, or name another directory"};
+    return Problem{directory + " holds jobs stored by another " + std::string(owner) + " (" + name +
+                   "), which cannot be read; let that server finish them, or use another "
+                   "directory"};
   }
   return Done{};
 }

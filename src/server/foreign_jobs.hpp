@@ -6,9 +6,9 @@
 
 namespace millrace::server {
 
-/// Refuses a directory that holds what beanstalkd (`binlog.N`) or Faktory (`faktory.rdb`) has
-/// stored: it cannot be read, and a journal beside it would make its jobs seem to be gone. A
-/// directory that cannot be listed holds nothing as far as this goes.
+/// Refuses a directory with files of beanstalkd (`binlog.N`) or Faktory (`faktory.rdb`). Millrace
+/// cannot read them, and its own journal next to them would make their jobs seem lost. A directory
+/// that cannot be listed passes: opening the journal then reports the problem.
 [[nodiscard]] Outcome<Done> refuse_foreign_jobs(const std::string& directory);
 
 }  // namespace millrace::server

@@ -20,7 +20,8 @@ using millrace::Problem;
 using millrace::server::Config;
 using millrace::server::StartFailure;
 
-// The names that the program is called by, as its messages begin. Literals, so they end in NUL.
+// The names under which the program can be started; messages begin with them. They are literals,
+// so their data ends with NUL.
 constexpr std::string_view kMillrace = "millrace";
 constexpr std::string_view kBeanstalkd = "beanstalkd";
 constexpr std::string_view kFaktory = "faktory";
@@ -38,7 +39,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-int tell(const Outcome<millrace::server::JournalReport>& report) {
+int print_report(const Outcome<millrace::server::JournalReport>& report) {
   if (!report) return fail(kMillrace, report.error().text, kExitFailed);
   std::fputs(report->text.c_str(), stdout);
   std::fflush(stdout);
@@ -56,10 +57,10 @@ int run(const std::vector<std::string>& arguments) {
     case Invocation::Action::kRefuse:
       return fail(kMillrace, invocation.text, kExitUsage);
     case Invocation::Action::kCheck:
-      if (!invocation.target.empty()) return tell(salvage_journal(text, invocation.target));
-      return tell(check_journal(text));
+      if (!invocation.target.empty()) return print_report(salvage_journal(text, invocation.target));
+      return print_report(check_journal(text));
     case Invocation::Action::kBackUp:
-      return tell(back_up_journal(text, invocation.target));
+      return print_report(back_up_journal(text, invocation.target));
     case Invocation::Action::kServe:
       break;
   }
@@ -77,7 +78,7 @@ int run(const std::vector<std::string>& arguments) {
   return served ? 0 : fail(kMillrace, served.error().text, kExitFailed);
 }
 
-/// The statuses with which beanstalkd ends.
+/// The exit statuses of beanstalkd.
 int beanstalkd_status(StartFailure::Step step) {
   switch (step) {
     case StartFailure::Step::kListen:
@@ -108,7 +109,8 @@ int run_as_beanstalkd(const std::vector<std::string>& arguments) {
   if (!served) {
     return fail(kBeanstalkd, served.error().text, beanstalkd_status(served.error().step));
   }
-  // It dies of the signal; the first process of a container only ends with a status that says so.
+  // beanstalkd ends by the signal itself. The first process of a container ignores the signal, so
+  // it ends with the status that a shell would report.
   std::signal(served->signal, SIG_DFL);
   std::raise(served->signal);
   return 128 + served->signal;

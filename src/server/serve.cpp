@@ -25,10 +25,9 @@
 namespace millrace::server {
 namespace {
 
-/// Of the descriptors that the process may have, so many are not for clients: without one for the
-/// journal's next segment it could not go on. It and the sockets need about fifteen, and
-/// browsers have theirs.
-constexpr std::uint64_t kDescriptorsKept = 32 + kWebChannelsMax;
+/// Descriptors that job clients cannot use. Without one for the next journal segment the server
+/// could not continue. The journal and the ports need about fifteen; the rest is for browsers.
+constexpr std::uint64_t kDescriptorsReserved = 32 + kWebChannelsMax;
 
 journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   switch (mode) {
@@ -50,7 +49,8 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   options.sync_interval = config.sync.interval;
   options.segment_bytes = config.segment_bytes;
   options.reserved_segments = kReservedSegments;
-  // Replies wait for what can never become durable now: clients then know that they do not know.
+  // Pending replies wait for changes that can never become durable now. Without a reply, clients
+  // know that the outcome is unknown.
   options.on_failure = [&log](const Problem& problem) {
     log.event("journal_failed", {{"problem", problem.text}});
     journal::end_process();
@@ -63,7 +63,7 @@ Outcome<std::string> password_of(const Config& config, const Log& log) {
   return read_password_file(config.password_file, log);
 }
 
-/// What SIGHUP reads anew.
+/// The files that SIGHUP reads again.
 struct Secrets {
   std::string password;
   /// Shared with the options of the server; null: none.
@@ -105,26 +105,26 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .shown_options = shown_options(config)};
 }
 
-/// What a server and those who watch over it have been given.
-struct Watch {
+/// The arguments of `serve`, for all of its steps. All outlive the server.
+struct Context {
   const Config& config;
   const ReadConfig& read_config;
   const Log& log;
 };
 
-/// Stays in wait for signals as long as the loop runs.
+/// Handles signals while the loop runs.
 class Signals {
  public:
-  Signals(Server& server, const Watch& watch)
+  Signals(Server& server, const Context& context)
       : server_(server),
-        watch_(watch),
-        in_force_(watch.config),
+        context_(context),
+        in_force_(context.config),
         signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
-    if (watch.config.personality.reloads) signals_.add(SIGHUP);
+    if (context.config.personality.reloads) signals_.add(SIGHUP);
     wait();
   }
 
-  /// The one that ended the server.
+  /// The signal that ended the server.
   [[nodiscard]] int last() const { return last_; }
 
  private:
@@ -135,37 +135,37 @@ class Signals {
         server_.drain_beanstalk();
       } else if (signal == SIGHUP) {
         if (const auto reloaded = reload(); !reloaded) {
-          watch_.log.event("reload_failed", {{"problem", reloaded.error().text}});
+          context_.log.event("reload_failed", {{"problem", reloaded.error().text}});
         }
       } else {
         last_ = signal;
         server_.stop();
-        // A second call does not wait for clients.
-        if (!watch_.config.personality.waits_for_clients) server_.stop();
+        // The second call closes the connections at once.
+        if (!context_.config.personality.waits_for_clients) server_.stop();
       }
       wait();
     });
   }
 
-  /// What cannot be read, in whatever part, leaves everything as it is.
+  /// Reads everything first, so that a problem in any part changes nothing.
   Outcome<Done> reload() {
     const Outcome<Config> wanted =
-        watch_.read_config ? watch_.read_config() : Outcome<Config>(watch_.config);
+        context_.read_config ? context_.read_config() : Outcome<Config>(context_.config);
     if (!wanted) return wanted.error();
-    const Outcome<Secrets> secrets = read_secrets(*wanted, watch_.log);
+    const Outcome<Secrets> secrets = read_secrets(*wanted, context_.log);
     if (!secrets) return secrets.error();
     in_force_ = reloaded(in_force_, *wanted);
     Server::Options options = server_options(*wanted, *secrets);
     options.shown_options = shown_options(in_force_);
     server_.reload(options);
-    watch_.log.routine("reloaded");
-    const std::vector<std::string> waiting = options_for_restart(watch_.config, *wanted);
-    if (!waiting.empty()) watch_.log.event("restart_needed", {{"options", join(waiting)}});
+    context_.log.routine("reloaded");
+    const std::vector<std::string> waiting = options_for_restart(context_.config, *wanted);
+    if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});
     return Done{};
   }
 
   Server& server_;
-  const Watch watch_;
+  const Context context_;
   Config in_force_;
   int last_ = SIGTERM;
   asio::basic_signal_set<Executor> signals_;
@@ -173,7 +173,7 @@ class Signals {
 
 // ---- the ports ----------------------------------------------------------------------------------
 
-/// The sockets that were opened for us, at the doors that are wanted.
+/// The sockets that systemd has opened, for the enabled ports. Others are logged and closed.
 Outcome<Server::Sockets> handed_over(const Config& config, const Log& log) {
   auto taken = take_sockets(config.handover, process_id());
   if (!taken) return taken.error();
@@ -200,7 +200,7 @@ Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options&
   return Server::bind(options, std::move(*given), log);
 }
 
-/// As beanstalkd writes it: the path alone.
+/// In beanstalkd's form: a unix socket is its path alone.
 std::string text_of(const Address& address) {
   return address.is_unix() ? address.path : address.text();
 }
@@ -212,7 +212,7 @@ void announce_visit(Server::Visit visit, int descriptor) {
 
 void announce(const Server& server, Personality::Announcement announcement) {
   switch (announcement) {
-    case Personality::Announcement::kDoors:
+    case Personality::Announcement::kPorts:
       for (const Server::Port& port : server.ports()) {
         std::printf("%s: %s\n", port.door, port.address.text().c_str());
       }
@@ -230,7 +230,7 @@ void announce(const Server& server, Personality::Announcement announcement) {
   std::fflush(stdout);
 }
 
-// ---- all together -------------------------------------------------------------------------------
+// ---- start to end -------------------------------------------------------------------------------
 
 using Step = StartFailure::Step;
 
@@ -248,17 +248,17 @@ Result<Done, StartFailure> give_up_rights(const Config& config) {
   return Done{};
 }
 
-/// What a server is made of, once its ports are open.
+/// Everything that a server needs to run, once its ports are open.
 struct Start {
-  Watch watch;
+  Context context;
   const Server::Options& options;
   Server::Sockets sockets;
 };
 
-/// `file_journal` is what `journal` points to, or null when it is another kind.
+/// `file_journal` is the same object as `journal`, or null if that is of another kind.
 Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
                                 const journal::FileJournal* file_journal) {
-  const Log& log = start.watch.log;
+  const Log& log = start.context.log;
   SystemClock clock;
   Server server(start.options, std::move(journal), clock, log);
   if (auto opened = server.open(std::move(start.sockets)); !opened) {
@@ -268,10 +268,10 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
   if (file_journal != nullptr && !file_journal->had_extent()) log.event("extent_missing");
-  const Config& config = start.watch.config;
+  const Config& config = start.context.config;
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
-  const Signals signals(server, start.watch);
+  const Signals signals(server, start.context);
   const MemoryReturn memory_return(server.loop());
   announce(server, config.personality.announcement);
   server.run();
@@ -289,17 +289,17 @@ Outcome<Done> check_directory(const Config& config) {
 }
 
 Result<Ended, StartFailure> run_with_file_journal(Start start) {
-  const Config& config = start.watch.config;
+  const Config& config = start.context.config;
   if (auto checked = check_directory(config); !checked) {
     return failure(Step::kOpenJournal, checked.error());
   }
   journal::PosixFileSystem files;
-  auto journal = open_file_journal(config, files, start.watch.log);
+  auto journal = open_file_journal(config, files, start.context.log);
   if (!journal && journal.error().is_out_of_space) {
     return failure(Step::kOpenJournal,
                    Problem{journal.error().text +
-                           "; a journal begins with one file as long as --segment-bytes (64 MiB "
-                           "unless it is set): make room, or that smaller"});
+                           "; the first journal file has the size of --segment-bytes (64 MiB by "
+                           "default): free that much space, or set a smaller one"});
   }
   if (!journal) return failure(Step::kOpenJournal, journal.error());
   const journal::FileJournal* file_journal = journal->get();
@@ -311,16 +311,18 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
 Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                   const ReadConfig& read_config) {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a file that may not grow is a problem with a name
+  // A write beyond the file size limit then fails with an error, and does not end the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::uint64_t descriptors = raise_descriptor_limit();
   const Outcome<Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());
   Server::Options options = server_options(config, *secrets);
-  options.clients_max = descriptors - std::min(descriptors / 2, kDescriptorsKept);
+  options.clients_max = descriptors - std::min(descriptors / 2, kDescriptorsReserved);
   options.random_seed = random_number();
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
     options.on_visit = announce_visit;
   }
+  // The order matters: ports below 1024 need root, and the journal must belong to the user.
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();

@@ -12,29 +12,29 @@ namespace millrace::server {
 /// Why the server could not start.
 struct StartFailure {
   enum class Step {
-    kListen,       ///< a port
-    kFindUser,     ///< nobody of that name
-    kBecomeUser,   ///< not allowed
-    kOpenJournal,  ///< the directory is missing, in use, or not for us
+    kListen,       ///< a port cannot be opened
+    kFindUser,     ///< no user of that name
+    kBecomeUser,   ///< switching to the user is not permitted
+    kOpenJournal,  ///< the data directory is missing, in use, damaged, or not usable
     kOther,
   };
   Step step;
-  std::string text;
+  std::string text;  ///< one line: what is wrong and, where that helps, what to do
 };
 
-/// How a server ended that had started.
+/// How a server that had started ended.
 struct Ended {
   int signal;  ///< SIGTERM or SIGINT
 };
 
-/// Reads once more where options come from.
+/// Reads the options again: arguments, environment and config file.
 using ReadConfig = std::function<Outcome<Config>()>;
 
-/// Runs the server that `config` asks for until SIGTERM or SIGINT: prints one line for each open
-/// port and then `ready` to stdout. SIGUSR1 makes the beanstalk door refuse new jobs. As
-/// `beanstalkd` it prints nothing unless asked to, and does not wait for clients in the end.
-/// On SIGHUP it asks `read_config` anew and takes over what may change while it serves; where it is
-/// empty, `config` stays what is asked for, and only the files that it names are read.
+/// Runs a server with `config` until SIGTERM or SIGINT. Prints one line for each open port to
+/// stdout, and then `ready`. The personality may change that: see there.
+/// SIGUSR1: beanstalk clients can put no new jobs. SIGHUP: calls `read_config` and applies the
+/// options that need no restart. If `read_config` is empty, `config` stays, and only the files that
+/// it names are read again.
 [[nodiscard]] Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                                 const ReadConfig& read_config = {});
 

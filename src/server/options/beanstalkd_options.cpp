@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.hpp"
 #include "beanstalk/settings.hpp"
 
 namespace millrace::server {
@@ -17,35 +18,35 @@ namespace {
 constexpr int kExitUsage = 5;
 constexpr int kExitListen = 111;
 
-/// Without -f and -F, what is written is synced this often.
+/// The interval between syncs without -f and -F.
 constexpr std::uint64_t kSyncIntervalMs = 50;
 
-/// How large beanstalkd's files are without -s.
+/// The size of beanstalkd's files without -s.
 constexpr std::uint64_t kBinlogBytes = 10485760;
 
 constexpr const char* kUsage =
     "Use: beanstalkd [OPTIONS]\n"
     "\n"
     "This is Millrace " MILLRACE_VERSION
-    ", which serves as beanstalkd when it is called so.\n"
+    ", started under the name beanstalkd.\n"
     "\n"
     "Options:\n"
-    " -b DIR   keep a journal in this directory (default is none)\n"
+    " -b DIR   keep a journal in this directory (default is no journal)\n"
     " -f MS    sync the journal every MS milliseconds (default is 50);\n"
     "          0 means before each reply\n"
-    " -F       leave it to the system when to sync\n"
+    " -F       never sync the journal; the system decides when to write it\n"
     " -l ADDR  listen on address, or on unix:PATH (default is 0.0.0.0)\n"
     " -p PORT  listen on port (default is 11300)\n"
     " -u USER  become user and group\n"
     " -z BYTES set the maximum job size in bytes (default is 65535);\n"
     "          at most 1073741824\n"
-    " -s BYTES is shown in the statistics, and means nothing else\n"
+    " -s BYTES file size to show in the statistics; no other effect\n"
     " -v       show version information\n"
-    " -V       say what is opened, who comes, and who goes\n"
+    " -V       print each port, and each connection that is opened or closed\n"
     " -h       show this help\n";
 
-/// size = *SP [ "+" / "-" ] 1*DIGIT; the largest number for what is larger, and for what is smaller
-/// than 0.
+/// size = *SP [ "+" / "-" ] 1*DIGIT. A number that is too large or negative becomes the largest
+/// number, as in beanstalkd.
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -59,8 +60,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return is_beyond ? kMax : number;
 }
 
-/// beanstalkd leaves it to the system's library, which knows names (`http`) and takes numbers
-/// modulo 65536.
+/// beanstalkd gives the text to getaddrinfo, which accepts names (`http`) and takes numbers modulo
+/// 65536. So do we.
 std::optional<std::uint16_t> find_port(const std::string& text) {
   addrinfo hints{};
   hints.ai_family = AF_INET;
@@ -72,7 +73,7 @@ std::optional<std::uint16_t> find_port(const std::string& text) {
   return port;
 }
 
-/// It says nothing unless asked to, and dies of any signal that it does not know.
+/// beanstalkd prints nothing without -V, and ends by any signal that it does not handle.
 constexpr Personality kPersonality{.announcement = Personality::Announcement::kNone,
                                    .reloads = false,
                                    .waits_for_clients = false,
@@ -136,7 +137,7 @@ class Reader {
     }
   }
 
-  /// The value stands behind the flag, or is the next argument.
+  /// The value follows the flag directly, or is the next argument.
   void read_value(char flag, std::string_view attached) {
     if (attached.empty()) {
       if (next_ == arguments_.size()) {
@@ -181,11 +182,13 @@ class Reader {
 
   static SyncChoice interval(std::uint64_t milliseconds) {
     if (milliseconds == 0) return {.mode = SyncChoice::Mode::kAlways};
+    // beanstalkd accepts any number, so a larger one is reduced and not refused.
     return {.mode = SyncChoice::Mode::kInterval,
             .interval = std::chrono::milliseconds(std::min(milliseconds, kSyncIntervalMaxMs))};
   }
 
   Address address() {
+    CHECK(!read_.exit_status);
     if (host_.starts_with(kUnixPrefix)) return {.path = host_.substr(kUnixPrefix.size())};
     const std::optional<std::uint16_t> port = find_port(port_);
     if (!port) {

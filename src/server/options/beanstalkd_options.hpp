@@ -9,8 +9,8 @@
 
 namespace millrace::server {
 
-/// What the command line of `beanstalkd` asks for, and says: texts for stdout and stderr, and a
-/// status when the process is to end with it at once.
+/// The result of reading the command line of `beanstalkd`: options, texts for stdout and stderr,
+/// and an exit status if the process is to end at once.
 struct BeanstalkdInvocation {
   Config config;
   std::string output;
@@ -18,11 +18,11 @@ struct BeanstalkdInvocation {
   std::optional<int> exit_status = std::nullopt;
 };
 
-/// True when the program was called by that name, with or without a path: a link does that.
+/// True when the program was started under that name, with or without a path; a link does that.
 [[nodiscard]] bool is_called_as_beanstalkd(std::string_view program);
 
-/// Reads the flags of beanstalkd 1.13, as it does: short ones, which may be bundled, with values
-/// attached or behind.
+/// Reads the flags of beanstalkd 1.13 as it does: short flags, which may be bundled. A value
+/// follows its flag directly or as the next argument.
 [[nodiscard]] BeanstalkdInvocation read_beanstalkd_invocation(
     const std::vector<std::string>& arguments);
 

@@ -19,7 +19,7 @@
 namespace millrace::server {
 namespace {
 
-/// More of anything is a mistake.
+/// Larger counts are typing mistakes.
 constexpr std::uint64_t kCountMax = 1'000'000'000;
 
 Outcome<std::uint64_t> read_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
@@ -58,7 +58,7 @@ Outcome<Done> set_names(std::vector<std::string>& member, const std::string& tex
   std::istringstream names(lower_case(text));
   for (std::string name; std::getline(names, name, ',');) {
     const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
-    if (!is_name) return Problem{"'" + name + "' is not a host's name"};
+    if (!is_name) return Problem{"'" + name + "' is not a host name"};
     member.push_back(name);
   }
   return Done{};
@@ -88,7 +88,7 @@ Outcome<Done> set_size(std::size_t& member, const std::string& text) {
   return Done{};
 }
 
-/// Of at least so much: the journal reserves room in these steps.
+/// The journal reserves disk space in steps of this size.
 constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
 
 Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
@@ -98,7 +98,7 @@ Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
   return Done{};
 }
 
-/// The least leaves room for some jobs, the most is more than any machine has.
+/// The minimum leaves room for some jobs. The maximum is more than any machine has.
 constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
 
@@ -127,14 +127,15 @@ Outcome<Done> set_switch(bool& member, const std::string& text) {
   return Done{};
 }
 
-/// One option of `serve`: the flag is `--name`, the config file's key `name`, the environment's
-/// variable MILLRACE_NAME with `_` for `-`.
+/// One option of `serve`. The flag is `--name`, the key of the config file is `name`, and the
+/// environment variable is MILLRACE_NAME, with `_` for `-`.
 struct Row {
   const char* name;
-  const char* value;  ///< what stands for the value in the help; null: a switch
+  const char* value;  ///< placeholder for the value in the help; null: a switch
   const char* help;
   Outcome<Done> (*apply)(Config&, const std::string&);
-  /// False when they differ in what counts at a start only. No row can be without it.
+  /// False when the two differ and only a restart can apply the difference. A reference, so that
+  /// no row can leave it out.
   bool (&is_same)(const Config&, const Config&);
 };
 
@@ -143,97 +144,96 @@ bool is_same(const Config& a, const Config& b) {
   return a.*member == b.*member;
 }
 
-/// SIGHUP brings it into force.
+/// SIGHUP applies every change, so none needs a restart.
 bool any_change(const Config&, const Config&) {
   return true;
 }
 
-/// Ports become encrypted, or plain, at a start only.
+/// SIGHUP exchanges a certificate, but only a restart switches encryption on or off.
 bool is_same_tls(const Config& a, const Config& b) {
   return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
 }
 
-/// A password is not taken away from ports that are open.
+/// SIGHUP exchanges a password, but never leaves open ports without one.
 bool keeps_password(const Config& a, const Config& b) {
   return !has_password(a) || has_password(b);
 }
 
 constexpr std::array kRows = {
-    Row{"data", "DIR", "Where the journal is kept (default: ./millrace-data)",
+    Row{"data", "DIR", "Data directory (default: ./millrace-data)",
         [](Config& c, const std::string& text) { return set_text(c.data, text); },
         is_same<&Config::data>},
-    Row{"beanstalk", "ADDR|off", "Port for beanstalk clients (default: 127.0.0.1:11300)",
+    Row{"beanstalk", "ADDR|off", "Address for beanstalk clients (default: 127.0.0.1:11300)",
         [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); },
         is_same<&Config::beanstalk>},
-    Row{"faktory", "ADDR|off", "Port for Faktory clients and workers (default: 127.0.0.1:7419)",
+    Row{"faktory", "ADDR|off", "Address for Faktory clients and workers (default: 127.0.0.1:7419)",
         [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
         is_same<&Config::faktory>},
     Row{"web", "ADDR|off",
-        "Port for the web pages, their API and metrics (default: 127.0.0.1:7420)",
+        "Address for the web UI, the JSON API and metrics (default: 127.0.0.1:7420)",
         [](Config& c, const std::string& text) { return set_address(c.web, text); },
         is_same<&Config::web>},
-    Row{"web-read-only", nullptr, "The web pages and their API change nothing",
+    Row{"web-read-only", nullptr, "Refuse every change through the web UI and the API",
         [](Config& c, const std::string& text) { return set_switch(c.is_web_read_only, text); },
         is_same<&Config::is_web_read_only>},
     Row{"web-host", "NAMES",
-        "Names that browsers may call the web port by, with commas between them; numbers, "
-        "localhost and this machine's name are known",
+        "Extra Host names accepted when no password is set, separated by commas",
         [](Config& c, const std::string& text) { return set_names(c.web_hosts, text); },
         is_same<&Config::web_hosts>},
-    Row{"password-file", "FILE", "Holds the password that Faktory clients and browsers must know",
+    Row{"password-file", "FILE", "File with the password for Faktory clients and browsers",
         [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
         keeps_password},
-    Row{"tls-cert", "FILE", "Certificate (PEM): all ports but unix sockets then speak TLS only",
+    Row{"tls-cert", "FILE",
+        "TLS certificate chain (PEM); all ports except unix: then speak TLS only",
         [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); },
         is_same_tls},
-    Row{"tls-key", "FILE", "The key of the certificate (PEM)",
+    Row{"tls-key", "FILE", "Private key of the certificate (PEM)",
         [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); },
         any_change},
-    Row{"max-connections", "N", "Faktory connections at a time; 0: any number (default: 0)",
+    Row{"max-connections", "N", "Maximum number of Faktory connections; 0: no limit (default: 0)",
         [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
         any_change},
     Row{"dead-max-jobs", "N",
-        "Pushed jobs that may be dead, the oldest go first (default: 1000000)",
+        "Maximum number of dead pushed jobs; beyond it the oldest is deleted (default: 1000000)",
         [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
         is_same<&Config::dead_jobs_max>},
     Row{"sync", "MODE",
-        "When a change is safe enough to be answered: always (on disk), interval:MS (written, on "
-        "disk every MS milliseconds), off (written) (default: always)",
+        "When a reply may be sent: always (change on disk), interval:MS (written, on disk every MS "
+        "milliseconds) or off (written) (default: always)",
         [](Config& c, const std::string& text) { return set_sync(c.sync, text); },
         is_same<&Config::sync>},
-    Row{"volatile", nullptr, "Keep no journal: --data and --sync mean nothing, a restart forgets",
+    Row{"volatile", nullptr,
+        "Keep no journal; --data and --sync have no effect, and a restart loses all jobs",
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},
     Row{"memory-limit", "BYTES",
-        "What jobs may take in memory; further bodies are in the journal only. 0: no limit "
-        "(default: 0)",
+        "Memory limit for jobs; beyond it, bodies stay on disk; 0: no limit (default: 0)",
         [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },
         is_same<&Config::memory_bytes_max>},
-    Row{"segment-bytes", "BYTES", "How long a file of the journal becomes (default: 67108864)",
+    Row{"segment-bytes", "BYTES", "Size of a journal file (default: 67108864)",
         [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },
         is_same<&Config::segment_bytes>},
-    Row{"max-job-size", "BYTES", "The longest body that beanstalk clients may put (default: 65535)",
+    Row{"max-job-size", "BYTES", "Longest body that beanstalk clients may put (default: 65535)",
         [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); },
         any_change},
-    Row{"user", "USER",
-        "When started as root: keeps only this user's rights once the ports are open",
+    Row{"user", "USER", "When started as root: switch to this user once the ports are open",
         [](Config& c, const std::string& text) { return set_text(c.user, text); },
         is_same<&Config::user>},
-    Row{"insecure", nullptr, "Open ports to other machines even where no password is asked for",
+    Row{"insecure", nullptr, "Allow ports that other machines can reach without a password",
         [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); },
         is_same<&Config::is_insecure>},
 };
 
 constexpr const char* kFooter =
-    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Every option is also a key of the config file\n"
-    "(data = \"/var/lib/millrace\") and an environment variable (MILLRACE_DATA); a flag goes "
-    "before\n"
-    "the environment, which goes before the file. FAKTORY_PASSWORD holds the password itself, or\n"
-    "the name of its file when it starts with '/'.";
+    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit.\n"
+    "Every option is also a key of the config file (data = \"/var/lib/millrace\") and an\n"
+    "environment variable (MILLRACE_DATA). A flag wins over the environment, and the\n"
+    "environment wins over the file. FAKTORY_PASSWORD holds the password itself, or the\n"
+    "path of its file if it begins with '/'.";
 
 constexpr const char* kJournalFooter =
-    "It ends with status 0 when everything is whole, 1 when it could not do what it was asked to,\n"
-    "2 when an argument made no sense, 4 when the journal is damaged or not all could be copied.";
+    "Exit status 0: no damage. 1: the command failed. 2: wrong arguments. 4: the journal is\n"
+    "damaged, or not everything could be copied.";
 
 constexpr std::string_view kVariableStart = "MILLRACE_";
 
@@ -245,15 +245,14 @@ std::string variable_of(std::string_view name) {
   return variable;
 }
 
-/// What CLI11 made of the command line and the environment. It is not copied: CLI11 keeps
-/// addresses.
+/// The command line and the environment, as CLI11 reads them. CLI11 keeps the addresses of the
+/// members, so this is not copied.
 struct Parser {
   CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
   CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
   CLI::App* check =
-      app.add_subcommand("check", "Tell what a journal holds, or where it is damaged");
-  CLI::App* backup =
-      app.add_subcommand("backup", "Copy the journal of a server, which may be running");
+      app.add_subcommand("check", "Show what a journal holds, and where it is damaged");
+  CLI::App* backup = app.add_subcommand("backup", "Copy a journal; its server may be running");
   std::string directory;
   std::string target;
   std::array<std::string, kRows.size()> texts;
@@ -263,27 +262,28 @@ struct Parser {
   Parser() {
     app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
     app.require_subcommand(0, 1);
-    // What is there twice is refused here, and in one way for switches too.
+    // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
+    // both.
     for (CLI::App* command : {serve, check, backup}) command->option_defaults()->take_last();
     serve->footer(kFooter);
     for (std::size_t i = 0; i < kRows.size(); ++i) {
       options[i] = add(kRows[i]);
       options[i]->envname(variable_of(kRows[i].name));
     }
-    serve->add_option("--config", config_file, "Reads options from this file")
+    serve->add_option("--config", config_file, "Config file (TOML)")
         ->type_name("FILE")
         ->envname("MILLRACE_CONFIG");
     for (CLI::App* command : {check, backup}) {
-      command->add_option("DIR", directory, "The data directory; nothing in it is changed")
+      command->add_option("DIR", directory, "The data directory; it is not changed")
           ->required()
           ->type_name("");
       command->footer(kJournalFooter);
     }
-    check->add_option("--salvage", target, "Copies what is whole into this new directory")
+    check
+        ->add_option("--salvage", target,
+                     "Copy everything that is not damaged to this new directory")
         ->type_name("NEWDIR");
-    backup->add_option("DEST", target, "A directory that is empty or not there yet")
-        ->required()
-        ->type_name("");
+    backup->add_option("DEST", target, "A new or empty directory")->required()->type_name("");
   }
 
   Parser(const Parser&) = delete;
@@ -298,7 +298,7 @@ struct Parser {
   }
 };
 
-/// CLI11's texts may have several lines; a refusal has one.
+/// CLI11's messages may have several lines. An error of ours has one.
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -311,32 +311,32 @@ Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
 }
 
-/// Names the first argument that nobody takes; CLI11 would name all of them, the last one first.
+/// Names the first unknown argument. CLI11 would name all of them, the last one first.
 Invocation refuse_extras(const CLI::App& app) {
   std::vector<std::string> extras = app.remaining(true);
   std::erase(extras, "--");
   const auto commands = app.get_subcommands();
   const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
   return refuse("'" + (extras.empty() ? "--" : extras.front()) +
-                "' was not expected; see millrace" + command + " --help");
+                "' is not a known argument; see millrace" + command + " --help");
 }
 
 Outcome<Done> check_repetition(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
-      if (option->count() > 1) return Problem{option->get_name() + " is there more than once"};
+      if (option->count() > 1) return Problem{option->get_name() + " may be given only once"};
     }
   }
   return Done{};
 }
 
-/// Other programs write `max_connections`.
+/// Suggests the key that was meant: other programs write `max_connections`.
 Problem unknown_key(const std::string& name) {
   std::string meant = lower_case(name);
   std::replace(meant.begin(), meant.end(), '_', '-');
   const bool is_key =
       std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) { return meant == row.name; });
-  return Problem{"unknown key '" + name + "'" + (is_key ? ": did you mean '" + meant + "'?" : "")};
+  return Problem{"unknown key '" + name + "'" + (is_key ? "; did you mean '" + meant + "'?" : "")};
 }
 
 Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config& config) {
@@ -377,7 +377,7 @@ void apply_faktory_password(Config& config) {
   (*text == '/' ? config.password_file : config.password) = text;
 }
 
-/// Sorted. Their values are nobody's business.
+/// Sorted names. The values are left out, since they may be secrets.
 std::vector<std::string> unknown_variables(const Parser& parser) {
   const auto options = parser.serve->get_options();
   std::vector<std::string> unknown;
@@ -393,15 +393,15 @@ std::vector<std::string> unknown_variables(const Parser& parser) {
   return unknown;
 }
 
-/// Two ports at one address could both be bound, and only one of them be opened.
+/// The system would bind two ports to one address, and then refuse to open the second.
 Outcome<Done> check_addresses(const Config& config) {
-  const std::array doors = {std::pair{"--beanstalk", config.beanstalk},
+  const std::array ports = {std::pair{"--beanstalk", config.beanstalk},
                             std::pair{"--faktory", config.faktory}, std::pair{"--web", config.web}};
-  for (std::size_t i = 0; i < doors.size(); ++i) {
-    for (std::size_t j = i + 1; j < doors.size(); ++j) {
-      if (!are_same_place(doors[i].second, doors[j].second)) continue;
-      return Problem{std::string(doors[i].first) + " and " + doors[j].first + " are both " +
-                     doors[i].second->text()};
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    for (std::size_t j = i + 1; j < ports.size(); ++j) {
+      if (!are_same_place(ports[i].second, ports[j].second)) continue;
+      return Problem{std::string(ports[i].first) + " and " + ports[j].first + " are both " +
+                     ports[i].second->text() + "; each port needs an address of its own"};
     }
   }
   return Done{};
@@ -420,14 +420,17 @@ Invocation read_serve(const Parser& parser) {
   config.handover = read_handover();
   invocation.unknown_variables = unknown_variables(parser);
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
-    return refuse("--tls-cert and --tls-key need each other");
+    return refuse("--tls-cert and --tls-key must be set together");
   }
+  // Smaller segments are a choice for a disk that may become full, and there a job must fit into
+  // the reserved segments. Jobs longer than a segment of the default size are allowed.
   if (config.job_bytes_max > config.segment_bytes &&
       config.segment_bytes < Config{}.segment_bytes) {
-    return refuse("--max-job-size must not be more than --segment-bytes");
+    return refuse("--max-job-size is larger than --segment-bytes; set one of them differently");
   }
   if (!config.beanstalk && !config.faktory) {
-    return refuse("--beanstalk and --faktory are both off: nothing to serve");
+    return refuse(
+        "--beanstalk and --faktory are both off, so there is nothing to serve; enable one");
   }
   if (const auto checked = check_addresses(config); !checked) return refuse(checked.error().text);
   return invocation;
@@ -457,7 +460,7 @@ Handover read_handover() {
 Invocation read_invocation(const std::vector<std::string>& arguments) {
   Parser parser;
   try {
-    // CLI11 takes them from the back.
+    // CLI11 expects the arguments in reverse order.
     parser.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     return print(parser.app.help());

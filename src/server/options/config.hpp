@@ -15,12 +15,12 @@
 
 namespace millrace::server {
 
-/// How far the journal goes before a reply leaves.
+/// How far a change must have got in the journal before its reply is sent.
 struct SyncChoice {
   enum class Mode {
     kAlways,    ///< on stable storage
-    kInterval,  ///< written; stable storage follows every `interval`
-    kOff,       ///< written; the system decides when it becomes stable
+    kInterval,  ///< written; on stable storage after `interval` at most
+    kOff,       ///< written; the system decides when it reaches stable storage
   };
   Mode mode = Mode::kAlways;
   std::chrono::milliseconds interval{0};
@@ -31,67 +31,66 @@ struct SyncChoice {
 /// The longest `SyncChoice::interval`, in ms.
 inline constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
 
-/// What the operator asked for. Each member is one row of the option table in config.cpp.
+/// The options of a server. Each member is one row of the option table in config.cpp.
 struct Config {
   std::string data = "./millrace-data";
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
   std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
   std::optional<Address> web = Address{.host = "127.0.0.1", .port = 7420};
-  bool is_web_read_only = false;       ///< the web door changes nothing
-  std::vector<std::string> web_hosts;  ///< further names that it goes by, in lower case
-  std::string web_password;            ///< empty: the Faktory door's; set by server/faktory_options
-  std::string password_file;           ///< empty: none
-  std::string password;  ///< given as such, in FAKTORY_PASSWORD; `password_file` goes first
-  std::string tls_certificate_file;   ///< empty: ports are not encrypted
-  std::string tls_key_file;           ///< set exactly when there is a certificate
-  std::uint64_t connections_max = 0;  ///< of the Faktory door; 0: any number
+  bool is_web_read_only = false;       ///< the web port refuses every change
+  std::vector<std::string> web_hosts;  ///< extra Host names without a password, in lower case
+  std::string web_password;            ///< empty: the same as `password`; set by faktory_options
+  std::string password_file;           ///< empty: none; wins over `password`
+  std::string password;                ///< the value of FAKTORY_PASSWORD
+  std::string tls_certificate_file;    ///< empty: ports are not encrypted
+  std::string tls_key_file;            ///< set exactly when there is a certificate
+  std::uint64_t connections_max = 0;   ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;
   SyncChoice sync;
   bool is_volatile = false;
   std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit
-  std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< of the journal
+  std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< size of a journal file
   std::size_t job_bytes_max = kPutBytesMaxDefault;
-  bool is_insecure = false;  ///< open ports without a password beyond this machine are fine
-  std::string user;          ///< whose rights to keep once the ports are open; empty: all
-  Handover handover;         ///< the ports that are open already
+  bool is_insecure = false;  ///< other machines may reach ports without a password
+  std::string user;          ///< to switch to once the ports are open; empty: no switch
+  Handover handover;         ///< sockets that systemd has opened
 
-  // Not in the table: it follows from the name that the program was called by.
+  // Not in the table: these follow from the name under which the program was started.
   Personality personality;
-  /// Shown in `stats` as the size of the journal's files; nullopt: what it is.
+  /// Size of a journal file as shown in `stats`; nullopt: the real size.
   std::optional<std::uint64_t> binlog_bytes_max;
 };
 
-/// What the command line says is to be done.
+/// What the program is to do, according to its command line.
 struct Invocation {
   enum class Action {
-    kServe,   ///< with `config`
-    kCheck,   ///< the journal in the directory `text`; with `target`, salvage it to there
-    kBackUp,  ///< the journal in the directory `text` to `target`
-    kPrint,   ///< `text` to stdout, and it is done (help, version)
-    kRefuse,  ///< `text` to stderr, one line: what was asked for makes no sense
+    kServe,  ///< serve with `config`
+    kCheck,  ///< check the journal in directory `text`; with `target`, salvage it to that directory
+    kBackUp,  ///< copy the journal in directory `text` to `target`
+    kPrint,   ///< print `text` to stdout: help or version
+    kRefuse,  ///< print `text` to stderr, one line that says which argument is wrong
   };
   Action action = Action::kRefuse;
   Config config;
   std::string text;
   std::string target = {};
-  /// With kServe: variables that begin like those of options, and are none. They change nothing.
+  /// With kServe: environment variables that begin like those of options but are none. They have
+  /// no effect.
   std::vector<std::string> unknown_variables = {};
 };
 
-/// The names of the options in which `wanted` differs from what the server was started with and
-/// that count at a start only.
+/// The names of the options in which `wanted` differs from `started` and which need a restart.
 [[nodiscard]] std::vector<std::string> options_for_restart(const Config& started,
                                                            const Config& wanted);
 
 /// Reads the arguments (without the program's name), the environment and the config file, in this
-/// order of precedence. The environment holds `MILLRACE_<FLAG>` for each flag and FAKTORY_PASSWORD.
+/// order of precedence. The environment has `MILLRACE_<FLAG>` for each flag, and FAKTORY_PASSWORD.
 [[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
 
-/// A variable of the environment; nullopt when it is not set.
+/// The value of an environment variable; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);
 
-/// What systemd's socket activation says in the environment: LISTEN_PID, LISTEN_FDS and
-/// LISTEN_FDNAMES.
+/// The variables of systemd's socket activation: LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES.
 [[nodiscard]] Handover read_handover();
 
 }  // namespace millrace::server

@@ -14,10 +14,12 @@
 #include <system_error>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace millrace::server {
 namespace {
 
-/// Several files as one text, which remembers what stands where.
+/// Several files as one text, with the file and line of each of its lines.
 class Document {
  public:
   Outcome<Done> add(const std::string& file) {
@@ -32,8 +34,10 @@ class Document {
     std::string text(kConfigBytesMax + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(stream.gcount()));
-    if (stream.bad()) return problem("cannot be read to its end");
-    if (text.size() + text_.size() > kConfigBytesMax) return problem("too long");
+    if (stream.bad()) return problem("a read failed");
+    if (text.size() + text_.size() > kConfigBytesMax) {
+      return problem("too long: the limit is 1 MiB for all config files together");
+    }
     append(file, text);
     return Done{};
   }
@@ -42,9 +46,10 @@ class Document {
 
   /// `FILE:LINE` of a line of the whole text; both count from 1.
   [[nodiscard]] std::string place(std::uint32_t line) const {
-    const auto behind = std::find_if(files_.begin(), files_.end(),
-                                     [=](const File& file) { return file.first_line > line; });
-    const File& file = *std::prev(behind);
+    const auto next = std::find_if(files_.begin(), files_.end(),
+                                   [=](const File& file) { return file.first_line > line; });
+    CHECK(next != files_.begin());
+    const File& file = *std::prev(next);
     return file.name + ":" + std::to_string(line - file.first_line + 1);
   }
 
@@ -59,6 +64,7 @@ class Document {
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     files_.push_back({file, lines_ + 1});
     text_ += text;
+    // A last line without its end must not swallow the first line of the next file.
     text_ += '\n';
     lines_ += 1 + static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
   }
@@ -81,7 +87,7 @@ Setting read_value(const toml::node& value) {
   return {};
 }
 
-/// How deep tables are is limited by the parser.
+/// The parser limits the depth of tables, so recursion is safe.
 void collect(const toml::table& table, const std::vector<std::string>& above,
              const Document& document, std::vector<Setting>& settings) {
   for (const auto& [key, value] : table) {

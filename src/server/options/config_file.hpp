@@ -13,23 +13,23 @@ struct Setting {
   enum class Kind {
     kString,
     kPlain,  ///< a whole number, true or false
-    kOther,  ///< a list, an empty table, a fraction, a time: nothing that an option takes
+    kOther,  ///< a list, an empty table, a fraction or a time, which no option accepts
   };
-  std::vector<std::string> path;  ///< the tables that it is in, and the key
+  std::vector<std::string> path;  ///< the tables around it, outermost first, and the key
   Kind kind = Kind::kOther;
-  std::string text;   ///< the value as a flag would have it; empty for kOther
+  std::string text;   ///< the value as it would be written for a flag; empty for kOther
   std::string place;  ///< `FILE:LINE`
 
   /// The path with dots.
   [[nodiscard]] std::string name() const;
 };
 
-/// Reads the files as one document, which is that of the first with those of the others behind it:
-/// so a table must not have its header in two of them. Answers its keys, sorted. What is no TOML is
-/// a problem that begins with `FILE:LINE: `.
+/// Reads the files as one document, concatenated in this order: so the header of a table may be in
+/// one of them only. Returns the keys, sorted. Invalid TOML is a problem that begins with
+/// `FILE:LINE: `.
 [[nodiscard]] Outcome<std::vector<Setting>> read_settings(const std::vector<std::string>& files);
 
-/// All files together; more is a mistake.
+/// Limit for all files together.
 inline constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20;
 
 }  // namespace millrace::server

@@ -11,6 +11,7 @@ bool has_password(const Config& config) {
 Config reloaded(Config running, const Config& wanted) {
   running.connections_max = wanted.connections_max;
   running.job_bytes_max = wanted.job_bytes_max;
+  // A reload never removes the password: the ports are open, and other machines may reach them.
   if (!has_password(wanted)) return running;
   running.password = wanted.password;
   running.password_file = wanted.password_file;
@@ -18,12 +19,12 @@ Config reloaded(Config running, const Config& wanted) {
 }
 
 std::vector<std::pair<std::string, std::string>> shown_options(const Config& config) {
-  const auto address = [](const std::optional<Address>& door) {
-    return door ? door->text() : std::string("off");
+  const auto address = [](const std::optional<Address>& port) {
+    return port ? port->text() : std::string("off");
   };
   const auto yes_or_no = [](bool is_so) { return std::string(is_so ? "yes" : "no"); };
   const auto sync = [&] {
-    if (config.is_volatile) return std::string("none: --volatile");
+    if (config.is_volatile) return std::string("none (--volatile)");
     if (config.sync.mode == SyncChoice::Mode::kAlways) return std::string("always");
     if (config.sync.mode == SyncChoice::Mode::kOff) return std::string("off");
     return "interval:" + std::to_string(config.sync.interval.count());
@@ -33,24 +34,24 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
     for (const std::string& name : config.web_hosts) all += (all.empty() ? "" : ", ") + name;
     return all.empty() ? std::string("none") : all;
   };
-  return {{"data", config.is_volatile ? "none: --volatile" : config.data},
+  return {{"data", config.is_volatile ? "none (--volatile)" : config.data},
           {"sync", sync()},
           {"beanstalk", address(config.beanstalk)},
           {"faktory", address(config.faktory)},
           {"web", address(config.web)},
-          {"password", has_password(config) ? "asked for" : "none"},
+          {"password", has_password(config) ? "required" : "none"},
           {"tls", yes_or_no(!config.tls_certificate_file.empty())},
           {"web-read-only", yes_or_no(config.is_web_read_only)},
           {"web-host", names()},
           {"insecure", yes_or_no(config.is_insecure)},
           {"memory-limit",
-           config.memory_bytes_max == 0 ? "none" : std::to_string(config.memory_bytes_max)},
+           config.memory_bytes_max == 0 ? "no limit" : std::to_string(config.memory_bytes_max)},
           {"segment-bytes", std::to_string(config.segment_bytes)},
           {"max-job-size", std::to_string(config.job_bytes_max)},
           {"max-connections",
-           config.connections_max == 0 ? "any number" : std::to_string(config.connections_max)},
+           config.connections_max == 0 ? "no limit" : std::to_string(config.connections_max)},
           {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
-          {"user", config.user.empty() ? "unchanged" : config.user}};
+          {"user", config.user.empty() ? "none" : config.user}};
 }
 
 }  // namespace millrace::server

@@ -8,13 +8,13 @@
 
 namespace millrace::server {
 
+/// True when Faktory clients and browsers need a password.
 [[nodiscard]] bool has_password(const Config& config);
 
-/// What is in force after SIGHUP: of `wanted` what does not wait for a start, and the rest of
-/// `running`.
+/// The options in force after SIGHUP: `running`, with the values of `wanted` that need no restart.
 [[nodiscard]] Config reloaded(Config running, const Config& wanted);
 
-/// The options that are in force, for people: name and value, no secrets.
+/// The options in force as name and value, for the Server page of the web UI. No secrets.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_options(const Config& config);
 
 }  // namespace millrace::server

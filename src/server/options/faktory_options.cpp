@@ -19,12 +19,12 @@ constexpr int kFlagsExitStatus = 2;
 
 constexpr const char* kFlagsUsage =
     "Use: faktory [options]\n"
-    " -b ADDR  clients and workers connect here (default is localhost:7419)\n"
-    " -w ADDR  web pages; :0 opens none (default is localhost:7420)\n"
+    " -b ADDR  address for clients and workers (default is localhost:7419)\n"
+    " -w ADDR  address for the web UI; :0 means no web UI (default is localhost:7420)\n"
     " -e ENV   development, staging or production (default is FAKTORY_ENV, or development)\n"
-    " -d DIR   where jobs are stored\n"
-    " -c DIR   where conf.d, certificate and key are\n"
-    " -l LEVEL accepted, and means nothing\n"
+    " -d DIR   data directory (default depends on ENV: ~/.faktory/db or /var/lib/faktory/db)\n"
+    " -c DIR   directory of conf.d, certificate and key (default: ~/.faktory or /etc/faktory)\n"
+    " -l LEVEL accepted and ignored\n"
     " -v       show version information\n"
     " -h       show this help\n";
 
@@ -45,15 +45,15 @@ Outcome<Address> parse_binding(const std::string& text) {
   return parse_address(text.starts_with(':') ? "0.0.0.0" + text : text);
 }
 
-/// The keys of the config files that mean something here.
+/// The keys of the config files that have an effect.
 struct FileSettings {
   std::string binding;
   std::string password;
   std::string web_binding;
   std::string web_password;
-  std::set<std::string> unknown;  ///< tables, and keys of ours, that mean nothing here
+  std::set<std::string> unknown;  ///< tables, and keys of `faktory` and `web`, without effect
 
-  /// What `name` is read into; null: not ours.
+  /// The member that holds the value of `name`; null: the key has no effect.
   std::string* member(std::string_view name) {
     if (name == "faktory.binding") return &binding;
     if (name == "faktory.password") return &password;
@@ -77,7 +77,7 @@ Outcome<FileSettings> read_files(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".toml") paths.push_back(entry.path());
   }
-  // With a folder that cannot be read, a password in it would be passed over.
+  // Without this, an unreadable folder would silently drop the password in it.
   if (error && error != std::errc::no_such_file_or_directory) {
     return Problem{"cannot read config files in " + folder.string() + ": " + error.message()};
   }
@@ -93,7 +93,7 @@ Outcome<FileSettings> read_files(const fs::path& directory) {
       continue;
     }
     if (setting.kind != Setting::Kind::kString) {
-      return Problem{setting.place + ": " + name + " must be a text in quotes"};
+      return Problem{setting.place + ": " + name + " must be a string in quotes"};
     }
     *text = setting.text;
   }
@@ -105,7 +105,7 @@ class FlagReader {
   explicit FlagReader(const std::vector<std::string>& arguments) : arguments_(arguments) {
     Config& config = read_.config;
     config.beanstalk.reset();
-    // As that server does, which asks for a password where it finds one necessary.
+    // Faktory has its own rule: `settle_password` requires one in staging and production.
     config.is_insecure = true;
   }
 
@@ -172,7 +172,8 @@ class FlagReader {
     settle_binding(files->binding);
     settle_web(*files);
     if (are_same_place(read_.config.faktory, read_.config.web)) {
-      return fail("clients and web pages are both at " + read_.config.web->text());
+      return fail("-b and -w are both " + read_.config.web->text() +
+                  "; each needs an address of its own");
     }
     settle_password(files->password);
     settle_tls();
@@ -181,6 +182,7 @@ class FlagReader {
 
   [[nodiscard]] bool is_development() const { return environment_ == "development"; }
 
+  /// A flag that is given, with another value than the default, wins over the file.
   void settle_binding(const std::string& from_file) {
     const bool is_default = binding_ == kDefaultBinding;
     const Outcome<Address> address =
@@ -218,7 +220,7 @@ class FlagReader {
     read_.config.tls_key_file = key;
   }
 
-  /// That server makes its directory, and those above it.
+  /// Faktory creates its data directory with all parents.
   void settle_storage() {
     std::error_code error;
     fs::create_directories(storage_, error);
@@ -231,6 +233,7 @@ class FlagReader {
     read_.exit_status = status;
   }
 
+  /// The first failure is reported; the steps after it go on without effect.
   void fail(const std::string& text) {
     if (read_.exit_status) return;
     read_.errors += "faktory: " + text + "\n";
@@ -238,7 +241,7 @@ class FlagReader {
   }
 
   void refuse_unknown(std::string_view argument) {
-    refuse("cannot understand " + std::string(argument));
+    refuse("unknown flag " + std::string(argument));
   }
 
   void refuse(const std::string& text) {

@@ -9,23 +9,23 @@
 
 namespace millrace::server {
 
-/// What the command line of `faktory` asks for, and says: texts for stdout and stderr, and a status
-/// when the process is to end with it at once.
+/// The result of reading the command line of `faktory`: options, texts for stdout and stderr, and
+/// an exit status if the process is to end at once.
 struct FaktoryInvocation {
   Config config;
   std::string output;
   std::string errors;
   std::optional<int> exit_status = std::nullopt;
-  /// What stands in `conf.d` and was passed over: tables, and keys of tables that count.
+  /// Entries of `conf.d` without effect: whole tables, and unknown keys of `faktory` and `web`.
   std::vector<std::string> ignored_keys = {};
 };
 
-/// True when the program was called by that name, with or without a path: a link does that.
+/// True when the program was started under that name, with or without a path; a link does that.
 [[nodiscard]] bool is_called_as_faktory(std::string_view program);
 
 /// Reads the flags of Faktory 1.10, its environment (FAKTORY_ENV, FAKTORY_PASSWORD,
-/// FAKTORY_SKIP_PASSWORD, HOME), and its config directory: `conf.d/*.toml`, and the certificate and
-/// key, which make the port speak TLS. Everything of the commercial editions is passed over.
+/// FAKTORY_SKIP_PASSWORD, HOME) and its config directory: `conf.d/*.toml`, and a certificate with
+/// its key, which switch TLS on. Entries of the commercial editions have no effect.
 [[nodiscard]] FaktoryInvocation read_faktory_invocation(const std::vector<std::string>& arguments);
 
 }  // namespace millrace::server

@@ -15,6 +15,7 @@ Outcome<std::string> read_password_file(const std::string& path, const Log& log)
   };
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) return problem(std::strerror(errno));
+  // A FIFO would block the start, and a directory would read as an empty file.
   if (!S_ISREG(facts.st_mode)) return problem("not a regular file");
   std::ifstream file(path, std::ios::binary);
   std::string text(kPasswordBytesMax + 1, '\0');
@@ -22,9 +23,10 @@ Outcome<std::string> read_password_file(const std::string& path, const Log& log)
     return problem(std::strerror(errno));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kPasswordBytesMax) return problem("too long");
+  static_assert(kPasswordBytesMax == 4096);
+  if (text.size() > kPasswordBytesMax) return problem("longer than 4096 bytes");
   std::string password(trimmed(text));
-  if (password.empty()) return problem("empty");
+  if (password.empty()) return problem("it is empty");
   if ((facts.st_mode & S_IROTH) != 0) log.event("password_file_readable_by_all", {{"file", path}});
   return password;
 }

@@ -7,10 +7,11 @@
 
 namespace millrace::server {
 
+/// Longest password file.
 inline constexpr std::size_t kPasswordBytesMax = 4096;
 
-/// The password in a file, without the white space around it. A file that everybody may read gets a
-/// warning: secrets that orchestrators mount often are like that.
+/// The password in a file, without the white space around it. A file that every user can read is
+/// logged and accepted, since orchestrators often mount secrets that way.
 [[nodiscard]] Outcome<std::string> read_password_file(const std::string& path, const Log& log);
 
 }  // namespace millrace::server

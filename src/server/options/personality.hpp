@@ -2,18 +2,18 @@
 
 namespace millrace::server {
 
-/// How the server behaves as a process, which depends on the name that it was called by and which
-/// no option changes.
+/// How the process behaves under the name by which it was started: `millrace`, `faktory` or
+/// `beanstalkd`. No option changes this.
 struct Personality {
   enum class Announcement {
-    kDoors,       ///< a line for each door, and then `ready`
-    kBeanstalkd,  ///< the process, what it is bound to, who comes and goes, in beanstalkd's words
-    kNone,        ///< nor is there anything on stderr in a normal run
+    kPorts,       ///< a line for each port, and then `ready`
+    kBeanstalkd,  ///< like `beanstalkd -V`: process id, sockets, connections opened and closed
+    kNone,        ///< nothing; a normal run writes nothing to stderr either
   };
-  Announcement announcement = Announcement::kDoors;
-  bool reloads = true;            ///< SIGHUP reads secrets anew; else it ends the process
-  bool waits_for_clients = true;  ///< in the end; else they are left behind at once
-  bool makes_directory = true;    ///< where there is none for the journal; else that is refused
+  Announcement announcement = Announcement::kPorts;
+  bool reloads = true;            ///< SIGHUP reloads the configuration; false: it ends the process
+  bool waits_for_clients = true;  ///< at a stop; false: connections are closed at once
+  bool makes_directory = true;    ///< create a missing data directory; false: refuse to start
 };
 
 }  // namespace millrace::server

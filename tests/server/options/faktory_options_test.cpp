@@ -62,14 +62,14 @@ class Home {
 TEST_CASE("faktory options: clients and web pages at one address are refused") {
   const Home home;
   CHECK(home.failure({"-b", "localhost:1", "-w", "localhost:1"}) ==
-        "faktory: clients and web pages are both at localhost:1\n");
+        "faktory: -b and -w are both localhost:1; each needs an address of its own\n");
 }
 
 TEST_CASE("faktory options: a flag without its value is told so") {
   const auto invocation = read_faktory_invocation({"-b"});
   CHECK(invocation.exit_status == 2);
   CHECK(invocation.errors.starts_with("faktory: -b needs a value\n"));
-  CHECK(read_faktory_invocation({"-x"}).errors.starts_with("faktory: cannot understand -x\n"));
+  CHECK(read_faktory_invocation({"-x"}).errors.starts_with("faktory: unknown flag -x\n"));
 }
 
 TEST_CASE("faktory options: the name counts, not the path") {
