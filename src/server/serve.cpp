@@ -27,7 +27,7 @@ namespace {
 
 /// Descriptors that job clients cannot use. Without one for the next journal segment the server
 /// could not continue. The journal and the ports need about fifteen; the rest is for browsers.
-constexpr std::uint64_t kDescriptorsReserved = 32 + kWebChannelsMax;
+constexpr std::uint64_t kDescriptorsReserved = 32 + kWebConnectionsMax;
 
 journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   switch (mode) {

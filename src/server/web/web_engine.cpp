@@ -53,7 +53,7 @@ bool has_long_line(std::string_view head) {
 }
 
 /// What the library refuses without a word, answered with one.
-http::Response refuse_unread(int status, const WebChannel& channel) {
+http::Response refuse_unread(int status, const WebStream& channel) {
   if (!channel.may_read()) {
     return http::refuse(431,
                         http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes"));
@@ -82,7 +82,7 @@ std::string write_last(http::Response response, std::string_view reason) {
   return http::concat(text, "\r\n", response.body);
 }
 
-bool refuse_line(WebChannel& channel) {
+bool refuse_line(WebStream& channel) {
   const std::string answer =
       write_last(refuse_unread(431, channel), "Request Header Fields Too Large");
   return channel.write(answer.data(), answer.size()) >= 0;
@@ -116,7 +116,7 @@ class WebEngine::Library : public httplib::Server {
     });
   }
 
-  Served serve(WebChannel& channel) {
+  Served serve(WebStream& channel) {
     served_ = {};
     is_answered_ = false;
     channel_ = &channel;
@@ -125,7 +125,7 @@ class WebEngine::Library : public httplib::Server {
     const bool is_done = process_request(channel, false, is_closed, [&](httplib::Request& from) {
       from.ranges.clear();       // the whole is answered always
       channel.mute(is_resumed);  // its client was told to continue already
-      channel.begin(WebChannel::Steady::now() + kWebRequestMax,
+      channel.begin(WebStream::Steady::now() + kWebRequestMax,
                     body_bytes_max_ + http::kHeaderBytesMax);
     });
     channel.mute(false);
@@ -191,7 +191,7 @@ class WebEngine::Library : public httplib::Server {
 
   const WebAnswers& answers_;
   std::size_t body_bytes_max_;
-  WebChannel* channel_ = nullptr;  ///< of the request that is being served
+  WebStream* channel_ = nullptr;   ///< of the request that is being served
   std::size_t request_bytes_ = 0;  ///< of one that is arriving
   Served served_;                  ///< by the request that is being served
   bool is_answered_ = false;
@@ -206,8 +206,8 @@ WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)
 
 WebEngine::~WebEngine() = default;
 
-WebEngine::Served WebEngine::serve(WebChannel& channel) {
-  channel.begin(WebChannel::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
+WebEngine::Served WebEngine::serve(WebStream& channel) {
+  channel.begin(WebStream::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
   return library_->serve(channel);
 }
 

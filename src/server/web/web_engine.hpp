@@ -8,7 +8,7 @@
 
 #include "http/kit/guard.hpp"
 #include "http/kit/message.hpp"
-#include "server/web/web_channel.hpp"
+#include "server/web/web_stream.hpp"
 
 namespace millrace::server {
 
@@ -40,7 +40,7 @@ class WebEngine {
     bool is_cut = false;       ///< it is not, though its other end may still send
     http::Login login = http::Login::kNone;
   };
-  [[nodiscard]] Served serve(WebChannel& channel);
+  [[nodiscard]] Served serve(WebStream& channel);
 
  private:
   class Library;

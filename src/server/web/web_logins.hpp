@@ -5,7 +5,7 @@
 #include <string>
 
 #include "faktory/session/login_guard.hpp"
-#include "server/web/web_channel.hpp"
+#include "server/web/web_stream.hpp"
 
 namespace millrace::server {
 
@@ -13,7 +13,7 @@ namespace millrace::server {
 /// `faktory::LoginGuard`. For any thread.
 class WebLogins {
  public:
-  using Steady = WebChannel::Steady;
+  using Steady = WebStream::Steady;
 
   /// One connection's wait; to be given back by `leave`.
   struct Turn {

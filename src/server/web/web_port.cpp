@@ -65,7 +65,7 @@ void WebPort::watch() {
   while (!is_closing_) {
     std::vector<pollfd> watched;
     watched.push_back({.fd = wake_descriptor_, .events = POLLIN, .revents = 0});
-    const auto now = WebChannel::Steady::now();
+    const auto now = WebStream::Steady::now();
     const auto room_at = has_room_at(resting);
     const bool has_room = room_at <= now;
     watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
@@ -77,8 +77,7 @@ void WebPort::watch() {
           {.fd = each.turn ? -1 : each.channel->socket(), .events = events, .revents = 0});
       next = std::min(next, each.until);
     }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(next - WebChannel::Steady::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - WebStream::Steady::now());
     ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
     hand_over_ready(resting, watched);
     take_back(resting);
@@ -92,12 +91,12 @@ bool WebPort::send_rest(Visitor& visitor) {
   if (!visitor.channel->flush()) return false;
   if (visitor.channel->has_output()) return true;
   if (visitor.is_leaving) visitor.channel->finish();
-  visitor.until = WebChannel::Steady::now() + (visitor.is_leaving ? kWebLeaveMax : kWebIdleMax);
+  visitor.until = WebStream::Steady::now() + (visitor.is_leaving ? kWebLeaveMax : kWebIdleMax);
   return true;
 }
 
 /// True when its request should have arrived by now.
-bool WebPort::is_late(const Visitor& visitor, WebChannel::Steady::time_point now) {
+bool WebPort::is_late(const Visitor& visitor, WebStream::Steady::time_point now) {
   return visitor.began && visitor.until <= now && !visitor.turn && !visitor.is_leaving &&
          !visitor.channel->has_output();
 }
@@ -107,14 +106,14 @@ bool WebPort::say_late(Visitor& visitor) {
   const std::string answer = write_late_answer();
   if (visitor.channel->write(answer.data(), answer.size()) < 0) return false;
   visitor.is_leaving = true;
-  visitor.until = WebChannel::Steady::now() + kWebLeaveMax;
+  visitor.until = WebStream::Steady::now() + kWebLeaveMax;
   if (!visitor.channel->has_output()) visitor.channel->finish();
   return true;
 }
 
 /// Of those that rest, whose places in `watched` are theirs plus two.
 void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched) {
-  const auto now = WebChannel::Steady::now();
+  const auto now = WebStream::Steady::now();
   Visitors still_resting;
   for (std::size_t i = 0; i < resting.size(); ++i) {
     Visitor& each = resting[i];
@@ -146,16 +145,16 @@ void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watc
 }
 
 /// From when on it makes room for a newcomer. Who waits for an answer never does.
-WebChannel::Steady::time_point WebPort::goes_at(const Visitor& visitor) {
+WebStream::Steady::time_point WebPort::goes_at(const Visitor& visitor) {
   if (visitor.channel->has_output()) return visitor.until - kWebRequestMax + kWebTakeGrace;
-  if (visitor.turn || visitor.is_leaving) return WebChannel::Steady::time_point::max();
+  if (visitor.turn || visitor.is_leaving) return WebStream::Steady::time_point::max();
   const auto grace = visitor.channel->awaits_body() ? kWebBodyGrace : kWebGrace;
   return visitor.began.value_or(visitor.until - kWebIdleMax) + grace;
 }
 
 /// Who makes room first. Of those that may go now, who was let in with a body goes last.
 WebPort::Visitors::iterator WebPort::find_idle(Visitors& resting) {
-  const auto now = WebChannel::Steady::now();
+  const auto now = WebStream::Steady::now();
   const auto rank = [now](const Visitor& visitor) {
     const auto at = goes_at(visitor);
     return std::tuple(std::max(at, now), visitor.channel->awaits_body(), at);
@@ -166,10 +165,10 @@ WebPort::Visitors::iterator WebPort::find_idle(Visitors& resting) {
 }
 
 /// When there is room for a newcomer, as far as those that rest can tell.
-WebChannel::Steady::time_point WebPort::has_room_at(Visitors& resting) const {
-  if (channel_count_ < kWebChannelsMax) return WebChannel::Steady::time_point::min();
+WebStream::Steady::time_point WebPort::has_room_at(Visitors& resting) const {
+  if (channel_count_ < kWebConnectionsMax) return WebStream::Steady::time_point::min();
   const auto idle = find_idle(resting);
-  return idle == resting.end() ? WebChannel::Steady::time_point::max() : goes_at(*idle);
+  return idle == resting.end() ? WebStream::Steady::time_point::max() : goes_at(*idle);
 }
 
 void WebPort::accept_all(Visitors& resting) {
@@ -179,21 +178,21 @@ void WebPort::accept_all(Visitors& resting) {
     tls = tls_;
   }
   const bool is_encrypted = tls && bound_.family() != AF_UNIX;
-  while (has_room_at(resting) <= WebChannel::Steady::now()) {
+  while (has_room_at(resting) <= WebStream::Steady::now()) {
     sockaddr_storage storage{};
     auto* const address = reinterpret_cast<sockaddr*>(&storage);
     socklen_t size = sizeof storage;
     const int descriptor = ::accept4(bound_.descriptor(), address, &size, SOCK_CLOEXEC);
     if (descriptor < 0) break;
-    if (channel_count_ >= kWebChannelsMax) {
+    if (channel_count_ >= kWebConnectionsMax) {
       resting.erase(find_idle(resting));
       --channel_count_;
     }
     ++channel_count_;
     auto stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
-    resting.push_back({.channel = std::make_unique<WebChannel>(descriptor, std::move(stream)),
+    resting.push_back({.channel = std::make_unique<WebStream>(descriptor, std::move(stream)),
                        .peer = peer_of(address),
-                       .until = WebChannel::Steady::now() + kWebIdleMax});
+                       .until = WebStream::Steady::now() + kWebIdleMax});
   }
 }
 
@@ -270,7 +269,7 @@ void WebPort::end_change() {
 }
 
 void WebPort::let_arrive(Visitor& visitor) {
-  if (!visitor.began) visitor.began = WebChannel::Steady::now();
+  if (!visitor.began) visitor.began = WebStream::Steady::now();
   visitor.until = *visitor.began;
   visitor.until += visitor.channel->awaits_body() ? kWebRequestMax : kWebHeadMax;
 }
@@ -290,7 +289,7 @@ bool WebPort::must_wait(Visitor& visitor) {
 void WebPort::settle(Visitor visitor, bool stays) {
   if (!stays || is_closing_) {
     visitor.channel.reset();
-    if (channel_count_-- == kWebChannelsMax) wake();
+    if (channel_count_-- == kWebConnectionsMax) wake();
     return;
   }
   const bool can_go_on = !visitor.turn && !visitor.is_leaving && !visitor.channel->has_output();
@@ -310,7 +309,7 @@ bool WebPort::serve(Visitor& visitor, WebEngine& engine) {
     return true;
   }
   visitor.began.reset();
-  const auto now = WebChannel::Steady::now();
+  const auto now = WebStream::Steady::now();
   const bool is_sending = visitor.channel->has_output();
   visitor.is_leaving = served.is_cut || (is_sending && !served.can_go_on);
   visitor.until = now + (is_sending ? kWebRequestMax : served.is_cut ? kWebLeaveMax : kWebIdleMax);

@@ -15,9 +15,9 @@
 #include "server/net/bound_socket.hpp"
 #include "server/net/tls.hpp"
 #include "server/process/logging.hpp"
-#include "server/web/web_channel.hpp"
 #include "server/web/web_engine.hpp"
 #include "server/web/web_logins.hpp"
+#include "server/web/web_stream.hpp"
 
 namespace millrace::server {
 
@@ -58,25 +58,25 @@ class WebPort {
  private:
   /// One connection, and what is known of who is at its other end.
   struct Visitor {
-    std::unique_ptr<WebChannel> channel;
+    std::unique_ptr<WebStream> channel;
     std::string peer;
-    WebChannel::Steady::time_point until;  ///< it rests; then it is over, or its turn has come
-    bool knows_password = false;           ///< an earlier request brought it
-    bool is_leaving = false;               ///< its last answer was written
+    WebStream::Steady::time_point until;  ///< it rests; then it is over, or its turn has come
+    bool knows_password = false;          ///< an earlier request brought it
+    bool is_leaving = false;              ///< its last answer was written
     /// When it was first looked at for the request that is still arriving.
-    std::optional<WebChannel::Steady::time_point> began = {};
+    std::optional<WebStream::Steady::time_point> began = {};
     std::optional<WebLogins::Turn> turn = {};  ///< set exactly while it waits for that
   };
   using Visitors = std::vector<Visitor>;
 
   void watch();
   [[nodiscard]] static bool send_rest(Visitor& visitor);
-  [[nodiscard]] static bool is_late(const Visitor& visitor, WebChannel::Steady::time_point now);
+  [[nodiscard]] static bool is_late(const Visitor& visitor, WebStream::Steady::time_point now);
   [[nodiscard]] static bool say_late(Visitor& visitor);
   void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
-  [[nodiscard]] static WebChannel::Steady::time_point goes_at(const Visitor& visitor);
+  [[nodiscard]] static WebStream::Steady::time_point goes_at(const Visitor& visitor);
   [[nodiscard]] static Visitors::iterator find_idle(Visitors& resting);
-  [[nodiscard]] WebChannel::Steady::time_point has_room_at(Visitors& resting) const;
+  [[nodiscard]] WebStream::Steady::time_point has_room_at(Visitors& resting) const;
   void accept_all(Visitors& resting);
   void take_back(Visitors& resting);
   void hand_over(Visitor visitor);
@@ -111,7 +111,7 @@ class WebPort {
 /// Connections at a time. Who comes then takes the place of the one that was idle, or in the middle
 /// of a head, for longest, or else of the one whose body began to come first or who does not take
 /// its answer; while there is none either, newcomers wait in the system's backlog.
-inline constexpr std::size_t kWebChannelsMax = 128;
+inline constexpr std::size_t kWebConnectionsMax = 128;
 inline constexpr std::size_t kWebThreads = 6;
 /// Of them, those that may attend to changes, which wait for the disk: the others are left for who
 /// only looks.

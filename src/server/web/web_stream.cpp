@@ -1,4 +1,4 @@
-#include "server/web/web_channel.hpp"
+#include "server/web/web_stream.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -17,15 +17,15 @@ namespace {
 constexpr std::size_t kRequestReadBytes = 16 * 1024;
 }  // namespace
 
-WebChannel::WebChannel(int descriptor, std::unique_ptr<TlsStream> tls)
+WebStream::WebStream(int descriptor, std::unique_ptr<TlsStream> tls)
     : descriptor_(descriptor), tls_(std::move(tls)) {}
 
-WebChannel::~WebChannel() {
+WebStream::~WebStream() {
   finish();
   ::close(descriptor_);
 }
 
-void WebChannel::finish() {
+void WebStream::finish() {
   if (std::exchange(is_finished_, true)) return;
   if (tls_) {
     tls_->finish();
@@ -37,32 +37,32 @@ void WebChannel::finish() {
   ::shutdown(descriptor_, SHUT_WR);
 }
 
-bool WebChannel::discard_input() {
+bool WebStream::discard_input() {
   char bytes[kRequestReadBytes];
   const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
   return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-void WebChannel::begin(Steady::time_point until, std::size_t bytes_max) {
+void WebStream::begin(Steady::time_point until, std::size_t bytes_max) {
   until_ = until;
   allowed_ = bytes_max;
 }
 
-bool WebChannel::wait_for(short events) const {
+bool WebStream::wait_for(short events) const {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - Steady::now());
   pollfd watched{.fd = descriptor_, .events = events, .revents = 0};
   return left.count() > 0 && ::poll(&watched, 1, static_cast<int>(left.count())) == 1;
 }
 
-bool WebChannel::is_readable() const {
+bool WebStream::is_readable() const {
   return has_input() || wait_for(POLLIN);
 }
 
-bool WebChannel::is_writable() const {
+bool WebStream::is_writable() const {
   return true;  // what there is no room for is kept
 }
 
-bool WebChannel::receive() {
+bool WebStream::receive() {
   input_.erase(0, taken_);
   taken_ = 0;
   while (!has_request()) {
@@ -73,28 +73,28 @@ bool WebChannel::receive() {
   return true;
 }
 
-bool WebChannel::has_request() const {
+bool WebStream::has_request() const {
   if (awaits_body()) return unread_bytes() >= awaited_;
   const std::string_view rest = std::string_view(input_).substr(taken_);
   return rest.size() >= http::kHeaderBytesMax || rest.find("\r\n\r\n") != rest.npos;
 }
 
-bool WebChannel::is_asked_by(std::string_view method) const {
+bool WebStream::is_asked_by(std::string_view method) const {
   const std::string_view rest = std::string_view(input_).substr(taken_);
   return rest.starts_with(method) && rest.substr(method.size()).starts_with(' ');
 }
 
-bool WebChannel::mark() {
+bool WebStream::mark() {
   request_at_ = taken_;
   return std::exchange(awaited_, 0) > 0;
 }
 
-void WebChannel::rewind(std::size_t request_bytes) {
+void WebStream::rewind(std::size_t request_bytes) {
   taken_ = request_at_;
   awaited_ = request_bytes;
 }
 
-WebChannel::Arrival WebChannel::take_arrived() {
+WebStream::Arrival WebStream::take_arrived() {
   char bytes[kRequestReadBytes];
   const ssize_t received = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
   if (received < 0 && (errno == EAGAIN || errno == EINTR)) return Arrival::kNone;
@@ -111,14 +111,14 @@ WebChannel::Arrival WebChannel::take_arrived() {
 }
 
 /// More input, or false when none will come.
-bool WebChannel::fill() {
+bool WebStream::fill() {
   while (!has_input()) {
     if (!wait_for(POLLIN) || take_arrived() == Arrival::kOver) return false;
   }
   return true;
 }
 
-ssize_t WebChannel::read(char* bytes, std::size_t size) {
+ssize_t WebStream::read(char* bytes, std::size_t size) {
   if (allowed_ == 0) return -1;
   if (!has_input() && !fill()) return -1;
   const std::size_t count = std::min({size, input_.size() - taken_, allowed_});
@@ -128,11 +128,11 @@ ssize_t WebChannel::read(char* bytes, std::size_t size) {
   return static_cast<ssize_t>(count);
 }
 
-std::string_view WebChannel::output() const {
+std::string_view WebStream::output() const {
   return tls_ ? tls_->pending() : std::string_view(output_).substr(sent_);
 }
 
-bool WebChannel::flush() {
+bool WebStream::flush() {
   while (has_output()) {
     const std::string_view rest = output();
     const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -148,7 +148,7 @@ bool WebChannel::flush() {
   return true;
 }
 
-ssize_t WebChannel::write(const char* bytes, std::size_t size) {
+ssize_t WebStream::write(const char* bytes, std::size_t size) {
   if (is_muted_) return static_cast<ssize_t>(size);
   std::string_view rest(bytes, size);
   if (!tls_) {
@@ -165,12 +165,12 @@ ssize_t WebChannel::write(const char* bytes, std::size_t size) {
 }
 
 // Nothing of ours asks where a request comes from.
-void WebChannel::get_remote_ip_and_port(std::string& ip, int& port) const {
+void WebStream::get_remote_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;
 }
 
-void WebChannel::get_local_ip_and_port(std::string& ip, int& port) const {
+void WebStream::get_local_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;
 }

@@ -16,15 +16,15 @@ namespace millrace::server {
 /// with a number of bytes that a request may have. What arrives is collected without waiting until
 /// a request is whole, and what there is no room for waits in memory, so that who is slow with
 /// either holds no thread. Used by one thread at a time.
-class WebChannel final : public httplib::Stream {
+class WebStream final : public httplib::Stream {
  public:
   using Steady = std::chrono::steady_clock;
 
   /// The descriptor becomes ours. `tls`: null on a port without encryption.
-  WebChannel(int descriptor, std::unique_ptr<TlsStream> tls);
-  ~WebChannel() override;
-  WebChannel(const WebChannel&) = delete;
-  WebChannel& operator=(const WebChannel&) = delete;
+  WebStream(int descriptor, std::unique_ptr<TlsStream> tls);
+  ~WebStream() override;
+  WebStream(const WebStream&) = delete;
+  WebStream& operator=(const WebStream&) = delete;
 
   /// Takes what has arrived, up to a whole request. Does not wait. False: none will come.
   [[nodiscard]] bool receive();

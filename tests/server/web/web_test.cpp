@@ -140,7 +140,7 @@ TEST_CASE("web: who is slow with a request holds no thread") {
 TEST_CASE("web: when there is no more room, who was idle for longest goes") {
   Host host(with_web());
   std::vector<SocketClient> idle;
-  for (std::size_t i = 0; i < kWebChannelsMax; ++i) idle.push_back(host.connect("web"));
+  for (std::size_t i = 0; i < kWebConnectionsMax; ++i) idle.push_back(host.connect("web"));
   CHECK(ask(idle.front(), get("/health")).status == 200);
   const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
@@ -155,7 +155,7 @@ TEST_CASE("web: when there is no more room, who is slow with a head goes before 
   SocketClient sending = host.connect("web");
   sending.send(request.substr(0, request.size() - 1));
   std::vector<SocketClient> slow;
-  for (std::size_t i = 1; i < kWebChannelsMax; ++i) {
+  for (std::size_t i = 1; i < kWebConnectionsMax; ++i) {
     slow.push_back(host.connect("web"));
     slow.back().send("GET /health");
   }
@@ -168,7 +168,7 @@ TEST_CASE("web: when all are slow with a body, who began first goes") {
   Host host(with_web());
   const std::string request = post("/api/v1/jobs", kJob);
   std::vector<SocketClient> slow;
-  for (std::size_t i = 0; i < kWebChannelsMax; ++i) {
+  for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
     slow.push_back(host.connect("web"));
     slow.back().send(request.substr(0, request.size() - 1));
     if (i == 0) CHECK(slow.front().read_some(kWebBodyGrace / 10).empty());  // it is ahead
@@ -183,7 +183,7 @@ TEST_CASE("web: who is slow with a body byte by byte makes room too") {
   Host host(with_web());
   const std::string request = post("/api/v1/jobs", std::string(5000, ' '));
   std::vector<SocketClient> slow;
-  for (std::size_t i = 0; i < kWebChannelsMax; ++i) {
+  for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
     slow.push_back(host.connect("web"));
     slow.back().send(request.substr(0, request.size() - 4000));
   }
@@ -199,7 +199,7 @@ TEST_CASE("web: who is slow with a body byte by byte makes room too") {
 TEST_CASE("web: more browsers than there is room for are answered when they come at once") {
   Host host(with_web());
   std::vector<SocketClient> many;
-  for (std::size_t i = 0; i < 2 * kWebChannelsMax; ++i) many.push_back(host.connect("web"));
+  for (std::size_t i = 0; i < 2 * kWebConnectionsMax; ++i) many.push_back(host.connect("web"));
   for (SocketClient& each : many) each.send(get("/health", "Connection: close\r\n"));
   for (SocketClient& each : many) REQUIRE(read_answer(each).status == 200);
 }
