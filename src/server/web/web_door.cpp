@@ -19,18 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is read from the system is kept for so long.
+/// How long facts read from the system are reused.
 constexpr auto kSystemFactsKept = std::chrono::seconds(1);
 
-/// While the disk is behind, bulk changes are tried again after this.
+/// The pause of bulk changes while the disk is behind.
 constexpr Duration kBulkPause = 20ms;
 
-/// Who asks for the server's health has little patience himself.
+/// Monitoring that asks for /health does not wait for long itself.
 constexpr auto kHealthMax = std::chrono::seconds(3);
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-/// Around a body there may be JSON.
+/// A pushed job adds JSON around its body.
 constexpr std::size_t kBodyRoom = 16 * 1024;
 
 http::SystemFacts read_system(const std::string& directory) {
@@ -67,7 +67,7 @@ std::string tag_of(std::string_view body) {
   return '"' + hex(hash.value()) + '"';
 }
 
-/// Whether `If-None-Match`, a list, names the tag. A proxy that compresses marks it as weak.
+/// True when `If-None-Match`, a list, has the tag. A proxy that compresses marks it as weak.
 bool names_tag(std::string_view list, std::string_view tag) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(','), list.size());
@@ -79,7 +79,7 @@ bool names_tag(std::string_view list, std::string_view tag) {
   return false;
 }
 
-/// What the browser has already is not sent again.
+/// An answer that the browser already has is not sent again.
 http::Response tagged(const http::Request& request, http::Response response) {
   if (response.status != 200 || (request.method != "GET" && request.method != "HEAD")) {
     return response;
@@ -91,14 +91,14 @@ http::Response tagged(const http::Request& request, http::Response response) {
   }
   response.headers["ETag"] = std::move(tag);
   if (!response.headers.contains("Cache-Control")) {
-    // The browser must ask each time; only our own script keeps the answer, in memory.
+    // The browser must not store it. Our own script keeps the answer in memory, with its tag.
     response.headers["Cache-Control"] = "no-store";
   }
   return response;
 }
 
-/// How long the broker's thread was busy with an answer, in all and in the longest of its turns:
-/// browsers show that beside the request.
+/// How long an answer kept the thread of the broker busy, in total and in its longest turn.
+/// Browsers show this next to the request.
 class BrokerTiming {
  public:
   void add(Milliseconds turn) {
@@ -117,8 +117,8 @@ class BrokerTiming {
   Milliseconds longest_{};
 };
 
-http::Response say_nobody_answers() {
-  return http::refuse(503, "the server does not answer: it stops, or its disk is behind");
+http::Response refuse_without_answer() {
+  return http::refuse(503, "the server does not answer: it is stopping, or its disk is too slow");
 }
 
 }  // namespace
@@ -236,13 +236,13 @@ http::Response WebDoor::answer(http::Request asked) {
   if (auto refused = http::prepare(site_, asked)) return *std::move(refused);
   const http::SystemFacts system =
       needs_system_facts(asked.path) ? system_facts() : http::SystemFacts{};
-  // Shared: we may give up while the loop's thread is still at it.
+  // Shared: this thread may give up while the thread of the loop still uses it.
   const auto request = std::make_shared<const http::Request>(std::move(asked));
   Part part = [this, request, system](Time now) {
     return http::answer(site_, *request, {.now = now, .system = system});
   };
   const auto patience = request->path == "/health" ? kHealthMax : WebGate::kAnswerMax;
-  // Shared as the request is.
+  // Shared for the same reason.
   const auto timing = std::make_shared<BrokerTiming>();
   std::optional<http::Response> response;
   do {
@@ -253,7 +253,7 @@ http::Response WebDoor::answer(http::Request asked) {
       answered.headers["Server-Timing"] = timing->show();
       return answered;
     });
-    if (!response) return say_nobody_answers();
+    if (!response) return refuse_without_answer();
     part = std::exchange(response->go_on, {});
   } while (part);
   if (response->write_body) response->body = response->write_body();

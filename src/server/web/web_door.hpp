@@ -20,8 +20,9 @@
 
 namespace millrace::server {
 
-/// The third door: pages, JSON and metrics by HTTP. Requests are read and answers written in
-/// threads of its own; in between they are handled in the broker's thread, one at a time.
+/// The web UI, the JSON API and the metrics over HTTP. Requests are read and answers are written in
+/// the threads of the port. Between the two, requests are handled in the thread of the broker, one
+/// at a time.
 class WebDoor final : public Deadline {
  public:
   struct Parts {
@@ -37,7 +38,7 @@ class WebDoor final : public Deadline {
   struct Options {
     http::GuardSettings guard;
     http::ServerFacts facts;
-    std::string data_directory;  ///< empty: there is no journal on a disk
+    std::string data_directory;  ///< empty: the journal is not on a disk
     std::size_t job_bytes_max = 0;
     /// Shared with the options of the server; null: no encryption.
     std::shared_ptr<const TlsContext> tls;
@@ -52,21 +53,21 @@ class WebDoor final : public Deadline {
   [[nodiscard]] Outcome<Done> listen();
   [[nodiscard]] const Address& address() const { return port_.address(); }
 
-  // In the loop's thread.
+  // In the thread of the loop.
 
-  /// Does what bulk changes have to do in this turn.
+  /// Runs the next slice of the bulk changes.
   void work(Time now);
   void expire(Time now) override;
   void show_options(std::vector<std::pair<std::string, std::string>> options);
   void reload(const std::string& password, std::shared_ptr<const TlsContext> tls /* see Options */);
 
-  /// The loop is over, and everything is durable. Waits for the threads.
+  /// Called when the loop has ended and everything is durable. Waits for the threads of the port.
   void finish();
 
  private:
   [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request);
   [[nodiscard]] http::Response answer(http::Request request);
-  /// What the broker's thread does of an answer in one turn.
+  /// The part of an answer that one turn of the loop computes.
   using Part = std::function<http::Response(Time now)>;
   [[nodiscard]] http::Response take_turn(const Part& part);
   [[nodiscard]] http::SystemFacts system_facts();
@@ -80,7 +81,7 @@ class WebDoor final : public Deadline {
   bool has_bulk_work_ = false;
   WebGate gate_;
 
-  std::mutex mutex_;  ///< of all the following, which several threads use
+  std::mutex mutex_;  ///< protects all the following, up to the port
   http::GuardSettings guard_;
   http::SystemFacts system_;
   std::chrono::steady_clock::time_point system_read_at_{};

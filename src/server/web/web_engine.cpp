@@ -11,7 +11,7 @@
 namespace millrace::server {
 namespace {
 
-/// Said only; there is no such limit.
+/// Shown to clients only. The port has no such limit.
 constexpr std::size_t kKeptRequests = 1'000'000;
 
 http::Request read_request(const httplib::Request& from) {
@@ -42,7 +42,7 @@ void fill_response(http::Response&& from, httplib::Response& to) {
   to.set_content(std::move(from.body), from.type);
 }
 
-/// Whether the library refuses the head for one of its lines alone.
+/// True when the library refuses the head because of a long line.
 bool has_long_line(std::string_view head) {
   while (!head.empty()) {
     const std::size_t line_bytes = std::min(head.find('\n'), head.size() - 1) + 1;
@@ -52,9 +52,9 @@ bool has_long_line(std::string_view head) {
   return false;
 }
 
-/// What the library refuses without a word, answered with one.
-http::Response refuse_unread(int status, const WebStream& channel) {
-  if (!channel.may_read()) {
+/// The text for requests that the library refuses without a text.
+http::Response refuse_unread(int status, const WebStream& stream) {
+  if (!stream.may_read()) {
     return http::refuse(431,
                         http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes"));
   }
@@ -62,15 +62,15 @@ http::Response refuse_unread(int status, const WebStream& channel) {
     return http::refuse(414, http::concat("the address is longer than ",
                                           CPPHTTPLIB_REQUEST_URI_MAX_LENGTH, " bytes"));
   }
-  if (status == 416) return http::refuse(416, "Range makes no sense");
-  if (status == 400 && has_long_line(channel.read_text())) {
+  if (status == 416) return http::refuse(416, "the Range header is malformed");
+  if (status == 400 && has_long_line(stream.read_text())) {
     return http::refuse(431, http::concat("a line of the head is longer than ",
                                           CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes"));
   }
   return http::refuse(status, "the request is malformed");
 }
 
-/// As it is sent without the library, to end a connection with.
+/// The last answer of a connection as bytes, written without the library.
 std::string write_last(http::Response response, std::string_view reason) {
   http::harden(response);
   std::string text = http::concat("HTTP/1.1 ", response.status, " ", reason,
@@ -82,10 +82,10 @@ std::string write_last(http::Response response, std::string_view reason) {
   return http::concat(text, "\r\n", response.body);
 }
 
-bool refuse_line(WebStream& channel) {
+bool refuse_line(WebStream& stream) {
   const std::string answer =
-      write_last(refuse_unread(431, channel), "Request Header Fields Too Large");
-  return channel.write(answer.data(), answer.size()) >= 0;
+      write_last(refuse_unread(431, stream), "Request Header Fields Too Large");
+  return stream.write(answer.data(), answer.size()) >= 0;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ class WebEngine::Library : public httplib::Server {
   Library(const WebAnswers& answers, std::size_t body_bytes_max)
       : answers_(answers), body_bytes_max_(body_bytes_max) {
     set_payload_max_length(body_bytes_max);
-    // Only said by the library: the port keeps connections.
+    // The library only shows these to clients: the port manages the connections.
     set_keep_alive_timeout(kWebIdleMax.count());
     set_keep_alive_max_count(kKeptRequests);
     set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
@@ -106,32 +106,32 @@ class WebEngine::Library : public httplib::Server {
       request.body = from.body;
       fill_response(answers_.answer(std::move(request)), to);
     });
-    // What the library refuses by itself: too long, malformed. It is not known where the next
-    // request begins, or whether there is one.
+    // Requests that the library refuses, since they are malformed or too long. Nobody knows where
+    // the next request would begin, so the connection ends.
     set_error_handler([this](const httplib::Request&, httplib::Response& to) {
       is_answered_ = true;
       if (!to.body.empty() || to.status == 304) return;
-      fill_response(refuse_unread(to.status, *channel_), to);
+      fill_response(refuse_unread(to.status, *stream_), to);
       end_connection(to);
     });
   }
 
-  Served serve(WebStream& channel) {
+  Served serve(WebStream& stream) {
     served_ = {};
     is_answered_ = false;
-    channel_ = &channel;
-    const bool is_resumed = channel.mark();
+    stream_ = &stream;
+    const bool is_resumed = stream.mark();
     bool is_closed = false;
-    const bool is_done = process_request(channel, false, is_closed, [&](httplib::Request& from) {
-      from.ranges.clear();       // the whole is answered always
-      channel.mute(is_resumed);  // its client was told to continue already
-      channel.begin(WebStream::Steady::now() + kWebRequestMax,
-                    body_bytes_max_ + http::kHeaderBytesMax);
+    const bool is_done = process_request(stream, false, is_closed, [&](httplib::Request& from) {
+      from.ranges.clear();      // the answer is always the whole
+      stream.mute(is_resumed);  // the client has got its 100 Continue already
+      stream.begin(WebStream::Steady::now() + kWebRequestMax,
+                   body_bytes_max_ + http::kHeaderBytesMax);
     });
-    channel.mute(false);
-    // Its first line alone is longer than a head may be: the library says nothing to that.
-    if (!is_done && !is_answered_ && !channel.may_read()) served_.is_cut = refuse_line(channel);
-    if (served_.is_arriving) channel.rewind(request_bytes_);
+    stream.mute(false);
+    // A first line that is longer than a whole head may be: the library sends no answer.
+    if (!is_done && !is_answered_ && !stream.may_read()) served_.is_cut = refuse_line(stream);
+    if (served_.is_arriving) stream.rewind(request_bytes_);
     served_.can_go_on = is_done && !is_closed && !served_.is_cut && !served_.is_arriving;
     return served_;
   }
@@ -139,8 +139,8 @@ class WebEngine::Library : public httplib::Server {
  private:
   HandlerResponse answer_head(const httplib::Request& from, httplib::Response& to) {
     is_answered_ = true;
-    channel_->mute(false);
-    if (const auto ambiguity = http::find_ambiguity(channel_->read_text())) {
+    stream_->mute(false);
+    if (const auto ambiguity = http::find_ambiguity(stream_->read_text())) {
       end_connection(to);
       fill_response(http::refuse(400, ambiguity->text), to);
       return HandlerResponse::Handled;
@@ -155,17 +155,18 @@ class WebEngine::Library : public httplib::Server {
       if (!response) return await_body(request);
     }
     if (!response) response = answers_.answer(std::move(request));
-    // A body that is not read would be taken for the next request; and who tries passwords has to
-    // come again for each.
+    // An unread body would be taken for the next request. After a wrong password, each further
+    // guess needs a new connection.
     if (has_body || served_.login == http::Login::kWrong) end_connection(to);
     fill_response(std::move(*response), to);
     return HandlerResponse::Handled;
   }
 
-  /// The library would read a body of unknown length until the connection ends.
+  /// The library would read a body of unknown length until the connection ends, so it needs a
+  /// Content-Length.
   std::optional<http::Response> check_length(const http::Request& request) const {
     if (request.headers.contains("transfer-encoding")) {
-      return http::refuse(411, "a body must come with its Content-Length, and in one piece");
+      return http::refuse(411, "a body needs a Content-Length; chunked bodies are not supported");
     }
     const auto length = length_of(request);
     if (!length) return http::refuse(400, "Content-Length is not a number");
@@ -174,13 +175,13 @@ class WebEngine::Library : public httplib::Server {
     return http::refuse(413, http::concat("the body is longer than ", bytes_max, " bytes"));
   }
 
-  /// Only who was let in may have a body collected.
+  /// Called after the guard let the head pass: nobody else can make the server collect a body.
   HandlerResponse await_body(const http::Request& request) {
     const std::size_t body_bytes = *length_of(request);
-    if (channel_->unread_bytes() >= body_bytes) return HandlerResponse::Unhandled;
+    if (stream_->unread_bytes() >= body_bytes) return HandlerResponse::Unhandled;
     served_.is_arriving = true;
-    request_bytes_ = channel_->read_bytes() + body_bytes;
-    channel_->mute(true);
+    request_bytes_ = stream_->read_bytes() + body_bytes;
+    stream_->mute(true);
     return HandlerResponse::Handled;
   }
 
@@ -191,7 +192,7 @@ class WebEngine::Library : public httplib::Server {
 
   const WebAnswers& answers_;
   std::size_t body_bytes_max_;
-  WebStream* channel_ = nullptr;   ///< of the request that is being served
+  WebStream* stream_ = nullptr;    ///< of the request that is being served
   std::size_t request_bytes_ = 0;  ///< of one that is arriving
   Served served_;                  ///< by the request that is being served
   bool is_answered_ = false;
@@ -206,9 +207,9 @@ WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)
 
 WebEngine::~WebEngine() = default;
 
-WebEngine::Served WebEngine::serve(WebStream& channel) {
-  channel.begin(WebStream::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
-  return library_->serve(channel);
+WebEngine::Served WebEngine::serve(WebStream& stream) {
+  stream.begin(WebStream::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
+  return library_->serve(stream);
 }
 
 }  // namespace millrace::server

@@ -12,20 +12,20 @@
 
 namespace millrace::server {
 
-/// What becomes of requests. Called in any of the port's threads, several at a time.
+/// The functions that answer requests. Called in the threads of the port, several at a time.
 struct WebAnswers {
-  /// Whether the password that comes along is right.
+  /// Checks the password of the request.
   std::function<http::Login(const http::Request&)> login;
-  /// Whether the request, of which only the head was read so far, is to be answered at once; else
-  /// the body is read and `answer` called.
+  /// The answer to a request for which its head is enough; nullopt: its body is read, and `answer`
+  /// is called.
   std::function<std::optional<http::Response>(const http::Request&)> head;
   std::function<http::Response(http::Request)> answer;
-  /// How long its body may be.
+  /// The limit of its body.
   std::function<std::size_t(const http::Request&)> body_bytes_max;
 };
 
-/// Reads one request from a connection and writes its answer: the library's parser and printer,
-/// without its sockets and threads. Each thread has one of its own.
+/// Reads one request from a connection and writes its answer, with the parser and writer of the
+/// HTTP library and without its sockets and threads. Each thread has its own engine.
 class WebEngine {
  public:
   /// `answers` outlives it.
@@ -35,26 +35,27 @@ class WebEngine {
   WebEngine& operator=(const WebEngine&) = delete;
 
   struct Served {
-    bool can_go_on = false;    ///< the connection is good for another request
-    bool is_arriving = false;  ///< nor was it answered: its body is still to come
-    bool is_cut = false;       ///< it is not, though its other end may still send
+    bool can_go_on = false;    ///< the connection can have another request
+    bool is_arriving = false;  ///< the request was not answered: its body is still arriving
+    bool is_cut = false;       ///< the connection must end, though the client may still be sending
     http::Login login = http::Login::kNone;
   };
-  [[nodiscard]] Served serve(WebStream& channel);
+  [[nodiscard]] Served serve(WebStream& stream);
 
  private:
   class Library;
   std::unique_ptr<Library> library_;
 };
 
-/// The answer to a request that did not arrive in time, as it is sent.
+/// The whole answer, with its head, to a request that did not arrive in time.
 [[nodiscard]] std::string write_late_answer();
 
-/// For a connection without a request.
+/// How long a connection may be idle.
 inline constexpr auto kWebIdleMax = std::chrono::seconds(15);
-/// For a request's head to arrive.
+/// How long the head of a request may take to arrive.
 inline constexpr auto kWebHeadMax = std::chrono::seconds(5);
-/// For its body to arrive, and for its answer to leave.
+/// How long a request with a body may take to arrive; also how long a client may take to read its
+/// answer.
 inline constexpr auto kWebRequestMax = std::chrono::seconds(30);
 
 }  // namespace millrace::server

@@ -14,22 +14,23 @@
 
 namespace millrace::server {
 
-/// Carries questions of other threads to the broker's, and answers back. An answer to a change
-/// leaves when everything recorded before it is durable, as every reply of the other doors does.
-/// One that only reads leaves at once: a page must tell how the server is when its disk is the
-/// trouble.
+/// Lets other threads run a function in the thread of the broker, and returns its answer. The
+/// answer to a change is returned when everything recorded before it is durable, like every reply
+/// over the job protocols. The answer to a read is returned at once: the pages must show the state
+/// of a server whose disk is the problem.
 class WebGate final : public Participant {
  public:
   using Question = std::function<http::Response()>;
 
   WebGate(Loop& loop, CommitQueue& commits) : loop_(loop), commits_(commits) {}
 
-  /// Runs `question` in the loop's thread. nullopt: no answer within `patience`, or the gate is
-  /// closed; a change may have been made nevertheless. To be called from other threads than the
-  /// loop's.
+  /// Runs `question` in the thread of the loop, and waits for the answer. nullopt: there was none
+  /// within `patience`, or the gate is closed; a change may still have been made. Must not be
+  /// called in the thread of the loop.
   [[nodiscard]] std::optional<http::Response> ask(std::chrono::seconds patience, Question question);
 
-  /// The loop is over and everything is durable: answers who still waits, and nobody any more.
+  /// Called when the loop has ended and everything is durable: returns all pending answers, and
+  /// answers nothing after that.
   void close();
 
   void resume(Time) override {}
@@ -40,7 +41,7 @@ class WebGate final : public Participant {
 
  private:
   struct Call;
-  /// Shared by the thread that waits, which may give up, and the loop, which may never come to it.
+  /// Shared by the thread that waits, which may give up, and the loop, which may never run it.
   using CallPointer = std::shared_ptr<Call>;
   struct Pending {
     CallPointer call;
@@ -52,9 +53,9 @@ class WebGate final : public Participant {
 
   Loop& loop_;
   CommitQueue& commits_;
-  std::deque<Pending> pending_;  ///< only the loop's thread touches it
+  std::deque<Pending> pending_;  ///< used in the thread of the loop only
 
-  std::mutex mutex_;  ///< of all the following
+  std::mutex mutex_;  ///< protects all the following
   bool is_closed_ = false;
   std::set<CallPointer> calls_;
 };

@@ -3,7 +3,7 @@
 namespace millrace::server {
 namespace {
 
-/// The guard asks for differences only, so any clock will do.
+/// The guard uses differences of times only, so the steady clock is good enough.
 Time now() {
   return Time{WebLogins::Steady::now().time_since_epoch()};
 }

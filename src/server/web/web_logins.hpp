@@ -9,29 +9,29 @@
 
 namespace millrace::server {
 
-/// Slows down who tries passwords at the web door, by the rules of the Faktory door: see
-/// `faktory::LoginGuard`. For any thread.
+/// Delays requests from addresses that sent wrong passwords to the web port, by the same rules as
+/// for Faktory clients: see `faktory::LoginGuard`. Thread-safe.
 class WebLogins {
  public:
   using Steady = WebStream::Steady;
 
-  /// One connection's wait; to be given back by `leave`.
+  /// One waiting request; `leave` must be called with it.
   struct Turn {
     faktory::LoginGuard::Turn turn;
     Steady::time_point at;
   };
 
-  /// Whether a request from there has to wait before it is looked at.
+  /// True when requests from this address must wait before their password is checked.
   [[nodiscard]] bool is_slow(const std::string& peer);
 
-  /// nullopt: so many wait already that this one should be sent away. For a slow peer only.
+  /// nullopt: too many wait already, and the connection should be closed. Only if `is_slow`.
   [[nodiscard]] std::optional<Turn> wait(const std::string& peer);
   void leave(const Turn& turn);
 
   void note_failure(const std::string& peer);
 
  private:
-  std::mutex mutex_;  ///< of all the following
+  std::mutex mutex_;  ///< protects all the following
   faktory::LoginGuard guard_;
 };
 

@@ -7,23 +7,34 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <tuple>
 #include <utility>
 
+#include "base/check.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/peer.hpp"
 
 namespace millrace::server {
+namespace {
+
+/// The longest time between two looks at the limits of the connections.
+constexpr auto kWatchMax = std::chrono::seconds(1);
+
+}  // namespace
+
 WebPort::WebPort(BoundSocket socket, Parts parts)
     : bound_(std::move(socket)), parts_(std::move(parts)), tls_(parts_.tls) {}
 
 WebPort::~WebPort() {
+  CHECK(threads_.empty());
   if (wake_descriptor_ >= 0) ::close(wake_descriptor_);
 }
 
 Outcome<Done> WebPort::listen() {
-  // Whom `poll` told of may be gone before he is accepted: the thread must not wait for the next.
+  // A client that `poll` reported may be gone before it is accepted. The thread that watches must
+  // not block until the next one comes.
   const int flags = ::fcntl(bound_.descriptor(), F_GETFL);
   ::fcntl(bound_.descriptor(), F_SETFL, flags | O_NONBLOCK);
   wake_descriptor_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -31,7 +42,9 @@ Outcome<Done> WebPort::listen() {
     return Problem{"cannot listen on " + bound_.address().text() + ": " + std::strerror(errno)};
   }
   threads_.emplace_back([this] { watch(); });
-  for (std::size_t i = 0; i < kWebThreads; ++i) threads_.emplace_back([this] { work(); });
+  for (std::size_t i = 0; i < kWebThreads; ++i) {
+    threads_.emplace_back([this] { answer_requests(); });
+  }
   return Done{};
 }
 
@@ -54,213 +67,249 @@ void WebPort::close() {
 }
 
 void WebPort::join() {
+  CHECK(threads_.empty() || is_closing_);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+}
+
+// ---- phases and limits --------------------------------------------------------------------------
+
+void WebPort::enter(Connection& connection, Phase phase) {
+  CHECK((phase == Phase::kDelayed) == connection.turn.has_value());
+  connection.phase = phase;
+  connection.since = WebStream::Steady::now();
+}
+
+/// The phase begins with the first bytes of the request and includes its body: a client cannot
+/// extend it by sending byte by byte.
+void WebPort::note_arriving(Connection& connection) {
+  if (connection.phase != Phase::kArriving) enter(connection, Phase::kArriving);
+}
+
+/// When the phase must be over.
+WebPort::TimePoint WebPort::ends_at(const Connection& connection) {
+  switch (connection.phase) {
+    case Phase::kIdle:
+      return connection.since + kWebIdleMax;
+    case Phase::kArriving:
+      return connection.since + (connection.stream->awaits_body() ? kWebRequestMax : kWebHeadMax);
+    case Phase::kDelayed:
+      return connection.turn->at;
+    case Phase::kSending:
+    case Phase::kSendingLast:
+      return connection.since + kWebRequestMax;
+    case Phase::kLeaving:
+      return connection.since + kWebLeaveMax;
+  }
+  std::abort();
+}
+
+/// From when on a new connection may replace it. A delayed client waits for the server, not the
+/// server for it: it keeps its place.
+WebPort::TimePoint WebPort::makes_room_at(const Connection& connection) {
+  if (connection.phase == Phase::kDelayed) return TimePoint::max();
+  return connection.since + kWebGrace;
 }
 
 // ---- the thread that watches --------------------------------------------------------------------
 
 void WebPort::watch() {
-  Visitors resting;
+  Connections waiting;
   while (!is_closing_) {
     std::vector<pollfd> watched;
     watched.push_back({.fd = wake_descriptor_, .events = POLLIN, .revents = 0});
     const auto now = WebStream::Steady::now();
-    const auto room_at = has_room_at(resting);
+    const auto room_at = has_room_at(waiting);
     const bool has_room = room_at <= now;
     watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
-    auto next = now + std::chrono::seconds(1);
+    TimePoint next = now + kWatchMax;
     if (!has_room) next = std::min(next, room_at);
-    for (const Visitor& each : resting) {
-      const short events = each.channel->has_output() ? POLLOUT : POLLIN;
-      watched.push_back(
-          {.fd = each.turn ? -1 : each.channel->socket(), .events = events, .revents = 0});
-      next = std::min(next, each.until);
+    for (const Connection& each : waiting) {
+      const short events = each.stream->has_output() ? POLLOUT : POLLIN;
+      const int descriptor = each.phase == Phase::kDelayed ? -1 : each.stream->socket();
+      watched.push_back({.fd = descriptor, .events = events, .revents = 0});
+      next = std::min(next, ends_at(each));
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - WebStream::Steady::now());
     ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
-    hand_over_ready(resting, watched);
-    take_back(resting);
-    if (watched[1].revents != 0) accept_all(resting);
+    sort_out(waiting, watched);
+    take_returned(waiting);
+    if (watched[1].revents != 0) accept_all(waiting);
   }
   bound_.remove_file();
 }
 
-/// More of an answer. False: there is no use in it any more.
-bool WebPort::send_rest(Visitor& visitor) {
-  if (!visitor.channel->flush()) return false;
-  if (visitor.channel->has_output()) return true;
-  if (visitor.is_leaving) visitor.channel->finish();
-  visitor.until = WebStream::Steady::now() + (visitor.is_leaving ? kWebLeaveMax : kWebIdleMax);
-  return true;
-}
-
-/// True when its request should have arrived by now.
-bool WebPort::is_late(const Visitor& visitor, WebStream::Steady::time_point now) {
-  return visitor.began && visitor.until <= now && !visitor.turn && !visitor.is_leaving &&
-         !visitor.channel->has_output();
-}
-
-/// False: there is nobody to tell.
-bool WebPort::say_late(Visitor& visitor) {
-  const std::string answer = write_late_answer();
-  if (visitor.channel->write(answer.data(), answer.size()) < 0) return false;
-  visitor.is_leaving = true;
-  visitor.until = WebStream::Steady::now() + kWebLeaveMax;
-  if (!visitor.channel->has_output()) visitor.channel->finish();
-  return true;
-}
-
-/// Of those that rest, whose places in `watched` are theirs plus two.
-void WebPort::hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched) {
-  const auto now = WebStream::Steady::now();
-  Visitors still_resting;
-  for (std::size_t i = 0; i < resting.size(); ++i) {
-    Visitor& each = resting[i];
-    if (is_late(each, now)) {
-      if (say_late(each)) {
-        still_resting.push_back(std::move(each));
-      } else {
-        --channel_count_;
-      }
-      continue;
-    }
-    const bool was_sending = each.channel->has_output();
-    const bool is_broken = was_sending && watched[i + 2].revents != 0 && !send_rest(each);
-    // What came before the answer was through is known to nobody but the channel.
-    const bool has_input = was_sending ? !each.channel->has_output() && each.channel->has_request()
-                                       : watched[i + 2].revents != 0;
-    const bool is_over =
-        is_broken || each.until <= now ||
-        (each.is_leaving && has_input && !was_sending && !each.channel->discard_input());
-    if ((has_input && !each.is_leaving && !is_broken) || (each.turn && is_over)) {
-      hand_over(std::move(each));
-    } else if (is_over) {
-      --channel_count_;
-    } else {
-      still_resting.push_back(std::move(each));
+/// `watched` has an entry for each of `waiting`, after the first two.
+void WebPort::sort_out(Connections& waiting, const std::vector<pollfd>& watched) {
+  CHECK(watched.size() == waiting.size() + 2);
+  Connections still_waiting;
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    switch (next_of(waiting[i], watched[i + 2].revents != 0)) {
+      case Next::kWait:
+        still_waiting.push_back(std::move(waiting[i]));
+        break;
+      case Next::kServe:
+        hand_over(std::move(waiting[i]));
+        break;
+      case Next::kDrop:
+        --connection_count_;
+        break;
     }
   }
-  resting = std::move(still_resting);
+  waiting = std::move(still_waiting);
 }
 
-/// From when on it makes room for a newcomer. Who waits for an answer never does.
-WebStream::Steady::time_point WebPort::goes_at(const Visitor& visitor) {
-  if (visitor.channel->has_output()) return visitor.until - kWebRequestMax + kWebTakeGrace;
-  if (visitor.turn || visitor.is_leaving) return WebStream::Steady::time_point::max();
-  const auto grace = visitor.channel->awaits_body() ? kWebBodyGrace : kWebGrace;
-  return visitor.began.value_or(visitor.until - kWebIdleMax) + grace;
+/// The state table of a connection on which the server waits.
+WebPort::Next WebPort::next_of(Connection& connection, bool has_event) {
+  const bool is_over = ends_at(connection) <= WebStream::Steady::now();
+  switch (connection.phase) {
+    case Phase::kIdle:
+      return has_event ? Next::kServe : is_over ? Next::kDrop : Next::kWait;
+    case Phase::kArriving:
+      return is_over ? refuse_late(connection) : has_event ? Next::kServe : Next::kWait;
+    case Phase::kDelayed:
+      return is_over ? Next::kServe : Next::kWait;
+    case Phase::kSending:
+    case Phase::kSendingLast:
+      return is_over ? Next::kDrop : has_event ? send_rest(connection) : Next::kWait;
+    case Phase::kLeaving:
+      if (is_over) return Next::kDrop;
+      return has_event && !connection.stream->discard_input() ? Next::kDrop : Next::kWait;
+  }
+  std::abort();
 }
 
-/// Who makes room first. Of those that may go now, who was let in with a body goes last.
-WebPort::Visitors::iterator WebPort::find_idle(Visitors& resting) {
+WebPort::Next WebPort::send_rest(Connection& connection) {
+  if (!connection.stream->flush()) return Next::kDrop;
+  if (connection.stream->has_output()) return Next::kWait;
+  if (connection.phase == Phase::kSendingLast) {
+    connection.stream->finish();
+    enter(connection, Phase::kLeaving);
+    return Next::kWait;
+  }
+  enter(connection, Phase::kIdle);
+  // A request that came before the answer was sent causes no further event.
+  return connection.stream->has_request() ? Next::kServe : Next::kWait;
+}
+
+WebPort::Next WebPort::refuse_late(Connection& connection) {
+  const std::string answer = write_late_answer();
+  if (connection.stream->write(answer.data(), answer.size()) < 0) return Next::kDrop;
+  enter(connection, Phase::kSendingLast);
+  return send_rest(connection);
+}
+
+/// The connection to replace first. A body that is arriving was let in by its head, so among the
+/// connections that can be replaced now it is the last.
+WebPort::Connections::iterator WebPort::find_replaceable(Connections& waiting) {
   const auto now = WebStream::Steady::now();
-  const auto rank = [now](const Visitor& visitor) {
-    const auto at = goes_at(visitor);
-    return std::tuple(std::max(at, now), visitor.channel->awaits_body(), at);
+  const auto rank = [now](const Connection& connection) {
+    const auto at = makes_room_at(connection);
+    return std::tuple(std::max(at, now), connection.stream->awaits_body(), at);
   };
   return std::min_element(
-      resting.begin(), resting.end(),
-      [&rank](const Visitor& a, const Visitor& b) { return rank(a) < rank(b); });
+      waiting.begin(), waiting.end(),
+      [&rank](const Connection& a, const Connection& b) { return rank(a) < rank(b); });
 }
 
-/// When there is room for a newcomer, as far as those that rest can tell.
-WebStream::Steady::time_point WebPort::has_room_at(Visitors& resting) const {
-  if (channel_count_ < kWebConnectionsMax) return WebStream::Steady::time_point::min();
-  const auto idle = find_idle(resting);
-  return idle == resting.end() ? WebStream::Steady::time_point::max() : goes_at(*idle);
+/// When there is room for a new connection. Connections that are being answered have their places
+/// until they are back.
+WebPort::TimePoint WebPort::has_room_at(Connections& waiting) const {
+  CHECK(connection_count_ <= kWebConnectionsMax);
+  if (connection_count_ < kWebConnectionsMax) return TimePoint::min();
+  const auto replaceable = find_replaceable(waiting);
+  return replaceable == waiting.end() ? TimePoint::max() : makes_room_at(*replaceable);
 }
 
-void WebPort::accept_all(Visitors& resting) {
-  std::shared_ptr<const TlsContext> tls;  // ours while we use it, though it may be exchanged
+void WebPort::accept_all(Connections& waiting) {
+  std::shared_ptr<const TlsContext> tls;  // keeps the certificate, which may be exchanged meanwhile
   {
     const std::lock_guard guard(mutex_);
     tls = tls_;
   }
   const bool is_encrypted = tls && bound_.family() != AF_UNIX;
-  while (has_room_at(resting) <= WebStream::Steady::now()) {
+  while (has_room_at(waiting) <= WebStream::Steady::now()) {
     sockaddr_storage storage{};
     auto* const address = reinterpret_cast<sockaddr*>(&storage);
     socklen_t size = sizeof storage;
     const int descriptor = ::accept4(bound_.descriptor(), address, &size, SOCK_CLOEXEC);
     if (descriptor < 0) break;
-    if (channel_count_ >= kWebConnectionsMax) {
-      resting.erase(find_idle(resting));
-      --channel_count_;
+    // Only now: without a new connection nothing is replaced.
+    if (connection_count_ >= kWebConnectionsMax) {
+      waiting.erase(find_replaceable(waiting));
+      --connection_count_;
     }
-    ++channel_count_;
-    auto stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
-    resting.push_back({.channel = std::make_unique<WebStream>(descriptor, std::move(stream)),
+    ++connection_count_;
+    auto tls_stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
+    waiting.push_back({.stream = std::make_unique<WebStream>(descriptor, std::move(tls_stream)),
                        .peer = peer_of(address),
-                       .until = WebStream::Steady::now() + kWebIdleMax});
+                       .since = WebStream::Steady::now()});
   }
 }
 
-void WebPort::take_back(Visitors& resting) {
+void WebPort::take_returned(Connections& waiting) {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = ::read(wake_descriptor_, &count, sizeof count);
   const std::lock_guard guard(mutex_);
-  for (Visitor& each : returned_) resting.push_back(std::move(each));
+  for (Connection& each : returned_) waiting.push_back(std::move(each));
   returned_.clear();
 }
 
-void WebPort::hand_over(Visitor visitor) {
+void WebPort::hand_over(Connection connection) {
   const std::lock_guard guard(mutex_);
-  ready_.push_back(std::move(visitor));
+  ready_.push_back(std::move(connection));
   has_work_.notify_one();
 }
 
 // ---- the threads that answer --------------------------------------------------------------------
 
-void WebPort::work() {
+void WebPort::answer_requests() {
   WebEngine engine(parts_.answers, parts_.body_bytes_max);
-  while (std::optional<Visitor> visitor = next_visitor()) {
-    attend(std::move(*visitor), engine);
+  while (std::optional<Connection> connection = next_ready()) {
+    process(std::move(*connection), engine);
   }
 }
 
-std::optional<WebPort::Visitor> WebPort::next_visitor() {
+std::optional<WebPort::Connection> WebPort::next_ready() {
   std::unique_lock lock(mutex_);
   has_work_.wait(lock, [this] { return !ready_.empty() || is_closing_; });
   if (ready_.empty()) return std::nullopt;
-  Visitor visitor = std::move(ready_.front());
+  Connection connection = std::move(ready_.front());
   ready_.pop_front();
-  return visitor;
+  return connection;
 }
 
-void WebPort::attend(Visitor visitor, WebEngine& engine) {
-  if (!visitor.turn && !visitor.channel->receive()) return settle(std::move(visitor), false);
-  if (!visitor.channel->has_request()) {
-    let_arrive(visitor);
-    return settle(std::move(visitor), true);
+void WebPort::process(Connection connection, WebEngine& engine) {
+  // A delayed request is complete already.
+  if (!connection.turn && !connection.stream->receive()) {
+    return give_back(std::move(connection), false);
   }
-  const bool is_change = visitor.channel->is_asked_by("POST");
-  if (is_change && !begin_change(visitor)) return;
-  bool stays = true;
-  if (must_wait(visitor)) {
-    visitor.turn = logins_.wait(visitor.peer);
-    if (visitor.turn) visitor.until = visitor.turn->at;
-    stays = visitor.turn.has_value();
-  } else {
-    stays = serve(visitor, engine);
+  if (!connection.stream->has_request()) {
+    note_arriving(connection);
+    return give_back(std::move(connection), true);
   }
+  const bool is_change = connection.stream->is_asked_by("POST");
+  if (is_change && !begin_change(connection)) return;
+  const bool stays =
+      is_delayed(connection) ? connection.turn.has_value() : serve(connection, engine);
   if (is_change) end_change();
-  settle(std::move(visitor), stays);
+  give_back(std::move(connection), stays);
 }
 
-/// False: too many wait for the disk already, and it waits for one of them.
-bool WebPort::begin_change(Visitor& visitor) {
+/// False: too many changes wait for the disk already, and the connection now waits for one of them.
+bool WebPort::begin_change(Connection& connection) {
   const std::lock_guard guard(mutex_);
   if (changes_ < kWebChangesMax) {
     ++changes_;
     return true;
   }
-  change_waiters_.push_back(std::move(visitor));
+  change_waiters_.push_back(std::move(connection));
   return false;
 }
 
 void WebPort::end_change() {
   const std::lock_guard guard(mutex_);
+  CHECK(changes_ > 0);
   --changes_;
   if (change_waiters_.empty()) return;
   ready_.push_back(std::move(change_waiters_.front()));
@@ -268,53 +317,59 @@ void WebPort::end_change() {
   has_work_.notify_one();
 }
 
-void WebPort::let_arrive(Visitor& visitor) {
-  if (!visitor.began) visitor.began = WebStream::Steady::now();
-  visitor.until = *visitor.began;
-  visitor.until += visitor.channel->awaits_body() ? kWebRequestMax : kWebHeadMax;
-}
-
-/// Asked by the thread that would look at the request: so of many that come at once from one place
-/// no more than there are threads are looked at before it is known as a slow one.
-bool WebPort::must_wait(Visitor& visitor) {
-  if (visitor.turn) {
-    logins_.leave(*visitor.turn);
-    visitor.turn.reset();
+/// True when the request must wait before its password is checked; without a turn, so many wait
+/// that the connection is closed. The thread that would process the request asks: so of many
+/// requests that come at once from one address, at most one for each thread is processed before the
+/// address counts as slow.
+bool WebPort::is_delayed(Connection& connection) {
+  if (connection.turn) {
+    logins_.leave(*connection.turn);
+    connection.turn.reset();
     return false;
   }
-  return !visitor.knows_password && logins_.is_slow(visitor.peer);
+  if (connection.knows_password || !logins_.is_slow(connection.peer)) return false;
+  connection.turn = logins_.wait(connection.peer);
+  if (connection.turn) enter(connection, Phase::kDelayed);
+  return true;
 }
 
-/// Away, or to the next request that is there, or back to the thread that watches.
-void WebPort::settle(Visitor visitor, bool stays) {
-  if (!stays || is_closing_) {
-    visitor.channel.reset();
-    if (channel_count_-- == kWebConnectionsMax) wake();
-    return;
-  }
-  const bool can_go_on = !visitor.turn && !visitor.is_leaving && !visitor.channel->has_output();
-  if (can_go_on && visitor.channel->has_request()) return hand_over(std::move(visitor));
-  const std::lock_guard guard(mutex_);
-  returned_.push_back(std::move(visitor));
-  wake();
-}
-
-/// True when the connection stays: for another request, or until its other end knows that it ends.
-bool WebPort::serve(Visitor& visitor, WebEngine& engine) {
-  const WebEngine::Served served = engine.serve(*visitor.channel);
-  if (served.login == http::Login::kWrong) logins_.note_failure(visitor.peer);
-  if (served.login == http::Login::kRight) visitor.knows_password = true;
+/// True when the connection stays: for another request, or until its client has noticed the end.
+bool WebPort::serve(Connection& connection, WebEngine& engine) {
+  const WebEngine::Served served = engine.serve(*connection.stream);
+  if (served.login == http::Login::kWrong) logins_.note_failure(connection.peer);
+  if (served.login == http::Login::kRight) connection.knows_password = true;
   if (served.is_arriving) {
-    let_arrive(visitor);
+    note_arriving(connection);
     return true;
   }
-  visitor.began.reset();
-  const auto now = WebStream::Steady::now();
-  const bool is_sending = visitor.channel->has_output();
-  visitor.is_leaving = served.is_cut || (is_sending && !served.can_go_on);
-  visitor.until = now + (is_sending ? kWebRequestMax : served.is_cut ? kWebLeaveMax : kWebIdleMax);
-  if (served.is_cut && !is_sending) visitor.channel->finish();
-  return served.can_go_on || visitor.is_leaving;
+  if (connection.stream->has_output()) {
+    enter(connection, served.can_go_on ? Phase::kSending : Phase::kSendingLast);
+    return true;
+  }
+  if (served.can_go_on) {
+    enter(connection, Phase::kIdle);
+    return true;
+  }
+  if (!served.is_cut) return false;
+  connection.stream->finish();
+  enter(connection, Phase::kLeaving);
+  return true;
+}
+
+/// Closes the connection, or passes it on: to the next thread if another request is complete, else
+/// to the thread that watches.
+void WebPort::give_back(Connection connection, bool stays) {
+  if (!stays || is_closing_) {
+    connection.stream.reset();
+    if (connection_count_-- == kWebConnectionsMax) wake();
+    return;
+  }
+  const bool takes_requests =
+      connection.phase == Phase::kIdle || connection.phase == Phase::kArriving;
+  if (takes_requests && connection.stream->has_request()) return hand_over(std::move(connection));
+  const std::lock_guard guard(mutex_);
+  returned_.push_back(std::move(connection));
+  wake();
 }
 
 }  // namespace millrace::server

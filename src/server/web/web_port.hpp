@@ -21,17 +21,17 @@
 
 namespace millrace::server {
 
-/// The open port of the web door and its threads: one that watches connections on which nothing
-/// happens, and a few that answer requests, one at a time each. So an open browser costs no thread,
-/// nor does one that is slow with its request or its answer, or has to wait since wrong passwords
-/// came from where it is.
+/// The web port with its connections and threads. One thread watches every connection on which the
+/// server waits. A few threads answer requests, one request at a time each. So a connection holds
+/// no thread while it is idle, sends its request or reads its answer slowly, or is delayed after
+/// wrong passwords.
 class WebPort {
  public:
   struct Parts {
     WebAnswers answers;
     std::size_t body_bytes_max = 0;
-    /// Shared with whoever exchanges the certificate; null: no encryption,
-    /// nor is there any on a unix socket.
+    /// Shared with the owner of the certificate, who may exchange it; null: no encryption. Unix
+    /// sockets are never encrypted.
     std::shared_ptr<const TlsContext> tls;
     const Log& log;
   };
@@ -44,51 +44,68 @@ class WebPort {
 
   [[nodiscard]] Outcome<Done> listen();
 
-  /// For who connects from now on.
+  /// Sets the certificate for new connections.
   void set_tls(/* shared as in Parts */ std::shared_ptr<const TlsContext> tls);
 
-  /// Lets nobody in any more; requests under way are answered. Does not wait.
+  /// Accepts no more connections. Requests that are being answered are completed. Does not wait.
   void close();
 
-  /// Waits until everybody is gone. After `close`.
+  /// Waits until the threads have ended. After `close`.
   void join();
 
   [[nodiscard]] const Address& address() const { return bound_.address(); }
 
  private:
-  /// One connection, and what is known of who is at its other end.
-  struct Visitor {
-    std::unique_ptr<WebStream> channel;
-    std::string peer;
-    WebStream::Steady::time_point until;  ///< it rests; then it is over, or its turn has come
-    bool knows_password = false;          ///< an earlier request brought it
-    bool is_leaving = false;              ///< its last answer was written
-    /// When it was first looked at for the request that is still arriving.
-    std::optional<WebStream::Steady::time_point> began = {};
-    std::optional<WebLogins::Turn> turn = {};  ///< set exactly while it waits for that
-  };
-  using Visitors = std::vector<Visitor>;
+  using TimePoint = WebStream::Steady::time_point;
 
+  /// The reason why a connection waits. The table of limits in web_port.cpp has a row for each.
+  enum class Phase {
+    kIdle,         ///< no request has begun
+    kArriving,     ///< a request is incomplete
+    kDelayed,      ///< the request waits, since wrong passwords came from its address
+    kSending,      ///< the client has not read all of the answer
+    kSendingLast,  ///< the same, and the connection then ends
+    kLeaving,      ///< the last answer was sent; the client may still be sending
+  };
+  struct Connection {
+    std::unique_ptr<WebStream> stream;
+    std::string peer;
+    Phase phase = Phase::kIdle;
+    TimePoint since = {};         ///< when the phase began
+    bool knows_password = false;  ///< an earlier request had the right one
+    /// Set exactly in kDelayed.
+    std::optional<WebLogins::Turn> turn = {};
+  };
+  using Connections = std::vector<Connection>;
+  enum class Next { kWait, kServe, kDrop };
+
+  static void enter(Connection& connection, Phase phase);
+  static void note_arriving(Connection& connection);
+  [[nodiscard]] static TimePoint ends_at(const Connection& connection);
+  [[nodiscard]] static TimePoint makes_room_at(const Connection& connection);
+
+  // In the thread that watches.
   void watch();
-  [[nodiscard]] static bool send_rest(Visitor& visitor);
-  [[nodiscard]] static bool is_late(const Visitor& visitor, WebStream::Steady::time_point now);
-  [[nodiscard]] static bool say_late(Visitor& visitor);
-  void hand_over_ready(Visitors& resting, const std::vector<pollfd>& watched);
-  [[nodiscard]] static WebStream::Steady::time_point goes_at(const Visitor& visitor);
-  [[nodiscard]] static Visitors::iterator find_idle(Visitors& resting);
-  [[nodiscard]] WebStream::Steady::time_point has_room_at(Visitors& resting) const;
-  void accept_all(Visitors& resting);
-  void take_back(Visitors& resting);
-  void hand_over(Visitor visitor);
-  void work();
-  [[nodiscard]] std::optional<Visitor> next_visitor();
-  void attend(Visitor visitor, WebEngine& engine);
-  [[nodiscard]] bool begin_change(Visitor& visitor);
+  void sort_out(Connections& waiting, const std::vector<pollfd>& watched);
+  [[nodiscard]] static Next next_of(Connection& connection, bool has_event);
+  [[nodiscard]] static Next send_rest(Connection& connection);
+  [[nodiscard]] static Next refuse_late(Connection& connection);
+  [[nodiscard]] static Connections::iterator find_replaceable(Connections& waiting);
+  [[nodiscard]] TimePoint has_room_at(Connections& waiting) const;
+  void accept_all(Connections& waiting);
+  void take_returned(Connections& waiting);
+  void hand_over(Connection connection);
+
+  // In the threads that answer.
+  void answer_requests();
+  [[nodiscard]] std::optional<Connection> next_ready();
+  void process(Connection connection, WebEngine& engine);
+  [[nodiscard]] bool begin_change(Connection& connection);
   void end_change();
-  [[nodiscard]] bool must_wait(Visitor& visitor);
-  [[nodiscard]] bool serve(Visitor& visitor, WebEngine& engine);
-  void let_arrive(Visitor& visitor);
-  void settle(Visitor visitor, bool stays);
+  [[nodiscard]] bool is_delayed(Connection& connection);
+  [[nodiscard]] bool serve(Connection& connection, WebEngine& engine);
+  void give_back(Connection connection, bool stays);
+
   void wake();
 
   BoundSocket bound_;
@@ -97,32 +114,31 @@ class WebPort {
   int wake_descriptor_ = -1;
   std::vector<std::thread> threads_;
   std::atomic<bool> is_closing_ = false;
-  std::atomic<std::size_t> channel_count_ = 0;
+  std::atomic<std::size_t> connection_count_ = 0;
 
-  std::mutex mutex_;  ///< of all the following
+  std::mutex mutex_;  ///< protects all the following
   std::condition_variable has_work_;
-  std::deque<Visitor> ready_;
-  Visitors returned_;
-  std::size_t changes_ = 0;                ///< threads that attend to one
-  std::deque<Visitor> change_waiters_;     ///< for one of those
+  std::deque<Connection> ready_;  ///< for the threads that answer
+  Connections returned_;          ///< for the thread that watches
+  std::size_t changes_ = 0;       ///< threads that process a change
+  std::deque<Connection> change_waiters_;
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
 
-/// Connections at a time. Who comes then takes the place of the one that was idle, or in the middle
-/// of a head, for longest, or else of the one whose body began to come first or who does not take
-/// its answer; while there is none either, newcomers wait in the system's backlog.
+/// Limit of connections. One more replaces the connection on whose client the server has waited for
+/// longest, if that is at least `kWebGrace`. A client whose body is arriving is replaced last.
+/// While there is nothing to replace, new connections wait in the system's backlog.
 inline constexpr std::size_t kWebConnectionsMax = 128;
-inline constexpr std::size_t kWebThreads = 6;
-/// Of them, those that may attend to changes, which wait for the disk: the others are left for who
-/// only looks.
-inline constexpr std::size_t kWebChangesMax = 4;
-/// For a request to arrive before its sender counts as idle.
+/// The time in which no connection is replaced.
 inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
-/// The same for a request whose head is there and was let in, but whose body is not.
-inline constexpr auto kWebBodyGrace = std::chrono::milliseconds(1000);
-/// For an answer to be taken before who does not take it counts as idle.
-inline constexpr auto kWebTakeGrace = std::chrono::seconds(1);
-/// For who still sends what nobody reads to take notice of the answer.
+
+/// Threads that answer requests.
+inline constexpr std::size_t kWebThreads = 6;
+/// Of these, the threads that may process changes. Changes wait for the disk, so the other threads
+/// are left for requests that only read.
+inline constexpr std::size_t kWebChangesMax = 4;
+
+/// How long a client that is still sending may take to notice the last answer.
 inline constexpr auto kWebLeaveMax = std::chrono::seconds(2);
 
 }  // namespace millrace::server

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.hpp"
 #include "http/kit/guard.hpp"
 
 namespace millrace::server {
@@ -30,7 +31,7 @@ void WebStream::finish() {
   if (tls_) {
     tls_->finish();
     const std::string_view last = tls_->pending();
-    // Who does not take it needs no farewell.
+    // A client that does not read the last TLS record at once can do without it.
     [[maybe_unused]] const ssize_t sent =
         ::send(descriptor_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -59,7 +60,7 @@ bool WebStream::is_readable() const {
 }
 
 bool WebStream::is_writable() const {
-  return true;  // what there is no room for is kept
+  return true;  // `write` keeps the bytes that the socket does not take
 }
 
 bool WebStream::receive() {
@@ -90,6 +91,7 @@ bool WebStream::mark() {
 }
 
 void WebStream::rewind(std::size_t request_bytes) {
+  CHECK(request_at_ <= taken_ && request_bytes > unread_bytes());
   taken_ = request_at_;
   awaited_ = request_bytes;
 }
@@ -110,7 +112,7 @@ WebStream::Arrival WebStream::take_arrived() {
   return input_.size() == before && tls_->is_input_over() ? Arrival::kOver : Arrival::kSome;
 }
 
-/// More input, or false when none will come.
+/// Waits for input. False: the time is over, or the connection has ended.
 bool WebStream::fill() {
   while (!has_input()) {
     if (!wait_for(POLLIN) || take_arrived() == Arrival::kOver) return false;
@@ -149,6 +151,7 @@ bool WebStream::flush() {
 }
 
 ssize_t WebStream::write(const char* bytes, std::size_t size) {
+  CHECK(!is_finished_);
   if (is_muted_) return static_cast<ssize_t>(size);
   std::string_view rest(bytes, size);
   if (!tls_) {
@@ -164,7 +167,7 @@ ssize_t WebStream::write(const char* bytes, std::size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-// Nothing of ours asks where a request comes from.
+// No handler uses the addresses of a request.
 void WebStream::get_remote_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;

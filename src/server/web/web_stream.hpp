@@ -12,71 +12,72 @@
 
 namespace millrace::server {
 
-/// One browser's socket, as the HTTP library reads and writes it: with a time for each request, and
-/// with a number of bytes that a request may have. What arrives is collected without waiting until
-/// a request is whole, and what there is no room for waits in memory, so that who is slow with
-/// either holds no thread. Used by one thread at a time.
+/// The socket of one connection, in the form in which the HTTP library reads and writes. Input is
+/// collected without waiting until a request is complete, and output that the socket does not take
+/// stays in memory: so a slow client holds no thread. Each request has a limit of time and of
+/// bytes. Used by one thread at a time.
 class WebStream final : public httplib::Stream {
  public:
   using Steady = std::chrono::steady_clock;
 
-  /// The descriptor becomes ours. `tls`: null on a port without encryption.
+  /// Owns the descriptor. `tls`: null on a port without encryption.
   WebStream(int descriptor, std::unique_ptr<TlsStream> tls);
   ~WebStream() override;
   WebStream(const WebStream&) = delete;
   WebStream& operator=(const WebStream&) = delete;
 
-  /// Takes what has arrived, up to a whole request. Does not wait. False: none will come.
+  /// Collects input that has arrived, until a request is complete. Does not wait. False: the
+  /// connection has ended.
   [[nodiscard]] bool receive();
 
-  /// True when the next request is there: its head, and its body once `rewind` has told of that; or
-  /// so much of a head that it is refused.
+  /// True when the next request is complete: its head, or after `rewind` its head and body. Also
+  /// true when its head is longer than the limit, so that it can be refused.
   [[nodiscard]] bool has_request() const;
 
-  /// True when that is asked by this method.
+  /// True when the next request has this method.
   [[nodiscard]] bool is_asked_by(std::string_view method) const;
 
-  /// The next request is read from here on. True: its head was read before.
+  /// Marks the begin of the next request. True: its head was read before (see `rewind`).
   bool mark();
 
-  /// Back to where the request begins: it is read anew when so many bytes of it are there.
+  /// Goes back to the begin of the request. It is read again, once `request_bytes` have arrived.
   void rewind(std::size_t request_bytes);
   [[nodiscard]] bool awaits_body() const { return awaited_ > 0; }
 
-  /// What was read of the request so far.
+  /// The part of the request that was read so far.
   [[nodiscard]] std::string_view read_text() const {
     return std::string_view(input_).substr(request_at_, read_bytes());
   }
 
-  /// Of the request, so far; and those that are there and were not read.
+  /// The length of that part, and of the input after it.
   [[nodiscard]] std::size_t read_bytes() const { return taken_ - request_at_; }
   [[nodiscard]] std::size_t unread_bytes() const { return input_.size() - taken_; }
 
-  /// What is written is dropped.
+  /// While muted, `write` drops its bytes.
   void mute(bool is_muted) { is_muted_ = is_muted; }
 
-  /// False: the request has used up the bytes that `begin` allowed.
+  /// False: the request has used all bytes that `begin` allowed.
   [[nodiscard]] bool may_read() const { return allowed_ > 0; }
 
-  /// A part of a request begins: so many bytes of it may come, and reading and writing must be over
-  /// by then.
+  /// Sets the limits of the next part of a request: it may have `bytes_max` bytes, and `read` waits
+  /// until `until` at most.
   void begin(Steady::time_point until, std::size_t bytes_max);
 
-  /// Sends what there is room for. Does not wait. False: the connection is broken.
+  /// Sends as much output as the socket takes. Does not wait. False: the connection is broken.
   [[nodiscard]] bool flush();
   [[nodiscard]] bool has_output() const { return !output().empty(); }
 
-  /// Nothing more will be written. What still comes should be taken by `discard_input` for a while,
-  /// before the channel ends: a socket that is closed with input in it drops its last answer too.
+  /// Ends the output; nothing may be written after it. Call `discard_input` for a while before the
+  /// stream is destroyed: closing a socket with unread input would also discard the last answer.
   void finish();
-  /// False when no more will come.
+  /// Drops input that has arrived. False: the client has closed the connection.
   [[nodiscard]] bool discard_input();
 
-  /// True when the next request has begun to arrive already.
+  /// True when a part of the next request has arrived.
   [[nodiscard]] bool has_input() const { return taken_ < input_.size(); }
 
-  // ---- httplib::Stream: -1 means that the connection is of no use any more
-  // ---------------------------------------------------------------------------
+  // ---- httplib::Stream: -1 means that the connection cannot be used any more
+  // ---------------------
   [[nodiscard]] bool is_readable() const override;
   [[nodiscard]] bool is_writable() const override;
   ssize_t read(char* bytes, std::size_t size) override;
@@ -95,12 +96,12 @@ class WebStream final : public httplib::Stream {
 
   int descriptor_;
   std::unique_ptr<TlsStream> tls_;
-  std::string output_;    ///< without encryption; else the stream has it
+  std::string output_;    ///< unsent bytes on a plain port; with TLS, `tls_` holds them
   std::size_t sent_ = 0;  ///< of `output_`
   std::string input_;
   std::size_t taken_ = 0;       ///< of `input_`
   std::size_t request_at_ = 0;  ///< where in `input_` the request begins
-  std::size_t awaited_ = 0;     ///< the request's bytes when its body is to come; else zero
+  std::size_t awaited_ = 0;     ///< length of the request whose body is arriving; else 0
   bool is_muted_ = false;
   std::size_t allowed_ = 0;
   Steady::time_point until_{};

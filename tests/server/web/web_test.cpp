@@ -1,4 +1,4 @@
-// The web door's port, channel and gate, over real sockets.
+// The web port over real sockets: its connections, its engine and its gate.
 
 #include <chrono>
 #include <string>
@@ -171,10 +171,10 @@ TEST_CASE("web: when all are slow with a body, who began first goes") {
   for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
     slow.push_back(host.connect("web"));
     slow.back().send(request.substr(0, request.size() - 1));
-    if (i == 0) CHECK(slow.front().read_some(kWebBodyGrace / 10).empty());  // it is ahead
+    if (i == 0) CHECK(slow.front().read_some(100ms).empty());  // it is ahead
   }
   const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
-  CHECK(took < 2 * kWebBodyGrace);
+  CHECK(took < std::chrono::seconds(2));
   CHECK(slow.front().is_closed_by_server());
   CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
 }
@@ -187,13 +187,25 @@ TEST_CASE("web: who is slow with a body byte by byte makes room too") {
     slow.push_back(host.connect("web"));
     slow.back().send(request.substr(0, request.size() - 4000));
   }
-  const auto drip_until = std::chrono::steady_clock::now() + kWebBodyGrace;
+  const auto drip_until = std::chrono::steady_clock::now() + kWebGrace;
   while (std::chrono::steady_clock::now() < drip_until) {
-    CHECK(slow.front().read_some(kWebBodyGrace / 10).empty());
+    CHECK(slow.front().read_some(100ms).empty());
     for (SocketClient& each : slow) each.send(" ");
   }
   const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
-  CHECK(took < kWebBodyGrace);
+  CHECK(took < std::chrono::seconds(1));
+}
+
+TEST_CASE("web: refused clients that stay connected make room too") {
+  Host host(with_web());
+  std::vector<SocketClient> refused;
+  for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
+    refused.push_back(host.connect("web"));
+    refused.back().send("POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
+  }
+  for (SocketClient& each : refused) REQUIRE(read_answer(each).status == 415);
+  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  CHECK(took < 2 * kWebGrace);
 }
 
 TEST_CASE("web: more browsers than there is room for are answered when they come at once") {
