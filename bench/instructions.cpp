@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/check.hpp"
-#include "core/broker/bulk_change.hpp"
+#include "core/broker/bulk_changes.hpp"
 #include "http/kit/site.hpp"
 #include "world.hpp"
 

@@ -115,7 +115,7 @@ void ClientSession::execute(const Ignore& ignore, Time) {
 }
 
 void ClientSession::execute(const PauseTube& pause, Time now) {
-  answer(shared_.broker.pause(pause.tube, pause.seconds, now), reply::kPaused);
+  answer(shared_.broker.admin().pause(pause.tube, pause.seconds, now), reply::kPaused);
 }
 
 void ClientSession::execute(const Stats&, Time now) {

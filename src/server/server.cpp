@@ -319,7 +319,7 @@ void Server::look_for_room(Intake intake, Time now) {
     log_.event(intake == Intake::kEndings ? "only_ending_jobs" : "not_prolonging_jobs",
                {{"live_bytes", ledger_.live_bytes()}});
   }
-  broker_.take_on(std::max(intake, is_memory_full ? Intake::kNoJobs : Intake::kEverything));
+  broker_.set_intake(std::max(intake, is_memory_full ? Intake::kNoJobs : Intake::kEverything));
 }
 
 /// What a turn does beside what clients asked for.

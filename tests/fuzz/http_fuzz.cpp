@@ -36,7 +36,7 @@ struct House {
     push(R"({"jid":"job-00000002","jobtype":"Mail","args":[],"at":"2099-01-01T00:00:00Z"})");
     check(broker.put({.queue = "tube", .body = "\xff\x00"}, now).has_value());
     const auto dead = broker.put({.queue = "tube", .body = "{}"}, now);
-    check(broker.change(*dead, Mutation::Action::kKill, now).has_value());
+    check(broker.admin().change(*dead, Mutation::Action::kKill, now).has_value());
   }
 
   Time now{std::chrono::seconds{1'700'000'000}};

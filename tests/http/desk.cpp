@@ -32,8 +32,8 @@ Desk::Desk()
            .info = [this](Time at, QueueSizes sizes) { return door.info(at, std::move(sizes)); },
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
-  CHECK(broker.register_worker(
-      worker_, {.wid = "w1", .hostname = "box", .pid = 9, .labels = {"ruby"}}, now));
+  CHECK(broker.workers().add(worker_,
+                             {.wid = "w1", .hostname = "box", .pid = 9, .labels = {"ruby"}}, now));
 }
 
 Response Desk::get(const std::string& target) {
@@ -88,9 +88,9 @@ JobId Desk::fetch(std::string_view queue) {
 JobId Desk::fail(std::string_view jobtype, std::string_view message, bool is_last) {
   const JobId id = push(jobtype, "failing", is_last ? R"(,"retry":-1)" : "");
   REQUIRE(fetch("failing") == id);
-  CHECK(broker.fail(worker_, format.identify(*find(id)).jid,
-                    {.errtype = "Oops", .message = std::string(message), .backtrace = {"a:1"}},
-                    now));
+  CHECK(broker.workers().fail(
+      worker_, format.identify(*find(id)).jid,
+      {.errtype = "Oops", .message = std::string(message), .backtrace = {"a:1"}}, now));
   return id;
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/broker/bulk_change.hpp"
+#include "core/broker/bulk_changes.hpp"
 #include "core/ports/session.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"

@@ -23,7 +23,7 @@ TEST_CASE("jobs: a cursor goes on where the page before ended, whatever came or 
   const JobId second = desk.push("B");
   const Json page = desk.read("/api/v1/jobs?state=ready&queue=default&limit=1");
   CHECK(page["jobs"][0]["id"] == first);
-  CHECK(desk.broker.change(first, Mutation::Action::kDiscard, desk.now));
+  CHECK(desk.broker.admin().change(first, Mutation::Action::kDiscard, desk.now));
   const Json next = desk.read("/api/v1/jobs?state=ready&queue=default&limit=1&cursor=" +
                               page["next"].get<std::string>());
   CHECK(next["jobs"][0]["id"] == second);

@@ -103,7 +103,7 @@ TEST_CASE("metrics: a queue that goes between the turns is left out") {
   fill_queues(desk, 6000);
   Response part = desk.ask(request_of("GET", "/metrics"));
   REQUIRE(part.go_on);
-  CHECK(desk.broker.change(only, Mutation::Action::kDiscard, desk.now));
+  CHECK(desk.broker.admin().change(only, Mutation::Action::kDiscard, desk.now));
   part = part.go_on(desk.now);
   REQUIRE(part.write_body);
   CHECK_FALSE(has_label(part.write_body(), "brief"));
@@ -158,7 +158,7 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   Desk desk;
   CHECK(Json::parse(desk.get("/health").body)["accepts_jobs"] == true);
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 1"));
-  desk.broker.take_on(Intake::kNoJobs);
+  desk.broker.set_intake(Intake::kNoJobs);
   CHECK(desk.read("/health")["accepts_jobs"] == false);
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 0"));
 }
@@ -166,12 +166,12 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
 TEST_CASE("api: where jobs can only be ended, the rest is refused, and the overview says it") {
   Desk desk;
   const std::string job = "/api/v1/jobs/" + std::to_string(desk.push("Mail"));
-  desk.broker.take_on(Intake::kNothingLonger);
+  desk.broker.set_intake(Intake::kNothingLonger);
   CHECK(desk.post(job + "/kill").status == 503);
   CHECK(desk.post("/api/v1/queues/default/pause").status == 503);
   CHECK(desk.read("/api/v1/overview")["attention"][0]["text"] ==
         "The disk of the journal is full: new jobs are refused, and burying, delays and pauses");
-  desk.broker.take_on(Intake::kEndings);
+  desk.broker.set_intake(Intake::kEndings);
   CHECK(desk.post(job + "/delete").status == 200);
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
   Desk desk;
   for (int i = 0; i < 9; ++i) desk.push("Mail", "mail-" + std::to_string(i));
   desk.push("Mail", "paused");
-  CHECK(desk.broker.pause("paused", std::nullopt, desk.now));
+  CHECK(desk.broker.admin().pause("paused", std::nullopt, desk.now));
   desk.now += 2min;
   const Json shown = desk.read("/api/v1/overview");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax + 1);
@@ -254,7 +254,7 @@ TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown
 TEST_CASE("overview: a paused queue with jobs, a full disk") {
   Desk desk;
   desk.push("Mail", "mail");
-  CHECK(desk.broker.pause("mail", std::nullopt, desk.now));
+  CHECK(desk.broker.admin().pause("mail", std::nullopt, desk.now));
   desk.system.disk_total_bytes = 100;
   desk.system.disk_free_bytes = 7;
   const Json attention = desk.read("/api/v1/overview")["attention"];
@@ -265,7 +265,7 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
 
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {
   Desk desk;
-  desk.broker.take_on(Intake::kNoJobs);
+  desk.broker.set_intake(Intake::kNoJobs);
   CHECK(desk.read("/api/v1/overview")["attention"][0]["kind"] == "full");
   CHECK(desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
 }
@@ -321,8 +321,8 @@ TEST_CASE("errors: what waits again, or is at work again, is still of its group"
   const JobId waits = desk.fail("Mail", "timeout after 3 s");
   const JobId works = desk.fail("Mail", "timeout after 4 s", true);
   desk.push("Mail");
-  CHECK(desk.broker.change(works, Mutation::Action::kRequeue, desk.now));
-  CHECK(desk.broker.change(waits, Mutation::Action::kRequeue, desk.now));
+  CHECK(desk.broker.admin().change(works, Mutation::Action::kRequeue, desk.now));
+  CHECK(desk.broker.admin().change(waits, Mutation::Action::kRequeue, desk.now));
   CHECK(desk.fetch("failing") == works);
   const Json page = desk.read("/api/v1/errors?cursor=before");
   REQUIRE(page["groups"].size() == 1);

@@ -2,166 +2,59 @@
 
 #include <algorithm>
 
-#include "core/broker/broker_state.hpp"
+#include "core/broker/parts.hpp"
 
 namespace millrace {
 
 Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
-    : state_(std::make_unique<State>(ledger, format, options)) {}
+    : parts_(std::make_unique<BrokerParts>(ledger, format, options)),
+      workers_(*parts_),
+      admin_(*parts_) {}
 
 Broker::~Broker() = default;
 
-std::uint64_t Broker::step_count() const {
-  return state_->step_count;
-}
 const View& Broker::view() const {
-  return state_->view;
+  return parts_->view;
 }
 const Ledger& Broker::ledger() const {
-  return state_->ledger;
+  return parts_->ledger;
 }
 
-// ---- clients ------------------------------------------------------------------------------------
-
-Client& Broker::State::client_of(ClientId id) {
-  const auto found = clients.find(id);
-  CHECK(found != clients.end());
-  return found->second;
-}
+// ---- connections --------------------------------------------------------------------------------
 
 ClientId Broker::connect(Session& session) {
-  const ClientId id = state_->next_client++;
-  Client& client = state_->clients[id];
-  client.id = id;
-  client.session = &session;
-  return id;
+  return parts_->connections.add(session);
 }
 
 void Broker::disconnect(ClientId id, Time now) {
-  State& state = *state_;
-  Client& client = state.client_of(id);
   stop_waiting(id);
-  Store& store = state.store();
-  if (client.used) {
-    --store.queue(*client.used).user_count;
-    store.collect_queue(*client.used);
-  }
-  for (const QueueId queue : client.watched) {
-    --store.queue(queue).watcher_count;
-    store.collect_queue(queue);
-  }
-  if (const auto worker = state.workers.find(client.wid); worker != state.workers.end()) {
-    worker->second.clients.erase(id);
-    if (worker->second.clients.empty()) state.workers.erase(worker);
-  }
-  state.clients.erase(id);
-  if (!state.release_held(id, now)) state.departed.push_back(id);
+  parts_->workers.remove(parts_->connections.at(id));
+  parts_->connections.remove(id);
+  // Last: these jobs may be handed out at once, and not to this client.
+  parts_->expiry.depart(id, now);
 }
 
 std::vector<Session*> Broker::take_woken() {
-  std::vector<Session*> sessions;
-  for (const ClientId id : state_->woken) {
-    const auto found = state_->clients.find(id);
-    if (found == state_->clients.end()) continue;
-    found->second.is_woken = false;
-    sessions.push_back(found->second.session);
-  }
-  state_->woken.clear();
-  return sessions;
+  return parts_->connections.take_woken();
 }
 
-// ---- queues -------------------------------------------------------------------------------------
-
-Answer<Done> Broker::use(ClientId id, std::string_view name) {
-  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
-  Client& client = state_->client_of(id);
-  Store& store = state_->store();
-  const QueueId queue = store.open_queue(name);
-  ++store.queue(queue).user_count;
-  if (client.used) {
-    --store.queue(*client.used).user_count;
-    store.collect_queue(*client.used);
-  }
-  client.used = queue;
-  return Done{};
+Answer<Done> Broker::use(ClientId client, std::string_view queue) {
+  return parts_->connections.use(client, queue);
 }
-
-std::optional<std::size_t> Broker::State::place_of(const Client& client, QueueId queue) {
-  constexpr std::size_t kIdsPerStep = 64;
-  step_count += client.watched.size() / kIdsPerStep;
-  const auto place = std::find(client.watched.begin(), client.watched.end(), queue);
-  if (place == client.watched.end()) return std::nullopt;
-  return place - client.watched.begin();
+Answer<std::size_t> Broker::watch(ClientId client, std::string_view queue) {
+  return parts_->connections.watch(client, queue);
 }
-
-Answer<std::size_t> Broker::watch(ClientId id, std::string_view name) {
-  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
-  Client& client = state_->client_of(id);
-  Store& store = state_->store();
-  const Queue* known = store.find_queue(name);
-  const bool is_watched = known != nullptr && state_->place_of(client, known->id);
-  if (is_watched) return client.watched.size();
-  if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
-  const QueueId queue = store.open_queue(name);
-  ++store.queue(queue).watcher_count;
-  client.watched.push_back(queue);
-  return client.watched.size();
-}
-
-Answer<std::size_t> Broker::ignore(ClientId id, std::string_view name) {
-  Client& client = state_->client_of(id);
-  Store& store = state_->store();
-  const Queue* queue = store.find_queue(name);
-  if (queue == nullptr) return client.watched.size();
-  const std::optional<std::size_t> place = state_->place_of(client, queue->id);
-  if (!place) return client.watched.size();
-  if (client.watched.size() == 1) return Refusal::kLastQueue;
-  const QueueId ignored = queue->id;
-  client.watched.erase(client.watched.begin() + static_cast<std::ptrdiff_t>(*place));
-  --store.queue(ignored).watcher_count;
-  store.collect_queue(ignored);
-  return client.watched.size();
-}
-
-Answer<Done> Broker::State::pause(std::string_view name, std::optional<std::uint32_t> seconds,
-                                  Time now) {
-  Queue* queue = store().find_queue(name);
-  if (queue == nullptr) return Refusal::kNotFound;
-  if (!takes_longer() && seconds != 0) return Refusal::kNoRoom;
-  ++queue->pause_count;
-  QueueChanged record{.name = queue->name, .is_kept = queue->is_kept};
-  if (!seconds) {
-    record.paused_until = kNever;
-  } else if (*seconds > 0) {
-    record.paused_until = now + std::chrono::seconds(*seconds);
-    record.pause_s = *seconds;
-  }
-  // To say again what holds already would only make the log longer.
-  if (record.paused_until == queue->paused_until) return Done{};
-  const QueueId id = queue->id;
-  ledger.commit(std::move(record));
-  if (store().has_queue(id)) serve(id, now);
-  return Done{};
-}
-
-Answer<Done> Broker::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
-  return state_->pause(name, seconds, now);
+Answer<std::size_t> Broker::ignore(ClientId client, std::string_view queue) {
+  return parts_->connections.ignore(client, queue);
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------
-
-void Broker::take_on(Intake intake) {
-  state_->intake = intake;
-}
-Intake Broker::intake() const {
-  return state_->intake;
-}
 
 Answer<JobId> Broker::put(const NewJob& job, Time now) {
   if (refuses_jobs()) return Refusal::kNoRoom;
   if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   CHECK(job.body.size() <= kBodyBytesMax);
-  Ledger& ledger = state_->ledger;
+  Ledger& ledger = parts_->ledger;
   const bool is_due = job.due <= now;
   JobFields fields;
   fields.state = is_due ? JobState::kReady : JobState::kScheduled;
@@ -179,117 +72,143 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
                          .ttr_s = std::max<std::uint32_t>(job.ttr_s, 1),
                          .body = job.body,
                          .fields = std::move(fields)});
-  Queue& queue = *state_->store().find_queue(job.queue);
-  ++state_->tally.jobs_put;
+  Queue& queue = *ledger.store().find_queue(job.queue);
+  ++parts_->tally.jobs_put;
   ++queue.total_jobs;
   queue.measured().enqueued.add(now);
   if (!is_due) return id;
-  if (job.kind == JobKind::kWorkUnit) state_->keep_queue(queue);
-  state_->serve(queue.id, now);
+  if (job.kind == JobKind::kWorkUnit) parts_->moves.keep_queue(queue);
+  parts_->waits.serve(queue.id, now);
   return id;
 }
 
 std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& request, Time now) {
-  State& state = *state_;
-  Client& client = state.client_of(id);
+  Client& client = parts_->connections.at(id);
   CHECK(!client.wait);
-  if (const Job* job = state.choose(client, request, now)) {
-    if (state.intake == Intake::kEndings) return Delivery{.kind = Delivery::Kind::kNoRoom};
-    Reservation reservation{.client = request.wid ? 0 : id,
-                            .wid = request.wid.value_or(""),
-                            .jid = {},
-                            .reserved_at = now};
-    const Job& held = state.hold(*job, std::move(reservation), now);
-    state.expect_next(state.store().queue(held.queue));
-    return Delivery{.kind = Delivery::Kind::kJob, .job = &held};
+  Reservations& reservations = parts_->reservations;
+  if (Queue* queue = reservations.choose(client, request, now)) {
+    if (!parts_->admission.admits_reservations()) {
+      return Delivery{.kind = Delivery::Kind::kNoRoom};
+    }
+    const Job& job = reservations.begin_first(*queue, reservation_for(id, request.wid), now);
+    return Delivery{.kind = Delivery::Kind::kJob, .job = &job};
   }
-  if (!request.wid && state.deadline_soon_at(id) <= now) {
+  // A worker's jobs are not held by the connection, and no deadline of theirs concerns it.
+  if (!request.wid && reservations.deadline_soon_at(id) <= now) {
     return Delivery{.kind = Delivery::Kind::kDeadlineSoon};
   }
   if (request.wait_until <= now) return Delivery{.kind = Delivery::Kind::kTimedOut};
-  state.begin_wait(client, request);
+  parts_->waits.begin(client, request);
   return std::nullopt;
 }
 
 void Broker::stop_waiting(ClientId id) {
-  Client& client = state_->client_of(id);
-  if (client.wait) state_->end_wait(client);
+  Client& client = parts_->connections.at(id);
+  if (client.wait) parts_->waits.end(client);
 }
 
 Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
-  const Job* job = state_->store().find(id);
+  const Job* job = parts_->ledger.store().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
-  if (state_->intake == Intake::kEndings) return Refusal::kNoRoom;
-  return &state_->hold(*job, {.client = client, .wid = {}, .jid = {}, .reserved_at = now}, now);
-}
-
-const Job* Broker::State::held_job(ClientId client, JobId id) {
-  const Job* job = store().find(id);
-  const bool is_held =
-      job != nullptr && job->state == JobState::kReserved && job->reservation()->client == client;
-  return is_held ? job : nullptr;
+  if (!parts_->admission.admits_reservations()) return Refusal::kNoRoom;
+  return &parts_->reservations.begin(*job, reservation_for(client, std::nullopt), now);
 }
 
 Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
-  const Job* job = state_->store().find(id);
+  const Job* job = parts_->ledger.store().find(id);
   if (job == nullptr) return Refusal::kNotFound;
   if (job->state == JobState::kReserved) {
-    if (state_->held_job(client, id) == nullptr) return Refusal::kNotFound;
-    state_->ledger.count_processed(now);
-    state_->count_run(*job, now);
+    if (job->reservation()->client != client) return Refusal::kNotFound;
+    parts_->reservations.count_run(*job, now);
   }
-  ++state_->store().queue(job->queue).delete_count;
-  state_->drop(*job);
+  parts_->moves.discard(*job);
   return Done{};
 }
 
 Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t delay_s, Time now) {
-  const Job* job = state_->held_job(client, id);
+  const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
-  if (delay_s != 0 && !state_->takes_longer()) return Refusal::kNoRoom;
+  if (delay_s != 0 && !parts_->admission.admits_growth()) return Refusal::kNoRoom;
   JobFields fields = Store::fields_of(*job);
   fields.pri = pri;
   fields.delay_s = delay_s;
   ++fields.tallies.releases;
   if (delay_s == 0) {
-    state_->make_ready(*job, std::move(fields), now);
-    return Done{};
+    parts_->moves.make_ready(*job, std::move(fields), now);
+  } else {
+    parts_->moves.make_scheduled(*job, std::move(fields), now + std::chrono::seconds(delay_s));
   }
-  fields.state = JobState::kScheduled;
-  fields.when = now + std::chrono::seconds(delay_s);
-  fields.reservation.reset();
-  state_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
   return Done{};
 }
 
 Answer<Done> Broker::bury(ClientId client, JobId id, Pri pri, Time now) {
-  const Job* job = state_->held_job(client, id);
+  const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
-  if (!state_->takes_longer()) return Refusal::kNoRoom;
+  if (!parts_->admission.admits_growth()) return Refusal::kNoRoom;
   JobFields fields = Store::fields_of(*job);
   fields.pri = pri;
   ++fields.tallies.buries;
-  state_->make_dead(*job, std::move(fields), now);
+  parts_->moves.make_dead(*job, std::move(fields), now);
   return Done{};
 }
 
 Answer<Done> Broker::touch(ClientId client, JobId id, Time now) {
-  const Job* job = state_->held_job(client, id);
+  const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
   JobFields fields = Store::fields_of(*job);
   fields.when = now + std::chrono::seconds(job->ttr_s);
-  state_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
+  parts_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
   return Done{};
 }
 
+std::optional<std::uint64_t> Broker::kick(ClientId id, std::uint64_t bound, Time now) {
+  const Client& client = parts_->connections.at(id);
+  CHECK(client.used);
+  const Queue& queue = parts_->ledger.store().queue(*client.used);
+  return parts_->long_tasks.start(id, KickTask(queue, bound), now);
+}
+
 Answer<Done> Broker::kick_job(JobId id, Time now) {
-  const Job* job = state_->store().find(id);
+  const Job* job = parts_->ledger.store().find(id);
   if (job == nullptr) return Refusal::kNotFound;
   if (job->state == JobState::kReady || job->state == JobState::kReserved) {
     return Refusal::kNotFound;
   }
-  state_->kick(*job, now);
+  parts_->moves.kick(*job, now);
   return Done{};
+}
+
+// ---- room ---------------------------------------------------------------------------------------
+
+void Broker::set_intake(Intake intake) {
+  parts_->admission.set(intake);
+}
+Intake Broker::intake() const {
+  return parts_->admission.level();
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+Time Broker::tick(Time now) {
+  BrokerParts& parts = *parts_;
+  parts.expiry.release_departed(now);
+  parts.schedule.enqueue_due(now);
+  parts.expiry.end_due(now);
+  parts.pauses.end_due(now);
+  parts.waits.serve_unserved(now);
+  // After everything above, which can bring a job to a client whose time is over at this moment.
+  parts.waits.end_due(now);
+  parts.long_tasks.work(now);
+  parts.dead_set.purge(now);
+  parts.workers.reap(now);
+  return std::min({parts.schedule.next_due(), parts.expiry.next_due(), parts.pauses.next_due(),
+                   parts.waits.next_due(), parts.long_tasks.next_due(), parts.dead_set.next_due(),
+                   parts.workers.next_due()});
+}
+
+std::uint64_t Broker::step_count() const {
+  return parts_->connections.step_count() + parts_->waits.step_count() +
+         parts_->reservations.step_count();
 }
 
 }  // namespace millrace

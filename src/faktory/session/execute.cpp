@@ -126,12 +126,12 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
 
 void ClientSession::execute(const Ack& ack, Time now) {
   // As in the reference, a job that nobody holds is as good as acknowledged.
-  static_cast<void>(shared_.broker.ack(client_, ack.jid, now));
+  static_cast<void>(shared_.broker.workers().ack(client_, ack.jid, now));
   reply::ok(output_);
 }
 
 void ClientSession::execute(const Fail& fail, Time now) {
-  if (shared_.broker.fail(client_, fail.jid, cleaned(fail.run), now)) {
+  if (shared_.broker.workers().fail(client_, fail.jid, cleaned(fail.run), now)) {
     reply::ok(output_);
   } else {
     reply::error(output_, reply::job_not_found(fail.jid));
@@ -139,7 +139,7 @@ void ClientSession::execute(const Fail& fail, Time now) {
 }
 
 void ClientSession::execute(const Beat& beat, Time now) {
-  const auto state = shared_.broker.beat(beat.wid, beat.asked, beat.rss_kb, now);
+  const auto state = shared_.broker.workers().beat(beat.wid, beat.asked, beat.rss_kb, now);
   if (state) {
     reply::worker_state(output_, *state);
   } else {
@@ -154,7 +154,7 @@ void ClientSession::execute(const Info&, Time now) {
 }
 
 void ClientSession::execute(const Flush&, Time now) {
-  if (shared_.broker.flush(client_, now)) {
+  if (shared_.broker.admin().flush(client_, now)) {
     reply::ok(output_);
   } else {
     wait_ = Wait::kLongTask;
@@ -176,13 +176,13 @@ void ClientSession::execute(const PauseQueues& queues, Time now) {
   }
   const std::optional<std::uint32_t> seconds =
       is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
-  answer_long_task(
-      shared_.broker.pause_queues(client_, names_of(queues, shared_.broker.view()), seconds, now));
+  answer_long_task(shared_.broker.admin().pause_queues(
+      client_, names_of(queues, shared_.broker.view()), seconds, now));
 }
 
 void ClientSession::execute(const RemoveQueues& queues, Time now) {
   answer_long_task(
-      shared_.broker.remove_queues(client_, names_of(queues, shared_.broker.view()), now));
+      shared_.broker.admin().remove_queues(client_, names_of(queues, shared_.broker.view()), now));
 }
 
 void ClientSession::execute(const QueueLatency& queues, Time now) {
@@ -202,11 +202,12 @@ void ClientSession::execute(const QueueLatency& queues, Time now) {
 }
 
 void ClientSession::execute(const Mutate& mutate, Time now) {
-  answer_long_task(shared_.broker.mutate(client_,
-                                         {.set = mutate.set,
-                                          .action = mutate.action,
-                                          .matches = make_matcher(mutate.filter, shared_.format)},
-                                         now));
+  answer_long_task(
+      shared_.broker.admin().mutate(client_,
+                                    {.set = mutate.set,
+                                     .action = mutate.action,
+                                     .matches = make_matcher(mutate.filter, shared_.format)},
+                                    now));
 }
 
 void ClientSession::execute(const Track&, Time) {

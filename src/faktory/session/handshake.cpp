@@ -90,7 +90,7 @@ void ClientSession::welcome(Hello&& hello, Time now) {
   }
   wid_ = hello.worker.wid;
   if (wid_.empty()) return;
-  const auto registered = shared_.broker.register_worker(client_, std::move(hello.worker), now);
+  const auto registered = shared_.broker.workers().add(client_, std::move(hello.worker), now);
   is_closing_ = !registered.has_value();
 }
 

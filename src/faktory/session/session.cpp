@@ -65,7 +65,7 @@ void ClientSession::close(Time now) {
   for (const Fetched& fetched : fetched_) {
     // Refused when it is over already: acknowledged by another connection of the worker, or
     // expired.
-    static_cast<void>(shared_.broker.give_back(fetched.id, fetched.reserved_at, now));
+    static_cast<void>(shared_.broker.workers().undo_fetch(fetched.id, fetched.reserved_at, now));
   }
   --shared_.connection_count;
   shared_.broker.disconnect(client_, now);

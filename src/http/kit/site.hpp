@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
-#include "core/broker/bulk_change.hpp"
+#include "core/broker/bulk_changes.hpp"
 #include "core/model/meter.hpp"
 #include "core/ports/work_unit.hpp"
 #include "http/kit/message.hpp"

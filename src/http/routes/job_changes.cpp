@@ -31,8 +31,8 @@ bool is_meant(const Job& job, std::optional<JobState> seen) {
 }
 
 Answer<Done> change(Broker& broker, const Job& job, Mutation::Action action, Time now) {
-  return job.state == JobState::kReserved ? broker.take_back(job.id, action, now)
-                                          : broker.change(job.id, action, now);
+  return job.state == JobState::kReserved ? broker.admin().change_held(job.id, action, now)
+                                          : broker.admin().change(job.id, action, now);
 }
 
 Response change_one(const Call& call, Mutation::Action action) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/broker/bulk_change.hpp"
+#include "core/broker/bulk_changes.hpp"
 #include "http/kit/json.hpp"
 #include "http/routes/handlers.hpp"
 

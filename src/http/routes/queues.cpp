@@ -148,7 +148,7 @@ Response say_gone() {
 }
 
 Response pause(const Call& call, std::optional<std::uint32_t> seconds) {
-  const auto paused = call.site.broker.pause(queue_name_of(call), seconds, call.moment.now);
+  const auto paused = call.site.broker.admin().pause(queue_name_of(call), seconds, call.moment.now);
   if (!paused && paused.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!paused) return say_gone();
   return {.body = dump({{"name", queue_name_of(call)}, {"is_paused", seconds != 0u}}),

@@ -74,7 +74,7 @@ Response tell(const Call& call, Worker::State state) {
   }
   std::uint64_t told = 0;
   for (const std::string& each : wids) {
-    if (call.site.broker.tell_worker(each, state, call.moment.now)) ++told;
+    if (call.site.broker.admin().tell_worker(each, state, call.moment.now)) ++told;
   }
   if (!is_all && told == 0) return refuse(404, "this worker is gone: it has disconnected");
   return {.body = dump({{"told", told}}), .is_change = true};

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/broker/bulk_change.hpp"
+#include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
 #include "http/kit/site.hpp"
 #include "http/routes/trend.hpp"

@@ -273,7 +273,7 @@ TEST_CASE("pause: hands out nothing until it ends, then serves who waits") {
   Bench bench;
   const ClientId client = bench.client();
   const JobId id = bench.put("x");
-  CHECK(bench.broker.pause("default", 2, bench.now));
+  CHECK(bench.broker.admin().pause("default", 2, bench.now));
   CHECK(bench.wait(client));
   bench.advance(1999ms);
   CHECK_FALSE(bench.delivered(client));
@@ -288,7 +288,7 @@ TEST_CASE("pause: who waits until the moment at which very many pauses end is se
   for (std::size_t i = 0; i < kQueues; ++i) {
     const std::string name = "q" + std::to_string(i);
     bench.put("x", {.queue = name, .ttr_s = 60});
-    CHECK(bench.broker.pause(name, 2, bench.now));
+    CHECK(bench.broker.admin().pause(name, 2, bench.now));
     clients.push_back(bench.client());
     CHECK(bench.wait_for(clients.back(), {name}, "w" + std::to_string(i), 2s));
   }
@@ -304,31 +304,31 @@ TEST_CASE("pause: 0 resumes at once") {
   Bench bench;
   const ClientId client = bench.client();
   bench.put("x");
-  CHECK(bench.broker.pause("default", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().pause("default", std::nullopt, bench.now));
   CHECK(bench.wait(client));
-  CHECK(bench.broker.pause("default", 0, bench.now));
+  CHECK(bench.broker.admin().pause("default", 0, bench.now));
   CHECK(bench.delivered(client)->kind == Delivery::Kind::kJob);
 }
 
 TEST_CASE("pause: an unknown queue is refused") {
   Bench bench;
-  CHECK_FALSE(bench.broker.pause("nobody", 1, bench.now));
+  CHECK_FALSE(bench.broker.admin().pause("nobody", 1, bench.now));
 }
 
 TEST_CASE("pause: what is paused already is not written again") {
   Bench bench;
-  CHECK(bench.broker.pause("default", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().pause("default", std::nullopt, bench.now));
   (void)bench.ledger.take_batch();
-  CHECK(bench.broker.pause("default", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().pause("default", std::nullopt, bench.now));
   CHECK_FALSE(bench.ledger.has_batch());
 }
 
 TEST_CASE("pause: one that was resumed or overwritten rings no more") {
   Bench bench;
-  CHECK(bench.broker.pause("default", 4'000'000'000, bench.now));
-  CHECK(bench.broker.pause("default", 9, bench.now));
+  CHECK(bench.broker.admin().pause("default", 4'000'000'000, bench.now));
+  CHECK(bench.broker.admin().pause("default", 9, bench.now));
   CHECK(bench.broker.tick(bench.now) == bench.now + 9s);
-  CHECK(bench.broker.pause("default", 0, bench.now));
+  CHECK(bench.broker.admin().pause("default", 0, bench.now));
   CHECK(bench.broker.tick(bench.now) == kNever);
 }
 
@@ -336,10 +336,10 @@ TEST_CASE("pause: one without end keeps its queue") {
   Bench bench;
   const ClientId client = bench.client();
   CHECK(bench.broker.use(client, "t"));
-  CHECK(bench.broker.pause("t", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().pause("t", std::nullopt, bench.now));
   CHECK(bench.broker.use(client, "default"));
   CHECK(bench.broker.view().find_queue("t") != nullptr);
-  CHECK(bench.broker.pause("t", 0, bench.now));
+  CHECK(bench.broker.admin().pause("t", 0, bench.now));
   CHECK(bench.broker.view().find_queue("t") == nullptr);
 }
 
@@ -412,7 +412,7 @@ TEST_CASE("queue: it is listed while it is kept or has a ready job") {
   CHECK(bench.broker.remove(client, pushed, bench.now));
   CHECK(bench.reserve(client) == other);
   CHECK(listed() == std::set<std::string>{"put", "pushed"});
-  CHECK(bench.broker.remove_queues(client, {"put", "pushed"}, bench.now));
+  CHECK(bench.broker.admin().remove_queues(client, {"put", "pushed"}, bench.now));
   CHECK(listed().empty());
 }
 
@@ -477,7 +477,7 @@ TEST_CASE("flush: queues that are pushed to meanwhile stay") {
   const ClientId client = bench.client();
   for (std::size_t i = 0; i < kSliceJobs; ++i) bench.push("x", "old");
   bench.push("x", "gone");
-  CHECK_FALSE(bench.broker.flush(client, bench.now));
+  CHECK_FALSE(bench.broker.admin().flush(client, bench.now));
   bench.push("y", "old");
   bench.push("y", "young");
   bench.settle();
@@ -505,7 +505,7 @@ TEST_CASE("flush: removes everything in every state, and nothing that comes late
   for (std::size_t i = 0; i < kSliceJobs; ++i) bench.push("x", "mail");
   bench.put("x", {.queue = "default", .due = bench.now + 99s});
   CHECK(bench.fetch(client, "w", {"mail"}));
-  CHECK_FALSE(bench.broker.flush(client, bench.now));
+  CHECK_FALSE(bench.broker.admin().flush(client, bench.now));
   const JobId young = bench.put("young");
   bench.settle();
   CHECK(bench.delivered(client)->kind == Delivery::Kind::kFinished);
@@ -523,9 +523,9 @@ TEST_CASE("ack: finishes the job and counts it") {
   const ClientId client = bench.client();
   const JobId id = bench.push("x");
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.ack(client, "j1", bench.now));
+  CHECK(bench.broker.workers().ack(client, "j1", bench.now));
   CHECK_FALSE(bench.has(id));
-  CHECK_FALSE(bench.broker.ack(client, "j1", bench.now));
+  CHECK_FALSE(bench.broker.workers().ack(client, "j1", bench.now));
   CHECK(bench.broker.view().counters().processed == 1);
 }
 
@@ -533,20 +533,20 @@ TEST_CASE("ack: of a job that nobody holds is refused") {
   Bench bench;
   const ClientId client = bench.client();
   bench.push("x");
-  CHECK_FALSE(bench.broker.ack(client, "j1", bench.now));
+  CHECK_FALSE(bench.broker.workers().ack(client, "j1", bench.now));
 }
 
 TEST_CASE("ack: of two jobs of one name, the one that this worker holds") {
   Bench bench;
   const ClientId one = bench.client();
   const ClientId two = bench.client();
-  CHECK(bench.broker.register_worker(one, {.wid = "one"}, bench.now));
-  CHECK(bench.broker.register_worker(two, {.wid = "two"}, bench.now));
+  CHECK(bench.broker.workers().add(one, {.wid = "one"}, bench.now));
+  CHECK(bench.broker.workers().add(two, {.wid = "two"}, bench.now));
   const JobId first = bench.push("jid=same");
   const JobId second = bench.push("jid=same");
   CHECK(bench.fetch(one, "one") == first);
   CHECK(bench.fetch(two, "two") == second);
-  CHECK(bench.broker.ack(two, "same", bench.now));
+  CHECK(bench.broker.workers().ack(two, "same", bench.now));
   CHECK(bench.has(first));
   CHECK_FALSE(bench.has(second));
 }
@@ -556,7 +556,7 @@ TEST_CASE("fail: the job is retried after its back-off, with its failure") {
   const ClientId client = bench.client();
   const JobId id = bench.push("x");
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.fail(client, "j1", {"Oops", "why", {"line"}}, bench.now));
+  CHECK(bench.broker.workers().fail(client, "j1", {"Oops", "why", {"line"}}, bench.now));
   CHECK(bench.state(id) == JobState::kRetrying);
   CHECK(bench.job(id).failure()->errtype == "Oops");
   bench.advance(14s);
@@ -572,7 +572,7 @@ TEST_CASE("fail: the last failure makes the job dead") {
   const ClientId client = bench.client();
   const JobId id = bench.push("retry=-1");
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.fail(client, "j1", {}, bench.now));
+  CHECK(bench.broker.workers().fail(client, "j1", {}, bench.now));
   CHECK(bench.state(id) == JobState::kDead);
 }
 
@@ -581,7 +581,7 @@ TEST_CASE("fail: a job without retries is dropped") {
   const ClientId client = bench.client();
   const JobId id = bench.push("retry=0");
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.fail(client, "j1", {}, bench.now));
+  CHECK(bench.broker.workers().fail(client, "j1", {}, bench.now));
   CHECK_FALSE(bench.has(id));
 }
 
@@ -600,19 +600,19 @@ TEST_CASE("worker hold: outlives the connection, and fails when reserve_for runs
 TEST_CASE("beat: states move rightwards only") {
   Bench bench;
   const ClientId client = bench.client();
-  CHECK(bench.broker.register_worker(client, {.wid = "w"}, bench.now));
+  CHECK(bench.broker.workers().add(client, {.wid = "w"}, bench.now));
   using State = Worker::State;
-  CHECK(bench.broker.beat("w", State::kQuiet, 1, bench.now).value() == State::kQuiet);
-  CHECK(bench.broker.beat("w", State::kRunning, 2, bench.now).value() == State::kQuiet);
-  CHECK_FALSE(bench.broker.beat("nobody", State::kRunning, 0, bench.now));
+  CHECK(bench.broker.workers().beat("w", State::kQuiet, 1, bench.now).value() == State::kQuiet);
+  CHECK(bench.broker.workers().beat("w", State::kRunning, 2, bench.now).value() == State::kQuiet);
+  CHECK_FALSE(bench.broker.workers().beat("nobody", State::kRunning, 0, bench.now));
 }
 
 TEST_CASE("beat: a worker that turns quiet gets nothing for a FETCH that waits already") {
   Bench bench;
   const ClientId client = bench.client();
-  CHECK(bench.broker.register_worker(client, {.wid = "w"}, bench.now));
+  CHECK(bench.broker.workers().add(client, {.wid = "w"}, bench.now));
   CHECK(bench.wait_for(client, {"default"}, "w"));
-  CHECK(bench.broker.beat("w", Worker::State::kQuiet, 0, bench.now));
+  CHECK(bench.broker.workers().beat("w", Worker::State::kQuiet, 0, bench.now));
   CHECK(bench.delivered(client)->kind == Delivery::Kind::kTimedOut);
   const JobId id = bench.push("x");
   CHECK(bench.state(id) == JobState::kReady);
@@ -621,7 +621,7 @@ TEST_CASE("beat: a worker that turns quiet gets nothing for a FETCH that waits a
 TEST_CASE("beat: a silent worker is dropped and its connections are told to close") {
   Bench bench;
   const ClientId client = bench.client();
-  CHECK(bench.broker.register_worker(client, {.wid = "w"}, bench.now));
+  CHECK(bench.broker.workers().add(client, {.wid = "w"}, bench.now));
   bench.advance(60s);
   CHECK_FALSE(bench.delivered(client));
   bench.advance(15s);
@@ -633,8 +633,8 @@ TEST_CASE("workers: gone with their last connection") {
   Bench bench;
   const ClientId one = bench.client();
   const ClientId two = bench.client();
-  CHECK(bench.broker.register_worker(one, {.wid = "w"}, bench.now));
-  CHECK(bench.broker.register_worker(two, {.wid = "w"}, bench.now));
+  CHECK(bench.broker.workers().add(one, {.wid = "w"}, bench.now));
+  CHECK(bench.broker.workers().add(two, {.wid = "w"}, bench.now));
   bench.leave(one);
   CHECK(bench.broker.view().workers().size() == 1);
   bench.leave(two);

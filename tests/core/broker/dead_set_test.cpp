@@ -1,3 +1,5 @@
+#include "core/broker/jobs/dead_set.hpp"
+
 #include "core/bench.hpp"
 #include "support/doctest.hpp"
 
@@ -64,7 +66,7 @@ TEST_CASE("give back: the job regains its place, and the fetch leaves no trace")
   const JobId first = bench.push("a");
   const JobId second = bench.push("b");
   CHECK(bench.fetch(client, "w") == first);
-  CHECK(bench.broker.give_back(first, bench.now, bench.now));
+  CHECK(bench.broker.workers().undo_fetch(first, bench.now, bench.now));
   CHECK(bench.job(first).tallies() == Tallies{});
   CHECK(bench.fetch(client, "w") == first);
   CHECK(bench.fetch(client, "w") == second);
@@ -78,7 +80,7 @@ TEST_CASE("give back: serves who waits") {
   CHECK(bench.fetch(gone, "w") == id);
   const ClientId waiting = bench.client();
   CHECK(bench.wait_for(waiting, {"default"}, "other"));
-  CHECK(bench.broker.give_back(id, bench.now, bench.now));
+  CHECK(bench.broker.workers().undo_fetch(id, bench.now, bench.now));
   CHECK(bench.delivered(waiting)->job == id);
 }
 
@@ -88,12 +90,12 @@ TEST_CASE("give back: another reservation of the job is left alone") {
   const JobId id = bench.push("a");
   const Time first_fetch = bench.now;
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.fail(client, "j1", {}, bench.now));
-  CHECK_FALSE(bench.broker.give_back(id, first_fetch, bench.now));
+  CHECK(bench.broker.workers().fail(client, "j1", {}, bench.now));
+  CHECK_FALSE(bench.broker.workers().undo_fetch(id, first_fetch, bench.now));
   CHECK(bench.broker.kick_job(id, bench.now));
   bench.advance(1s);
   CHECK(bench.fetch(client, "w") == id);
-  CHECK_FALSE(bench.broker.give_back(id, first_fetch, bench.now));
+  CHECK_FALSE(bench.broker.workers().undo_fetch(id, first_fetch, bench.now));
   CHECK(bench.state(id) == JobState::kReserved);
 }
 

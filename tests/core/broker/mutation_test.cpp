@@ -28,7 +28,7 @@ TEST_CASE("mutate: discard removes what matches, and only in that set") {
   const JobId scheduled = bench.schedule("a", 1h);
   const JobId other = bench.schedule("b", 1h);
   const JobId ready = bench.push("a");
-  CHECK(bench.broker.mutate(
+  CHECK(bench.broker.admin().mutate(
             client,
             {.set = JobState::kScheduled, .action = Action::kDiscard, .matches = body_is("a")},
             bench.now) == 1);
@@ -42,13 +42,13 @@ TEST_CASE("mutate: without a filter it is about all") {
   const ClientId client = bench.client();
   bench.push_dead("a");
   bench.push_dead("b");
-  CHECK(bench.broker.mutate(client, {.set = JobState::kDead}, bench.now) == 2);
+  CHECK(bench.broker.admin().mutate(client, {.set = JobState::kDead}, bench.now) == 2);
   CHECK(bench.broker.view().job_count(JobState::kDead) == 0);
 }
 
 TEST_CASE("mutate: an empty set is no work") {
   Bench bench;
-  CHECK(bench.broker.mutate(bench.client(), {.set = JobState::kRetrying}, bench.now) == 0);
+  CHECK(bench.broker.admin().mutate(bench.client(), {.set = JobState::kRetrying}, bench.now) == 0);
 }
 
 TEST_CASE("mutate: kill buries") {
@@ -56,7 +56,7 @@ TEST_CASE("mutate: kill buries") {
   const ClientId client = bench.client();
   const JobId id = bench.schedule("a", 1h);
   const Mutation kill{.set = JobState::kScheduled, .action = Action::kKill};
-  CHECK(bench.broker.mutate(client, kill, bench.now) == 1);
+  CHECK(bench.broker.admin().mutate(client, kill, bench.now) == 1);
   CHECK(bench.state(id) == JobState::kDead);
   CHECK(bench.job(id).tallies().buries == 1);
 }
@@ -68,7 +68,7 @@ TEST_CASE("mutate: killing dead jobs renews their time of death, once each") {
   const JobId second = bench.push_dead("b");
   bench.advance(1h);
   const Mutation kill{.set = JobState::kDead, .action = Action::kKill};
-  CHECK(bench.broker.mutate(client, kill, bench.now) == 2);
+  CHECK(bench.broker.admin().mutate(client, kill, bench.now) == 2);
   CHECK(bench.job(first).when == bench.now);
   CHECK(bench.job(second).when > bench.job(first).when);
 }
@@ -80,7 +80,7 @@ TEST_CASE("mutate: requeue kicks, and serves who waits") {
   const ClientId worker = bench.client();
   CHECK(bench.wait_for(worker, {"mail"}, "w"));
   const Mutation requeue{.set = JobState::kDead, .action = Action::kRequeue};
-  CHECK(bench.broker.mutate(client, requeue, bench.now) == 1);
+  CHECK(bench.broker.admin().mutate(client, requeue, bench.now) == 1);
   CHECK(bench.delivered(worker)->job == id);
   CHECK(bench.job(id).tallies().kicks == 1);
 }
@@ -89,7 +89,7 @@ TEST_CASE("mutate: more than a slice goes on in ticks, and its end is told") {
   Bench bench;
   const ClientId client = bench.client();
   schedule_many(bench, 2 * kSliceChanges + 1);
-  CHECK_FALSE(bench.broker.mutate(client, {.set = JobState::kScheduled}, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, {.set = JobState::kScheduled}, bench.now));
   CHECK(bench.broker.view().job_count(JobState::kScheduled) == kSliceChanges + 1);
   bench.broker.tick(bench.now);
   CHECK(bench.broker.view().job_count(JobState::kScheduled) == 1);
@@ -105,7 +105,7 @@ TEST_CASE("mutate: a slice that reads large bodies ends early") {
   bench.schedule(body, 1h);
   const Mutation mutation{.set = JobState::kScheduled,
                           .matches = [](const Job&, const Queue&, Steps&) { return Match::kYes; }};
-  CHECK_FALSE(bench.broker.mutate(client, mutation, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, mutation, bench.now));
   CHECK(bench.broker.view().job_count(JobState::kScheduled) == 1);
 }
 
@@ -120,8 +120,8 @@ TEST_CASE("mutate: a job that takes many slices to compare is asked about until 
     steps.spend(kSliceSteps);
     return asked.size() < 3 ? Match::kUnfinished : Match::kYes;
   };
-  CHECK_FALSE(
-      bench.broker.mutate(client, {.set = JobState::kScheduled, .matches = slowly}, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, {.set = JobState::kScheduled, .matches = slowly},
+                                          bench.now));
   CHECK(asked == std::vector<JobId>{first});
   bench.settle();
   CHECK(asked == std::vector<JobId>{first, first, first, first + 1});
@@ -136,8 +136,8 @@ TEST_CASE("mutate: a job that goes before it is compared holds up nothing") {
   const auto slowly = [first](const Job& job, const Queue&, Steps&) {
     return job.id == first ? Match::kUnfinished : Match::kYes;
   };
-  CHECK_FALSE(
-      bench.broker.mutate(client, {.set = JobState::kScheduled, .matches = slowly}, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, {.set = JobState::kScheduled, .matches = slowly},
+                                          bench.now));
   CHECK(bench.broker.remove(client, first, bench.now));
   bench.settle();
   CHECK_FALSE(bench.has(second));
@@ -148,7 +148,7 @@ TEST_CASE("mutate: what comes meanwhile stays") {
   Bench bench;
   const ClientId client = bench.client();
   schedule_many(bench, kSliceChanges + 1);
-  CHECK_FALSE(bench.broker.mutate(client, {.set = JobState::kScheduled}, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, {.set = JobState::kScheduled}, bench.now));
   const JobId late = bench.schedule("late", 30min);
   const JobId later = bench.schedule("later", 2h);
   bench.settle();
@@ -165,12 +165,12 @@ TEST_CASE("mutate: a requeued job that fails again meanwhile is not requeued twi
   for (std::size_t i = 0; i < count; ++i) {
     const JobId id = bench.push("x");
     CHECK(bench.fetch(worker, "w") == id);
-    CHECK(bench.broker.fail(worker, "j" + std::to_string(id), {}, bench.now));
+    CHECK(bench.broker.workers().fail(worker, "j" + std::to_string(id), {}, bench.now));
   }
   const Mutation requeue{.set = JobState::kRetrying, .action = Action::kRequeue};
-  CHECK_FALSE(bench.broker.mutate(client, requeue, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, requeue, bench.now));
   const JobId again = *bench.fetch(worker, "w");
-  CHECK(bench.broker.fail(worker, "j" + std::to_string(again), {}, bench.now));
+  CHECK(bench.broker.workers().fail(worker, "j" + std::to_string(again), {}, bench.now));
   bench.settle();
   CHECK(bench.state(again) == JobState::kRetrying);
   CHECK(bench.delivered(client)->count == count);
@@ -180,7 +180,7 @@ TEST_CASE("mutate: goes on when its client has left") {
   Bench bench;
   const ClientId client = bench.client();
   schedule_many(bench, kSliceChanges + 1);
-  CHECK_FALSE(bench.broker.mutate(client, {.set = JobState::kScheduled}, bench.now));
+  CHECK_FALSE(bench.broker.admin().mutate(client, {.set = JobState::kScheduled}, bench.now));
   bench.leave(client);
   bench.settle();
   CHECK(bench.broker.view().job_count(JobState::kScheduled) == 0);
@@ -192,8 +192,8 @@ TEST_CASE("remove queues: what is ready goes, and the queue with it") {
   Bench bench;
   const ClientId client = bench.client();
   const JobId gone = bench.push("a", "mail");
-  CHECK(bench.broker.pause("mail", std::nullopt, bench.now));
-  CHECK(bench.broker.remove_queues(client, {"mail"}, bench.now) == 1);
+  CHECK(bench.broker.admin().pause("mail", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().remove_queues(client, {"mail"}, bench.now) == 1);
   CHECK_FALSE(bench.has(gone));
   CHECK(bench.broker.view().find_queue("mail") == nullptr);
 }
@@ -202,7 +202,7 @@ TEST_CASE("remove queues: unknown names are passed over") {
   Bench bench;
   const ClientId client = bench.client();
   bench.push("a", "mail");
-  CHECK(bench.broker.remove_queues(client, {"none", "mail", "mail"}, bench.now) == 1);
+  CHECK(bench.broker.admin().remove_queues(client, {"none", "mail", "mail"}, bench.now) == 1);
 }
 
 TEST_CASE("remove queues: scheduled, held and dead jobs of the queue stay") {
@@ -212,7 +212,7 @@ TEST_CASE("remove queues: scheduled, held and dead jobs of the queue stay") {
   CHECK(bench.fetch(client, "w", {"mail"}) == held);
   const JobId dead = bench.push_dead("b", "mail");
   const JobId scheduled = bench.schedule("c", 1h, "mail");
-  CHECK(bench.broker.remove_queues(client, {"mail"}, bench.now) == 0);
+  CHECK(bench.broker.admin().remove_queues(client, {"mail"}, bench.now) == 0);
   CHECK(bench.state(held) == JobState::kReserved);
   CHECK(bench.state(dead) == JobState::kDead);
   CHECK(bench.state(scheduled) == JobState::kScheduled);
@@ -222,10 +222,10 @@ TEST_CASE("remove queues: ends their pauses, and serves who waits") {
   Bench bench;
   const ClientId client = bench.client();
   bench.push("a", "mail");
-  CHECK(bench.broker.pause("mail", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().pause("mail", std::nullopt, bench.now));
   CHECK(bench.wait_for(client, {"mail"}, "w"));
   const ClientId other = bench.client();
-  CHECK(bench.broker.remove_queues(other, {"mail"}, bench.now) == 1);
+  CHECK(bench.broker.admin().remove_queues(other, {"mail"}, bench.now) == 1);
   const JobId id = bench.push("b", "mail");
   CHECK(bench.delivered(client)->job == id);
 }
@@ -235,7 +235,7 @@ TEST_CASE("remove queues: more than a slice goes on in ticks, and younger jobs s
   const ClientId client = bench.client();
   for (std::size_t i = 0; i < kSliceJobs + 1; ++i) bench.push("x", "mail");
   bench.push("y", "next");
-  CHECK_FALSE(bench.broker.remove_queues(client, {"mail", "next"}, bench.now));
+  CHECK_FALSE(bench.broker.admin().remove_queues(client, {"mail", "next"}, bench.now));
   const JobId younger = bench.push("z", "mail");
   bench.settle();
   CHECK(bench.delivered(client)->count == kSliceJobs + 2);

@@ -1,5 +1,4 @@
-#include "core/broker/retry.hpp"
-
+#include "core/broker/jobs/retry_policy.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace {

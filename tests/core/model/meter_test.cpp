@@ -54,12 +54,12 @@ TEST_CASE("change: a held job is left alone, and what is so already is refused")
   Bench bench;
   const ClientId client = bench.client();
   const JobId id = bench.put("x");
-  CHECK_FALSE(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
-  CHECK(bench.broker.change(id, Mutation::Action::kKill, bench.now));
-  CHECK_FALSE(bench.broker.change(id, Mutation::Action::kKill, bench.now));
-  CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK_FALSE(bench.broker.admin().change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.broker.admin().change(id, Mutation::Action::kKill, bench.now));
+  CHECK_FALSE(bench.broker.admin().change(id, Mutation::Action::kKill, bench.now));
+  CHECK(bench.broker.admin().change(id, Mutation::Action::kRequeue, bench.now));
   CHECK(bench.reserve(client) == id);
-  CHECK_FALSE(bench.broker.change(id, Mutation::Action::kDiscard, bench.now));
+  CHECK_FALSE(bench.broker.admin().change(id, Mutation::Action::kDiscard, bench.now));
 }
 
 TEST_CASE("take back: a worker's job is gone, and its ACK finds none") {
@@ -68,10 +68,10 @@ TEST_CASE("take back: a worker's job is gone, and its ACK finds none") {
   const JobId id = bench.push("jid=held");
   CHECK(bench.fetch(client, "w") == id);
   const std::string jid = bench.job(id).reservation()->jid;
-  CHECK(bench.broker.take_back(id, Mutation::Action::kDiscard, bench.now));
+  CHECK(bench.broker.admin().change_held(id, Mutation::Action::kDiscard, bench.now));
   CHECK_FALSE(bench.has(id));
   CHECK(bench.broker.view().worker_held_count() == 0);
-  CHECK_FALSE(bench.broker.ack(client, jid, bench.now));
+  CHECK_FALSE(bench.broker.workers().ack(client, jid, bench.now));
 }
 
 TEST_CASE("take back: a killed job is dead, and its holder cannot release it") {
@@ -79,7 +79,7 @@ TEST_CASE("take back: a killed job is dead, and its holder cannot release it") {
   const ClientId client = bench.client();
   const JobId id = bench.put("x");
   CHECK(bench.reserve(client) == id);
-  CHECK(bench.broker.take_back(id, Mutation::Action::kKill, bench.now));
+  CHECK(bench.broker.admin().change_held(id, Mutation::Action::kKill, bench.now));
   CHECK(bench.state(id) == JobState::kDead);
   CHECK(bench.broker.view().held_count(client) == 0);
   CHECK_FALSE(bench.broker.release(client, id, 0, 0, bench.now));
@@ -93,7 +93,7 @@ TEST_CASE("take back: a released job goes to who waits, and counts no failure") 
   const JobId id = bench.push("x");
   CHECK(bench.fetch(holder, "stuck") == id);
   CHECK(bench.wait(other));
-  CHECK(bench.broker.take_back(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.broker.admin().change_held(id, Mutation::Action::kRequeue, bench.now));
   CHECK(bench.job(id).reservation()->client == other);
   CHECK(bench.job(id).failure() == nullptr);
   CHECK(bench.job(id).tallies().releases == 1);
@@ -102,8 +102,8 @@ TEST_CASE("take back: a released job goes to who waits, and counts no failure") 
 TEST_CASE("take back: what nobody holds is left alone") {
   Bench bench;
   const JobId id = bench.put("x");
-  CHECK_FALSE(bench.broker.take_back(id, Mutation::Action::kDiscard, bench.now));
-  CHECK_FALSE(bench.broker.take_back(99, Mutation::Action::kDiscard, bench.now));
+  CHECK_FALSE(bench.broker.admin().change_held(id, Mutation::Action::kDiscard, bench.now));
+  CHECK_FALSE(bench.broker.admin().change_held(99, Mutation::Action::kDiscard, bench.now));
   CHECK(bench.has(id));
 }
 
@@ -121,16 +121,16 @@ TEST_CASE("view: failed jobs that were retried are known until they fail again o
   const auto fail = [&] {
     CHECK(bench.fetch(client, "w") == id);
     const std::string jid = bench.job(id).reservation()->jid;
-    CHECK(bench.broker.fail(client, jid, {"E", "m", {}}, bench.now));
+    CHECK(bench.broker.workers().fail(client, jid, {"E", "m", {}}, bench.now));
   };
   fail();
   CHECK(seen().empty());
-  CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.broker.admin().change(id, Mutation::Action::kRequeue, bench.now));
   CHECK(seen() == std::vector{id});
   CHECK(view.failed_before_count() == 1);
   fail();
   CHECK(seen().empty());
-  CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+  CHECK(bench.broker.admin().change(id, Mutation::Action::kRequeue, bench.now));
   CHECK(bench.reserve(client) == id);
   CHECK(seen() == std::vector{id});
   CHECK(bench.broker.remove(client, id, bench.now));
@@ -145,10 +145,11 @@ TEST_CASE("scan: failed jobs are walked slice by slice") {
     const JobId id = bench.push("retry=2");
     CHECK(bench.fetch(client, "w") == id);
     const std::string jid = bench.job(id).reservation()->jid;
-    CHECK(bench.broker.fail(client, jid, {"E", "m", {}}, bench.now));
+    CHECK(bench.broker.workers().fail(client, jid, {"E", "m", {}}, bench.now));
   }
   for (JobId id = 1; id <= bench.broker.view().counters().next_id; ++id) {
-    if (bench.has(id)) CHECK(bench.broker.change(id, Mutation::Action::kRequeue, bench.now));
+    if (bench.has(id))
+      CHECK(bench.broker.admin().change(id, Mutation::Action::kRequeue, bench.now));
   }
   std::size_t met = 0;
   const auto visit = [&](const Job&) { ++met; };

@@ -147,7 +147,7 @@ TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   while (!small.bench.ledger.memory().is_full(small.bench.broker.intake()))
     small.put(std::to_string(++taken));
   CHECK(taken > 50);
-  small.bench.broker.take_on(Intake::kNoJobs);
+  small.bench.broker.set_intake(Intake::kNoJobs);
   CHECK_FALSE(small.bench.broker.put({.queue = "default", .body = "x"}, small.bench.now));
   const ClientId client = small.bench.client();
   int ended = 0;

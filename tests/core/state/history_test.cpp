@@ -7,13 +7,13 @@ namespace {
 void finish_one(Bench& bench, ClientId client) {
   const JobId id = bench.push("x");
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.ack(client, "j" + std::to_string(id), bench.now));
+  CHECK(bench.broker.workers().ack(client, "j" + std::to_string(id), bench.now));
 }
 
 void fail_one(Bench& bench, ClientId client) {
   const JobId id = bench.push("retry=0");
   CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.fail(client, "j" + std::to_string(id), {}, bench.now));
+  CHECK(bench.broker.workers().fail(client, "j" + std::to_string(id), {}, bench.now));
 }
 
 std::int32_t day_of(Time time) {
@@ -95,7 +95,7 @@ TEST_CASE("history: flushed with the totals") {
   finish_one(bench, client);
   bench.now += 24h;
   finish_one(bench, client);
-  CHECK(bench.broker.flush(client, bench.now));
+  CHECK(bench.broker.admin().flush(client, bench.now));
   CHECK(bench.broker.view().history().empty());
 }
 

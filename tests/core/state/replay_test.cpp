@@ -104,30 +104,30 @@ class History {
         bench.fetch(client, "w", {queue(), queue()});
         break;
       case 12:
-        (void)bench.broker.ack(client, jid, bench.now);
+        (void)bench.broker.workers().ack(client, jid, bench.now);
         break;
       case 13:
-        (void)bench.broker.fail(client, jid, {"E", "m", {"b"}}, bench.now);
+        (void)bench.broker.workers().fail(client, jid, {"E", "m", {"b"}}, bench.now);
         break;
       case 14:
         bench.advance(std::chrono::milliseconds(pick(1500)));
         break;
       case 15:
-        (void)bench.broker.pause(queue(), delay, bench.now);
+        (void)bench.broker.admin().pause(queue(), delay, bench.now);
         break;
       case 16:
-        (void)bench.broker.mutate(client, mutation(), bench.now);
+        (void)bench.broker.admin().mutate(client, mutation(), bench.now);
         break;
       case 17:
         if (pick(8) == 0) {
-          (void)bench.broker.remove_queues(client, {std::string(queue())}, bench.now);
+          (void)bench.broker.admin().remove_queues(client, {std::string(queue())}, bench.now);
         }
         break;
       case 18:
         if (bench.has(id)) give_back(id);
         break;
       case 20:
-        (void)bench.broker.take_back(id, mutation().action, bench.now);
+        (void)bench.broker.admin().change_held(id, mutation().action, bench.now);
         break;
       case 19:
         if (pick(8) == 0) bench.advance(24h);
@@ -150,7 +150,7 @@ class History {
 
   void give_back(JobId id) {
     const Reservation* held = bench.job(id).reservation();
-    if (held != nullptr) (void)bench.broker.give_back(id, held->reserved_at, bench.now);
+    if (held != nullptr) (void)bench.broker.workers().undo_fetch(id, held->reserved_at, bench.now);
   }
 
   std::mt19937_64 random_;
@@ -231,7 +231,7 @@ TEST_CASE("replay: a job in a worker's hands stays there, and can be acknowledge
   Bench fresh;
   REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   CHECK(fresh.state(id) == JobState::kReserved);
-  CHECK(fresh.broker.ack(fresh.client(), "j1", fresh.now));
+  CHECK(fresh.broker.workers().ack(fresh.client(), "j1", fresh.now));
 }
 
 TEST_CASE("replay: ids are never given twice") {
@@ -262,7 +262,7 @@ TEST_CASE("replay: buried jobs keep their order") {
 TEST_CASE("replay: a pause that goes on afterwards ends, and serves who waits") {
   Bench bench;
   const JobId id = bench.put("x");
-  CHECK(bench.broker.pause("default", 8, bench.now));
+  CHECK(bench.broker.admin().pause("default", 8, bench.now));
   Bench fresh;
   REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
   const ClientId client = fresh.client();
@@ -275,7 +275,7 @@ TEST_CASE("replay: a queue without jobs that is paused without end stays paused"
   Bench bench;
   const ClientId user = bench.client();
   CHECK(bench.broker.use(user, "t"));
-  CHECK(bench.broker.pause("t", std::nullopt, bench.now));
+  CHECK(bench.broker.admin().pause("t", std::nullopt, bench.now));
   bench.put("x", {.queue = "t"});
   Bench fresh;
   REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));

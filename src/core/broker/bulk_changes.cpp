@@ -1,4 +1,4 @@
-#include "core/broker/bulk_change.hpp"
+#include "core/broker/bulk_changes.hpp"
 
 #include <algorithm>
 
@@ -122,7 +122,7 @@ bool BulkChanges::work(Time now) {
   if (change.has_work()) {
     if (!change.has_begun_state) begin_state(change);
     for (const JobId id : collect(change)) {
-      if (broker_.change(id, change.request.action, now)) ++change.progress.changed;
+      if (broker_.admin().change(id, change.request.action, now)) ++change.progress.changed;
     }
   }
   if (change.has_work()) {
@@ -131,7 +131,7 @@ bool BulkChanges::work(Time now) {
     const Queue* queue = broker_.view().find_queue(change.request.queue);
     // With jobs left in it, it stays what it was: paused, say.
     if (change.request.forgets_queue && queue != nullptr && queue->job_count() == 0) {
-      static_cast<void>(broker_.forget_queue(change.request.queue, now));
+      static_cast<void>(broker_.admin().forget_queue(change.request.queue, now));
     }
     end(std::move(change), Phase::kDone, now);
   }

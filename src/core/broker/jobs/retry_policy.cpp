@@ -1,4 +1,4 @@
-#include "core/broker/retry.hpp"
+#include "core/broker/jobs/retry_policy.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,94 @@
+#include "core/broker/admin_operations.hpp"
+
+#include "core/broker/parts.hpp"
+
+namespace millrace {
+namespace {
+
+/// The job is in the state already that the action would bring it to.
+bool is_already(const Job& job, Mutation::Action action) {
+  switch (action) {
+    case Mutation::Action::kDiscard:
+      return false;
+    case Mutation::Action::kKill:
+      return job.state == JobState::kDead;
+    case Mutation::Action::kRequeue:
+      return job.state == JobState::kReady;
+  }
+  return false;
+}
+
+}  // namespace
+
+Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now) {
+  const Job* job = parts_.ledger.store().find(id);
+  if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
+  if (is_already(*job, action)) return Refusal::kNotFound;
+  if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
+    return Refusal::kNoRoom;
+  }
+  parts_.moves.change(*job, action, now);
+  return Done{};
+}
+
+Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Time now) {
+  const Job* job = parts_.ledger.store().find(id);
+  if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
+  if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
+    return Refusal::kNoRoom;
+  }
+  if (action == Mutation::Action::kRequeue) {
+    parts_.moves.release(*job, now);
+  } else {
+    parts_.moves.change(*job, action, now);
+  }
+  return Done{};
+}
+
+std::optional<std::uint64_t> AdminOperations::mutate(ClientId client, Mutation mutation, Time now) {
+  return parts_.long_tasks.start(client, MutateTask(parts_.ledger, std::move(mutation)), now);
+}
+
+bool AdminOperations::flush(ClientId client, Time now) {
+  parts_.ledger.reset_counters();
+  return parts_.long_tasks.start(client, FlushTask(parts_.ledger), now).has_value();
+}
+
+Answer<Done> AdminOperations::pause(std::string_view queue, std::optional<std::uint32_t> seconds,
+                                    Time now) {
+  return parts_.pauses.pause(queue, seconds, now);
+}
+
+std::optional<std::uint64_t> AdminOperations::pause_queues(ClientId client,
+                                                           std::vector<std::string> names,
+                                                           std::optional<std::uint32_t> seconds,
+                                                           Time now) {
+  PauseQueuesTask task{.names = std::move(names), .seconds = seconds};
+  return parts_.long_tasks.start(client, std::move(task), now);
+}
+
+Answer<Done> AdminOperations::forget_queue(std::string_view name, Time now) {
+  Store& store = parts_.ledger.store();
+  const Queue* queue = store.find_queue(name);
+  if (queue == nullptr) return Refusal::kNotFound;
+  const QueueId id = queue->id;
+  if (queue->is_kept || queue->paused_until != Time{}) {
+    parts_.ledger.commit(QueueChanged{.name = name});
+  }
+  // Its pause has ended, if it is still there.
+  if (store.has_queue(id)) parts_.waits.serve(id, now);
+  return Done{};
+}
+
+std::optional<std::uint64_t> AdminOperations::remove_queues(ClientId client,
+                                                            std::vector<std::string> names,
+                                                            Time now) {
+  return parts_.long_tasks.start(client, RemoveQueuesTask(parts_.ledger, std::move(names)), now);
+}
+
+Answer<Worker::State> AdminOperations::tell_worker(std::string_view wid, Worker::State asked,
+                                                   Time now) {
+  return parts_.workers.tell(wid, asked, now);
+}
+
+}  // namespace millrace

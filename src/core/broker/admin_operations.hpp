@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/broker/requests.hpp"
+#include "core/model/types.hpp"
+#include "core/model/worker.hpp"
+
+namespace millrace {
+
+struct BrokerParts;
+
+/// The operations of administrators: on jobs whoever made them, on whole queues, and on many jobs
+/// at once. The protocols and the web API offer them.
+///
+/// The operations that answer how many there were can be too long for one turn. Then they answer
+/// nullopt, go on in `Broker::tick`, even when the client leaves, and kFinished is delivered to the
+/// client at the end. Until then the client asks for nothing else.
+class AdminOperations {
+ public:
+  /// `parts` outlives this.
+  explicit AdminOperations(BrokerParts& parts) : parts_(parts) {}
+
+  // ---- jobs -------------------------------------------------------------------------------------
+
+  /// Changes a job that nobody holds. Refused: there is no such job, or it is held; a ready job is
+  /// requeued, or a dead one killed; a job is killed while records must not grow.
+  Answer<Done> change(JobId id, Mutation::Action action, Time now);
+
+  /// Changes a job that a client or a worker holds, and so ends its reservation. Requeued, it
+  /// counts as released; no failure is counted. The holder is not told: its later commands for the
+  /// job are answered as for any that it does not hold. Refused: there is no such job, or it is not
+  /// held; a job is killed while records must not grow.
+  Answer<Done> change_held(JobId id, Mutation::Action action, Time now);
+
+  /// Changes the matching jobs that are in the set now. Answers how many.
+  std::optional<std::uint64_t> mutate(ClientId client, Mutation mutation, Time now);
+
+  /// Removes every job, forgets which queues are kept and paused, and sets the totals to zero.
+  /// Jobs that come later stay. True when it is done, false when kFinished will be delivered.
+  bool flush(ClientId client, Time now);
+
+  // ---- queues -----------------------------------------------------------------------------------
+
+  /// The queue hands out nothing for `seconds`; 0 resumes it; nullopt pauses it until it is
+  /// resumed. Recorded, unless it is so already. Refused: there is no such queue; a pause while
+  /// records must not grow.
+  Answer<Done> pause(std::string_view queue, std::optional<std::uint32_t> seconds, Time now);
+
+  /// The same for each of these queues. Answers how many were paused or resumed. Unknown names are
+  /// passed over.
+  std::optional<std::uint64_t> pause_queues(ClientId client, std::vector<std::string> names,
+                                            std::optional<std::uint32_t> seconds, Time now);
+
+  /// Ends the queue's pause and forgets that it was kept: it is removed with its last job and
+  /// client. Refused: there is no such queue.
+  Answer<Done> forget_queue(std::string_view queue, Time now);
+
+  /// Deletes the jobs that are ready in these queues now, and forgets the queues as `forget_queue`
+  /// does. Answers how many jobs. Unknown names are passed over.
+  std::optional<std::uint64_t> remove_queues(ClientId client, std::vector<std::string> names,
+                                             Time now);
+
+  // ---- workers ----------------------------------------------------------------------------------
+
+  /// Sets the state that the worker is told at its next beat; as in `WorkerOperations::beat` it
+  /// moves rightwards only. Answers the state. Refused: an unknown wid.
+  Answer<Worker::State> tell_worker(std::string_view wid, Worker::State asked, Time now);
+
+ private:
+  BrokerParts& parts_;
+};
+
+}  // namespace millrace

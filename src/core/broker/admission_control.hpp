@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "core/state/ledger.hpp"
+
+namespace millrace {
+
+/// Decides which operations are admitted while the disk or the memory is short, and when a slice of
+/// work must end because its records fill the batch.
+class AdmissionControl {
+ public:
+  /// Everything is admitted at first.
+  explicit AdmissionControl(const Ledger& ledger) : ledger_(ledger) {}
+
+  void set(Intake level) { level_ = level; }
+  [[nodiscard]] Intake level() const { return level_; }
+
+  /// New jobs.
+  [[nodiscard]] bool admits_jobs() const { return level_ == Intake::kEverything; }
+  /// Longer records of jobs and queues.
+  [[nodiscard]] bool admits_growth() const { return level_ < Intake::kNothingLonger; }
+  /// Reservations.
+  [[nodiscard]] bool admits_reservations() const { return level_ < Intake::kEndings; }
+
+  /// True when the batch is so long that a slice must end, however few jobs it has moved.
+  [[nodiscard]] bool is_batch_full() const;
+
+ private:
+  const Ledger& ledger_;
+  Intake level_ = Intake::kEverything;
+};
+
+}  // namespace millrace

@@ -1,0 +1,114 @@
+#include "core/broker/clients/connections.hpp"
+
+#include <algorithm>
+
+namespace millrace {
+
+ClientId Connections::add(Session& session) {
+  const ClientId id = next_id_++;
+  Client& client = clients_[id];
+  client.id = id;
+  client.session = &session;
+  return id;
+}
+
+void Connections::remove(ClientId id) {
+  Client& client = at(id);
+  CHECK(!client.wait);
+  leave_used(client);
+  for (const QueueId queue : client.watched) leave_watched(queue);
+  clients_.erase(id);
+}
+
+Client& Connections::at(ClientId id) {
+  Client* client = find(id);
+  CHECK(client != nullptr);
+  return *client;
+}
+
+Client* Connections::find(ClientId id) {
+  const auto found = clients_.find(id);
+  return found == clients_.end() ? nullptr : &found->second;
+}
+
+/// The queue may have existed for this client only.
+void Connections::leave_used(Client& client) {
+  if (!client.used) return;
+  Queue& queue = store_.queue(*client.used);
+  CHECK(queue.user_count > 0);
+  --queue.user_count;
+  store_.collect_queue(*client.used);
+  client.used.reset();
+}
+
+void Connections::leave_watched(QueueId id) {
+  Queue& queue = store_.queue(id);
+  CHECK(queue.watcher_count > 0);
+  --queue.watcher_count;
+  store_.collect_queue(id);
+}
+
+Answer<Done> Connections::use(ClientId id, std::string_view name) {
+  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  Client& client = at(id);
+  const QueueId queue = store_.open_queue(name);
+  // Before the former one is left: it may be the same one, which must not vanish in between.
+  ++store_.queue(queue).user_count;
+  leave_used(client);
+  client.used = queue;
+  return Done{};
+}
+
+std::optional<std::size_t> Connections::find_watched(const Client& client, QueueId queue) {
+  // The list is walked without touching a queue, so many of its ids cost as much as one queue.
+  constexpr std::size_t kIdsPerStep = 64;
+  step_count_ += client.watched.size() / kIdsPerStep;
+  const auto place = std::find(client.watched.begin(), client.watched.end(), queue);
+  if (place == client.watched.end()) return std::nullopt;
+  return place - client.watched.begin();
+}
+
+Answer<std::size_t> Connections::watch(ClientId id, std::string_view name) {
+  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  Client& client = at(id);
+  const Queue* known = store_.find_queue(name);
+  if (known != nullptr && find_watched(client, known->id)) return client.watched.size();
+  if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
+  const QueueId queue = store_.open_queue(name);
+  ++store_.queue(queue).watcher_count;
+  client.watched.push_back(queue);
+  return client.watched.size();
+}
+
+Answer<std::size_t> Connections::ignore(ClientId id, std::string_view name) {
+  Client& client = at(id);
+  const Queue* queue = store_.find_queue(name);
+  if (queue == nullptr) return client.watched.size();
+  const std::optional<std::size_t> place = find_watched(client, queue->id);
+  if (!place) return client.watched.size();
+  if (client.watched.size() == 1) return Refusal::kLastQueue;
+  client.watched.erase(client.watched.begin() + static_cast<std::ptrdiff_t>(*place));
+  leave_watched(queue->id);
+  return client.watched.size();
+}
+
+void Connections::deliver(Client& client, const Delivery& delivery, Time now) {
+  CHECK(client.session != nullptr);
+  if (!client.is_woken) woken_.push_back(client.id);
+  client.is_woken = true;
+  client.session->deliver(delivery, now);
+}
+
+std::vector<Session*> Connections::take_woken() {
+  std::vector<Session*> sessions;
+  for (const ClientId id : woken_) {
+    Client* client = find(id);
+    if (client == nullptr) continue;
+    client->is_woken = false;
+    sessions.push_back(client->session);
+  }
+  woken_.clear();
+  return sessions;
+}
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/waits.hpp"
+#include "core/broker/requests.hpp"
+#include "core/model/worker.hpp"
+#include "core/state/view.hpp"
+
+namespace millrace {
+
+/// The workers that are connected. A worker is created by its first connection and removed with its
+/// last one, or when it sends no BEAT for `kHeartbeatLimit`. Nothing of it is stored.
+class WorkerRegistry {
+ public:
+  /// All of them outlive this.
+  WorkerRegistry(Connections& connections, Waits& waits, Tally& tally)
+      : connections_(connections), waits_(waits), tally_(tally) {}
+
+  [[nodiscard]] const Workers& all() const { return workers_; }
+
+  /// The client, which spoke for no worker yet, speaks for this one. Refused: a wid that is too
+  /// long.
+  Answer<Done> add(ClientId client, WorkerHello hello, Time now);
+  /// The client is about to leave.
+  void remove(const Client& client);
+
+  /// The worker lives. See `WorkerOperations::beat`.
+  Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
+                             Time now);
+  /// See `AdminOperations::tell_worker`.
+  Answer<Worker::State> tell(std::string_view wid, Worker::State asked, Time now);
+
+  /// Removes the workers that have been silent for too long, and evicts their connections.
+  void reap(Time now);
+  /// When `reap` has something to do, if no worker beats.
+  [[nodiscard]] Time next_due() const { return next_reaping_; }
+
+ private:
+  Worker::State advance(Worker& worker, Worker::State asked, Time now);
+  void evict(const Worker& worker, Time now);
+
+  Connections& connections_;
+  Waits& waits_;
+  Tally& tally_;
+  Workers workers_;
+  Time next_reaping_ = kNever;
+};
+
+}  // namespace millrace

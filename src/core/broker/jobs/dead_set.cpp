@@ -1,0 +1,19 @@
+#include "core/broker/jobs/dead_set.hpp"
+
+namespace millrace {
+
+void DeadSet::purge(Time now) {
+  for (std::size_t purged = 0; purged < kSliceJobs && next_due() <= now; ++purged) {
+    ++tally_.dead_purged;
+    moves_.remove(store_.at(store_.dead_work_units().begin()->slot));
+  }
+}
+
+Time DeadSet::next_due() const {
+  const TimeOrder& dead = store_.dead_work_units();
+  if (dead.empty()) return kNever;
+  if (dead.size() > jobs_max_) return Time::min();
+  return dead.begin()->when + kDeadLimit;
+}
+
+}  // namespace millrace

@@ -1,0 +1,60 @@
+#include "core/broker/jobs/expiry.hpp"
+
+namespace millrace {
+
+void Expiry::depart(ClientId client, Time now) {
+  if (!release_all(client, now)) departed_.push_back(client);
+}
+
+/// True when the client holds nothing any more. That a connection closes counts neither as a
+/// release nor as a timeout.
+bool Expiry::release_all(ClientId client, Time now) {
+  const Store& store = parts_.store;
+  for (std::size_t moved = 0; moved < kSliceJobs && !parts_.admission.is_batch_full(); ++moved) {
+    const TimeOrder* held = store.held_by(client);
+    if (held == nullptr) return true;
+    const Job& job = store.at(held->begin()->slot);
+    parts_.moves.make_ready(job, Store::fields_of(job), now);
+  }
+  return store.held_by(client) == nullptr;
+}
+
+void Expiry::release_departed(Time now) {
+  if (departed_.empty()) return;
+  const ClientId client = departed_.front();
+  departed_.pop_front();
+  if (!release_all(client, now)) departed_.push_back(client);
+}
+
+void Expiry::end_due(Time now) {
+  const TimeOrder& reserved = parts_.store.reserved();
+  for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
+    if (reserved.empty() || reserved.begin()->when > now || parts_.admission.is_batch_full())
+      return;
+    end(parts_.store.at(reserved.begin()->slot), now);
+  }
+}
+
+void Expiry::end(const Job& job, Time now) {
+  CHECK(job.state == JobState::kReserved);
+  if (job.reservation()->is_held_by_worker()) {
+    ++parts_.tally.reservations_expired;
+    FailedRun run{.errtype = "ReservationExpired",
+                  .message = "Faktory job reservation expired",
+                  .backtrace = {}};
+    parts_.retries.fail(job, std::move(run), now);
+    return;
+  }
+  ++parts_.tally.reservations_timed_out;
+  JobFields fields = Store::fields_of(job);
+  ++fields.tallies.timeouts;
+  parts_.moves.make_ready(job, std::move(fields), now);
+}
+
+Time Expiry::next_due() const {
+  if (!departed_.empty()) return Time::min();
+  const TimeOrder& reserved = parts_.store.reserved();
+  return reserved.empty() ? kNever : reserved.begin()->when;
+}
+
+}  // namespace millrace

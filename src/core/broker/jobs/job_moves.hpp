@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/broker/clients/waits.hpp"
+#include "core/broker/requests.hpp"
+#include "core/state/ledger.hpp"
+
+namespace millrace {
+
+/// The moves of jobs from state to state, but for the reservation (`Reservations`) and the failure
+/// (`Retries`). Each commits one record for the job.
+///
+/// `fields` are those of the job, with the caller's changes; each move sets the rest. After a move
+/// a waiting client may hold the job already, and the queue of a removed job may be gone.
+class JobMoves {
+ public:
+  /// Both outlive this.
+  JobMoves(Ledger& ledger, Waits& waits) : ledger_(ledger), waits_(waits) {}
+
+  /// The job, which is in another state, enters its queue. A client that waits for it has it when
+  /// this returns.
+  void make_ready(const Job& job, JobFields fields, Time now);
+  /// The reserved job becomes ready at `due`.
+  void make_scheduled(const Job& job, JobFields fields, Time due);
+  /// The job dies, or its time of death is renewed.
+  void make_dead(const Job& job, JobFields fields, Time now);
+  /// The scheduled, retrying or dead job becomes ready.
+  void kick(const Job& job, Time now);
+
+  /// The held job becomes ready, and this counts as a release.
+  void release(const Job& job, Time now);
+  /// The held job is ready again in its old place, as if it had never been reserved.
+  void undo_reservation(const Job& job, Time now);
+
+  /// The job is gone.
+  void remove(const Job& job);
+  /// The same, counted in its queue as a client's delete.
+  void discard(const Job& job);
+
+  /// One of the moves above.
+  void change(const Job& job, Mutation::Action action, Time now);
+
+  /// The queue stays when it is empty, as one does that work units were pushed to.
+  void keep_queue(const Queue& queue);
+
+  /// Now, or a little later: no two dead jobs have the same time.
+  [[nodiscard]] Time time_of_death(Time now) const;
+
+ private:
+  Ledger& ledger_;
+  Waits& waits_;
+};
+
+}  // namespace millrace

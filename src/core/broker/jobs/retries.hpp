@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/broker/admission_control.hpp"
+#include "core/broker/jobs/job_moves.hpp"
+#include "core/broker/jobs/random_numbers.hpp"
+#include "core/broker/jobs/reservations.hpp"
+#include "core/broker/requests.hpp"
+#include "core/ports/work_unit.hpp"
+#include "core/state/ledger.hpp"
+
+namespace millrace {
+
+/// Records failed runs: the job is retried after a back-off, dies, or is dropped, as its work unit
+/// asks for (`judge`).
+class Retries {
+ public:
+  /// The parts that it works on. They outlive it.
+  struct Parts {
+    Ledger& ledger;
+    const WorkUnitFormat& format;
+    const AdmissionControl& admission;
+    Reservations& reservations;
+    JobMoves& moves;
+  };
+
+  /// The random parts of back-offs follow from the seed.
+  Retries(Parts parts, std::uint64_t random_seed) : parts_(parts), random_(random_seed) {}
+
+  /// The run of this reserved job has failed. While records must not grow, the run's texts are left
+  /// out. Throws std::runtime_error, and changes nothing, when the body cannot be read back.
+  void fail(const Job& job, FailedRun run, Time now);
+
+ private:
+  Parts parts_;
+  RandomNumbers random_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/steps.hpp"
+#include "core/model/job.hpp"
+#include "core/model/queue.hpp"
+#include "core/model/types.hpp"
+
+/// The values that clients, workers and operators hand to the broker.
+namespace millrace {
+
+/// A job to be made. The views are copied.
+struct NewJob {
+  JobKind kind = JobKind::kBytes;
+  std::string_view queue;
+  std::string_view body;
+  Pri pri = 0;
+  std::uint32_t ttr_s = 1;                        ///< 0 counts as 1
+  std::uint32_t delay_s = 0;                      ///< as it was asked for: shown, not used
+  Time due{};                                     ///< later than now: scheduled; else ready at once
+  std::optional<Failure> failure = std::nullopt;  ///< its failures on another server
+  std::optional<Time> created_at = std::nullopt;  ///< now, unless it is set
+};
+
+/// The job that a client asks for.
+struct ReserveRequest {
+  /// Which of several queues with ready jobs: the one with the smallest (pri, sequence) of all
+  /// (beanstalk), or the first of the list (FWP).
+  enum class Choice { kSmallest, kFirstListed };
+
+  Choice choice = Choice::kSmallest;
+  std::vector<std::string_view> queues;  ///< kFirstListed; kSmallest takes the watched ones
+  std::optional<std::string> wid;        ///< set: a worker will hold the job, else the connection
+  Time wait_until = kNever;              ///< now or earlier: the client does not wait
+};
+
+/// A failed run as the worker reports it.
+struct FailedRun {
+  std::string errtype;
+  std::string message;
+  std::vector<std::string> backtrace;
+};
+
+/// The answer of a mutation's filter. kUnfinished: its steps were used up before it knew.
+enum class Match { kNo, kYes, kUnfinished };
+
+/// A change to some jobs of a server-wide set.
+struct Mutation {
+  enum class Action {
+    kDiscard,  ///< as a client deletes a job
+    kKill,     ///< as a client buries a job; a dead job's time of death is renewed
+    kRequeue,  ///< as a client kicks a job
+  };
+
+  JobState set = JobState::kDead;  ///< kScheduled, kRetrying or kDead
+  Action action = Action::kDiscard;
+  /// Which jobs; empty: all. It is kept until the mutation has ended, so it must be able to outlive
+  /// the client. After `kUnfinished` it is asked again with new steps, about the same job if that
+  /// is still in the set.
+  std::function<Match(const Job& job, const Queue& queue, Steps& steps)> matches = {};
+};
+
+/// The facts that HELLO gives of a worker.
+struct WorkerHello {
+  std::string wid;
+  std::string hostname;
+  std::int64_t pid = 0;
+  std::vector<std::string> labels;
+};
+
+}  // namespace millrace

@@ -1,0 +1,27 @@
+#include "core/broker/tasks/kick_task.hpp"
+
+#include <algorithm>
+
+namespace millrace {
+
+// A job that is buried or delayed again meanwhile must not be kicked a second time: so there are
+// no more kicks than jobs now.
+KickTask::KickTask(const Queue& given, std::uint64_t bound)
+    : queue(given.id),
+      kicks_dead(!given.dead.empty()),
+      left(std::min<std::uint64_t>(bound, kicks_dead ? given.dead.size() : given.delayed.size())) {}
+
+bool KickTask::work(TaskContext& context, Time now) {
+  Store& store = context.ledger.store();
+  const Queue& kicked = store.queue(queue);
+  const TimeOrder& order = kicks_dead ? kicked.dead : kicked.delayed;
+  for (std::size_t i = 0; i < kSliceChanges && left > 0 && !order.empty(); ++i) {
+    if (context.admission.is_batch_full()) return false;
+    context.moves.kick(store.at(order.begin()->slot), now);
+    --left;
+    ++changed;
+  }
+  return left == 0 || order.empty();
+}
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+#include "core/broker/tasks/long_tasks.hpp"
+
+namespace millrace {
+namespace {
+
+std::uint64_t changed_by(const LongTask& task) {
+  return std::visit([](const auto& kind) { return kind.changed; }, task);
+}
+
+bool ends_with_client(const LongTask& task) {
+  return std::visit([](const auto& kind) { return kind.kEndsWithClient; }, task);
+}
+
+}  // namespace
+
+bool LongTasks::work_slice(LongTask& task, Time now) {
+  return std::visit([&](auto& kind) { return kind.work(context_, now); }, task);
+}
+
+std::optional<std::uint64_t> LongTasks::start(ClientId client, LongTask task, Time now) {
+  if (work_slice(task, now)) return changed_by(task);
+  waiting_.push_back({.client = client, .task = std::move(task)});
+  return std::nullopt;
+}
+
+void LongTasks::work(Time now) {
+  if (waiting_.empty()) return;
+  Started started = std::move(waiting_.front());
+  waiting_.pop_front();
+  Client* client = connections_.find(started.client);
+  if (client == nullptr && ends_with_client(started.task)) return;
+  if (!work_slice(started.task, now)) {
+    waiting_.push_back(std::move(started));
+  } else if (client != nullptr) {
+    connections_.deliver(
+        *client,
+        {.kind = Delivery::Kind::kFinished, .job = nullptr, .count = changed_by(started.task)},
+        now);
+  }
+}
+
+}  // namespace millrace

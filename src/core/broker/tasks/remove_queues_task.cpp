@@ -1,0 +1,40 @@
+#include "core/broker/tasks/remove_queues_task.hpp"
+
+namespace millrace {
+
+/// True when no ready job of the queue is left to delete. In the queue's order, since jobs that
+/// come meanwhile can be anywhere in it.
+bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size_t& steps) {
+  for (; steps < kSliceJobs; ++steps) {
+    const auto place = queue.ready.upper_bound(after);
+    if (place == queue.ready.end()) return true;
+    after = *place;
+    if (place->sequence >= id_end) continue;
+    context.moves.discard(context.ledger.store().at(place->slot));
+    ++changed;
+  }
+  return false;
+}
+
+bool RemoveQueuesTask::work(TaskContext& context, Time now) {
+  Store& store = context.ledger.store();
+  for (std::size_t steps = 0; next_name < names.size(); ++steps) {
+    const std::string& name = names[next_name];
+    if (Queue* queue = store.find_queue(name)) {
+      // Its last job could be the last reason for it to exist.
+      ++queue->watcher_count;
+      const bool is_empty = empty_queue(context, *queue, steps);
+      --queue->watcher_count;
+      if (!is_empty) return false;
+      context.ledger.commit(QueueChanged{.name = name});
+      // The pause has ended, and a client may wait for the jobs that came later.
+      if (const Queue* left = store.find_queue(name)) context.waits.serve(left->id, now);
+    }
+    ++next_name;
+    after = {};
+    if (steps >= kSliceJobs) break;
+  }
+  return next_name == names.size();
+}
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+#include "core/broker/worker_operations.hpp"
+
+#include "core/broker/parts.hpp"
+
+namespace millrace {
+
+Answer<Done> WorkerOperations::add(ClientId client, WorkerHello hello, Time now) {
+  return parts_.workers.add(client, std::move(hello), now);
+}
+
+Answer<Worker::State> WorkerOperations::beat(std::string_view wid, Worker::State asked,
+                                             std::int64_t rss_kb, Time now) {
+  return parts_.workers.beat(wid, asked, rss_kb, now);
+}
+
+Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time now) {
+  const std::string& wid = parts_.connections.at(client).wid;
+  const Job* job = parts_.reservations.held_under(jid, wid);
+  if (job == nullptr) return Refusal::kNotFound;
+  parts_.reservations.count_run(*job, now);
+  parts_.moves.discard(*job);
+  return Done{};
+}
+
+Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, FailedRun run,
+                                    Time now) {
+  const std::string& wid = parts_.connections.at(client).wid;
+  const Job* job = parts_.reservations.held_under(jid, wid);
+  if (job == nullptr) return Refusal::kNotFound;
+  parts_.retries.fail(*job, std::move(run), now);
+  return Done{};
+}
+
+Answer<Done> WorkerOperations::undo_fetch(JobId id, Time reserved_at, Time now) {
+  const Job* job = parts_.ledger.store().find(id);
+  if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
+  const Reservation& reservation = *job->reservation();
+  // The job may have been fetched again since: that fetch stays.
+  if (!reservation.is_held_by_worker() || reservation.reserved_at != reserved_at) {
+    return Refusal::kNotFound;
+  }
+  parts_.moves.undo_reservation(*job, now);
+  return Done{};
+}
+
+}  // namespace millrace

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/broker/requests.hpp"
+#include "core/model/types.hpp"
+#include "core/model/worker.hpp"
+
+namespace millrace {
+
+struct BrokerParts;
+
+/// The operations of workers (FWP): they beat, and report how the jobs that they hold ended. A job
+/// is named by its jid, and any client may report it.
+class WorkerOperations {
+ public:
+  /// `parts` outlives this.
+  explicit WorkerOperations(BrokerParts& parts) : parts_(parts) {}
+
+  /// The client speaks for this worker from now on; the worker's first connection creates it. To be
+  /// called once for a client. Refused: a wid that is too long.
+  Answer<Done> add(ClientId client, WorkerHello hello, Time now);
+
+  /// The worker lives. `asked` moves its state rightwards, never back. Answers the state. Refused:
+  /// an unknown wid.
+  Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
+                             Time now);
+
+  /// The run has succeeded: the job is deleted. Of several held jobs of that name, of which the 64
+  /// oldest are looked at, the one that the client's worker holds is meant. Refused: no worker
+  /// holds such a job. Recorded: the removal, and the totals.
+  Answer<Done> ack(ClientId client, std::string_view jid, Time now);
+
+  /// The run has failed: the job is retried after a back-off, dies, or is dropped, as it asks for.
+  /// Chosen and refused as in `ack`. Recorded: the failure with its texts, and the totals.
+  Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
+
+  /// Undoes a fetch of which the worker never learned. The job regains its place in the queue, no
+  /// failure is counted, and a client that waits is served. Refused: that reservation is over.
+  Answer<Done> undo_fetch(JobId id, Time reserved_at, Time now);
+
+ private:
+  BrokerParts& parts_;
+};
+
+}  // namespace millrace
