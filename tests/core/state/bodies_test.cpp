@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "core/bench.hpp"
+#include "core/broker_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {
@@ -39,21 +39,21 @@ class MemoryLog final : public Journal {
 
 /// A broker with room for few bodies.
 struct Small {
-  explicit Small(std::size_t bytes_max = 40'000) { bench.ledger.memory().limit(log, bytes_max); }
+  explicit Small(std::size_t bytes_max = 40'000) { fixture.ledger.memory().limit(log, bytes_max); }
 
   JobId put(std::string_view body) {
-    const JobId id = bench.put(body);
+    const JobId id = fixture.put(body);
     append();
     return id;
   }
 
   void append() {
-    const std::string batch = bench.ledger.take_batch();
-    if (!batch.empty()) bench.ledger.place(log.append(batch).begin);
+    const std::string batch = fixture.ledger.take_batch();
+    if (!batch.empty()) fixture.ledger.place(log.append(batch).begin);
   }
 
   MemoryLog log;
-  Bench bench;
+  BrokerFixture fixture;
 };
 
 std::string body_of(int number) {
@@ -67,25 +67,25 @@ std::string body_of(int number) {
 TEST_CASE("bodies: beyond the limit they are in the log only, and come back in order") {
   Small small;
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
-  CHECK(small.bench.ledger.memory().bytes() < 41'000);
-  const ClientId client = small.bench.client();
+  CHECK(small.fixture.ledger.memory().bytes() < 41'000);
+  const ClientId client = small.fixture.client();
   for (int i = 1; i <= 200; ++i) {
     const JobId id = static_cast<JobId>(i);
-    REQUIRE(small.bench.reserve(client) == id);
-    CHECK(small.bench.job(id).body_view() == body_of(i));
-    REQUIRE(small.bench.broker.remove(client, id, small.bench.now));
+    REQUIRE(small.fixture.reserve(client) == id);
+    CHECK(small.fixture.job(id).body_view() == body_of(i));
+    REQUIRE(small.fixture.broker.remove(client, id, small.fixture.now));
     small.append();
   }
   CHECK(small.log.read_count > 100);
-  CHECK(small.bench.ledger.memory().bytes() < 2000);
+  CHECK(small.fixture.ledger.memory().bytes() < 2000);
 }
 
 TEST_CASE("bodies: who is next in line is expected before") {
   Small small(0);
   for (int i = 1; i <= 40; ++i) small.put(body_of(i));
   CHECK(small.log.expected.empty());
-  const ClientId client = small.bench.client();
-  REQUIRE(small.bench.reserve(client));
+  const ClientId client = small.fixture.client();
+  REQUIRE(small.fixture.reserve(client));
   CHECK(small.log.expected.size() == 39);
 }
 
@@ -93,22 +93,22 @@ TEST_CASE("bodies: a record that moves in the log takes its body along") {
   Small small(0);
   for (int i = 1; i <= 20; ++i) small.put(body_of(i));
   for (int round = 0; round < 3; ++round) {
-    small.bench.ledger.rewrite(UINT64_MAX, SIZE_MAX);
+    small.fixture.ledger.rewrite(UINT64_MAX, SIZE_MAX);
     small.append();
   }
-  const ClientId client = small.bench.client();
+  const ClientId client = small.fixture.client();
   for (int i = 1; i <= 20; ++i) {
-    REQUIRE(small.bench.reserve(client) == static_cast<JobId>(i));
-    CHECK(small.bench.job(static_cast<JobId>(i)).body_view() == body_of(i));
+    REQUIRE(small.fixture.reserve(client) == static_cast<JobId>(i));
+    CHECK(small.fixture.job(static_cast<JobId>(i)).body_view() == body_of(i));
   }
 }
 
 TEST_CASE("bodies: what is read of a spilled job is there, however it is asked for") {
   Small small(0);
   const JobId ready = small.put(body_of(1));
-  small.bench.push(body_of(2));
+  small.fixture.push(body_of(2));
   small.append();
-  const View& view = small.bench.broker.view();
+  const View& view = small.fixture.broker.view();
   CHECK(view.find(ready)->body_view() == body_of(1));
   CHECK(view.first_ready(*view.find_queue("default"))->body_view() == body_of(1));
   std::vector<std::string> paged;
@@ -121,11 +121,11 @@ TEST_CASE("bodies: one that cannot be read costs only who asked for it") {
   Small small(0);
   small.put(body_of(1));
   small.log.is_broken = true;
-  const ClientId client = small.bench.client();
-  CHECK_THROWS_WITH(small.bench.reserve(client), "unreadable");
+  const ClientId client = small.fixture.client();
+  CHECK_THROWS_WITH(small.fixture.reserve(client), "unreadable");
   small.log.is_broken = false;
-  CHECK(small.bench.state(1) == JobState::kReady);
-  CHECK(small.bench.reserve(client) == 1);
+  CHECK(small.fixture.state(1) == JobState::kReady);
+  CHECK(small.fixture.reserve(client) == 1);
 }
 
 TEST_CASE("bodies: one that is read again after its record moved is there") {
@@ -133,10 +133,10 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
   for (int round = 0; round < 3; ++round) {
     for (int i = 101; i <= 200; ++i) {
-      const Job* const job = small.bench.broker.view().find(static_cast<JobId>(i));
+      const Job* const job = small.fixture.broker.view().find(static_cast<JobId>(i));
       REQUIRE(job->body_view() == body_of(i));
     }
-    small.bench.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
+    small.fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
     small.append();
   }
 }
@@ -144,16 +144,16 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
 TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   Small small(20'000);
   int taken = 0;
-  while (!small.bench.ledger.memory().is_full(small.bench.broker.intake()))
+  while (!small.fixture.ledger.memory().is_full(small.fixture.broker.intake()))
     small.put(std::to_string(++taken));
   CHECK(taken > 50);
-  small.bench.broker.set_intake(Intake::kNoJobs);
-  CHECK_FALSE(small.bench.broker.put({.queue = "default", .body = "x"}, small.bench.now));
-  const ClientId client = small.bench.client();
+  small.fixture.broker.set_intake(Intake::kNoJobs);
+  CHECK_FALSE(small.fixture.broker.put({.queue = "default", .body = "x"}, small.fixture.now));
+  const ClientId client = small.fixture.client();
   int ended = 0;
-  while (small.bench.ledger.memory().is_full(small.bench.broker.intake())) {
-    const auto id = small.bench.reserve(client);
-    REQUIRE(small.bench.broker.remove(client, *id, small.bench.now));
+  while (small.fixture.ledger.memory().is_full(small.fixture.broker.intake())) {
+    const auto id = small.fixture.reserve(client);
+    REQUIRE(small.fixture.broker.remove(client, *id, small.fixture.now));
     ++ended;
   }
   CHECK(ended > 1);
@@ -161,10 +161,11 @@ TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
 }
 
 TEST_CASE("bodies: without a journal they count in full") {
-  Bench bench;
-  bench.ledger.memory().limit(100'000);
+  BrokerFixture fixture;
+  fixture.ledger.memory().limit(100'000);
   int taken = 0;
-  while (!bench.ledger.memory().is_full(bench.broker.intake())) bench.put(body_of(++taken));
+  while (!fixture.ledger.memory().is_full(fixture.broker.intake()))
+    fixture.put(body_of(++taken));
   CHECK(taken > 50);
   CHECK(taken < 100);
 }

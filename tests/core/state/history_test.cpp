@@ -1,19 +1,19 @@
-#include "core/bench.hpp"
+#include "core/broker_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {
 namespace {
 
-void finish_one(Bench& bench, ClientId client) {
-  const JobId id = bench.push("x");
-  CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.workers().ack(client, "j" + std::to_string(id), bench.now));
+void finish_one(BrokerFixture& fixture, ClientId client) {
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().ack(client, "j" + std::to_string(id), fixture.now));
 }
 
-void fail_one(Bench& bench, ClientId client) {
-  const JobId id = bench.push("retry=0");
-  CHECK(bench.fetch(client, "w") == id);
-  CHECK(bench.broker.workers().fail(client, "j" + std::to_string(id), {}, bench.now));
+void fail_one(BrokerFixture& fixture, ClientId client) {
+  const JobId id = fixture.push("retry=0");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().fail(client, "j" + std::to_string(id), {}, fixture.now));
 }
 
 std::int32_t day_of(Time time) {
@@ -24,26 +24,26 @@ std::int32_t day_of(Time time) {
 }  // namespace
 
 TEST_CASE("history: a day that is over is remembered") {
-  Bench bench;
-  const ClientId client = bench.client();
-  finish_one(bench, client);
-  fail_one(bench, client);
-  CHECK(bench.broker.view().history().empty());
-  const std::int32_t day = day_of(bench.now);
-  bench.now += 48h;
-  finish_one(bench, client);
-  const std::vector<DayCounts> history = bench.broker.view().history();
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  finish_one(fixture, client);
+  fail_one(fixture, client);
+  CHECK(fixture.broker.view().history().empty());
+  const std::int32_t day = day_of(fixture.now);
+  fixture.now += 48h;
+  finish_one(fixture, client);
+  const std::vector<DayCounts> history = fixture.broker.view().history();
   CHECK((history == std::vector<DayCounts>{{.day = day, .processed = 2, .failed = 1}}));
-  CHECK(bench.broker.view().counters().processed_today == 1);
-  CHECK(bench.broker.view().counters().processed == 3);
+  CHECK(fixture.broker.view().counters().processed_today == 1);
+  CHECK(fixture.broker.view().counters().processed == 3);
 }
 
 TEST_CASE("history: a day in whose midst the server restarts is one day") {
-  Bench bench;
-  const ClientId client = bench.client();
-  finish_one(bench, client);
-  Bench fresh;
-  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  finish_one(fixture, client);
+  BrokerFixture fresh;
+  REQUIRE(fresh.ledger.replay(fixture.ledger.take_batch(), 1));
   const ClientId again = fresh.client();
   finish_one(fresh, again);
   fresh.now += 24h;
@@ -53,50 +53,50 @@ TEST_CASE("history: a day in whose midst the server restarts is one day") {
 }
 
 TEST_CASE("history: the last record of it is enough") {
-  Bench bench;
-  const ClientId client = bench.client();
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
   for (int day = 0; day < 3; ++day) {
-    finish_one(bench, client);
-    (void)bench.ledger.take_batch();
-    bench.now += 24h;
+    finish_one(fixture, client);
+    (void)fixture.ledger.take_batch();
+    fixture.now += 24h;
   }
-  finish_one(bench, client);
-  Bench fresh;
-  REQUIRE(fresh.ledger.replay(bench.ledger.take_batch(), 1));
-  CHECK(fresh.broker.view().history() == bench.broker.view().history());
+  finish_one(fixture, client);
+  BrokerFixture fresh;
+  REQUIRE(fresh.ledger.replay(fixture.ledger.take_batch(), 1));
+  CHECK(fresh.broker.view().history() == fixture.broker.view().history());
   CHECK(fresh.broker.view().history().size() == 3);
 }
 
 TEST_CASE("history: has an end") {
-  Bench bench;
-  const ClientId client = bench.client();
-  const std::int32_t first = day_of(bench.now);
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const std::int32_t first = day_of(fixture.now);
   for (std::size_t day = 0; day < kHistoryDaysMax + 2; ++day) {
-    finish_one(bench, client);
-    bench.now += 24h;
+    finish_one(fixture, client);
+    fixture.now += 24h;
   }
-  CHECK(bench.broker.view().history().size() == kHistoryDaysMax);
-  CHECK(bench.broker.view().history().front().day == first + 1);
+  CHECK(fixture.broker.view().history().size() == kHistoryDaysMax);
+  CHECK(fixture.broker.view().history().front().day == first + 1);
 }
 
 TEST_CASE("history: a clock that was set back opens no day anew") {
-  Bench bench;
-  const ClientId client = bench.client();
-  finish_one(bench, client);
-  bench.now -= 24h;
-  finish_one(bench, client);
-  CHECK(bench.broker.view().history().empty());
-  CHECK(bench.broker.view().counters().processed_today == 2);
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  finish_one(fixture, client);
+  fixture.now -= 24h;
+  finish_one(fixture, client);
+  CHECK(fixture.broker.view().history().empty());
+  CHECK(fixture.broker.view().counters().processed_today == 2);
 }
 
 TEST_CASE("history: flushed with the totals") {
-  Bench bench;
-  const ClientId client = bench.client();
-  finish_one(bench, client);
-  bench.now += 24h;
-  finish_one(bench, client);
-  CHECK(bench.broker.admin().flush(client, bench.now));
-  CHECK(bench.broker.view().history().empty());
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  finish_one(fixture, client);
+  fixture.now += 24h;
+  finish_one(fixture, client);
+  CHECK(fixture.broker.admin().flush(client, fixture.now));
+  CHECK(fixture.broker.view().history().empty());
 }
 
 }  // namespace millrace::test

@@ -1,4 +1,5 @@
 #include "core/broker/jobs/retry_policy.hpp"
+
 #include "support/doctest.hpp"
 
 namespace millrace {

@@ -47,10 +47,11 @@ class FakeSession : public Session {
 };
 
 /// A broker with a clock in hand, spoken to in the words of the domain.
-class Bench {
+class BrokerFixture {
  public:
-  explicit Bench(std::uint64_t seed = 1) : Bench(Broker::Options{.random_seed = seed}) {}
-  explicit Bench(const Broker::Options& options);
+  explicit BrokerFixture(std::uint64_t seed = 1)
+      : BrokerFixture(Broker::Options{.random_seed = seed}) {}
+  explicit BrokerFixture(const Broker::Options& options);
 
   /// A connection that uses and watches `default`.
   ClientId client();

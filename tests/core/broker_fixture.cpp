@@ -1,4 +1,4 @@
-#include "core/bench.hpp"
+#include "core/broker_fixture.hpp"
 
 #include <charconv>
 
@@ -29,29 +29,29 @@ std::optional<FakeSession::Got> FakeSession::take() {
   return got;
 }
 
-Bench::Bench(const Broker::Options& options) : broker(ledger, format, options) {}
+BrokerFixture::BrokerFixture(const Broker::Options& options) : broker(ledger, format, options) {}
 
-ClientId Bench::client() {
+ClientId BrokerFixture::client() {
   const ClientId id = broker.connect(sessions.emplace_back());
   CHECK(broker.use(id, kDefaultQueue));
   CHECK(broker.watch(id, kDefaultQueue));
   return id;
 }
 
-JobId Bench::put(std::string_view body, NewJob job) {
+JobId BrokerFixture::put(std::string_view body, NewJob job) {
   job.body = body;
   return broker.put(job, now).value();
 }
 
-JobId Bench::push(std::string_view body, std::string_view queue) {
+JobId BrokerFixture::push(std::string_view body, std::string_view queue) {
   return put(body, {.kind = JobKind::kWorkUnit, .queue = queue, .ttr_s = 1800});
 }
 
-JobId Bench::schedule(std::string_view body, Duration in, std::string_view queue) {
+JobId BrokerFixture::schedule(std::string_view body, Duration in, std::string_view queue) {
   return put(body, {.kind = JobKind::kWorkUnit, .queue = queue, .ttr_s = 1800, .due = now + in});
 }
 
-JobId Bench::push_dead(std::string_view body, std::string_view queue) {
+JobId BrokerFixture::push_dead(std::string_view body, std::string_view queue) {
   const JobId id = push(body, queue);
   const ClientId killer = client();
   CHECK(broker.reserve_job(killer, id, now));
@@ -60,14 +60,14 @@ JobId Bench::push_dead(std::string_view body, std::string_view queue) {
   return id;
 }
 
-std::optional<JobId> Bench::reserve(ClientId client) {
+std::optional<JobId> BrokerFixture::reserve(ClientId client) {
   const auto delivery = broker.reserve(client, {.wait_until = now}, now);
   if (!delivery || delivery->kind != Delivery::Kind::kJob) return std::nullopt;
   return delivery->job->id;
 }
 
-std::optional<JobId> Bench::fetch(ClientId client, std::string_view wid,
-                                  std::vector<std::string_view> queues) {
+std::optional<JobId> BrokerFixture::fetch(ClientId client, std::string_view wid,
+                                          std::vector<std::string_view> queues) {
   const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
                                .queues = std::move(queues),
                                .wid = std::string(wid),
@@ -77,12 +77,12 @@ std::optional<JobId> Bench::fetch(ClientId client, std::string_view wid,
   return delivery->job->id;
 }
 
-bool Bench::wait(ClientId client, Duration at_most) {
+bool BrokerFixture::wait(ClientId client, Duration at_most) {
   return !broker.reserve(client, {.wait_until = now + at_most}, now);
 }
 
-bool Bench::wait_for(ClientId client, std::vector<std::string_view> queues, std::string_view wid,
-                     Duration at_most) {
+bool BrokerFixture::wait_for(ClientId client, std::vector<std::string_view> queues,
+                             std::string_view wid, Duration at_most) {
   return !broker.reserve(client,
                          {.choice = ReserveRequest::Choice::kFirstListed,
                           .queues = std::move(queues),
@@ -91,12 +91,12 @@ bool Bench::wait_for(ClientId client, std::vector<std::string_view> queues, std:
                          now);
 }
 
-void Bench::settle() {
+void BrokerFixture::settle() {
   while (broker.tick(now) <= now) {
   }
 }
 
-void Bench::advance(Duration by) {
+void BrokerFixture::advance(Duration by) {
   const Time end = now + by;
   settle();
   for (Time next = broker.tick(now); next <= end; next = broker.tick(now)) {
@@ -106,7 +106,7 @@ void Bench::advance(Duration by) {
   now = end;
 }
 
-const Job& Bench::job(JobId id) const {
+const Job& BrokerFixture::job(JobId id) const {
   const Job* job = broker.view().find(id);
   CHECK(job != nullptr);
   return *job;

@@ -1,0 +1,95 @@
+#include "core/broker/admin_operations.hpp"
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("change: a held job is left alone, and a job is not made what it is") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("x");
+  CHECK_FALSE(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kKill, fixture.now));
+  CHECK_FALSE(fixture.broker.admin().change(id, Mutation::Action::kKill, fixture.now));
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
+  CHECK(fixture.reserve(client) == id);
+  CHECK_FALSE(fixture.broker.admin().change(id, Mutation::Action::kDiscard, fixture.now));
+}
+
+TEST_CASE("change held: a worker's job is gone, and its ACK finds none") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("jid=held");
+  CHECK(fixture.fetch(client, "w") == id);
+  const std::string jid = fixture.job(id).reservation()->jid;
+  CHECK(fixture.broker.admin().change_held(id, Mutation::Action::kDiscard, fixture.now));
+  CHECK_FALSE(fixture.has(id));
+  CHECK(fixture.broker.view().worker_held_count() == 0);
+  CHECK_FALSE(fixture.broker.workers().ack(client, jid, fixture.now));
+}
+
+TEST_CASE("change held: a killed job is dead, and its holder cannot release it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("x");
+  CHECK(fixture.reserve(client) == id);
+  CHECK(fixture.broker.admin().change_held(id, Mutation::Action::kKill, fixture.now));
+  CHECK(fixture.state(id) == JobState::kDead);
+  CHECK(fixture.broker.view().held_count(client) == 0);
+  CHECK_FALSE(fixture.broker.release(client, id, 0, 0, fixture.now));
+  CHECK_FALSE(fixture.broker.touch(client, id, fixture.now));
+}
+
+TEST_CASE("change held: a requeued job is served to a client that waits, and counts no failure") {
+  BrokerFixture fixture;
+  const ClientId holder = fixture.client();
+  const ClientId other = fixture.client();
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(holder, "stuck") == id);
+  CHECK(fixture.wait(other));
+  CHECK(fixture.broker.admin().change_held(id, Mutation::Action::kRequeue, fixture.now));
+  CHECK(fixture.job(id).reservation()->client == other);
+  CHECK(fixture.job(id).failure() == nullptr);
+  CHECK(fixture.job(id).tallies().releases == 1);
+}
+
+TEST_CASE("change held: a job that nobody holds is left alone") {
+  BrokerFixture fixture;
+  const JobId id = fixture.put("x");
+  CHECK_FALSE(fixture.broker.admin().change_held(id, Mutation::Action::kDiscard, fixture.now));
+  CHECK_FALSE(fixture.broker.admin().change_held(99, Mutation::Action::kDiscard, fixture.now));
+  CHECK(fixture.has(id));
+}
+
+TEST_CASE(
+    "forget queue: it is removed with its last job, and until then serves clients that wait") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("x", "mail");
+  CHECK(fixture.broker.admin().pause("mail", std::nullopt, fixture.now));
+  CHECK(fixture.wait_for(client, {"mail"}, "w"));
+  CHECK(fixture.broker.admin().forget_queue("mail", fixture.now));
+  CHECK(fixture.delivered(client)->job == id);
+  CHECK(fixture.broker.view().find_queue("mail") != nullptr);
+  CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
+  CHECK(fixture.broker.view().find_queue("mail") == nullptr);
+}
+
+TEST_CASE("forget queue: an unknown one is refused") {
+  BrokerFixture fixture;
+  CHECK_FALSE(fixture.broker.admin().forget_queue("none", fixture.now));
+}
+
+TEST_CASE("tell worker: a quiet one stays quiet, whatever it says at its next beat") {
+  BrokerFixture fixture;
+  using State = Worker::State;
+  CHECK(fixture.broker.workers().add(fixture.client(), {.wid = "w"}, fixture.now));
+  CHECK(fixture.broker.admin().tell_worker("w", State::kQuiet, fixture.now).value() ==
+        State::kQuiet);
+  CHECK(fixture.broker.workers().beat("w", State::kRunning, 0, fixture.now).value() ==
+        State::kQuiet);
+  CHECK_FALSE(fixture.broker.admin().tell_worker("nobody", State::kQuiet, fixture.now));
+}
+
+}  // namespace millrace::test

@@ -1,0 +1,69 @@
+#include "core/broker/bulk_changes.hpp"
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+using Phase = BulkChanges::Phase;
+
+void finish(BrokerFixture& fixture, BulkChanges& changes) {
+  while (changes.work(fixture.now)) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("bulk changes: a held job stays, the others of the states are changed") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  const ClientId client = fixture.client();
+  const JobId held = fixture.push("a");
+  CHECK(fixture.fetch(client, "w") == held);
+  const JobId ready = fixture.push("b");
+  const JobId dead = fixture.push_dead("c");
+  const auto id = changes.start(
+      {.states = {JobState::kReady, JobState::kReserved, JobState::kDead}}, fixture.now);
+  REQUIRE(id);
+  finish(fixture, changes);
+  CHECK(fixture.has(held));
+  CHECK_FALSE(fixture.has(ready));
+  CHECK_FALSE(fixture.has(dead));
+  CHECK(changes.find(*id)->phase == Phase::kDone);
+  CHECK(changes.find(*id)->changed == 2);
+}
+
+TEST_CASE("bulk changes: a cancelled one leaves the rest alone") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  for (std::size_t i = 0; i < 2 * kSliceChanges; ++i) fixture.put("x");
+  const auto id = changes.start({.states = {JobState::kReady}}, fixture.now);
+  REQUIRE(id);
+  CHECK(changes.work(fixture.now));
+  CHECK(changes.cancel(*id, fixture.now));
+  CHECK_FALSE(changes.cancel(*id, fixture.now));
+  CHECK_FALSE(changes.work(fixture.now));
+  CHECK(changes.find(*id)->phase == Phase::kCancelled);
+  CHECK(fixture.broker.view().job_count(JobState::kReady) == kSliceChanges);
+}
+
+TEST_CASE("bulk changes: as many as the limit run at a time, and one more is refused") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  for (std::size_t i = 0; i < BulkChanges::kRunningMax; ++i) {
+    REQUIRE(changes.start({.states = {JobState::kReady}}, fixture.now));
+  }
+  CHECK_FALSE(changes.start({.states = {JobState::kReady}}, fixture.now));
+}
+
+TEST_CASE("bulk changes: no more are changed than were counted") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  for (int i = 0; i < 5; ++i) fixture.put("x");
+  REQUIRE(changes.start({.states = {JobState::kReady}, .bounds = {.changes_max = 3}}, fixture.now));
+  finish(fixture, changes);
+  CHECK(fixture.broker.view().job_count(JobState::kReady) == 2);
+}
+
+}  // namespace millrace::test

@@ -1,0 +1,74 @@
+#include "core/broker/clients/connections.hpp"
+
+#include <string>
+#include <vector>
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("use: a queue is removed when nothing needs it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.use(client, "t"));
+  const JobId id = fixture.put("x", {.queue = "t"});
+  CHECK(fixture.broker.use(client, "default"));
+  CHECK(fixture.broker.view().find_queue("t") != nullptr);
+  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.view().find_queue("t") == nullptr);
+}
+
+TEST_CASE("ignore: the last watched queue stays") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK_FALSE(fixture.broker.ignore(client, "default"));
+  CHECK(fixture.broker.watch(client, "t").value() == 2);
+  CHECK(fixture.broker.ignore(client, "default").value() == 1);
+  CHECK(fixture.broker.ignore(client, "unknown").value() == 1);
+}
+
+TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  for (std::size_t i = 1; i < kWatchedQueuesMax; ++i) {
+    REQUIRE(fixture.broker.watch(client, "t" + std::to_string(i)).value() == i + 1);
+  }
+  CHECK(fixture.broker.watch(client, "more").error() == Refusal::kTooManyQueues);
+  CHECK(fixture.broker.view().find_queue("more") == nullptr);
+  CHECK(fixture.broker.watch(client, "t1").value() == kWatchedQueuesMax);
+  CHECK(fixture.broker.ignore(client, "t1").value() == kWatchedQueuesMax - 1);
+  CHECK(fixture.broker.watch(client, "more").value() == kWatchedQueuesMax);
+}
+
+TEST_CASE("use: a name at the limit is taken, one byte more is refused") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.use(client, std::string(kQueueNameBytesMax, 'q')));
+  CHECK_FALSE(fixture.broker.use(client, std::string(kQueueNameBytesMax + 1, 'q')));
+  CHECK_FALSE(fixture.broker.put({.queue = std::string(kQueueNameBytesMax + 1, 'q')}, fixture.now));
+}
+
+TEST_CASE("take woken: a session is listed once, and only while it is connected") {
+  BrokerFixture fixture;
+  const ClientId stays = fixture.client();
+  const ClientId leaves = fixture.client();
+  CHECK(fixture.wait(stays, 1s));
+  CHECK(fixture.wait(leaves, 1s));
+  fixture.advance(1s);
+  CHECK(fixture.wait(stays, 1s));
+  fixture.advance(1s);
+  fixture.leave(leaves);
+  CHECK(fixture.broker.take_woken() == std::vector<Session*>{&fixture.sessions.front()});
+  CHECK(fixture.broker.take_woken().empty());
+}
+
+TEST_CASE("use: the same queue once more keeps it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.use(client, "t"));
+  CHECK(fixture.broker.use(client, "t"));
+  CHECK(fixture.broker.view().find_queue("t")->user_count == 1);
+}
+
+}  // namespace millrace::test

@@ -1,0 +1,46 @@
+#include "core/broker/jobs/reservations.hpp"
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("reserve: smaller pri first, then smaller id") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId late = fixture.put("late", {.queue = "default", .pri = 9});
+  const JobId first = fixture.put("first", {.queue = "default", .pri = 1});
+  const JobId second = fixture.put("second", {.queue = "default", .pri = 1});
+  CHECK(fixture.reserve(client) == first);
+  CHECK(fixture.reserve(client) == second);
+  CHECK(fixture.reserve(client) == late);
+  CHECK(fixture.reserve(client) == std::nullopt);
+}
+
+TEST_CASE("reserve: the smallest over all watched queues") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.watch(client, "other"));
+  fixture.put("a", {.queue = "default", .pri = 5});
+  const JobId urgent = fixture.put("b", {.queue = "other", .pri = 4});
+  CHECK(fixture.reserve(client) == urgent);
+}
+
+TEST_CASE("fetch: the first queue of the list that has a job") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  fixture.push("low", "low");
+  const JobId high = fixture.push("high", "high");
+  CHECK(fixture.fetch(client, "w", {"none", "high", "low"}) == high);
+}
+
+TEST_CASE("steps: a reserve counts the queues that it looks at") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  for (int i = 1; i < 100; ++i) CHECK(fixture.broker.watch(client, "t" + std::to_string(i)));
+  const std::uint64_t before = fixture.broker.step_count();
+  CHECK_FALSE(fixture.reserve(client));
+  CHECK(fixture.broker.step_count() == before + 100);
+}
+
+}  // namespace millrace::test

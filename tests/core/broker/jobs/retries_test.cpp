@@ -1,0 +1,58 @@
+#include "core/broker/jobs/retries.hpp"
+
+#include <string>
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("fail: the job is retried after its back-off, with its failure") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().fail(client, "j1", {"Oops", "why", {"line"}}, fixture.now));
+  CHECK(fixture.state(id) == JobState::kRetrying);
+  CHECK(fixture.job(id).failure()->errtype == "Oops");
+  fixture.advance(14s);
+  CHECK(fixture.state(id) == JobState::kRetrying);
+  fixture.advance(31s);
+  CHECK(fixture.state(id) == JobState::kReady);
+  CHECK(fixture.job(id).failure()->message == "why");
+  CHECK(fixture.broker.view().counters().failed == 1);
+}
+
+TEST_CASE("fail: the last failure makes the job dead") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("retry=-1");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().fail(client, "j1", {}, fixture.now));
+  CHECK(fixture.state(id) == JobState::kDead);
+}
+
+TEST_CASE("fail: a job without retries is dropped") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("retry=0");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().fail(client, "j1", {}, fixture.now));
+  CHECK_FALSE(fixture.has(id));
+}
+
+TEST_CASE("fail: a job with long texts is recorded whole, so that its former record is obsolete") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(client, "w") == id);
+  static_cast<void>(fixture.ledger.take_batch());
+  fixture.ledger.place(1'000);
+  const FailedRun run{"Oops", std::string(1'000, 'm'), {}};
+  CHECK(fixture.broker.workers().fail(client, "j1", run, fixture.now));
+  static_cast<void>(fixture.ledger.take_batch());
+  fixture.ledger.place(2'000);
+  CHECK(fixture.job(id).body_at > 2'000);
+}
+
+}  // namespace millrace::test

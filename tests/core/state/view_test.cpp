@@ -1,0 +1,167 @@
+#include "core/state/view.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("queue: it is listed while it is kept or has a ready job") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const auto listed = [&] {
+    std::set<std::string> names;
+    fixture.broker.view().each_listed_queue([&](const Queue& queue) { names.insert(queue.name); });
+    return names;
+  };
+  CHECK(fixture.broker.watch(client, "watched"));
+  CHECK(listed().empty());
+  fixture.put("a", {.queue = "put", .ttr_s = 60});
+  const JobId pushed = fixture.push("b", "pushed");
+  const JobId other = fixture.put("c", {.queue = "watched", .ttr_s = 60});
+  CHECK(listed() == std::set<std::string>{"put", "pushed", "watched"});
+  CHECK(fixture.broker.remove(client, pushed, fixture.now));
+  CHECK(fixture.reserve(client) == other);
+  CHECK(listed() == std::set<std::string>{"put", "pushed"});
+  CHECK(fixture.broker.admin().remove_queues(client, {"put", "pushed"}, fixture.now));
+  CHECK(listed().empty());
+}
+
+TEST_CASE("queue: pages stand in the order of creation, up to an end") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  for (const char* name : {"a", "b", "c"}) CHECK(fixture.broker.watch(client, name));
+  const View& view = fixture.broker.view();
+  const std::uint64_t end = view.queues_end();
+  CHECK(fixture.broker.watch(client, "late"));
+  std::string names;
+  const auto add = [&](const Queue& queue) { names += queue.name + ' '; };
+  const std::uint64_t next = view.page_queues(0, end, 2, add);
+  CHECK(names == "default a ");
+  CHECK(next < end);
+  CHECK(view.page_queues(next, end, 2, add) == end);
+  CHECK(names == "default a b c ");
+}
+
+TEST_CASE("view: pages dead jobs oldest first, from a cursor on") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  std::vector<JobId> buried;
+  for (int i = 0; i < 3; ++i) {
+    const JobId id = fixture.put("x");
+    CHECK(fixture.reserve(client) == id);
+    CHECK(fixture.broker.bury(client, id, 0, fixture.now));
+    buried.push_back(id);
+  }
+  std::vector<JobId> seen;
+  View::Cursor last;
+  const auto see = [&](const Job& job) {
+    seen.push_back(job.id);
+    last = {job.when, job.id};
+  };
+  fixture.broker.view().page(JobState::kDead, {}, 2, see);
+  fixture.broker.view().page(JobState::kDead, last, 2, see);
+  CHECK((seen == buried));
+}
+
+TEST_CASE("view: pages ready jobs in the order of service") {
+  BrokerFixture fixture;
+  const JobId second = fixture.put("x", {.queue = "default", .pri = 2});
+  const JobId first = fixture.put("x", {.queue = "default", .pri = 1});
+  std::vector<JobId> seen;
+  const View& view = fixture.broker.view();
+  view.page_ready(*view.find_queue("default"), {}, 9,
+                  [&](const Job& job) { seen.push_back(job.id); });
+  CHECK((seen == std::vector<JobId>{first, second}));
+}
+
+TEST_CASE("view: the oldest ready job is found behind more urgent ones") {
+  BrokerFixture fixture;
+  fixture.put("old", {.queue = "default", .pri = 9, .ttr_s = 60});
+  fixture.now += 5s;
+  fixture.put("urgent", {.queue = "default", .pri = 1, .ttr_s = 60});
+  const View& view = fixture.broker.view();
+  CHECK(view.oldest_ready(*view.find_queue("default")) == kStart);
+}
+
+TEST_CASE("view: failed jobs that were retried are known until they fail again or end") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const View& view = fixture.broker.view();
+  const JobId id = fixture.push("retry=2");
+  const auto seen = [&] {
+    std::vector<JobId> ids;
+    const auto visit = [&](const Job& job) { ids.push_back(job.id); };
+    CHECK_FALSE(view.scan_failed_before({}, 10, visit).next);
+    return ids;
+  };
+  const auto fail = [&] {
+    CHECK(fixture.fetch(client, "w") == id);
+    const std::string jid = fixture.job(id).reservation()->jid;
+    CHECK(fixture.broker.workers().fail(client, jid, {"E", "m", {}}, fixture.now));
+  };
+  fail();
+  CHECK(seen().empty());
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
+  CHECK(seen() == std::vector{id});
+  CHECK(view.failed_before_count() == 1);
+  fail();
+  CHECK(seen().empty());
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
+  CHECK(fixture.reserve(client) == id);
+  CHECK(seen() == std::vector{id});
+  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(view.failed_before_count() == 0);
+}
+
+TEST_CASE("scan: failed jobs are walked slice by slice") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const View& view = fixture.broker.view();
+  for (int i = 0; i < 3; ++i) {
+    const JobId id = fixture.push("retry=2");
+    CHECK(fixture.fetch(client, "w") == id);
+    const std::string jid = fixture.job(id).reservation()->jid;
+    CHECK(fixture.broker.workers().fail(client, jid, {"E", "m", {}}, fixture.now));
+  }
+  for (JobId id = 1; id <= fixture.broker.view().counters().next_id; ++id) {
+    if (fixture.has(id))
+      CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
+  }
+  std::size_t met = 0;
+  const auto visit = [&](const Job&) { ++met; };
+  const ScanEnd slice = view.scan_failed_before({}, 2, visit);
+  CHECK(slice.jobs == 2);
+  REQUIRE(slice.next);
+  CHECK_FALSE(view.scan_failed_before(slice.next, 2, visit).next);
+  CHECK(met == 3);
+}
+
+TEST_CASE("scan: step by step, either way, through several queues meets each job once") {
+  BrokerFixture fixture;
+  bool is_backwards = false;
+  SUBCASE("forwards") {}
+  SUBCASE("backwards") {
+    is_backwards = true;
+  }
+  fixture.push("a", "one");
+  fixture.push("b", "two");
+  fixture.push("c", "two");
+  std::vector<JobId> met;
+  std::optional<ScanPlace> after;
+  ScanEnd end;
+  do {
+    end = fixture.broker.view().scan({.state = JobState::kReady, .is_backwards = is_backwards},
+                                     after, 1, [&](const Job& job) {
+                                       met.push_back(job.id);
+                                       return true;
+                                     });
+    after = end.next;
+  } while (end.next);
+  CHECK(met.size() == 3);
+}
+
+}  // namespace millrace::test
