@@ -7,12 +7,12 @@
 namespace millrace {
 namespace {
 
-/// Of a job that is not ready.
+/// The place of a job that is not ready.
 ScanPlace place_of(const Job& job) {
   return {.major = job.when.time_since_epoch().count(), .minor = job.id};
 }
 
-/// Since when it can have been where it is, at the earliest.
+/// The earliest time at which the job can have entered its state.
 Time came_at(const Job& job) {
   return job.state == JobState::kDead ? job.when : job.enqueued_at;
 }
@@ -73,7 +73,7 @@ void BulkChanges::begin_state(Change& change) const {
   change.last.reset();
   change.has_begun_state = true;
   ScanOrder backwards = order_of(change);
-  // Ready jobs of all queues have no common end; their sequences tell which came later.
+  // Ready jobs of all queues have no common end; their sequences tell which of them came later.
   if (backwards.state == JobState::kReady) return;
   backwards.is_backwards = true;
   std::optional<ScanPlace> last;
@@ -81,11 +81,12 @@ void BulkChanges::begin_state(Change& change) const {
     last = place_of(job);
     return false;
   });
-  // What was passed over is of other states: the last one of this state stands before it.
+  // The slice may have met jobs of other states only: the last job of this state is before them.
   change.last = last ? last : end.next;
 }
 
-/// The next jobs to change. What the walk does not visit is as good as changed.
+/// The next jobs to change. They are collected first and changed afterwards, since a change alters
+/// the order that the walk is in.
 std::vector<JobId> BulkChanges::collect(Change& change) const {
   const View& view = broker_.view();
   std::vector<JobId> ids;
@@ -96,8 +97,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   const ScanEnd end = view.scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
     const bool has_when = job.state != JobState::kReady;
     if (has_when && change.last) {
-      const ScanPlace place{.major = job.when.time_since_epoch().count(), .minor = job.id};
-      is_past_last = *change.last < place;
+      is_past_last = *change.last < place_of(job);
       if (is_past_last) return false;
     }
     if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
@@ -117,6 +117,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
 
 bool BulkChanges::work(Time now) {
   if (running_.empty()) return false;
+  // Taken out for the slice: the one that ran goes to the end, so that all have the same share.
   Change change = std::move(running_.front());
   running_.pop_front();
   if (change.has_work()) {
@@ -129,7 +130,7 @@ bool BulkChanges::work(Time now) {
     running_.push_back(std::move(change));
   } else {
     const Queue* queue = broker_.view().find_queue(change.request.queue);
-    // With jobs left in it, it stays what it was: paused, say.
+    // With jobs left in it the queue stays as it was, and a pause goes on.
     if (change.request.forgets_queue && queue != nullptr && queue->job_count() == 0) {
       static_cast<void>(broker_.admin().forget_queue(change.request.queue, now));
     }

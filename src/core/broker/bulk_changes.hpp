@@ -15,16 +15,16 @@
 
 namespace millrace {
 
-/// Changes to as many jobs as match, made in slices between other clients' commands. Each can be
-/// watched while it runs, and stopped.
+/// Changes to all jobs that match, made in slices between other clients' commands. Each can be
+/// watched and cancelled while it runs. None of them survives the process.
 ///
-/// A change goes through the jobs that are in its states when it begins. What enters those states
-/// behind the last of them is left alone, so nobody can prolong it; a job that somebody changed or
-/// removed meanwhile is passed over.
+/// A change visits the jobs that are in its states when it begins. A job that enters such a state
+/// after the last of them is left alone, so nobody can prolong the change. A job that was changed
+/// or removed meanwhile is passed over.
 class BulkChanges {
  public:
-  /// What somebody counted and agreed to. Other jobs stay: those that were made or became ready
-  /// later, those that died later, and all when so many were changed.
+  /// The jobs that a person counted and agreed to. Others stay: those that were made, became ready
+  /// or died later, and all jobs once `changes_max` were changed.
   struct Bounds {
     JobId id_end = std::numeric_limits<JobId>::max();  ///< `next_id` when they were counted
     Time counted_at = kNever;
@@ -32,14 +32,14 @@ class BulkChanges {
   };
 
   struct Request {
-    std::vector<JobState> states;  ///< gone through one after the other; reserved jobs stay
+    std::vector<JobState> states;  ///< visited one after the other; reserved jobs stay
     std::string queue = {};        ///< empty: all
     Mutation::Action action = Mutation::Action::kDiscard;
     /// Which jobs; empty: all. It is kept until the change has ended.
     std::function<bool(const Job& job, const Queue& queue)> matches = {};
     Bounds bounds = {};
-    bool forgets_queue = false;  ///< in the end, if it is empty, see `Broker::forget_queue`
-    std::string title = {};      ///< for who watches
+    bool forgets_queue = false;  ///< at the end, if it is empty: `AdminOperations::forget_queue`
+    std::string title = {};      ///< shown with the progress
   };
 
   enum class Phase { kRunning, kDone, kCancelled };
@@ -49,7 +49,7 @@ class BulkChanges {
     std::string title;
     Phase phase = Phase::kRunning;
     std::uint64_t looked_at = 0;
-    std::uint64_t to_look_at = 0;  ///< about: how many there were at the beginning
+    std::uint64_t to_look_at = 0;  ///< about how many there were at the beginning
     std::uint64_t changed = 0;
     Time started_at{};
     Time ended_at{};
@@ -61,15 +61,15 @@ class BulkChanges {
   /// nullopt: `kRunningMax` are running already.
   std::optional<std::uint64_t> start(Request request, Time now);
 
-  /// What was changed stays changed. False: no such change, or it has ended.
+  /// The jobs that were changed stay changed. False: no such change, or it has ended.
   bool cancel(std::uint64_t id, Time now);
 
-  /// Null: no such change, or it ended before the last `kEndedKept`.
+  /// Null: no such change, or `kEndedKept` others ended later.
   [[nodiscard]] const Progress* find(std::uint64_t id) const;
 
   [[nodiscard]] bool is_running() const { return !running_.empty(); }
 
-  /// Running ones first, then the ended ones, the latest first.
+  /// Running ones first, then the ended ones, of which the latest is the first.
   [[nodiscard]] std::vector<Progress> list() const;
 
   /// One slice of one change. True when more is to be done.
@@ -83,7 +83,7 @@ class BulkChanges {
     Request request;
     Progress progress;
     std::size_t next_state = 0;
-    std::optional<ScanPlace> after;  ///< in the state at hand
+    std::optional<ScanPlace> after;  ///< the place reached in the present state
     std::optional<ScanPlace> last;   ///< the end of that state when it was begun
     bool has_begun_state = false;
 
@@ -99,8 +99,8 @@ class BulkChanges {
 
   Broker& broker_;
   std::uint64_t next_id_ = 1;
-  std::deque<Change> running_;  ///< the front one has the next turn
-  std::deque<Progress> ended_;  ///< the latest first
+  std::deque<Change> running_;  ///< the front one has the next slice
+  std::deque<Progress> ended_;  ///< the latest one first
 };
 
 }  // namespace millrace

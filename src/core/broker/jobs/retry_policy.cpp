@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// 200^4 s are 50 years; much more would leave the calendar.
+/// 200^4 s are 50 years; much more would not fit into a time.
 constexpr std::int64_t kCountMax = 200;
 constexpr std::uint64_t kChances = 30;
 
@@ -17,6 +17,7 @@ Failure count_up(std::int64_t retry, const Failure* previous, Time now) {
     return failure;
   }
   failure = *previous;
+  // The count may come from another server, and so be any number.
   if (failure.retry_count < INT64_MAX) ++failure.retry_count;
   if (failure.remaining > 0) --failure.remaining;
   return failure;
