@@ -8,28 +8,33 @@
 
 namespace millrace {
 
-/// How a worker sees a job. The core stores bodies without looking into them; what it must know of
-/// one, and what a beanstalk client is shown of a pushed job, it asks here. The Faktory door
-/// implements this; the server wires it. Pure: the answer depends on the arguments only.
+/// The retries of a work unit that does not say how many it wants.
+inline constexpr std::int64_t kRetryDefault = 25;
+
+/// A job as a worker sees it. The core stores bodies and does not read them: it asks here for the
+/// facts that it needs of one, and for the form in which a beanstalk client is shown a pushed job.
+/// The Faktory protocol implements this. Pure: the answer depends on the arguments only. The job's
+/// body is in memory.
 class WorkUnitFormat {
  public:
   struct Identity {
     std::string jid;
-    std::int64_t retry = 25;  ///< 0: drop at the first failure; below 0: dead at once; n: n retries
+    /// 0: dropped at the first failure; below 0: dead at once; n: n retries.
+    std::int64_t retry = kRetryDefault;
   };
 
   virtual ~WorkUnitFormat() = default;
 
-  /// Any job: of a pushed one what it said, of a put one what its body says if it is a work unit,
-  /// else `beanstalk-<id>`.
+  /// Any job: the members of the work unit, in whichever way it came. Where the body is none, the
+  /// jid is `beanstalk-<id>`.
   [[nodiscard]] virtual Identity identify(const Job& job) const = 0;
 
-  /// What a list shows of a job.
+  /// The facts that a list shows of a job.
   struct Summary {
     std::string jid;
     std::string jobtype;
-    std::string args;  ///< their beginning as JSON, or that of a body that is no work unit: bytes
-    bool is_cut = false;  ///< there is more of them than `kSummaryArgsBytes`
+    std::string args;     ///< their beginning as JSON; of a body that is no work unit, its bytes
+    bool is_cut = false;  ///< they are longer than `kSummaryArgsBytes`
   };
   static constexpr std::size_t kSummaryArgsBytes = 240;
 

@@ -58,8 +58,8 @@ std::size_t StoredForm::created_at() const {
 void encode_work_unit(const JobMembers& members, std::string& out) {
   std::string text;
   text.reserve(256);
-  const std::int64_t retry = members.retry.value_or(kDefaultRetry);
-  if (retry != kDefaultRetry) append_member(kRetryStart, retry, text);
+  const std::int64_t retry = members.retry.value_or(kRetryDefault);
+  if (retry != kRetryDefault) append_member(kRetryStart, retry, text);
   if (!members.raw_custom.empty()) {
     const std::size_t before = text.size();
     text += R"(,"custom":)";

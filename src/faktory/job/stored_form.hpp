@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/ports/work_unit.hpp"
 #include "faktory/job/job_reader.hpp"
 
 /// How a pushed job is stored: the body of a job of kind kWorkUnit.
@@ -28,7 +29,6 @@
 /// Bodies that were stored before have both, as if the client had sent them.
 namespace millrace::faktory {
 
-inline constexpr std::int64_t kDefaultRetry = 25;
 inline constexpr std::string_view kCreatedStart = R"(,"created_at":)";
 
 /// A body taken apart where something is put in: views of it.
@@ -38,7 +38,7 @@ struct StoredForm {
   std::string_view head;                            ///< jobtype, and created_at if it is stored
   std::string_view rest;
   std::string_view raw_jid;
-  std::int64_t retry = kDefaultRetry;
+  std::int64_t retry = kRetryDefault;
 
   /// Where created_at begins in `head`, or the end of that. No string has these bytes inside: they
   /// would stand behind backslashes.

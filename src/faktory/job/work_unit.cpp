@@ -147,10 +147,10 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
     return {.jid = text_of(form->raw_jid), .retry = form->retry};
   }
-  Identity identity{.jid = fallback_jid(job), .retry = kDefaultRetry};
+  Identity identity{.jid = fallback_jid(job), .retry = kRetryDefault};
   if (const std::optional<JobMembers> members = read_body(reader_, job.body_view())) {
     if (brings_jid(*members)) identity.jid = std::string(members->jid);
-    identity.retry = members->retry.value_or(kDefaultRetry);
+    identity.retry = members->retry.value_or(kRetryDefault);
   }
   reader_.shrink();
   return identity;
