@@ -4,14 +4,14 @@
 
 namespace millrace {
 
-TEST_CASE("steps: they are spent when as many were taken, and more takes none back") {
+TEST_CASE("steps: they are used up by as many, and more of them give none back") {
   Steps steps(3);
-  steps.spend(2);
+  steps.use_up(2);
   CHECK(steps.left() == 1);
-  CHECK_FALSE(steps.are_spent());
-  steps.spend(5);
+  CHECK_FALSE(steps.are_used_up());
+  steps.use_up(5);
   CHECK(steps.left() == 0);
-  CHECK(steps.are_spent());
+  CHECK(steps.are_used_up());
 }
 
 }  // namespace millrace

@@ -103,12 +103,12 @@ void Glob::restart() {
 
 std::size_t Glob::read(std::string_view bytes, Steps& steps) {
   std::size_t count = 0;
-  while (count < bytes.size() && !verdict_ && !steps.are_spent()) {
+  while (count < bytes.size() && !verdict_ && !steps.are_used_up()) {
     const std::size_t skipped = skip(bytes.substr(count), steps);
     count += skipped;
     if (skipped > 0) continue;
     step(bytes[count++]);
-    steps.spend(steps_per_byte());
+    steps.use_up(steps_per_byte());
   }
   return count;
 }
@@ -120,7 +120,7 @@ std::size_t Glob::skip(std::string_view bytes, Steps& steps) const {
   if (!first_byte) return 0;
   bytes = bytes.substr(0, steps.left() * kSkippedBytesPerStep);
   const std::size_t skipped = std::min(bytes.find(*first_byte), bytes.size());
-  steps.spend((skipped + kSkippedBytesPerStep - 1) / kSkippedBytesPerStep);
+  steps.use_up((skipped + kSkippedBytesPerStep - 1) / kSkippedBytesPerStep);
   return skipped;
 }
 

@@ -146,7 +146,7 @@ TEST_CASE("glob: reads no further than its steps go") {
   Glob glob("*aab*");
   Steps steps(10 * glob.steps_per_byte());
   CHECK(glob.read(std::string(1000, 'a'), steps) == 10);
-  CHECK(steps.are_spent());
+  CHECK(steps.are_used_up());
   CHECK_FALSE(glob.is_decided());
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("mutate: a job that takes many slices to compare is asked about until 
   std::vector<JobId> asked;
   const auto slowly = [&](const Job& job, const Queue&, Steps& steps) {
     asked.push_back(job.id);
-    steps.spend(kSliceSteps);
+    steps.use_up(kSliceSteps);
     return asked.size() < 3 ? Match::kUnfinished : Match::kYes;
   };
   CHECK_FALSE(fixture.broker.admin().mutate(
