@@ -17,12 +17,13 @@ enum class Refusal {
   kNoRoom,         ///< the disk or the memory is full, and this would need more of it
 };
 
-/// What the broker takes on, by how much room there is for it. Each takes less than the one before.
-enum class Intake {
+/// Which operations the broker admits while the disk or the memory is short. Each level admits less
+/// than the one before it.
+enum class Admission {
   kEverything,
-  kNoJobs,         ///< no new jobs
-  kNothingLonger,  ///< nor burying, delaying, pausing; and nothing that an error says is kept
-  kEndings,        ///< nor reservations: only what ends a job, or makes it ready again
+  kNoJobs,       ///< no new jobs
+  kNoGrowth,     ///< nor burying, delaying and pausing; the texts of failures are left out
+  kEndingsOnly,  ///< nor reservations: only operations that end a job or make it ready again
 };
 
 /// Why something outside (a file, an address, an option) could not be used: one line for a person.

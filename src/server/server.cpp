@@ -304,9 +304,9 @@ void Server::run() {
 }
 
 /// What there is no room for is refused.
-void Server::look_for_room(Intake intake, Time now) {
+void Server::look_for_room(Admission admission, Time now) {
   const bool is_disk_full = is_full(*journal_);
-  const bool is_memory_full = ledger_.memory().is_full(broker_.intake());
+  const bool is_memory_full = ledger_.memory().is_full(broker_.admission());
   if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
     log_.event(is_disk_full ? "disk_full" : "disk_has_room");
   }
@@ -314,18 +314,19 @@ void Server::look_for_room(Intake intake, Time now) {
     log_.event(is_memory_full ? "memory_full" : "memory_has_room",
                {{"bytes", ledger_.memory().needed_bytes()}});
   }
-  LogLimit& limit = intake == Intake::kEndings ? ending_log_ : room_log_;
-  if (intake >= Intake::kNothingLonger && intake > broker_.intake() && limit.admits(now)) {
-    log_.event(intake == Intake::kEndings ? "only_ending_jobs" : "not_prolonging_jobs",
+  LogLimit& limit = admission == Admission::kEndingsOnly ? ending_log_ : room_log_;
+  if (admission >= Admission::kNoGrowth && admission > broker_.admission() && limit.admits(now)) {
+    log_.event(admission == Admission::kEndingsOnly ? "only_ending_jobs" : "not_prolonging_jobs",
                {{"live_bytes", ledger_.live_bytes()}});
   }
-  broker_.set_intake(std::max(intake, is_memory_full ? Intake::kNoJobs : Intake::kEverything));
+  broker_.set_admission(
+      std::max(admission, is_memory_full ? Admission::kNoJobs : Admission::kEverything));
 }
 
 /// What a turn does beside what clients asked for.
 void Server::work(Time now) {
   const Compactor::Orders orders = compactor_.begin_turn();
-  look_for_room(orders.intake, now);
+  look_for_room(orders.admission, now);
   surroundings_.turn_output_bytes = 0;
   if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
   commits_.hold(orders.holds_others);

@@ -157,7 +157,7 @@ class Server {
   void drop_slow_readers();
   void end();
   void work(Time now);
-  void look_for_room(Intake intake, Time now);
+  void look_for_room(Admission admission, Time now);
   void compact();
   void log_compaction(Time now);
 

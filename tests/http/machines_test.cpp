@@ -158,7 +158,7 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   Desk desk;
   CHECK(Json::parse(desk.get("/health").body)["accepts_jobs"] == true);
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 1"));
-  desk.broker.set_intake(Intake::kNoJobs);
+  desk.broker.set_admission(Admission::kNoJobs);
   CHECK(desk.read("/health")["accepts_jobs"] == false);
   CHECK(has_line(desk.get("/metrics").body, "millrace_accepts_jobs 0"));
 }
@@ -166,12 +166,12 @@ TEST_CASE("health: 200 without room for new jobs, since all else is served") {
 TEST_CASE("api: where jobs can only be ended, the rest is refused, and the overview says it") {
   Desk desk;
   const std::string job = "/api/v1/jobs/" + std::to_string(desk.push("Mail"));
-  desk.broker.set_intake(Intake::kNothingLonger);
+  desk.broker.set_admission(Admission::kNoGrowth);
   CHECK(desk.post(job + "/kill").status == 503);
   CHECK(desk.post("/api/v1/queues/default/pause").status == 503);
   CHECK(desk.read("/api/v1/overview")["attention"][0]["text"] ==
         "The disk of the journal is full: new jobs are refused, and burying, delays and pauses");
-  desk.broker.set_intake(Intake::kEndings);
+  desk.broker.set_admission(Admission::kEndingsOnly);
   CHECK(desk.post(job + "/delete").status == 200);
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
 
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {
   Desk desk;
-  desk.broker.set_intake(Intake::kNoJobs);
+  desk.broker.set_admission(Admission::kNoJobs);
   CHECK(desk.read("/api/v1/overview")["attention"][0]["kind"] == "full");
   CHECK(desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
 }

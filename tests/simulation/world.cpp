@@ -327,8 +327,8 @@ void World::compare_all() {
 void World::turn_over(Time now) {
   demand(!is_full(process_->recorder) || disk_.was_full(), "a disk with room is taken for full");
   const server::Compactor::Orders orders = process_->compactor.begin_turn();
-  process_->broker.set_intake(orders.intake);
-  model_.take_on(orders.intake);
+  process_->broker.set_admission(orders.admission);
+  model_.set_admission(orders.admission);
   const bool is_held = orders.holds_others && !options_.lets_all_write;
   process_->commits.hold(is_held);
   was_held_ = is_held;

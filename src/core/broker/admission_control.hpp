@@ -12,22 +12,22 @@ class AdmissionControl {
   /// Everything is admitted at first.
   explicit AdmissionControl(const Ledger& ledger) : ledger_(ledger) {}
 
-  void set(Intake level) { level_ = level; }
-  [[nodiscard]] Intake level() const { return level_; }
+  void set(Admission level) { level_ = level; }
+  [[nodiscard]] Admission level() const { return level_; }
 
   /// New jobs.
-  [[nodiscard]] bool admits_jobs() const { return level_ == Intake::kEverything; }
+  [[nodiscard]] bool admits_jobs() const { return level_ == Admission::kEverything; }
   /// Longer records of jobs and queues.
-  [[nodiscard]] bool admits_growth() const { return level_ < Intake::kNothingLonger; }
+  [[nodiscard]] bool admits_growth() const { return level_ < Admission::kNoGrowth; }
   /// Reservations.
-  [[nodiscard]] bool admits_reservations() const { return level_ < Intake::kEndings; }
+  [[nodiscard]] bool admits_reservations() const { return level_ < Admission::kEndingsOnly; }
 
   /// True when the batch is so long that a slice must end, however few jobs it has moved.
   [[nodiscard]] bool is_batch_full() const;
 
  private:
   const Ledger& ledger_;
-  Intake level_ = Intake::kEverything;
+  Admission level_ = Admission::kEverything;
 };
 
 }  // namespace millrace

@@ -180,10 +180,10 @@ Answer<Done> Broker::kick_job(JobId id, Time now) {
 
 // ---- room ---------------------------------------------------------------------------------------
 
-void Broker::set_intake(Intake intake) {
-  parts_->admission.set(intake);
+void Broker::set_admission(Admission admission) {
+  parts_->admission.set(admission);
 }
-Intake Broker::intake() const {
+Admission Broker::admission() const {
   return parts_->admission.level();
 }
 

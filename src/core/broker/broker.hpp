@@ -117,9 +117,9 @@ class Broker {
   // ---- room -------------------------------------------------------------------------------------
 
   /// Operations that this level does not admit are refused with `kNoRoom` from now on.
-  void set_intake(Intake intake);
-  [[nodiscard]] Intake intake() const;
-  [[nodiscard]] bool refuses_jobs() const { return intake() != Intake::kEverything; }
+  void set_admission(Admission admission);
+  [[nodiscard]] Admission admission() const;
+  [[nodiscard]] bool refuses_jobs() const { return admission() != Admission::kEverything; }
 
   // ---- time -------------------------------------------------------------------------------------
 

@@ -19,9 +19,9 @@ std::size_t JobMemory::needed_bytes() const {
   return spills_ ? store_.other_memory_bytes() : store_.memory_bytes();
 }
 
-bool JobMemory::is_full(Intake intake) const {
+bool JobMemory::is_full(Admission admission) const {
   // Without the difference, jobs would be taken and refused in turn with each job that ends.
-  const bool refuses_jobs = intake != Intake::kEverything;
+  const bool refuses_jobs = admission != Admission::kEverything;
   return needed_bytes() >= (refuses_jobs ? bytes_max_ - bytes_max_ / 16 : bytes_max_);
 }
 

@@ -27,9 +27,9 @@ class JobMemory {
   /// Of these, the bytes that must stay in memory: bodies that the log keeps do not count.
   [[nodiscard]] std::size_t needed_bytes() const;
 
-  /// True when `needed_bytes` has reached the limit. While `intake` refuses jobs the limit is a
+  /// True when `needed_bytes` has reached the limit. While `admission` refuses jobs the limit is a
   /// sixteenth lower.
-  [[nodiscard]] bool is_full(Intake intake) const;
+  [[nodiscard]] bool is_full(Admission admission) const;
 
  private:
   Store& store_;

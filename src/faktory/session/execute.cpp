@@ -171,7 +171,7 @@ void ClientSession::answer_long_task(std::optional<std::uint64_t> moved) {
 
 void ClientSession::execute(const PauseQueues& queues, Time now) {
   const bool is_pause = queues.action == PauseQueues::Action::kPause;
-  if (is_pause && shared_.broker.intake() >= Intake::kNothingLonger) {
+  if (is_pause && shared_.broker.admission() >= Admission::kNoGrowth) {
     return reply::error(output_, reply::kNoRoom);
   }
   const std::optional<std::uint32_t> seconds =

@@ -68,14 +68,14 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
 }
 
 std::string text_of_fullness(const Broker& broker) {
-  if (broker.intake() == Intake::kEndings) {
+  if (broker.admission() == Admission::kEndingsOnly) {
     return "The disk of the journal is full, and jobs can only be ended: there must be fewer of "
            "them";
   }
-  if (broker.intake() == Intake::kNothingLonger) {
+  if (broker.admission() == Admission::kNoGrowth) {
     return "The disk of the journal is full: new jobs are refused, and burying, delays and pauses";
   }
-  return broker.ledger().memory().is_full(broker.intake())
+  return broker.ledger().memory().is_full(broker.admission())
              ? "Jobs have reached --memory-limit, and new ones are refused"
              : "The disk of the journal is full, and new jobs are refused";
 }

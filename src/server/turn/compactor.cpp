@@ -10,7 +10,7 @@ Compactor::Orders Compactor::begin_turn() {
   log_ = journal_.extent();
   CHECK(log_.begin <= log_.oldest_end && log_.oldest_end <= log_.end);
   full_disk_.begin_turn(log_);
-  orders_ = {.intake = full_disk_.intake(), .holds_others = full_disk_.holds_others()};
+  orders_ = {.admission = full_disk_.admission(), .holds_others = full_disk_.holds_others()};
   return orders_;
 }
 

@@ -31,7 +31,7 @@ class Compactor {
   /// What holds for a turn.
   struct Orders {
     /// Which commands are accepted.
-    Intake intake = Intake::kEverything;
+    Admission admission = Admission::kEverything;
     /// Nobody but the compactor may write: it needs the rest of a full disk.
     bool holds_others = false;
   };

@@ -24,22 +24,22 @@ void FullDisk::begin_turn(const Journal::Extent& log) {
     slack_left_ = 0;
     idle_since_ = log_.end;
   }
-  intake_ = decide_intake();
+  admission_ = decide_admission();
   holds_others_ = must_go_first();
-  CHECK(is_full_ || (intake_ == Intake::kEverything && !holds_others_));
+  CHECK(is_full_ || (admission_ == Admission::kEverything && !holds_others_));
 }
 
 /// Beside what is needed there must be room to write all of it once more, segment by segment. While
 /// the oldest segment is shared no room can be made: then only the room that is left counts, and it
 /// must be enough for a round when the backup has ended.
-Intake FullDisk::decide_intake() const {
-  if (!is_full_) return Intake::kEverything;
+Admission FullDisk::decide_admission() const {
+  if (!is_full_) return Admission::kEverything;
   const std::uint64_t needed = ledger_.live_bytes() + slack_left_;
   const std::uint64_t room = is_oldest_shared_ ? room_left() : difference(log_bytes_max_, needed);
   const std::uint64_t for_round = kRoundSegments * log_.segment_bytes;
-  if (room < for_round) return Intake::kEndings;
+  if (room < for_round) return Admission::kEndingsOnly;
   const bool takes_longer = room >= for_round + log_.segment_bytes / kLongerPart;
-  return takes_longer ? Intake::kNoJobs : Intake::kNothingLonger;
+  return takes_longer ? Admission::kNoJobs : Admission::kNoGrowth;
 }
 
 bool FullDisk::must_go_first() const {
@@ -47,7 +47,7 @@ bool FullDisk::must_go_first() const {
   if (!is_full_ || is_only_segment || is_oldest_shared_) return false;
   const std::uint64_t segment_bytes = std::max(log_.segment_bytes, log_.oldest_end - log_.begin);
   const bool has_room = room_left() >= segment_bytes + segment_bytes / 4 + kTurnBytes;
-  if (has_room && intake_ != Intake::kEndings) return false;
+  if (has_room && admission_ != Admission::kEndingsOnly) return false;
   // Where a round would free nothing, it is of no use to keep clients from the room that is left.
   return round_ || slack() > slack_left_ + log_.segment_bytes / 4 || is_due_when_tight();
 }
@@ -56,7 +56,7 @@ bool FullDisk::must_go_first() const {
 /// reserved will say so when it is written again. This can hide what is obsolete. What was written
 /// since the last round shows it.
 bool FullDisk::is_due_when_tight() const {
-  return intake_ == Intake::kEndings && log_.end - idle_since_ > log_.segment_bytes / 4;
+  return admission_ == Admission::kEndingsOnly && log_.end - idle_since_ > log_.segment_bytes / 4;
 }
 
 /// Obsolete bytes are worth more on a full disk than it costs to be rid of them. So the whole log

@@ -14,7 +14,7 @@ namespace millrace::server {
 ///
 /// A full disk has only the reserved segments left. Jobs must be able to end to the last one, and
 /// for that the log must be rewritten again and again within them. So what jobs need may never fill
-/// the room that a round takes. `Intake` sees to it, by how much room is left beside what is
+/// the room that a round takes. `Admission` sees to it, by how much room is left beside what is
 /// needed:
 ///
 ///                  the disk        less than a round        less than
@@ -49,7 +49,7 @@ class FullDisk {
   [[nodiscard]] bool is_oldest_shared() const { return is_oldest_shared_; }
 
   /// What is accepted in this turn.
-  [[nodiscard]] Intake intake() const { return intake_; }
+  [[nodiscard]] Admission admission() const { return admission_; }
 
   /// Only compaction may write in this turn: it needs the room that is left, and will make more.
   [[nodiscard]] bool holds_others() const { return holds_others_; }
@@ -67,7 +67,7 @@ class FullDisk {
     std::uint64_t live_bytes = 0;  ///< what was needed then
   };
 
-  [[nodiscard]] Intake decide_intake() const;
+  [[nodiscard]] Admission decide_admission() const;
   [[nodiscard]] bool must_go_first() const;
   [[nodiscard]] bool is_due_when_tight() const;
   void end_round();
@@ -83,7 +83,7 @@ class FullDisk {
   bool is_full_ = false;
   bool is_oldest_shared_ = false;
   std::uint64_t log_bytes_max_ = 0;
-  Intake intake_ = Intake::kEverything;
+  Admission admission_ = Admission::kEverything;
   bool holds_others_ = false;
 
   std::optional<Round> round_;

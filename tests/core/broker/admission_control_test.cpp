@@ -13,26 +13,26 @@ bool is_refused_for_room(const Answer<T>& answer) {
 
 }  // namespace
 
-TEST_CASE("intake: without room for jobs, only those are refused") {
+TEST_CASE("admission: without room for jobs, only those are refused") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
-  fixture.broker.set_intake(Intake::kNoJobs);
+  fixture.broker.set_admission(Admission::kNoJobs);
   CHECK(fixture.broker.refuses_jobs());
   CHECK(is_refused_for_room(fixture.broker.put({.queue = "default"}, fixture.now)));
   CHECK(fixture.reserve(client) == id);
   CHECK(fixture.broker.bury(client, id, 0, fixture.now));
   CHECK(fixture.broker.admin().pause("default", 60, fixture.now));
-  fixture.broker.set_intake(Intake::kEverything);
+  fixture.broker.set_admission(Admission::kEverything);
   CHECK(fixture.broker.put({.queue = "default"}, fixture.now));
 }
 
-TEST_CASE("intake: no record becomes longer, and reservations still end") {
+TEST_CASE("admission: no record becomes longer, and reservations still end") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
   CHECK(fixture.reserve(client) == id);
-  fixture.broker.set_intake(Intake::kNothingLonger);
+  fixture.broker.set_admission(Admission::kNoGrowth);
   CHECK(is_refused_for_room(fixture.broker.bury(client, id, 0, fixture.now)));
   CHECK(is_refused_for_room(fixture.broker.release(client, id, 0, 10, fixture.now)));
   CHECK(is_refused_for_room(
@@ -47,12 +47,12 @@ TEST_CASE("intake: no record becomes longer, and reservations still end") {
   CHECK(fixture.broker.remove(client, id, fixture.now));
 }
 
-TEST_CASE("intake: a failure counts, and its texts are left out") {
+TEST_CASE("admission: a failure counts, and its texts are left out") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.push("x");
   CHECK(fixture.fetch(client, "w") == id);
-  fixture.broker.set_intake(Intake::kNothingLonger);
+  fixture.broker.set_admission(Admission::kNoGrowth);
   CHECK(fixture.broker.workers().fail(client, "j1", {"Oops", "why", {"line"}}, fixture.now));
   CHECK(fixture.state(id) == JobState::kRetrying);
   CHECK(fixture.job(id).failure()->errtype.empty());
@@ -61,7 +61,7 @@ TEST_CASE("intake: a failure counts, and its texts are left out") {
   CHECK(fixture.broker.view().counters().failed == 1);
 }
 
-TEST_CASE("intake: at the end nothing is reserved, but jobs end, are kicked and come due") {
+TEST_CASE("admission: at the end nothing is reserved, but jobs end, are kicked and come due") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId held = fixture.push("held");
@@ -69,7 +69,7 @@ TEST_CASE("intake: at the end nothing is reserved, but jobs end, are kicked and 
   const JobId ready = fixture.put("ready");
   const JobId due = fixture.schedule("due", 5s);
   const JobId dead = fixture.push_dead("dead");
-  fixture.broker.set_intake(Intake::kEndings);
+  fixture.broker.set_admission(Admission::kEndingsOnly);
   const auto delivery = fixture.broker.reserve(client, {.wait_until = kNever}, fixture.now);
   REQUIRE(delivery);
   CHECK(delivery->kind == Delivery::Kind::kNoRoom);
@@ -80,14 +80,14 @@ TEST_CASE("intake: at the end nothing is reserved, but jobs end, are kicked and 
   CHECK(fixture.broker.remove(client, ready, fixture.now));
   CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
   CHECK_FALSE(fixture.has(held));
-  fixture.broker.set_intake(Intake::kEverything);
+  fixture.broker.set_admission(Admission::kEverything);
   CHECK(fixture.reserve(client));
 }
 
-TEST_CASE("intake: a client that waits for a job when there is none waits on") {
+TEST_CASE("admission: a client that waits for a job when there is none waits on") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  fixture.broker.set_intake(Intake::kEndings);
+  fixture.broker.set_admission(Admission::kEndingsOnly);
   CHECK(fixture.wait(client, 10s));
   fixture.advance(11s);
   CHECK(fixture.delivered(client)->kind == Delivery::Kind::kTimedOut);

@@ -144,14 +144,14 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
 TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   Small small(20'000);
   int taken = 0;
-  while (!small.fixture.ledger.memory().is_full(small.fixture.broker.intake()))
+  while (!small.fixture.ledger.memory().is_full(small.fixture.broker.admission()))
     small.put(std::to_string(++taken));
   CHECK(taken > 50);
-  small.fixture.broker.set_intake(Intake::kNoJobs);
+  small.fixture.broker.set_admission(Admission::kNoJobs);
   CHECK_FALSE(small.fixture.broker.put({.queue = "default", .body = "x"}, small.fixture.now));
   const ClientId client = small.fixture.client();
   int ended = 0;
-  while (small.fixture.ledger.memory().is_full(small.fixture.broker.intake())) {
+  while (small.fixture.ledger.memory().is_full(small.fixture.broker.admission())) {
     const auto id = small.fixture.reserve(client);
     REQUIRE(small.fixture.broker.remove(client, *id, small.fixture.now));
     ++ended;
@@ -164,7 +164,7 @@ TEST_CASE("bodies: without a journal they count in full") {
   BrokerFixture fixture;
   fixture.ledger.memory().limit(100'000);
   int taken = 0;
-  while (!fixture.ledger.memory().is_full(fixture.broker.intake()))
+  while (!fixture.ledger.memory().is_full(fixture.broker.admission()))
     fixture.put(body_of(++taken));
   CHECK(taken > 50);
   CHECK(taken < 100);

@@ -176,7 +176,7 @@ TEST_CASE("compactor: what ended during a round on a full disk is what the next 
   REQUIRE(needed - shop.ledger.live_bytes() > kPlacesBytes);
   // So there is room for jobs that become longer: it is not counted as if it were needed.
   shop.turn();
-  CHECK(shop.compactor.begin_turn().intake == Intake::kNoJobs);
+  CHECK(shop.compactor.begin_turn().admission == Admission::kNoJobs);
 }
 
 }  // namespace millrace::server

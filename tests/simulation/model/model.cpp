@@ -337,7 +337,7 @@ void Model::release_held(ClientNumber client, Time now) {
 
 /// What connections held stands where it stood before they took it.
 void Model::restart() {
-  intake_ = Intake::kEverything;
+  admission_ = Admission::kEverything;
   clients_.clear();
   departed_.clear();
   tasks_.clear();

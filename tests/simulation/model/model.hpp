@@ -86,7 +86,7 @@ class Model {
   void execute(ClientNumber client, const Command& command, Time now);
 
   /// From now on the server takes on no more than this.
-  void take_on(Intake intake) { intake_ = intake; }
+  void set_admission(Admission admission) { admission_ = admission; }
 
   /// Whether the server has moved a job on from where it stands here. What is many it moves in
   /// slices, in the order that is foretold; how far a slice goes is all that it is asked for.
@@ -180,8 +180,8 @@ class Model {
   void expect_stats(ClientNumber client, const std::string& queue);
   void expect_info(ClientNumber client);
 
-  [[nodiscard]] bool takes_longer() const { return intake_ < Intake::kNothingLonger; }
-  [[nodiscard]] bool takes_reservations() const { return intake_ < Intake::kEndings; }
+  [[nodiscard]] bool takes_longer() const { return admission_ < Admission::kNoGrowth; }
+  [[nodiscard]] bool takes_reservations() const { return admission_ < Admission::kEndingsOnly; }
 
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
@@ -224,7 +224,7 @@ class Model {
   std::map<std::string, Time> beats_;  ///< by wid, when the worker was last heard of
   std::uint64_t next_ticket_ = 1;
   Time ticked_at_{};
-  Intake intake_ = Intake::kEverything;
+  Admission admission_ = Admission::kEverything;
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

@@ -113,7 +113,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
   ModelJob* const job = find(command.id);
   switch (command.verb) {
     case Verb::kPut:
-      if (intake_ != Intake::kEverything) {
+      if (admission_ != Admission::kEverything) {
         expect(client, "OUT_OF_MEMORY\r\n");
         return true;
       }
@@ -303,7 +303,7 @@ ModelJob* Model::held_by_worker(const std::string& jid, JobId& id) {
 /// 9 is the most urgent. A worker has at least a minute.
 void Model::push(ClientNumber client, const Command& command, Time now) {
   const bool is_bulk = command.verb == Verb::kPushBulk;
-  if (intake_ != Intake::kEverything) {
+  if (admission_ != Admission::kEverything) {
     if (!is_bulk) return expect_parts(client, {"-ERR server is out of space", "\r\n"});
     std::vector<std::string> parts{"$"};
     for (const JobText& job : command.jobs) parts.push_back(job.name);
