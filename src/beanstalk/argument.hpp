@@ -5,7 +5,8 @@
 #include <optional>
 #include <string_view>
 
-/// The grammars of command arguments. Each function takes its argument off the front of `rest`.
+/// The grammars of command arguments. A `take_` function takes its argument off the front of
+/// `rest`; nullopt: there is no such argument, and `rest` is then anywhere.
 namespace millrace::beanstalk {
 
 /// number = *SP 1*DIGIT, at most `max`. Leading zeros are allowed, signs and tabs are not.
@@ -18,11 +19,11 @@ namespace millrace::beanstalk {
 /// A number up to 2^64 - 1.
 [[nodiscard]] std::optional<std::uint64_t> take_u64(std::string_view& rest);
 
-/// bound = *WSP [ "+" / "-" ] 1*DIGIT, up to 2^64 - 1 and then cut to 32 bits, a minus counting
-/// backwards from 2^32, as `kick` has always read it.
+/// bound = *WSP [ "+" / "-" ] 1*DIGIT, up to 2^64 - 1 and then cut to 32 bits. A minus counts
+/// backwards from 2^32. beanstalkd reads the bound of `kick` so.
 [[nodiscard]] std::optional<std::uint32_t> take_lenient_bound(std::string_view& rest);
 
-/// *SP followed by all bytes that may stand in a tube's name, of which there may be none.
+/// *SP followed by all bytes that a tube name may have. There may be none.
 [[nodiscard]] std::string_view take_tube_characters(std::string_view& rest);
 
 /// tube = 1*200( ALPHA / DIGIT / one of -+/;.$_() ), not starting with "-".

@@ -10,9 +10,10 @@ namespace {
 using Reason = Refused::Reason;
 
 constexpr std::string_view kLineEnd = "\r\n";
+/// The longest timeout that beanstalkd takes: 2^31 - 1.
 constexpr std::uint32_t kTimeoutMax = 2147483647;
 
-/// What a verb's arguments come to, before any body.
+/// A command without a body, or why the line is none.
 using LineResult = std::variant<Refused, Command>;
 constexpr Refused kBadFormat{Reason::kBadFormat};
 
@@ -29,7 +30,7 @@ LineResult with_id(std::string_view rest) {
   return C{*id};
 }
 
-/// The rest of the line is the name.
+/// The rest of the line is the name of a tube.
 template <typename C>
 LineResult with_tube(std::string_view rest) {
   if (!is_tube_name(rest)) return kBadFormat;
@@ -65,8 +66,8 @@ LineResult kick(std::string_view rest) {
   return Kick{*bound};
 }
 
-/// The space before the name may be missing. A name of allowed characters that is no name is
-/// counted before it is refused.
+/// The space before the name may be missing. beanstalkd counts the command before it looks at the
+/// length of the name and at its first character, and so do we.
 LineResult pause_tube(std::string_view rest) {
   std::string_view tube = take_tube_characters(rest);
   auto seconds = tube.empty() ? std::nullopt : take_u32(rest);
@@ -79,7 +80,8 @@ LineResult quit(std::string_view) {
   return Quit{};
 }
 
-/// A line is the first verb that it starts with. `put` stands apart, since a body follows it.
+/// The first row whose prefix a line starts with is its verb, so longer verbs come before shorter
+/// ones. `put` is not here, since a body follows it.
 struct Verb {
   std::string_view prefix;
   LineResult (*parse)(std::string_view rest);
@@ -122,8 +124,8 @@ Parsed parse_verb(std::string_view line, std::size_t line_bytes) {
   return {line_bytes, std::get<Command>(result)};
 }
 
-/// The size is looked at before what follows it, so that the body of an oversized job is skipped
-/// even behind a bad line.
+/// The size is checked before the rest of the line, so that the body of an oversized job is skipped
+/// even if the line is malformed.
 Parsed parse_put(std::string_view rest, std::size_t line_bytes, std::string_view input,
                  std::size_t job_bytes_max) {
   auto pri = take_u32(rest);

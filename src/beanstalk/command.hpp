@@ -10,8 +10,8 @@
 
 #include "core/model/types.hpp"
 
-/// The commands of the beanstalk protocol as values, and the pure function that makes them of
-/// bytes. Views point into the parsed input.
+/// The commands of the beanstalk protocol as values, and the pure function that reads them from
+/// bytes. Views in them point into the parsed input.
 namespace millrace::beanstalk {
 
 /// put <pri> <delay> <ttr> <bytes>\r\n<body>\r\n
@@ -22,21 +22,29 @@ struct Put {
   std::string_view body;
 };
 
+/// peek <id>
 struct Peek {
   JobId id;
 };
+/// peek-ready
 struct PeekReady {};
+/// peek-delayed
 struct PeekDelayed {};
+/// peek-buried
 struct PeekBuried {};
 
+/// reserve
 struct Reserve {};
+/// reserve-with-timeout <seconds>
 struct ReserveWithTimeout {
   std::uint32_t timeout_s;
 };
+/// reserve-job <id>
 struct ReserveJob {
   JobId id;
 };
 
+/// delete <id>
 struct Delete {
   JobId id;
 };
@@ -51,22 +59,28 @@ struct Bury {
   JobId id;
   Pri pri;
 };
+/// touch <id>
 struct Touch {
   JobId id;
 };
+/// kick <bound>
 struct Kick {
   std::uint32_t bound;
 };
+/// kick-job <id>
 struct KickJob {
   JobId id;
 };
 
+/// use <tube>
 struct Use {
   std::string_view tube;
 };
+/// watch <tube>
 struct Watch {
   std::string_view tube;
 };
+/// ignore <tube>
 struct Ignore {
   std::string_view tube;
 };
@@ -76,17 +90,24 @@ struct PauseTube {
   std::uint32_t seconds;
 };
 
+/// stats
 struct Stats {};
+/// stats-job <id>
 struct StatsJob {
   JobId id;
 };
+/// stats-tube <tube>
 struct StatsTube {
   std::string_view tube;
 };
+/// list-tubes
 struct ListTubes {};
+/// list-tube-used
 struct ListTubeUsed {};
+/// list-tubes-watched
 struct ListTubesWatched {};
 
+/// quit
 struct Quit {};
 
 using Command = std::variant<Put, Peek, PeekReady, PeekDelayed, PeekBuried, Reserve,
@@ -105,28 +126,28 @@ constexpr std::size_t command_index() {
   }
 }
 
-/// A command line with its CR LF is not longer.
+/// The longest command line, with its CR LF, as in beanstalkd since 1.11.
 inline constexpr std::size_t kLineBytesMax = 224;
 inline constexpr std::size_t kTubeNameBytesMax = 200;
 
 /// The rest of the command has not arrived.
 struct NeedMore {
-  std::size_t bytes;  ///< parsing again makes no sense before the input has so many
+  std::size_t bytes;  ///< parse again when the input has this many
 };
 
-/// Why there is no command, and what else of the input belongs to it.
+/// Why there is no command, and how much of the input belongs to the refused one.
 struct Refused {
   enum class Reason {
     kUnknownCommand,
     kBadFormat,
     kJobTooBig,
     kExpectedCrlf,
-    kLineTooLong,  ///< skip through the next CR LF, wherever that is
+    kLineTooLong,  ///< skip up to the next CR LF, however far that is
   };
   Reason reason;
-  std::uint64_t skip_bytes = 0;  ///< to be skipped beyond what was consumed
+  std::uint64_t skip_bytes = 0;  ///< to skip after what was consumed
   std::optional<std::size_t>
-      counts_as{};  ///< the `command_index` whose counter goes up all the same
+      counts_as{};  ///< the `command_index` of the counter that is raised all the same
 };
 
 struct Parsed {
@@ -134,14 +155,14 @@ struct Parsed {
   std::variant<NeedMore, Refused, Command> result;
 };
 
-/// Takes one command off the front of `input`. A refusal is answered after its skip.
+/// Takes one command off the front of `input`. A refusal is answered after its bytes were skipped.
 [[nodiscard]] Parsed parse_command(std::string_view input, std::size_t job_bytes_max);
 
-/// Every verb, as it stands at the beginning of a line.
+/// Every verb as a line begins with it, for the test that looks for its transcript.
 [[nodiscard]] std::vector<std::string_view> verbs();
 
-/// Skips to the end of an overlong line: how many bytes to drop, and whether its CR LF was among
-/// them. A CR at the very end stays, since its LF may follow.
+/// Skips to the end of an overlong line: how many bytes to drop, and whether they include its CR
+/// LF. A CR at the very end stays, since its LF may follow.
 struct SkippedLine {
   std::size_t consumed = 0;
   bool is_complete = false;

@@ -1,6 +1,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "beanstalk/reply.hpp"
 #include "beanstalk/session.hpp"
 
@@ -148,6 +149,7 @@ void ClientSession::execute(const ListTubes&, Time) {
 }
 
 void ClientSession::list_slice() {
+  CHECK(listing_ != nullptr);
   Listing& listing = *listing_;
   listing.next =
       shared_.broker.view().page_queues(listing.next, listing.end, kSliceQueues,
@@ -172,12 +174,14 @@ void ClientSession::execute(const Quit&, Time) {
   is_closing_ = true;
 }
 
-/// A client that has closed its sending side does not wait.
+/// A client that has closed its sending side gets its answer at once: it may be waiting for the end
+/// of the connection.
 void ClientSession::reserve_until(Time wait_until, Time now) {
   mark_worker();
   ReserveRequest request;
   request.wait_until = has_input_ended_ ? now : wait_until;
   auto delivery = shared_.broker.reserve(client_, request, now);
+  // Before `deliver`, which a delivery of a later turn calls in the same state.
   wait_ = Wait::kJob;
   if (delivery) deliver(*delivery, now);
 }
@@ -214,7 +218,9 @@ void ClientSession::mark_worker() {
 }
 
 const Queue& ClientSession::used_tube() const {
-  return *shared_.broker.view().used_queue(client_);
+  const Queue* tube = shared_.broker.view().used_queue(client_);
+  CHECK(tube != nullptr);  // `start` used the default one, and every use names another.
+  return *tube;
 }
 
 }  // namespace millrace::beanstalk

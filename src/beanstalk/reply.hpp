@@ -32,7 +32,7 @@ inline constexpr std::string_view kTimedOut = "TIMED_OUT\r\n";
 inline constexpr std::string_view kTouched = "TOUCHED\r\n";
 inline constexpr std::string_view kUnknownCommand = "UNKNOWN_COMMAND\r\n";
 
-/// What a refused line or body is answered with.
+/// The answer to a refused line or body.
 [[nodiscard]] std::string_view refusal(const Refused& refused);
 
 void inserted(std::string& out, JobId id);
@@ -40,7 +40,7 @@ void kicked(std::string& out, std::uint64_t count);
 void using_tube(std::string& out, std::string_view tube);
 void watching(std::string& out, std::size_t count);
 
-/// RESERVED or FOUND with the job. A pushed work unit is shown as FWP's FETCH would return it.
+/// A job to show in RESERVED or FOUND: a pushed work unit as FETCH would return it.
 struct ShownJob {
   const Job& job;
   std::string_view tube;

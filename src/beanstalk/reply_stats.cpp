@@ -10,13 +10,14 @@ namespace {
 using std::chrono::floor;
 using std::chrono::seconds;
 
-/// The file that holds a job is not told.
+/// We do not say which file holds a job.
 constexpr std::uint64_t kNoFile = 0;
 
-/// A pause that FWP began lasts until it is ended: told as the longest that beanstalkd knows.
+/// A pause that FWP began lasts until it is ended. It is shown as the longest that beanstalkd has:
+/// 2^32 - 1 s.
 constexpr std::uint64_t kEndlessPauseS = 4294967295;
 
-/// Whole seconds from one time to the other, 0 if that is past.
+/// Whole seconds from one time to the other; 0 if `to` is not later.
 std::uint64_t seconds_between(Time from, Time to) {
   if (to <= from) return 0;
   return static_cast<std::uint64_t>(floor<seconds>(to - from).count());

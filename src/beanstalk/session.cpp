@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.hpp"
 #include "beanstalk/reply.hpp"
 
 namespace millrace::beanstalk {
@@ -18,13 +19,18 @@ void ClientSession::start(Time) {
 
 void ClientSession::close(Time now) {
   shared_.broker.disconnect(client_, now);
-  --shared_.counters.connections;
-  if (is_producer_) --shared_.counters.producers;
-  if (is_worker_) --shared_.counters.workers;
+  Counters& counters = shared_.counters;
+  CHECK(counters.connections > 0);
+  CHECK(counters.producers >= (is_producer_ ? 1 : 0));
+  CHECK(counters.workers >= (is_worker_ ? 1 : 0));
+  --counters.connections;
+  if (is_producer_) --counters.producers;
+  if (is_worker_) --counters.workers;
 }
 
 void ClientSession::receive(std::string_view bytes, Time now) {
   if (is_closing_) return;
+  // Most commands arrive whole and are executed where they are: only the rest is copied.
   if (inbox_.empty()) bytes.remove_prefix(execute_from(bytes, now));
   if (bytes.empty() || is_closing_) return;
   inbox_ += bytes;
@@ -47,6 +53,8 @@ void ClientSession::end_of_input(Time now) {
 }
 
 void ClientSession::deliver(const Delivery& delivery, Time) {
+  const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
+  CHECK(wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
   wait_ = Wait::kNothing;
   switch (delivery.kind) {
     case Delivery::Kind::kJob:
@@ -65,7 +73,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
       output_ += reply::kOutOfMemory;
       break;
     case Delivery::Kind::kEvicted:
-      break;  // Only connections that speak for a worker are.
+      CHECK(false);  // Only connections of FWP workers are evicted.
   }
 }
 
@@ -93,16 +101,17 @@ bool ClientSession::can_execute() const {
 void ClientSession::work_through_inbox(Time now) {
   inbox_begin_ += execute_from(std::string_view{inbox_}.substr(inbox_begin_), now);
   if (inbox_begin_ == inbox_.size() || is_closing_) {
-    std::string{}.swap(inbox_);  // An idle connection holds no buffer.
+    std::string{}.swap(inbox_);  // An idle connection keeps no buffer.
     inbox_begin_ = 0;
   } else if (inbox_begin_ >= kPipelinedBytesMax / 2) {
+    // Not sooner, since each erase moves what is left: so each byte is moved once at most.
     inbox_.erase(0, inbox_begin_);
     inbox_begin_ = 0;
   }
 }
 
-/// Executes as many commands as it may; answers how much of the input they were. Who spends many
-/// steps goes on in the next turn.
+/// Executes as many commands as it may, and returns how many bytes of the input they were. A client
+/// whose commands take many steps goes on in the next turn, so that others come in between.
 std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   std::size_t consumed = 0;
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
@@ -110,6 +119,7 @@ std::size_t ClientSession::execute_from(std::string_view input, Time now) {
          shared_.broker.step_count() < steps_end) {
     std::string_view rest = input.substr(consumed);
     consumed += skip_ ? skip(rest) : execute_one(rest, now);
+    CHECK(consumed <= input.size());
   }
   return consumed;
 }
@@ -119,7 +129,8 @@ std::size_t ClientSession::skip(std::string_view input) {
   SkippedLine skipped;
   if (skip_->is_line) {
     skipped = skip_line(input);
-    bytes_needed_ = input.size() - skipped.consumed + 1;  // A CR that was left waits for its LF.
+    // A CR that was left needs the byte after it.
+    bytes_needed_ = input.size() - skipped.consumed + 1;
   } else {
     skipped.consumed = std::min<std::uint64_t>(skip_->bytes, input.size());
     skip_->bytes -= skipped.consumed;
@@ -151,6 +162,7 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
 
 void ClientSession::refuse(const Refused& refused) {
   if (refused.counts_as) ++shared_.counters.commands[*refused.counts_as];
+  // beanstalkd counts a client as a producer before the body has arrived.
   if (refused.reason == Refused::Reason::kExpectedCrlf) mark_producer();
   std::string_view reply = reply::refusal(refused);
   bool is_line = refused.reason == Refused::Reason::kLineTooLong;

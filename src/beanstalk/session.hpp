@@ -37,21 +37,21 @@ class ClientSession final : public Session {
   [[nodiscard]] std::string& output() override { return output_; }
 
  private:
-  /// What the client waits for: nothing is executed meanwhile.
+  /// What the client waits for. Nothing is executed meanwhile.
   enum class Wait { kNothing, kJob, kLongTask };
 
-  /// list-tubes at work. Long ones are told in slices between other clients' commands: a tube that
-  /// comes or goes meanwhile may be in it or not.
+  /// A list-tubes at work. A long list is made in slices between other clients' commands. A tube
+  /// that is created or removed meanwhile may be in it or not.
   struct Listing {
-    std::uint64_t next = 0;  ///< places in the order of creation
-    std::uint64_t end = 0;
+    std::uint64_t next = 0;  ///< the first place not listed yet, in the order of creation
+    std::uint64_t end = 0;   ///< after the last place
     Yaml yaml;
   };
 
-  /// Input to be dropped before the reply is sent.
+  /// Input that is dropped before the reply is sent.
   struct Skip {
-    bool is_line = false;     ///< through the next CR LF
-    std::uint64_t bytes = 0;  ///< else so many bytes
+    bool is_line = false;     ///< up to the end of the line, with its CR LF
+    std::uint64_t bytes = 0;  ///< else this many bytes
     std::string_view reply;
   };
 
@@ -62,7 +62,7 @@ class ClientSession final : public Session {
   std::size_t execute_one(std::string_view input, Time now);
   void refuse(const Refused& refused);
 
-  // One for each command; each appends one reply, or waits.
+  // One for each command (execute.cpp). Each appends one reply, or makes the client wait.
   void execute(const Put& put, Time now);
   void execute(const Peek& peek, Time now);
   void execute(const PeekReady& peek, Time now);
@@ -103,9 +103,9 @@ class ClientSession final : public Session {
   ClientId client_ = 0;
   std::string output_;
 
-  std::string inbox_;  ///< [inbox_begin_, end) is kept input
+  std::string inbox_;  ///< input that is kept: from inbox_begin_ to the end
   std::size_t inbox_begin_ = 0;
-  /// With fewer kept bytes there is nothing to execute.
+  /// With fewer bytes in the inbox there is nothing to execute.
   std::size_t bytes_needed_ = 1;
   std::optional<Skip> skip_;
   Wait wait_ = Wait::kNothing;

@@ -6,8 +6,8 @@
 
 namespace millrace::beanstalk {
 
-/// Writes a body as beanstalkd does: one `key: value` or `- item` a line, in the order of the
-/// calls, texts in quotes only where said, nothing escaped.
+/// Writes a body as beanstalkd does: one line for each `key: value` or `- item`, in the order of
+/// the calls. Only `quoted` writes quotes, and nothing is escaped: clients parse it so.
 class Yaml {
  public:
   Yaml& number(std::string_view key, std::uint64_t value);
