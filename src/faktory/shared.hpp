@@ -7,7 +7,7 @@
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
-#include "faktory/job/job_reader.hpp"
+#include "faktory/job/pusher.hpp"
 #include "faktory/session/login_guard.hpp"
 #include "faktory/settings.hpp"
 
@@ -28,11 +28,10 @@ struct Shared {
   /// at once take no more of a turn than one. Null: none is.
   const Session* hashing = nullptr;
 
-  JobReader reader = {};
+  Pusher pusher{broker};
 
-  /// Two buffers, since a put may at once be delivered to another session: the job that is being
-  /// pushed, and the job that is being shown.
-  std::string pushed = {};
+  /// The job that is being shown. It is not the pusher's buffer: a job may be shown to the session
+  /// that waits for it while another session is still pushing it.
   std::string shown = {};
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
 #include "faktory/job/failed_run.hpp"
@@ -15,7 +16,7 @@
 namespace millrace::faktory {
 namespace {
 
-using Reason = RefusedJob::Reason;
+using JobReason = RefusedJob::Reason;
 
 std::string_view queue_of(const JobMembers& members) {
   return members.queue.empty() ? std::string_view(kDefaultQueue) : members.queue;
@@ -23,18 +24,18 @@ std::string_view queue_of(const JobMembers& members) {
 
 std::optional<RefusedJob> find_refusal(const JobMembers& members) {
   const std::string_view queue = queue_of(members);
-  if (members.jid.size() < kJidBytesMin) return RefusedJob{Reason::kJidTooShort, {}};
-  if (members.jid.size() > kJidBytesMax) return RefusedJob{Reason::kJidTooLong, {}};
-  if (members.jobtype.empty()) return RefusedJob{Reason::kNoJobtype, {}};
-  if (members.raw_args.empty()) return RefusedJob{Reason::kNoArgs, {}};
-  if (members.reserve_for > kReserveForMax) return RefusedJob{Reason::kReservedTooLong, {}};
+  if (members.jid.size() < kJidBytesMin) return RefusedJob{JobReason::kJidTooShort, {}};
+  if (members.jid.size() > kJidBytesMax) return RefusedJob{JobReason::kJidTooLong, {}};
+  if (members.jobtype.empty()) return RefusedJob{JobReason::kNoJobtype, {}};
+  if (members.raw_args.empty()) return RefusedJob{JobReason::kNoArgs, {}};
+  if (members.reserve_for > kReserveForMax) return RefusedJob{JobReason::kReservedTooLong, {}};
   if (!members.at.empty() && !parse_time(members.at)) {
-    return RefusedJob{Reason::kInvalidAt, std::string(members.at)};
+    return RefusedJob{JobReason::kInvalidAt, std::string(members.at)};
   }
-  // The reference looks at the queue of a scheduled job only when it is due, and then drops the
-  // job.
-  if (!is_queue_name(queue)) return RefusedJob{Reason::kInvalidQueueName, std::string(queue)};
-  if (queue.size() > kQueueNameBytesMax) return RefusedJob{Reason::kQueueNameTooLong, {}};
+  // The reference looks at the queue of a scheduled job only when the job is due, and then drops
+  // the job. We refuse it at once, so that the client learns of its mistake.
+  if (!is_queue_name(queue)) return RefusedJob{JobReason::kInvalidQueueName, std::string(queue)};
+  if (queue.size() > kQueueNameBytesMax) return RefusedJob{JobReason::kQueueNameTooLong, {}};
   return std::nullopt;
 }
 
@@ -49,7 +50,8 @@ std::uint32_t ttr_of(const JobMembers& members) {
   return static_cast<std::uint32_t>(std::clamp(asked, kReserveForMin, kReserveForMax));
 }
 
-/// 9, the most urgent, is 0; each step below is a range of 256 for beanstalk clients to use.
+/// Priority 9, the most urgent, becomes 0. Each step below leaves a range of 256, so that beanstalk
+/// clients can put jobs between two of them.
 Pri pri_of(const JobMembers& members) {
   return static_cast<Pri>(9 - members.priority.value_or(kDefaultPriority)) * 256;
 }
@@ -57,10 +59,11 @@ Pri pri_of(const JobMembers& members) {
 }  // namespace
 
 Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, std::string& body) {
+  CHECK(body.empty());
   NewJob job;
   if (!members.raw_failure.empty()) {
     Outcome<Failure> failure = parse_failure(members.raw_failure, now);
-    if (!failure) return RefusedJob{Reason::kInvalidJson, failure.error().text};
+    if (!failure) return RefusedJob{JobReason::kInvalidJson, failure.error().text};
     job.failure = std::move(*failure);
   }
   if (std::optional<RefusedJob> refused = find_refusal(members)) return *refused;
@@ -75,12 +78,6 @@ Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, 
   job.due = parse_time(members.at).value_or(Time{});
   if (job.due > now) job.delay_s = whole_seconds(job.due - now);
   return job;
-}
-
-RefusedJob fault_of(Refusal refusal) {
-  return {refusal == Refusal::kNoRoom ? RefusedJob::Reason::kNoRoom
-                                      : RefusedJob::Reason::kQueueNameTooLong,
-          {}};
 }
 
 }  // namespace millrace::faktory

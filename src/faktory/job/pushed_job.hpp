@@ -29,7 +29,7 @@ struct RefusedJob {
   std::string detail;
 };
 
-/// What a reservation lasts, whatever `reserve_for` says.
+/// How many seconds a reservation lasts: at least, at most, and where `reserve_for` says nothing.
 inline constexpr std::int64_t kReserveForMin = 60;
 inline constexpr std::int64_t kReserveForMax = 86'400;
 inline constexpr std::int64_t kReserveForDefault = 1'800;
@@ -38,11 +38,9 @@ inline constexpr std::size_t kJidBytesMin = 8;
 inline constexpr int kDefaultPriority = 5;
 
 /// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
-/// to `body`, which must be empty. The result points into `members` and `body`.
+/// to `body`, which must be empty. `now` becomes its time of creation. The result points into
+/// `members` and `body`.
 [[nodiscard]] Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now,
                                                          std::string& body);
-
-/// Why the broker did not take a job that has the right form.
-[[nodiscard]] RefusedJob fault_of(Refusal refusal);
 
 }  // namespace millrace::faktory

@@ -15,28 +15,28 @@ BulkPush::BulkPush(std::string_view json, Time started_at)
 
 bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
-    const Outcome<Done> read = read_slice(shared.reader);
-    shared.reader.shrink();
+    const Outcome<Done> read = read_slice(shared.pusher);
+    shared.pusher.shrink();
     if (!read) {
-      reply::error(out,
-                   reply::refusal(RefusedJob{RefusedJob::Reason::kInvalidJson, read.error().text}));
+      const RefusedJob refused{RefusedJob::Reason::kInvalidJson, read.error().text};
+      reply::error(out, reply::refusal(refused));
       return true;
     }
     if (!is_read_) return false;
   }
-  push_slice(shared.broker, now);
+  push_slice(shared, now);
   if (pushed_ < parts_.size()) return false;
   append_reply(out);
   return true;
 }
 
-Outcome<Done> BulkPush::read_slice(JobReader& reader) {
+Outcome<Done> BulkPush::read_slice(Pusher& pusher) {
   for (std::size_t bytes = 0; bytes < kBulkSliceBytes;) {
     const Outcome<std::optional<std::string_view>> element = cutter_.next();
     if (!element) return element.error();
     is_read_ = !element->has_value();
     if (is_read_) break;
-    const Outcome<JobMembers> members = reader.read_element(**element);
+    const Outcome<JobMembers> members = pusher.read_element(**element);
     if (!members) return members.error();
     take(*members);
     bytes += (*element)->size();
@@ -48,7 +48,7 @@ void BulkPush::take(const JobMembers& members) {
   Part part;
   const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, part.body);
   if (!job) {
-    faults_[std::string(members.jid)] = reply::refusal(job.error());
+    refused_[std::string(members.jid)] = reply::refusal(job.error());
     return;
   }
   part.jid = members.jid;
@@ -57,23 +57,24 @@ void BulkPush::take(const JobMembers& members) {
   parts_.push_back(std::move(part));
 }
 
-void BulkPush::push_slice(Broker& broker, Time now) {
+void BulkPush::push_slice(Shared& shared, Time now) {
   for (std::size_t i = 0; i < kSliceJobs && pushed_ < parts_.size(); ++i, ++pushed_) {
-    if (broker.ledger().batch_bytes() >= kBatchBytesPause) return;
+    // The records so far go to the journal first, so that no batch grows without a limit.
+    if (shared.broker.ledger().batch_bytes() >= kBatchBytesPause) return;
     Part& part = parts_[pushed_];
     part.job.queue = part.queue;
     part.job.body = part.body;
-    if (const Answer<JobId> id = broker.put(part.job, now); !id) {
-      faults_[part.jid] = reply::refusal(fault_of(id.error()));
+    if (const auto id = shared.pusher.put(part.job, now); !id) {
+      refused_[part.jid] = reply::refusal(id.error());
     }
-    part = Part{};
+    part = Part{};  // Its memory is given back as the work goes on.
   }
 }
 
 void BulkPush::append_reply(std::string& out) const {
   std::string object;
   const char* separator = "";
-  for (const auto& [jid, text] : faults_) {
+  for (const auto& [jid, text] : refused_) {
     object += std::exchange(separator, ",");
     append_json_string(jid, object);
     object += ':';

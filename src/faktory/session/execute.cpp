@@ -8,7 +8,6 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "faktory/job/failed_run.hpp"
-#include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/info.hpp"
 #include "faktory/session/reply.hpp"
@@ -38,7 +37,7 @@ std::vector<std::string> names_of(const Queues& queues, const View& view) {
   return names;
 }
 
-/// How long the job that is next in line has been in the queue, in seconds.
+/// How long the next job of the queue has been waiting in it, in seconds; 0 without such a job.
 double latency_of(const View& view, std::string_view name, Time now) {
   const Queue* queue = is_queue_name(name) ? view.find_queue(name) : nullptr;
   const Job* job = queue == nullptr ? nullptr : view.first_ready(*queue);
@@ -46,7 +45,7 @@ double latency_of(const View& view, std::string_view name, Time now) {
   return std::chrono::duration<double>(now - job->enqueued_at).count();
 }
 
-/// Without an exponent, and 0 as `0`.
+/// Appends the number as the reference writes it: without an exponent, and 0 as `0`.
 void append_number(double value, std::string& out) {
   std::array<char, 64> digits;
   const auto [end, error] =
@@ -60,25 +59,10 @@ void append_number(double value, std::string& out) {
 // ---- producers ----------------------------------------------------------------------------------
 
 void ClientSession::execute(const Push& push, Time now) {
-  const Outcome<JobMembers> members = shared_.reader.read(push.json);
-  std::optional<RefusedJob> fault;
-  if (members) {
-    const Result<NewJob, RefusedJob> job = make_pushed_job(*members, now, shared_.pushed);
-    if (!job) {
-      fault = job.error();
-    } else if (const Answer<JobId> id = shared_.broker.put(*job, now); !id) {
-      fault = fault_of(id.error());
-    }
-  } else {
-    fault = RefusedJob{RefusedJob::Reason::kInvalidJson, members.error().text};
+  if (const auto id = shared_.pusher.push(push.json, now); !id) {
+    return reply::error(output_, reply::refusal(id.error()));
   }
-  if (fault) {
-    reply::error(output_, reply::refusal(*fault));
-  } else {
-    reply::ok(output_);
-  }
-  clear(shared_.pushed);
-  shared_.reader.shrink();
+  reply::ok(output_);
 }
 
 void ClientSession::execute(const PushBulk& push, Time now) {
@@ -92,8 +76,8 @@ void ClientSession::work_bulk(Time now) {
 
 // ---- workers ------------------------------------------------------------------------------------
 
-/// The state belongs to the worker, and so holds on all its connections (the reference looks only
-/// at the first one).
+/// The state belongs to the worker and holds on all of its connections. The reference looks at the
+/// first one only.
 bool ClientSession::is_told_to_stop() const {
   const Worker* worker = shared_.broker.view().worker_of(client_);
   return worker != nullptr && worker->state != Worker::State::kRunning;
@@ -102,8 +86,11 @@ bool ClientSession::is_told_to_stop() const {
 void ClientSession::execute(const Fetch& fetch, Time now) {
   ReserveRequest request;
   request.choice = ReserveRequest::Choice::kFirstListed;
+  // A worker that was told to stop waits for no queue. It gets no job, and its answer comes after
+  // the usual wait, so that it does not ask again and again.
   if (!is_told_to_stop()) request.queues = fetch.queues;
   request.wid = wid_;
+  // A client that has closed its sending side gets its answer at once.
   request.wait_until = has_input_ended_ ? now : now + kFetchWait;
   if (const std::optional<Delivery> delivery = shared_.broker.reserve(client_, request, now)) {
     answer_fetch(*delivery);
@@ -119,13 +106,15 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
   shared_.format.render(*delivery.job, queue.name, shared_.shown);
   reply::bulk(output_, shared_.shown);
   clear(shared_.shown);
+  // Until the reply has left, the job can be given back: see `close`.
   fetched_.push_back({.id = delivery.job->id,
                       .reserved_at = delivery.job->reservation()->reserved_at,
                       .reply_end = output_end()});
 }
 
 void ClientSession::execute(const Ack& ack, Time now) {
-  // As in the reference, a job that nobody holds is as good as acknowledged.
+  // As in the reference, a job that nobody holds counts as acknowledged: a worker may repeat an ACK
+  // whose reply it did not get.
   static_cast<void>(shared_.broker.workers().ack(client_, ack.jid, now));
   reply::ok(output_);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.hpp"
 #include "core/model/queue.hpp"
 #include "core/state/view.hpp"
 #include "faktory/json/timestamp.hpp"
@@ -17,7 +18,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 /// The queues that an FWP client knows of: those that were pushed to and not removed, and those
-/// with jobs in line.
+/// with ready jobs.
 QueueSizes queue_sizes(const View& view) {
   QueueSizes sizes;
   view.each_listed_queue(
@@ -30,7 +31,7 @@ bool is_plain(std::string_view name) {
                      [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
-/// `"name":size` of each, by name. Not by the library, which takes ten times as long for many.
+/// `"name":size` of each queue, by name. The JSON library would take ten times as long for many.
 std::string write_sizes(QueueSizes sizes) {
   std::sort(sizes.begin(), sizes.end());
   std::string text;
@@ -53,12 +54,12 @@ OrderedJson render_sets(const View& view) {
           {"working", view.job_count(JobState::kReserved)}};
 }
 
-/// A periodic task of the reference. Here nothing is done in cycles, so there are none to count.
+/// A periodic task of the reference. This server does nothing in cycles, so it counts none.
 OrderedJson render_task(std::uint64_t enqueued, std::uint64_t size) {
   return {{"cycles", 0}, {"enqueued", enqueued}, {"size", size}, {"wall_time_sec", 0}};
 }
 
-/// Called deprecated by the reference, and yet needed by its own clients.
+/// The reference calls these deprecated, but its own clients still need them.
 OrderedJson render_tasks(const View& view) {
   const Tally& tally = view.tally();
   OrderedJson tasks;
@@ -111,7 +112,9 @@ std::function<std::string()> prepare_info(const Shared& shared, Time now, QueueS
   info["faktory"] = render_jobs(shared.broker.view(), sizes.size());
   info["server"] = render_server(shared, now);
   const std::string frame = info.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-  const std::size_t inside = frame.find(kNoQueues) + kNoQueues.size();
+  const std::size_t queues = frame.find(kNoQueues);
+  CHECK(queues != std::string::npos);
+  const std::size_t inside = queues + kNoQueues.size();
   return [before = frame.substr(0, inside), sizes = std::move(sizes),
           after = frame.substr(inside)] { return before + write_sizes(sizes) + after; };
 }

@@ -9,12 +9,12 @@
 
 namespace millrace::faktory {
 
-/// The JSON that INFO answers, with every member that the reference has, in its order: there are
-/// clients that fail without one of them.
+/// The JSON that INFO answers, with every member that the reference has, in its order: some clients
+/// fail when one is missing.
 [[nodiscard]] std::string render_info(const Shared& shared, Time now);
 
-/// The same, with the queues that it is to tell of. What is returned writes it and reads nothing of
-/// the door, so it may be called in any thread.
+/// The same, with the given queues. The returned function writes it and reads nothing of `shared`,
+/// so any thread may call it.
 [[nodiscard]] std::function<std::string()> prepare_info(const Shared& shared, Time now,
                                                         QueueSizes sizes);
 

@@ -8,7 +8,7 @@
 namespace millrace::faktory {
 namespace {
 
-using Reason = RefusedJob::Reason;
+using JobReason = RefusedJob::Reason;
 
 /// A job that is fine, with more members put before the closing brace.
 std::string job_with(std::string_view more) {
@@ -22,7 +22,7 @@ class Pushed {
       : members_(reader_.read(json)), result_(make_pushed_job(members_.value(), kNow, body_)) {}
 
   const NewJob& job() const { return result_.value(); }
-  Reason refused() const { return result_.error().reason; }
+  JobReason refused() const { return result_.error().reason; }
 
  private:
   JobReader reader_;
@@ -45,20 +45,21 @@ TEST_CASE("push: the plain job") {
 }
 
 TEST_CASE("push: mistakes in the order of the reference") {
-  CHECK(Pushed("{}").refused() == Reason::kJidTooShort);
-  CHECK(Pushed(R"({"jid":"1234567"})").refused() == Reason::kJidTooShort);
-  CHECK(Pushed(R"({"jid":"12345678"})").refused() == Reason::kNoJobtype);
+  CHECK(Pushed("{}").refused() == JobReason::kJidTooShort);
+  CHECK(Pushed(R"({"jid":"1234567"})").refused() == JobReason::kJidTooShort);
+  CHECK(Pushed(R"({"jid":"12345678"})").refused() == JobReason::kNoJobtype);
   CHECK(Pushed(R"({"jid":"12345678","jobtype":"T","reserve_for":86401})").refused() ==
-        Reason::kNoArgs);
-  CHECK(Pushed(job_with(R"(,"reserve_for":86401,"at":"x")")).refused() == Reason::kReservedTooLong);
-  CHECK(Pushed(job_with(R"(,"at":"x","queue":"a b")")).refused() == Reason::kInvalidAt);
-  CHECK(Pushed(job_with(R"(,"queue":"a b")")).refused() == Reason::kInvalidQueueName);
+        JobReason::kNoArgs);
+  CHECK(Pushed(job_with(R"(,"reserve_for":86401,"at":"x")")).refused() ==
+        JobReason::kReservedTooLong);
+  CHECK(Pushed(job_with(R"(,"at":"x","queue":"a b")")).refused() == JobReason::kInvalidAt);
+  CHECK(Pushed(job_with(R"(,"queue":"a b")")).refused() == JobReason::kInvalidQueueName);
 }
 
 TEST_CASE("push: a jid is measured in bytes of what it means") {
   CHECK(Pushed(R"({"jid":"\u00e9\u00e9\u00e9\u00e9","jobtype":"T","args":[]})").job().ttr_s > 0);
   CHECK(Pushed(R"({"jid":"\u0041\u0041","jobtype":"T","args":[]})").refused() ==
-        Reason::kJidTooShort);
+        JobReason::kJidTooShort);
 }
 
 TEST_CASE("push: jid and queue at their limits and one past them") {
@@ -69,14 +70,14 @@ TEST_CASE("push: jid and queue at their limits and one past them") {
     return job_with(R"(,"queue":")" + std::string(bytes, 'q') + "\"");
   };
   CHECK(Pushed(with_jid(kJidBytesMax)).job().ttr_s > 0);
-  CHECK(Pushed(with_jid(kJidBytesMax + 1)).refused() == Reason::kJidTooLong);
+  CHECK(Pushed(with_jid(kJidBytesMax + 1)).refused() == JobReason::kJidTooLong);
   CHECK(Pushed(with_queue(kQueueNameBytesMax)).job().ttr_s > 0);
-  CHECK(Pushed(with_queue(kQueueNameBytesMax + 1)).refused() == Reason::kQueueNameTooLong);
+  CHECK(Pushed(with_queue(kQueueNameBytesMax + 1)).refused() == JobReason::kQueueNameTooLong);
 }
 
 TEST_CASE("push: the queue of a scheduled job is checked as well") {
   CHECK(Pushed(job_with(R"(,"queue":"a b","at":"2030-01-01T00:00:00Z")")).refused() ==
-        Reason::kInvalidQueueName);
+        JobReason::kInvalidQueueName);
 }
 
 TEST_CASE("push: priorities") {
@@ -107,7 +108,7 @@ TEST_CASE("push: a failure brought along") {
   REQUIRE(pushed.job().failure);
   CHECK(pushed.job().failure->retry_count == 2);
   CHECK(pushed.job().failure->errtype == "E");
-  CHECK(Pushed(job_with(R"(,"failure":{"retry_count":"x"})")).refused() == Reason::kInvalidJson);
+  CHECK(Pushed(job_with(R"(,"failure":{"retry_count":"x"})")).refused() == JobReason::kInvalidJson);
 }
 
 }  // namespace millrace::faktory

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/broker/broker.hpp"
+#include "faktory/job/job_reader.hpp"
+#include "faktory/job/pushed_job.hpp"
+
+namespace millrace::faktory {
+
+/// Puts work units into their queues. PUSH, PUSHB and the web API all push through here, so that a
+/// job is checked, stored and refused in the same way wherever it comes from. `broker` must outlive
+/// the pusher.
+class Pusher {
+ public:
+  explicit Pusher(Broker& broker) : broker_(broker) {}
+
+  /// Reads one job, checks it by the rules of PUSH, and puts it into its queue.
+  [[nodiscard]] Result<JobId, RefusedJob> push(std::string_view json, Time now);
+
+  // The same in steps, for PUSHB: none of its jobs may be put before all of them were read. Between
+  // the two, `make_pushed_job` checks each.
+
+  /// Reads one job of an array. The members point into the pusher and are good until its next call.
+  [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
+
+  /// Puts a job that `make_pushed_job` made.
+  [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now);
+
+  /// Frees the buffers if a long job has made them long.
+  void shrink();
+
+ private:
+  Broker& broker_;
+  JobReader reader_;
+  std::string body_;  ///< of the job that is being pushed; empty between pushes
+};
+
+}  // namespace millrace::faktory

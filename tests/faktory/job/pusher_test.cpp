@@ -1,0 +1,78 @@
+#include "faktory/job/pusher.hpp"
+
+#include "faktory/job/work_unit.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using JobReason = RefusedJob::Reason;
+
+struct Pushing {
+  Time now{std::chrono::seconds{1'700'000'000}};
+  WorkUnits format;
+  Ledger ledger;
+  Broker broker{ledger, format, {.random_seed = 1}};
+  Pusher pusher{broker};
+
+  std::optional<JobReason> refused(std::string_view json) {
+    const auto id = pusher.push(json, now);
+    return id ? std::nullopt : std::optional(id.error().reason);
+  }
+};
+
+std::string job_in(const std::string& queue) {
+  return R"({"jid":"12345678","jobtype":"T","args":[],"queue":")" + queue + "\"}";
+}
+
+}  // namespace
+
+TEST_CASE("pusher: a pushed job is in its queue, in its stored form") {
+  Pushing pushing;
+  const auto id = pushing.pusher.push(job_in("mail"), pushing.now);
+  REQUIRE(id);
+  const View& view = pushing.broker.view();
+  const Job* job = view.find(*id);
+  REQUIRE(job != nullptr);
+  CHECK(job->kind == JobKind::kWorkUnit);
+  CHECK(view.queue_of(*job).name == "mail");
+  CHECK(pushing.format.identify(*job).jid == "12345678");
+}
+
+TEST_CASE("pusher: what is refused leaves no job, and the next job is not affected") {
+  Pushing pushing;
+  CHECK(pushing.refused("{") == JobReason::kInvalidJson);
+  CHECK(pushing.refused(R"({"jid":"12345678","jobtype":"T"})") == JobReason::kNoArgs);
+  CHECK(pushing.broker.view().job_count(JobState::kReady) == 0);
+  CHECK_FALSE(pushing.refused(job_in("mail")));
+}
+
+TEST_CASE("pusher: the name of a queue at its limit and one past it") {
+  Pushing pushing;
+  CHECK_FALSE(pushing.refused(job_in(std::string(kQueueNameBytesMax, 'q'))));
+  CHECK(pushing.refused(job_in(std::string(kQueueNameBytesMax + 1, 'q'))) ==
+        JobReason::kQueueNameTooLong);
+}
+
+TEST_CASE("pusher: without room for jobs the reason says so") {
+  Pushing pushing;
+  pushing.broker.take_on(Intake::kNoJobs);
+  CHECK(pushing.refused(job_in("mail")) == JobReason::kNoRoom);
+}
+
+TEST_CASE("pusher: a job put in two steps is the one that a single step puts") {
+  Pushing pushing;
+  const auto members = pushing.pusher.read_element(job_in("mail"));
+  REQUIRE(members);
+  std::string body;
+  const auto job = make_pushed_job(*members, pushing.now, body);
+  REQUIRE(job);
+  const auto first = pushing.pusher.put(*job, pushing.now);
+  const auto second = pushing.pusher.push(job_in("mail"), pushing.now);
+  REQUIRE(first);
+  REQUIRE(second);
+  const View& view = pushing.broker.view();
+  CHECK(view.find(*first)->body_view() == view.find(*second)->body_view());
+}
+
+}  // namespace millrace::faktory
