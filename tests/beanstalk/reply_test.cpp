@@ -3,7 +3,6 @@
 #include <cstring>
 #include <string>
 
-#include "beanstalk/yaml.hpp"
 #include "support/doctest.hpp"
 #include "support/house.hpp"
 
@@ -186,18 +185,6 @@ TEST_CASE("reply: stats shows every counter under its own key") {
         "binlog-oldest-index: 401\nbinlog-current-index: 402\nbinlog-records-migrated: 0\n"
         "binlog-records-written: 0\nbinlog-max-size: 10485760\ndraining: true\n"
         "id: 00112233aabbccdd\nhostname: \"host\"\nos: \"#1 SMP\"\nplatform: \"x86_64\"\n");
-}
-
-TEST_CASE("yaml: keys and items in the order of the calls") {
-  std::string out;
-  Yaml{}
-      .number("n", 1)
-      .plain("p", "x")
-      .quoted("q", "y z")
-      .flag("f", false)
-      .item("i")
-      .append_to(out);
-  CHECK(out == "OK 36\r\n---\nn: 1\np: x\nq: \"y z\"\nf: false\n- i\n\r\n");
 }
 
 }  // namespace millrace::beanstalk

@@ -56,7 +56,7 @@ TEST_CASE("pusher: the name of a queue at its limit and one past it") {
 
 TEST_CASE("pusher: without room for jobs the reason says so") {
   Pushing pushing;
-  pushing.broker.take_on(Intake::kNoJobs);
+  pushing.broker.set_admission(Admission::kNoJobs);
   CHECK(pushing.refused(job_in("mail")) == JobReason::kNoRoom);
 }
 

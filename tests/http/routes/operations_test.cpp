@@ -1,4 +1,6 @@
+#include "http/asking.hpp"
 #include "http/desk.hpp"
+#include "http/kit/text.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
@@ -12,10 +14,6 @@ Json start(Desk& desk, const Json& body) {
 
 std::string path_of(const Json& operation) {
   return "/api/v1/operations/" + std::to_string(operation["id"].get<std::uint64_t>());
-}
-
-std::string as_of_now(const Desk& desk) {
-  return show_as_of(desk.broker.view(), desk.now);
 }
 
 }  // namespace
@@ -150,72 +148,6 @@ TEST_CASE("operations: bounds that are none are refused") {
   }
 }
 
-TEST_CASE("queues: what came after the queue was looked at is neither cleared nor deleted") {
-  Desk desk;
-  const std::string path = "/api/v1/queues/mail";
-  for (const char* change : {"/clear", "/delete"}) {
-    const JobId seen = desk.put("x", "mail");
-    const std::string as_of = as_of_now(desk);
-    const JobId late = desk.put("x", "mail");
-    CHECK(desk.post(path + change, {{"as_of", as_of}}).status == 202);
-    desk.settle();
-    CHECK(desk.find(seen) == nullptr);
-    REQUIRE(desk.find(late) != nullptr);
-    CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
-  }
-}
-
-TEST_CASE("queues: one that is deleted stays paused while there are jobs in it") {
-  Desk desk;
-  desk.put("x", "mail");
-  CHECK(desk.post("/api/v1/queues/mail/pause").status == 200);
-  const std::string as_of = as_of_now(desk);
-  const JobId late = desk.put("x", "mail");
-  CHECK(desk.post("/api/v1/queues/mail/delete", {{"as_of", as_of}}).status == 202);
-  desk.settle();
-  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == true);
-  CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
-  CHECK(desk.post("/api/v1/queues/mail/delete").status == 202);
-  desk.settle();
-  CHECK(desk.get("/api/v1/queues/mail").status == 404);
-}
-
-TEST_CASE("workers: who came after they were counted is not told with the others") {
-  Desk desk;
-  const std::string before = as_of_now(desk);
-  desk.now += 1s;
-  const Json none{{"all", true}, {"as_of", "1.0"}};
-  CHECK(desk.post("/api/v1/workers/stop", none).body == R"({"told":0})");
-  CHECK(desk.post("/api/v1/workers/stop", {{"all", true}, {"as_of", before}}).body ==
-        R"({"told":1})");
-}
-
-TEST_CASE("changes: who says no life of the server means none") {
-  Desk desk;
-  Request request = request_of("POST", "/api/v1/queues/default/resume");
-  request.headers["x-instance"] = "";
-  CHECK(desk.ask(request).status == 409);
-}
-
-TEST_CASE("changes: of who looked before the server was started again, none is made") {
-  Desk desk;
-  const JobId id = desk.put("x");
-  Request request = request_of("POST", "/api/v1/jobs/" + std::to_string(id) + "/delete");
-  request.headers["x-instance"] = "another";
-  CHECK(desk.ask(request).status == 409);
-  CHECK(desk.find(id) != nullptr);
-  request.headers["x-instance"] = "first";
-  CHECK(desk.ask(request).status == 200);
-}
-
-TEST_CASE("changes: none is made while the disk stores nothing") {
-  Desk desk;
-  const JobId id = desk.put("x");
-  desk.traffic.is_stalled = true;
-  CHECK(desk.post("/api/v1/jobs/" + std::to_string(id) + "/delete").status == 503);
-  CHECK(desk.get("/api/v1/jobs/" + std::to_string(id)).status == 200);
-}
-
 TEST_CASE("operations: a failure group is retried in both of its states") {
   Desk desk;
   const JobId retrying = desk.fail("Mail", "line 17 failed");
@@ -294,117 +226,6 @@ TEST_CASE("operations: as many as the limit run at a time, one more is refused")
   const Json body{{"action", "delete"}, {"states", {"dead"}}};
   for (std::size_t i = 0; i < BulkChanges::kRunningMax; ++i) start(desk, body);
   CHECK(desk.post("/api/v1/operations", body).status == 429);
-}
-
-TEST_CASE("queues: pause, resume, and a pause that ends") {
-  Desk desk;
-  desk.push("Mail", "mail");
-  CHECK(desk.post("/api/v1/queues/mail/pause").status == 200);
-  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == true);
-  CHECK(desk.post("/api/v1/queues/mail/resume").status == 200);
-  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == false);
-  CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 60}}).status == 200);
-  CHECK(desk.read("/api/v1/queues/mail")["paused_until"] == "2023-11-14T22:14:20.000Z");
-  CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 0}}).status == 400);
-  CHECK(desk.post("/api/v1/queues/mail/pause", {{"second", 60}}).status == 400);
-  CHECK(desk.post("/api/v1/queues/mail/pause?seconds=60").status == 400);
-  CHECK(desk.post("/api/v1/queues/mail/resume", {{"seconds", 60}}).status == 400);
-  CHECK(desk.post("/api/v1/queues/nobody/pause").status == 404);
-}
-
-TEST_CASE("queues: clear takes the ready jobs, delete all but the reserved ones") {
-  Desk desk;
-  desk.fail("B", "x");
-  desk.push("C", "failing");
-  CHECK(desk.post("/api/v1/queues/failing/clear").status == 202);
-  desk.settle();
-  CHECK(desk.read("/api/v1/queues/failing")["ready"] == 0);
-  CHECK(desk.read("/api/v1/queues/failing")["retrying"] == 1);
-  CHECK(desk.post("/api/v1/queues/failing/delete").status == 202);
-  desk.settle();
-  CHECK(desk.get("/api/v1/queues/failing").status == 404);
-}
-
-TEST_CASE("queues: scheduled and retrying jobs are counted apart, wherever they go") {
-  Desk desk;
-  const JobId later = desk.push("A", "failing", R"(,"at":"2099-01-01T00:00:00Z")");
-  const JobId failed = desk.fail("B", "x");
-  const auto counts = [&] {
-    const Json queue = desk.read("/api/v1/queues/failing");
-    return std::pair(queue["scheduled"].get<int>(), queue["retrying"].get<int>());
-  };
-  CHECK(counts() == std::pair(1, 1));
-  desk.post("/api/v1/jobs/" + std::to_string(failed) + "/retry");
-  CHECK(counts() == std::pair(1, 0));
-  desk.post("/api/v1/jobs/" + std::to_string(later) + "/kill");
-  CHECK(counts() == std::pair(0, 0));
-}
-
-TEST_CASE("queues: sorted by any column, paged by cursor, filtered by name") {
-  Desk desk;
-  desk.push("A", "alpha");
-  desk.push("A", "beta");
-  desk.push("A", "beta");
-  const Json page = desk.read("/api/v1/queues?sort=ready&order=desc&limit=1");
-  CHECK(page["queues"][0]["name"] == "beta");
-  const Json next = desk.read("/api/v1/queues?sort=ready&order=desc&limit=1&cursor=" +
-                              page["next"].get<std::string>());
-  CHECK(next["queues"][0]["name"] == "alpha");
-  CHECK(desk.read("/api/v1/queues?match=ALP")["queues"].size() == 1);
-  CHECK(desk.get("/api/v1/queues?sort=beauty").status == 400);
-  CHECK(desk.get("/api/v1/queues?order=descending").status == 400);
-}
-
-TEST_CASE("queues: a name may hold slashes") {
-  Desk desk;
-  desk.put("x", "a/b/pause");
-  CHECK(desk.read("/api/v1/queues/a/b/pause")["ready"] == 1);
-  CHECK(desk.post("/api/v1/queues/a/b/pause/pause").status == 200);
-}
-
-TEST_CASE("queues: those whose names are steps in a path go by others") {
-  Desk desk;
-  desk.put("x", ".");
-  desk.put("x", "..");
-  CHECK(desk.read("/api/v1/queues/%2E")["name"] == ".");
-  CHECK(desk.post("/api/v1/queues/%2E%2E/pause").status == 200);
-  CHECK(desk.read("/api/v1/queues/%2E%2E")["is_paused"] == true);
-  CHECK(desk.post("/api/v1/queues/%2E%2E/clear").status == 202);
-  desk.settle();
-  CHECK(desk.read("/api/v1/queues/%2E%2E")["ready"] == 0);
-  CHECK(desk.read("/api/v1/queues/%2E")["ready"] == 1);
-}
-
-TEST_CASE("queues: one request looks at no more than a slice, and says where to go on") {
-  Desk desk;
-  for (int i = 0; i < 10'000; ++i) desk.put("x", std::to_string(i));
-  const Json slice = desk.read("/api/v1/queues?limit=1");
-  CHECK(slice["total"] == 10'001);  // with `default`
-  CHECK(slice["queues"][0]["name"] == "0");
-  CHECK(slice["next"] == slice["queues"][0]["place"]);
-  const std::string from = std::to_string(slice["from"].get<std::uint64_t>());
-  const Json rest = desk.read("/api/v1/queues?limit=1&from=" + from);
-  CHECK(rest["queues"].size() == 1);
-  CHECK(rest["from"] == nullptr);
-  CHECK(desk.get("/api/v1/queues?from=there").status == 400);
-}
-
-TEST_CASE("workers: quiet one, stop all") {
-  Desk desk;
-  CHECK(desk.post("/api/v1/workers/quiet", {{"wid", "w1"}}).body == R"({"told":1})");
-  CHECK(desk.read("/api/v1/workers")["workers"][0]["state"] == "quiet");
-  CHECK(desk.post("/api/v1/workers/stop", {{"all", true}}).body == R"({"told":1})");
-  CHECK(desk.read("/api/v1/workers")["workers"][0]["state"] == "stopping");
-  CHECK(desk.post("/api/v1/workers/quiet", {{"wid", "w2"}}).status == 404);
-  CHECK(desk.post("/api/v1/workers/quiet").status == 400);
-}
-
-TEST_CASE("workers: jobs in hand are counted and listed") {
-  Desk desk;
-  const JobId id = desk.push("Mail");
-  CHECK(desk.fetch() == id);
-  CHECK(desk.read("/api/v1/workers")["workers"][0]["jobs"] == 1);
-  CHECK(desk.read("/api/v1/jobs?state=reserved&wid=w1")["jobs"][0]["id"] == id);
 }
 
 }  // namespace millrace::http

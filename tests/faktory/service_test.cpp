@@ -1,0 +1,63 @@
+#include "faktory/service.hpp"
+
+#include "faktory/job/work_unit.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+constexpr std::string_view kSmallJob = R"({"jid":"12345678","jobtype":"T","args":[]})";
+
+struct Served {
+  Time now{std::chrono::seconds{1'700'000'000}};
+  WorkUnits format;
+  Ledger ledger;
+  Broker broker{ledger, format, {.random_seed = 1}};
+  Service service{broker, format, {.random = [] { return std::uint64_t{4711}; }}, now};
+
+  /// What a client that connects now is greeted with.
+  std::string greeting() {
+    const auto session = service.open();
+    session->start(now);
+    std::string said = session->output();
+    session->close(now);
+    return said;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("service: a new password is for clients that connect from then on") {
+  Served served;
+  CHECK(served.greeting() == "+HI {\"v\":2}\r\n");
+  served.service.set_password("secret");
+  CHECK(served.greeting().starts_with("+HI {\"v\":2,\"i\":"));
+}
+
+TEST_CASE("service: a pushed job is there, and a refused one is told in the words of PUSH") {
+  Served served;
+  CHECK(served.service.push(kSmallJob, served.now));
+  const auto refused = served.service.push("{}", served.now);
+  CHECK(refused.error().text == "jobs must have a reasonable jid parameter");
+  CHECK_FALSE(refused.error().is_out_of_space);
+}
+
+TEST_CASE("service: draining refuses pushes") {
+  Served served;
+  served.service.drain();
+  CHECK(served.service.push(kSmallJob, served.now).error().text == "shutdown in progress");
+  CHECK(served.broker.view().job_count(JobState::kReady) == 0);
+}
+
+TEST_CASE("service: only clients that are through the handshake are counted") {
+  Served served;
+  const auto session = served.service.open();
+  session->start(served.now);
+  CHECK(served.service.connection_count() == 0);
+  session->receive("HELLO {\"v\":2}\r\n", served.now);
+  CHECK(served.service.connection_count() == 1);
+  session->close(served.now);
+  CHECK(served.service.connection_count() == 0);
+}
+
+}  // namespace millrace::faktory

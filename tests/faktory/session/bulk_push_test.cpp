@@ -1,0 +1,93 @@
+#include "faktory/session/bulk_push.hpp"
+
+#include "faktory/service.hpp"
+#include "faktory/session/talking.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+
+TEST_CASE("PUSHB: more jobs than one slice") {
+  House house;
+  join(house, "a");
+  std::string jobs;
+  for (int i = 0; i < 1'201; ++i) jobs += job("job-" + std::to_string(100'000 + i)) + ",";
+  CHECK(house.ask("a", "PUSHB [" + jobs + "{}]\r\nACK {\"jid\":\"x\"}\r\n") ==
+        "$48\r\n{\"\":\"jobs must have a reasonable jid parameter\"}\r\n+OK\r\n");
+  CHECK(contains(info(house, "a"), R"("default":1201)"));
+  CHECK(contains(house.ask("a", "FETCH default\r\n"), "job-100000"));
+}
+
+TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing pushed") {
+  House house;
+  join(house, "b");
+  WorkUnits format;
+  Service service(house.broker(), format, {}, house.now());
+  const std::unique_ptr<Session> session = service.open();
+  session->start(house.now());
+  session->receive("HELLO {\"v\":2}\n", house.now());
+  session->output().clear();
+  std::string jobs;
+  while (jobs.size() < 2 * kBulkSliceBytes) jobs += job("job-12345") + ",";
+  session->receive("PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n", house.now());
+  CHECK(session->output().empty());
+  CHECK(session->wants_resume());
+  while (session->wants_resume()) session->resume(house.now());
+  CHECK(session->output() == "-ERR invalid JSON: a job must be an object\r\n+OK\r\n");
+  CHECK(contains(info(house, "b"), R"("total_enqueued":0)"));
+  session->close(house.now());
+}
+
+TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
+  House house;
+  WorkUnits format;
+  Service service(house.broker(), format, {}, house.now());
+  const std::unique_ptr<Session> session = service.open();
+  const Time came = house.now() + 1ns;
+  session->start(came);
+  session->receive("HELLO {\"v\":2}\n", came);
+  std::string jobs;
+  for (int i = 0; i < 1'201; ++i) {
+    jobs += "," + std::string(R"({"jid":"12345678","jobtype":"T","args":[]})");
+  }
+  session->receive("PUSHB [" + jobs.substr(1) + "]\n", came);
+  Time now = came;
+  while (session->wants_resume()) session->resume(now += 1s);
+  CHECK(now > came);
+  const View view = house.broker().view();
+  for (JobId id = 1; id <= 1'201; ++id) CHECK(view.find(id)->created_at == came);
+  CHECK(view.find(1'201)->enqueued_at == now);
+  std::string shown;
+  format.render(*view.find(1'201), "default", shown);
+  CHECK(contains(shown, R"("created_at":"2023-11-14T22:13:20.000000001Z","enqueued_at":)"));
+  session->close(now);
+}
+
+TEST_CASE("PUSHB: large jobs are pushed as far as a batch of records goes, then the others") {
+  House house;
+  join(house, "a");
+  const std::string large = R"(,"custom":{"x":")" + std::string(400'000, 'x') + R"("})";
+  std::string jobs;
+  for (int i = 0; i < 10; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i), large);
+  CHECK(house.ask("a", "PUSHB [" + jobs.substr(1) + "]\n") == "$2\r\n{}\r\n");
+  std::size_t total = 0;
+  for (const std::string& batch : house.take_batches()) {
+    total += batch.size();
+    CHECK(batch.size() < kBatchBytesPause + 500'000);
+  }
+  CHECK(total > 4'000'000);
+}
+
+TEST_CASE("PUSHB: a client that closes its side gets the answer of a long one") {
+  House house;
+  join(house, "a");
+  join(house, "b");
+  std::string jobs;
+  for (int i = 0; i < 1'201; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i));
+  house.send("a", "PUSHB [" + jobs.substr(1) + "]\n");
+  house.half_close("a");
+  CHECK(house.take_output("a") == "$2\r\n{}\r\n");
+  CHECK_FALSE(house.is_open("a"));
+  CHECK(contains(info(house, "b"), R"("default":1201)"));
+}
+
+}  // namespace millrace::faktory

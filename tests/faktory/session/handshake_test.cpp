@@ -1,0 +1,208 @@
+#include <cctype>
+#include <charconv>
+#include <string>
+
+#include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
+#include "faktory/session/auth.hpp"
+#include "faktory/session/login_guard.hpp"
+#include "faktory/session/session.hpp"
+#include "faktory/session/talking.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+House::Options with_password(const std::string& password) {
+  House::Options options;
+  options.faktory.password = password;
+  return options;
+}
+
+/// What the greeting asks for.
+Challenge challenge_in(const std::string& hi) {
+  Challenge challenge;
+  const std::size_t iterations_at = hi.find("\"i\":") + 4;
+  std::from_chars(hi.data() + iterations_at, hi.data() + hi.size(), challenge.iterations);
+  const std::size_t salt_at = hi.find("\"s\":\"") + 5;
+  challenge.salt = hi.substr(salt_at, hi.find('"', salt_at) - salt_at);
+  return challenge;
+}
+
+Challenge greeting(House& house, const std::string& name) {
+  house.connect(name, Protocol::kFaktory);
+  return challenge_in(house.take_output(name));
+}
+
+std::string hello(const std::string& version, const std::string& hash) {
+  return "HELLO {" + version + "\"pwdhash\":\"" + hash + "\"}\r\n";
+}
+
+/// So many clients `wrong0`, `wrong1`, ..., each with a wrong password.
+void try_wrong(House& house, int count) {
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "wrong" + std::to_string(i);
+    greeting(house, name);
+    house.send(name, hello("", "x"));
+  }
+}
+
+/// How many of them have got their answer since the last call.
+int count_answered(House& house, int count) {
+  int answered = 0;
+  for (int i = 0; i < count; ++i) {
+    if (!house.take_output("wrong" + std::to_string(i)).empty()) ++answered;
+  }
+  return answered;
+}
+
+const WorkUnits& test_format() {
+  static const WorkUnits format;
+  return format;
+}
+
+}  // namespace
+
+TEST_CASE("password: the right one") {
+  House house(with_password("secret"));
+  const Challenge challenge = greeting(house, "a");
+  CHECK(challenge.iterations >= 4000);
+  CHECK(house.ask("a", hello("\"v\":2,", password_hash("secret", challenge))) == "+OK\r\n");
+}
+
+TEST_CASE("password: each connection has its own challenge") {
+  House house(with_password("secret"));
+  CHECK(greeting(house, "a").salt != greeting(house, "b").salt);
+}
+
+TEST_CASE("password: the wrong one") {
+  House house(with_password("secret"));
+  const Challenge challenge = greeting(house, "a");
+  CHECK(house.ask("a", hello("\"v\":2,", password_hash("Secret", challenge))) ==
+        "-ERR Invalid password\r\n");
+  CHECK_FALSE(house.is_open("a"));
+}
+
+TEST_CASE("password: the hash is compared as text") {
+  House house(with_password("secret"));
+  std::string hash = password_hash("secret", greeting(house, "a"));
+  for (char& c : hash) c = static_cast<char>(std::toupper(c));
+  CHECK(house.ask("a", hello("\"v\":2,", hash)) == "-ERR Invalid password\r\n");
+}
+
+TEST_CASE("password: before version 2 it is hashed once") {
+  House house(with_password("secret"));
+  Challenge challenge = greeting(house, "a");
+  challenge.iterations = 1;
+  CHECK(house.ask("a", hello("", password_hash("secret", challenge))) == "+OK\r\n");
+  challenge = greeting(house, "b");
+  challenge.iterations = 1;
+  CHECK(house.ask("b", hello("\"v\":1,", password_hash("secret", challenge))) == "+OK\r\n");
+  challenge = greeting(house, "c");
+  challenge.iterations = 1;
+  CHECK(house.ask("c", hello("\"v\":2,", password_hash("secret", challenge))) ==
+        "-ERR Invalid password\r\n");
+}
+
+TEST_CASE("password: without one a hash means nothing") {
+  House house;
+  house.connect("a", Protocol::kFaktory);
+  CHECK(house.take_output("a") == kHi);
+  CHECK(house.ask("a", hello("\"v\":2,", "junk")) == "+OK\r\n");
+}
+
+TEST_CASE("password: a hash is made piece by piece, one client at a time") {
+  Ledger ledger;
+  Broker broker(ledger, test_format(), {});
+  Settings settings;
+  settings.password = "secret";
+  settings.random = [] { return 4095; };
+  Service service(broker, test_format(), settings, Time{});
+  const auto first = service.open("a");
+  const auto second = service.open("b");
+  first->start(Time{});
+  second->start(Time{});
+  first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  second->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  int turns = 1;
+  for (; first->wants_resume() && !first->wants_close(); ++turns) first->resume(Time{});
+  CHECK(turns == 16);
+  CHECK_FALSE(second->wants_close());
+  for (; second->wants_resume() && !second->wants_close(); ++turns) second->resume(Time{});
+  CHECK(turns == 32);
+}
+
+TEST_CASE("password: who leaves in the middle of it holds nobody up") {
+  Ledger ledger;
+  Broker broker(ledger, test_format(), {});
+  Settings settings;
+  settings.password = "secret";
+  settings.random = [] { return 4095; };
+  Service service(broker, test_format(), settings, Time{});
+  const auto first = service.open("a");
+  const auto second = service.open("b");
+  first->start(Time{});
+  second->start(Time{});
+  first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  second->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+  first->close(Time{});
+  while (second->wants_resume()) second->resume(Time{});
+  CHECK(contains(second->output(), "-ERR Invalid password"));
+}
+
+TEST_CASE("password: of many tries at once a few are looked at, the others wait") {
+  House house(with_password("secret"));
+  try_wrong(house, 200);
+  CHECK(count_answered(house, 200) == kFreeFailures + 1);
+  house.advance(kTurnPause - 1ms);
+  CHECK(count_answered(house, 200) == 0);
+  house.advance(9 * kTurnPause);
+  const int answered = count_answered(house, 200);
+  CHECK(answered > 50);
+  CHECK(answered < 110);
+  house.advance(kTurnWaitMax);
+  CHECK(count_answered(house, 200) == 196 - answered);
+}
+
+TEST_CASE("password: the right one gets in while others of the address try wrong ones") {
+  House house(with_password("secret"));
+  try_wrong(house, 900);
+  const Challenge challenge = greeting(house, "right");
+  house.send("right", hello("\"v\":2,", password_hash("secret", challenge)));
+  house.advance(kTurnPause);
+  CHECK(house.take_output("right").empty());
+  house.advance(kTurnWaitMax);
+  CHECK(house.take_output("right") == "+OK\r\n");
+}
+
+TEST_CASE("password: many right ones are not slowed down") {
+  House house(with_password("secret"));
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "right" + std::to_string(i);
+    const Challenge challenge = greeting(house, name);
+    CHECK(house.ask(name, hello("", password_hash("secret", {1, challenge.salt}))) == "+OK\r\n");
+  }
+}
+
+TEST_CASE("password: who waits for a turn longer than for the handshake is not sent away") {
+  House house(with_password("secret"));
+  try_wrong(house, 4 + 900);
+  house.advance(kHandshakeLimit + 500ms);
+  CHECK(house.is_open("wrong903"));
+  house.advance(kTurnWaitMax);
+  CHECK(house.take_output("wrong903") == "-ERR Invalid password\r\n");
+}
+
+TEST_CASE("password: when too many wait, one more is sent away; who leaves makes room") {
+  House house(with_password("secret"));
+  try_wrong(house, static_cast<int>(kFreeFailures + 1 + kWaitingOfPeerMax));
+  const Challenge challenge = greeting(house, "late");
+  CHECK(house.ask("late", hello("", "x")).empty());
+  CHECK_FALSE(house.is_open("late"));
+  house.close("wrong500");
+  greeting(house, "later");
+  CHECK(house.ask("later", hello("", "x")).empty());
+  CHECK(house.is_open("later"));
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "support/doctest.hpp"
+#include "support/house.hpp"
+
+/// What clients say in the tests of the session, and how its answers are read.
+namespace millrace::faktory {
+
+using test::House;
+using test::Protocol;
+
+inline constexpr std::string_view kHi = "+HI {\"v\":2}\r\n";
+
+/// A producer or worker that has shaken hands.
+inline void join(House& house, const std::string& name, const std::string& wid = "") {
+  house.connect(name, Protocol::kFaktory);
+  CHECK(house.take_output(name) == kHi);
+  CHECK(house.ask(name, "HELLO {\"v\":2,\"wid\":\"" + wid + "\"}\r\n") == "+OK\r\n");
+}
+
+inline std::string job(const std::string& jid, const std::string& more = "") {
+  return R"({"jid":")" + jid + R"(","jobtype":"T","args":[],"created_at":"c")" + more + "}";
+}
+
+/// The payload of a bulk reply.
+inline std::string payload(const std::string& reply) {
+  const std::size_t start = reply.find("\r\n") + 2;
+  return reply.substr(start, reply.size() - start - 2);
+}
+
+inline std::string info(House& house, const std::string& name) {
+  return payload(house.ask(name, "INFO\r\n"));
+}
+
+inline bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,43 @@
+#include "http/kit/head.hpp"
+
+#include <string>
+
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+std::string ambiguity_in(const std::string& headers) {
+  const auto problem = find_ambiguity("GET / HTTP/1.1\r\nHost: a\r\n" + headers + "\r\n");
+  return problem ? problem->text : "";
+}
+
+}  // namespace
+
+TEST_CASE("head: one that everybody reads alike passes") {
+  CHECK(ambiguity_in("") == "");
+  CHECK(ambiguity_in("Accept: a\r\nAccept: b\r\nContent-Length: 1\r\n") == "");
+}
+
+TEST_CASE("head: a length, a host or a coding that is there twice is refused") {
+  CHECK(ambiguity_in("Content-Length: 1\r\ncontent-length: 1\r\n") ==
+        "content-length is there twice");
+  CHECK(ambiguity_in("HOST: b\r\n") == "host is there twice");
+  CHECK(ambiguity_in("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n") ==
+        "the head has both a Content-Length and a Transfer-Encoding");
+}
+
+TEST_CASE("head: lines that readers take differently are refused") {
+  const std::string no_header = "the head has a line that is no header";
+  CHECK(ambiguity_in("Content-Length : 1\r\n") == no_header);
+  CHECK(ambiguity_in("A: b\r\n continued\r\n") == no_header);
+  CHECK(ambiguity_in("A: b\rContent-Length: 1\r\n") == no_header);
+  CHECK(ambiguity_in(": b\r\n") == no_header);
+}
+
+TEST_CASE("head: HTTP/1.1 names a host, HTTP/1.0 need not") {
+  CHECK(find_ambiguity("GET / HTTP/1.1\r\n\r\n")->text == "the head has no Host");
+  CHECK_FALSE(find_ambiguity("GET / HTTP/1.0\r\n\r\n"));
+}
+
+}  // namespace millrace::http

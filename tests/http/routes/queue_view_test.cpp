@@ -1,0 +1,23 @@
+#include "http/routes/queue_view.hpp"
+
+#include "http/desk.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+
+TEST_CASE("queues: scheduled and retrying jobs are counted apart, wherever they go") {
+  Desk desk;
+  const JobId later = desk.push("A", "failing", R"(,"at":"2099-01-01T00:00:00Z")");
+  const JobId failed = desk.fail("B", "x");
+  const auto counts = [&] {
+    const Json queue = desk.read("/api/v1/queues/failing");
+    return std::pair(queue["scheduled"].get<int>(), queue["retrying"].get<int>());
+  };
+  CHECK(counts() == std::pair(1, 1));
+  desk.post("/api/v1/jobs/" + std::to_string(failed) + "/retry");
+  CHECK(counts() == std::pair(1, 0));
+  desk.post("/api/v1/jobs/" + std::to_string(later) + "/kill");
+  CHECK(counts() == std::pair(0, 0));
+}
+
+}  // namespace millrace::http
