@@ -12,13 +12,14 @@
 
 namespace millrace::faktory {
 
-/// What is kept of a failed run, and `kBacktraceLinesMax`; more is cut off.
+/// How much of a failed run is kept, together with `kBacktraceLinesMax`. More is cut off.
 inline constexpr std::size_t kErrtypeBytesMax = 100;
 inline constexpr std::size_t kMessageBytesMax = 1000;
 inline constexpr std::size_t kBacktraceEntryBytesMax = 1024;
 
-/// The run as it is stored: error type and message without white space around them, `unknown` when
-/// empty, everything cut to the limits above. A UTF-8 sequence that was cut becomes U+FFFD.
+/// The run as it is stored: error type and message without white space around them, `unknown` in
+/// place of an empty one, and everything cut to the limits above. Of a UTF-8 sequence that was cut,
+/// each byte left becomes U+FFFD.
 [[nodiscard]] FailedRun cleaned(FailedRun run);
 
 /// Reads the `failure` member of a pushed job, as another server wrote it. A time that is missing

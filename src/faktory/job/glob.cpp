@@ -9,11 +9,11 @@ namespace {
 constexpr std::size_t kByteValues = 256;
 constexpr std::size_t kWordBits = 64;
 
-/// Where nothing has begun to fit, bytes are passed over by a search for one byte value, which
-/// looks at so many of them in a step.
+/// Where nothing has begun to fit, a search for one byte value passes over the text. How many bytes
+/// it passes in a step.
 constexpr std::size_t kSkippedBytesPerStep = 16;
 
-/// Takes the class behind its `[` off the front, and says whether the byte is in it.
+/// Takes a class off the front, whose `[` was taken, and says whether the byte is in it.
 bool take_class(std::string_view& pattern, char c) {
   const auto byte = static_cast<unsigned char>(c);
   const bool is_negated = pattern.starts_with('^');
@@ -35,7 +35,7 @@ bool take_class(std::string_view& pattern, char c) {
   return is_in != is_negated;
 }
 
-/// Takes what stands for one byte off the front, and says whether this one fits.
+/// Takes the pattern of one byte off the front, and says whether this byte fits.
 bool take_one(std::string_view& pattern, char c) {
   const char first = pattern.front();
   pattern.remove_prefix(1);
@@ -97,7 +97,7 @@ void Glob::restart() {
   segment_ = 0;
   has_reached_ = false;
   reached_.assign(words_, 0);
-  // Nothing but stars: like everything.
+  // Nothing but stars: everything matches.
   if (segments_.empty() && !is_start_fixed_) verdict_ = true;
 }
 
@@ -113,7 +113,7 @@ std::size_t Glob::read(std::string_view bytes, Steps& steps) {
   return count;
 }
 
-/// How many bytes cannot begin the segment, and nothing else is under way.
+/// How many bytes can be passed over: they cannot begin the segment, and no part of it has begun.
 std::size_t Glob::skip(std::string_view bytes, Steps& steps) const {
   if (has_reached_ || segments_.empty() || is_fixed()) return 0;
   const std::optional<char> first_byte = segments_[segment_].first_byte;
@@ -147,7 +147,7 @@ void Glob::step(char byte) {
   if (is_last_reached()) pass_segment();
 }
 
-/// The segment's last place fits, and so all of it does.
+/// True when the segment's last place fits, and with it the whole segment.
 bool Glob::is_last_reached() const {
   const std::size_t last = segments_[segment_].end - 1;
   return (reached_[last / kWordBits] >> last % kWordBits & 1) != 0;
@@ -155,7 +155,7 @@ bool Glob::is_last_reached() const {
 
 void Glob::pass_segment() {
   const bool is_last = segment_ + 1 == segments_.size();
-  // That one counts at the end of the text only, so it may fit again further on.
+  // It must fit at the end of the text, which may come later: so it is looked for again.
   if (is_last && is_end_fixed_) return;
   if (is_last) {
     verdict_ = true;

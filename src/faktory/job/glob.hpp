@@ -11,20 +11,20 @@
 
 namespace millrace::faktory {
 
-/// Finds out whether a whole text is like a pattern, as Redis compares them (which is what a
-/// `regexp` of MUTATE means to the reference server):
+/// Finds out whether a whole text matches a pattern by the rules of Redis, which is what a `regexp`
+/// of MUTATE means to the reference server:
 ///
 ///     *        any bytes, also none        ?        one byte
 ///     [a-c_]   one of these                [^a-c]   one that is none of these
 ///     \x       x itself; a lone \ at the end is one
 ///
-/// A class that does not end reaches to the end of the pattern.
+/// A class without its bracket ends with the pattern.
 ///
-/// The text is read once and in pieces, each byte in at most `steps_per_byte()` steps: one for
-/// every 64 places of the pattern, whatever the text and however many stars. What is between two
-/// stars is found where it first fits, since a later place would leave less for what follows.
-/// Within it, all places that the text read so far may have reached are moved on together, as bits
-/// (Shift-And: Baeza-Yates and Gonnet 1992).
+/// The text is read once and in pieces. Each byte takes at most `steps_per_byte()` steps, one for
+/// every 64 places of the pattern, whatever the text is and however many stars there are. A segment
+/// between two stars is taken where it first fits, since a later place would leave less text for
+/// the rest. Within a segment, all places that the text may have reached are moved on together, as
+/// bits (Shift-And: Baeza-Yates and Gonnet 1992).
 ///
 ///     Glob glob("*uid*");
 ///     glob.restart();
@@ -34,22 +34,22 @@ class Glob {
  public:
   explicit Glob(std::string_view pattern);
 
-  /// A new text begins.
+  /// Begins a new text.
   void restart();
 
-  /// Reads on, as far as the steps go and until the verdict is clear. Answers how many bytes.
+  /// Reads on until the steps are spent or the verdict is clear. Answers how many bytes it read.
   std::size_t read(std::string_view bytes, Steps& steps);
 
-  /// No further byte would change the verdict.
+  /// True when no further byte can change the verdict.
   [[nodiscard]] bool is_decided() const { return verdict_.has_value(); }
 
-  /// Whether the text is like the pattern, if it ends here.
+  /// True when the text matches if it ends here.
   [[nodiscard]] bool matches() const;
 
   [[nodiscard]] std::size_t steps_per_byte() const { return words_ + 1; }
 
  private:
-  /// What stands between two stars: the places [begin, end) of the pattern, each for one byte.
+  /// The part of the pattern between two stars: the places [begin, end), each for one byte.
   struct Segment {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -71,12 +71,12 @@ class Glob {
 
   std::optional<bool> verdict_;
   bool is_at_start_ = true;
-  std::size_t segment_ = 0;             ///< the one that is looked for
-  bool has_reached_ = false;            ///< any place of it
+  std::size_t segment_ = 0;             ///< the one to find next
+  bool has_reached_ = false;            ///< the text may have reached a place of it
   std::vector<std::uint64_t> reached_;  ///< the places of it that fit the last bytes read
 };
 
-/// A pattern that is like this text only.
+/// A pattern that matches this text only.
 [[nodiscard]] std::string glob_of_text(std::string_view text);
 
 }  // namespace millrace::faktory

@@ -10,7 +10,7 @@
 namespace millrace::faktory {
 namespace {
 
-/// Globs that a job's JSON must be like, all of them.
+/// Globs that a job's JSON must match, all of them.
 std::vector<Glob> globs_of(const JobFilter& filter) {
   std::vector<Glob> globs;
   if (!filter.regexp.empty()) globs.emplace_back(filter.regexp);
@@ -21,7 +21,8 @@ std::vector<Glob> globs_of(const JobFilter& filter) {
   return globs;
 }
 
-/// Compares jobs' JSON with globs. A long one it keeps, to go on with when it is asked again.
+/// Compares jobs' JSON with globs. It keeps a long JSON, and goes on with it when it is asked
+/// again.
 class TextMatcher {
  public:
   TextMatcher(std::vector<Glob> globs, const WorkUnitFormat& format)
@@ -58,7 +59,7 @@ class TextMatcher {
   std::vector<Glob> globs_;
   const WorkUnitFormat* format_;
   JobId job_ = 0;  ///< 0: none is begun
-  Time when_{};    ///< its own: if it changed, so may have the text
+  Time when_{};    ///< of that job: if it has changed, the text may have too
   std::string text_;
   std::size_t next_glob_ = 0;
   std::size_t read_bytes_ = 0;  ///< by that one

@@ -39,8 +39,9 @@ Outcome<Value> read_value(ondemand::document& document, ondemand::value value, s
   return result;
 }
 
-/// The four ways to take a member. Null leaves texts and numbers as they were, and makes the others
-/// absent. False: the member must not have this type.
+// The ways to take a member. Null leaves texts and numbers as they were, and makes the others
+// absent. False: the member must not have this type.
+
 bool set_text(const Value& value, std::string_view& text, std::string_view* raw) {
   if (value.is_null()) return true;
   if (value.type != ondemand::json_type::string) return false;

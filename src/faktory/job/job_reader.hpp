@@ -13,9 +13,8 @@
 
 namespace millrace::faktory {
 
-/// The members of a job as they stand in its JSON. "Raw" is JSON text as it was sent, checked,
-/// maybe with white space in it. Empty raw text: the member is absent (or null, which means the
-/// same).
+/// The members of a job as its JSON has them. "Raw" is JSON text as it was sent: checked, and maybe
+/// with white space in it. Empty raw text: the member is absent, or null, which means the same.
 struct JobMembers {
   std::string_view jid;      ///< what the JSON string means
   std::string_view raw_jid;  ///< the JSON string itself, quotes included
@@ -34,24 +33,24 @@ struct JobMembers {
   std::int64_t backtrace = 0;
   std::optional<int> priority;  ///< 1 to 9; the member itself is in `others`
 
-  /// What the server does not know: given back as sent. Raw name and raw value.
+  /// Members that the server does not know, and gives back as they were sent. Raw name, raw value.
   std::vector<std::pair<std::string_view, std::string_view>> others;
 };
 
-/// Reads jobs out of JSON in one pass, and checks every byte of it: what it returns can be put
-/// together again to valid JSON without another look. Names are compared without regard to case and
-/// the last one of a name wins, as in the reference.
+/// Reads jobs from JSON in one pass, and checks every byte of it: valid JSON can be made of the
+/// members without another check. As in the reference, names are compared without regard to case,
+/// and of several members with the same name the last one counts.
 ///
-/// What it returns points into the reader (and is good until the next call), not into its argument.
+/// The members point into the reader, not into its argument, and are good until the next call.
 class JobReader {
  public:
-  /// One object; null counts as one without members.
+  /// Reads one object. null counts as an object without members.
   [[nodiscard]] Outcome<JobMembers> read(std::string_view json);
 
-  /// The same for one that stands in an array, which counts for how deep it may be nested.
+  /// The same for an element of an array, which counts as one level of nesting.
   [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
 
-  /// Frees the buffers if a large text has made them large.
+  /// Frees the buffers if a long text has made them long.
   void shrink();
 
  private:
@@ -60,7 +59,7 @@ class JobReader {
 
   simdjson::ondemand::parser parser_;
   simdjson::ondemand::document document_;
-  std::string text_;  ///< what is read, and behind it the zeros that the parser needs
+  std::string text_;  ///< the JSON, and after it the zeros that the parser needs
 };
 
 }  // namespace millrace::faktory

@@ -36,8 +36,8 @@ void append_member(std::string_view start, std::int64_t value, std::string& out)
   out += std::to_string(value);
 }
 
-/// How long the beginning of a text is that says `retry`: nullopt when it says it wrongly, or
-/// begins with something else than the next member.
+/// How long the beginning of a text is that has `retry`; 0: the text begins with the next member.
+/// nullopt: neither is there.
 std::optional<std::size_t> take_retry(std::string_view text, StoredForm& form) {
   if (text.starts_with(',')) return 0;
   if (!text.starts_with(kRetryStart)) return std::nullopt;
@@ -56,6 +56,7 @@ std::size_t StoredForm::created_at() const {
 }
 
 void encode_work_unit(const JobMembers& members, std::string& out) {
+  CHECK(!members.raw_jid.empty() && !members.raw_jobtype.empty() && !members.raw_args.empty());
   std::string text;
   text.reserve(256);
   const std::int64_t retry = members.retry.value_or(kRetryDefault);

@@ -20,18 +20,18 @@
 ///              end [ `,"at":` string ] `,"args":` array [ `,"reserve_for":` integer ] [
 ///              `,"backtrace":` integer ] *( `,` string `:` value ) `}`
 ///
-/// The text is compact JSON in the member order of the reference server, and the values in it are
-/// as they were sent, number spellings included. What the job itself knows is not stored, and put
-/// in where it belongs: `failure` behind retry, `queue` behind jid, `enqueued_at` behind
-/// created_at. Nor is what the server fills in: `retry` when it is 25 (the text begins with a comma
-/// then), and `created_at` when the client sent none, which is the job's own.
+/// The text is compact JSON in the member order of the reference server. Its values are as they
+/// were sent, spellings of numbers included. Members that the job itself knows are not stored. They
+/// are put in where the reference has them: `failure` after retry, `queue` after jid, `enqueued_at`
+/// after created_at. Members that the server fills in are not stored either: `retry` when it is 25
+/// (the text then begins with a comma), and `created_at` when the client sent none.
 ///
-/// Bodies that were stored before have both, as if the client had sent them.
+/// Bodies of earlier versions have both, as if the client had sent them.
 namespace millrace::faktory {
 
 inline constexpr std::string_view kCreatedStart = R"(,"created_at":)";
 
-/// A body taken apart where something is put in: views of it.
+/// Views of a body, cut where members are put in.
 struct StoredForm {
   std::string_view until_retry = R"({"retry":25)";  ///< with the number
   std::string_view until_jid;                       ///< with the jid
@@ -40,8 +40,8 @@ struct StoredForm {
   std::string_view raw_jid;
   std::int64_t retry = kRetryDefault;
 
-  /// Where created_at begins in `head`, or the end of that. No string has these bytes inside: they
-  /// would stand behind backslashes.
+  /// Where created_at begins in `head`, or the end of `head`. No string in it has these bytes: its
+  /// quotes have backslashes before them.
   [[nodiscard]] std::size_t created_at() const;
 };
 
@@ -49,8 +49,8 @@ struct StoredForm {
 /// may be absent.
 void encode_work_unit(const JobMembers& members, std::string& out);
 
-/// nullopt: no work unit was stored like that. The body may come from a disk and is not trusted:
-/// what is found lies inside of it, but need not be JSON.
+/// nullopt: the body is no stored work unit. It may come from a disk and is not trusted: the views
+/// lie inside of it, but need not be JSON.
 [[nodiscard]] std::optional<StoredForm> decode_work_unit(std::string_view body);
 
 }  // namespace millrace::faktory

@@ -13,7 +13,7 @@
 namespace millrace::faktory {
 namespace {
 
-/// nullopt when the job was put, or its body is damaged.
+/// nullopt: the job was put, or its body is damaged.
 std::optional<StoredForm> stored_form_of(const Job& job) {
   if (job.kind != JobKind::kWorkUnit) return std::nullopt;
   return decode_work_unit(job.body_view());
@@ -27,7 +27,7 @@ void append_time_member(std::string_view start, std::string_view time, std::stri
 }
 
 /// Appends created_at, unless it is stored, and enqueued_at. Most jobs were ready when they were
-/// created: that time is formatted once.
+/// created: then both are the same, and it is formatted once.
 void append_times(const StoredForm& form, const Job& job, std::string& out) {
   std::string time;
   if (form.created_at() == form.head.size()) {
@@ -75,7 +75,7 @@ std::optional<JobMembers> read_body(JobReader& reader, std::string_view body) {
   return *members;
 }
 
-/// Everything that is made up for a job that no FWP client pushed: `members` may point into it.
+/// Members that are made up for a job that was put. The members of a shown job may point into them.
 struct Substitutes {
   std::string raw_jid;
   std::string raw_args;
@@ -97,11 +97,10 @@ JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
   return members;
 }
 
-/// A put body is searched for a work unit only up to this size.
+/// A summary reads a body that was put only up to this size, since a page shows many summaries.
 constexpr std::size_t kSummaryBodyBytesMax = 16 * 1024;
 
-/// The end of the JSON value at the beginning of `json`, or the end of `json` when that comes
-/// first.
+/// The end of the JSON value that `json` begins with, or the end of `json` if that comes first.
 std::size_t end_of_value(std::string_view json) {
   int depth = 0;
   bool is_in_string = false;
@@ -128,7 +127,8 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   summary.args = shown.substr(0, end);
 }
 
-/// `,"jobtype":` string ... and the rest, of which `args` is the first or second member.
+/// Reads `head`, which begins with `,"jobtype":` and a string, and `rest`, whose first or second
+/// member is `args`.
 void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
   constexpr std::string_view kType = R"(,"jobtype":)";
   constexpr std::string_view kArgs = R"("args":)";
@@ -188,7 +188,7 @@ void WorkUnits::render(const Job& job, std::string_view queue, std::string& out)
     append_json_string(fallback_jid(job), substitutes.raw_jid);
     members->raw_jid = substitutes.raw_jid;
   }
-  // What the reservation really lasts; the Rust client cannot read a job that does not say it.
+  // How long the reservation really lasts. The Rust client cannot read a job without it.
   if (members->reserve_for == 0) members->reserve_for = job.ttr_s;
   std::string body;
   encode_work_unit(*members, body);

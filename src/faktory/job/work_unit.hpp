@@ -9,9 +9,9 @@
 
 namespace millrace::faktory {
 
-/// Shows a pushed job as it was sent, out of its stored form; one that was put as the work unit
-/// that its body is, else as one whose only argument is the body. Has no state but buffers. One
-/// thread at a time.
+/// Shows a pushed job as it was sent, from its stored form. A job that was put is shown as the work
+/// unit in its body; if there is none, as one whose only argument is the body. The object has no
+/// state but buffers. Only one thread at a time may use it.
 class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;

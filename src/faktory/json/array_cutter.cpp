@@ -10,8 +10,8 @@ using Cut = Outcome<std::optional<std::string_view>>;
 
 constexpr const char* kUnexpectedEnd = "unexpected end of JSON input";
 
-/// Behind the string whose first byte is at `begin`. A quote ends it that has no backslash before
-/// it, or an even number of them.
+/// The place after the string whose first byte is at `begin`. Its end is the first quote with no
+/// backslash before it, or an even number of them.
 std::size_t string_end(std::string_view text, std::size_t begin) {
   for (std::size_t at = begin;; ++at) {
     at = text.find('"', at);
@@ -58,7 +58,7 @@ Cut ArrayCutter::end() const {
   return std::optional<std::string_view>();
 }
 
-/// Up to the comma or bracket behind the element.
+/// How long the element is: up to the comma or bracket after it.
 std::size_t ArrayCutter::element_end() const {
   std::size_t depth = 0;
   std::size_t at = 0;

@@ -13,11 +13,12 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-/// Of the object's members, and of the entries of their lists.
+/// How many containers are around the members, and around the entries of their lists.
 constexpr std::size_t kMemberDepth = 1;
 constexpr std::size_t kEntryDepth = 2;
 
-/// What reads a value returns whether it is JSON.
+// Functions that read a value answer whether it is JSON.
+
 bool read_string(ondemand::value value, std::string& text) {
   std::string_view string;
   if (value.get_string().get(string) != simdjson::SUCCESS) return false;
@@ -25,7 +26,7 @@ bool read_string(ondemand::value value, std::string& text) {
   return true;
 }
 
-/// A value that is no list; of one that may stand in a list `kind` and `string` say all.
+/// A value that is no list.
 bool read_plain(ondemand::document& document, ondemand::value value, ondemand::json_type type,
                 std::size_t depth, MemberValue& read) {
   using Kind = MemberValue::Kind;
@@ -43,7 +44,7 @@ bool read_plain(ondemand::document& document, ondemand::value value, ondemand::j
   return true;
 }
 
-/// A list of anything else than strings and nulls is of kind kOther.
+/// A list with anything but strings and nulls in it is of kind kOther.
 bool read_list(ondemand::document& document, ondemand::value value, MemberValue& read) {
   ondemand::array entries;
   if (value.get_array().get(entries) != simdjson::SUCCESS) return false;

@@ -9,10 +9,10 @@
 
 namespace millrace::faktory {
 
-/// Nesting beyond this is refused, wherever JSON comes from outside.
+/// JSON of clients that is nested deeper is refused, so that reading it cannot exhaust the stack.
 inline constexpr std::size_t kNestingMax = 512;
 
-/// Of a list of strings so many are kept; the others are only checked.
+/// How many strings of a list are kept. Further ones are only checked.
 inline constexpr std::size_t kListEntriesMax = 100;
 
 /// The value of one member of an object.
@@ -21,15 +21,15 @@ struct MemberValue {
 
   Kind kind = Kind::kOther;
   std::string string;
-  std::int64_t integer = 0;          ///< fits into 64 bits with a sign; anything else is kOther
+  std::int64_t integer = 0;          ///< one that does not fit is a kOther
   std::vector<std::string> strings;  ///< a null in the list is an empty string
 };
 
-/// Takes one member; false stops the reading. Names may come more than once.
+/// Takes one member; false stops the reading. A name may come more than once.
 using MemberVisitor = std::function<bool(std::string_view name, const MemberValue& value)>;
 
-/// Put the value into the field, or say false when it has another type. As in the reference, null
-/// leaves a text or number as it is, and empties a list.
+/// Put the value into the field. False: it has another type. As in the reference, null leaves a
+/// text or a number as it is, and empties a list.
 [[nodiscard]] bool take_text(const MemberValue& value, std::string& field);
 [[nodiscard]] bool take_integer(const MemberValue& value, std::int64_t& field);
 [[nodiscard]] bool take_strings(const MemberValue& value, std::vector<std::string>& field);
@@ -37,8 +37,8 @@ using MemberVisitor = std::function<bool(std::string_view name, const MemberValu
 /// What `read_object` found.
 enum class ObjectShape { kObject, kNull, kMalformed };
 
-/// Reads the small objects of HELLO, ACK, FAIL and BEAT, member by member, and keeps none of them.
-/// kMalformed: not JSON, neither an object nor null, nested too deep, or the visitor said false.
+/// Reads the small objects of HELLO, ACK, FAIL and BEAT, member by member. kMalformed: the text is
+/// not JSON, neither an object nor null, or nested too deep; or the visitor said false.
 [[nodiscard]] ObjectShape read_object(std::string_view json, const MemberVisitor& visit);
 
 }  // namespace millrace::faktory

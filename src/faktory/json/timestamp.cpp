@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Outside of these a count of seconds does not fit into `Time`.
+/// The first and last second that fit into `Time`.
 constexpr seconds kFirstSecond = date::ceil<seconds>(Duration::min());
 constexpr seconds kLastSecond = date::floor<seconds>(Duration::max()) - seconds{1};
 
@@ -25,7 +25,8 @@ void append_number(int value, int digits, std::string& out) {
   for (std::size_t i = end; value > 0; value /= 10) out[--i] = static_cast<char>('0' + value % 10);
 }
 
-/// A time taken apart. Goes by way of seconds, since the earliest day has no nanoseconds in `Time`.
+/// The parts of a time. They are found by way of seconds: the beginning of the earliest day is no
+/// `Time`, which has nanoseconds.
 struct Parts {
   date::year_month_day calendar;
   date::hh_mm_ss<seconds> clock;
@@ -60,8 +61,7 @@ void append_fraction(Duration fraction, std::string& out) {
   while (out.back() == '0') out.pop_back();
 }
 
-/// Takes a time apart from left to right. After the first thing that does not fit, everything
-/// fails.
+/// Reads a time from left to right. After the first part that does not fit, every other fails too.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}

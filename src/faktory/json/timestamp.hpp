@@ -20,10 +20,10 @@ void append_time(Time time, std::string& out);
 ///
 ///     time   = year "-" month "-" day "T" hour ":" minute ":" second [fraction] zone
 ///     hour   = 1*2digit ; 0..23
-///     fraction = ("." / ",") 1*digit ; what is finer than a nanosecond is cut off
+///     fraction = ("." / ",") 1*digit ; digits below a nanosecond are cut off
 ///     zone   = "Z" / ("+" / "-") 2digit ":" 2digit
 ///
-/// A time outside of what `Time` holds becomes the nearest one that is not `kNever`.
+/// A time that does not fit into `Time` becomes the nearest one that does and is not `kNever`.
 [[nodiscard]] std::optional<Time> parse_time(std::string_view text);
 
 }  // namespace millrace::faktory

@@ -19,11 +19,12 @@ struct Challenge {
 inline constexpr std::uint32_t kIterationsMin = 4000;
 inline constexpr std::uint32_t kIterationsSpread = 4096;
 
-/// A fresh one. The salt is 63 random bits in lower-case hex, not padded.
+/// A new challenge. The salt is 63 random bits in lower-case hexadecimal, not padded, as the
+/// reference writes it.
 [[nodiscard]] Challenge make_challenge(const std::function<std::uint64_t()>& random);
 
-/// SHA-256 of password and salt, hashed again until `iterations` hashes were made. It is made piece
-/// by piece, since a whole one takes a millisecond or two.
+/// SHA-256 of password and salt, hashed again until `iterations` hashes were made. It is made in
+/// slices, since a whole one takes a millisecond or two.
 class PasswordHash {
  public:
   PasswordHash(std::string_view password, const Challenge& challenge);
@@ -31,10 +32,10 @@ class PasswordHash {
   PasswordHash(PasswordHash&&) noexcept;
   PasswordHash& operator=(PasswordHash&&) noexcept;
 
-  /// Makes up to so many further hashes. True when none is left to make.
+  /// Makes up to `iterations` further hashes. True: that was all of them.
   bool work(std::uint32_t iterations);
 
-  /// In lower-case hex. Only when no hash is left to make.
+  /// In lower-case hexadecimal. Call it only when `work` has said true.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -44,10 +45,10 @@ class PasswordHash {
   std::uint32_t left_;
 };
 
-/// All of it at once.
+/// The whole hash at once.
 [[nodiscard]] std::string password_hash(std::string_view password, const Challenge& challenge);
 
-/// Takes the same time wherever they differ.
+/// Takes the same time wherever the two differ, so that the time tells nothing about the password.
 [[nodiscard]] bool is_same_hash(std::string_view a, std::string_view b);
 
 }  // namespace millrace::faktory

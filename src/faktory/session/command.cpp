@@ -23,7 +23,7 @@ using Parsed = Result<Command, Refused>;
 
 constexpr std::int64_t kVersionMax = 255;
 
-/// The words between single spaces, empty ones left out.
+/// The words between spaces. Reads one more than may be named, so that the caller sees the excess.
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> found;
   while (!text.empty() && found.size() <= kNamedQueuesMax) {
@@ -56,8 +56,8 @@ Parsed parse_fetch(std::string_view argument) {
   return Command{std::move(fetch)};
 }
 
-/// The reference reads an ACK into a map of strings: names are case-sensitive, every member must be
-/// a string, and null is an empty one.
+/// The reference reads an ACK into a map of strings. So names are case-sensitive, every member must
+/// be a string, and null is an empty one.
 Parsed parse_ack(std::string_view argument) {
   Ack ack;
   bool has_jid = false;
@@ -112,7 +112,7 @@ Parsed parse_beat(std::string_view argument) {
   return Command{std::move(beat)};
 }
 
-/// The names behind a subcommand, and whether the first is the wildcard.
+/// The names after a subcommand, and whether the first is the wildcard.
 struct QueueNames {
   std::vector<std::string_view> names;
   bool is_all = false;
@@ -180,7 +180,7 @@ Parsed parse_simple(std::string_view) {
   return Command{Simple{}};
 }
 
-/// A verb, whether it must have something behind it, and how that is read.
+/// A verb, whether it needs an argument, and how the argument is read.
 struct Row {
   std::string_view verb;
   bool needs_argument;

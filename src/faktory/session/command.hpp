@@ -13,8 +13,8 @@
 #include "core/model/worker.hpp"
 #include "faktory/job/job_filter.hpp"
 
-/// What a client can say after the handshake, and HELLO, which is the handshake. Views point into
-/// the parsed line.
+/// The commands of the Faktory protocol as values, and the pure function that reads them from
+/// lines; and HELLO, which is the handshake. Views in them point into the parsed line.
 namespace millrace::faktory {
 
 /// `HELLO {"v":2,"wid":..,"hostname":..,"pid":..,"labels":[..],"pwdhash":..}`
@@ -34,7 +34,7 @@ struct PushBulk {
   std::string_view json;
 };
 
-/// `FETCH [queue ...]`; without one: `default`. Each name stands once.
+/// `FETCH [queue ...]`; without a name: `default`. No name is there twice.
 struct Fetch {
   std::vector<std::string_view> queues;
 };
@@ -83,17 +83,17 @@ struct QueueLatency {
 };
 
 /// `MUTATE {"cmd":"kill","target":"retries","filter":{"jids":[..],"regexp":"..","jobtype":".."}}`.
-/// No space may stand in the JSON.
+/// The JSON has no spaces.
 struct Mutate {
   JobState set = JobState::kDead;
   Mutation::Action action = Mutation::Action::kDiscard;
   JobFilter filter;
 };
 
-/// `TRACK ...`
+/// `TRACK ...`: refused, as by the reference server
 struct Track {};
 
-/// `BATCH ...`
+/// `BATCH ...`: refused, as by the reference server
 struct Batch {};
 
 /// `END`
@@ -124,13 +124,14 @@ struct Refused {
   std::string_view text;
 };
 
-/// A line may name so many queues.
+/// How many queues a line may name.
 inline constexpr std::size_t kNamedQueuesMax = 1024;
 
-/// Understands one line, given without its line end.
+/// Reads one line, given without its line end.
 [[nodiscard]] Result<Command, Refused> parse_command(std::string_view line);
 
-/// nullopt: not a HELLO, or one with members of wrong types or beyond their limits.
+/// Reads a HELLO. nullopt: the line is something else, or has members of wrong types or beyond
+/// their limits.
 [[nodiscard]] std::optional<Hello> parse_hello(std::string_view line);
 
 }  // namespace millrace::faktory

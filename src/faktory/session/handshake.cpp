@@ -1,12 +1,13 @@
 #include <utility>
 
+#include "base/check.hpp"
 #include "faktory/session/reply.hpp"
 #include "faktory/session/session.hpp"
 
 namespace millrace::faktory {
 namespace {
 
-/// HELLO versions below this hash the password once, whatever HI asked for.
+/// A client with an older version of HELLO hashes the password once, whatever HI asked for.
 constexpr std::int64_t kIteratingVersion = 2;
 
 }  // namespace
@@ -28,7 +29,7 @@ void ClientSession::shake_hands(const LineBuffer::Line& line, Time now) {
   if (hello->version < kIteratingVersion) challenge_->iterations = 1;
   PasswordHash hash(shared_.settings.password, *challenge_);
   login_ = std::make_unique<Login>(Login{std::move(*hello), std::move(hash)});
-  // The client has done its part: what it waits for from here on is our doing, and bounded.
+  // The client has done its part. From here on it waits for us, and the guard bounds how long.
   close_at_ = kNever;
   check_login(now);
 }
@@ -37,7 +38,7 @@ Time ClientSession::wake_at() const {
   return login_ && login_->is_waiting() ? login_->turn->at : kNever;
 }
 
-/// A piece of the password's hash, if it is this session's turn.
+/// Makes a slice of the password's hash, if it is this session's turn.
 void ClientSession::check_login(Time now) {
   if (shared_.hashing != this && !may_begin_login(now)) return;
   if (shared_.hashing == nullptr) shared_.hashing = this;
@@ -45,12 +46,14 @@ void ClientSession::check_login(Time now) {
   finish_login(now);
 }
 
-/// Asked until it begins: the address may become a slow one while others of it are looked at.
+/// Asked again until the login begins: the address may become a slow one while other logins from it
+/// are checked.
 bool ClientSession::may_begin_login(Time now) {
   if (!login_->turn) {
     if (!shared_.logins.is_slow(peer_, now)) return true;
     login_->turn = shared_.logins.wait(peer_, now);
     if (!login_->turn) {
+      // Too many wait already, so this one is sent away.
       is_closing_ = true;
       return false;
     }
@@ -76,12 +79,14 @@ void ClientSession::finish_login(Time now) {
 }
 
 void ClientSession::welcome(Hello&& hello, Time now) {
+  CHECK(client_ == 0);
   client_ = shared_.broker.connect(*this);
   ++shared_.connection_count;
   close_at_ = kNever;
   challenge_.reset();
   lines_.set_limit(shared_.settings.line_bytes_max);
   reply::ok(output_);
+  // As in the reference: the client is welcomed first, and then told that it is one too many.
   const std::uint64_t connections_max = shared_.settings.connections_max;
   if (connections_max != 0 && shared_.connection_count > connections_max) {
     reply::error(output_, reply::too_many_connections(shared_.connection_count));

@@ -1,5 +1,7 @@
 #include "faktory/session/line_buffer.hpp"
 
+#include "base/check.hpp"
+
 namespace millrace::faktory {
 
 void LineBuffer::add(std::string_view bytes) {
@@ -36,6 +38,7 @@ std::optional<LineBuffer::Line> LineBuffer::next() {
 }
 
 void LineBuffer::compact() {
+  CHECK(taken_ <= searched_ && searched_ <= bytes_.size());
   if (taken_ == bytes_.size()) {
     bytes_ = std::string{};
   } else if (taken_ > 0) {

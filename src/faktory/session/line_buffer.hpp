@@ -8,7 +8,7 @@
 namespace millrace::faktory {
 
 /// Cuts what arrives into lines. A line longer than the limit is not stored: its bytes are dropped
-/// as they come, and in its place stands a line without text.
+/// as they come, and a line without text takes its place.
 class LineBuffer {
  public:
   struct Line {
@@ -22,13 +22,13 @@ class LineBuffer {
 
   void add(std::string_view bytes);
 
-  /// The next whole line. Looks at no byte twice.
+  /// The next whole line; nullopt: it has not arrived. Looks at no byte twice.
   [[nodiscard]] std::optional<Line> next();
 
-  /// Drops what was taken, and the memory when nothing is left.
+  /// Drops the lines that were taken, and the memory when nothing is left.
   void compact();
 
-  /// False only when `next` would surely find nothing.
+  /// False: `next` would find nothing.
   [[nodiscard]] bool may_have_line() const {
     return has_dropped_line_ || searched_ < bytes_.size();
   }
@@ -38,10 +38,10 @@ class LineBuffer {
  private:
   std::size_t line_bytes_max_;
   std::string bytes_;
-  std::size_t taken_ = 0;          ///< before it, everything was handed out
-  std::size_t searched_ = 0;       ///< from `taken_` to it there is no LF
+  std::size_t taken_ = 0;          ///< everything before it was taken
+  std::size_t searched_ = 0;       ///< there is no LF from `taken_` up to here
   bool is_dropping_ = false;       ///< in the middle of a line that is too long
-  bool has_dropped_line_ = false;  ///< one has ended, and was not handed out yet
+  bool has_dropped_line_ = false;  ///< such a line has ended and was not taken yet
 };
 
 }  // namespace millrace::faktory

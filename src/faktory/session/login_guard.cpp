@@ -10,11 +10,12 @@
 namespace millrace::faktory {
 namespace {
 
-/// Stands for all peers for which there is no room.
+/// The name under which peers are counted for which there is no room.
 constexpr std::string_view kOthers = "others";
 
-/// It grows more slowly than the number of those who wait, so that it stays bearable with many of
-/// them, and faster than not at all, so that more connections do not help in proportion.
+/// The wait grows with the square root of the number of logins that wait: slowly enough to stay
+/// bearable with many of them, and fast enough that more connections do not try passwords in
+/// proportion.
 Duration wait_among(std::uint32_t waiting) {
   const std::chrono::duration<double, Duration::period> wait =
       kTurnPause * std::sqrt(static_cast<double>(waiting));
@@ -46,11 +47,12 @@ std::optional<LoginGuard::Turn> LoginGuard::wait(std::string_view peer, Time now
 void LoginGuard::leave(const Turn& turn) {
   const auto found = peers_.find(turn.peer);
   CHECK(found != peers_.end() && found->second.waiting > 0);
+  CHECK(waiting_ >= found->second.waiting);
   --found->second.waiting;
   --waiting_;
 }
 
-/// But not those of whom somebody waits.
+/// Peers with a login that waits stay, since `leave` looks for them.
 void LoginGuard::forget_quiet(Time now) {
   absl::erase_if(peers_, [=](const auto& entry) {
     return entry.second.forget_at <= now && entry.second.waiting == 0;

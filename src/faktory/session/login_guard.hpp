@@ -11,33 +11,34 @@
 
 namespace millrace::faktory {
 
-/// Slows down who tries passwords. An address from which several wrong ones have come is a slow
-/// one: each of its logins waits for a turn before its password is looked at, right and wrong ones
-/// alike, since otherwise nobody who tries them would wait for the answer. Nobody waits for longer
-/// than `kTurnWaitMax`, so a right password gets in while others of the address try wrong ones:
-/// with so many at once that the wait would become longer, turns come closer. Other addresses are
-/// not affected.
+/// Slows down clients that try passwords. An address from which several wrong ones have come is
+/// slow: each of its logins waits for a turn before its password is checked. Right passwords wait
+/// like wrong ones, since otherwise a client that tries passwords would not wait for the answer. No
+/// login waits longer than `kTurnWaitMax`, so that a right password gets in while other clients of
+/// the address try wrong ones: the more of them wait, the closer their turns are. Other addresses
+/// are not affected.
 ///
-/// The logins of an address must be looked at one after the other, each only if the address is not
-/// slow by then: so of many that come at once no more than a few are looked at before it is.
+/// The logins of an address must be checked one after the other, each only if the address is not
+/// slow by then. So of many that come at once, only a few are checked before the address is slow.
 class LoginGuard {
  public:
-  /// Of one login that waits.
+  /// When a login that waits may be checked.
   struct Turn {
     Time at;
-    std::string peer;  ///< as which it is counted
+    std::string peer;  ///< the name under which it is counted
   };
 
   [[nodiscard]] bool is_slow(std::string_view peer, Time now) const;
 
-  /// A turn for a further login of a slow peer, to be given back by `leave` whatever comes of it.
-  /// nullopt: so many wait already that it should be sent away.
+  /// A turn for a further login of a slow peer. It must be given back by `leave`, whatever comes of
+  /// the login. nullopt: too many wait already, and the client should be sent away.
   [[nodiscard]] std::optional<Turn> wait(std::string_view peer, Time now);
   void leave(const Turn& turn);
 
-  /// The password was wrong.
+  /// A login of the peer had a wrong password.
   void note_failure(std::string_view peer, Time now);
 
+  /// How many peers are remembered.
   [[nodiscard]] std::size_t size() const { return peers_.size(); }
 
  private:
@@ -54,23 +55,23 @@ class LoginGuard {
   std::size_t waiting_ = 0;  ///< of all peers
 };
 
-/// So many wrong passwords cost nothing: people mistype.
+/// How many wrong passwords cost nothing: people mistype.
 inline constexpr std::uint32_t kFreeFailures = 3;
 
 /// How long a login of a slow peer waits when it is the only one; with n of them, sqrt(n) as long.
 inline constexpr Duration kTurnPause = 100ms;
 
-/// So many logins of a slow peer may wait, and of all slow peers.
+/// How many logins of one slow peer may wait, and how many of all slow peers.
 inline constexpr std::uint32_t kWaitingOfPeerMax = 1000;
 inline constexpr std::size_t kWaitingMax = 4000;
 
 /// kTurnPause * sqrt(kWaitingOfPeerMax), rounded up: clients give up after 5 s.
 inline constexpr Duration kTurnWaitMax = 3200ms;
 
-/// A peer is forgotten when it was quiet for so long.
+/// A peer is forgotten when no wrong password has come from it for so long.
 inline constexpr Duration kFailuresRemembered = 10min;
 
-/// So many peers are remembered; those beyond are treated as one.
+/// How many peers are remembered. Further ones are treated as one.
 inline constexpr std::size_t kPeersMax = 4096;
 
 }  // namespace millrace::faktory

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Reason = Refused::Reason;
 
-/// Nothing that we look at lies deeper: `filter.jids[0]`. What does is not even kept.
+/// The deepest value that we read is `filter.jids[0]`. Deeper ones are not even kept.
 constexpr int kDepthMax = 3;
 
 /// The members as they were sent.

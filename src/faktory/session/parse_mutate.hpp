@@ -7,7 +7,7 @@
 
 namespace millrace::faktory {
 
-/// Understands what stands behind `MUTATE `.
+/// Reads the argument of `MUTATE `.
 [[nodiscard]] Result<Mutate, Refused> parse_mutate(std::string_view argument);
 
 }  // namespace millrace::faktory

@@ -4,9 +4,11 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.hpp"
 #include "faktory/session/reply.hpp"
 
 namespace millrace::faktory {
+
 ClientSession::ClientSession(Shared& shared, std::string peer)
     : shared_(shared), peer_(std::move(peer)), lines_(kHelloBytesMax) {}
 
@@ -37,6 +39,10 @@ void ClientSession::end_of_input(Time now) {
 
 void ClientSession::deliver(const Delivery& delivery, Time) {
   const CountOutput count(*this);
+  // An eviction may come at any time: it is about the worker, and not about a command.
+  const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
+  CHECK(delivery.kind == Delivery::Kind::kEvicted ||
+        wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
   wait_ = Wait::kNothing;
   if (delivery.kind == Delivery::Kind::kEvicted) {
     is_closing_ = true;
@@ -49,6 +55,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 
 void ClientSession::sent(std::size_t bytes) {
   sent_ += bytes;
+  CHECK(sent_ <= produced_);
   if (fetched_.empty()) return;
   const auto first_unsent =
       std::find_if(fetched_.begin(), fetched_.end(),
@@ -60,13 +67,14 @@ void ClientSession::sent(std::size_t bytes) {
 void ClientSession::close(Time now) {
   leave_login();
   if (client_ == 0) return;
-  // Else what is given back could go to this very session.
+  // First, since a job that is given back could otherwise be delivered to this very session.
   shared_.broker.stop_waiting(client_);
   for (const Fetched& fetched : fetched_) {
-    // Refused when it is over already: acknowledged by another connection of the worker, or
-    // expired.
+    // Refused when the reservation is over: another connection of the worker has acknowledged the
+    // job, or it has expired.
     static_cast<void>(shared_.broker.workers().undo_fetch(fetched.id, fetched.reserved_at, now));
   }
+  CHECK(shared_.connection_count > 0);
   --shared_.connection_count;
   shared_.broker.disconnect(client_, now);
   client_ = 0;
@@ -106,6 +114,7 @@ void ClientSession::work_through_lines(Time now) {
 }
 
 void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
+  CHECK(wait_ == Wait::kNothing);  // Replies leave in the order of their commands.
   if (client_ == 0) return shake_hands(line, now);
   if (shared_.is_draining) {
     reply::error(output_, reply::kShutdown);

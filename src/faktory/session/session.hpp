@@ -19,21 +19,22 @@
 
 namespace millrace::faktory {
 
-/// HELLO must be there by then (reference server: 2 s). How long its password may take to be looked
-/// at is the login guard's matter.
+/// HELLO must have arrived by then, as with the reference server. How long the check of its
+/// password may take after that is up to the login guard.
 inline constexpr Duration kHandshakeLimit = 2s;
 
-/// HELLO cannot be longer; who sends more is no worker, and has no password yet.
+/// HELLO cannot be longer. A client that sends more is no worker, and has shown no password yet: it
+/// must not fill the memory.
 inline constexpr std::size_t kHelloBytesMax = 16 * 1024;
 
-/// How long FETCH waits for a job. The reference waits 2 s; a little less, since some clients stop
-/// reading after 2 s and would take this reply for that of their next command.
+/// How long FETCH waits for a job. The reference waits 2 s. We wait a little less: some clients
+/// stop reading after 2 s, and would take this reply for that of their next command.
 inline constexpr Duration kFetchWait = 1950ms;
 
-/// So many hashes of a password are made at a time.
+/// How many rounds of a password's hash one slice makes: about a tenth of a millisecond.
 inline constexpr std::uint32_t kHashesPerTurn = 512;
 
-/// One FWP connection.
+/// One client's conversation, from the greeting to END. `shared` must outlive it.
 class ClientSession final : public Session {
  public:
   ClientSession(Shared& shared, std::string peer);
@@ -56,24 +57,25 @@ class ClientSession final : public Session {
  private:
   enum class Wait { kNothing, kJob, kLongTask };
 
-  /// HELLO with a password that is still to be looked at.
+  /// A HELLO whose password is not checked yet.
   struct Login {
     Hello hello;
     PasswordHash hash;
-    std::optional<LoginGuard::Turn> turn = std::nullopt;  ///< when the client's address is slow
-    bool is_turn = false;                                 ///< it has come
+    std::optional<LoginGuard::Turn> turn = std::nullopt;  ///< if the client's address is slow
+    bool is_turn = false;                                 ///< the turn has come
 
     [[nodiscard]] bool is_waiting() const { return turn && !is_turn; }
   };
 
-  /// A fetched job whose reply may not have left yet.
+  /// A fetched job whose reply may not have left yet. If it never does, the job is given back.
   struct Fetched {
     JobId id = 0;
     Time reserved_at{};
     std::uint64_t reply_end = 0;  ///< counted from the first byte of output ever
   };
 
-  /// Keeps count of the output while one of the session's functions adds to it.
+  /// Counts what one of the session's functions adds to the output. The driver takes the output
+  /// away between calls, so its size alone does not say how much there ever was.
   class CountOutput {
    public:
     explicit CountOutput(ClientSession& session) : session_(session) {
@@ -97,8 +99,7 @@ class ClientSession final : public Session {
   void finish_login(Time now);
   void welcome(Hello&& hello, Time now);
 
-  // The commands (execute.cpp).
-
+  // One for each command (execute.cpp). Each appends one reply, or makes the client wait.
   void execute(const Push& push, Time now);
   void execute(const PushBulk& push, Time now);
   void execute(const Fetch& fetch, Time now);
@@ -125,10 +126,10 @@ class ClientSession final : public Session {
   const std::string peer_;
   LineBuffer lines_;
   std::string output_;
-  std::uint64_t produced_ = 0;  ///< bytes of output ever, as of the last call's end
-  std::size_t counted_ = 0;     ///< how much of the output was there when this call began
-  std::uint64_t sent_ = 0;
-  std::vector<Fetched> fetched_;  ///< the oldest first
+  std::uint64_t produced_ = 0;    ///< bytes of output ever, at the end of the last call
+  std::size_t counted_ = 0;       ///< size of the output when this call began
+  std::uint64_t sent_ = 0;        ///< bytes of output that left
+  std::vector<Fetched> fetched_;  ///< oldest first
   std::optional<Challenge> challenge_;
   std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over
