@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "base/check.hpp"
+
 namespace millrace::http {
 namespace {
 
@@ -36,14 +38,16 @@ const Asset* find_asset(std::string_view path) {
 
 Response show(const Asset& asset) {
   Response response{.type = std::string(type_of(asset.path)), .body = std::string(asset.bytes)};
-  // Asked for again each time, and answered with 304: so a new version is seen at once.
+  // The browser asks each time and is answered with 304: so it sees a new version at once.
   response.headers["Cache-Control"] = "no-cache";
   return response;
 }
 
-/// The page names its files relative to its base, which a proxy's prefix moves.
+/// The page names its files relative to its base. A proxy's prefix comes before it.
 Response show_page(const Request& request) {
-  Response response = show(*find_asset("index.html"));
+  const Asset* page = find_asset("index.html");
+  CHECK(page != nullptr);
+  Response response = show(*page);
   constexpr std::string_view kBase = R"(<base href="/">)";
   const std::size_t base = response.body.find(kBase);
   if (base != std::string::npos) {

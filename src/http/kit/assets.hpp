@@ -18,7 +18,7 @@ struct Asset {
 [[nodiscard]] std::span<const Asset> assets();
 
 /// The answer to a GET outside of the API: a file under `/assets/`, or else the page, which finds
-/// out itself what its address means. nullopt: the path belongs to somebody else (`/api/`,
+/// out itself what its address means. nullopt: the path is one of the API or for machines (`/api/`,
 /// `/metrics`).
 [[nodiscard]] std::optional<Response> serve_asset(const Request& request);
 

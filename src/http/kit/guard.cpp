@@ -11,7 +11,7 @@ namespace {
 Response ask_for_password(const Request& request) {
   Response response = refuse(401, "a password is needed");
   if (request.header("accept").find("text/html") != std::string_view::npos) {
-    // For who cancels the question of the browser.
+    // A person who closes the browser's dialog sees this.
     response.type = "text/html; charset=utf-8";
     response.body =
         "<!doctype html><title>Millrace</title><p>A password is needed. <a href=\"\">Log in</a>";
@@ -31,7 +31,7 @@ bool knows_password(const Request& request, std::string_view password) {
          is_same_secret(std::string_view(*pair).substr(colon + 1), password);
 }
 
-/// A browser says where a request comes from; what says nothing is no browser.
+/// A browser says where a request comes from. A client that says nothing is no browser.
 bool is_from_another_site(const Request& request) {
   const std::string_view site = request.header("sec-fetch-site");
   if (!site.empty()) return site != "same-origin" && site != "none";
@@ -47,7 +47,7 @@ std::string_view name_in(std::string_view host) {
   return host.substr(0, host.find(':'));
 }
 
-/// Browsers write an IPv4 address as four numbers, whatever was typed.
+/// Browsers send an IPv4 address as four numbers, whatever was typed.
 bool is_address(std::string_view name) {
   const bool is_v6 = name.find(':') != name.npos;
   return is_v6 ||

@@ -22,8 +22,8 @@ bool is_control(char c) {
   return (byte < 0x20 && c != '\t') || byte == 0x7F;
 }
 
-/// The name in lower case; empty: that is no header. A line that goes on with the one before has
-/// none, and neither has one with a space before its colon.
+/// The name in lower case; empty: the line is no header. A line that continues the one before it
+/// has no name, and neither has one with a space before its colon.
 std::string header_name(std::string_view line) {
   const std::string_view name = line.substr(0, std::min(line.find(':'), line.size()));
   const bool is_good = name.size() < line.size() &&

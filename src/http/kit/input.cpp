@@ -11,7 +11,7 @@
 namespace millrace::http {
 namespace {
 
-/// More than any body may have.
+/// More members than any body has.
 constexpr std::size_t kMembersMax = 32;
 
 constexpr std::array kStates = {JobState::kScheduled, JobState::kReady, JobState::kReserved,
@@ -79,8 +79,8 @@ Outcome<Json> read_members(std::string_view body) {
   bool is_doubled = false;
   const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
     if (event != Json::parse_event_t::key) return true;
-    // The library looks for each name among all those before it. No body has objects within, and
-    // what has too many members has one that nobody knows among the first.
+    // The library looks for each name among all names before it, which takes long for many. No body
+    // has objects inside, and one with too many members has an unknown one among the first.
     if (depth > 1 || names.size() > kMembersMax) return false;
     if (!names.insert(parsed.get<std::string>()).second) is_doubled = true;
     return true;
@@ -93,7 +93,7 @@ Outcome<Json> read_members(std::string_view body) {
 
 std::vector<std::string> member_names(std::string_view json) {
   std::vector<std::string> names;
-  std::string_view last;  // string, with its quotes
+  std::string_view last;  // the last string, with its quotes
   int depth = 0;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];

@@ -13,20 +13,20 @@
 #include "http/kit/json.hpp"
 #include "http/kit/message.hpp"
 
-/// How requests say things. Problems are lines for a person.
+/// Reads the parameters and members of requests. Problems are lines for a person.
 namespace millrace::http {
 
 inline constexpr std::size_t kPageMax = 200;
 inline constexpr std::size_t kPageDefault = 50;
 
-/// How many jobs one request looks at in search of those that match.
+/// How many jobs one request searches; if it looks for jids only, which is cheaper.
 inline constexpr std::size_t kSearchSteps = 2500;
 inline constexpr std::size_t kJidSearchSteps = 6'000;
 
-/// Nor more than so many bytes of bodies.
+/// How many bytes of bodies it reads at most.
 inline constexpr std::size_t kSearchBytes = 4 << 20;
 
-/// Jobs named in one request.
+/// How many jobs one request may name.
 inline constexpr std::size_t kNamedJobsMax = 1000;
 
 [[nodiscard]] const char* name_of(JobState state);
@@ -46,11 +46,11 @@ inline constexpr std::size_t kNamedJobsMax = 1000;
 
 inline constexpr std::string_view kDoubled = "the body has a member twice";
 
-/// The names of the members of a JSON object, in lower case, also when it has numbers that nothing
-/// of ours can hold. Of what is no object: anything.
+/// The names of the members of a JSON object, in lower case. The object may have numbers that no
+/// type of ours can hold. If the text is no object, the names are anything.
 [[nodiscard]] std::vector<std::string> member_names(std::string_view json);
 
-/// A member that is a string; else empty.
+/// The member if it is a string; else empty.
 [[nodiscard]] std::string read_text(const Json& object, const char* name);
 
 }  // namespace millrace::http

@@ -35,7 +35,7 @@ double show_rate(double per_second) {
 
 std::string_view cut(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  // No sequence has more than three bytes behind its first: what has is no UTF-8.
+  // A UTF-8 sequence has at most three bytes after its first. Longer runs are no UTF-8.
   for (std::size_t end = bytes_max; end > 0 && bytes_max - end <= 3; --end) {
     if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
   }

@@ -6,7 +6,7 @@
 
 #include "core/model/types.hpp"
 
-/// How values stand in answers.
+/// How values are written in answers.
 namespace millrace::http {
 
 using Json = nlohmann::ordered_json;
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 [[nodiscard]] double seconds_of(Duration duration);
 
-/// Rounded to three significant places behind the point: what changes less is no news.
+/// Rounded to three decimal places: smaller changes are no news.
 [[nodiscard]] double show_rate(double per_second);
 
 /// Up to `bytes_max` bytes, cut between UTF-8 sequences.

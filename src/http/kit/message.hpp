@@ -15,15 +15,15 @@ namespace millrace::http {
 struct Request {
   std::string method = "GET";
   std::string path;    ///< decoded, without query
-  std::string prefix;  ///< what a reverse proxy has put before it (`X-Script-Name`), or empty
+  std::string prefix;  ///< that a reverse proxy has put before it (`X-Script-Name`), or empty
   std::multimap<std::string, std::string> params;  ///< of the query
-  bool has_broken_escape = false;  ///< in its address, which then says what nobody can mean
-  std::map<std::string, std::string> headers;  ///< by name in lower case
+  bool has_broken_escape = false;                  ///< its address has a % without two digits
+  std::map<std::string, std::string> headers;      ///< by name in lower case
   std::string body;
-  /// The members of the body, each once, where a change has them: see `prepare`.
+  /// The members of the body of a change, each once: see `prepare`.
   Json members = Json::object();
 
-  /// Empty: absent, or empty.
+  /// Empty: it is absent or empty. `name` of a header is in lower case.
   [[nodiscard]] std::string_view header(const std::string& name) const;
   [[nodiscard]] std::string_view param(const std::string& name) const;
 };
@@ -33,12 +33,13 @@ struct Response {
   std::string type = "application/json";
   std::string body;
   std::map<std::string, std::string> headers;
-  bool is_change = false;  ///< it may leave only when everything recorded so far is durable
-  /// Writes a body that takes long to write, from what it holds itself: to be called outside of the
-  /// broker's thread. Empty: `body` is there.
+  bool is_change = false;  ///< it may leave only when everything recorded before it is durable
+  /// Writes a body that takes long to write, from data of its own: to be called outside of the
+  /// broker's thread. Empty: the body is in `body`.
   std::function<std::string()> write_body = {};
-  /// What there is to look at would hold the broker for too long in one go: to be called in its
-  /// thread in another turn, once, for the answer or for one more part. Empty: this is the answer.
+  /// Goes on with an answer that would take the broker's thread for too long in one turn. To be
+  /// called once, in that thread, in a later turn; it returns the answer or one more part of it.
+  /// Empty: this is the answer.
   std::function<Response(Time now)> go_on = {};
 };
 

@@ -18,20 +18,20 @@
 
 namespace millrace::http {
 
-/// What is shown of the program and was settled when it started.
+/// Facts about the program that do not change while it runs.
 struct ServerFacts {
   std::string version;
   std::string hostname;
   std::int64_t pid = 0;
-  /// Differs each time the server starts: ids and numbers of operations may mean others then.
+  /// Differs at each start of the server: numbers of operations and clients mean others then.
   std::string instance;
   Time started_at{};
   std::vector<std::pair<std::string, std::string>> options;  ///< in force, no secrets
   bool is_read_only = false;
 };
 
-/// What is read from the system for a request, before it comes to the broker's thread. Zero: not
-/// known.
+/// Facts that are read from the system for a request, before it comes to the broker's thread. Zero:
+/// not known.
 struct SystemFacts {
   std::uint64_t memory_bytes = 0;        ///< resident
   std::uint64_t memory_total_bytes = 0;  ///< of the machine
@@ -42,19 +42,19 @@ struct SystemFacts {
   bool has_journal = false;
 };
 
-/// What the server counts outside of the broker.
+/// Facts that the server counts outside of the broker.
 struct TrafficFacts {
   std::uint64_t beanstalk_connections = 0;
   std::uint64_t faktory_connections = 0;
-  std::uint64_t undurable_bytes = 0;   ///< of the journal, that wait for the disk
-  std::uint64_t segments_removed = 0;  ///< of the journal, by cleaning
-  std::uint64_t log_bytes = 0;         ///< of the journal, room not written to left out
+  std::uint64_t undurable_bytes = 0;   ///< of the journal, appended and not durable yet
+  std::uint64_t segments_removed = 0;  ///< of the journal, by compaction
+  std::uint64_t log_bytes = 0;         ///< of the journal, without reserved space
   Histogram commits;                   ///< from a batch's append to its durability
-  bool is_stalled = false;             ///< something has waited for the disk for seconds
+  bool is_stalled = false;             ///< something has been waiting for the disk for seconds
   bool is_stopping = false;
 };
 
-/// Everything that the handlers reach. Requests come one at a time, in the broker's thread.
+/// Everything that the handlers may use. Requests come one at a time, in the broker's thread.
 struct Site {
   Broker& broker;
   const WorkUnitFormat& format;
@@ -62,8 +62,8 @@ struct Site {
   const Trend& trend;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
-  /// As PUSH takes a job; and what INFO answers, with these queues: what is returned writes it, in
-  /// any thread.
+  /// Takes a job as PUSH does; and what INFO answers, with these queues: any thread may call the
+  /// returned function, which writes it.
   std::function<Outcome<JobId>(std::string_view json, Time now)> push;
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   /// For the jids of jobs that are pushed without one. Any thread may call it.
@@ -76,21 +76,22 @@ struct Moment {
   SystemFacts system;
 };
 
-/// Reads what the request says, and completes it. May be called in any thread: of `site` it uses
-/// only `random`. The answer to a request that makes no sense; else nullopt.
+/// Reads the request's parameters or members, and completes it. Any thread may call it: of `site`
+/// it uses only `random`. Returns the answer if the request makes no sense; else nullopt.
 [[nodiscard]] std::optional<Response> prepare(const Site& site, Request& request);
 
 /// Answers `/api/v1/...`, `/metrics`, `/stats` and `/health`. The guard has let the request in, and
 /// `prepare` found nothing wrong with it.
 [[nodiscard]] Response answer(Site& site, const Request& request, const Moment& moment);
 
-/// When something was read, as a change takes it for `as_of`: `next_id` and the time.
+/// A moment as a change takes it for `as_of`: `next_id` and the time.
 [[nodiscard]] std::string show_as_of(const View& view, Time now);
 
-/// How long the body of such a request may be: that of a pushed job `job_bytes_max`.
+/// How long the body of this request may be: `job_bytes_max` for a pushed job, else
+/// `kMembersBytesMax`.
 [[nodiscard]] std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max);
 
-/// Of all other bodies: longer than any that makes sense.
+/// Longer than any body of members that makes sense.
 inline constexpr std::size_t kMembersBytesMax = 64 * 1024;
 
 }  // namespace millrace::http

@@ -23,7 +23,7 @@ inline void append_part(std::integral auto number, std::string& out) {
   out += std::to_string(number);
 }
 
-/// Texts and whole numbers, one behind the other.
+/// Texts and whole numbers, one after the other.
 template <typename... Part>
 [[nodiscard]] std::string concat(const Part&... parts) {
   std::string out;

@@ -10,15 +10,15 @@
 namespace millrace::http {
 namespace {
 
-/// Of a name that nobody knows.
+/// How much of an unknown name an error repeats.
 constexpr std::size_t kNameShownMax = 100;
 
 using Handler = Response (*)(const Call&);
 
-/// `*` in a path stands for a name; that of a queue may hold slashes. The first row that fits is
-/// taken, so longer paths stand before shorter ones. `names`: the parameters of a GET, or the
-/// members of a POST's body, with spaces between. What is not among them is refused, since a filter
-/// that is misspelt and left out would change every job.
+/// `*` in a path stands for a name; the name of a queue may have slashes. The first row that fits
+/// is taken, so longer paths come before shorter ones. `names` are the parameters of a GET, or the
+/// members of a POST's body, with spaces between them. Others are refused: a misspelt filter that
+/// was ignored would change every job.
 struct Route {
   const char* method;
   std::string_view path;
@@ -28,9 +28,9 @@ struct Route {
   std::optional<Problem> (*read)(const Site& site, Request& request) = nullptr;
 };
 
-/// Of routes that machines ask, with parameters of their own.
+/// For routes that programs read, with any parameters of their own.
 constexpr std::string_view kAnyName = "*";
-/// Empty: from the beginning.
+/// Parameters that may be empty, which means from the beginning.
 constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
     "state order limit cursor queue type id error group text wid client older_than_s";
@@ -77,7 +77,8 @@ constexpr std::array kRoutes = {
     Route{"GET", "/health", show_health, kAnyName},
 };
 
-/// What the route's `*` stands for in the path; nullopt when they do not fit.
+/// The part of the path that the route's `*` stands for; nullopt: the path is not one of this
+/// route.
 std::optional<std::string> match(std::string_view route, std::string_view path) {
   const std::size_t star = route.find('*');
   if (star == std::string_view::npos) {
@@ -101,7 +102,7 @@ bool is_among(std::string_view names, std::string_view name) {
   return false;
 }
 
-/// What the request asks by parameters and the route does not know.
+/// A parameter that the route does not know, or that says nothing.
 std::optional<Problem> find_unknown_parameter(const Route& route, const Request& request) {
   const std::string_view names = is_change(request) ? std::string_view() : route.names;
   if (names == kAnyName) return std::nullopt;
@@ -130,9 +131,9 @@ std::optional<Problem> take_members(const Route& route, Request& request) {
 
 struct Found {
   const Route* route = nullptr;  ///< null: no such page, or not by this method
-  std::string name;              ///< what its `*` stands for
-  /// The methods by which there is such a page, as far as they come before the route. A queue with
-  /// a slash in its name is none: who asks for /queues/mail/explode means no queue of that name.
+  std::string name;              ///< the part of the path that its `*` stands for
+  /// The methods of such a page, of the rows before the found one. Names with a slash do not count:
+  /// a client that asks for /queues/mail/explode does not mean a queue of that name.
   std::string allowed;
 };
 
@@ -183,7 +184,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   if (is_change(request)) {
     const TrafficFacts traffic = site.traffic();
     if (traffic.is_stopping) return refuse(503, "the server stops, and changes nothing any more");
-    // Who asked before waits; a person who asks now is told.
+    // Changes that were asked for earlier wait. A person who asks now is told at once.
     if (traffic.is_stalled) return refuse(503, "the disk stores nothing now: nothing was changed");
     const auto instance = request.headers.find("x-instance");
     if (instance != request.headers.end() && instance->second != site.facts.instance) {
@@ -194,7 +195,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   CHECK(found.route != nullptr);
   Response response = found.route->handle(
       {.site = site, .request = request, .moment = moment, .name = std::move(found.name)});
-  // GET /queues/mail/pause is about a queue of that name only if there is one.
+  // GET /queues/mail/pause means the queue `mail/pause` only if there is one.
   if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
   return response;
 }

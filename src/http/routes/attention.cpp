@@ -55,7 +55,7 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
   }
 }
 
-/// Bodies that the journal keeps are let go of in time; jobs without them fill the limit.
+/// Bodies that are in the journal leave the memory in time. Jobs without them fill the limit.
 void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
   const std::uint64_t limit = broker.ledger().memory().bytes_max();
   const std::uint64_t needed = broker.ledger().memory().needed_bytes();

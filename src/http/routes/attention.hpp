@@ -21,10 +21,10 @@ struct Concern {
 /// What the server looks like at a moment.
 struct Situation {
   std::vector<Concern> concerns;  ///< the worst first, `kConcernsOfKindMax` of each kind at most
-  std::size_t left_out = 0;       ///< further ones
-  std::size_t troubles = 0;       ///< concerns of that level, those left out too
+  std::size_t left_out = 0;       ///< how many more there are
+  std::size_t troubles = 0;       ///< concerns of level kTrouble, those left out included
   std::string oldest_queue;       ///< the queue with the oldest ready job; empty: none is ready
-  Time oldest = kNever;           ///< since when that job is ready
+  Time oldest = kNever;           ///< when that job became ready
 };
 
 /// Jobs that wait in a queue.
@@ -35,17 +35,17 @@ struct Backlog {
 
 inline constexpr std::size_t kConcernsOfKindMax = 4;
 
-/// Looks for what needs attention, in several turns of the broker where there are many queues.
+/// Looks for concerns, in several turns of the broker if there are many queues.
 class Inspection {
  public:
   /// Looks at some queues. True: these were the last.
   bool look_at_queues(const View& view, Time now);
 
-  /// What was found, and what is to be seen of the server as a whole.
+  /// The concerns of the queues, and those of the server as a whole.
   [[nodiscard]] Situation conclude(const Site& site, const Moment& moment) const;
 
  private:
-  /// Of the queues with one trouble the longest: that many have it must hide no other trouble.
+  /// The longest backlogs of those with one concern: many queues with it must not hide another.
   struct Backlogs {
     std::vector<Backlog> longest;  ///< the longest first; of equal ones the older queue
     std::size_t count = 0;
@@ -57,12 +57,12 @@ class Inspection {
   void look_at_queue(const Queue& queue, const View& view, Time now);
 
   QueueWalk walk_;
-  Situation found_;  ///< but its concerns
+  Situation found_;  ///< without its concerns
   Backlogs abandoned_;
   Backlogs paused_;
 };
 
-/// Below this share left, disk and memory are worth a word.
+/// Disk and memory are a concern when less than this share of them is free.
 inline constexpr double kRoomLow = 0.1;
 inline constexpr std::uint64_t kRoomLowPart = 10;
 

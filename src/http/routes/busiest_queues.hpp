@@ -9,15 +9,15 @@
 
 namespace millrace::http {
 
-/// Of all queues that it is shown, those in which most goes on: that hold most jobs and had most
-/// put, pushed and run within the last moments. Of equal ones the older.
+/// Of all queues that it looks at, the busiest: those with the most jobs, and with the most jobs
+/// put, pushed and run within the last moments. Of equally busy ones the older.
 class BusiestQueues {
  public:
   explicit BusiestQueues(std::size_t count_max) : count_max_(count_max) {}
 
   void look_at(const Queue& queue, Time now);
 
-  /// Their places in the order of creation, in that order.
+  /// Their places in the order of creation, smallest first.
   [[nodiscard]] std::vector<std::uint64_t> places() const;
 
  private:

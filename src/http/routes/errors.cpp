@@ -11,12 +11,12 @@
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 
-/// Failures grouped by what they have in common. One request looks at a slice of the failed jobs;
-/// who asks adds the groups of all slices together.
+/// Failures in groups that differ in numbers only. One request looks at a slice of the failed jobs;
+/// the client adds the groups of all slices together.
 namespace millrace::http {
 namespace {
 
-/// Queues named with a group.
+/// How many queues are named with a group.
 constexpr std::size_t kQueuesShownMax = 5;
 
 struct Group {
@@ -82,7 +82,7 @@ struct Place {
   std::optional<ScanPlace> after;
 };
 
-/// A cursor is a set's name, and a colon and a place in it unless it is its beginning.
+/// cursor = name of a set [ ":" place in it ] ; without a place: from its beginning
 std::optional<Place> parse_cursor(std::string_view cursor) {
   if (cursor.empty()) return Place{};
   const std::size_t colon = std::min(cursor.find(':'), cursor.size());
@@ -102,7 +102,7 @@ Json show_cursor(Set set, const std::optional<ScanPlace>& next) {
 
 ScanEnd scan(const View& view, const Place& place, const View::JobVisitor& visit) {
   if (place.set == Set::kBefore) return view.scan_failed_before(place.after, kSearchSteps, visit);
-  // The latest of the dead first: they are what somebody comes for.
+  // The latest of the dead first: people come to look at these.
   const bool is_dead = place.set == Set::kDead;
   const ScanOrder order{.state = is_dead ? JobState::kDead : JobState::kRetrying,
                         .is_backwards = is_dead};

@@ -5,11 +5,12 @@
 
 #include "http/kit/site.hpp"
 
-/// One function for each route of the API; `api.cpp` has their table. What they answer is described
-/// in web/openapi.json, field by field, and a test compares the two.
+/// One function for each route of the API; api.cpp has the table of routes. web/openapi.json
+/// describes the answers field by field, and a test compares the two.
 namespace millrace::http {
 
-/// A request on its way: `name` is the part of the path that the route leaves open.
+/// A request with all that a handler may use. `name` is the part of the path that the route's `*`
+/// stands for.
 struct Call {
   Site& site;
   const Request& request;
@@ -29,14 +30,14 @@ Response resume_queue(const Call& call);
 Response clear_queue(const Call& call);
 Response delete_queue(const Call& call);
 
-/// The job that the path names is not there.
+/// The answer when there is no job of the number that the path names.
 Response say_gone(const Call& call);
 Response list_jobs(const Call& call);
 Response count_jobs(const Call& call);
 Response show_job(const Call& call);
 Response show_body(const Call& call);
-/// As of `prepare`: gives a job a jid that comes without one. As text, so that no number in it is
-/// changed.
+/// Called by `prepare`: gives a jid to a job without one. It changes the text of the body, so that
+/// no number in it is written differently.
 std::optional<Problem> prepare_push(const Site& site, Request& request);
 Response push_job(const Call& call);
 Response change_jobs(const Call& call);

@@ -1,6 +1,7 @@
 
 #include <set>
 
+#include "base/check.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
@@ -16,8 +17,8 @@ constexpr std::string_view kHeld =
     "from "
     "them, or wait until they are through";
 
-/// The member `state`: the one in which somebody saw the jobs. Those that have left it are not
-/// meant. Without it all are but the reserved ones, which are in somebody's hands.
+/// The member `state`: the state in which a person saw the jobs. Jobs that have left it are not
+/// meant. Without it, all are meant but the reserved ones.
 Outcome<std::optional<JobState>> read_seen(const Json& members) {
   const auto found = members.find("state");
   if (found == members.end()) return std::optional<JobState>();
@@ -68,7 +69,7 @@ Outcome<std::vector<JobId>> read_ids(const Json& members) {
   return ids;
 }
 
-/// The job with a jid of ours in front. As text, so that no number in it is changed.
+/// The job with our jid as its first member. The rest of the text stays as it is.
 std::string with_jid(std::string_view json, std::string_view jid, bool has_members) {
   const std::size_t inside = json.find('{') + 1;
   return concat(json.substr(0, inside), "\"jid\":\"", jid, "\"", has_members ? "," : "",
@@ -126,8 +127,9 @@ std::optional<Problem> prepare_push(const Site& site, Request& request) {
 Response push_job(const Call& call) {
   const Outcome<JobId> id = call.site.push(call.request.body, call.moment.now);
   if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
-  // A worker that waited for it may have it already, but cannot have finished it.
+  // A worker that waited for it may hold it by now, but cannot have finished it.
   const Job* job = call.site.broker.view().find(*id);
+  CHECK(job != nullptr);
   return {.status = 201,
           .body = dump({{"id", *id},
                         {"jid", call.site.format.identify(*job).jid},

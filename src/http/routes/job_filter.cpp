@@ -35,7 +35,7 @@ std::optional<Problem> check(const char* name, std::string_view text) {
   if (text.size() > kFilterBytesMax) {
     return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
   }
-  // A body may be anything; no job has such a name or error.
+  // A body may be any bytes. Names and errors of jobs are UTF-8.
   const bool is_of_bytes = name == std::string_view("text");
   if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
   return std::nullopt;
@@ -70,7 +70,7 @@ bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& for
   if (!filter.type && !filter.id) return true;
   const bool has_id = !filter.id || std::to_string(job.id) == *filter.id;
   if (has_id && !filter.type) return true;
-  // A jid is looked for among millions, so a pushed job is asked for nothing else.
+  // A jid may be looked for among millions of jobs: reading nothing else of them is much faster.
   if (!filter.type && job.kind == JobKind::kWorkUnit) {
     return format.identify(job).jid.starts_with(*filter.id);
   }
@@ -136,7 +136,7 @@ std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filt
   const auto age = std::chrono::seconds(
       std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
   const Time created_before = filter.older_than_s ? now - age : kNever;
-  // The cheap ones first.
+  // The cheap comparisons come first.
   return [filter, created_before, &format](const Job& job, const Queue& queue) {
     if (filter.queue && queue.name != *filter.queue) return false;
     if (job.created_at > created_before) return false;

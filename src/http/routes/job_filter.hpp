@@ -13,20 +13,21 @@
 
 namespace millrace::http {
 
-/// Which jobs somebody looks for. What is there is never empty and never zero.
+/// Which jobs a client looks for: those to which all members apply. A member that is there is never
+/// empty and never zero.
 struct JobFilter {
   using Text = std::optional<std::string>;
   using Number = std::optional<std::uint64_t>;
 
   Text queue;           ///< exactly
-  Text type;            ///< exactly, or with `*` at its end: begins so
+  Text type;            ///< exactly; with `*` at its end: the beginning
   Text id;              ///< the number, or the beginning of the jid
-  Text error;           ///< somewhere in error type or message, ASCII letters of any case
+  Text error;           ///< a part of error type or message, letters in any case
   Text group;           ///< as `failure_group` names it
-  Text text;            ///< somewhere in the body as stored, exactly
+  Text text;            ///< a part of the body as stored
   Text wid;             ///< the worker that holds it
   Number client;        ///< the connection that holds it
-  Number older_than_s;  ///< created so long ago
+  Number older_than_s;  ///< created at least so long ago
 
   bool operator==(const JobFilter&) const = default;
   [[nodiscard]] bool is_empty() const { return *this == JobFilter{}; }
@@ -34,19 +35,20 @@ struct JobFilter {
 
 inline constexpr std::size_t kFilterBytesMax = 1024;
 
-/// Reads the members of the same names. The problem is a line for a person. One that is there and
-/// says nothing is refused: taken for none at all, it would make every job match.
+/// Reads the members of the same names. The problem is a line for a person. An empty member is
+/// refused: if it were ignored, every job would match.
 [[nodiscard]] Outcome<JobFilter> read_filter(const Request& request);
 [[nodiscard]] Outcome<JobFilter> read_filter(const Json& object);
 
-/// `type "Send*", error "timeout"`, for who watches. Long texts are cut.
+/// `type "Send*", error "timeout"`, for people. Long texts are cut.
 [[nodiscard]] std::string describe(const JobFilter& filter);
 
-/// The filter as a walk asks it. `format` must outlive the result.
+/// The filter as a function; empty: all jobs match. `format` must outlive it.
 [[nodiscard]] std::function<bool(const Job&, const Queue&)> make_matcher(
     const JobFilter& filter, const WorkUnitFormat& format, Time now);
 
-/// What failures have in common that differ in numbers only: 16 hexadecimal digits.
+/// The group of a failure, 16 hexadecimal digits: the same for failures that differ in numbers
+/// only, in every process and version, since links name it.
 [[nodiscard]] std::string failure_group(const Failure& failure);
 
 /// The message with each run of digits, and each word of eight or more hexadecimal digits, as `#`.

@@ -62,7 +62,7 @@ Json row_of(const Job& job, const Site& site) {
   row["pri"] = job.pri;
   row["created_at"] = show_time(job.created_at);
   row["enqueued_at"] = show_time(job.enqueued_at);
-  // Due, held until, or dead since; a ready job has none.
+  // When it is due, or how long it is reserved, or when it died. A ready job has none.
   row["when"] = show_time(job.when);
   row["reservation"] = reservation_of(job);
   row["error"] = nullptr;
@@ -96,7 +96,7 @@ std::string write_detail(const Job& job, const Site& site) {
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
   detail["body_bytes"] = is_pushed && !unit.empty() ? unit.size() : job.body_bytes;
   if (unit.size() > kBodyShownBytesMax) unit.clear();
-  // As it stands: a number of it may be one that no type of ours holds.
+  // As text: it may have a number that no type of ours can hold.
   std::string text = dump(detail);
   text.pop_back();
   return concat(text, ",\"work_unit\":", is_utf8(unit) && !unit.empty() ? unit : "null", "}");

@@ -7,11 +7,11 @@
 /// How a job is shown.
 namespace millrace::http {
 
-/// As a row of a list.
+/// The job as a row of a list.
 [[nodiscard]] Json row_of(const Job& job, const Site& site);
 
-/// All that is known, as JSON. Of a body longer than `kBodyShownBytesMax` only its beginning, as
-/// text.
+/// All that is known of the job, as JSON text. Of a body longer than `kBodyShownBytesMax` only the
+/// beginning is shown.
 [[nodiscard]] std::string write_detail(const Job& job, const Site& site);
 
 /// How many jobs there are in each state.
@@ -19,7 +19,7 @@ namespace millrace::http {
 
 inline constexpr std::size_t kBodyShownBytesMax = 256 * 1024;
 
-/// A pushed job is rendered whole to show its beginning; a larger one is not.
+/// A pushed job is rendered whole to show its beginning. A longer one is not shown.
 inline constexpr std::size_t kBodyRenderedBytesMax = 4 << 20;
 inline constexpr std::size_t kErrorShownBytesMax = 300;
 

@@ -9,7 +9,7 @@
 namespace millrace::http {
 namespace {
 
-/// What a list was asked for.
+/// The parameters of a list.
 struct Search {
   ScanOrder order;
   std::optional<ScanPlace> after;
@@ -39,13 +39,14 @@ Outcome<Search> read_search(const Request& request) {
   return search;
 }
 
-/// To look for a jid only costs little at a pushed job.
+/// A search for a jid alone is cheap: of a pushed job it reads nothing else.
 std::size_t steps_of(const JobFilter& filter) {
   const bool is_cheap = filter.id && !filter.type && !filter.text;
   return is_cheap ? kJidSearchSteps : kSearchSteps;
 }
 
-/// Walks on from the cursor until `found` answers false or the slice is over.
+/// Walks on from the cursor until `found` answers false or the slice is over. Answers how far it
+/// got.
 Json walk(const Call& call, const Search& search, const std::function<bool(const Job&)>& found) {
   const View& view = call.site.broker.view();
   const auto matches = make_matcher(search.filter, call.site.format, call.moment.now);

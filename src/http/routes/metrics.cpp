@@ -16,8 +16,8 @@
 namespace millrace::http {
 namespace {
 
-/// The busiest queues have labels of their own; the jobs of further ones are added up under an
-/// empty name, which no queue has.
+/// So many of the busiest queues have labels. The jobs of the others are added up under an empty
+/// name, which no queue has.
 constexpr std::size_t kLabelledQueuesMax = 1000;
 
 std::string escaped(std::string_view label) {
@@ -78,9 +78,9 @@ class Page {
 };
 
 struct Labelled {
-  std::string label;  ///< the name; `queue="mail"` once it is written down
+  std::string label;  ///< the name; for the page `queue="mail"`
   QueueFigures figures;
-  std::optional<QueueMeter> meter;  ///< none where nothing was measured
+  std::optional<QueueMeter> meter;  ///< nullopt: nothing was measured
 };
 
 struct Queues {
@@ -89,8 +89,8 @@ struct Queues {
   std::size_t others_count = 0;
 };
 
-/// What the page tells, copied out of the broker: to write it down takes longer than clients of the
-/// job doors should wait.
+/// The numbers of the page, copied from the broker. Writing them as text takes longer than clients
+/// should wait for the broker's thread, so another thread does it.
 struct Snapshot {
   Time now;
   Queues queues;
@@ -131,7 +131,7 @@ Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
     others.retrying -= each.figures.retrying;
     others.dead -= each.figures.dead;
   };
-  // One that has gone since it was looked at is left out.
+  // A queue that was removed meanwhile is left out.
   for (const std::uint64_t place : busiest.places()) view.page_queues(place, place + 1, 1, label);
   queues.others_count = view.queue_count() - queues.labelled.size();
   return queues;
@@ -208,7 +208,7 @@ void show_totals(const Snapshot& all, Page& page) {
               all.accepts_jobs ? 1 : 0);
   page.single("millrace_queues", "gauge", "Queues.",
               as_double(all.queues.labelled.size() + all.queues.others_count));
-  page.single("millrace_workers", "gauge", "Worker processes of the Faktory door.",
+  page.single("millrace_workers", "gauge", "Worker processes of Faktory clients.",
               as_double(all.worker_count));
   page.single("millrace_clients_waiting", "gauge", "Connections that wait for a job.",
               as_double(all.tally.waiting));
@@ -273,7 +273,7 @@ std::uint64_t memory_limit(const Broker& broker) {
   return limit == SIZE_MAX ? 0 : limit;
 }
 
-/// What of a request for the metrics is left to do in further turns.
+/// How far a request for the metrics has got, between two turns.
 struct Survey {
   QueueWalk walk;
   BusiestQueues busiest{kLabelledQueuesMax};

@@ -7,7 +7,7 @@
 #include "http/routes/job_filter.hpp"
 #include "http/routes/operation_view.hpp"
 
-/// Changes to all jobs that match.
+/// Changes of all jobs that match a filter.
 namespace millrace::http {
 namespace {
 
@@ -118,7 +118,7 @@ Response start_operation(const Call& call) {
   if (!filter) return refuse(400, filter.error().text);
   const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
   if (!bounds) return refuse(400, bounds.error().text);
-  // An age is one at the time of the count, so that it is the age of the same jobs.
+  // Ages are those at the time of the count: so they mean the jobs that were counted.
   const Time now = std::min(call.moment.now, bounds->counted_at);
   JobFilter rest = *filter;
   rest.queue.reset();

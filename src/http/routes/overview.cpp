@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kRateSpan = 30s;
 
-/// The first concern itself, the worst, and how many there are beside it.
+/// The worst concern, which is the first, and how many more there are.
 std::string concern_sentence(const Situation& situation) {
   const Concern& worst = situation.concerns.front();
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
@@ -103,7 +103,7 @@ Response inspect_on(const Site& site, const Moment& moment, Inspection inspectio
   return part;
 }
 
-/// What of INFO is left to look at in further turns.
+/// How far a request for INFO has got, between two turns.
 struct Listing {
   QueueWalk walk;
   QueueSizes sizes;
@@ -211,9 +211,8 @@ Response show_stats(const Call& call) {
   return list_on(call.site, call.moment.now, Listing{});
 }
 
-/// 503 while the server stops, or no client is answered since the disk does not store anything;
-/// that nobody answers is said by who asks. A server without room for new jobs is asked for all
-/// others, which make room, so it is to be used: 200.
+/// 503 while the server stops, or while the disk stores nothing and so no client is answered. 200
+/// also without room for new jobs: all other commands are served, and they make room.
 Response show_health(const Call& call) {
   const TrafficFacts traffic = call.site.traffic();
   if (traffic.is_stopping || traffic.is_stalled) {

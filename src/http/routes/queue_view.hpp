@@ -9,7 +9,7 @@
 
 namespace millrace::http {
 
-/// What a list, an alarm and a metric know of a queue. Cheap to make: no job's body is read.
+/// The numbers of a queue that lists, concerns and metrics show. No job's body is read for them.
 struct QueueFigures {
   const Queue* queue = nullptr;
   std::uint64_t ready = 0;
@@ -17,7 +17,7 @@ struct QueueFigures {
   std::uint64_t scheduled = 0;
   std::uint64_t retrying = 0;
   std::uint64_t dead = 0;
-  Time oldest = kNever;  ///< since when its oldest ready job is so
+  Time oldest = kNever;  ///< when its oldest ready job became ready
   double enqueued_rate = 0;
   double processed_rate = 0;
   double failed_rate = 0;
@@ -25,12 +25,12 @@ struct QueueFigures {
   std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
 };
 
-/// A walk over the queues that are there when it begins, some of them in each turn of the broker.
+/// A walk over the queues that exist when it begins, some of them in each turn of the broker.
 class QueueWalk {
  public:
   static constexpr std::size_t kQueuesATurn = 5'000;
 
-  /// Visits the next ones. True: these were the last.
+  /// Visits some more queues. True: these were the last.
   bool visit_some(const View& view, const std::function<void(const Queue&)>& visit);
 
  private:
@@ -41,7 +41,7 @@ class QueueWalk {
 [[nodiscard]] QueueFigures figures_of(const Queue& queue, const View& view, Time now);
 [[nodiscard]] Json show_figures(const QueueFigures& figures);
 
-/// True when jobs wait here and for some time nobody has taken or wanted one.
+/// True when jobs are ready, but no client has taken one, or waited for one, for `kAbandonedAfter`.
 [[nodiscard]] bool is_abandoned(const QueueFigures& figures, Time now);
 inline constexpr Duration kAbandonedAfter = 60s;
 

@@ -14,11 +14,11 @@
 namespace millrace::http {
 namespace {
 
-/// So many queues one request looks at.
+/// How many queues one request looks at.
 constexpr std::size_t kQueuesAtATime = 10'000;
 
-/// What a list of queues can be sorted by; the larger the more trouble. It is asked of each queue
-/// for each page, so it reads no more than it must.
+/// A column by which a list of queues can be sorted. `value` is computed for each queue of each
+/// page, so it reads as little as possible.
 struct SortKey {
   std::string_view name;
   double (*value)(const Queue&, const View& view, Time now);
@@ -66,7 +66,8 @@ struct ListRequest {
   std::uint64_t from = 0;                               ///< in the order of creation
   std::optional<std::pair<double, std::string>> after;  ///< value and name of the last row
 
-  /// The order of the list, names being the last word: so a cursor is never ambiguous.
+  /// The order of the list. Queues with the same value are ordered by name, so that a cursor names
+  /// one place.
   [[nodiscard]] bool is_before(double value, std::string_view name, double other_value,
                                std::string_view other_name) const {
     if (value != other_value) return is_descending ? value > other_value : value < other_value;

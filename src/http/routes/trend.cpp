@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "http/kit/json.hpp"
 
 namespace millrace::http {
@@ -10,7 +11,7 @@ void Trend::note(const View& view, Time now) {
   if (now < next_) return;
   next_ = now + kInterval;
   const CountersChanged& counters = view.counters();
-  // FLUSH sets the totals to zero: what was before it cannot be compared.
+  // FLUSH sets the totals to zero. Older samples cannot be compared with what follows.
   if (!samples_.empty() && counters.processed < samples_.back().processed) samples_.clear();
   samples_.push_back({.at = now,
                       .processed = counters.processed,
@@ -22,6 +23,7 @@ void Trend::note(const View& view, Time now) {
 }
 
 const Trend::Sample& Trend::sample_before(Duration age) const {
+  CHECK(!samples_.empty());
   const Time wanted = samples_.back().at - age;
   const auto found =
       std::lower_bound(samples_.begin(), samples_.end(), wanted,

@@ -8,7 +8,7 @@
 
 namespace millrace::http {
 
-/// Remembers the server's totals of the last minutes, so that a chart is full when it is opened.
+/// Keeps the server's totals of the last minutes, so that a chart has a past when it is opened.
 class Trend {
  public:
   static constexpr Duration kInterval = 2s;
@@ -23,14 +23,14 @@ class Trend {
     std::uint64_t reserved = 0;
   };
 
-  /// To be called at least every `kInterval`; takes a sample when one is due.
+  /// Takes a sample if one is due. To be called at least every `kInterval`.
   void note(const View& view, Time now);
   [[nodiscard]] Time next_due() const { return next_; }
 
-  /// Oldest first.
+  /// The oldest first.
   [[nodiscard]] const std::deque<Sample>& samples() const { return samples_; }
 
-  /// How much the totals grew a second in the last `span`, as far as samples reach.
+  /// By how much the totals grew per second in the last `span`, as far back as there are samples.
   struct Rates {
     double processed = 0;
     double failed = 0;

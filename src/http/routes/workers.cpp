@@ -7,14 +7,14 @@
 #include "http/routes/handlers.hpp"
 #include "http/routes/operation_view.hpp"
 
-/// Worker processes of the Faktory door, and connections of the beanstalk door.
+/// Worker processes of Faktory clients, and connections of beanstalk clients.
 namespace millrace::http {
 namespace {
 
-/// Reservations looked at to count the jobs of each worker.
+/// How many reservations one request looks at to count the jobs of each worker.
 constexpr std::size_t kReservationsCounted = 5000;
 
-/// Watched tubes named with a connection.
+/// How many of its watched tubes are named with a connection.
 constexpr std::size_t kTubesShownMax = 20;
 
 const char* name_of(Worker::State state) {
@@ -56,7 +56,7 @@ Json show(const Client& client, const View& view) {
           {"jobs", view.held_count(client.id)}};
 }
 
-/// One worker by `wid`, or with `all` every one, but those that came after `as_of`.
+/// Tells one worker by `wid`, or with `all` every worker that was there at `as_of`.
 Response tell(const Call& call, Worker::State state) {
   const Json& members = call.request.members;
   const std::string wid = read_text(members, "wid");
