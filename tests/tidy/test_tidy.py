@@ -113,6 +113,21 @@ class RulesTest(unittest.TestCase):
         self.assert_fine(rule, path, function(70), function(70) * 2, function(69, constructor))
         self.assert_fine(rule, path, function(90, "namespace a {\n"))
 
+    def test_the_main_loop_is_read_on_one_screen(self):
+        for lines, path, is_fine in (
+            (31, "src/server/turn/turn.cpp", False),
+            (30, "src/server/turn/turn.cpp", True),
+            (31, "src/server/turn/ticker.cpp", True),
+        ):
+            text = "void f() {\n" + "  a();\n" * (lines - 2) + "}\n"
+            found = problems(tidy.function_length, path, text)
+            self.assertEqual(found == [], is_fine, (lines, path))
+
+    def test_opaque_names_do_not_come_back(self):
+        self.assert_caught(tidy.opaque_names, "src/core/a.cpp", "void last_words();\n")
+        fine = ["// The last_words of it.\n", 'f("last_words");\n', "last_words_max();\n"]
+        self.assert_fine(tidy.opaque_names, "src/core/a.cpp", *fine)
+
     def test_length_of_lines(self):
         self.assert_caught(tidy.line_length, "src/core/a.cpp", "/" * 101 + "\n")
         self.assert_fine(tidy.line_length, "src/core/a.cpp", "/" * 100 + "\n", "é" * 100 + "\n")
