@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
@@ -27,11 +28,13 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  std::string& tell(Session& session, std::string_view command) {
-    session.output().clear();
+  /// The answer is valid until the next call.
+  const std::string& tell(Session& session, std::string_view command) {
+    answer.clear();
     session.receive(command, now);
     end_turn();
-    return session.output();
+    answer = session.take_output(std::move(answer));
+    return answer;
   }
 
   void end_turn() {
@@ -107,6 +110,7 @@ struct World {
   std::uint64_t pushed = 0;
   std::uint64_t ended = 0;
   Lsn log_end = 0;
+  std::string answer;
   std::string* log = nullptr;  ///< where the batches go, if anywhere
   faktory::WorkUnits format;
   Ledger ledger;

@@ -34,7 +34,6 @@ class ClientSession final : public Session {
   [[nodiscard]] bool wants_input() const override;
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override;
-  [[nodiscard]] std::string& output() override { return output_; }
 
  private:
   /// What the client waits for. Nothing is executed meanwhile.
@@ -101,7 +100,6 @@ class ClientSession final : public Session {
 
   Shared& shared_;
   ClientId client_ = 0;
-  std::string output_;
 
   std::string inbox_;  ///< input that is kept: from inbox_begin_ to the end
   std::size_t inbox_begin_ = 0;

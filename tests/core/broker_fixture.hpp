@@ -36,14 +36,12 @@ class FakeSession : public Session {
   [[nodiscard]] bool wants_input() const override { return true; }
   [[nodiscard]] bool wants_resume() const override { return false; }
   [[nodiscard]] bool wants_close() const override { return false; }
-  [[nodiscard]] std::string& output() override { return output_; }
 
   /// The last delivery since the last call.
   std::optional<Got> take();
 
  private:
   std::deque<Got> got_;
-  std::string output_;
 };
 
 /// A broker with a clock in hand, spoken to in the words of the domain.

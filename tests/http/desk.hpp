@@ -24,10 +24,6 @@ class SilentSession final : public Session {
   [[nodiscard]] bool wants_input() const override { return true; }
   [[nodiscard]] bool wants_resume() const override { return false; }
   [[nodiscard]] bool wants_close() const override { return false; }
-  [[nodiscard]] std::string& output() override { return output_; }
-
- private:
-  std::string output_;
 };
 
 /// The web door without sockets and threads, over a broker of its own, with a clock in hand.

@@ -39,8 +39,10 @@ Client::Client(ClientNumber number, std::string wid, std::unique_ptr<Session> se
 
 std::vector<std::string> Client::take_produced() {
   std::vector<std::string> replies;
-  std::string_view bytes = std::string_view(session_->output()).substr(parsed_ - taken_);
-  parsed_ += bytes.size();
+  const std::uint64_t unparsed = session_->output_end() - parsed_;
+  const std::string& output = session_->output();
+  std::string_view bytes = std::string_view(output).substr(output.size() - unparsed);
+  parsed_ = session_->output_end();
   while (!bytes.empty()) replies.push_back(take_reply(bytes));
   return replies;
 }
@@ -69,8 +71,8 @@ void Client::resume(Time now) {
 }
 
 bool Client::commit(Lsn lsn, Lsn durable) {
-  taken_ += session_->output().size();
-  outbox_.take(session_->output(), lsn);
+  std::string output = session_->take_output();
+  outbox_.take(output, lsn);
   send(durable);
   return outbox_.size() > outbox_.covered(durable).size();
 }

@@ -71,7 +71,6 @@ class Client final : public server::Participant {
   server::Outbox outbox_;
   std::deque<Mark> marks_;      ///< of replies that the client does not have yet
   std::uint64_t parsed_ = 0;    ///< bytes of output given out by `take_produced`
-  std::uint64_t taken_ = 0;     ///< bytes of output that went into the outbox
   std::uint64_t received_ = 0;  ///< bytes that the client has
   bool is_reading_ = true;
   bool is_silent_ = false;

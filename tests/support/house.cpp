@@ -149,7 +149,7 @@ bool House::serve(Connection& connection) {
   Session& session = *connection.session;
   bool is_busy = feed(connection);
   if (!connection.is_output_held && !session.output().empty()) {
-    const std::string taken = std::exchange(session.output(), {});
+    const std::string taken = session.take_output();
     session.sent(taken.size());
     connection.output += taken;
     is_busy = true;

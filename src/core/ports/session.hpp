@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/check.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
 
@@ -29,8 +31,8 @@ struct Delivery {
 /// Who drives it (a connection, or a test) calls `start` once, then `receive` for what arrived,
 /// `end_of_input` when no more can come, and `resume` whenever `wants_resume` says so: after the
 /// broker delivered to a blocked session, and after output was taken. It takes the output away and
-/// sends it once everything that the broker recorded so far is durable. Replies stand in the order
-/// of their commands.
+/// sends it once everything that the broker recorded so far is durable. Replies are in the order of
+/// their commands.
 class Session {
  public:
   virtual ~Session() = default;
@@ -76,8 +78,26 @@ class Session {
   /// When the driver should call `resume` though nothing happened, or kNever.
   [[nodiscard]] virtual Time wake_at() const { return kNever; }
 
-  /// The rendered replies, to be taken away (moved from) by the driver.
-  [[nodiscard]] virtual std::string& output() = 0;
+  /// The rendered replies that were not taken yet.
+  [[nodiscard]] const std::string& output() const { return output_; }
+
+  /// Takes them away. The session goes on rendering into the buffer of `spare`, which must be
+  /// empty.
+  [[nodiscard]] std::string take_output(std::string spare = {}) {
+    CHECK(spare.empty());
+    taken_bytes_ += output_.size();
+    output_.swap(spare);
+    return spare;
+  }
+
+  /// How many bytes were rendered since the session began, taken or not.
+  [[nodiscard]] std::uint64_t output_end() const { return taken_bytes_ + output_.size(); }
+
+ protected:
+  std::string output_;
+
+ private:
+  std::uint64_t taken_bytes_ = 0;
 };
 
 /// A session leaves the rest of its input alone while this much output waits to be taken, so that

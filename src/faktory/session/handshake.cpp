@@ -13,7 +13,6 @@ constexpr std::int64_t kIteratingVersion = 2;
 }  // namespace
 
 void ClientSession::start(Time now) {
-  const CountOutput count(*this);
   close_at_ = now + kHandshakeLimit;
   if (!shared_.settings.password.empty()) challenge_ = make_challenge(shared_.settings.random);
   reply::hi(output_, challenge_);

@@ -16,18 +16,15 @@ ClientSession::ClientSession(Shared& shared, std::string peer)
 
 void ClientSession::receive(std::string_view bytes, Time now) {
   if (is_closing_) return;
-  const CountOutput count(*this);
   lines_.add(bytes);
   work_through_lines(now);
 }
 
 void ClientSession::resume(Time now) {
-  const CountOutput count(*this);
   work_through_lines(now);
 }
 
 void ClientSession::end_of_input(Time now) {
-  const CountOutput count(*this);
   has_input_ended_ = true;
   if (wait_ == Wait::kJob) {
     shared_.broker.stop_waiting(client_);
@@ -38,7 +35,6 @@ void ClientSession::end_of_input(Time now) {
 }
 
 void ClientSession::deliver(const Delivery& delivery, Time) {
-  const CountOutput count(*this);
   // An eviction may come at any time: it is about the worker, and not about a command.
   const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
   CHECK(delivery.kind == Delivery::Kind::kEvicted ||

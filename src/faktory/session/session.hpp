@@ -52,7 +52,6 @@ class ClientSession final : public Session {
   [[nodiscard]] bool wants_close() const override { return is_closing_; }
   [[nodiscard]] Time close_at() const override { return close_at_; }
   [[nodiscard]] Time wake_at() const override;
-  [[nodiscard]] std::string& output() override { return output_; }
 
  private:
   enum class Wait { kNothing, kJob, kLongTask };
@@ -72,19 +71,6 @@ class ClientSession final : public Session {
     JobId id = 0;
     Time reserved_at{};
     std::uint64_t reply_end = 0;  ///< counted from the first byte of output ever
-  };
-
-  /// Counts what one of the session's functions adds to the output. The driver takes the output
-  /// away between calls, so its size alone does not say how much there ever was.
-  class CountOutput {
-   public:
-    explicit CountOutput(ClientSession& session) : session_(session) {
-      session_.counted_ = session_.output_.size();
-    }
-    ~CountOutput() { session_.produced_ = session_.output_end(); }
-
-   private:
-    ClientSession& session_;
   };
 
   [[nodiscard]] bool can_execute() const;
@@ -120,16 +106,12 @@ class ClientSession final : public Session {
   [[nodiscard]] bool is_told_to_stop() const;
   void answer_fetch(const Delivery& delivery);
   void answer_long_task(std::optional<std::uint64_t> moved);
-  [[nodiscard]] std::uint64_t output_end() const { return produced_ + output_.size() - counted_; }
 
   Shared& shared_;
   const std::string peer_;
   LineBuffer lines_;
-  std::string output_;
-  std::uint64_t produced_ = 0;    ///< bytes of output ever, at the end of the last call
-  std::size_t counted_ = 0;       ///< size of the output when this call began
   std::uint64_t sent_ = 0;        ///< bytes of output that left
-  std::vector<Fetched> fetched_;  ///< oldest first
+  std::vector<Fetched> fetched_;  ///< the oldest first
   std::optional<Challenge> challenge_;
   std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over

@@ -161,7 +161,10 @@ void Connection::leave(Time now) noexcept {
 
 bool Connection::commit(Lsn lsn, Lsn durable) {
   // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
-  if (session_ && outbox_.size() < kOutboxBytesMax) outbox_.take(session_->output(), lsn);
+  if (session_ && outbox_.size() < kOutboxBytesMax) {
+    std::string output = session_->take_output();
+    outbox_.take(output, lsn);
+  }
   count_unsent();  // What was delivered to the session is not counted yet.
   send(durable);
   return outbox_.size() > outbox_.covered(durable).size();

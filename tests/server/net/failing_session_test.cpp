@@ -35,7 +35,6 @@ class FailingSession final : public Session {
   [[nodiscard]] bool wants_input() const override { return true; }
   [[nodiscard]] bool wants_resume() const override { return plan_.fails_in_resume; }
   [[nodiscard]] bool wants_close() const override { return false; }
-  [[nodiscard]] std::string& output() override { return output_; }
 
  private:
   static void fail_if(bool is_wanted) {
@@ -43,7 +42,6 @@ class FailingSession final : public Session {
   }
 
   Plan& plan_;
-  std::string output_;
 };
 
 /// A connection that is served, and the client's end of it.

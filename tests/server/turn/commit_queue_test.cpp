@@ -20,13 +20,10 @@ class WaitingSession final : public Session {
     output_ += delivery.kind == Delivery::Kind::kJob ? "job " : "timeout ";
   }
   void close(Time) override {}
+  void say(const std::string& reply) { output_ += reply; }
   [[nodiscard]] bool wants_input() const override { return true; }
   [[nodiscard]] bool wants_resume() const override { return false; }
   [[nodiscard]] bool wants_close() const override { return false; }
-  [[nodiscard]] std::string& output() override { return output_; }
-
- private:
-  std::string output_;
 };
 
 /// A client whose socket is a string.
@@ -36,7 +33,8 @@ class Client final : public Participant {
 
   void resume(Time) override {}
   bool commit(Lsn lsn, Lsn durable) override {
-    outbox_.take(session.output(), lsn);
+    std::string output = session.take_output();
+    outbox_.take(output, lsn);
     send(durable);
     return !outbox_.is_empty();
   }
@@ -83,7 +81,7 @@ struct Commits {
   }
 
   void answer(Client& client, const std::string& reply) {
-    client.session.output() += reply;
+    client.session.say(reply);
     queue.enlist(client);
   }
 
