@@ -11,10 +11,6 @@ set(MILLRACE_CONTAINER_HEADERS
 # What the sources of one folder include besides.
 set(MILLRACE_faktory_HEADERS <nlohmann/json.hpp> <simdjson.h>)
 set(MILLRACE_http_HEADERS <nlohmann/json.hpp>)
-set(MILLRACE_server_HEADERS
-    <asio/awaitable.hpp> <asio/basic_socket_acceptor.hpp> <asio/basic_stream_socket.hpp>
-    <asio/basic_waitable_timer.hpp> <asio/co_spawn.hpp> <asio/generic/stream_protocol.hpp>
-    <asio/io_context.hpp> <asio/post.hpp> <asio/redirect_error.hpp> <asio/use_awaitable.hpp>)
 
 # ccache takes part only when it may trust the precompiled header's own checks.
 if(MILLRACE_PRECOMPILE AND CCACHE)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "journal/file/file_journal.hpp"
@@ -112,17 +114,26 @@ struct Context {
   const Log& log;
 };
 
-/// Handles signals while the loop runs.
+/// Waits for signals in a thread of its own, and hands them to the main loop, which waits for
+/// sockets alone.
 class Signals {
  public:
   Signals(Server& server, const Context& context)
       : server_(server),
         context_(context),
         in_force_(context.config),
-        signals_(server.loop(), SIGTERM, SIGINT, SIGUSR1) {
+        signals_(io_, SIGTERM, SIGINT, SIGUSR1) {
     if (context.config.personality.reloads) signals_.add(SIGHUP);
     wait();
+    thread_ = std::thread([this] { io_.run(); });
   }
+  /// The main loop is over.
+  ~Signals() {
+    io_.stop();
+    thread_.join();
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
 
   /// The signal that ended the server.
   [[nodiscard]] int last() const { return last_; }
@@ -131,20 +142,25 @@ class Signals {
   void wait() {
     signals_.async_wait([this](const asio::error_code& error, int signal) {
       if (error) return;
-      if (signal == SIGUSR1) {
-        server_.drain_beanstalk();
-      } else if (signal == SIGHUP) {
-        if (const auto reloaded = reload(); !reloaded) {
-          context_.log.event("reload_failed", {{"problem", reloaded.error().text}});
-        }
-      } else {
-        last_ = signal;
-        server_.stop();
-        // The second call closes the connections at once.
-        if (!context_.config.personality.waits_for_clients) server_.stop();
-      }
+      server_.post([this, signal] { heed(signal); });
       wait();
     });
+  }
+
+  /// In the main loop's thread.
+  void heed(int signal) {
+    if (signal == SIGUSR1) {
+      server_.drain_beanstalk();
+    } else if (signal == SIGHUP) {
+      if (const auto reloaded = reload(); !reloaded) {
+        context_.log.event("reload_failed", {{"problem", reloaded.error().text}});
+      }
+    } else {
+      last_ = signal;
+      server_.stop();
+      // The second call closes the connections at once.
+      if (!context_.config.personality.waits_for_clients) server_.stop();
+    }
   }
 
   /// Reads everything first, so that a problem in any part changes nothing.
@@ -168,7 +184,9 @@ class Signals {
   const Context context_;
   Config in_force_;
   int last_ = SIGTERM;
-  asio::basic_signal_set<Executor> signals_;
+  asio::io_context io_{1};
+  asio::signal_set signals_;
+  std::thread thread_;
 };
 
 // ---- the ports ----------------------------------------------------------------------------------
@@ -272,7 +290,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
   const Signals signals(server, start.context);
-  const MemoryReturn memory_return(server.loop());
+  const MemoryReturn memory_return(server.ticker(), clock.now());
   announce(server, config.personality.announcement);
   server.run();
   log.routine("stopped");

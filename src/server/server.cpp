@@ -1,17 +1,12 @@
 #include "server/server.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
-#include <exception>
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/text.hpp"
 #include "http/kit/text.hpp"
-#include "server/net/peer.hpp"
 #include "server/process/process.hpp"
 #include "server/turn/replay.hpp"
 
@@ -20,9 +15,6 @@ namespace {
 
 /// A replay that takes longer says this often how far it is.
 constexpr Duration kReplayLogInterval = 1s;
-
-/// To close a socket takes the system several microseconds.
-constexpr std::size_t kRemovalsPerTurn = 16;
 
 std::string seconds_text(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
@@ -97,17 +89,6 @@ Problem refuse_to_open(const std::string& door, const BoundSocket& socket) {
                  ", since other machines could use it without a password; --insecure allows it"};
 }
 
-std::string peer_of(const Socket& socket) {
-  asio::error_code error;
-  const Endpoint endpoint = socket.remote_endpoint(error);
-  return error ? "unknown" : server::peer_of(endpoint.data());
-}
-
-bool is_unix(const Socket& socket) {
-  asio::error_code error;
-  return socket.local_endpoint(error).protocol().family() == AF_UNIX;
-}
-
 }  // namespace
 
 Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log)
@@ -115,28 +96,32 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       journal_(std::move(journal)),
       clock_(clock),
       log_(log),
-      loop_(1),
       broker_(ledger_, work_units_,
               {.random_seed = options_.random_seed, .dead_jobs_max = options_.dead_jobs_max}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
-      ticker_(loop_, broker_, clock, [this] { commits_.schedule(); }),
-      poller_(loop_),
-      commits_({.loop = loop_,
-                .broker = broker_,
-                .ledger = ledger_,
-                .journal = *journal_,
-                .clock = clock},
-               [this](Time now) { work(now); }),
+      ticker_(broker_),
+      commits_({.ledger = ledger_, .journal = *journal_, .clock = clock}),
       stall_watch_({.ticker = ticker_, .commits = commits_, .journal = *journal_, .log = log}),
       compactor_(ledger_, *journal_),
-      surroundings_{.poller = poller_,
-                    .commits = commits_,
+      turn_({.broker = broker_,
+             .ledger = ledger_,
+             .journal = *journal_,
+             .clock = clock,
+             .ticker = ticker_,
+             .commits = commits_,
+             .compactor = compactor_,
+             .input = poller_,
+             .duties = *this}),
+      connections_({.poller = poller_,
+                    .turn = turn_,
                     .ticker = ticker_,
                     .clock = clock,
                     .log = log,
-                    .receive_buffer = std::vector<char>(kReceiveBytes)},
-      stop_timer_(loop_) {
+                    .unsent_bytes_max = options_.unsent_bytes_max,
+                    .on_removed = [this](int descriptor) {
+                      if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
+                    }}) {
   if (options_.memory_bytes_max == 0) return;
   if (options_.is_volatile) {
     ledger_.memory().limit(options_.memory_bytes_max);
@@ -145,7 +130,9 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
   }
 }
 
-Server::~Server() = default;
+Server::~Server() {
+  ticker_.plan(*this, kNever);
+}
 
 // ---- starting -----------------------------------------------------------------------------------
 
@@ -187,9 +174,10 @@ Outcome<Done> Server::open(Sockets sockets) {
 void Server::add_gate(const char* door, std::optional<BoundSocket>& socket,
                       OpenSession open_session) {
   if (!socket) return;
-  const Listener::Parts parts{.loop = loop_, .clock = clock_, .log = log_, .has_room = [this] {
-                                return connections_.size() < options_.clients_max;
-                              }};
+  const Listener::Parts parts{
+      .poller = poller_, .ticker = ticker_, .clock = clock_, .log = log_, .has_room = [this] {
+        return connections_.count() < options_.clients_max;
+      }};
   gates_.push_back({.door = door,
                     .open_session = std::move(open_session),
                     .listener = std::make_unique<Listener>(std::move(*socket), parts)});
@@ -199,10 +187,10 @@ void Server::add_web_door(BoundSocket socket) {
   const HostFacts host = host_facts();
   const bool has_own_password = !options_.web_password.empty();
   web_ = std::make_unique<WebDoor>(
-      WebDoor::Parts{.loop = loop_,
+      WebDoor::Parts{.poller = poller_,
                      .broker = broker_,
                      .format = work_units_,
-                     .commits = commits_,
+                     .turn = turn_,
                      .ticker = ticker_,
                      .clock = clock_,
                      .log = log_},
@@ -230,14 +218,14 @@ void Server::add_web_door(BoundSocket socket) {
 http::TrafficFacts Server::traffic() const {
   const std::uint64_t faktory = faktory_.connection_count();
   const Journal::Extent log = journal_->extent();
-  return {.beanstalk_connections = connections_.size() - std::min(faktory, connections_.size()),
+  return {.beanstalk_connections = connections_.count() - std::min(faktory, connections_.count()),
           .faktory_connections = faktory,
           .undurable_bytes = commits_.undurable_bytes(),
           .segments_removed = compactor_.removed_segments(),
           .log_bytes = log.end - log.begin,
           .commits = commits_.waits(),
           .is_stalled = stall_watch_.is_stalled(),
-          .is_stopping = is_stopping_};
+          .is_stopping = stage_ != Stage::kServing};
 }
 
 Outcome<Done> Server::replay() {
@@ -264,23 +252,15 @@ Outcome<Done> Server::replay() {
 
 Outcome<Done> Server::listen() {
   for (Gate& gate : gates_) {
-    if (auto listening = gate.listener->listen(); !listening) {
-      return at_port(gate.door, listening.error());
-    }
-  }
-  for (Gate& gate : gates_) {
-    Task<void> accepting = gate.listener->accept_loop(
-        [this, &gate](Socket socket) { admit(gate, std::move(socket)); });
-    asio::co_spawn(loop_, std::move(accepting), [](const std::exception_ptr& failure) {
-      // Without its accept loop the server is none: let `run` end with it.
-      if (failure) std::rethrow_exception(failure);
-    });
+    auto listening = gate.listener->listen(
+        [this, &gate](Listener::Accepted accepted) { admit(gate, std::move(accepted)); });
+    if (!listening) return at_port(gate.door, listening.error());
   }
   if (web_) {
     if (auto listening = web_->listen(); !listening) return at_port("web", listening.error());
   }
   // What the log left due is done before the first client asks.
-  commits_.schedule();
+  turn_.request();
   return Done{};
 }
 
@@ -296,15 +276,29 @@ std::vector<Server::Port> Server::ports() const {
 // ---- serving ------------------------------------------------------------------------------------
 
 void Server::run() {
-  loop_.run();
-  // The last connections changed something when they left.
-  commits_.turn();
+  while (stage_ != Stage::kEnded) turn_.run();
+  // The turn in which the last client left has appended what that changed.
+  CHECK(!ledger_.has_batch());
   journal_->sync();
   if (web_) web_->finish();
 }
 
+Compactor::Orders Server::limit(Compactor::Orders asked, Time now) {
+  asked.admission = look_for_room(asked.admission, now);
+  connections_.begin_turn();
+  return asked;
+}
+
+void Server::work(Time now) {
+  stall_watch_.work(now);
+  if (web_) web_->work(now);
+  log_compaction(now);
+  connections_.remove_closed();
+  if (stage_ != Stage::kServing && connections_.count() == 0) stage_ = Stage::kEnded;
+}
+
 /// What there is no room for is refused.
-void Server::look_for_room(Admission admission, Time now) {
+Admission Server::look_for_room(Admission admission, Time now) {
   const bool is_disk_full = is_full(*journal_);
   const bool is_memory_full = ledger_.memory().is_full(broker_.admission());
   if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
@@ -319,22 +313,7 @@ void Server::look_for_room(Admission admission, Time now) {
     log_.event(admission == Admission::kEndingsOnly ? "only_ending_jobs" : "not_prolonging_jobs",
                {{"live_bytes", ledger_.live_bytes()}});
   }
-  broker_.set_admission(
-      std::max(admission, is_memory_full ? Admission::kNoJobs : Admission::kEverything));
-}
-
-/// What a turn does beside what clients asked for.
-void Server::work(Time now) {
-  const Compactor::Orders orders = compactor_.begin_turn();
-  look_for_room(orders.admission, now);
-  surroundings_.turn_output_bytes = 0;
-  if (surroundings_.unsent_bytes > options_.unsent_bytes_max) drop_slow_readers();
-  commits_.hold(orders.holds_others);
-  stall_watch_.work(now);
-  ticker_.work(now, orders.holds_others ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
-  if (web_) web_->work(now);
-  if (orders.holds_others || !commits_.is_behind()) compact();
-  log_compaction(now);
+  return std::max(admission, is_memory_full ? Admission::kNoJobs : Admission::kEverything);
 }
 
 /// One line for all segments that were removed since the last one.
@@ -351,65 +330,13 @@ void Server::log_compaction(Time now) {
                 {"live_bytes", ledger_.live_bytes()}});
 }
 
-void Server::compact() {
-  const Compactor::Next next = compactor_.work();
-  if (next == Compactor::Next::kTurn) commits_.schedule();
-  if (next == Compactor::Next::kDurable) commits_.schedule_when_durable();
-}
-
-/// Replies that nobody reads must not take all memory. Those who go hold more than an even share,
-/// and have not read for the longest; what they had reserved goes to others.
-void Server::drop_slow_readers() {
-  const std::size_t share = options_.unsent_bytes_max / connections_.size();
-  std::vector<Connection*> stalled;
-  for (Connection& connection : connections_) {
-    if (connection.is_stalled() && connection.unsent_bytes() > share) {
-      stalled.push_back(&connection);
-    }
-  }
-  std::stable_sort(stalled.begin(), stalled.end(), [](const Connection* a, const Connection* b) {
-    return a->stalled_since() < b->stalled_since();
-  });
-  const std::size_t before = surroundings_.unsent_bytes;
-  std::size_t count = 0;
-  for (Connection* connection : stalled) {
-    if (surroundings_.unsent_bytes <= options_.unsent_bytes_max) break;
-    connection->drop();
-    ++count;
-  }
-  if (count == 0) return;
-  log_.event("slow_readers_dropped",
-             {{"connections", count}, {"bytes", before - surroundings_.unsent_bytes}});
-}
-
-void Server::admit(const Gate& gate, Socket socket) {
-  if (is_stopping_) return;
-  std::unique_ptr<Session> session = gate.open_session(peer_of(socket));
-  const bool is_encrypted = options_.tls && !is_unix(socket);
+void Server::admit(const Gate& gate, Listener::Accepted accepted) {
+  CHECK(stage_ == Stage::kServing);
+  const bool is_encrypted = options_.tls && !accepted.is_unix;
   auto tls = is_encrypted ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
-  const int descriptor = socket.release();
-  if (options_.on_visit) options_.on_visit(Visit::kBegun, descriptor);
-  connections_.emplace_back(descriptor, std::move(session), surroundings_, std::move(tls));
-  const auto connection = std::prev(connections_.end());
-  // Whoever closes it may still be at work with it.
-  connection->start([=, this] { remove_later({connection, descriptor}); });
-}
-
-void Server::remove_later(Leaver leaver) {
-  leavers_.push_back(leaver);
-  if (leavers_.size() == 1) asio::post(loop_, [this] { remove_some(); });
-}
-
-/// Others are served in between, however many leave.
-void Server::remove_some() {
-  for (std::size_t count = std::min(leavers_.size(), kRemovalsPerTurn); count > 0; --count) {
-    const Leaver leaver = leavers_.front();
-    leavers_.pop_front();
-    connections_.erase(leaver.connection);
-    if (options_.on_visit) options_.on_visit(Visit::kOver, leaver.descriptor);
-  }
-  if (!leavers_.empty()) asio::post(loop_, [this] { remove_some(); });
-  if (is_stopping_ && connections_.empty()) end();
+  if (options_.on_visit) options_.on_visit(Visit::kBegun, accepted.descriptor);
+  connections_.add(accepted.descriptor, std::move(tls),
+                   gate.open_session(std::move(accepted.peer)));
 }
 
 void Server::reload(const Options& options) {
@@ -428,16 +355,14 @@ void Server::reload(const Options& options) {
 // ---- stopping -----------------------------------------------------------------------------------
 
 void Server::stop() {
-  if (std::exchange(is_stopping_, true)) return drop_connections();
-  log_.routine("stopping", {{"connections", connections_.size()}});
-  // The web door says so until the end, with 503.
+  turn_.request();
+  if (stage_ != Stage::kServing) return drop_connections();
+  log_.routine("stopping", {{"connections", connections_.count()}});
+  stage_ = Stage::kRefusingWork;
+  // The web port says so until the end, with 503.
   for (Gate& gate : gates_) gate.listener->close();
   drain();
-  if (connections_.empty()) return end();
-  stop_timer_.expires_after(kStopGrace);
-  stop_timer_.async_wait([this](const asio::error_code& error) {
-    if (!error) finish_connections();
-  });
+  ticker_.plan(*this, clock_.now() + kStopGrace);
 }
 
 void Server::drain() {
@@ -445,24 +370,21 @@ void Server::drain() {
   faktory_.drain();
 }
 
+/// What is planned is the next stage of the end.
+void Server::expire(Time) {
+  if (stage_ == Stage::kRefusingWork) return finish_connections();
+  drop_connections();
+}
+
 void Server::finish_connections() {
-  for (Connection& connection : connections_) connection.finish();
-  stop_timer_.expires_after(kStopMax - kStopGrace);
-  stop_timer_.async_wait([this](const asio::error_code& error) {
-    if (!error) drop_connections();
-  });
+  stage_ = Stage::kFinishing;
+  connections_.stop();
+  ticker_.plan(*this, clock_.now() + kStopMax - kStopGrace);
 }
 
 void Server::drop_connections() {
-  log_.routine("leaving_clients_behind", {{"connections", connections_.size()}});
-  for (Connection& connection : connections_) connection.drop();
-}
-
-/// Nobody is connected any more. What is still posted runs, and then the loop has nothing left to
-/// do but timers.
-void Server::end() {
-  stop_timer_.cancel();
-  loop_.stop();
+  log_.routine("leaving_clients_behind", {{"connections", connections_.count()}});
+  connections_.drop_all();
 }
 
 }  // namespace millrace::server

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,9 +15,8 @@
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
 #include "server/net/bound_socket.hpp"
-#include "server/net/connection.hpp"
+#include "server/net/connections.hpp"
 #include "server/net/listener.hpp"
-#include "server/net/loop.hpp"
 #include "server/net/poller.hpp"
 #include "server/net/tls.hpp"
 #include "server/process/clock.hpp"
@@ -28,13 +25,14 @@
 #include "server/turn/compactor.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/turn/ticker.hpp"
+#include "server/turn/turn.hpp"
 #include "server/web/web_door.hpp"
 
 namespace millrace::server {
 
-/// The whole server: one broker, its journal, its doors. One thread serves the
-/// clients of the job doors; the web door has threads of its own.
-class Server {
+/// The whole server: one broker, its journal, its ports. One thread, the main loop's, serves the
+/// clients of both job protocols; the web port has threads of its own.
+class Server : private Duties, private Deadline {
  public:
   /// What a client does, as far as it shows from outside.
   enum class Visit { kBegun, kOver };
@@ -75,7 +73,7 @@ class Server {
 
   /// `clock` and `log` outlive the server.
   Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log);
-  ~Server();
+  ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -98,12 +96,16 @@ class Server {
 
   [[nodiscard]] std::vector<Port> ports() const;
 
-  /// Serves until `stop` is through. Everything appended is on the disk when it returns.
+  /// The main loop: serves until `stop` is through. Everything recorded is on the disk when it
+  /// returns.
   void run();
+
+  /// Calls `call` in the main loop's thread. May be called from any thread.
+  void post(std::function<void()> call) { poller_.post(std::move(call)); }
 
   /// Lets nobody in any more, refuses new work, answers what is in flight within `kStopMax`, and
   /// makes `run` return. Called again: does not wait for answers. Like all the following, to be
-  /// called in the loop's thread, for example by way of `asio::post(loop(), ...)`.
+  /// called in the main loop's thread, for example by `post`.
   void stop();
 
   /// The beanstalk door takes no new jobs from now on; or neither door does.
@@ -116,16 +118,18 @@ class Server {
   void reload(const Options& options);
 
   /// Does what has come due by the clock.
-  void wake() { commits_.schedule(); }
+  void wake() { turn_.request(); }
 
   /// True when nothing is left to do before the clock moves on or a client sends something.
-  [[nodiscard]] bool is_at_rest() const { return commits_.is_at_rest(); }
+  [[nodiscard]] bool is_at_rest() const { return turn_.is_at_rest(); }
 
   /// When the next thing is due.
   [[nodiscard]] Time next_due() const { return ticker_.next(); }
 
-  [[nodiscard]] std::size_t connection_count() const { return connections_.size(); }
-  [[nodiscard]] Loop& loop() { return loop_; }
+  [[nodiscard]] std::size_t connection_count() const { return connections_.count(); }
+
+  /// What is planned there is done in the main loop's thread, at its time.
+  [[nodiscard]] Ticker& ticker() { return ticker_; }
 
  private:
   /// Given the name of where the client comes from.
@@ -138,10 +142,12 @@ class Server {
     std::unique_ptr<Listener> listener;
   };
 
-  /// A connection that has been dropped.
-  struct Leaver {
-    std::list<Connection>::iterator connection;
-    int descriptor;  ///< of its socket
+  /// How far the server's end is.
+  enum class Stage {
+    kServing,
+    kRefusingWork,  ///< for `kStopGrace`: what was on its way is answered
+    kFinishing,     ///< until `kStopMax`: clients take their last answers
+    kEnded,         ///< nobody is connected: `run` returns
   };
 
   void add_gate(const char* door, std::optional<BoundSocket>& socket, OpenSession open_session);
@@ -149,23 +155,19 @@ class Server {
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
   Outcome<Done> listen();
-  void admit(const Gate& gate, Socket socket);
-  void remove_later(Leaver leaver);
-  void remove_some();
+  void admit(const Gate& gate, Listener::Accepted accepted);
   void finish_connections();
   void drop_connections();
-  void drop_slow_readers();
-  void end();
-  void work(Time now);
-  void look_for_room(Admission admission, Time now);
-  void compact();
+  Compactor::Orders limit(Compactor::Orders asked, Time now) override;
+  void work(Time now) override;
+  void expire(Time now) override;
+  [[nodiscard]] Admission look_for_room(Admission admission, Time now);
   void log_compaction(Time now);
 
   Options options_;
   std::unique_ptr<Journal> journal_;
   Clock& clock_;
   const Log& log_;
-  Loop loop_;
   faktory::WorkUnits work_units_;
   Ledger ledger_;
   Broker broker_;
@@ -176,26 +178,24 @@ class Server {
   CommitQueue commits_;
   StallWatch stall_watch_;
   Compactor compactor_;
+  Turn turn_;
   LogLimit compaction_log_{10s};
   LogLimit room_log_{1s};
   LogLimit ending_log_{1s};
   std::uint64_t segments_logged_ = 0;
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise
-  Surroundings surroundings_;
   std::vector<Gate> gates_;
-  std::deque<Leaver> leavers_;
-  std::list<Connection> connections_;
+  Connections connections_;
   std::unique_ptr<WebDoor> web_;  ///< null: closed
-  Timer stop_timer_;
-  bool is_stopping_ = false;
+  Stage stage_ = Stage::kServing;
 };
 
 /// How long clients are still served after `stop`, with new work refused: what was already on its
 /// way when we decided to stop arrives within this.
-inline constexpr auto kStopGrace = std::chrono::milliseconds(100);
+inline constexpr Duration kStopGrace = std::chrono::milliseconds(100);
 
-/// After this, clients who do not take their answers are left behind.
-inline constexpr auto kStopMax = std::chrono::seconds(5);
+/// After this, clients that do not take their answers are dropped.
+inline constexpr Duration kStopMax = std::chrono::seconds(5);
 
 }  // namespace millrace::server

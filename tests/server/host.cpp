@@ -1,7 +1,6 @@
 #include "server/host.hpp"
 
 #include <algorithm>
-#include <asio/post.hpp>
 #include <future>
 
 #include "journal/volatile/volatile_journal.hpp"
@@ -27,7 +26,10 @@ Host::Host(Setup setup) {
   const Outcome<Done> opened = server_->open();
   REQUIRE_MESSAGE(opened, opened.error().text);
   ports_ = server_->ports();
-  thread_ = std::thread([this] { server_->run(); });
+  thread_ = std::thread([this] {
+    server_->run();
+    has_ended_ = true;
+  });
 }
 
 Host::~Host() {
@@ -42,12 +44,16 @@ Address Host::address(const std::string& door) const {
 }
 
 void Host::on_loop(const std::function<void()>& call) {
-  std::promise<void> done;
-  asio::post(server_->loop(), [&] {
+  // Shared with a server that may end before it comes to it.
+  const auto done = std::make_shared<std::promise<void>>();
+  server_->post([&call, done] {
     call();
-    done.set_value();
+    done->set_value();
   });
-  done.get_future().wait();
+  const std::future<void> is_done = done->get_future();
+  while (is_done.wait_for(10ms) != std::future_status::ready) {
+    if (has_ended_) return;
+  }
 }
 
 void Host::settle() {
@@ -87,8 +93,19 @@ void Host::wait_for_connections(std::size_t count) {
 
 void Host::stop() {
   if (!thread_.joinable()) return;
-  asio::post(server_->loop(), [this] { server_->stop(); });
+  server_->post([this] {
+    server_->stop();
+    pass_time();
+  });
   thread_.join();
+}
+
+void Host::pass_time() {
+  server_->post([this] {
+    clock_.set(clock_.now() + kStopGrace);
+    server_->wake();
+    pass_time();
+  });
 }
 
 }  // namespace millrace::server

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,7 +40,7 @@ class Host {
     return SocketClient(address(door));
   }
 
-  /// Runs it in the server's thread, and waits for it.
+  /// Runs it in the server's thread, and waits for it. Does nothing once the server has ended.
   void on_loop(const std::function<void()>& call);
 
   /// Waits until the server has nothing left to do, with everything read that clients sent before.
@@ -56,7 +57,7 @@ class Host {
   /// Waits until so many clients are connected.
   void wait_for_connections(std::size_t count);
 
-  /// Stops the server and waits until it has ended.
+  /// Stops the server and waits until it has ended. Time passes as fast as it can.
   void stop();
 
   [[nodiscard]] Server& server() { return *server_; }
@@ -64,12 +65,15 @@ class Host {
   [[nodiscard]] const std::string& logged() const { return logged_; }
 
  private:
+  void pass_time();
+
   std::string logged_;
   Log log_{[this](std::string_view line) { logged_ += line; }};
   ManualClock clock_;
   std::unique_ptr<Server> server_;
   std::vector<Server::Port> ports_;
   std::thread thread_;
+  std::atomic<bool> has_ended_ = false;
 };
 
 }  // namespace millrace::server

@@ -158,6 +158,7 @@ TEST_CASE("server: stopping answers what is in flight and refuses new work") {
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end());
   CHECK(client.read(22) == "INSERTED 1\r\nDRAINING\r\n");
+  host.advance(kStopGrace);
   CHECK(client.is_closed_by_server());
 }
 

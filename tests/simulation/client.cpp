@@ -61,7 +61,7 @@ std::vector<Model::Fetch> Client::unsent_fetches() const {
 
 void Client::set_reading(bool is_reading, Lsn durable) {
   is_reading_ = is_reading;
-  send(durable);
+  release(durable);
 }
 
 void Client::resume(Time now) {
@@ -70,14 +70,14 @@ void Client::resume(Time now) {
   events_.on_session_called();
 }
 
-bool Client::commit(Lsn lsn, Lsn durable) {
+bool Client::bind(Lsn lsn, Lsn durable) {
   std::string output = session_->take_output();
   outbox_.take(output, lsn);
-  send(durable);
+  release(durable);
   return outbox_.size() > outbox_.covered(durable).size();
 }
 
-void Client::send(Lsn durable) {
+void Client::release(Lsn durable) {
   const std::size_t bytes = is_reading_ ? outbox_.covered(durable).size() : 0;
   if (bytes == 0) return;
   outbox_.consume(bytes);

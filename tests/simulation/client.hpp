@@ -11,14 +11,14 @@
 
 #include "core/ports/session.hpp"
 #include "server/net/outbox.hpp"
-#include "server/turn/commit_queue.hpp"
+#include "server/turn/responder.hpp"
 #include "simulation/model/model.hpp"
 
 namespace millrace::simulation {
 
 /// A client and its connection: what the server's `Connection` is, with strings for a socket. The
 /// client reads, or does not for a while.
-class Client final : public server::Participant {
+class Client final : public server::Responder {
  public:
   struct Events {
     std::function<void()> on_session_called;
@@ -54,8 +54,8 @@ class Client final : public server::Participant {
   [[nodiscard]] Session& session() { return *session_; }
 
   void resume(Time now) override;
-  bool commit(Lsn lsn, Lsn durable) override;
-  void send(Lsn durable) override;
+  bool bind(Lsn lsn, Lsn durable) override;
+  void release(Lsn durable) override;
 
  private:
   struct Mark {

@@ -5,7 +5,9 @@
 
 #include "server/manual_clock.hpp"
 #include "server/turn/compactor.hpp"
+#include "server/turn/turn.hpp"
 #include "simulation/disk/passing_journal.hpp"
+#include "simulation/violation.hpp"
 #include "simulation/world.hpp"
 
 namespace millrace::simulation {
@@ -35,6 +37,23 @@ class World::Recorder final : public PassingJournal {
   World& world_;
 };
 
+/// What the main loop finds outside of itself: clients speak between its turns, and the model does
+/// what the server does.
+class World::Environment final : public server::Input, public server::Duties {
+ public:
+  explicit Environment(World& world) : world_(world) {}
+
+  void take(Duration longest) override { demand(longest == Duration{}, "the server would wait"); }
+  void wake() override {}
+  server::Compactor::Orders limit(server::Compactor::Orders asked, Time) override {
+    return world_.limit(asked);
+  }
+  void work(Time now) override { world_.work(now); }
+
+ private:
+  World& world_;
+};
+
 /// What is gone when the process ends.
 struct World::Process {
   /// `files` and `journal` were opened for it; the log has not been replayed yet.
@@ -45,14 +64,16 @@ struct World::Process {
   const std::unique_ptr<journal::FileJournal> journal;
   const std::unique_ptr<Journal> wrapped_journal;
   Recorder recorder;
-  server::Loop loop;
   server::ManualClock clock;
   Ledger ledger;
   Broker broker;
   beanstalk::Service beanstalk;
   faktory::Service faktory;
+  Environment environment;
+  server::Ticker ticker;
   server::CommitQueue commits;
   server::Compactor compactor;
+  server::Turn turn;
   std::array<std::unique_ptr<Client>, kClientSlots> clients;
 };
 

@@ -29,10 +29,19 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
       broker(ledger, world.format_, {.random_seed = world.random_.draw()}),
       beanstalk(broker, world.format_, {}, world.now_),
       faktory(broker, world.format_, {}, world.now_),
-      commits(
-          {.loop = loop, .broker = broker, .ledger = ledger, .journal = recorder, .clock = clock},
-          [&world](Time now) { world.turn_over(now); }),
-      compactor(ledger, recorder) {
+      environment(world),
+      ticker(broker),
+      commits({.ledger = ledger, .journal = recorder, .clock = clock}),
+      compactor(ledger, recorder),
+      turn({.broker = broker,
+            .ledger = ledger,
+            .journal = recorder,
+            .clock = clock,
+            .ticker = ticker,
+            .commits = commits,
+            .compactor = compactor,
+            .input = environment,
+            .duties = environment}) {
   clock.set(world.now_);
   if (world.memory_bytes_ != 0) ledger.memory().limit(recorder, world.memory_bytes_);
 }

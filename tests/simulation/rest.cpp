@@ -47,7 +47,7 @@ bool World::is_spared() const {
 
 /// On a full disk, while it is.
 void World::end_all_jobs() {
-  demand(!process_->commits.is_behind(), "on a full disk nobody is listened to");
+  demand(!process_->turn.is_paused(), "on a full disk nobody is listened to");
   let_read([&] {
     if (process_->clients[0]) disconnect(0);
     connect(0, true);
@@ -66,8 +66,8 @@ void World::end_all_jobs() {
 void World::demand_answers() {
   const Lsn durable = process_->recorder.durable();
   demand(durable == process_->recorder.extent().end, "something is never written");
-  demand(!process_->commits.is_behind(), "nobody is listened to any more");
-  demand(process_->commits.is_at_rest(), "replies are kept back for ever");
+  demand(!process_->turn.is_paused(), "nobody is listened to any more");
+  demand(process_->turn.is_at_rest(), "replies are kept back for ever");
   demand(!model_.is_working(), "an operation on many jobs does not end");
   for (const std::unique_ptr<Client>& client : process_->clients) {
     if (!client) continue;
@@ -89,7 +89,7 @@ void World::settle_log() {
     // Twice: what became durable in one of them is known in the next.
     for (int half = 0; half < 2; ++half) {
       let_read([&] {
-        process_->commits.schedule();
+        process_->turn.request();
         poll();
       });
       if (!disk_.is_dead()) let_read([&] { write_as_it_is(); });

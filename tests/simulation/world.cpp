@@ -11,7 +11,7 @@ namespace {
 const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 
 /// What a server has to do at one time without anybody asking for more is far less.
-constexpr std::size_t kHandlersMax = 2000;
+constexpr std::size_t kTurnsMax = 2000;
 
 /// So many steps there are for each backup.
 constexpr std::uint64_t kOneBackupIn = 300;
@@ -137,7 +137,7 @@ void World::live() {
   model_.settle_times = [this] { settle(process_->broker.view(), model_.facts); };
   model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
   // What has come due while nobody was there is done before the first client comes.
-  process_->commits.schedule();
+  process_->turn.request();
   poll();
   note_fault();
   plan_fault();
@@ -259,7 +259,7 @@ void World::note_synced() {
 
 void World::advance() {
   // What fails meanwhile would have no place that is known, and what is due no time.
-  if (model_.is_working() || process_->commits.is_behind()) return;
+  if (model_.is_working() || process_->turn.is_paused()) return;
   using std::chrono::milliseconds;
   const std::uint64_t kind = random_.below(100);
   std::uint64_t bound_ms = 50;
@@ -271,7 +271,7 @@ void World::advance() {
   if (by >= milliseconds(60'000)) ++totals_.clock_jumps;
   now_ = std::max(now_, std::min(now_ + by, model_.second_pause_end() - Duration{1}));
   process_->clock.set(now_);
-  process_->commits.schedule();
+  process_->turn.request();
   if (options_.trace) tell("the clock moves by " + std::to_string(by.count()) + " ms");
 }
 
@@ -291,12 +291,12 @@ void World::compare_bodies() {
 
 void World::poll() {
   do {
-    process_->loop.restart();
-    for (std::size_t handled = 0; process_->loop.poll_one() > 0; ++handled) {
-      demand(handled < kHandlersMax, "the server does not come to rest");
+    for (std::size_t turns = 0; process_->turn.has_work(); ++turns) {
+      demand(turns < kTurnsMax, "the server does not come to rest");
+      process_->turn.run();
     }
   } while (disconnect_who_is_done());
-  const bool may_all_move = !was_held_ && !process_->commits.is_behind() && !is_writing_;
+  const bool may_all_move = !was_held_ && !process_->turn.is_paused() && !is_writing_;
   demand(!may_all_move || !model_.is_overdue(now_), "something is due and does not happen");
   // It brings all bodies back into memory.
   if (random_.one_in(memory_bytes_ == 0 ? 4 : 40)) compare_all();
@@ -323,17 +323,18 @@ void World::compare_all() {
   disk_.set_watched(false);
 }
 
-/// What the server does in each turn, without a timer.
-void World::turn_over(Time now) {
+/// What the server may take on in a turn, the model may.
+server::Compactor::Orders World::limit(server::Compactor::Orders asked) {
   demand(!is_full(process_->recorder) || disk_.was_full(), "a disk with room is taken for full");
-  const server::Compactor::Orders orders = process_->compactor.begin_turn();
-  process_->broker.set_admission(orders.admission);
-  model_.set_admission(orders.admission);
-  const bool is_held = orders.holds_others && !options_.lets_all_write;
-  process_->commits.hold(is_held);
-  was_held_ = is_held;
-  const Time next = is_held ? kNever : process_->broker.tick(now);
-  if (!is_held) model_.tick(now);
+  model_.set_admission(asked.admission);
+  asked.holds_others = asked.holds_others && !options_.lets_all_write;
+  was_held_ = asked.holds_others;
+  return asked;
+}
+
+/// The server has done what was due.
+void World::work(Time now) {
+  if (!was_held_) model_.tick(now);
   for (const std::unique_ptr<Client>& client : process_->clients) {
     if (!client || client->is_silent() || !client->session().wants_close()) continue;
     client->fall_silent();
@@ -341,10 +342,6 @@ void World::turn_over(Time now) {
   }
   observe();
   count_crowds();
-  const server::Compactor::Next cleaning = process_->compactor.work();
-  if (cleaning == server::Compactor::Next::kDurable) process_->commits.schedule_when_durable();
-  const bool is_cleaning = cleaning == server::Compactor::Next::kTurn;
-  if (next <= now || is_cleaning) process_->commits.schedule();
 }
 
 bool World::has_moved(JobId id, const ModelJob& expected) const {
@@ -400,7 +397,7 @@ void World::client_step() {
   const std::size_t slot = random_.below(kClientSlots);
   Client* const client = process_->clients[slot].get();
   if (client == nullptr) return connect(slot, !random_.one_in(workload_.sizes().is_siege ? 4 : 2));
-  if (process_->commits.is_behind()) return;
+  if (process_->turn.is_paused()) return;
   const std::uint64_t kind = random_.below(100);
   if (kind < 3) return disconnect(slot);
   if (kind < 6) return client->set_reading(!client->is_reading(), process_->recorder.durable());
@@ -434,8 +431,8 @@ void World::connect(std::size_t slot, bool is_worker) {
   } else {
     model_.connect_beanstalk(number);
   }
-  process.commits.introduce(client.session(), client);
-  process.commits.enlist(client);
+  process.turn.join(client.session(), client);
+  process.turn.enlist(client);
   if (options_.trace) tell("client " + std::to_string(number) + " connects as " + wid);
 }
 
@@ -445,17 +442,17 @@ void World::half_close(Client& client) {
   model_.end_input(client.number());
   client.session().end_of_input(now_);
   observe();
-  process_->commits.enlist(client);
+  process_->turn.enlist(client);
 }
 
 void World::disconnect(std::size_t slot) {
   const std::unique_ptr<Client> client = std::move(process_->clients[slot]);
   if (options_.trace) tell("client " + std::to_string(client->number()) + " leaves");
-  process_->commits.forget(client->session(), *client);
+  process_->turn.leave(client->session(), *client);
   const std::vector<Model::Fetch> unsent = client->unsent_fetches();
   client->session().close(now_);
   model_.leave(client->number(), unsent, now_);
-  process_->commits.schedule();
+  process_->turn.request();
   observe();
 }
 
@@ -500,7 +497,7 @@ void World::say(Client& client, const std::vector<Command>& commands) {
   client.session().receive(text.substr(cut), now_);
   for (const Command& command : commands) model_.execute(client.number(), command, now_);
   observe();
-  process_->commits.enlist(client);
+  process_->turn.enlist(client);
 }
 
 /// As the server ends when it is asked to.
@@ -508,7 +505,8 @@ void World::end_orderly() {
   for (std::size_t slot = 0; slot < kClientSlots; ++slot) {
     if (process_->clients[slot]) disconnect(slot);
   }
-  process_->commits.turn();
+  process_->turn.request();
+  process_->turn.run();
   process_->recorder.sync();
   if (disk_.is_dead() || process_->journal->pending_bytes() > 0) return;
   ++totals_.orderly_ends;

@@ -17,7 +17,7 @@
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
 #include "journal/file/file_journal.hpp"
-#include "server/turn/commit_queue.hpp"
+#include "server/turn/compactor.hpp"
 #include "simulation/audit.hpp"
 #include "simulation/backup.hpp"
 #include "simulation/client.hpp"
@@ -114,6 +114,7 @@ class World {
   struct Process;
   class NotedReplay;
   class Recorder;
+  class Environment;
 
   /// What the log held after a batch.
   struct Landmark {
@@ -147,7 +148,8 @@ class World {
   Command draw_command(const Client& client);
   void poll();
   bool disconnect_who_is_done();
-  void turn_over(Time now);
+  [[nodiscard]] server::Compactor::Orders limit(server::Compactor::Orders asked);
+  void work(Time now);
   void count_crowds();
   [[nodiscard]] bool has_moved(JobId id, const ModelJob& expected) const;
   void write();
@@ -216,7 +218,7 @@ class World {
   ClientNumber first_client_ = 1;  ///< of the process at hand
   std::uint64_t full_steps_ = 0;   ///< about how long a full disk lasts; 0: to the process's end
   bool was_spare_whole_ = false;   ///< when the process began
-  bool was_held_ = false;          ///< in the last turn, the cleaner let nobody else write
+  bool was_held_ = false;          ///< in the last turn, compaction let nobody else write
 
   // The log as it should be. Points count its batches, from the beginning of the world.
   std::unique_ptr<Shadow> shadow_;  ///< has replayed everything up to `first_point_`

@@ -1,73 +1,101 @@
 #include "server/net/listener.hpp"
 
-#include <asio/redirect_error.hpp>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
 #include <utility>
+
+#include "server/net/peer.hpp"
 
 namespace millrace::server {
 namespace {
 
-constexpr Duration kFailureLogInterval = 10s;
+constexpr Duration kAcceptFailureLogInterval = 10s;
+
+std::string error_text() {
+  return std::generic_category().message(errno);
+}
 
 }  // namespace
 
 Listener::Listener(BoundSocket socket, Parts parts)
-    : bound_(std::move(socket)),
-      parts_(parts),
-      acceptor_(parts.loop, asio::generic::stream_protocol(bound_.family(), 0), bound_.release()),
-      pause_(parts.loop),
-      failures_(kFailureLogInterval) {}
+    : bound_(std::move(socket)), parts_(std::move(parts)), failures_(kAcceptFailureLogInterval) {}
 
 Listener::~Listener() {
   close();
 }
 
-Outcome<Done> Listener::listen() {
-  asio::error_code error;
-  acceptor_.listen(kBacklog, error);
-  if (error) {
-    return Problem{"cannot listen on " + address().text() + ": " + error.message()};
-  }
+Outcome<Done> Listener::listen(Accept accept) {
+  accept_ = std::move(accept);
+  const auto problem = [this] {
+    return Problem{"cannot listen on " + address().text() + ": " + error_text()};
+  };
+  // Somebody else may accept the client that we were told of, where the socket was inherited.
+  const int flags = ::fcntl(descriptor(), F_GETFL);
+  if (flags < 0 || ::fcntl(descriptor(), F_SETFL, flags | O_NONBLOCK) < 0) return problem();
+  if (::listen(descriptor(), kBacklog) < 0 || !watch()) return problem();
   return Done{};
 }
 
-Task<void> Listener::accept_loop(Accept accept) {
-  while (acceptor_.is_open()) {
-    if (parts_.has_room && !parts_.has_room()) {
-      co_await pause_accepting("as many clients as there are descriptors for");
-      continue;
-    }
-    Socket socket(parts_.loop);
-    asio::error_code error;
-    co_await acceptor_.async_accept(socket, asio::redirect_error(kAwait, error));
-    if (!acceptor_.is_open()) break;
-    if (!error) {
-      accept(std::move(socket));
-      continue;
-    }
-    if (error == asio::error::connection_aborted || error == asio::error::interrupted) continue;
-    co_await pause_accepting(error.message());
+/// Each turn anew, so that whoever is not accepted in one is in the next.
+bool Listener::watch() {
+  return parts_.poller.watch(descriptor(), *this, Poller::Trigger::kAlways);
+}
+
+void Listener::on_events(SocketEvents) {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    if (!is_open_ || !accept_one()) return;
   }
+}
+
+/// False when no more are to be accepted in this turn.
+bool Listener::accept_one() {
+  if (parts_.has_room && !parts_.has_room()) {
+    pause("as many clients as there are descriptors for");
+    return false;
+  }
+  sockaddr_storage storage{};
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  socklen_t size = sizeof storage;
+  const int client = ::accept4(descriptor(), address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (client >= 0) {
+    accept_(
+        {.descriptor = client, .peer = peer_of(address), .is_unix = bound_.family() == AF_UNIX});
+    return true;
+  }
+  if (errno == EAGAIN) return false;
+  // A client that went away while it waited is no reason to keep others waiting.
+  if (errno == ECONNABORTED || errno == EINTR) return true;
+  pause(error_text());
+  return false;
 }
 
 /// Trying again at once would only burn the time that those already connected need to finish and
 /// make room.
-Task<void> Listener::pause_accepting(std::string why) {
-  if (failures_.admits(parts_.clock.now())) {
+void Listener::pause(const std::string& why) {
+  const Time now = parts_.clock.now();
+  if (failures_.admits(now)) {
     parts_.log.event(
         "accept_failed",
         {{"address", address().text()}, {"error", why}, {"not_logged", failures_.skipped()}});
   }
-  asio::error_code error;
-  pause_.expires_after(kAcceptPause);
-  co_await pause_.async_wait(asio::redirect_error(kAwait, error));
+  parts_.poller.forget(descriptor(), *this);
+  parts_.ticker.plan(*this, now + kAcceptPause);
+}
+
+void Listener::expire(Time now) {
+  if (!watch()) parts_.ticker.plan(*this, now + kAcceptPause);
 }
 
 void Listener::close() {
-  if (!acceptor_.is_open()) return;
+  if (!std::exchange(is_open_, false)) return;
+  parts_.ticker.plan(*this, kNever);
+  parts_.poller.forget(descriptor(), *this);
   bound_.remove_file();
-  asio::error_code error;
-  acceptor_.close(error);
-  pause_.cancel();
+  ::close(bound_.release());
 }
 
 }  // namespace millrace::server

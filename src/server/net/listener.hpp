@@ -6,58 +6,68 @@
 #include "base/result.hpp"
 #include "server/net/address.hpp"
 #include "server/net/bound_socket.hpp"
-#include "server/net/loop.hpp"
+#include "server/net/poller.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
+#include "server/turn/ticker.hpp"
 
 namespace millrace::server {
 
 /// An open port: a TCP address or a unix socket.
-class Listener {
+class Listener final : private Pollee, private Deadline {
  public:
   struct Parts {
-    Loop& loop;
+    Poller& poller;
+    Ticker& ticker;
     Clock& clock;
     const Log& log;
     std::function<bool()> has_room = {};  ///< for another client; empty: always
   };
 
-  /// Given each new client, in the loop's thread.
-  using Accept = std::function<void(Socket)>;
+  /// A client that has connected.
+  struct Accepted {
+    int descriptor;    ///< becomes the receiver's
+    std::string peer;  ///< see peer.hpp
+    bool is_unix;
+  };
+  using Accept = std::function<void(Accepted)>;
 
   /// Clients are refused until `listen`.
   Listener(BoundSocket socket, Parts parts);
-  ~Listener();
+  ~Listener() override;
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  [[nodiscard]] Outcome<Done> listen();
-
-  /// Accepts clients until `close`. To be run once, after `listen`; when it returns, nothing of the
-  /// listener is in use any more.
-  Task<void> accept_loop(Accept accept);
+  /// From now on `accept` is given each new client, in the main loop's thread.
+  [[nodiscard]] Outcome<Done> listen(Accept accept);
 
   /// Accepts nobody any more; a unix socket's file is removed.
   void close();
 
   [[nodiscard]] const Address& address() const { return bound_.address(); }
-  [[nodiscard]] int descriptor() { return acceptor_.native_handle(); }
+  [[nodiscard]] int descriptor() const { return bound_.descriptor(); }
 
  private:
-  /// Leaves clients in the backlog for a while, and says why.
-  Task<void> pause_accepting(std::string why);
+  void on_events(SocketEvents events) override;
+  void expire(Time now) override;
+  [[nodiscard]] bool accept_one();
+  [[nodiscard]] bool watch();
+  void pause(const std::string& why);
 
-  BoundSocket bound_;  ///< its descriptor has become the acceptor's
+  BoundSocket bound_;
   Parts parts_;
-  Acceptor acceptor_;
-  Timer pause_;
+  Accept accept_;
   LogLimit failures_;
+  bool is_open_ = true;
 };
 
 /// How many clients may wait to be accepted.
 inline constexpr int kBacklog = 1024;
 
+/// How many are accepted before the others get their turn.
+inline constexpr int kAcceptsPerTurn = 16;
+
 /// How long nobody is accepted after the system had no room for another client.
-inline constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+inline constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
 }  // namespace millrace::server

@@ -14,7 +14,8 @@ namespace millrace::server {
 /// the log position that must be durable before it may leave.
 class Outbox {
  public:
-  /// Moves `output` to the end and leaves it empty. `lsn` is not smaller than at the last call.
+  /// Moves `output` to the end and leaves it empty, with a small buffer that can be used again.
+  /// `lsn` is not smaller than at the last call.
   void take(std::string& output, Lsn lsn);
 
   /// What may be sent when everything before `durable` is durable. Valid until the next call.

@@ -1,23 +1,31 @@
 #include "server/net/poller.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <asio/post.hpp>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace millrace::server {
 namespace {
 
-int make_set() {
-  const int set = ::epoll_create1(EPOLL_CLOEXEC);
-  if (set < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
-  return set;
+/// A wait ends after this, also where nothing happens: the system takes no time without an end.
+constexpr Duration kWaitMax = 1h;
+
+constexpr std::uint32_t kOver = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+
+int checked(int descriptor, const char* call) {
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), call);
+  return descriptor;
 }
 
 SocketEvents read_events(std::uint32_t events) {
   const bool is_broken = (events & (EPOLLERR | EPOLLHUP)) != 0;
-  const bool is_over = is_broken || (events & EPOLLRDHUP) != 0;
+  const bool is_over = (events & kOver) != 0;
   return {.is_readable = is_over || (events & EPOLLIN) != 0,
           .is_writable = is_broken || (events & EPOLLOUT) != 0,
           .is_over = is_over,
@@ -26,60 +34,109 @@ SocketEvents read_events(std::uint32_t events) {
 
 }  // namespace
 
-Poller::Poller(Loop& loop) : loop_(loop), set_(loop, make_set()) {
-  wait();
+Poller::Poller()
+    : set_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
+      wake_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.ptr = nullptr;  // Nobody is to be told: it is enough that the wait ends.
+  checked(::epoll_ctl(set_, EPOLL_CTL_ADD, wake_, &event), "epoll_ctl");
 }
 
-bool Poller::watch(int descriptor, Pollee& pollee) {
+Poller::~Poller() {
+  ::close(wake_);
+  ::close(set_);
+}
+
+bool Poller::watch(int descriptor, Pollee& pollee, Trigger trigger) {
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.events = trigger == Trigger::kOnce ? EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET : EPOLLIN;
   event.data.ptr = &pollee;
-  return ::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+  return ::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
 void Poller::forget(int descriptor, Pollee& pollee) {
   // Of one that never was in the set there is nothing to be taken out.
-  (void)::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, descriptor, nullptr);
+  (void)::epoll_ctl(set_, EPOLL_CTL_DEL, descriptor, nullptr);
   for (std::size_t i = 0; i < events_end_; ++i) {
     if (events_[i].data.ptr == &pollee) events_[i].data.ptr = nullptr;
   }
-  std::replace(turns_.begin(), turns_.end(), &pollee, static_cast<Pollee*>(nullptr));
+  std::replace(queued_.begin(), queued_.end(), &pollee, static_cast<Pollee*>(nullptr));
   std::replace(serving_.begin(), serving_.end(), &pollee, static_cast<Pollee*>(nullptr));
+  pollee.is_queued_ = false;
 }
 
-void Poller::give_turn(Pollee& pollee) {
-  if (std::exchange(pollee.has_turn_, true)) return;
-  if (turns_.empty()) asio::post(loop_, [this] { serve_turns(); });
-  turns_.push_back(&pollee);
+void Poller::serve_again(Pollee& pollee) {
+  if (!std::exchange(pollee.is_queued_, true)) queued_.push_back(&pollee);
 }
 
-void Poller::wait() {
-  set_.async_wait(asio::posix::descriptor_base::wait_read, [this](const asio::error_code& error) {
-    if (error) return;
-    serve_events();
-    wait();  // for what there is already, too
-  });
+// ---- from other threads -------------------------------------------------------------------------
+
+void Poller::post(std::function<void()> call) {
+  {
+    const std::lock_guard guard(mutex_);
+    posted_.push_back(std::move(call));
+  }
+  wake();
 }
 
-void Poller::serve_events() {
+void Poller::wake() {
+  if (is_woken_.exchange(true)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+}
+
+void Poller::call_posted() {
+  std::vector<std::function<void()>> calls;
+  {
+    const std::lock_guard guard(mutex_);
+    calls.swap(posted_);
+  }
+  for (const std::function<void()>& call : calls) call();
+}
+
+// ---- a turn's share -----------------------------------------------------------------------------
+
+void Poller::take(Duration longest) {
+  wait(queued_.empty() ? longest : Duration{});
+  // Before what is posted is looked at: what comes after that wakes the next wait.
+  const bool is_woken = is_woken_.exchange(false);
+  serving_.swap(queued_);
+  // A client that has closed is gone for the commands of all others.
+  serve_events(true);
+  serve_events(false);
+  events_end_ = 0;
+  serve_queued();
+  if (is_woken) call_posted();
+}
+
+void Poller::wait(Duration longest) {
+  CHECK(events_end_ == 0 && serving_.empty());
+  const Duration bounded = std::clamp(longest, Duration{}, kWaitMax);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
+  const timespec time{.tv_sec = seconds.count(),
+                      .tv_nsec = std::chrono::nanoseconds(bounded - seconds).count()};
   const int count =
-      ::epoll_wait(set_.native_handle(), events_.data(), static_cast<int>(events_.size()), 0);
+      ::epoll_pwait2(set_, events_.data(), static_cast<int>(events_.size()), &time, nullptr);
+  CHECK(count >= 0 || errno == EINTR);
   events_end_ = count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+void Poller::serve_events(bool are_over) {
   for (std::size_t i = 0; i < events_end_; ++i) {
+    if (((events_[i].events & kOver) != 0) != are_over) continue;
     auto* const pollee = static_cast<Pollee*>(events_[i].data.ptr);
     if (pollee != nullptr) pollee->on_events(read_events(events_[i].events));
   }
-  events_end_ = 0;
 }
 
-void Poller::serve_turns() {
-  serving_.swap(turns_);
+void Poller::serve_queued() {
   for (Pollee* pollee : serving_) {
-    if (pollee != nullptr) pollee->has_turn_ = false;
+    if (pollee != nullptr) pollee->is_queued_ = false;
   }
-  // By index and looked up each time: who goes is forgotten, here too.
+  // By index and looked up each time: one that is forgotten is forgotten here too.
   for (std::size_t i = 0; i < serving_.size(); ++i) {
-    if (serving_[i] != nullptr) serving_[i]->on_turn();
+    if (serving_[i] != nullptr) serving_[i]->on_served_again();
   }
   serving_.clear();
 }

@@ -3,11 +3,13 @@
 #include <sys/epoll.h>
 
 #include <array>
-#include <asio/posix/basic_stream_descriptor.hpp>
+#include <atomic>
 #include <cstddef>
+#include <functional>
+#include <mutex>
 #include <vector>
 
-#include "server/net/loop.hpp"
+#include "server/turn/turn.hpp"
 
 namespace millrace::server {
 
@@ -19,57 +21,71 @@ struct SocketEvents {
   bool is_broken = false;    ///< nothing can be sent any more
 };
 
-/// One who has a socket.
+/// One that has a socket.
 class Pollee {
  public:
   virtual ~Pollee() = default;
 
-  /// Something happened. Told once: what is not received now is still there, but not told again.
+  /// Something happened.
   virtual void on_events(SocketEvents events) = 0;
 
-  /// It is its turn again.
-  virtual void on_turn() = 0;
+  /// It asked to be served once more (`Poller::serve_again`).
+  virtual void on_served_again() {}
 
  private:
   friend class Poller;
-  bool has_turn_ = false;
+  bool is_queued_ = false;
 };
 
-/// Tells connections what happens on their sockets.
-///
-/// It has an epoll set of its own, edge-triggered, and Asio waits for that set alone. A wait for
-/// one socket costs Asio a system call, a handler and a look at its queues, each time; here the set
-/// is told of a socket once, when the client comes, and one wait serves all who have something.
-class Poller {
+/// All that the main loop waits for: sockets, and what other threads have to say. One epoll set,
+/// and one wait for it in a turn.
+class Poller final : public Input {
  public:
-  explicit Poller(Loop& loop);
+  Poller();
+  ~Poller() override;
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  /// `pollee` is told what happens on the socket, and first what it has already. Until `forget`.
-  /// False when the system has no room for another one.
-  [[nodiscard]] bool watch(int descriptor, Pollee& pollee);
+  enum class Trigger {
+    kOnce,   ///< an event is told once: what is not received then is not told again
+    kAlways  ///< an event is told in each turn, until it has passed
+  };
+
+  /// `pollee` is told what happens on the socket, and first what has happened already. Until
+  /// `forget`. False when the system has no room for another one.
+  [[nodiscard]] bool watch(int descriptor, Pollee& pollee, Trigger trigger = Trigger::kOnce);
 
   /// `pollee` is told nothing any more, and the socket may be closed.
   void forget(int descriptor, Pollee& pollee);
 
-  /// `pollee.on_turn()` is called soon, behind what else is ready.
-  void give_turn(Pollee& pollee);
+  /// `pollee.on_served_again()` is called in the next turn, after what arrives by then.
+  void serve_again(Pollee& pollee);
+
+  /// Calls `call` in the main loop's thread, soon. May be called from any thread.
+  void post(std::function<void()> call);
+
+  void take(Duration longest) override;
+  void wake() override;
 
  private:
-  /// How much is learnt at a time; then others have their turn.
+  /// How much is learnt in a turn; the rest is for the next one.
   static constexpr std::size_t kEvents = 256;
 
-  void wait();
-  void serve_events();
-  void serve_turns();
+  void wait(Duration longest);
+  void serve_events(bool are_over);
+  void serve_queued();
+  void call_posted();
 
-  Loop& loop_;
-  asio::posix::basic_stream_descriptor<Executor> set_;
+  int set_;
+  int wake_;  ///< an eventfd that is written to and never read: edge-triggered, each write tells
   std::array<epoll_event, kEvents> events_{};
   std::size_t events_end_ = 0;
-  std::vector<Pollee*> turns_;    ///< null: forgotten meanwhile
-  std::vector<Pollee*> serving_;  ///< those of `turns_` at work, likewise
+  std::vector<Pollee*> queued_;   ///< null: forgotten meanwhile
+  std::vector<Pollee*> serving_;  ///< those of `queued_` at work, likewise
+
+  std::atomic<bool> is_woken_ = false;  ///< since the last wait ended
+  std::mutex mutex_;                    ///< of the following
+  std::vector<std::function<void()>> posted_;
 };
 
 }  // namespace millrace::server

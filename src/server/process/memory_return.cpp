@@ -22,24 +22,20 @@ __attribute__((weak)) int mallctl(const char* name, void* old_value, std::size_t
 namespace millrace::server {
 namespace {
 
-constexpr auto kPause = std::chrono::seconds(1);
+constexpr Duration kPause = 1s;
 
 /// Of all arenas (MALLCTL_ARENAS_ALL), as much as is due.
 constexpr const char* kDecay = "arena.4096.decay";
 
 }  // namespace
 
-MemoryReturn::MemoryReturn(Loop& loop) : timer_(loop) {
-  if (mallctl != nullptr) wait();
+MemoryReturn::MemoryReturn(Ticker& ticker, Time now) : ticker_(ticker) {
+  if (mallctl != nullptr) ticker_.plan(*this, now + kPause);
 }
 
-void MemoryReturn::wait() {
-  timer_.expires_after(kPause);
-  timer_.async_wait([this](const asio::error_code& error) {
-    if (error) return;
-    (void)mallctl(kDecay, nullptr, nullptr, nullptr, 0);
-    wait();
-  });
+void MemoryReturn::expire(Time now) {
+  (void)mallctl(kDecay, nullptr, nullptr, nullptr, 0);
+  ticker_.plan(*this, now + kPause);
 }
 
 }  // namespace millrace::server

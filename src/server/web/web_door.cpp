@@ -136,7 +136,7 @@ WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
             .push = std::move(options.push),
             .info = std::move(options.info),
             .random = random_number},
-      gate_(parts.loop, parts.commits),
+      gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),
       port_(std::move(socket),
             {.answers = {
@@ -166,15 +166,15 @@ Outcome<Done> WebDoor::listen() {
 
 void WebDoor::work(Time now) {
   if (!has_bulk_work_) return;
-  if (parts_.commits.is_behind()) return parts_.ticker.plan(*this, now + kBulkPause);
+  if (parts_.turn.is_paused()) return parts_.ticker.plan(*this, now + kBulkPause);
   has_bulk_work_ = bulks_.work(now);
-  if (has_bulk_work_) parts_.commits.schedule();
+  if (has_bulk_work_) parts_.turn.request();
 }
 
 void WebDoor::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   parts_.ticker.plan(*this, trend_.next_due());
-  if (has_bulk_work_) parts_.commits.schedule();
+  if (has_bulk_work_) parts_.turn.request();
 }
 
 void WebDoor::show_options(std::vector<std::pair<std::string, std::string>> options) {
@@ -223,7 +223,7 @@ http::Response WebDoor::take_turn(const Part& part) {
   const Time now = parts_.clock.now();
   http::Response answered = part(now);
   has_bulk_work_ = has_bulk_work_ || bulks_.is_running();
-  if (has_bulk_work_) parts_.commits.schedule();
+  if (has_bulk_work_) parts_.turn.request();
   answered.headers["X-Now-Ms"] =
       std::to_string(std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
   answered.headers["X-As-Of"] = http::show_as_of(parts_.broker.view(), now);

@@ -26,10 +26,10 @@ namespace millrace::server {
 class WebDoor final : public Deadline {
  public:
   struct Parts {
-    Loop& loop;
+    Poller& poller;
     Broker& broker;
     const WorkUnitFormat& format;
-    CommitQueue& commits;
+    Turn& turn;
     Ticker& ticker;
     Clock& clock;
     const Log& log;

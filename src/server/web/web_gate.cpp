@@ -1,6 +1,5 @@
 #include "server/web/web_gate.hpp"
 
-#include <asio/post.hpp>
 #include <condition_variable>
 #include <utility>
 
@@ -28,7 +27,7 @@ std::optional<http::Response> WebGate::ask(std::chrono::seconds patience, Questi
     if (is_closed_) return std::nullopt;
     calls_.insert(call);
   }
-  asio::post(loop_, [this, call, question = std::move(question)] { run(call, question); });
+  poller_.post([this, call, question = std::move(question)] { run(call, question); });
   std::optional<http::Response> response;
   {
     std::unique_lock lock(call->mutex);
@@ -45,18 +44,18 @@ void WebGate::run(const CallPointer& call, const Question& question) {
   http::Response response = question();
   if (!response.is_change) return call->answer(std::move(response));
   pending_.push_back({.call = call, .response = std::move(response), .lsn = std::nullopt});
-  commits_.enlist(*this);
+  turn_.enlist(*this);
 }
 
-bool WebGate::commit(Lsn lsn, Lsn durable) {
+bool WebGate::bind(Lsn lsn, Lsn durable) {
   for (Pending& each : pending_) {
     if (!each.lsn) each.lsn = lsn;
   }
-  send(durable);
+  release(durable);
   return !pending_.empty();
 }
 
-void WebGate::send(Lsn durable) {
+void WebGate::release(Lsn durable) {
   while (!pending_.empty() && pending_.front().lsn && *pending_.front().lsn <= durable) {
     pending_.front().call->answer(std::move(pending_.front().response));
     pending_.pop_front();

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "http/kit/message.hpp"
-#include "server/net/loop.hpp"
-#include "server/turn/commit_queue.hpp"
+#include "server/net/poller.hpp"
+#include "server/turn/turn.hpp"
 
 namespace millrace::server {
 
@@ -18,15 +18,15 @@ namespace millrace::server {
 /// answer to a change is returned when everything recorded before it is durable, like every reply
 /// over the job protocols. The answer to a read is returned at once: the pages must show the state
 /// of a server whose disk is the problem.
-class WebGate final : public Participant {
+class WebGate final : public Responder {
  public:
   using Question = std::function<http::Response()>;
 
-  WebGate(Loop& loop, CommitQueue& commits) : loop_(loop), commits_(commits) {}
+  WebGate(Poller& poller, Turn& turn) : poller_(poller), turn_(turn) {}
 
-  /// Runs `question` in the thread of the loop, and waits for the answer. nullopt: there was none
-  /// within `patience`, or the gate is closed; a change may still have been made. Must not be
-  /// called in the thread of the loop.
+  /// Runs `question` in the thread of the main loop, and waits for the answer. nullopt: there was
+  /// none within `patience`, or the gate is closed; a change may still have been made. Must not be
+  /// called in the thread of the main loop.
   [[nodiscard]] std::optional<http::Response> ask(std::chrono::seconds patience, Question question);
 
   /// Called when the loop has ended and everything is durable: returns all pending answers, and
@@ -34,8 +34,8 @@ class WebGate final : public Participant {
   void close();
 
   void resume(Time) override {}
-  bool commit(Lsn lsn, Lsn durable) override;
-  void send(Lsn durable) override;
+  bool bind(Lsn lsn, Lsn durable) override;
+  void release(Lsn durable) override;
 
   static constexpr auto kAnswerMax = std::chrono::seconds(20);
 
@@ -51,9 +51,9 @@ class WebGate final : public Participant {
 
   void run(const CallPointer& call, const Question& question);
 
-  Loop& loop_;
-  CommitQueue& commits_;
-  std::deque<Pending> pending_;  ///< used in the thread of the loop only
+  Poller& poller_;
+  Turn& turn_;
+  std::deque<Pending> pending_;  ///< used in the thread of the main loop only
 
   std::mutex mutex_;  ///< protects all the following
   bool is_closed_ = false;

@@ -1,14 +1,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
 #include <stdexcept>
 
-#include "faktory/job/work_unit.hpp"
-#include "server/fake_journal.hpp"
-#include "server/manual_clock.hpp"
-#include "server/net/connection.hpp"
+#include "server/net/connections.hpp"
+#include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -51,14 +47,10 @@ struct Served {
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     client = ends[0];
     REQUIRE(::send(client, "x", 1, 0) == 1);
-    connection =
-        std::make_unique<Connection>(ends[1], std::make_unique<FailingSession>(plan), surroundings);
-    connection->start([this] {
-      has_ended = true;
-      asio::post(loop, [this] { connection.reset(); });
-    });
+    loop.on_work = [this](Time) { connections.remove_closed(); };
+    connections.add(ends[1], nullptr, std::make_unique<FailingSession>(plan));
     try {
-      loop.poll();
+      loop.run();
     } catch (const std::exception&) {
       has_leaked_exception = true;
     }
@@ -73,24 +65,14 @@ struct Served {
   FailingSession::Plan plan;
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
-  Loop loop;
-  faktory::WorkUnits format;
-  Ledger ledger;
-  Broker broker{ledger, format, {}};
-  FakeJournal journal;
-  ManualClock clock;
-  Ticker ticker{loop, broker, clock, [this] { commits.schedule(); }};
-  CommitQueue commits{
-      {.loop = loop, .broker = broker, .ledger = ledger, .journal = journal, .clock = clock},
-      [this](Time now) { ticker.work(now); }};
-  Poller poller{loop};
-  Surroundings surroundings{.poller = poller,
-                            .commits = commits,
-                            .ticker = ticker,
-                            .clock = clock,
-                            .log = log,
-                            .receive_buffer = std::vector<char>(kReceiveBytes)};
-  std::unique_ptr<Connection> connection;
+  TestLoop loop;
+  Connections connections{{.poller = loop.poller,
+                           .turn = loop.turn,
+                           .ticker = loop.ticker,
+                           .clock = loop.clock,
+                           .log = log,
+                           .unsent_bytes_max = kUnsentBytesMax,
+                           .on_removed = [this](int) { has_ended = true; }}};
   int client = -1;
   bool has_ended = false;
   bool has_leaked_exception = false;

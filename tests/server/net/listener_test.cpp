@@ -17,7 +17,11 @@ namespace millrace::server {
 namespace {
 
 struct Opening {
-  Loop loop;
+  faktory::WorkUnits format;
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
+  Poller poller;
+  Ticker ticker{broker};
   ManualClock clock;
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
@@ -25,7 +29,7 @@ struct Opening {
   Outcome<std::unique_ptr<Listener>> bind(const Address& address) {
     auto socket = BoundSocket::bind(address, log);
     if (!socket) return socket.error();
-    const Listener::Parts parts{.loop = loop, .clock = clock, .log = log};
+    const Listener::Parts parts{.poller = poller, .ticker = ticker, .clock = clock, .log = log};
     return std::make_unique<Listener>(std::move(*socket), parts);
   }
 };
@@ -89,7 +93,7 @@ TEST_CASE("listener: what lies beyond this machine is told apart") {
 TEST_CASE("listener: a taken port is refused with the address and the reason") {
   Opening opening;
   const auto first = opening.bind({.host = "127.0.0.1", .port = 0});
-  REQUIRE(first.value()->listen());
+  REQUIRE(first.value()->listen([](Listener::Accepted) {}));
   const Address taken = first.value()->address();
   CHECK(opening.bind(taken).error().text ==
         "cannot listen on " + taken.text() + ": Address already in use");
@@ -125,7 +129,7 @@ TEST_CASE("listener: a socket file on which somebody answers is left alone") {
   Opening opening;
   const Address address{.path = scratch.path("socket")};
   const auto first = opening.bind(address);
-  REQUIRE(first.value()->listen());
+  REQUIRE(first.value()->listen([](Listener::Accepted) {}));
   CHECK(opening.bind(address).error().text ==
         "cannot listen on " + address.text() + ": another server answers there");
   CHECK(exists(address.path));
@@ -176,6 +180,7 @@ TEST_CASE("listener: out of descriptors, clients wait, and are served when there
     CHECK(host.connection_count() == 2);
     CHECK(clients[0].ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
   }
+  host.advance(kAcceptPause);
   CHECK(clients[2].read(9) == "USING c\r\n");
   host.stop();
   CHECK(host.logged().find("accept_failed") != std::string::npos);

@@ -3,10 +3,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <asio/post.hpp>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,7 +32,7 @@ struct Watched final : Pollee {
     told.push_back(events);
     if (then) then();
   }
-  void on_turn() override {
+  void on_served_again() override {
     ++turns;
     if (then) then();
   }
@@ -52,11 +52,10 @@ struct Watched final : Pollee {
 };
 
 struct Polling {
-  Loop loop;
-  Poller poller{loop};
+  Poller poller;
+  /// More rounds than any of the tests needs.
   void run() {
-    loop.restart();
-    for (int i = 0; i < 10; ++i) loop.poll();
+    for (int i = 0; i < 200; ++i) poller.take(Duration{});
   }
 };
 
@@ -140,10 +139,10 @@ TEST_CASE("poller: turns are given once, in order, and not to whom was forgotten
   Watched b;
   Watched c;
   a.then = [&] { polling.poller.forget(b.own, b); };
-  polling.poller.give_turn(a);
-  polling.poller.give_turn(b);
-  polling.poller.give_turn(c);
-  polling.poller.give_turn(a);
+  polling.poller.serve_again(a);
+  polling.poller.serve_again(b);
+  polling.poller.serve_again(c);
+  polling.poller.serve_again(a);
   polling.run();
   CHECK(a.turns == 1);
   CHECK(b.turns == 0);
@@ -154,11 +153,11 @@ TEST_CASE("poller: one who asks for a turn in its turn lets others in between") 
   Polling polling;
   Watched greedy;
   greedy.then = [&] {
-    if (greedy.turns < 100) polling.poller.give_turn(greedy);
+    if (greedy.turns < 100) polling.poller.serve_again(greedy);
   };
   int turns_before = -1;
-  polling.poller.give_turn(greedy);
-  asio::post(polling.loop, [&] { turns_before = greedy.turns; });
+  polling.poller.serve_again(greedy);
+  polling.poller.post([&] { turns_before = greedy.turns; });
   polling.run();
   CHECK(turns_before == 1);
   CHECK(greedy.turns == 100);
@@ -174,6 +173,61 @@ TEST_CASE("poller: more sockets at once than it looks at in one go") {
   }
   polling.run();
   for (const auto& each : all) CHECK(each->told.size() == 1);
+}
+
+TEST_CASE("poller: those that have closed are told of first") {
+  Polling polling;
+  std::string order;
+  Watched asking;
+  Watched closing;
+  asking.then = [&] { order += "asks "; };
+  closing.then = [&] { order += "closes "; };
+  REQUIRE(polling.poller.watch(asking.own, asking));
+  REQUIRE(polling.poller.watch(closing.own, closing));
+  polling.run();
+  order.clear();
+  asking.say("stats");
+  closing.close_other();
+  polling.run();
+  CHECK(order == "closes asks ");
+}
+
+TEST_CASE("poller: with `always`, what is left lying is told again") {
+  Polling polling;
+  Watched watched;
+  REQUIRE(polling.poller.watch(watched.own, watched, Poller::Trigger::kAlways));
+  watched.say("x");
+  polling.poller.take(Duration{});
+  polling.poller.take(Duration{});
+  CHECK(watched.told.size() == 2);
+}
+
+TEST_CASE("poller: what another thread posts ends a wait, and is called in order") {
+  Polling polling;
+  std::string order;
+  std::thread other([&] {
+    polling.poller.post([&] { order += "a"; });
+    polling.poller.post([&] { order += "b"; });
+  });
+  while (order != "ab") polling.poller.take(1h);
+  other.join();
+  CHECK(order == "ab");
+}
+
+TEST_CASE("poller: a wait that another thread ended may be ended again") {
+  Polling polling;
+  for (int i = 0; i < 3; ++i) {
+    std::thread other([&] { polling.poller.wake(); });
+    polling.poller.take(1h);
+    other.join();
+  }
+}
+
+TEST_CASE("poller: a wait ends when its time is over") {
+  Polling polling;
+  const auto began = std::chrono::steady_clock::now();
+  polling.poller.take(3ms);
+  CHECK(std::chrono::steady_clock::now() - began >= 3ms);
 }
 
 }  // namespace

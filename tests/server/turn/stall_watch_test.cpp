@@ -1,8 +1,6 @@
 #include "server/turn/stall_watch.hpp"
 
-#include "faktory/job/work_unit.hpp"
-#include "server/fake_journal.hpp"
-#include "server/manual_clock.hpp"
+#include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -10,27 +8,24 @@ namespace {
 
 /// A server that only records: what comes due is done by `pass`.
 struct Watched {
-  Loop loop;
-  faktory::WorkUnits format;
-  Ledger ledger;
-  Broker broker{ledger, format, {}};
-  FakeJournal journal;
-  ManualClock clock;
-  CommitQueue commits{
-      {.loop = loop, .broker = broker, .ledger = ledger, .journal = journal, .clock = clock},
-      [this](Time now) { watch.work(now); }};
-  Ticker ticker{loop, broker, clock, [] {}};
+  TestLoop loop;
+  FakeJournal& journal = loop.journal;
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
-  StallWatch watch{{.ticker = ticker, .commits = commits, .journal = journal, .log = log}};
+  StallWatch watch{
+      {.ticker = loop.ticker, .commits = loop.commits, .journal = journal, .log = log}};
+
+  Watched() {
+    loop.on_work = [this](Time now) { watch.work(now); };
+  }
 
   void append() {
-    (void)broker.put({.body = "text"}, clock.now());
-    commits.turn();
+    (void)loop.broker.put({.body = "text"}, loop.clock.now());
+    loop.run();
   }
   void pass(Duration time) {
-    clock.set(clock.now() + time);
-    ticker.work(clock.now());
+    loop.clock.set(loop.clock.now() + time);
+    loop.ticker.work(loop.clock.now());
   }
   [[nodiscard]] bool has_logged(std::string_view text) const {
     return logged.find(text) != std::string::npos;

@@ -1,7 +1,6 @@
 #include "server/turn/ticker.hpp"
 
-#include "faktory/job/work_unit.hpp"
-#include "server/manual_clock.hpp"
+#include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -13,17 +12,43 @@ struct Alarm final : Deadline {
 };
 
 struct Ticking {
-  Loop loop;
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {}};
-  ManualClock clock;
-  int wakes = 0;
-  Ticker ticker{loop, broker, clock, [this] {
-                  ++wakes;
-                  loop.stop();
-                }};
+  Ticker ticker{broker};
+  const Time start{1'700'000'000s};
+};
+
+/// A main loop whose time passes by itself.
+struct Running final : Input, Duties {
+  faktory::WorkUnits format;
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
+  FakeJournal journal;
+  SystemClock clock;
+  Ticker ticker{broker};
+  CommitQueue commits{{.ledger = ledger, .journal = journal, .clock = clock}};
+  Compactor compactor{ledger, journal};
+  Poller poller;
+  Turn turn{{.broker = broker,
+             .ledger = ledger,
+             .journal = journal,
+             .clock = clock,
+             .ticker = ticker,
+             .commits = commits,
+             .compactor = compactor,
+             .input = *this,
+             .duties = *this}};
+  int waits = 0;
   const Time start = clock.now();
+
+  void take(Duration longest) override {
+    ++waits;
+    poller.take(std::min(longest, Duration{10s}));
+  }
+  void wake() override { poller.wake(); }
+  Compactor::Orders limit(Compactor::Orders asked, Time) override { return asked; }
+  void work(Time) override {}
 };
 
 TEST_CASE("ticker: a deadline passes when its time has come, and once") {
@@ -53,45 +78,48 @@ TEST_CASE("ticker: a deadline can be moved and taken away") {
 }
 
 TEST_CASE("ticker: a planned deadline wakes the loop by itself") {
-  Ticking ticking;
+  Running running;
   Alarm alarm;
-  ticking.ticker.plan(alarm, ticking.start + 20ms);
-  ticking.loop.run_for(10s);
-  CHECK(ticking.wakes == 1);
-  ticking.ticker.plan(alarm, kNever);
+  running.ticker.plan(alarm, running.start + 20ms);
+  running.turn.run();
+  CHECK(running.clock.now() >= running.start + 20ms);
+  CHECK(running.clock.now() < running.start + 5s);
+  CHECK(running.waits == 1);
+  CHECK(alarm.expired.size() == 1);
 }
 
-TEST_CASE("ticker: an earlier deadline moves the timer forward") {
-  Ticking ticking;
+TEST_CASE("ticker: an earlier deadline comes first") {
+  Running running;
   Alarm late;
   Alarm early;
-  ticking.ticker.plan(late, ticking.start + 1h);
-  ticking.ticker.plan(early, ticking.start + 20ms);
-  ticking.loop.run_for(10s);
-  CHECK(ticking.wakes == 1);
-  ticking.ticker.plan(late, kNever);
-  ticking.ticker.plan(early, kNever);
+  running.ticker.plan(late, running.start + 1h);
+  running.ticker.plan(early, running.start + 20ms);
+  running.turn.run();
+  CHECK(running.waits == 1);
+  CHECK(early.expired.size() == 1);
+  running.ticker.plan(late, kNever);
 }
 
 TEST_CASE("ticker: what the broker has planned wakes the loop") {
-  Ticking ticking;
-  const Time due = ticking.start + 20ms;
-  REQUIRE(ticking.broker.put({.queue = "default", .body = "x", .due = due}, ticking.start));
-  ticking.ticker.work(ticking.start);
-  CHECK(ticking.ticker.next() == due);
-  ticking.loop.run_for(10s);
-  CHECK(ticking.wakes == 1);
+  Running running;
+  const Time due = running.start + 20ms;
+  REQUIRE(running.broker.put({.queue = "default", .body = "x", .due = due}, running.start));
+  running.turn.run();
+  CHECK(running.ticker.next() == due);
+  running.turn.run();
+  CHECK(running.waits == 2);
+  CHECK(running.clock.now() >= due);
+  CHECK(running.broker.view().job_count(JobState::kReady) == 1);
 }
 
 TEST_CASE("ticker: what does not fit into a slice asks for another turn at once") {
   Ticking ticking;
   std::vector<Alarm> alarms(kSliceDeadlines + 1);
   for (Alarm& alarm : alarms) ticking.ticker.plan(alarm, ticking.start);
-  ticking.wakes = 0;
   ticking.ticker.work(ticking.start);
-  CHECK(ticking.wakes == 1);
+  CHECK(ticking.ticker.next() <= ticking.start);
   ticking.ticker.work(ticking.start);
-  CHECK(ticking.wakes == 1);
+  CHECK(ticking.ticker.next() > ticking.start);
 }
 
 }  // namespace

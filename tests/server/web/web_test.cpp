@@ -503,6 +503,7 @@ TEST_CASE("web: while stopping health is 503, reads are answered and changes ref
   CHECK(ask(host, get("/api/v1/overview")).status == 200);
   CHECK(ask(host, post("/api/v1/jobs", kJob)).status == 503);
   disk.make_durable(disk.end());
+  host.settle_turns();
   host.stop();
   CHECK(worker.read(12) == "INSERTED 1\r\n");
 }

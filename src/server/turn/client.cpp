@@ -1,0 +1,171 @@
+#include "server/turn/client.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace millrace::server {
+
+Client::Client(std::unique_ptr<Session> session, SocketEnd& socket, Parts& parts)
+    : session_(std::move(session)), socket_(socket), parts_(parts) {
+  parts_.turn.join(*session_, *this);
+}
+
+Client::~Client() {
+  socket_.drop();
+  CHECK(!session_ && unsent_bytes_ == 0);
+}
+
+// ---- the session --------------------------------------------------------------------------------
+
+/// An exception that a session lets out is our bug or a lack of memory: it costs the client its
+/// connection and nobody else anything.
+template <typename Call>
+void Client::call_session(Call call) {
+  CHECK(session_);
+  try {
+    call(*session_, parts_.clock.now());
+    count_unsent();
+    parts_.turn.enlist(*this);
+  } catch (const std::exception& exception) {
+    parts_.log.event("session_failed", {{"error", exception.what()}});
+    socket_.drop();
+  }
+}
+
+void Client::start() {
+  call_session([](Session& session, Time now) { session.start(now); });
+}
+
+bool Client::takes_input() {
+  if (!session_ || is_stopping_ || is_input_over_) return false;
+  if (!session_->wants_input() || session_->wants_close()) return false;
+  if (parts_.turn.is_paused()) {
+    parts_.turn.enlist_after_pause(*this);
+    return false;
+  }
+  if (is_turn_output_full()) {
+    parts_.turn.enlist(*this);
+    return false;
+  }
+  return true;
+}
+
+void Client::receive(std::string_view bytes) {
+  call_session([bytes](Session& session, Time now) { session.receive(bytes, now); });
+}
+
+void Client::end_input() {
+  CHECK(!is_input_over_);
+  is_input_over_ = true;
+  call_session([](Session& session, Time now) { session.end_of_input(now); });
+  // A client that has closed shall be gone when the commands of others are executed in this turn.
+  // That is so unless a reply to it waits for the disk, which must not leave without what it is
+  // about.
+  if (session_) parts_.turn.bind_at_once(*this);
+}
+
+void Client::resume(Time) {
+  if (!session_ || !session_->wants_resume()) return;
+  if (parts_.turn.is_paused() || is_turn_output_full()) return;
+  call_session([](Session& session, Time now) { session.resume(now); });
+}
+
+void Client::expire(Time now) {
+  if (!session_ || session_->close_at() <= now) return socket_.drop();
+  call_session([](Session& session, Time at) { session.resume(at); });
+}
+
+bool Client::is_turn_output_full() const {
+  return parts_.unsent.turn_bytes >= kTurnOutputBytesMax;
+}
+
+// ---- its output ---------------------------------------------------------------------------------
+
+bool Client::bind(Lsn lsn, Lsn durable) {
+  if (!session_) return false;
+  // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
+  if (socket_.takes_output() && !session_->output().empty()) {
+    std::string output = session_->take_output(std::exchange(parts_.unsent.spare, {}));
+    socket_.give(output, lsn);
+    parts_.unsent.spare = std::move(output);
+  }
+  count_unsent();  // What was delivered to the session is not counted yet.
+  durable_ = durable;
+  const bool waits = socket_.release(durable);
+  settle();
+  return waits && session_;
+}
+
+void Client::release(Lsn durable) {
+  durable_ = durable;
+  (void)socket_.release(durable);
+  settle();
+}
+
+void Client::has_room() {
+  release(durable_);
+}
+
+void Client::sent(std::size_t bytes) {
+  CHECK(bytes <= unsent_bytes_);
+  sent_bytes_ += bytes;
+  session_->sent(bytes);
+  count_unsent();
+}
+
+void Client::count_unsent() {
+  const std::size_t bytes = session_ ? session_->output_end() - sent_bytes_ : 0;
+  UnsentOutput& all = parts_.unsent;
+  CHECK(all.bytes >= unsent_bytes_);
+  if (bytes > unsent_bytes_) all.turn_bytes += bytes - unsent_bytes_;
+  all.bytes += bytes;
+  all.bytes -= unsent_bytes_;
+  unsent_bytes_ = bytes;
+}
+
+/// Looks at what follows from the session's state and from what was sent.
+void Client::settle() {
+  if (!session_) return;
+  if (unsent_bytes_ == 0 && is_all_answered()) return socket_.finish();
+  parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
+  // Whatever there is to do then is looked for then.
+  if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
+  if (socket_.takes_output() && (session_->wants_resume() || !session_->output().empty())) {
+    parts_.turn.enlist(*this);
+  }
+  socket_.read_on();
+}
+
+bool Client::is_all_answered() const {
+  return session_->wants_close() || (is_stopping_ && !session_->wants_resume());
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+void Client::stop() {
+  // One that lingers has its answers already.
+  if (!session_) return socket_.drop();
+  is_stopping_ = true;
+  // A client that waits for a job is answered that nothing came, and what was sent is executed. A
+  // client that has all its answers has nothing to lose.
+  if (!is_input_over_) {
+    call_session([](Session& session, Time now) { session.end_of_input(now); });
+  }
+  if (session_ && unsent_bytes_ == 0 && is_all_answered()) socket_.drop();
+}
+
+void Client::close() noexcept {
+  if (!session_) return;
+  parts_.turn.leave(*session_, *this);
+  parts_.ticker.plan(*this, kNever);
+  session_->close(parts_.clock.now());
+  session_.reset();
+  count_unsent();
+  // What it held goes to others, and the journal has to know.
+  parts_.turn.request();
+}
+
+}  // namespace millrace::server

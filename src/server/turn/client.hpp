@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/ports/session.hpp"
+#include "server/process/clock.hpp"
+#include "server/process/logging.hpp"
+#include "server/turn/link.hpp"
+#include "server/turn/responder.hpp"
+#include "server/turn/ticker.hpp"
+#include "server/turn/turn.hpp"
+
+namespace millrace::server {
+
+/// When a turn has brought so much output, nothing more is executed before that was offered to the
+/// sockets. One reply can exceed it.
+inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{32} << 20;
+
+/// The output of all clients that was not sent yet. Only `Client` counts it.
+struct UnsentOutput {
+  std::size_t bytes = 0;
+  std::size_t turn_bytes = 0;  ///< so much was added since the turn began
+  std::string spare = {};      ///< an empty buffer that is handed round
+};
+
+/// The session half of a client's connection: has the session execute what arrives, and hands its
+/// output to the socket half once a turn. Knows the time and the limits, and no socket.
+class Client final : public SessionEnd, public Responder, public Deadline {
+ public:
+  /// What all clients use. It outlives them.
+  struct Parts {
+    Turn& turn;
+    Ticker& ticker;
+    Clock& clock;
+    const Log& log;
+    UnsentOutput unsent = {};
+  };
+
+  Client(std::unique_ptr<Session> session, SocketEnd& socket, Parts& parts);
+  /// Drops the connection if it is still there.
+  ~Client() override;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// The server stops: takes no further input, and ends the connection when everything is answered.
+  void stop();
+
+  /// How much output was not sent yet.
+  [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
+
+  [[nodiscard]] bool takes_input() override;
+  void start() override;
+  void receive(std::string_view bytes) override;
+  void end_input() override;
+  void sent(std::size_t bytes) override;
+  void has_room() override;
+  void close() noexcept override;
+
+  void resume(Time now) override;
+  bool bind(Lsn lsn, Lsn durable) override;
+  void release(Lsn durable) override;
+
+  void expire(Time now) override;
+
+ private:
+  template <typename Call>
+  void call_session(Call call);
+  void settle();
+  void count_unsent();
+  [[nodiscard]] bool is_all_answered() const;
+  [[nodiscard]] bool is_turn_output_full() const;
+
+  std::unique_ptr<Session> session_;  ///< null once it was closed
+  SocketEnd& socket_;
+  Parts& parts_;
+  std::uint64_t sent_bytes_ = 0;  ///< of the output since the session began
+  std::size_t unsent_bytes_ = 0;  ///< as counted in `Parts::unsent`
+  Lsn durable_ = 0;               ///< the greatest that we were told
+  bool is_input_over_ = false;
+  bool is_stopping_ = false;
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/model/types.hpp"
+
+/// A client's connection has two halves. The socket half moves bytes and knows no session; the
+/// session half executes commands and knows no socket. What passes between them are plain values,
+/// so tests and the simulation replace either half, and socket halves can run on other threads.
+namespace millrace::server {
+
+/// The session half, as the socket half sees it.
+class SessionEnd {
+ public:
+  virtual ~SessionEnd() = default;
+
+  /// The client is connected. Called once, first.
+  virtual void start() = 0;
+
+  /// Whether `receive` may be called now. When not, the session half calls
+  /// `SocketEnd::read_on` as soon as that may have changed.
+  [[nodiscard]] virtual bool takes_input() = 0;
+
+  /// The client sent these bytes.
+  virtual void receive(std::string_view bytes) = 0;
+
+  /// The client sends nothing more. Called once.
+  virtual void end_input() = 0;
+
+  /// The system took so many further bytes of the output.
+  virtual void sent(std::size_t bytes) = 0;
+
+  /// The socket may take output again, after it could not.
+  virtual void has_room() = 0;
+
+  /// Nothing more reaches the client. Called again, it does nothing; nothing else is called after
+  /// it.
+  virtual void close() noexcept = 0;
+};
+
+/// The socket half, as the session half sees it. Each of these may call `SessionEnd::close`.
+class SocketEnd {
+ public:
+  virtual ~SocketEnd() = default;
+
+  /// Whether there is room for further output. One `give` may exceed it.
+  [[nodiscard]] virtual bool takes_output() const = 0;
+
+  /// Takes output that may leave once everything before `lsn` is durable, after all that was given
+  /// before. Leaves `bytes` empty, with a small buffer that can be used again.
+  virtual void give(std::string& bytes, Lsn lsn) = 0;
+
+  /// Everything before `durable` is durable: sends what may leave. True when more of the output
+  /// waits for the disk.
+  virtual bool release(Lsn durable) = 0;
+
+  /// Input is taken again.
+  virtual void read_on() = 0;
+
+  /// All output was sent and no more comes: ends the connection so that the client gets all of it.
+  virtual void finish() = 0;
+
+  /// Ends the connection at once.
+  virtual void drop() = 0;
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/model/types.hpp"
+
+namespace millrace::server {
+
+/// One that answers a client, as the main loop sees it.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+
+  /// Executes input that was kept, if that is possible now.
+  virtual void resume(Time now) = 0;
+
+  /// Takes the output that came since the last call. It may leave once everything before `lsn` is
+  /// durable; what `durable` covers leaves now. True when some of it waits: then `release` follows
+  /// when everything before `lsn` is durable.
+  virtual bool bind(Lsn lsn, Lsn durable) = 0;
+
+  /// Everything before `durable` is durable: sends what may leave.
+  virtual void release(Lsn durable) = 0;
+
+ private:
+  friend class Turn;
+  bool is_enlisted_ = false;
+  bool is_paused_ = false;
+};
+
+}  // namespace millrace::server

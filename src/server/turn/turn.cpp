@@ -1,0 +1,171 @@
+#include "server/turn/turn.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace millrace::server {
+namespace {
+
+void remove_from(std::vector<Responder*>& list, const Responder& responder) {
+  // The place stays: the list may be being walked.
+  for (Responder*& each : list) {
+    if (each == &responder) each = nullptr;
+  }
+}
+
+}  // namespace
+
+Turn::Turn(Parts parts) : parts_(parts) {
+  parts_.journal.on_durable([this] {
+    if (!has_news_.exchange(true)) parts_.input.wake();
+  });
+}
+
+// The journal's thread must not wake an input that is about to be destroyed.
+Turn::~Turn() {
+  parts_.journal.on_durable({});
+}
+
+void Turn::run() {
+  parts_.input.take(longest_wait());
+  const Time now = parts_.clock.now();
+  if (has_work(now)) {
+    is_requested_ = false;
+    enlist_woken();
+    resume_enlisted(now);
+    const Compactor::Orders orders = begin(now);
+    do_due(orders, now);
+    compact(orders);
+    // Also those to which what came due was delivered.
+    enlist_woken();
+    parts_.commits.append_batch();
+    bind_replies();
+  }
+  release_durable();
+}
+
+bool Turn::is_asked_for() const {
+  return is_requested_ || !enlisted_.empty() || parts_.ledger.has_batch();
+}
+
+bool Turn::has_work(Time now) const {
+  return is_asked_for() || parts_.ticker.next() <= now;
+}
+
+Duration Turn::longest_wait() const {
+  if (is_asked_for() || has_news_) return Duration{};
+  if (parts_.ticker.next() == kNever) return Duration::max();
+  return std::max(parts_.ticker.next() - parts_.clock.now(), Duration{});
+}
+
+// ---- who takes part -----------------------------------------------------------------------------
+
+void Turn::join(Session& session, Responder& responder) {
+  CHECK(responders_.emplace(&session, &responder).second);
+}
+
+void Turn::leave(const Session& session, const Responder& responder) {
+  CHECK(responders_.erase(&session) == 1);
+  remove_from(enlisted_, responder);
+  remove_from(binding_, responder);
+  remove_from(paused_, responder);
+  parts_.commits.forget(responder);
+}
+
+void Turn::enlist(Responder& responder) {
+  parts_.commits.append_if_large();
+  if (std::exchange(responder.is_enlisted_, true)) return;
+  enlisted_.push_back(&responder);
+}
+
+void Turn::enlist_woken() {
+  for (Session* session : parts_.broker.take_woken()) {
+    const auto found = responders_.find(session);
+    if (found != responders_.end()) enlist(*found->second);
+  }
+}
+
+void Turn::enlist_after_pause(Responder& responder) {
+  was_paused_ = true;
+  if (!std::exchange(responder.is_paused_, true)) paused_.push_back(&responder);
+}
+
+void Turn::end_pause() {
+  if (is_paused() || !std::exchange(was_paused_, false)) return;
+  for (Responder* responder : std::exchange(paused_, {})) {
+    if (responder == nullptr) continue;
+    responder->is_paused_ = false;
+    enlist(*responder);
+  }
+  // Bulk changes and compaction may have waited too.
+  request();
+}
+
+// ---- the steps of a turn ------------------------------------------------------------------------
+
+/// Those that are enlisted meanwhile only hand over what was delivered to them: they execute in the
+/// next turn, so that sessions which serve each other cannot keep this one from ending.
+void Turn::resume_enlisted(Time now) {
+  const std::size_t count = enlisted_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (enlisted_[i] != nullptr) enlisted_[i]->resume(now);
+  }
+}
+
+Compactor::Orders Turn::begin(Time now) {
+  const Compactor::Orders orders = parts_.duties.limit(parts_.compactor.begin_turn(), now);
+  parts_.broker.set_admission(orders.admission);
+  is_compacting_only_ = orders.holds_others;
+  end_pause();
+  return orders;
+}
+
+/// After all that clients asked for, so that what they planned is known.
+void Turn::do_due(const Compactor::Orders& orders, Time now) {
+  parts_.ticker.work(now, orders.holds_others ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
+  parts_.duties.work(now);
+}
+
+void Turn::compact(const Compactor::Orders& orders) {
+  // What is rewritten would wait for the disk too, unless it is the way to have room on it again.
+  if (commits().is_behind() && !orders.holds_others) return;
+  const Compactor::Next next = parts_.compactor.work();
+  if (next == Compactor::Next::kTurn) request();
+  if (next == Compactor::Next::kDurable) is_durable_awaited_ = true;
+}
+
+void Turn::bind_replies() {
+  CHECK(binding_.empty() && !parts_.ledger.has_batch());
+  binding_.swap(enlisted_);
+  for (Responder* responder : binding_) {
+    if (responder == nullptr) continue;
+    responder->is_enlisted_ = false;
+    if (is_paused()) enlist_after_pause(*responder);
+  }
+  if (is_paused()) was_paused_ = true;
+  const Lsn lsn = commits().end();
+  const Lsn durable = commits().durable();
+  // By index and looked up each time: one that fails leaves, here too.
+  for (std::size_t i = 0; i < binding_.size(); ++i) {
+    const bool waits = binding_[i] != nullptr && binding_[i]->bind(lsn, durable);
+    if (waits && binding_[i] != nullptr) parts_.commits.wait(*binding_[i]);
+  }
+  binding_.clear();
+}
+
+void Turn::bind_at_once(Responder& responder) {
+  if (!parts_.ledger.has_batch()) (void)responder.bind(commits().end(), commits().durable());
+}
+
+void Turn::release_durable() {
+  if (!has_news_.exchange(false)) return;
+  parts_.commits.release();
+  end_pause();
+  if (std::exchange(is_durable_awaited_, false)) request();
+  // There may be room on the disk again, or no more.
+  if (is_full(parts_.journal) || parts_.broker.refuses_jobs()) request();
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <atomic>
+#include <vector>
+
+#include "core/broker/broker.hpp"
+#include "core/ports/journal.hpp"
+#include "core/ports/session.hpp"
+#include "core/state/ledger.hpp"
+#include "server/process/clock.hpp"
+#include "server/turn/commit_queue.hpp"
+#include "server/turn/compactor.hpp"
+#include "server/turn/responder.hpp"
+#include "server/turn/ticker.hpp"
+
+namespace millrace::server {
+
+/// Where the main loop gets input from.
+class Input {
+ public:
+  virtual ~Input() = default;
+
+  /// Waits until something has arrived, `wake` was called or `longest` is over, and hands what
+  /// arrived to the sessions. Clients that have closed come first: the others then see them gone.
+  virtual void take(Duration longest) = 0;
+
+  /// Makes `take` return soon. May be called from any thread.
+  virtual void wake() = 0;
+};
+
+/// What the process does in a turn, in addition to serving clients.
+class Duties {
+ public:
+  virtual ~Duties() = default;
+
+  /// What holds for the turn, where compaction asks for `asked`.
+  virtual Compactor::Orders limit(Compactor::Orders asked, Time now) = 0;
+
+  /// Does what is to be done once a turn.
+  virtual void work(Time now) = 0;
+};
+
+/// The main loop: `run` is its body.
+///
+/// What all clients did in a turn is one batch of the journal, and all their replies are bound to
+/// its end. So a reply waits for everything that was recorded before it, whichever client recorded
+/// it. A reply that recorded nothing is bound to what was recorded last.
+class Turn {
+ public:
+  struct Parts {
+    Broker& broker;
+    Ledger& ledger;
+    Journal& journal;
+    Clock& clock;
+    Ticker& ticker;
+    CommitQueue& commits;
+    Compactor& compactor;
+    Input& input;
+    Duties& duties;
+  };
+
+  explicit Turn(Parts parts);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  /// One turn, which waits for input if there is nothing else to do.
+  void run();
+
+  /// `responder` is enlisted when the broker delivers to `session`. Both live until `leave`.
+  void join(Session& session, Responder& responder);
+  void leave(const Session& session, const Responder& responder);
+
+  /// The responder takes part in the next turn, or in the present one if that has not bound replies
+  /// yet. To be called after each call of its session.
+  void enlist(Responder& responder);
+
+  /// Binds the responder's output now, if nothing that was recorded is still to be appended. It
+  /// takes part in the turn all the same.
+  void bind_at_once(Responder& responder);
+
+  /// There will be a turn without delay, whether anybody enlists or not.
+  void request() { is_requested_ = true; }
+
+  /// True while nobody is listened to and nothing is executed: the disk is far behind, or
+  /// compaction needs what is left of it.
+  [[nodiscard]] bool is_paused() const { return commits().is_behind() || is_compacting_only_; }
+
+  /// Only while that is so: the responder is enlisted when it ends.
+  void enlist_after_pause(Responder& responder);
+
+  /// True when `run` has something to do without waiting.
+  [[nodiscard]] bool has_work() const { return has_news_ || has_work(parts_.clock.now()); }
+
+  /// True when nothing is left to do and every reply was let go.
+  [[nodiscard]] bool is_at_rest() const { return !has_work() && !commits().has_waiting(); }
+
+ private:
+  [[nodiscard]] const CommitQueue& commits() const { return parts_.commits; }
+  [[nodiscard]] bool is_asked_for() const;
+  [[nodiscard]] bool has_work(Time now) const;
+  [[nodiscard]] Duration longest_wait() const;
+  void enlist_woken();
+  void resume_enlisted(Time now);
+  Compactor::Orders begin(Time now);
+  void do_due(const Compactor::Orders& orders, Time now);
+  void compact(const Compactor::Orders& orders);
+  void bind_replies();
+  void release_durable();
+  void end_pause();
+
+  Parts parts_;
+  absl::flat_hash_map<const Session*, Responder*> responders_;
+  std::vector<Responder*> enlisted_;  ///< null: has left meanwhile
+  std::vector<Responder*> binding_;   ///< those of the turn at work, likewise
+  std::vector<Responder*> paused_;    ///< to be enlisted when the pause ends, likewise
+  bool is_requested_ = false;
+  bool is_compacting_only_ = false;     ///< nobody but compaction may write
+  bool was_paused_ = false;             ///< somebody waits for the end of a pause
+  bool is_durable_awaited_ = false;     ///< compaction goes on when more is durable
+  std::atomic<bool> has_news_ = false;  ///< of the journal: the only thing that another thread sets
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+
+#include "faktory/job/work_unit.hpp"
+#include "server/fake_journal.hpp"
+#include "server/manual_clock.hpp"
+#include "server/net/poller.hpp"
+#include "server/turn/turn.hpp"
+
+namespace millrace::server {
+
+/// The main loop with all that belongs to it, over a disk and a clock that the test moves.
+struct TestLoop final : private Duties {
+  Poller poller;
+  faktory::WorkUnits format;
+  Ledger ledger;
+  Broker broker{ledger, format, {}};
+  FakeJournal journal;
+  ManualClock clock;
+  Ticker ticker{broker};
+  CommitQueue commits{{.ledger = ledger, .journal = journal, .clock = clock}};
+  Compactor compactor{ledger, journal};
+  Turn turn{{.broker = broker,
+             .ledger = ledger,
+             .journal = journal,
+             .clock = clock,
+             .ticker = ticker,
+             .commits = commits,
+             .compactor = compactor,
+             .input = poller,
+             .duties = *this}};
+
+  std::function<void(Time now)> on_work;  ///< may be empty
+  Compactor::Orders orders;               ///< hold for all turns
+
+  /// Runs turns until nothing is left to do without waiting.
+  void run() {
+    do {
+      // So that it does not wait where it has nothing to do.
+      turn.request();
+      turn.run();
+    } while (turn.has_work());
+  }
+
+  /// The disk has stored everything before `lsn`, and the loop knows.
+  void make_durable(Lsn lsn) {
+    journal.make_durable(lsn);
+    run();
+  }
+
+ private:
+  Compactor::Orders limit(Compactor::Orders, Time) override { return orders; }
+  void work(Time now) override {
+    if (on_work) on_work(now);
+  }
+};
+
+}  // namespace millrace::server

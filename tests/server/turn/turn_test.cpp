@@ -1,0 +1,197 @@
+#include "server/turn/turn.hpp"
+
+#include "server/net/outbox.hpp"
+#include "server/turn/test_loop.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// A session that only waits and keeps what is delivered to it.
+class WaitingSession final : public Session {
+ public:
+  void start(Time) override {}
+  void receive(std::string_view, Time) override {}
+  void resume(Time) override {}
+  void end_of_input(Time) override {}
+  void deliver(const Delivery& delivery, Time) override {
+    output_ += delivery.kind == Delivery::Kind::kJob ? "job " : "timeout ";
+  }
+  void close(Time) override {}
+  void say(const std::string& reply) { output_ += reply; }
+  [[nodiscard]] bool wants_input() const override { return true; }
+  [[nodiscard]] bool wants_resume() const override { return false; }
+  [[nodiscard]] bool wants_close() const override { return false; }
+};
+
+/// A client whose socket is a string.
+class FakeClient final : public Responder {
+ public:
+  explicit FakeClient(Broker& broker) : id(broker.connect(session)) {}
+
+  void resume(Time) override {}
+  bool bind(Lsn lsn, Lsn durable) override {
+    std::string output = session.take_output();
+    outbox_.take(output, lsn);
+    release(durable);
+    return !outbox_.is_empty();
+  }
+  void release(Lsn durable) override {
+    received += outbox_.covered(durable);
+    outbox_.consume(outbox_.covered(durable).size());
+  }
+
+  WaitingSession session;
+  ClientId id;
+  std::string received;
+
+ private:
+  Outbox outbox_;
+};
+
+/// Two clients, and what they have recorded.
+struct Clients {
+  TestLoop loop;
+  FakeClient a{loop.broker};
+  FakeClient b{loop.broker};
+
+  Clients() {
+    loop.turn.join(a.session, a);
+    loop.turn.join(b.session, b);
+  }
+
+  void run() { loop.run(); }
+
+  /// The client's command recorded something, and was answered.
+  void put(FakeClient& client, const std::string& reply) {
+    REQUIRE(loop.broker.put({.queue = "default", .body = "x"}, loop.clock.now()));
+    answer(client, reply);
+  }
+
+  void answer(FakeClient& client, const std::string& reply) {
+    client.session.say(reply);
+    loop.turn.enlist(client);
+  }
+
+  void make_durable(Lsn lsn) { loop.make_durable(lsn); }
+};
+
+TEST_CASE("turn: no reply leaves before its batch is durable") {
+  Clients clients;
+  clients.put(clients.a, "1 ");
+  clients.run();
+  REQUIRE(clients.loop.journal.end() > 0);
+  CHECK(clients.a.received.empty());
+  clients.make_durable(clients.loop.journal.end() - 1);
+  CHECK(clients.a.received.empty());
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received == "1 ");
+}
+
+TEST_CASE("turn: what everybody did in a turn is one batch") {
+  Clients clients;
+  clients.put(clients.a, "1 ");
+  clients.put(clients.b, "2 ");
+  clients.put(clients.a, "3 ");
+  clients.run();
+  CHECK(clients.loop.journal.batch_count() == 1);
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received == "1 3 ");
+  CHECK(clients.b.received == "2 ");
+}
+
+TEST_CASE("turn: each turn is a batch of its own, and covers up to its own end") {
+  Clients clients;
+  clients.put(clients.a, "1 ");
+  clients.run();
+  const Lsn first_end = clients.loop.journal.end();
+  clients.put(clients.a, "2 ");
+  clients.put(clients.b, "3 ");
+  clients.run();
+  CHECK(clients.loop.journal.batch_count() == 2);
+  clients.make_durable(first_end);
+  CHECK(clients.a.received == "1 ");
+  CHECK(clients.b.received.empty());
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received == "1 2 ");
+  CHECK(clients.b.received == "3 ");
+}
+
+TEST_CASE("turn: a reply that recorded nothing waits for what was recorded before it") {
+  Clients clients;
+  clients.put(clients.a, "put ");
+  clients.run();
+  clients.answer(clients.b, "peek ");
+  clients.run();
+  CHECK(clients.loop.journal.batch_count() == 1);
+  CHECK(clients.b.received.empty());
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.b.received == "peek ");
+}
+
+TEST_CASE("turn: while everything is durable, nobody waits") {
+  Clients clients;
+  clients.answer(clients.a, "nothing new ");
+  clients.run();
+  CHECK(clients.a.received == "nothing new ");
+  CHECK(clients.loop.turn.is_at_rest());
+}
+
+TEST_CASE("turn: a job reaches who waited for it only when its put is durable") {
+  Clients clients;
+  REQUIRE(clients.loop.broker.watch(clients.b.id, "default"));
+  REQUIRE_FALSE(clients.loop.broker.reserve(clients.b.id, {}, clients.loop.clock.now()));
+  clients.put(clients.a, "1 ");
+  clients.run();
+  CHECK(clients.b.received.empty());
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.b.received == "job ");
+}
+
+TEST_CASE("turn: what comes due in a turn is part of it") {
+  Clients clients;
+  const Time now = clients.loop.clock.now();
+  REQUIRE_FALSE(clients.loop.broker.reserve(clients.b.id, {.wait_until = now + 1s}, now));
+  clients.loop.clock.set(now + 1s);
+  clients.loop.turn.request();
+  clients.run();
+  CHECK(clients.b.received == "timeout ");
+}
+
+TEST_CASE("turn: who left is not sent anything") {
+  Clients clients;
+  clients.put(clients.a, "1 ");
+  clients.put(clients.b, "2 ");
+  clients.run();
+  clients.loop.turn.leave(clients.a.session, clients.a);
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received.empty());
+  CHECK(clients.b.received == "2 ");
+}
+
+TEST_CASE("turn: who leaves before the turn leaves the others in it") {
+  Clients clients;
+  clients.put(clients.a, "1 ");
+  clients.put(clients.b, "2 ");
+  clients.loop.turn.leave(clients.a.session, clients.a);
+  clients.run();
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received.empty());
+  CHECK(clients.b.received == "2 ");
+}
+
+TEST_CASE("turn: a large batch goes to the journal before others add to it") {
+  Clients clients;
+  const std::string body(kBatchBytesPause, 'x');
+  REQUIRE(clients.loop.broker.put({.queue = "default", .body = body}, clients.loop.clock.now()));
+  clients.answer(clients.a, "large ");
+  CHECK(clients.loop.journal.batch_count() == 1);
+  clients.put(clients.b, "small ");
+  clients.run();
+  CHECK(clients.loop.journal.batch_count() == 2);
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received == "large ");
+}
+
+}  // namespace
+}  // namespace millrace::server
