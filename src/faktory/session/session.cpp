@@ -51,7 +51,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 
 void ClientSession::sent(std::size_t bytes) {
   sent_ += bytes;
-  CHECK(sent_ <= produced_);
+  CHECK(sent_ <= output_end());
   if (fetched_.empty()) return;
   const auto first_unsent =
       std::find_if(fetched_.begin(), fetched_.end(),
