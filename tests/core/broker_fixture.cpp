@@ -5,7 +5,7 @@
 namespace millrace::test {
 
 WorkUnitFormat::Identity PlainFormat::identify(const Job& job) const {
-  Identity identity{.jid = "j" + std::to_string(job.id), .retry = 25};
+  Identity identity{.jid = "j" + std::to_string(job.id)};
   const std::string_view body = job.body_view();
   if (body.starts_with("jid=")) identity.jid = body.substr(4);
   if (body.starts_with("retry=")) {

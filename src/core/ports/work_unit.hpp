@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-/// The retries of a work unit that does not say how many it wants.
+/// The retries of a work unit that does not say how many it wants. A stored one leaves this number
+/// out (`faktory/job/stored_form.hpp`), so old journals depend on it.
 inline constexpr std::int64_t kRetryDefault = 25;
 
 /// A job as a worker sees it. The core stores bodies and does not read them: it asks here for the
