@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "base/check.hpp"
+#include "core/model/codec.hpp"
 #include "core/state/batch_reader.hpp"
 #include "core/state/job_index.hpp"
 #include "faktory/job/job_reader.hpp"
@@ -69,7 +70,11 @@ void push_fetch_ack(benchmark::State& state) {
 // ---- the pieces ---------------------------------------------------------------------------------
 
 const std::string kBody(128, 'x');
-const JobAdded kAdded{.id = 1'000'000, .queue = "default", .created_at = Time{1h}, .body = kBody};
+const Record kAdded = [] {
+  JobAdded record{.id = 1'000'000, .queue = "default", .body = kBody};
+  record.fields.created_at = Time{1h};
+  return record;
+}();
 
 void encode_job(benchmark::State& state) {
   std::string batch;

@@ -90,8 +90,7 @@ TEST_CASE("reply: stats-job") {
   job.ttr_s = 3;
   job.created_at = kNow - 4500ms;
   job.when = kNow + 5999ms;
-  job.history = std::make_unique<JobHistory>();
-  job.history->tallies = {
+  job.edit_history().tallies = {
       .reserves = 10, .timeouts = 11, .releases = 12, .buries = 13, .kicks = 14};
   std::string out;
   reply::stats_job(out, job, "mail", kNow);

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/check.hpp"
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "core/state/store.hpp"
 
 namespace {
@@ -22,6 +23,9 @@ void replay(std::string_view batch) {
     std::string_view rest = again;
     const auto copy = millrace::decode(rest);
     CHECK(copy.has_value() && rest.empty() && *copy == *record);
+    CHECK(millrace::encoded_bytes(*record) == again.size());
+    // As a batch does: a body has a byte before it.
+    if (auto* added = std::get_if<millrace::JobAdded>(&*record)) added->body_at = 1;
     store.apply(std::move(*record));
   }
 }

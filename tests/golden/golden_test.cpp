@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/broker/broker.hpp"
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "golden/scenario.hpp"
 #include "journal/file/file_journal.hpp"

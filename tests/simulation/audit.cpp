@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "core/state/store.hpp"
 #include "simulation/violation.hpp"
 
@@ -96,16 +96,6 @@ void compare_totals(const View& view, const Model& model) {
   demand(total == model.facts.jobs.size(), "the count of all jobs is wrong");
 }
 
-JobAdded record_of(const View& view, const Job& job) {
-  return JobAdded{.id = job.id,
-                  .kind = job.kind,
-                  .queue = view.queue_of(job).name,
-                  .created_at = job.created_at,
-                  .ttr_s = job.ttr_s,
-                  .body = job.body_view(),
-                  .fields = Store::fields_of(job)};
-}
-
 }  // namespace
 
 void settle(const View& view, Facts& facts) {
@@ -149,17 +139,13 @@ std::string stored_state(const View& view, std::set<JobId>& held) {
   const auto tell = [&](const Job& job) {
     const Reservation* const reservation = job.reservation();
     if (reservation != nullptr && !reservation->is_held_by_worker()) held.insert(job.id);
-    if (!held.contains(job.id)) encode(record_of(view, job), jobs[job.id]);
+    if (!held.contains(job.id)) encode(job, view.queue_of(job).name, jobs[job.id]);
   };
   std::map<std::string, std::string> queues;
   view.each_queue([&](const Queue& queue) {
     view.page_ready(queue, {}, kAll, tell);
     if (!queue.is_kept && queue.paused_until == Time{}) return;
-    encode(QueueChanged{.name = queue.name,
-                        .is_kept = queue.is_kept,
-                        .paused_until = queue.paused_until,
-                        .pause_s = queue.pause_s},
-           queues[queue.name]);
+    encode(record_of(queue), queues[queue.name]);
   });
   for (const JobState state : kTimedStates) view.page(state, {}, kAll, tell);
   std::string bytes;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "core/state/store.hpp"
 #include "journal/file/log_format.hpp"
 #include "simulation/disk/passing_files.hpp"
@@ -239,10 +239,10 @@ DiskWrap shared_segments() {
 
 void apply_outside_of_the_log(Ledger& ledger, Random& random, std::uint64_t one_in) {
   if (!random.one_in(one_in)) return;
-  const Queue& queue = *ledger.store().find_queue(kDefaultQueue);
+  const Queue& queue = *ledger.store().queues().find(kDefaultQueue);
   if (queue.ready.empty()) return;
-  const Job& job = ledger.store().at(queue.ready.begin()->slot);
-  JobChanged change{.id = job.id, .fields = Store::fields_of(job)};
+  const Job& job = ledger.store().jobs().at(queue.ready.begin()->slot);
+  JobChanged change{.id = job.id, .fields = job.fields()};
   ++change.fields.pri;
   std::string bytes;
   encode(change, bytes);

@@ -21,7 +21,7 @@ bool is_already(const Job& job, Mutation::Action action) {
 }  // namespace
 
 Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now) {
-  const Job* job = parts_.ledger.store().find(id);
+  const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
   if (is_already(*job, action)) return Refusal::kNotFound;
   if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
@@ -32,7 +32,7 @@ Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now
 }
 
 Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Time now) {
-  const Job* job = parts_.ledger.store().find(id);
+  const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
   if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
     return Refusal::kNoRoom;
@@ -69,14 +69,14 @@ std::optional<std::uint64_t> AdminOperations::pause_queues(ClientId client,
 
 Answer<Done> AdminOperations::forget_queue(std::string_view name, Time now) {
   Store& store = parts_.ledger.store();
-  const Queue* queue = store.find_queue(name);
+  const Queue* queue = store.queues().find(name);
   if (queue == nullptr) return Refusal::kNotFound;
   const QueueId id = queue->id;
   if (queue->is_kept || queue->paused_until != Time{}) {
     parts_.ledger.commit(QueueChanged{.name = name});
   }
   // Its pause has ended, if it is still there.
-  if (store.has_queue(id)) parts_.waits.serve(id, now);
+  if (store.queues().has(id)) parts_.waits.serve(id, now);
   return Done{};
 }
 

@@ -56,23 +56,21 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   CHECK(job.body.size() <= kBodyBytesMax);
   Ledger& ledger = parts_->ledger;
   const bool is_due = job.due <= now;
-  JobFields fields;
+  StoredJob fields;
+  fields.kind = job.kind;
+  fields.ttr_s = std::max<std::uint32_t>(job.ttr_s, 1);
+  fields.created_at = job.created_at.value_or(now);
   fields.state = is_due ? JobState::kReady : JobState::kScheduled;
   fields.pri = job.pri;
   fields.when = is_due ? Time{} : job.due;
   fields.enqueued_at = is_due ? now : Time{};
   fields.delay_s = job.delay_s;
-  fields.failure = job.failure;
+  if (job.failure) fields.edit_history().failure = *job.failure;
   const JobId id = ledger.draw_id();
   fields.sequence = id;
-  ledger.commit(JobAdded{.id = id,
-                         .kind = job.kind,
-                         .queue = job.queue,
-                         .created_at = job.created_at.value_or(now),
-                         .ttr_s = std::max<std::uint32_t>(job.ttr_s, 1),
-                         .body = job.body,
-                         .fields = std::move(fields)});
-  Queue& queue = *ledger.store().find_queue(job.queue);
+  ledger.commit(
+      JobAdded{.id = id, .queue = job.queue, .body = job.body, .fields = std::move(fields)});
+  Queue& queue = *ledger.store().queues().find(job.queue);
   ++parts_->tally.jobs_put;
   ++queue.total_jobs;
   queue.measured().enqueued.add(now);
@@ -108,14 +106,14 @@ void Broker::stop_waiting(ClientId id) {
 }
 
 Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
-  const Job* job = parts_->ledger.store().find(id);
+  const Job* job = parts_->ledger.store().jobs().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
   if (!parts_->admission.admits_reservations()) return Refusal::kNoRoom;
   return &parts_->reservations.begin(*job, reservation_for(client, std::nullopt), now);
 }
 
 Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
-  const Job* job = parts_->ledger.store().find(id);
+  const Job* job = parts_->ledger.store().jobs().find(id);
   if (job == nullptr) return Refusal::kNotFound;
   if (job->state == JobState::kReserved) {
     if (job->reservation()->client != client) return Refusal::kNotFound;
@@ -129,10 +127,10 @@ Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t d
   const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
   if (delay_s != 0 && !parts_->admission.admits_growth()) return Refusal::kNoRoom;
-  JobFields fields = Store::fields_of(*job);
+  JobFields fields = job->fields();
   fields.pri = pri;
   fields.delay_s = delay_s;
-  ++fields.tallies.releases;
+  ++fields.edit_history().tallies.releases;
   if (delay_s == 0) {
     parts_->moves.make_ready(*job, std::move(fields), now);
   } else {
@@ -145,9 +143,9 @@ Answer<Done> Broker::bury(ClientId client, JobId id, Pri pri, Time now) {
   const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
   if (!parts_->admission.admits_growth()) return Refusal::kNoRoom;
-  JobFields fields = Store::fields_of(*job);
+  JobFields fields = job->fields();
   fields.pri = pri;
-  ++fields.tallies.buries;
+  ++fields.edit_history().tallies.buries;
   parts_->moves.make_dead(*job, std::move(fields), now);
   return Done{};
 }
@@ -155,7 +153,7 @@ Answer<Done> Broker::bury(ClientId client, JobId id, Pri pri, Time now) {
 Answer<Done> Broker::touch(ClientId client, JobId id, Time now) {
   const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
-  JobFields fields = Store::fields_of(*job);
+  JobFields fields = job->fields();
   fields.when = now + std::chrono::seconds(job->ttr_s);
   parts_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
   return Done{};
@@ -164,12 +162,12 @@ Answer<Done> Broker::touch(ClientId client, JobId id, Time now) {
 std::optional<std::uint64_t> Broker::kick(ClientId id, std::uint64_t bound, Time now) {
   const Client& client = parts_->connections.at(id);
   CHECK(client.used);
-  const Queue& queue = parts_->ledger.store().queue(*client.used);
+  const Queue& queue = parts_->ledger.store().queues().at(*client.used);
   return parts_->long_tasks.start(id, KickTask(queue, bound), now);
 }
 
 Answer<Done> Broker::kick_job(JobId id, Time now) {
-  const Job* job = parts_->ledger.store().find(id);
+  const Job* job = parts_->ledger.store().jobs().find(id);
   if (job == nullptr) return Refusal::kNotFound;
   if (job->state == JobState::kReady || job->state == JobState::kReserved) {
     return Refusal::kNotFound;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/model/record_size.hpp"
+#include "core/model/codec.hpp"
 
 namespace millrace {
 namespace {
@@ -101,7 +101,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
       if (is_past_last) return false;
     }
     if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
-    read_bytes += record_bytes(job, view.queue_of(job).name);
+    read_bytes += encoded_bytes(job, view.queue_of(job).name);
     const auto& matches = change.request.matches;
     if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
     return read_bytes < kSliceBodyBytes && ids.size() < left;

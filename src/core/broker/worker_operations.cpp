@@ -32,7 +32,7 @@ Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, Faile
 }
 
 Answer<Done> WorkerOperations::undo_fetch(JobId id, Time reserved_at, Time now) {
-  const Job* job = parts_.ledger.store().find(id);
+  const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
   const Reservation& reservation = *job->reservation();
   // The job may have been fetched again since: that fetch stays.

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/box.hpp"
 #include "base/check.hpp"
+#include "core/model/log_place.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
@@ -34,10 +36,10 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
-/// Who has a reserved job in hand, and so what ends the reservation.
+/// The client that holds a reserved job, and so what ends the reservation.
 struct Reservation {
   /// The connection that holds it (beanstalk), or 0 when a worker does (FWP). A connection's hold
-  /// ends with the connection, and is not journaled; a worker's survives both.
+  /// ends with the connection and is not stored; a worker's survives both.
   ClientId client = 0;
   std::string wid;  ///< the worker, or empty for a producer that fetched
   std::string jid;  ///< the name that ACK and FAIL will use
@@ -58,38 +60,72 @@ struct Tallies {
   bool operator==(const Tallies&) const = default;
 };
 
-/// What only a job that was reserved at least once has. Kept apart so that a waiting job stays
-/// small.
+/// What only a job that was reserved or has failed at least once has. Kept apart so that a waiting
+/// job stays small.
 struct JobHistory {
   Tallies tallies;
-  std::unique_ptr<Failure> failure;
-  std::unique_ptr<Reservation> reservation;  ///< set exactly while the job is reserved
+  Box<Failure> failure;
+  Box<Reservation> reservation;  ///< set exactly while the job is reserved
+
+  [[nodiscard]] bool is_empty() const { return tallies == Tallies{} && !failure && !reservation; }
+  bool operator==(const JobHistory&) const = default;
 };
 
-/// One job as the store keeps it. Only `Store::apply` changes one.
-struct Job {
-  JobId id = 0;
+/// The parts of a job that change during its life and are stored. A new member must also be in the
+/// list of `core/model/fields.hpp`, which does not compile without it.
+struct JobFields {
   Sequence sequence = 0;
-  Time created_at{};
   Time enqueued_at{};  ///< when it last became ready; the epoch when it never was
   /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when, never the same for
   /// two dead jobs. Ready: not used.
   Time when{};
-  mutable std::unique_ptr<char[]> body;  ///< null: empty, or spilled; see core/bodies.hpp
-  std::unique_ptr<JobHistory> history;   ///< null until it is first reserved or fails
-  /// Where the log holds the body, within the last whole record of the job. While `is_placed` is
-  /// false: its offset in the batch that collects.
-  Lsn body_at = 0;
-  JobSlot older = kNoJob;  ///< neighbours in the order of the log
-  JobSlot newer = kNoJob;
-  std::uint32_t body_bytes = 0;
-  QueueId queue = 0;
+  Box<JobHistory> history;  ///< empty until it is first reserved or fails
   Pri pri = 0;
-  std::uint32_t ttr_s = 1;    ///< how long a reservation lasts, at least 1
   std::uint32_t delay_s = 0;  ///< the delay last asked for; shown, not used
   JobState state = JobState::kReady;
+
+  [[nodiscard]] Tallies tallies() const { return history ? history->tallies : Tallies{}; }
+  [[nodiscard]] const Failure* failure() const {
+    return history ? history->failure.get() : nullptr;
+  }
+  [[nodiscard]] const Reservation* reservation() const {
+    return history ? history->reservation.get() : nullptr;
+  }
+  [[nodiscard]] bool is_held_by_connection() const {
+    return reservation() != nullptr && !reservation()->is_held_by_worker();
+  }
+
+  /// A copy, to be altered and recorded.
+  [[nodiscard]] JobFields fields() const { return *this; }
+
+  /// To be changed; made if there is none yet.
+  JobHistory& edit_history() { return history ? *history : history.emplace(); }
+  void end_reservation() {
+    if (history) history->reservation.reset();
+  }
+
+  bool operator==(const JobFields&) const = default;
+};
+
+/// All of a job that is stored, but for its id, queue and body, whose forms in memory and in the
+/// log differ. The members here never change.
+struct StoredJob : JobFields {
   JobKind kind = JobKind::kBytes;
-  bool is_placed = false;
+  std::uint32_t ttr_s = 1;  ///< how long a reservation lasts, at least 1
+  Time created_at{};
+
+  bool operator==(const StoredJob&) const = default;
+};
+
+/// One job as the store keeps it. Only `Store::apply` changes one.
+struct Job : StoredJob {
+  JobId id = 0;
+  mutable std::unique_ptr<char[]> body;  ///< null: empty, or spilled; see core/state/bodies.hpp
+  /// In the order of the log. Its place is the byte before the body, in the job's last whole
+  /// record: that byte is there even where the body is empty.
+  LogNode log;
+  std::uint32_t body_bytes = 0;
+  QueueId queue = 0;
 
   /// True when only the log holds the body.
   [[nodiscard]] bool is_spilled() const { return body_bytes != 0 && !body; }
@@ -98,13 +134,11 @@ struct Job {
     CHECK(!is_spilled());
     return {body.get(), body_bytes};
   }
-  [[nodiscard]] Tallies tallies() const { return history ? history->tallies : Tallies{}; }
-  [[nodiscard]] const Failure* failure() const {
-    return history ? history->failure.get() : nullptr;
-  }
-  [[nodiscard]] const Reservation* reservation() const {
-    return history ? history->reservation.get() : nullptr;
-  }
+  /// Where the log holds the body. Of a job whose whole record is in the log.
+  [[nodiscard]] Lsn body_at() const { return log.place.lsn() + 1; }
 };
+
+// Ten million jobs wait in memory, and a chunk of them is one of the allocator's sizes.
+static_assert(sizeof(Job) == 96);
 
 }  // namespace millrace

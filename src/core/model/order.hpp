@@ -7,18 +7,20 @@
 
 #include "core/model/types.hpp"
 
-/// The orders in which jobs stand. Their entries carry the job's slot in the store, so that walking
+/// The orders of jobs. Their entries carry the job's slot in the store, so that walking
 /// one touches no job that is not wanted.
 namespace millrace {
 
-/// Ready jobs of a queue: smallest priority first, then smallest sequence.
+/// Ready jobs of a queue: smallest priority first, then smallest sequence. No sequence is drawn
+/// twice; the slot comes last so that in a log that says otherwise no job hides another.
 struct ReadyEntry {
   Pri pri;
   JobSlot slot;
   Sequence sequence;
 
   friend bool operator<(const ReadyEntry& a, const ReadyEntry& b) {
-    return a.pri != b.pri ? a.pri < b.pri : a.sequence < b.sequence;
+    if (a.pri != b.pri) return a.pri < b.pri;
+    return a.sequence != b.sequence ? a.sequence < b.sequence : a.slot < b.slot;
   }
 };
 using ReadyOrder = absl::btree_set<ReadyEntry>;

@@ -3,20 +3,20 @@
 #include <absl/container/btree_map.h>
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/model/log_place.hpp"
 #include "core/model/meter.hpp"
 #include "core/model/order.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
 
-/// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, someone
+/// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, a client
 /// uses, watches or waits for it, it is kept or paused without end, or it is `default`.
 struct Queue {
   std::string name;
@@ -34,17 +34,14 @@ struct Queue {
   std::uint32_t pause_s = 0;
   bool is_kept = false;
 
-  /// Where the log holds the batch with the queue's last record; 0 while it is being collected.
-  Lsn record_at = 0;
-  /// Its place among the queues that have a record worth keeping, if it has one.
-  std::optional<std::list<QueueId>::iterator> record_place;
+  std::optional<LogNode> log;  ///< set while it has a record that the log must keep
 
-  /// Its place among the listed queues, if it is one: see `Store::listed_queues`.
+  /// Its place among the listed queues, if it is one: see `Queues::listed`.
   std::optional<std::uint32_t> listed_at;
 
   std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
   std::uint32_t watcher_count = 0;                   ///< connections that watch it
-  absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: who came first is served first
+  absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: first come, first served
 
   // Since it came into being; not stored.
   std::uint64_t total_jobs = 0;

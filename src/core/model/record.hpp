@@ -1,51 +1,41 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "base/result.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
 
 /// Everything that ever changes a job or a queue, as values that can be stored. Records are
 /// absolute: each says how things are afterwards, so applying one twice, or writing a live one
 /// again further on in the log, changes nothing.
+///
+/// A new kind of record needs a struct here with a tag of its own, its fields in
+/// `core/model/fields.hpp`, and a kind of live thing that applies it (`core/state/live_kind.hpp`).
+/// Nothing compiles while one of them is missing.
 namespace millrace {
-
-/// The parts of a job that change during its life.
-struct JobFields {
-  JobState state = JobState::kReady;
-  Pri pri = 0;
-  Sequence sequence = 0;
-  Time when{};
-  Time enqueued_at{};
-  std::uint32_t delay_s = 0;
-  Tallies tallies;
-  std::optional<Failure> failure;
-  std::optional<Reservation> reservation;  ///< set exactly when `state` is kReserved
-
-  bool operator==(const JobFields&) const = default;
-};
 
 /// A whole job. Its views must live until the record is applied and encoded.
 struct JobAdded {
+  static constexpr std::uint8_t kTag = 1;
+
   JobId id = 0;
-  JobKind kind = JobKind::kBytes;
   std::string_view queue;
-  Time created_at{};
-  std::uint32_t ttr_s = 1;
   std::string_view body;
-  JobFields fields;
-  /// Not stored: where the body stands in the log, or in the batch that is to go there.
+  StoredJob fields;
+  /// Not stored: where the body is in the log, or in the batch that will be appended.
   Lsn body_at = 0;
 
   bool operator==(const JobAdded&) const = default;
 };
 
+/// The parts of a job that change, all of them.
 struct JobChanged {
+  static constexpr std::uint8_t kTag = 2;
+
   JobId id = 0;
   JobFields fields;
 
@@ -53,13 +43,17 @@ struct JobChanged {
 };
 
 struct JobRemoved {
+  static constexpr std::uint8_t kTag = 3;
+
   JobId id = 0;
 
   bool operator==(const JobRemoved&) const = default;
 };
 
-/// What is remembered of a queue beside its jobs.
+/// What is remembered of a queue besides its jobs.
 struct QueueChanged {
+  static constexpr std::uint8_t kTag = 4;
+
   std::string_view name;
   bool is_kept = false;       ///< stays when empty, since a producer pushed to it (FWP)
   Time paused_until{};        ///< hands out nothing before; kNever: until resumed
@@ -68,8 +62,10 @@ struct QueueChanged {
   bool operator==(const QueueChanged&) const = default;
 };
 
-/// Totals, as they stand. `day` is days since 1970 in UTC.
+/// Totals, as they are. `day` is days since 1970 in UTC.
 struct CountersChanged {
+  static constexpr std::uint8_t kTag = 5;
+
   JobId next_id = 1;  ///< every id and sequence below is spent
   std::uint64_t processed = 0;
   std::uint64_t failed = 0;
@@ -92,22 +88,17 @@ struct DayCounts {
 /// The days that are over, oldest first. Written when a day has ended, with all that are
 /// remembered, so that the last such record is all that must be kept.
 struct HistoryChanged {
+  static constexpr std::uint8_t kTag = 6;
+
   std::vector<DayCounts> days;
 
   bool operator==(const HistoryChanged&) const = default;
 };
 
-/// So many days are remembered beside the present one.
+/// The number of days that are remembered besides the present one.
 inline constexpr std::size_t kHistoryDaysMax = 180;
 
 using Record =
     std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged>;
-
-/// Appends the record's bytes (grammar: docs/journal-format.md). A reservation held by a connection
-/// must not be encoded: it does not outlive the process.
-void encode(const Record& record, std::string& out);
-
-/// Takes one record off the front of `bytes`; its views point into them.
-[[nodiscard]] Outcome<Record> decode(std::string_view& bytes);
 
 }  // namespace millrace

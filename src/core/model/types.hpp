@@ -30,7 +30,10 @@ using Lsn = std::uint64_t;
 
 /// A job's place in this process's table.
 using JobSlot = std::uint32_t;
-inline constexpr JobSlot kNoJob = UINT32_MAX;
+
+/// No slot of a table. Only where an optional would cost memory for each job; elsewhere
+/// std::nullopt says it.
+inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
 /// Calendar time in nanoseconds since 1970. It has no `now()`: only the server reads a clock, and
 /// hands the time down.

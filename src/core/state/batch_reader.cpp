@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/model/codec.hpp"
+
 namespace millrace {
 namespace {
 

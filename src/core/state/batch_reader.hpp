@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "core/model/record.hpp"
 
 namespace millrace {

@@ -38,7 +38,7 @@ bool Bodies::is_too_much(std::size_t other_bytes) {
 }
 
 void Bodies::spill(const Job& job) {
-  if (!job.body || !job.is_placed) return;
+  if (!job.body || !job.log.place.is_in_log()) return;
   job.body.reset();
   bytes_ -= job.body_bytes + kAllocationBytes;
   ++spilled_count_;
@@ -46,7 +46,7 @@ void Bodies::spill(const Job& job) {
 
 void Bodies::load(const Job& job, JobSlot slot) {
   if (!job.is_spilled()) return;
-  const Outcome<std::string> body = journal_->read(job.body_at, job.body_bytes);
+  const Outcome<std::string> body = journal_->read(job.body_at(), job.body_bytes);
   if (!body) throw std::runtime_error(body.error().text);
   job.body = copy_of(*body);
   bytes_ += job.body_bytes + kAllocationBytes;
@@ -67,7 +67,7 @@ void Bodies::load(const Job& job, JobSlot slot) {
 }
 
 void Bodies::expect(const Job& job) {
-  if (job.is_spilled()) journal_->expect(job.body_at, job.body_bytes);
+  if (job.is_spilled()) journal_->expect(job.body_at(), job.body_bytes);
 }
 
 void Bodies::forget(const Job& job) {

@@ -27,7 +27,7 @@ class JobIndex {
     const auto found = shard.find(line_of(id));
     if (found == shard.end()) return std::nullopt;
     const JobSlot slot = (*found->second)[id % kLine];
-    return slot == kNoJob ? std::nullopt : std::optional(slot);
+    return slot == kNoSlot ? std::nullopt : std::optional(slot);
   }
 
   void insert(JobId id, JobSlot slot) {
@@ -42,8 +42,8 @@ class JobIndex {
     const auto found = shard.find(line_of(id));
     if (found == shard.end()) return;
     Line& line = *found->second;
-    line[id % kLine] = kNoJob;
-    if (std::ranges::any_of(line, [](JobSlot slot) { return slot != kNoJob; })) return;
+    line[id % kLine] = kNoSlot;
+    if (std::ranges::any_of(line, [](JobSlot slot) { return slot != kNoSlot; })) return;
     shard.erase(found);
     // An empty shard gives its memory back, but for the little that few jobs need again and again.
     if (shard.empty() && shard.capacity() > kRunLines) shard.rehash(0);
@@ -60,7 +60,7 @@ class JobIndex {
   using Line = std::array<JobSlot, kLine>;
   [[nodiscard]] static std::unique_ptr<Line> empty_line() {
     auto line = std::make_unique<Line>();
-    line->fill(kNoJob);
+    line->fill(kNoSlot);
     return line;
   }
 

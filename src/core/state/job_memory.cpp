@@ -7,7 +7,7 @@ namespace millrace {
 void JobMemory::limit(Journal& journal, std::size_t bytes_max) {
   bytes_max_ = bytes_max;
   spills_ = true;
-  store_.bodies().spill_to(journal, bytes_max);
+  store_.jobs().bodies().spill_to(journal, bytes_max);
 }
 
 void JobMemory::limit(std::size_t bytes_max) {
@@ -16,7 +16,7 @@ void JobMemory::limit(std::size_t bytes_max) {
 }
 
 std::size_t JobMemory::needed_bytes() const {
-  return spills_ ? store_.other_memory_bytes() : store_.memory_bytes();
+  return spills_ ? store_.jobs().other_memory_bytes() : store_.jobs().memory_bytes();
 }
 
 bool JobMemory::is_full(Admission admission) const {

@@ -23,7 +23,7 @@ class JobMemory {
   /// SIZE_MAX: there is no limit.
   [[nodiscard]] std::size_t bytes_max() const { return bytes_max_; }
   /// Taken now.
-  [[nodiscard]] std::size_t bytes() const { return store_.memory_bytes(); }
+  [[nodiscard]] std::size_t bytes() const { return store_.jobs().memory_bytes(); }
   /// Of these, the bytes that must stay in memory: bodies that the log keeps do not count.
   [[nodiscard]] std::size_t needed_bytes() const;
 

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "core/model/record.hpp"
 #include "core/model/types.hpp"
 #include "core/state/job_memory.hpp"
@@ -11,65 +16,75 @@
 
 namespace millrace {
 
-/// Where a decision becomes fact: each record is written into the batch and applied to the store,
-/// in that order, and nothing else changes a job. A reservation held by a connection is applied but
-/// not written, since it does not outlive the process: after a restart the job stands where its
-/// last written record left it.
+/// Where a decision becomes fact. `commit` writes the record into the batch that is being collected
+/// and applies it to the store, before anything else happens: so the batches in their order are the
+/// log, and replaying them gives the same store. Which of the two comes first makes no difference
+/// to anyone else, with one exception for the caller: `commit_whole` applies first, since it writes
+/// the job as it is afterwards.
+///
+/// A change to a job that a connection holds, or that begins such a hold, is applied and not
+/// written: the hold ends with the process, and after a restart the job is where its last written
+/// record left it.
 class Ledger {
  public:
-  void commit(JobAdded&& record);
-  void commit(JobChanged&& record);
-  void commit(JobRemoved&& record);
+  /// Views in the record may point into the store.
+  void commit(Record&& record);
 
-  /// Writes the changed job whole, at the end of the log, and not only what changed: so that a
-  /// piece of the log is never needed for much more than stands in it.
+  /// Writes the changed job whole at the end of the log, and not only the change: so that a segment
+  /// of the log is never needed for much more than is in it. The job is there. Throws
+  /// std::runtime_error when its body cannot be read back.
   void commit_whole(JobChanged&& record);
-  void commit(QueueChanged&& record);
 
-  /// Reads a batch, which stands in the log at `begin`, into the store.
+  // ---- the batch --------------------------------------------------------------------------------
+
+  [[nodiscard]] bool has_batch() const;
+  /// Its length by now, without the totals that may end it.
+  [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
+  /// The records since the last call, encoded; empty when nothing changed. The caller appends the
+  /// batch to the log, and tells its position by `place` before anything else is committed.
+  [[nodiscard]] std::string take_batch();
+  /// The batch taken last, or replayed in steps, begins there in the log.
+  void place(Lsn begin) { store_.place(begin); }
+
+  // ---- replay -----------------------------------------------------------------------------------
+
+  /// Applies a batch that begins there in the log. A problem: it is no sequence of records; then
+  /// some of them may have been applied.
   [[nodiscard]] Outcome<Done> replay(std::string_view batch, Lsn begin);
-
   /// The same in steps: some of its records, in order, and after the last ones `place`.
   void replay(std::vector<Record>&& records);
 
-  /// In batches replayed.
-  [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
+  // ---- compaction -------------------------------------------------------------------------------
 
-  /// Writes what stands in the log before `before` and is still needed once more, at its end, the
-  /// oldest first and until that has `bytes_max` bytes or a little more. Changes no job.
+  /// Everything in the log before this position is obsolete. Nullopt: all of the log is, once the
+  /// batch that is being collected is in it.
+  [[nodiscard]] std::optional<Lsn> oldest_needed() const { return store_.oldest_needed(); }
+
+  /// Writes the records that are before `before` in the log and still needed once more, at its end,
+  /// the oldest first, until the batch has grown by `bytes_max` bytes or a little more. Changes
+  /// nothing else. Throws std::runtime_error when a body cannot be read back.
   void rewrite(Lsn before, std::size_t bytes_max);
   /// Jobs that `rewrite` wrote since the process began.
-  [[nodiscard]] std::uint64_t jobs_rewritten() const { return jobs_rewritten_; }
+  [[nodiscard]] std::uint64_t jobs_rewritten() const { return store_.jobs().rewritten_count(); }
 
-  /// Everything in the log before this position is obsolete, if the totals are written once more
-  /// (`write_totals`). Greater than any position when nothing is needed.
-  [[nodiscard]] Lsn oldest_needed() const { return store_.oldest_needed(); }
-  /// How long a log would be that held nothing obsolete, totals and days left out.
+  /// How long a log would be that held nothing obsolete.
   [[nodiscard]] std::uint64_t live_bytes() const { return store_.live_bytes(); }
 
-  /// An id, or a sequence, never given before.
-  [[nodiscard]] JobId draw_id() { return counters_.next_id++; }
+  // ---- totals -----------------------------------------------------------------------------------
 
-  /// Totals. They are written once a batch, as they stand.
+  /// An id, or a sequence, never given before.
+  [[nodiscard]] JobId draw_id() { return store_.totals().draw_id(); }
+
+  /// A run ended; a run failed, which is counted besides. They are written once a batch.
   void count_processed(Time now);
   void count_failed(Time now);
   void reset_counters();
-  [[nodiscard]] const CountersChanged& counters() const { return counters_; }
-  [[nodiscard]] const std::vector<DayCounts>& history() const { return store_.history(); }
+  [[nodiscard]] const CountersChanged& counters() const { return store_.totals().now(); }
+  [[nodiscard]] const std::vector<DayCounts>& history() const { return store_.days().list(); }
 
-  [[nodiscard]] bool has_batch() const {
-    return !batch_.empty() || are_counters_dirty_ || store_.has_lost_pauses();
-  }
-  /// How long the batch is by now, the totals left out.
-  [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
-  /// Into batches, those written once more included, since the process began.
+  /// Since the process began: into batches, rewritten ones included; and replayed.
   [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
-  /// The records since the last call, encoded; empty when nothing changed.
-  [[nodiscard]] std::string take_batch();
-  /// The batch taken last, or replayed in steps, stands in the log at `begin`.
-  void place(Lsn begin) { store_.place(begin); }
-  /// The next batch will hold the totals, whether they changed or not.
-  void write_totals() { are_counters_dirty_ = true; }
+  [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
 
   [[nodiscard]] JobMemory& memory() { return memory_; }
   [[nodiscard]] const JobMemory& memory() const { return memory_; }
@@ -78,20 +93,15 @@ class Ledger {
   [[nodiscard]] const Store& store() const { return store_; }
 
  private:
-  void commit(HistoryChanged&& record);
-  void start_day(Time now);
-  void rewrite_job(JobSlot slot);
-  void write_lost_pauses();
+  void begin_day(Time now);
   void write(const Record& record);
+  void write_lost_pauses();
 
   Store store_;
   JobMemory memory_{store_};
   std::string batch_;
   std::uint64_t records_written_ = 0;
   std::uint64_t records_replayed_ = 0;
-  std::uint64_t jobs_rewritten_ = 0;
-  CountersChanged counters_;
-  bool are_counters_dirty_ = false;
 };
 
 }  // namespace millrace

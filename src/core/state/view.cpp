@@ -5,19 +5,19 @@ namespace {
 
 template <typename Order>
 const Job* first_of(const Store& store, const Order& order) {
-  return order.empty() ? nullptr : &store.with_body(order.begin()->slot);
+  return order.empty() ? nullptr : &store.jobs().with_body(order.begin()->slot);
 }
 
 const TimeOrder* order_of(const Store& store, JobState state) {
   switch (state) {
     case JobState::kScheduled:
-      return &store.scheduled();
+      return &store.orders().scheduled();
     case JobState::kRetrying:
-      return &store.retrying();
+      return &store.orders().retrying();
     case JobState::kReserved:
-      return &store.reserved();
+      return &store.orders().reserved();
     case JobState::kDead:
-      return &store.dead();
+      return &store.orders().dead();
     case JobState::kReady:
       return nullptr;
   }
@@ -27,21 +27,21 @@ const TimeOrder* order_of(const Store& store, JobState state) {
 }  // namespace
 
 void View::each_queue(const std::function<void(const Queue&)>& visit) const {
-  for (const auto& [created, id] : store().queues()) visit(store().queue(id));
+  for (const auto& [created, id] : store().queues().by_creation()) visit(store().queues().at(id));
 }
 
 std::uint64_t View::page_queues(std::uint64_t begin, std::uint64_t end, std::size_t limit,
                                 const std::function<void(const Queue&)>& visit) const {
-  auto place = store().queues().lower_bound(begin);
-  for (; place != store().queues().end() && place->first < end; ++place, --limit) {
+  auto place = store().queues().by_creation().lower_bound(begin);
+  for (; place != store().queues().by_creation().end() && place->first < end; ++place, --limit) {
     if (limit == 0) return place->first;
-    visit(store().queue(place->second));
+    visit(store().queues().at(place->second));
   }
   return end;
 }
 
 void View::each_listed_queue(const std::function<void(const Queue&)>& visit) const {
-  for (const QueueId id : store().listed_queues()) visit(store().queue(id));
+  for (const QueueId id : store().queues().listed()) visit(store().queues().at(id));
 }
 
 const Job* View::first_ready(const Queue& queue) const {
@@ -59,28 +59,28 @@ void View::page(JobState state, Cursor after, std::size_t limit, const JobVisito
   if (order == nullptr) return;
   auto place = order->upper_bound(TimeEntry{.when = after.when, .id = after.id, .slot = 0});
   for (; place != order->end() && limit > 0; ++place, --limit)
-    visit(store().with_body(place->slot));
+    visit(store().jobs().with_body(place->slot));
 }
 
 void View::page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
                       const JobVisitor& visit) const {
-  auto place =
-      queue.ready.upper_bound(ReadyEntry{.pri = after.pri, .slot = 0, .sequence = after.sequence});
+  auto place = queue.ready.upper_bound(
+      ReadyEntry{.pri = after.pri, .slot = kNoSlot, .sequence = after.sequence});
   for (; place != queue.ready.end() && limit > 0; ++place, --limit) {
-    visit(store().with_body(place->slot));
+    visit(store().jobs().with_body(place->slot));
   }
 }
 
 const Queue* View::used_queue(ClientId client) const {
   const auto found = clients_.find(client);
   if (found == clients_.end() || !found->second.used) return nullptr;
-  return &store().queue(*found->second.used);
+  return &store().queues().at(*found->second.used);
 }
 
 void View::each_watched(ClientId client, const std::function<void(const Queue&)>& visit) const {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
-  for (const QueueId id : found->second.watched) visit(store().queue(id));
+  for (const QueueId id : found->second.watched) visit(store().queues().at(id));
 }
 
 const Worker* View::worker_of(ClientId client) const {

@@ -28,18 +28,25 @@ struct Tally {
   std::uint64_t waiting = 0;      ///< clients that wait for a job now
 };
 
-/// Reads the broker's state and changes nothing: statistics, peeking, paging. What it returns
-/// points into that state, and is valid until the next broker operation.
+/// Reads the broker's state, and changes nothing that a client could see: statistics, peeking,
+/// paging. The results point into that state, and are valid until the next broker operation.
+///
+/// A job is handed out with its body in memory. A body that only the log holds is read back for
+/// that: then the call may wait for the disk, other bodies may be spilled, and it throws
+/// std::runtime_error when the body cannot be read. `scan_failed_before` alone leaves bodies where
+/// they are.
 class View {
  public:
   View(const Ledger& ledger, const Clients& clients, const Workers& workers, const Tally& tally)
       : ledger_(ledger), clients_(clients), workers_(workers), tally_(tally) {}
 
-  [[nodiscard]] const Job* find(JobId id) const { return store().find_with_body(id); }
+  [[nodiscard]] const Job* find(JobId id) const { return store().jobs().find_with_body(id); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {
-    return store().find_queue(name);
+    return store().queues().find(name);
   }
-  [[nodiscard]] const Queue& queue_of(const Job& job) const { return store().queue(job.queue); }
+  [[nodiscard]] const Queue& queue_of(const Job& job) const {
+    return store().queues().at(job.queue);
+  }
 
   /// In the order of their creation.
   void each_queue(const std::function<void(const Queue&)>& visit) const;
@@ -48,14 +55,18 @@ class View {
   std::uint64_t page_queues(std::uint64_t begin, std::uint64_t end, std::size_t limit,
                             const std::function<void(const Queue&)>& visit) const;
   /// The place behind all that are there now.
-  [[nodiscard]] std::uint64_t queues_end() const { return store().next_creation(); }
+  [[nodiscard]] std::uint64_t queues_end() const { return store().queues().next_creation(); }
   /// Those that are kept or have a ready job, in no order; looks at no others.
   void each_listed_queue(const std::function<void(const Queue&)>& visit) const;
-  [[nodiscard]] std::size_t queue_count() const { return store().queues().size(); }
+  [[nodiscard]] std::size_t queue_count() const { return store().queues().by_creation().size(); }
 
-  [[nodiscard]] std::uint64_t job_count(JobState state) const { return store().count(state); }
-  [[nodiscard]] std::uint64_t urgent_count() const { return store().urgent_count(); }
-  [[nodiscard]] std::uint64_t worker_held_count() const { return store().worker_held_count(); }
+  [[nodiscard]] std::uint64_t job_count(JobState state) const {
+    return store().orders().count(state);
+  }
+  [[nodiscard]] std::uint64_t urgent_count() const { return store().orders().urgent_count(); }
+  [[nodiscard]] std::uint64_t worker_held_count() const {
+    return store().orders().worker_held_count();
+  }
 
   /// The first job of a queue's order, or null.
   [[nodiscard]] const Job* first_ready(const Queue& queue) const;
@@ -90,7 +101,9 @@ class View {
   /// failure. Their bodies may be in the log only.
   [[nodiscard]] ScanEnd scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
                                            const JobVisitor& visit) const;
-  [[nodiscard]] std::uint64_t failed_before_count() const { return store().failed_before().size(); }
+  [[nodiscard]] std::uint64_t failed_before_count() const {
+    return store().orders().failed_before().size();
+  }
   /// How many jobs a whole walk looks at, about.
   [[nodiscard]] std::uint64_t scan_length(const ScanOrder& order) const;
 
@@ -105,7 +118,7 @@ class View {
   /// How many jobs the connection holds.
   [[nodiscard]] std::size_t held_count(ClientId client) const;
   /// The one that a client's list of watched queues means.
-  [[nodiscard]] const Queue& queue(QueueId id) const { return store().queue(id); }
+  [[nodiscard]] const Queue& queue(QueueId id) const { return store().queues().at(id); }
 
   /// What a connection uses (null: nothing) and watches, in the order of watching.
   [[nodiscard]] const Queue* used_queue(ClientId client) const;

@@ -15,12 +15,13 @@ ScanPlace place_of(const TimeEntry& entry, const Queue&) {
   return {.major = entry.when.time_since_epoch().count(), .minor = entry.id};
 }
 
-ReadyEntry entry_at(const ScanPlace& place, const ReadyOrder&) {
-  return {.pri = static_cast<Pri>(place.major), .slot = 0, .sequence = place.minor};
+/// Before or after all entries of that place, by the slot.
+ReadyEntry entry_at(const ScanPlace& place, JobSlot slot, const ReadyOrder&) {
+  return {.pri = static_cast<Pri>(place.major), .slot = slot, .sequence = place.minor};
 }
 
-TimeEntry entry_at(const ScanPlace& place, const TimeOrder&) {
-  return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = 0};
+TimeEntry entry_at(const ScanPlace& place, JobSlot slot, const TimeOrder&) {
+  return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = slot};
 }
 
 /// What a body that must be read from the log costs beside a job that is only looked at.
@@ -74,14 +75,14 @@ class FetchAhead {
 
   void fetch_job() {
     if (job_ == end_) return;
-    const auto* const job = reinterpret_cast<const char*>(&store_.at(job_->slot));
+    const auto* const job = reinterpret_cast<const char*>(&store_.jobs().at(job_->slot));
     for (std::size_t at = 0; at < sizeof(Job); at += kLineBytes) __builtin_prefetch(job + at);
     ++job_;
   }
 
   void fetch_body() {
     if (body_ == end_) return;
-    const Job& job = store_.at(body_->slot);
+    const Job& job = store_.jobs().at(body_->slot);
     if (job.body) __builtin_prefetch(job.body.get());
     ++body_;
   }
@@ -97,12 +98,12 @@ template <typename Order>
 bool walk_entries(Walk& walk, const Order& entries, const Store& store,
                   std::optional<ScanPlace> after, const Queue* only) {
   const auto step = [&](const auto& entry) {
-    const Job& job = store.at(entry.slot);
-    const Queue& queue = store.queue(job.queue);
+    const Job& job = store.jobs().at(entry.slot);
+    const Queue& queue = store.queues().at(job.queue);
     const ScanPlace place = place_of(entry, queue);
     if (only == nullptr || only == &queue) {
       if (job.state == walk.order.state && job.is_spilled()) {
-        store.load_body(job);
+        store.jobs().load_body(job);
         walk.steps += kLoadSteps;
       }
       return walk.look_at(job, place);
@@ -111,13 +112,13 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     return !walk.is_over();
   };
   if (walk.order.is_backwards) {
-    auto next = after ? entries.lower_bound(entry_at(*after, entries)) : entries.end();
+    auto next = after ? entries.lower_bound(entry_at(*after, 0, entries)) : entries.end();
     while (next != entries.begin()) {
       if (!step(*--next)) return next == entries.begin();
     }
     return true;
   }
-  auto next = after ? entries.upper_bound(entry_at(*after, entries)) : entries.begin();
+  auto next = after ? entries.upper_bound(entry_at(*after, kNoSlot, entries)) : entries.begin();
   FetchAhead ahead(next, entries.end(), store);
   for (; next != entries.end(); ++next) {
     ahead.step();
@@ -150,19 +151,19 @@ bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
 
 /// The ready jobs of all queues, in the order of the queues' creation.
 bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>& after) {
-  const Store::Creation& queues = store.queues();
+  const Queues::Creation& queues = store.queues().by_creation();
   if (walk.order.is_backwards) {
     auto place = after ? queues.upper_bound(after->created) : queues.end();
     while (place != queues.begin()) {
       --place;
-      if (!walk_ready(walk, store, store.queue(place->second), after)) return false;
+      if (!walk_ready(walk, store, store.queues().at(place->second), after)) return false;
       if (walk.is_over()) return place == queues.begin();
     }
     return true;
   }
   auto place = queues.lower_bound(after ? after->created : 0);
   for (; place != queues.end(); ++place) {
-    if (!walk_ready(walk, store, store.queue(place->second), after)) return false;
+    if (!walk_ready(walk, store, store.queues().at(place->second), after)) return false;
     if (walk.is_over()) return std::next(place) == queues.end();
   }
   return true;
@@ -186,20 +187,20 @@ const TimeOrder* order_in(const Queue& queue, JobState state) {
 const TimeOrder& order_of_all(const Store& store, JobState state) {
   switch (state) {
     case JobState::kScheduled:
-      return store.scheduled();
+      return store.orders().scheduled();
     case JobState::kRetrying:
-      return store.retrying();
+      return store.orders().retrying();
     case JobState::kDead:
-      return store.dead();
+      return store.orders().dead();
     case JobState::kReady:
     case JobState::kReserved:
       break;
   }
-  return store.reserved();
+  return store.orders().reserved();
 }
 
 bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
-  const Queue* queue = store.find_queue(walk.order.queue);
+  const Queue* queue = store.queues().find(walk.order.queue);
   if (queue == nullptr) return true;
   if (walk.order.state == JobState::kReady) {
     return walk_entries(walk, queue->ready, store, after, nullptr);
@@ -207,7 +208,7 @@ bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> aft
   if (const TimeOrder* order = order_in(*queue, walk.order.state)) {
     return walk_entries(walk, *order, store, after, nullptr);
   }
-  return walk_entries(walk, store.reserved(), store, after, queue);
+  return walk_entries(walk, store.orders().reserved(), store, after, queue);
 }
 
 }  // namespace
@@ -229,13 +230,13 @@ ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::
 
 ScanEnd View::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
                                  const JobVisitor& visit) const {
-  const TimeOrder& failed = store().failed_before();
+  const TimeOrder& failed = store().orders().failed_before();
   ScanEnd end;
-  auto next = after ? failed.upper_bound(entry_at(*after, failed)) : failed.begin();
+  auto next = after ? failed.upper_bound(entry_at(*after, kNoSlot, failed)) : failed.begin();
   for (; next != failed.end() && end.jobs < steps_max; ++next) {
     ++end.jobs;
-    const Job& job = store().at(next->slot);
-    end.next = place_of(*next, store().queue(job.queue));
+    const Job& job = store().jobs().at(next->slot);
+    end.next = place_of(*next, store().queues().at(job.queue));
     visit(job);
   }
   if (next == failed.end()) end.next.reset();
@@ -254,9 +255,9 @@ Time View::oldest_ready(const Queue& queue) const {
   Time oldest = kNever;
   auto first = queue.ready.begin();
   for (std::size_t i = 0; i < kPrioritiesLookedAt && first != queue.ready.end(); ++i) {
-    oldest = std::min(oldest, store().at(first->slot).enqueued_at);
-    first = queue.ready.upper_bound(
-        ReadyEntry{.pri = first->pri, .slot = 0, .sequence = std::numeric_limits<Sequence>::max()});
+    oldest = std::min(oldest, store().jobs().at(first->slot).enqueued_at);
+    first = queue.ready.upper_bound(ReadyEntry{
+        .pri = first->pri, .slot = kNoSlot, .sequence = std::numeric_limits<Sequence>::max()});
   }
   return oldest;
 }
@@ -273,7 +274,7 @@ void View::page_clients(ClientId after, std::size_t limit,
 }
 
 std::size_t View::held_count(ClientId client) const {
-  const TimeOrder* held = store().held_by(client);
+  const TimeOrder* held = store().orders().held_by(client);
   return held == nullptr ? 0 : held->size();
 }
 

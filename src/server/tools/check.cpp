@@ -24,7 +24,7 @@ constexpr int kTriesMax = 10;
 /// What the log says. Jobs are kept and their bodies are not, so that a journal may be larger than
 /// the memory.
 struct Contents {
-  Contents() { ledger.store().bodies().spill_to(unread, 0); }
+  Contents() { ledger.store().jobs().bodies().spill_to(unread, 0); }
 
   std::uint64_t bytes = 0;
   journal::VolatileJournal unread;  ///< where bodies would be read again, which nobody does
@@ -50,7 +50,7 @@ std::string tell_states(const StateCounts& counts) {
 StateCounts count_jobs(const Store& store) {
   StateCounts counts{};
   for (std::size_t i = 0; i < kJobStateCount; ++i)
-    counts[i] = store.count(static_cast<JobState>(i));
+    counts[i] = store.orders().count(static_cast<JobState>(i));
   return counts;
 }
 
@@ -100,8 +100,8 @@ void tell_log(const journal::Survey& found, const Contents& contents, std::strin
 
 void tell_jobs(const Store& store, std::string& out) {
   append_line("jobs", tell_states(count_jobs(store)), out);
-  for (const auto& [created, id] : store.queues()) {
-    const Queue& queue = store.queue(id);
+  for (const auto& [created, id] : store.queues().by_creation()) {
+    const Queue& queue = store.queues().at(id);
     append_line("queue " + queue.name,
                 tell_states(count_jobs(queue)) + (queue.paused_until == kNever ? ", paused" : ""),
                 out);

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "journal/file/backup.hpp"
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"

@@ -49,10 +49,8 @@ Compactor::Next Compactor::compact() {
   if (trim_) return trim();
   const bool is_only_segment = log_.oldest_end == log_.begin;
   if (is_only_segment) return Next::kNothing;
-  const Lsn needed = std::min(ledger_.oldest_needed(), log_.end);
+  const Lsn needed = std::min(ledger_.oldest_needed().value_or(log_.end), log_.end);
   if (needed >= log_.oldest_end) {
-    // Totals are in each batch that changed them, so the newest may be in what is trimmed.
-    ledger_.write_totals();
     trim_ = Trim{.to = needed, .after = std::nullopt};
     return Next::kTurn;
   }

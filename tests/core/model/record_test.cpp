@@ -1,34 +1,43 @@
-#include "core/model/record.hpp"
-
+#include "core/model/codec.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace {
 namespace {
 
 JobAdded whole_job() {
-  JobAdded record{.id = 300,
-                  .kind = JobKind::kWorkUnit,
-                  .queue = "mail",
-                  .created_at = Time{1s},
-                  .ttr_s = 1800,
-                  .body = "{}"};
+  JobAdded record{.id = 300, .queue = "mail", .body = "{}"};
+  record.fields.kind = JobKind::kWorkUnit;
+  record.fields.created_at = Time{1s};
+  record.fields.ttr_s = 1800;
   record.fields.state = JobState::kReserved;
   record.fields.pri = 1024;
   record.fields.sequence = 301;
   record.fields.when = Time{2s};
   record.fields.enqueued_at = Time{-1ns};
   record.fields.delay_s = 4294967295;
-  record.fields.tallies = {.reserves = 1, .timeouts = 2, .releases = 3, .buries = 4, .kicks = 5};
-  record.fields.failure = Failure{.retry_count = 1,
-                                  .remaining = -1,
-                                  .failed_at = Time{3s},
-                                  .next_at = Time{4s},
-                                  .errtype = "Oops",
-                                  .message = "no\0pe",
-                                  .backtrace = {"a", ""}};
-  record.fields.reservation =
+  record.fields.edit_history().tallies = {
+      .reserves = 1, .timeouts = 2, .releases = 3, .buries = 4, .kicks = 5};
+  record.fields.edit_history().failure = Failure{.retry_count = 1,
+                                                 .remaining = -1,
+                                                 .failed_at = Time{3s},
+                                                 .next_at = Time{4s},
+                                                 .errtype = "Oops",
+                                                 .message = "no\0pe",
+                                                 .backtrace = {"a", ""}};
+  record.fields.edit_history().reservation =
       Reservation{.client = 0, .wid = "w", .jid = "jid-1", .reserved_at = Time{5s}};
   return record;
+}
+
+/// As the store keeps it.
+Job job_of(const JobAdded& record) {
+  Job job;
+  static_cast<StoredJob&>(job) = record.fields;
+  job.id = record.id;
+  job.body = std::make_unique<char[]>(record.body.size());
+  record.body.copy(job.body.get(), record.body.size());
+  job.body_bytes = static_cast<std::uint32_t>(record.body.size());
+  return job;
 }
 
 template <typename T>
@@ -83,9 +92,9 @@ TEST_CASE("record: a history of too many days is refused") {
 
 TEST_CASE("record: a backtrace of the most lines is read, one line more is refused") {
   JobChanged record{.id = 1, .fields = whole_job().fields};
-  record.fields.failure->backtrace.assign(kBacktraceLinesMax, "");
+  record.fields.history->failure->backtrace.assign(kBacktraceLinesMax, "");
   CHECK((round_trip(record) == record));
-  record.fields.failure->backtrace.emplace_back();
+  record.fields.history->failure->backtrace.emplace_back();
   std::string bytes;
   encode(record, bytes);
   std::string_view rest = bytes;
@@ -99,7 +108,9 @@ TEST_CASE("record: golden bytes of a history") {
 }
 
 TEST_CASE("record: golden bytes of a put") {
-  JobAdded record{.id = 1, .queue = "default", .created_at = Time{1ns}, .ttr_s = 60, .body = "hi"};
+  JobAdded record{.id = 1, .queue = "default", .body = "hi"};
+  record.fields.created_at = Time{1ns};
+  record.fields.ttr_s = 60;
   record.fields.state = JobState::kReady;
   record.fields.pri = 200;
   record.fields.sequence = 1;
@@ -115,6 +126,47 @@ TEST_CASE("record: golden bytes of a removal") {
   std::string bytes;
   encode(JobRemoved{.id = 300}, bytes);
   CHECK((bytes == "\x03\xac\x02"));
+}
+
+TEST_CASE("record: its length is counted as it is written") {
+  for (const Record& record :
+       {Record(whole_job()), Record(JobChanged{.id = 1, .fields = whole_job().fields}),
+        Record(JobRemoved{.id = 300}), Record(QueueChanged{.name = "q", .paused_until = kNever}),
+        Record(CountersChanged{.next_id = UINT64_MAX, .day = -1}),
+        Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}})}) {
+    std::string bytes;
+    encode(record, bytes);
+    CHECK(encoded_bytes(record) == bytes.size());
+  }
+}
+
+TEST_CASE("record: a job in memory is written and counted as its record") {
+  const JobAdded record = whole_job();
+  const Job job = job_of(record);
+  std::string expected;
+  encode(record, expected);
+  std::string bytes;
+  encode(job, record.queue, bytes);
+  CHECK((bytes == expected));
+  CHECK(encoded_bytes(job, record.queue) == bytes.size());
+}
+
+TEST_CASE("record: a whole job that a connection holds is written as ready") {
+  JobAdded record = whole_job();
+  record.fields.history->reservation->client = 1;
+  const JobAdded read = round_trip(record);
+  CHECK(read.fields.state == JobState::kReady);
+  CHECK(read.fields.when == Time{});
+  CHECK(read.fields.reservation() == nullptr);
+  CHECK((read.fields.tallies() == record.fields.tallies()));
+  CHECK((*read.fields.failure() == *record.fields.failure()));
+}
+
+TEST_CASE("record: tallies that are all zero are read as none") {
+  std::string_view bytes("\x02\x01\x09\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00", 13);
+  const Outcome<Record> read = decode(bytes);
+  REQUIRE(read);
+  CHECK_FALSE(std::get<JobChanged>(*read).fields.history);
 }
 
 TEST_CASE("record: cut at any byte it is refused, and reads nothing beyond") {

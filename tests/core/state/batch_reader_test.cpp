@@ -1,5 +1,6 @@
 #include "core/state/batch_reader.hpp"
 
+#include "core/model/codec.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {

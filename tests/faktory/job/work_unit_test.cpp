@@ -149,9 +149,8 @@ TEST_CASE("work unit: no enqueued_at while it is scheduled") {
 TEST_CASE("work unit: its failure stands behind retry") {
   Job job = make_job(JobKind::kWorkUnit,
                      encoded(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"a":1}})"));
-  job.history = std::make_unique<JobHistory>();
-  job.history->failure = std::make_unique<Failure>(
-      Failure{.failed_at = kNow, .errtype = "E", .message = "m", .backtrace = {}});
+  job.edit_history().failure =
+      Failure{.failed_at = kNow, .errtype = "E", .message = "m", .backtrace = {}};
   CHECK(rendered(job).starts_with(
       R"({"retry":25,"failure":{"failed_at":"2023-11-14T22:13:20Z","message":"m","errtype":"E",)"
       R"("retry_count":0,"remaining":0},"custom":{"a":1},"jid":)"));

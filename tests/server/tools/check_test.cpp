@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "server/scratch.hpp"
 #include "server/tools/stored_journal.hpp"
 #include "support/doctest.hpp"
@@ -13,7 +13,8 @@ namespace millrace::server {
 namespace {
 
 std::string job_batch(JobId id, JobState state) {
-  JobAdded job{.id = id, .queue = "mail", .ttr_s = 60, .body = "x"};
+  JobAdded job{.id = id, .queue = "mail", .body = "x"};
+  job.fields.ttr_s = 60;
   job.fields.state = state;
   job.fields.sequence = id;
   job.fields.when = Time{} + std::chrono::hours(id);

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/model/record.hpp"
+#include "core/model/codec.hpp"
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "support/doctest.hpp"
@@ -32,7 +32,8 @@ void write_journal(const std::string& directory, const std::vector<std::string>&
 }
 
 std::string put_batch(JobId id, std::string_view queue) {
-  JobAdded job{.id = id, .queue = queue, .ttr_s = 60, .body = "x"};
+  JobAdded job{.id = id, .queue = queue, .body = "x"};
+  job.fields.ttr_s = 60;
   job.fields.state = JobState::kReady;
   job.fields.sequence = id;
   std::string batch;

@@ -34,26 +34,26 @@ Client* Connections::find(ClientId id) {
 /// The queue may have existed for this client only.
 void Connections::leave_used(Client& client) {
   if (!client.used) return;
-  Queue& queue = store_.queue(*client.used);
+  Queue& queue = store_.queues().at(*client.used);
   CHECK(queue.user_count > 0);
   --queue.user_count;
-  store_.collect_queue(*client.used);
+  store_.queues().collect(*client.used);
   client.used.reset();
 }
 
 void Connections::leave_watched(QueueId id) {
-  Queue& queue = store_.queue(id);
+  Queue& queue = store_.queues().at(id);
   CHECK(queue.watcher_count > 0);
   --queue.watcher_count;
-  store_.collect_queue(id);
+  store_.queues().collect(id);
 }
 
 Answer<Done> Connections::use(ClientId id, std::string_view name) {
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   Client& client = at(id);
-  const QueueId queue = store_.open_queue(name);
+  const QueueId queue = store_.queues().open(name);
   // Before the former one is left: it may be the same one, which must not vanish in between.
-  ++store_.queue(queue).user_count;
+  ++store_.queues().at(queue).user_count;
   leave_used(client);
   client.used = queue;
   return Done{};
@@ -71,18 +71,18 @@ std::optional<std::size_t> Connections::find_watched(const Client& client, Queue
 Answer<std::size_t> Connections::watch(ClientId id, std::string_view name) {
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   Client& client = at(id);
-  const Queue* known = store_.find_queue(name);
+  const Queue* known = store_.queues().find(name);
   if (known != nullptr && find_watched(client, known->id)) return client.watched.size();
   if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
-  const QueueId queue = store_.open_queue(name);
-  ++store_.queue(queue).watcher_count;
+  const QueueId queue = store_.queues().open(name);
+  ++store_.queues().at(queue).watcher_count;
   client.watched.push_back(queue);
   return client.watched.size();
 }
 
 Answer<std::size_t> Connections::ignore(ClientId id, std::string_view name) {
   Client& client = at(id);
-  const Queue* queue = store_.find_queue(name);
+  const Queue* queue = store_.queues().find(name);
   if (queue == nullptr) return client.watched.size();
   const std::optional<std::size_t> place = find_watched(client, queue->id);
   if (!place) return client.watched.size();

@@ -21,11 +21,12 @@ void Waits::begin(Client& client, const ReserveRequest& request) {
   } else {
     for (const std::string_view name : request.queues) {
       // A queue with a longer name can never hold a job.
-      if (name.size() <= kQueueNameBytesMax) wait.queues.push_back(store_.open_queue(name));
+      if (name.size() <= kQueueNameBytesMax) wait.queues.push_back(store_.queues().open(name));
     }
   }
   step_count_ += kWaitSteps * wait.queues.size();
-  for (const QueueId id : wait.queues) store_.queue(id).waiting.emplace(wait.ticket, client.id);
+  for (const QueueId id : wait.queues)
+    store_.queues().at(id).waiting.emplace(wait.ticket, client.id);
   set_alarm(client, wait);
   client.wait = std::move(wait);
   ++tally_.waiting;
@@ -38,10 +39,10 @@ void Waits::end(Client& client) {
   CHECK(tally_.waiting > 0);
   --tally_.waiting;
   clear_alarm(client, wait);
-  for (const QueueId id : wait.queues) store_.queue(id).waiting.erase(wait.ticket);
+  for (const QueueId id : wait.queues) store_.queues().at(id).waiting.erase(wait.ticket);
   for (const QueueId id : wait.queues) {
     // A queue named twice is collected once.
-    if (store_.has_queue(id)) store_.collect_queue(id);
+    if (store_.queues().has(id)) store_.queues().collect(id);
   }
 }
 
@@ -51,7 +52,7 @@ void Waits::end(Client& client, Delivery::Kind kind, Time now) {
 }
 
 std::size_t Waits::serve(QueueId id, Time now) {
-  Queue& queue = store_.queue(id);
+  Queue& queue = store_.queues().at(id);
   if (queue.waiting.empty() || queue.is_paused(now)) return 0;
   // Both a wait that ends and a job that leaves could be the last reason for the queue to exist.
   ++queue.watcher_count;
@@ -76,7 +77,7 @@ void Waits::serve_unserved(Time now) {
   for (std::size_t done = 0; done < kSliceJobs && !unserved_.empty(); ++done) {
     const QueueId id = *unserved_.begin();
     unserved_.erase(unserved_.begin());
-    if (store_.has_queue(id)) done += serve(id, now);
+    if (store_.queues().has(id)) done += serve(id, now);
   }
 }
 

@@ -5,12 +5,12 @@ namespace millrace {
 void DeadSet::purge(Time now) {
   for (std::size_t purged = 0; purged < kSliceJobs && next_due() <= now; ++purged) {
     ++tally_.dead_purged;
-    moves_.remove(store_.at(store_.dead_work_units().begin()->slot));
+    moves_.remove(store_.jobs().at(store_.orders().dead_work_units().begin()->slot));
   }
 }
 
 Time DeadSet::next_due() const {
-  const TimeOrder& dead = store_.dead_work_units();
+  const TimeOrder& dead = store_.orders().dead_work_units();
   if (dead.empty()) return kNever;
   if (dead.size() > jobs_max_) return Time::min();
   return dead.begin()->when + kDeadLimit;

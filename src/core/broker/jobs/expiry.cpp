@@ -11,12 +11,12 @@ void Expiry::depart(ClientId client, Time now) {
 bool Expiry::release_all(ClientId client, Time now) {
   const Store& store = parts_.store;
   for (std::size_t moved = 0; moved < kSliceJobs && !parts_.admission.is_batch_full(); ++moved) {
-    const TimeOrder* held = store.held_by(client);
+    const TimeOrder* held = store.orders().held_by(client);
     if (held == nullptr) return true;
-    const Job& job = store.at(held->begin()->slot);
-    parts_.moves.make_ready(job, Store::fields_of(job), now);
+    const Job& job = store.jobs().at(held->begin()->slot);
+    parts_.moves.make_ready(job, job.fields(), now);
   }
-  return store.held_by(client) == nullptr;
+  return store.orders().held_by(client) == nullptr;
 }
 
 void Expiry::release_departed(Time now) {
@@ -27,11 +27,11 @@ void Expiry::release_departed(Time now) {
 }
 
 void Expiry::end_due(Time now) {
-  const TimeOrder& reserved = parts_.store.reserved();
+  const TimeOrder& reserved = parts_.store.orders().reserved();
   for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
     if (reserved.empty() || reserved.begin()->when > now || parts_.admission.is_batch_full())
       return;
-    end(parts_.store.at(reserved.begin()->slot), now);
+    end(parts_.store.jobs().at(reserved.begin()->slot), now);
   }
 }
 
@@ -46,14 +46,14 @@ void Expiry::end(const Job& job, Time now) {
     return;
   }
   ++parts_.tally.reservations_timed_out;
-  JobFields fields = Store::fields_of(job);
-  ++fields.tallies.timeouts;
+  JobFields fields = job.fields();
+  ++fields.edit_history().tallies.timeouts;
   parts_.moves.make_ready(job, std::move(fields), now);
 }
 
 Time Expiry::next_due() const {
   if (!departed_.empty()) return Time::min();
-  const TimeOrder& reserved = parts_.store.reserved();
+  const TimeOrder& reserved = parts_.store.orders().reserved();
   return reserved.empty() ? kNever : reserved.begin()->when;
 }
 

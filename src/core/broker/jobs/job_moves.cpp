@@ -13,9 +13,9 @@ void JobMoves::make_ready(const Job& job, JobFields fields, Time now) {
   fields.enqueued_at = now;
   // A pushed job enters at the end; a put one regains its old place (beanstalk protocol).
   fields.sequence = is_work_unit ? ledger_.draw_id() : job.id;
-  fields.reservation.reset();
+  fields.end_reservation();
   ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
-  if (is_work_unit) keep_queue(ledger_.store().queue(queue));
+  if (is_work_unit) keep_queue(ledger_.store().queues().at(queue));
   waits_.serve(queue, now);
 }
 
@@ -23,41 +23,41 @@ void JobMoves::make_scheduled(const Job& job, JobFields fields, Time due) {
   CHECK(job.state == JobState::kReserved);
   fields.state = JobState::kScheduled;
   fields.when = due;
-  fields.reservation.reset();
+  fields.end_reservation();
   ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
 }
 
 void JobMoves::make_dead(const Job& job, JobFields fields, Time now) {
   fields.state = JobState::kDead;
   fields.when = time_of_death(now);
-  fields.reservation.reset();
+  fields.end_reservation();
   ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
 }
 
 void JobMoves::kick(const Job& job, Time now) {
   CHECK(job.state != JobState::kReady && job.state != JobState::kReserved);
-  JobFields fields = Store::fields_of(job);
-  ++fields.tallies.kicks;
+  JobFields fields = job.fields();
+  ++fields.edit_history().tallies.kicks;
   make_ready(job, std::move(fields), now);
 }
 
 void JobMoves::release(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
-  JobFields fields = Store::fields_of(job);
-  ++fields.tallies.releases;
+  JobFields fields = job.fields();
+  ++fields.edit_history().tallies.releases;
   make_ready(job, std::move(fields), now);
 }
 
 void JobMoves::undo_reservation(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
   const QueueId queue = job.queue;
-  JobFields fields = Store::fields_of(job);
-  CHECK(fields.tallies.reserves > 0);
-  --fields.tallies.reserves;
+  JobFields fields = job.fields();
+  CHECK(fields.tallies().reserves > 0);
+  --fields.edit_history().tallies.reserves;
   fields.state = JobState::kReady;
   fields.when = Time{};
   // The sequence and the time of entry stay: they are its place.
-  fields.reservation.reset();
+  fields.end_reservation();
   ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   waits_.serve(queue, now);
 }
@@ -67,7 +67,7 @@ void JobMoves::remove(const Job& job) {
 }
 
 void JobMoves::discard(const Job& job) {
-  ++ledger_.store().queue(job.queue).delete_count;
+  ++ledger_.store().queues().at(job.queue).delete_count;
   remove(job);
 }
 
@@ -76,8 +76,8 @@ void JobMoves::change(const Job& job, Mutation::Action action, Time now) {
     case Mutation::Action::kDiscard:
       return discard(job);
     case Mutation::Action::kKill: {
-      JobFields fields = Store::fields_of(job);
-      ++fields.tallies.buries;
+      JobFields fields = job.fields();
+      ++fields.edit_history().tallies.buries;
       return make_dead(job, std::move(fields), now);
     }
     case Mutation::Action::kRequeue:
@@ -87,16 +87,15 @@ void JobMoves::change(const Job& job, Mutation::Action action, Time now) {
 
 void JobMoves::keep_queue(const Queue& queue) {
   if (queue.is_kept) return;
-  ledger_.commit(QueueChanged{.name = queue.name,
-                              .is_kept = true,
-                              .paused_until = queue.paused_until,
-                              .pause_s = queue.pause_s});
+  QueueChanged record = record_of(queue);
+  record.is_kept = true;
+  ledger_.commit(record);
 }
 
 /// Dead jobs are kicked in the order in which they died, and jobs of the same time would be in the
 /// order of their ids. The clock may also have been set back.
 Time JobMoves::time_of_death(Time now) const {
-  const TimeOrder& dead = ledger_.store().dead();
+  const TimeOrder& dead = ledger_.store().orders().dead();
   return dead.empty() ? now : std::max(now, dead.rbegin()->when + Duration{1});
 }
 

@@ -4,7 +4,7 @@ namespace millrace {
 
 Answer<Done> Pauses::pause(std::string_view name, std::optional<std::uint32_t> seconds, Time now) {
   Store& store = ledger_.store();
-  Queue* queue = store.find_queue(name);
+  Queue* queue = store.queues().find(name);
   if (queue == nullptr) return Refusal::kNotFound;
   if (seconds != 0 && !admission_.admits_growth()) return Refusal::kNoRoom;
   ++queue->pause_count;
@@ -20,22 +20,22 @@ Answer<Done> Pauses::pause(std::string_view name, std::optional<std::uint32_t> s
   const QueueId id = queue->id;
   ledger_.commit(std::move(record));
   // An endless pause can have been the last reason for the queue to exist.
-  if (store.has_queue(id)) waits_.serve(id, now);
+  if (store.queues().has(id)) waits_.serve(id, now);
   return Done{};
 }
 
 void Pauses::end_due(Time now) {
   Store& store = ledger_.store();
-  const Store::PauseEnds& ends = store.pause_ends();
+  const Queues::PauseEnds& ends = store.queues().pause_ends();
   for (std::size_t ended = 0; ended < kSliceJobs; ++ended) {
     if (ends.empty() || ends.begin()->first > now) return;
     waits_.serve_later(ends.begin()->second);
-    store.end_pause();
+    store.queues().end_pause();
   }
 }
 
 Time Pauses::next_due() const {
-  const Store::PauseEnds& ends = ledger_.store().pause_ends();
+  const Queues::PauseEnds& ends = ledger_.store().queues().pause_ends();
   return ends.empty() ? kNever : ends.begin()->first;
 }
 

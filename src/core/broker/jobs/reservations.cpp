@@ -12,19 +12,19 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
   CHECK(job.state != JobState::kReserved);
   Store& store = ledger_.store();
   // First, since it can fail: the holder is shown the body, and a worker's job is named in it.
-  store.load_body(job);
-  QueueMeter& meter = store.queue(job.queue).measured();
+  store.jobs().load_body(job);
+  QueueMeter& meter = store.queues().at(job.queue).measured();
   meter.last_reserved_at = now;
   if (job.state == JobState::kReady) meter.wait.add(now - job.enqueued_at);
   reservation.reserved_at = now;
   if (reservation.is_held_by_worker()) {
     reservation.jid = format_.identify(job).jid.substr(0, kJidBytesMax);
   }
-  JobFields fields = Store::fields_of(job);
+  JobFields fields = job.fields();
   fields.state = JobState::kReserved;
   fields.when = now + std::chrono::seconds(job.ttr_s);
-  fields.reservation = std::move(reservation);
-  ++fields.tallies.reserves;
+  fields.edit_history().reservation = std::move(reservation);
+  ++fields.edit_history().tallies.reserves;
   ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   DCHECK(job.state == JobState::kReserved && job.reservation() != nullptr);
   return job;
@@ -32,7 +32,7 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
 
 const Job& Reservations::begin_first(Queue& queue, Reservation reservation, Time now) {
   CHECK(!queue.ready.empty());
-  const Job& first = ledger_.store().at(queue.ready.begin()->slot);
+  const Job& first = ledger_.store().jobs().at(queue.ready.begin()->slot);
   const Job& job = begin(first, std::move(reservation), now);
   expect_next(queue);
   return job;
@@ -43,12 +43,12 @@ const Job& Reservations::begin_first(Queue& queue, Reservation reservation, Time
 void Reservations::expect_next(Queue& queue) {
   constexpr std::uint32_t kAheadJobs = 64;
   Store& store = ledger_.store();
-  if (store.bodies().spilled_count() == 0) return;
+  if (store.jobs().bodies().spilled_count() == 0) return;
   if (queue.taken_count++ % (kAheadJobs / 2) != 0) return;
   std::uint32_t count = 0;
   for (const ReadyEntry& entry : queue.ready) {
     if (count++ == kAheadJobs) return;
-    store.bodies().expect(store.at(entry.slot));
+    store.jobs().bodies().expect(store.jobs().at(entry.slot));
   }
 }
 
@@ -57,7 +57,7 @@ Queue* Reservations::choose(const Client& client, const ReserveRequest& request,
   if (request.choice == ReserveRequest::Choice::kFirstListed) {
     step_count_ += request.queues.size();
     for (const std::string_view name : request.queues) {
-      Queue* queue = store.find_queue(name);
+      Queue* queue = store.queues().find(name);
       if (queue != nullptr && !queue->ready.empty() && !queue->is_paused(now)) return queue;
     }
     return nullptr;
@@ -65,7 +65,7 @@ Queue* Reservations::choose(const Client& client, const ReserveRequest& request,
   step_count_ += client.watched.size();
   Queue* best = nullptr;
   for (const QueueId id : client.watched) {
-    Queue& queue = store.queue(id);
+    Queue& queue = store.queues().at(id);
     if (queue.ready.empty() || queue.is_paused(now)) continue;
     if (best == nullptr || *queue.ready.begin() < *best->ready.begin()) best = &queue;
   }
@@ -73,7 +73,7 @@ Queue* Reservations::choose(const Client& client, const ReserveRequest& request,
 }
 
 const Job* Reservations::held_by_connection(ClientId client, JobId id) const {
-  const Job* job = ledger_.store().find(id);
+  const Job* job = ledger_.store().jobs().find(id);
   if (job == nullptr || job->state != JobState::kReserved) return nullptr;
   CHECK(job->reservation() != nullptr);
   return job->reservation()->client == client ? job : nullptr;
@@ -81,28 +81,28 @@ const Job* Reservations::held_by_connection(ClientId client, JobId id) const {
 
 const Job* Reservations::held_under(std::string_view jid, std::string_view wid) const {
   const Store& store = ledger_.store();
-  const Store::JobIds* ids = store.held_under(jid);
+  const JobOrders::JobIds* ids = store.orders().held_under(jid);
   if (ids == nullptr) return nullptr;
   std::size_t looked_at = 0;
   for (const JobId id : *ids) {
-    const Job* job = store.find(id);
+    const Job* job = store.jobs().find(id);
     CHECK(job != nullptr && job->reservation() != nullptr);
     if (job->reservation()->wid == wid) return job;
     if (++looked_at == kNamesakesMax) break;
   }
   // FWP names a job by its jid only, and any client may report it: any job of that name will do.
-  return store.find(*ids->begin());
+  return store.jobs().find(*ids->begin());
 }
 
 Time Reservations::deadline_soon_at(ClientId client) const {
-  const TimeOrder* held = ledger_.store().held_by(client);
+  const TimeOrder* held = ledger_.store().orders().held_by(client);
   return held == nullptr ? kNever : held->begin()->when - kSafetyMargin;
 }
 
 void Reservations::count_run(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
   ledger_.count_processed(now);
-  QueueMeter& meter = ledger_.store().queue(job.queue).measured();
+  QueueMeter& meter = ledger_.store().queues().at(job.queue).measured();
   meter.processed.add(now);
   meter.run.add(now - job.reservation()->reserved_at);
 }

@@ -21,24 +21,25 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   CHECK(job.state == JobState::kReserved);
   Ledger& ledger = parts_.ledger;
   // First, since it can fail: the body says how many retries the job wants.
-  ledger.store().load_body(job);
+  ledger.store().jobs().load_body(job);
   parts_.reservations.count_run(job, now);
-  ledger.store().queue(job.queue).measured().failed.add(now);
+  ledger.store().queues().at(job.queue).measured().failed.add(now);
   ledger.count_failed(now);
   std::optional<Verdict> verdict =
       judge(parts_.format.identify(job).retry, job.failure(), now, random_.draw());
   if (!verdict) return parts_.moves.remove(job);
   if (!parts_.admission.admits_growth()) run = {};
-  JobFields fields = Store::fields_of(job);
-  fields.failure = std::move(verdict->failure);
-  fields.failure->errtype = std::move(run.errtype);
-  fields.failure->message = std::move(run.message);
-  fields.failure->backtrace = std::move(run.backtrace);
+  JobFields fields = job.fields();
+  Failure& failure = verdict->failure;
+  failure.errtype = std::move(run.errtype);
+  failure.message = std::move(run.message);
+  failure.backtrace = std::move(run.backtrace);
   fields.state = verdict->state;
   fields.when =
-      verdict->state == JobState::kDead ? parts_.moves.time_of_death(now) : fields.failure->next_at;
-  fields.reservation.reset();
-  const bool is_long = is_text_long(*fields.failure, job.body_bytes);
+      verdict->state == JobState::kDead ? parts_.moves.time_of_death(now) : failure.next_at;
+  fields.end_reservation();
+  const bool is_long = is_text_long(failure, job.body_bytes);
+  fields.edit_history().failure = std::move(failure);
   JobChanged change{.id = job.id, .fields = std::move(fields)};
   // Compaction writes a job whole when it frees the segment of its last whole record. If that
   // record were short and the texts long, freeing a segment would write more than the segment

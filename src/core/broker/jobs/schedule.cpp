@@ -5,22 +5,22 @@
 namespace millrace {
 
 void Schedule::enqueue_due(Time now) {
-  enqueue_due(store_.scheduled(), tally_.scheduled_enqueued, now);
-  enqueue_due(store_.retrying(), tally_.retries_enqueued, now);
+  enqueue_due(store_.orders().scheduled(), tally_.scheduled_enqueued, now);
+  enqueue_due(store_.orders().retrying(), tally_.retries_enqueued, now);
 }
 
 void Schedule::enqueue_due(const TimeOrder& order, std::uint64_t& count, Time now) {
   for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
     if (order.empty() || order.begin()->when > now || admission_.is_batch_full()) return;
-    const Job& job = store_.at(order.begin()->slot);
+    const Job& job = store_.jobs().at(order.begin()->slot);
     ++count;
-    moves_.make_ready(job, Store::fields_of(job), now);
+    moves_.make_ready(job, job.fields(), now);
   }
 }
 
 Time Schedule::next_due() const {
   Time next = kNever;
-  for (const TimeOrder* order : {&store_.scheduled(), &store_.retrying()}) {
+  for (const TimeOrder* order : {&store_.orders().scheduled(), &store_.orders().retrying()}) {
     if (!order->empty()) next = std::min(next, order->begin()->when);
   }
   return next;

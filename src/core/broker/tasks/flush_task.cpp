@@ -3,21 +3,21 @@
 namespace millrace {
 
 FlushTask::FlushTask(const Ledger& ledger)
-    : id_end(ledger.counters().next_id), queue_end(ledger.store().next_creation()) {}
+    : id_end(ledger.counters().next_id), queue_end(ledger.store().queues().next_creation()) {}
 
 bool FlushTask::work(TaskContext& context, Time) {
   std::size_t steps = 0;
   remove_jobs(context, steps);
-  return next_slot >= context.ledger.store().slot_end() && forget_queues(context, steps);
+  return next_slot >= context.ledger.store().jobs().slot_end() && forget_queues(context, steps);
 }
 
 /// By slot, and not in an order that jobs may enter at any place: so jobs that come meanwhile hide
 /// none and do not prolong the task.
 void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps) {
   const Store& store = context.ledger.store();
-  const JobSlot end = store.slot_end();
+  const JobSlot end = store.jobs().slot_end();
   for (; next_slot < end && steps < kSliceJobs; ++next_slot, ++steps) {
-    const Job* job = store.in_slot(next_slot);
+    const Job* job = store.jobs().in_slot(next_slot);
     if (job == nullptr || job->id >= id_end) continue;
     context.moves.remove(*job);
     ++changed;
@@ -27,10 +27,10 @@ void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps) {
 bool FlushTask::forget_queues(TaskContext& context, std::size_t& steps) {
   const Store& store = context.ledger.store();
   for (; steps < kSliceJobs; ++steps) {
-    const auto place = store.queues().lower_bound(next_queue);
-    if (place == store.queues().end() || place->first >= queue_end) return true;
+    const auto place = store.queues().by_creation().lower_bound(next_queue);
+    if (place == store.queues().by_creation().end() || place->first >= queue_end) return true;
     next_queue = place->first + 1;
-    const Queue& queue = store.queue(place->second);
+    const Queue& queue = store.queues().at(place->second);
     if (!queue.is_kept && queue.paused_until == Time{}) continue;
     // A queue that holds a job by now was pushed to meanwhile.
     context.ledger.commit(

@@ -13,11 +13,11 @@ KickTask::KickTask(const Queue& given, std::uint64_t bound)
 
 bool KickTask::work(TaskContext& context, Time now) {
   Store& store = context.ledger.store();
-  const Queue& kicked = store.queue(queue);
+  const Queue& kicked = store.queues().at(queue);
   const TimeOrder& order = kicks_dead ? kicked.dead : kicked.delayed;
   for (std::size_t i = 0; i < kSliceChanges && left > 0 && !order.empty(); ++i) {
     if (context.admission.is_batch_full()) return false;
-    context.moves.kick(store.at(order.begin()->slot), now);
+    context.moves.kick(store.jobs().at(order.begin()->slot), now);
     --left;
     ++changed;
   }

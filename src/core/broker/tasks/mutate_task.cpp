@@ -5,8 +5,8 @@ namespace {
 
 const TimeOrder& order_of_set(const Store& store, JobState set) {
   CHECK(set == JobState::kScheduled || set == JobState::kRetrying || set == JobState::kDead);
-  if (set == JobState::kScheduled) return store.scheduled();
-  return set == JobState::kRetrying ? store.retrying() : store.dead();
+  if (set == JobState::kScheduled) return store.orders().scheduled();
+  return set == JobState::kRetrying ? store.orders().retrying() : store.orders().dead();
 }
 
 }  // namespace
@@ -30,12 +30,12 @@ bool MutateTask::work(TaskContext& context, Time now) {
     if (place == order.end() || last < *place) return true;
     if (context.admission.is_batch_full()) return false;
     const TimeEntry entry = *place;
-    const Job& job = store.at(entry.slot);
+    const Job& job = store.jobs().at(entry.slot);
     bool is_chosen = job.sequence < id_end;
     if (is_chosen && mutation.matches) {
       read_bytes += job.body_bytes;
-      store.load_body(job);
-      const Match match = mutation.matches(job, store.queue(job.queue), steps);
+      store.jobs().load_body(job);
+      const Match match = mutation.matches(job, store.queues().at(job.queue), steps);
       // `after` stays: the filter is asked about this job again.
       if (match == Match::kUnfinished) return false;
       is_chosen = match == Match::kYes;

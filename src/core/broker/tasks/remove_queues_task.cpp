@@ -10,7 +10,7 @@ bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size
     if (place == queue.ready.end()) return true;
     after = *place;
     if (place->sequence >= id_end) continue;
-    context.moves.discard(context.ledger.store().at(place->slot));
+    context.moves.discard(context.ledger.store().jobs().at(place->slot));
     ++changed;
   }
   return false;
@@ -20,7 +20,7 @@ bool RemoveQueuesTask::work(TaskContext& context, Time now) {
   Store& store = context.ledger.store();
   for (std::size_t steps = 0; next_name < names.size(); ++steps) {
     const std::string& name = names[next_name];
-    if (Queue* queue = store.find_queue(name)) {
+    if (Queue* queue = store.queues().find(name)) {
       // Its last job could be the last reason for it to exist.
       ++queue->watcher_count;
       const bool is_empty = empty_queue(context, *queue, steps);
@@ -28,7 +28,7 @@ bool RemoveQueuesTask::work(TaskContext& context, Time now) {
       if (!is_empty) return false;
       context.ledger.commit(QueueChanged{.name = name});
       // The pause has ended, and a client may wait for the jobs that came later.
-      if (const Queue* left = store.find_queue(name)) context.waits.serve(left->id, now);
+      if (const Queue* left = store.queues().find(name)) context.waits.serve(left->id, now);
     }
     ++next_name;
     after = {};

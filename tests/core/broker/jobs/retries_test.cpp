@@ -52,7 +52,7 @@ TEST_CASE("fail: a job with long texts is recorded whole, so that its former rec
   CHECK(fixture.broker.workers().fail(client, "j1", run, fixture.now));
   static_cast<void>(fixture.ledger.take_batch());
   fixture.ledger.place(2'000);
-  CHECK(fixture.job(id).body_at > 2'000);
+  CHECK(fixture.job(id).body_at() > 2'000);
 }
 
 }  // namespace millrace::test

@@ -1,0 +1,331 @@
+#include "core/model/codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/varint.hpp"
+#include "core/model/fields.hpp"
+
+// Numbers are varints, signed ones and times zigzag first, texts their length and their bytes.
+namespace millrace {
+namespace {
+
+constexpr std::uint8_t kStateBits = 0x07;
+constexpr std::uint8_t kHasTallies = 0x08;
+constexpr std::uint8_t kHasFailure = 0x10;
+constexpr std::uint8_t kHasReservation = 0x20;
+constexpr std::uint8_t kKnownFlags = kStateBits | kHasTallies | kHasFailure | kHasReservation;
+
+template <std::size_t... Places>
+constexpr bool have_tags_of_their_own(std::index_sequence<Places...>) {
+  std::array tags{std::variant_alternative_t<Places, Record>::kTag...};
+  std::ranges::sort(tags);
+  return std::ranges::adjacent_find(tags) == tags.end();
+}
+static_assert(have_tags_of_their_own(std::make_index_sequence<std::variant_size_v<Record>>{}));
+
+// ---- writing and counting -----------------------------------------------------------------------
+
+/// Appends to a string. Short values are collected on the stack and appended in one go: a call of
+/// `append` for each byte would cost more than the byte.
+class StringSink {
+ public:
+  explicit StringSink(std::string& out) : out_(out) {}
+  ~StringSink() { flush(); }
+  StringSink(const StringSink&) = delete;
+  StringSink& operator=(const StringSink&) = delete;
+
+  void byte(std::uint8_t value) {
+    make_room(1);
+    bytes_[size_++] = static_cast<char>(value);
+  }
+
+  void number(std::uint64_t value) {
+    make_room(kVarintBytesMax);
+    size_ = static_cast<std::size_t>(write_varint(value, bytes_.data() + size_) - bytes_.data());
+  }
+
+  void bytes(std::string_view text) {
+    flush();
+    out_.append(text);
+  }
+
+ private:
+  void make_room(std::size_t bytes) {
+    if (bytes_.size() - size_ < bytes) flush();
+  }
+  void flush() {
+    out_.append(bytes_.data(), size_);
+    size_ = 0;
+  }
+
+  std::string& out_;
+  std::array<char, 128> bytes_;
+  std::size_t size_ = 0;
+};
+
+/// Counts the bytes.
+class CountingSink {
+ public:
+  void byte(std::uint8_t) { ++count_; }
+  void number(std::uint64_t value) { count_ += varint_bytes(value); }
+  void bytes(std::string_view text) { count_ += text.size(); }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+ private:
+  std::uint64_t count_ = 0;
+};
+
+/// Visits fields and hands their bytes to the sink.
+template <typename Sink>
+class Encoder {
+ public:
+  explicit Encoder(Sink& sink) : sink_(sink) {}
+
+  void operator()(std::uint64_t value) { sink_.number(value); }
+  void operator()(std::uint32_t value) { sink_.number(value); }
+  void operator()(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    sink_.number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
+  }
+  void operator()(std::int32_t value) { (*this)(std::int64_t{value}); }
+  void operator()(bool value) { sink_.byte(value ? 1 : 0); }
+  void operator()(JobKind kind) { sink_.byte(static_cast<std::uint8_t>(kind)); }
+  void operator()(Time time) { (*this)(std::int64_t{time.time_since_epoch().count()}); }
+
+  template <typename String>
+  void operator()(fields::Text<String> text) {
+    sink_.number(text.value.size());
+    sink_.bytes(text.value);
+  }
+  template <typename Vector>
+  void operator()(fields::List<Vector> list) {
+    sink_.number(list.elements.size());
+    for (const auto& element : list.elements) put(element);
+  }
+  template <typename Field>
+  void operator()(fields::Between<Field> between) {
+    (*this)(between.field);
+  }
+  void operator()(fields::NotStored) {}
+
+  void operator()(fields::StateByte<const JobFields> state) {
+    const JobFields& job = state.job;
+    const JobHistory* const history = job.history.get();
+    auto bits = static_cast<std::uint8_t>(job.state);
+    if (job.is_held_by_connection()) bits = static_cast<std::uint8_t>(JobState::kReady);
+    if (history == nullptr) return sink_.byte(bits);
+    if (history->tallies != Tallies{}) bits |= kHasTallies;
+    if (history->failure) bits |= kHasFailure;
+    if (history->reservation && history->reservation->is_held_by_worker()) bits |= kHasReservation;
+    sink_.byte(bits);
+  }
+  void operator()(fields::When<const JobFields> when) {
+    (*this)(when.job.is_held_by_connection() ? Time{} : when.job.when);
+  }
+  void operator()(fields::HistoryParts<const JobFields> parts) {
+    const JobHistory* const history = parts.job.history.get();
+    if (history == nullptr) return;
+    if (history->tallies != Tallies{}) put(history->tallies);
+    if (history->failure) put(*history->failure);
+    if (history->reservation && history->reservation->is_held_by_worker()) {
+      put(*history->reservation);
+    }
+  }
+  void operator()(const JobFields& job) { put(job); }
+
+  void record(const Record& record) {
+    std::visit(
+        [this]<typename Kind>(const Kind& value) {
+          if constexpr (std::is_same_v<Kind, JobChanged>) {
+            CHECK(!value.fields.is_held_by_connection());
+          }
+          sink_.byte(Kind::kTag);
+          put(value);
+        },
+        record);
+  }
+
+  void job_before_body(const Job& job, std::string_view queue) {
+    sink_.byte(JobAdded::kTag);
+    fields::each_field_before_body(job.id, queue, static_cast<const StoredJob&>(job), *this);
+    sink_.number(job.body_bytes);
+  }
+
+ private:
+  template <typename T>
+  void put(const T& value) {
+    fields::each_field(value, *this);
+  }
+  void put(const std::string& text) { (*this)(fields::Text{text, text.size()}); }
+
+  Sink& sink_;
+};
+
+// ---- reading ------------------------------------------------------------------------------------
+
+/// Visits fields and takes their values off the front. The first that does not fit makes all
+/// further ones zero, so that a record is read to its end and judged once.
+class Decoder {
+ public:
+  explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] bool is_good() const { return is_good_; }
+  [[nodiscard]] std::string_view rest() const { return bytes_; }
+
+  std::uint8_t byte() {
+    if (!is_good_ || bytes_.empty()) {
+      fail();
+      return 0;
+    }
+    const auto value = static_cast<std::uint8_t>(bytes_.front());
+    bytes_.remove_prefix(1);
+    return value;
+  }
+
+  void operator()(std::uint64_t& value) { value = number(); }
+  void operator()(std::uint32_t& value) {
+    const std::uint64_t wide = number();
+    if (wide > std::numeric_limits<std::uint32_t>::max()) fail();
+    value = is_good_ ? static_cast<std::uint32_t>(wide) : 0;
+  }
+  void operator()(std::int64_t& value) { value = signed_number(); }
+  void operator()(std::int32_t& value) { value = static_cast<std::int32_t>(signed_number()); }
+  void operator()(bool& value) { value = byte() != 0; }
+  void operator()(JobKind& kind) {
+    const std::uint8_t value = byte();
+    if (value > static_cast<std::uint8_t>(JobKind::kWorkUnit)) fail();
+    kind = static_cast<JobKind>(value);
+  }
+  void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
+
+  template <typename String>
+  void operator()(fields::Text<String> text) {
+    text.value = this->text(text.bytes_max);
+  }
+  template <typename Vector>
+  void operator()(fields::List<Vector> list) {
+    const std::uint64_t count = number();
+    if (count > list.count_max) fail();
+    for (std::uint64_t i = 0; i < count && is_good_; ++i) take(list.elements.emplace_back());
+  }
+  template <typename Field>
+  void operator()(fields::Between<Field> between) {
+    (*this)(between.field);
+  }
+  void operator()(fields::NotStored) {}
+
+  void operator()(fields::StateByte<JobFields> state) {
+    flags_ = byte();
+    const std::uint8_t number = flags_ & kStateBits;
+    if (flags_ & ~kKnownFlags || number >= kJobStateCount) fail();
+    state.job.state = static_cast<JobState>(number);
+    const bool is_reserved = state.job.state == JobState::kReserved;
+    if (is_reserved != ((flags_ & kHasReservation) != 0)) fail();
+  }
+  void operator()(fields::When<JobFields> when) { (*this)(when.job.when); }
+  void operator()(fields::HistoryParts<JobFields> parts) {
+    if ((flags_ & ~kStateBits) == 0) return;
+    JobHistory& history = parts.job.edit_history();
+    if (flags_ & kHasTallies) take(history.tallies);
+    if (flags_ & kHasFailure) take(history.failure.emplace());
+    if (flags_ & kHasReservation) take(history.reservation.emplace());
+    // Tallies that are all zero are legal bytes, and mean no more than none.
+    if (history.is_empty()) parts.job.history.reset();
+  }
+  void operator()(JobFields& job) { take(job); }
+
+  template <typename T>
+  void take(T& value) {
+    fields::each_field(value, *this);
+  }
+  void take(std::string& text) { (*this)(fields::Text{text, kBodyBytesMax}); }
+
+  /// The record of that tag; nullopt when no kind has it.
+  template <std::size_t Place = 0>
+  std::optional<Record> record(std::uint8_t tag) {
+    if constexpr (Place < std::variant_size_v<Record>) {
+      using Kind = std::variant_alternative_t<Place, Record>;
+      if (tag != Kind::kTag) return record<Place + 1>(tag);
+      Kind value;
+      take(value);
+      if constexpr (std::is_same_v<Kind, JobAdded>) {
+        if (value.id == 0) fail();
+      }
+      return value;
+    } else {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  void fail() { is_good_ = false; }
+
+  std::uint64_t number() {
+    if (!is_good_) return 0;
+    const std::optional<std::uint64_t> value = take_varint(bytes_);
+    if (!value) fail();
+    return value.value_or(0);
+  }
+
+  std::int64_t signed_number() {
+    const std::uint64_t bits = number();
+    return static_cast<std::int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+  }
+
+  std::string_view text(std::size_t bytes_max) {
+    const std::uint64_t size = number();
+    if (!is_good_ || size > bytes_max || size > bytes_.size()) {
+      fail();
+      return {};
+    }
+    const std::string_view value = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return value;
+  }
+
+  std::string_view bytes_;
+  bool is_good_ = true;
+  std::uint8_t flags_ = 0;  ///< of the job at hand
+};
+
+}  // namespace
+
+void encode(const Record& record, std::string& out) {
+  StringSink sink(out);
+  Encoder(sink).record(record);
+}
+
+void encode(const Job& job, std::string_view queue, std::string& out) {
+  StringSink sink(out);
+  Encoder(sink).job_before_body(job, queue);
+  sink.bytes(job.body_view());
+}
+
+std::uint64_t encoded_bytes(const Record& record) {
+  CountingSink sink;
+  Encoder(sink).record(record);
+  return sink.count();
+}
+
+std::uint64_t encoded_bytes(const Job& job, std::string_view queue) {
+  CountingSink sink;
+  Encoder(sink).job_before_body(job, queue);
+  return sink.count() + job.body_bytes;
+}
+
+Outcome<Record> decode(std::string_view& bytes) {
+  Decoder decoder(bytes);
+  std::optional<Record> record = decoder.record(decoder.byte());
+  if (!record) return Problem{"a record of an unknown kind"};
+  if (!decoder.is_good()) return Problem{"a record that ends too early or is out of its limits"};
+  bytes = decoder.rest();
+  return std::move(*record);
+}
+
+}  // namespace millrace

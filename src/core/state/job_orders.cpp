@@ -1,0 +1,152 @@
+#include "core/state/job_orders.hpp"
+
+namespace millrace {
+namespace {
+
+ReadyEntry ready_entry(const Job& job, JobSlot slot) {
+  return {.pri = job.pri, .slot = slot, .sequence = job.sequence};
+}
+
+TimeEntry time_entry(const Job& job, JobSlot slot) {
+  return {.when = job.when, .id = job.id, .slot = slot};
+}
+
+/// True for a job of `failed_before`.
+bool has_failed_before(const Job& job) {
+  return job.failure() != nullptr && job.state != JobState::kRetrying &&
+         job.state != JobState::kDead;
+}
+
+TimeEntry failure_entry(const Job& job, JobSlot slot) {
+  return {.when = job.failure()->failed_at, .id = job.id, .slot = slot};
+}
+
+// A job is in each order of its state once: it has entered before it leaves, with the same key.
+
+template <typename Order, typename Entry>
+void add(Order& order, const Entry& entry) {
+  const bool is_new = order.insert(entry).second;
+  CHECK(is_new);
+}
+
+template <typename Order, typename Entry>
+void take(Order& order, const Entry& entry) {
+  const std::size_t taken = order.erase(entry);
+  CHECK(taken == 1);
+}
+
+template <typename Count>
+void count_down(Count& count) {
+  CHECK(count > 0);
+  --count;
+}
+
+}  // namespace
+
+void JobOrders::enter(const Job& job, JobSlot slot) {
+  Queue& queue = queues_.at(job.queue);
+  ++counts_[static_cast<std::size_t>(job.state)];
+  if (has_failed_before(job)) add(failed_before_, failure_entry(job, slot));
+  switch (job.state) {
+    case JobState::kReady:
+      add(queue.ready, ready_entry(job, slot));
+      queues_.update_listed(queue);
+      if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
+      return;
+    case JobState::kScheduled:
+      add(queue.delayed, time_entry(job, slot));
+      add(scheduled_, time_entry(job, slot));
+      return;
+    case JobState::kRetrying:
+      add(queue.delayed, time_entry(job, slot));
+      ++queue.retrying_count;
+      add(retrying_, time_entry(job, slot));
+      return;
+    case JobState::kDead:
+      add(queue.dead, time_entry(job, slot));
+      add(dead_, time_entry(job, slot));
+      if (job.kind == JobKind::kWorkUnit) add(dead_work_units_, time_entry(job, slot));
+      return;
+    case JobState::kReserved:
+      enter_reserved(job, slot);
+      return;
+  }
+}
+
+void JobOrders::leave(const Job& job, JobSlot slot) {
+  Queue& queue = queues_.at(job.queue);
+  count_down(counts_[static_cast<std::size_t>(job.state)]);
+  if (has_failed_before(job)) take(failed_before_, failure_entry(job, slot));
+  switch (job.state) {
+    case JobState::kReady:
+      take(queue.ready, ready_entry(job, slot));
+      queues_.update_listed(queue);
+      if (job.pri < kUrgentPri) count_down(queue.urgent_count), count_down(urgent_count_);
+      return;
+    case JobState::kScheduled:
+      take(queue.delayed, time_entry(job, slot));
+      take(scheduled_, time_entry(job, slot));
+      return;
+    case JobState::kRetrying:
+      take(queue.delayed, time_entry(job, slot));
+      count_down(queue.retrying_count);
+      take(retrying_, time_entry(job, slot));
+      return;
+    case JobState::kDead:
+      take(queue.dead, time_entry(job, slot));
+      take(dead_, time_entry(job, slot));
+      if (job.kind == JobKind::kWorkUnit) take(dead_work_units_, time_entry(job, slot));
+      return;
+    case JobState::kReserved:
+      leave_reserved(job, slot);
+      return;
+  }
+}
+
+void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
+  add(reserved_, time_entry(job, slot));
+  ++queues_.at(job.queue).reserved_count;
+  CHECK(job.reservation() != nullptr);
+  const Reservation& held = *job.reservation();
+  if (held.is_held_by_worker()) {
+    ++worker_held_count_;
+    add(held_under_jid_[shard_of(held.jid)][held.jid], job.id);
+  } else {
+    add(held_by_client_[held.client], time_entry(job, slot));
+  }
+}
+
+/// A name or a client without jobs is forgotten: both come from outside, and there is no end of
+/// them.
+void JobOrders::leave_reserved(const Job& job, JobSlot slot) {
+  take(reserved_, time_entry(job, slot));
+  count_down(queues_.at(job.queue).reserved_count);
+  CHECK(job.reservation() != nullptr);
+  const Reservation& held = *job.reservation();
+  if (held.is_held_by_worker()) {
+    count_down(worker_held_count_);
+    JidShard& shard = held_under_jid_[shard_of(held.jid)];
+    const auto ids = shard.find(held.jid);
+    CHECK(ids != shard.end());
+    take(ids->second, job.id);
+    if (ids->second.empty()) shard.erase(ids);
+  } else {
+    const auto order = held_by_client_.find(held.client);
+    CHECK(order != held_by_client_.end());
+    take(order->second, time_entry(job, slot));
+    if (order->second.empty()) held_by_client_.erase(order);
+  }
+}
+
+const TimeOrder* JobOrders::held_by(ClientId client) const {
+  const auto found = held_by_client_.find(client);
+  return found == held_by_client_.end() ? nullptr : &found->second;
+}
+
+const JobOrders::JobIds* JobOrders::held_under(std::string_view jid) const {
+  const JidShard& shard = held_under_jid_[shard_of(jid)];
+  const auto found = shard.find(jid);
+  return found == shard.end() ? nullptr : &found->second;
+}
+
+}  // namespace millrace

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <absl/container/btree_set.h>
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/text_map.hpp"
+#include "core/model/job.hpp"
+#include "core/model/order.hpp"
+#include "core/state/queues.hpp"
+
+namespace millrace {
+
+/// The orders in which jobs are asked for, those of the queues and those of the whole server. A job
+/// is in the orders of its state only, and counted there.
+class JobOrders {
+ public:
+  explicit JobOrders(Queues& queues) : queues_(queues), held_under_jid_(kJidShards) {}
+  JobOrders(const JobOrders&) = delete;
+  JobOrders& operator=(const JobOrders&) = delete;
+
+  /// To be called after the job came into being or changed.
+  void enter(const Job& job, JobSlot slot);
+  /// To be called before the job changes or is removed: its entries are found by its fields.
+  void leave(const Job& job, JobSlot slot);
+
+  [[nodiscard]] const TimeOrder& scheduled() const { return scheduled_; }
+  [[nodiscard]] const TimeOrder& retrying() const { return retrying_; }
+  [[nodiscard]] const TimeOrder& reserved() const { return reserved_; }
+  [[nodiscard]] const TimeOrder& dead() const { return dead_; }
+  /// Those of the dead that were pushed, which are removed some time.
+  [[nodiscard]] const TimeOrder& dead_work_units() const { return dead_work_units_; }
+  /// Jobs that have failed and are neither retrying nor dead, by their first failure.
+  [[nodiscard]] const TimeOrder& failed_before() const { return failed_before_; }
+
+  [[nodiscard]] std::uint64_t count(JobState state) const {
+    return counts_[static_cast<std::size_t>(state)];
+  }
+  [[nodiscard]] std::uint64_t urgent_count() const { return urgent_count_; }
+  [[nodiscard]] std::uint64_t worker_held_count() const { return worker_held_count_; }
+
+  /// The jobs that a connection holds, by deadline; null when there are none.
+  [[nodiscard]] const TimeOrder* held_by(ClientId client) const;
+
+  using JobIds = absl::btree_set<JobId>;
+  /// The jobs of that name that workers hold, the oldest first; null when there are none.
+  [[nodiscard]] const JobIds* held_under(std::string_view jid) const;
+
+ private:
+  void enter_reserved(const Job& job, JobSlot slot);
+  void leave_reserved(const Job& job, JobSlot slot);
+
+  // In shards, so that none grows so large that its growth would be a pause.
+  static constexpr std::size_t kJidShards = 256;
+  using JidShard = TextMap<JobIds>;
+  [[nodiscard]] static std::size_t shard_of(std::string_view jid) {
+    return TextHash{}(jid) % kJidShards;
+  }
+
+  Queues& queues_;
+  TimeOrder scheduled_;
+  TimeOrder retrying_;
+  TimeOrder reserved_;
+  TimeOrder dead_;
+  TimeOrder dead_work_units_;
+  TimeOrder failed_before_;
+  std::array<std::uint64_t, kJobStateCount> counts_{};
+  std::uint64_t urgent_count_ = 0;
+  std::uint64_t worker_held_count_ = 0;
+  absl::flat_hash_map<ClientId, TimeOrder> held_by_client_;
+  std::vector<JidShard> held_under_jid_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,170 @@
+#include "core/state/jobs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/model/codec.hpp"
+
+namespace millrace {
+
+Jobs::Jobs(Queues& queues, Totals& totals)
+    : queues_(queues), totals_(totals), orders_(queues), bodies_(jobs_) {}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+const Job* Jobs::find(JobId id) const {
+  const auto slot = index_.find(id);
+  return slot ? &jobs_[*slot] : nullptr;
+}
+
+const Job& Jobs::with_body(JobSlot slot) const {
+  const Job& job = jobs_[slot];
+  if (job.is_spilled()) bodies_.load(job, slot);
+  return job;
+}
+
+const Job* Jobs::find_with_body(JobId id) const {
+  const auto slot = index_.find(id);
+  return slot ? &with_body(*slot) : nullptr;
+}
+
+void Jobs::load_body(const Job& job) const {
+  if (job.is_spilled()) (void)find_with_body(job.id);
+}
+
+/// By what was measured at ten million jobs. The texts of failures are what records have beyond
+/// their bodies and a usual rest.
+std::size_t Jobs::other_memory_bytes() const {
+  constexpr std::size_t kJobBytes = 144;
+  constexpr std::size_t kQueueBytes = 1024;
+  constexpr std::size_t kOrderBytes = 32;
+  constexpr std::size_t kUsualRestBytes = 64;
+  const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
+  const std::size_t texts = record_bytes_ - std::min<std::size_t>(record_bytes_, usual);
+  return jobs_.size() * kJobBytes + orders_.failed_before().size() * kOrderBytes +
+         queues_.by_creation().size() * kQueueBytes + texts;
+}
+
+// ---- records ------------------------------------------------------------------------------------
+
+void Jobs::apply(JobAdded&& record) {
+  // First, so that a queue whose only job is written once more does not vanish in between.
+  const QueueId queue = queues_.open(record.queue);
+  if (const auto former = index_.find(record.id)) erase(*former);
+  const JobSlot slot = jobs_.allocate();
+  Job& job = jobs_[slot];
+  static_cast<StoredJob&>(job) = std::move(record.fields);
+  job.id = record.id;
+  job.queue = queue;
+  job.ttr_s = std::max<std::uint32_t>(job.ttr_s, 1);
+  bodies_.keep(job, record.body);
+  all_body_bytes_ += job.body_bytes;
+  enter_log(slot, record.body_at);
+  index_.insert(job.id, slot);
+  orders_.enter(job, slot);
+  totals_.spend(job.id, job.sequence);
+}
+
+void Jobs::apply(JobChanged&& record) {
+  // Also of a job that is not there: the sequence was drawn all the same.
+  totals_.spend(record.id, record.fields.sequence);
+  const auto slot = index_.find(record.id);
+  if (!slot) return;
+  Job& job = jobs_[*slot];
+  orders_.leave(job, *slot);
+  count_out(whole_bytes(job));
+  static_cast<JobFields&>(job) = std::move(record.fields);
+  // A reservation that was given back may have been all there was.
+  if (job.history && job.history->is_empty()) job.history.reset();
+  record_bytes_ += whole_bytes(job);
+  orders_.enter(job, *slot);
+}
+
+void Jobs::apply(JobRemoved&& record) {
+  const auto slot = index_.find(record.id);
+  if (!slot) return;
+  const QueueId queue = jobs_[*slot].queue;
+  erase(*slot);
+  queues_.collect(queue);
+}
+
+void Jobs::erase(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  orders_.leave(job, slot);
+  leave_log(slot);
+  bodies_.forget(job);
+  CHECK(job.body_bytes <= all_body_bytes_);
+  all_body_bytes_ -= job.body_bytes;
+  index_.erase(job.id);
+  jobs_.free(slot);
+}
+
+// ---- as a live kind -----------------------------------------------------------------------------
+
+/// Of the job's whole record, if it were written now.
+std::uint64_t Jobs::whole_bytes(const Job& job) const {
+  return encoded_bytes(job, queues_.at(job.queue).name);
+}
+
+void Jobs::count_out(std::uint64_t bytes) {
+  CHECK(bytes <= record_bytes_);
+  record_bytes_ -= bytes;
+}
+
+/// The place of a job is the byte before its body.
+void Jobs::enter_log(JobSlot slot, std::uint64_t body_at) {
+  CHECK(body_at > 0);
+  log_.push_newest(slot, body_at - 1);
+  record_bytes_ += whole_bytes(jobs_[slot]);
+}
+
+void Jobs::leave_log(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  if (newest_resident_ == slot) {
+    newest_resident_ = job.log.older == kNoSlot ? std::nullopt : std::optional(job.log.older);
+  }
+  log_.remove(slot);
+  count_out(whole_bytes(job));
+}
+
+void Jobs::rewrite_oldest(std::string& batch) {
+  rewrite_slot(log_.oldest().value(), batch);
+  ++rewritten_count_;
+}
+
+void Jobs::rewrite(JobId id, std::string& batch) {
+  rewrite_slot(index_.find(id).value(), batch);
+}
+
+void Jobs::rewrite_slot(JobSlot slot, std::string& batch) {
+  const Job& job = with_body(slot);
+  encode(job, queues_.at(job.queue).name, batch);
+  leave_log(slot);
+  enter_log(slot, batch.size() - job.body_bytes);
+}
+
+void Jobs::place(Lsn begin) {
+  log_.place(begin, [this](JobSlot slot) {
+    // Only now can the body be read again, and so be given up.
+    if (!bodies_.is_too_much(other_memory_bytes())) {
+      newest_resident_ = slot;
+      return;
+    }
+    bodies_.spill(jobs_[slot]);
+    spill_some();
+  });
+}
+
+/// The newest first, since in a line they are needed last. A new job brings less than may be
+/// spilled for it, so that memory becomes less even where jobs alone outgrow what was kept.
+void Jobs::spill_some() {
+  constexpr int kAtATime = 4;
+  for (int i = 0; i < kAtATime && newest_resident_; ++i) {
+    if (!bodies_.is_too_much(other_memory_bytes())) return;
+    const Job& job = jobs_[*newest_resident_];
+    bodies_.spill(job);
+    newest_resident_ = job.log.older == kNoSlot ? std::nullopt : std::optional(job.log.older);
+  }
+}
+
+}  // namespace millrace

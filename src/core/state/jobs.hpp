@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/slab.hpp"
+#include "core/model/job.hpp"
+#include "core/model/record.hpp"
+#include "core/state/bodies.hpp"
+#include "core/state/job_index.hpp"
+#include "core/state/job_orders.hpp"
+#include "core/state/log_order.hpp"
+#include "core/state/queues.hpp"
+#include "core/state/totals.hpp"
+
+namespace millrace {
+
+/// All jobs: where each is in memory and in the log, by its id or its slot. Only `apply` changes
+/// one.
+class Jobs {
+ public:
+  /// Both outlive this. The orders of a queue hold its jobs; the totals learn of ids.
+  Jobs(Queues& queues, Totals& totals);
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  /// Null when there is none.
+  [[nodiscard]] const Job* find(JobId id) const;
+  /// Of a slot in use.
+  [[nodiscard]] const Job& at(JobSlot slot) const { return jobs_[slot]; }
+  /// Null when the slot is free.
+  [[nodiscard]] const Job* in_slot(JobSlot slot) const { return jobs_.find(slot); }
+  /// Slots in use are below this.
+  [[nodiscard]] JobSlot slot_end() const { return jobs_.end(); }
+
+  // The same with the body in memory. A body that only the log holds is read back, which may wait
+  // for the disk, and throws std::runtime_error when it cannot be read.
+  [[nodiscard]] const Job& with_body(JobSlot slot) const;
+  [[nodiscard]] const Job* find_with_body(JobId id) const;
+  void load_body(const Job& job) const;
+
+  [[nodiscard]] const JobOrders& orders() const { return orders_; }
+  [[nodiscard]] Bodies& bodies() const { return bodies_; }
+
+  /// About what jobs and queues take in memory, with and without the bodies.
+  [[nodiscard]] std::size_t memory_bytes() const { return bodies_.bytes() + other_memory_bytes(); }
+  [[nodiscard]] std::size_t other_memory_bytes() const;
+
+  // ---- as a live kind ---------------------------------------------------------------------------
+
+  /// A job that is there already stays in its queue: it was only written once more.
+  void apply(JobAdded&& record);
+  // A change or removal of a job that is not there does nothing: in a log whose beginning was
+  // compacted away, the job's whole record comes later.
+  void apply(JobChanged&& record);
+  void apply(JobRemoved&& record);
+
+  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
+  /// Throws std::runtime_error when the body cannot be read back. Nothing is written then.
+  void rewrite_oldest(std::string& batch);
+  /// The same for the job of that id, which is there.
+  void rewrite(JobId id, std::string& batch);
+  void place(Lsn begin);
+  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+
+  /// How many jobs were written once more.
+  [[nodiscard]] std::uint64_t rewritten_count() const { return rewritten_count_; }
+
+ private:
+  void erase(JobSlot slot);
+  void rewrite_slot(JobSlot slot, std::string& batch);
+  void enter_log(JobSlot slot, std::uint64_t body_at);
+  void leave_log(JobSlot slot);
+  void spill_some();
+  [[nodiscard]] std::uint64_t whole_bytes(const Job& job) const;
+  void count_out(std::uint64_t bytes);
+
+  Queues& queues_;
+  Totals& totals_;
+  Slab<Job> jobs_;
+  JobIndex index_;
+  JobOrders orders_;
+  mutable Bodies bodies_;
+
+  struct NodeOf {
+    Slab<Job>* jobs;
+    LogNode& operator()(JobSlot slot) const { return (*jobs)[slot].log; }
+  };
+  LogOrder<NodeOf> log_{NodeOf{&jobs_}};
+  /// Each job that comes later in the log is spilled, or was brought back since.
+  std::optional<JobSlot> newest_resident_;
+  std::uint64_t record_bytes_ = 0;
+  std::uint64_t all_body_bytes_ = 0;  ///< in memory or not
+  std::uint64_t rewritten_count_ = 0;
+};
+
+}  // namespace millrace

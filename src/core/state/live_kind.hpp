@@ -1,0 +1,37 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// A kind of live thing: something that the log must hold as long as it is there, such as the jobs,
+/// or the totals. It applies the records of its things, and knows where the newest whole record of
+/// each is. What of the log is needed, what compaction writes again, and how long the shortest log
+/// would be follow from the kinds alone, see `Store`.
+///
+/// * `oldest_place`: a byte of the whole record that is first in the log. Nullopt: none is in the
+///   log, since there is none or all are in the batch that is being collected.
+/// * `rewrite_oldest`: appends that record to the batch. Called where there is an `oldest_place`.
+/// * `place`: the batch begins there. Each whole record in it has its place now.
+/// * `live_bytes`: how long all whole records together are, as they would be written now.
+template <typename Kind>
+concept LiveKind = requires(Kind& kind, const Kind& seen, Lsn begin, std::string& batch) {
+  { seen.oldest_place() } -> std::same_as<std::optional<Lsn>>;
+  { kind.rewrite_oldest(batch) } -> std::same_as<void>;
+  { kind.place(begin) } -> std::same_as<void>;
+  { seen.live_bytes() } -> std::same_as<std::uint64_t>;
+};
+
+/// True when records of that type are about things of this kind.
+template <typename Kind, typename RecordType>
+concept Applies = requires(Kind& kind, RecordType record) {
+  kind.apply(std::move(record));
+};
+
+}  // namespace millrace

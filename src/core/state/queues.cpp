@@ -1,0 +1,139 @@
+#include "core/state/queues.hpp"
+
+#include "core/model/codec.hpp"
+
+namespace millrace {
+
+QueueChanged record_of(const Queue& queue) {
+  return {.name = queue.name,
+          .is_kept = queue.is_kept,
+          .paused_until = queue.paused_until,
+          .pause_s = queue.pause_s};
+}
+
+Queues::Queues() {
+  open(kDefaultQueue);
+}
+
+QueueId Queues::open(std::string_view name) {
+  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+  QueueId id = static_cast<QueueId>(queues_.size());
+  if (free_ids_.empty()) {
+    queues_.push_back(nullptr);
+  } else {
+    id = free_ids_.back();
+    free_ids_.pop_back();
+  }
+  CHECK(queues_[id] == nullptr);
+  queues_[id] = std::make_unique<Queue>();
+  Queue& queue = *queues_[id];
+  queue.name = name;
+  queue.id = id;
+  queue.created = next_creation_++;
+  ids_.emplace(queue.name, id);
+  creation_.emplace_hint(creation_.end(), queue.created, id);
+  return id;
+}
+
+/// In or out of the list, as the queue is now. The last of the list fills the gap: it has no order,
+/// and with a hundred thousand queues a shift would be long.
+void Queues::update_listed(Queue& queue) {
+  const bool is_listed = queue.is_kept || !queue.ready.empty();
+  if (is_listed == queue.listed_at.has_value()) return;
+  if (is_listed) {
+    queue.listed_at = static_cast<std::uint32_t>(listed_.size());
+    listed_.push_back(queue.id);
+    return;
+  }
+  CHECK(listed_[*queue.listed_at] == queue.id);
+  const QueueId last = listed_.back();
+  listed_[*queue.listed_at] = last;
+  queues_[last]->listed_at = queue.listed_at;
+  listed_.pop_back();
+  queue.listed_at.reset();
+}
+
+Queue* Queues::find(std::string_view name) {
+  const auto found = ids_.find(name);
+  return found == ids_.end() ? nullptr : queues_[found->second].get();
+}
+
+const Queue* Queues::find(std::string_view name) const {
+  return const_cast<Queues*>(this)->find(name);
+}
+
+void Queues::end_pause() {
+  CHECK(!pause_ends_.empty());
+  const QueueId id = pause_ends_.begin()->second;
+  pause_ends_.erase(pause_ends_.begin());
+  collect(id);
+}
+
+void Queues::collect(QueueId id) {
+  Queue& queue = at(id);
+  const bool is_needed = queue.job_count() != 0 || queue.user_count != 0 ||
+                         queue.watcher_count != 0 || !queue.waiting.empty() || queue.is_kept ||
+                         queue.paused_until == kNever || queue.name == kDefaultQueue;
+  if (is_needed) return;
+  if (queue.paused_until != Time{}) {
+    // Its jobs may come later in the log than its pause: compaction moves them forward.
+    if (is_replaying_) return;
+    lost_pauses_.push_back(queue.name);
+  }
+  CHECK(!queue.listed_at);
+  leave_log(queue);
+  pause_ends_.erase({queue.paused_until, id});
+  CHECK(creation_.erase(queue.created) == 1);
+  CHECK(ids_.erase(queue.name) == 1);
+  queues_[id].reset();
+  free_ids_.push_back(id);
+}
+
+void Queues::apply(QueueChanged&& record) {
+  Queue& queue = at(open(record.name));
+  leave_log(queue);
+  pause_ends_.erase({queue.paused_until, queue.id});
+  if (record.paused_until != Time{} && record.paused_until != kNever) {
+    pause_ends_.emplace(record.paused_until, queue.id);
+  }
+  queue.is_kept = record.is_kept;
+  update_listed(queue);
+  queue.paused_until = record.paused_until;
+  queue.pause_s = record.pause_s;
+  // A queue that is neither kept nor paused is what a queue is without a record.
+  if (queue.is_kept || queue.paused_until != Time{}) enter_log(queue);
+  collect(queue.id);
+}
+
+// ---- as a live kind -----------------------------------------------------------------------------
+
+/// The offset within the batch does not matter: a batch is never cut, so its beginning will do.
+void Queues::enter_log(Queue& queue) {
+  CHECK(!queue.log);
+  queue.log.emplace();
+  log_.push_newest(queue.id, 0);
+  record_bytes_ += encoded_bytes(record_of(queue));
+}
+
+/// Before the queue changes, since its record's length is counted as the queue is now.
+void Queues::leave_log(Queue& queue) {
+  if (!queue.log) return;
+  const std::uint64_t bytes = encoded_bytes(record_of(queue));
+  CHECK(bytes <= record_bytes_);
+  record_bytes_ -= bytes;
+  log_.remove(queue.id);
+  queue.log.reset();
+}
+
+void Queues::rewrite_oldest(std::string& batch) {
+  Queue& queue = at(log_.oldest().value());
+  encode(record_of(queue), batch);
+  leave_log(queue);
+  enter_log(queue);
+}
+
+void Queues::place(Lsn begin) {
+  log_.place(begin, [](QueueId) {});
+}
+
+}  // namespace millrace

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text_map.hpp"
+#include "core/model/queue.hpp"
+#include "core/model/record.hpp"
+#include "core/state/log_order.hpp"
+
+namespace millrace {
+
+/// All queues, by name and in the order of their creation. A queue's record is live while it says
+/// something: that the queue is kept, or paused.
+class Queues {
+ public:
+  /// There is `default`.
+  Queues();
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
+
+  /// Makes the queue if there is none. The caller then gives it a reason to exist, or collects it.
+  QueueId open(std::string_view name);
+  /// Null when there is none of that name.
+  [[nodiscard]] Queue* find(std::string_view name);
+  [[nodiscard]] const Queue* find(std::string_view name) const;
+  /// The id of a queue that is there.
+  [[nodiscard]] Queue& at(QueueId id) { return *checked(id); }
+  [[nodiscard]] const Queue& at(QueueId id) const { return *checked(id); }
+  [[nodiscard]] bool has(QueueId id) const { return queues_[id] != nullptr; }
+
+  /// Drops the queue when nothing needs it any more. A pause that ends with it must be recorded,
+  /// see `take_lost_pauses`.
+  void collect(QueueId id);
+
+  /// When pauses of queues end, soonest first; endless ones are not in it.
+  using PauseEnds = absl::btree_set<std::pair<Time, QueueId>>;
+  [[nodiscard]] const PauseEnds& pause_ends() const { return pause_ends_; }
+  /// The first of them is over. The queue is collected.
+  void end_pause();
+
+  /// The names of queues that were dropped before their pause was over, since the last call.
+  [[nodiscard]] std::vector<std::string> take_lost_pauses() {
+    return std::exchange(lost_pauses_, {});
+  }
+  [[nodiscard]] bool has_lost_pauses() const { return !lost_pauses_.empty(); }
+
+  /// While the log is read a paused queue stays until its record says otherwise.
+  void set_replaying(bool is_replaying) { is_replaying_ = is_replaying; }
+
+  /// Place of creation to queue.
+  using Creation = absl::btree_map<std::uint64_t, QueueId>;
+  [[nodiscard]] const Creation& by_creation() const { return creation_; }
+  [[nodiscard]] std::uint64_t next_creation() const { return next_creation_; }
+
+  /// Those that are kept or have a ready job, in no order.
+  [[nodiscard]] const std::vector<QueueId>& listed() const { return listed_; }
+  /// To be called when a queue's ready jobs have changed.
+  void update_listed(Queue& queue);
+
+  // ---- as a live kind ---------------------------------------------------------------------------
+
+  void apply(QueueChanged&& record);
+  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
+  void rewrite_oldest(std::string& batch);
+  void place(Lsn begin);
+  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+
+ private:
+  [[nodiscard]] Queue* checked(QueueId id) const {
+    CHECK(id < queues_.size() && queues_[id] != nullptr);
+    return queues_[id].get();
+  }
+  void enter_log(Queue& queue);
+  void leave_log(Queue& queue);
+
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<QueueId> free_ids_;
+  TextMap<QueueId> ids_;
+  Creation creation_;
+  std::uint64_t next_creation_ = 0;
+  std::vector<QueueId> listed_;
+  PauseEnds pause_ends_;
+  std::vector<std::string> lost_pauses_;
+  bool is_replaying_ = false;
+
+  struct NodeOf {
+    std::vector<std::unique_ptr<Queue>>* queues;
+    LogNode& operator()(QueueId id) const { return *(*queues)[id]->log; }
+  };
+  LogOrder<NodeOf> log_{NodeOf{&queues_}};
+  std::uint64_t record_bytes_ = 0;
+};
+
+/// All that is stored of a queue besides its jobs. The name is a view of the queue's.
+[[nodiscard]] QueueChanged record_of(const Queue& queue);
+
+}  // namespace millrace

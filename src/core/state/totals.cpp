@@ -1,0 +1,84 @@
+#include "core/state/totals.hpp"
+
+#include <algorithm>
+
+#include "core/model/codec.hpp"
+
+namespace millrace {
+
+void Totals::spend(JobId id, Sequence sequence) {
+  counters_.next_id = std::max({counters_.next_id, id + 1, sequence + 1});
+}
+
+void Totals::count_processed() {
+  is_changed_ = true;
+  ++counters_.processed;
+  ++counters_.processed_today;
+}
+
+void Totals::count_failed() {
+  is_changed_ = true;
+  ++counters_.failed;
+  ++counters_.failed_today;
+}
+
+void Totals::reset() {
+  is_changed_ = true;
+  counters_.processed = counters_.failed = 0;
+  counters_.processed_today = counters_.failed_today = 0;
+}
+
+std::optional<DayCounts> Totals::begin_day(Time now) {
+  const auto day = std::chrono::floor<std::chrono::days>(now.time_since_epoch()).count();
+  if (day <= counters_.day) return std::nullopt;
+  const DayCounts over{.day = counters_.day,
+                       .processed = counters_.processed_today,
+                       .failed = counters_.failed_today};
+  is_changed_ = true;
+  counters_.day = static_cast<std::int32_t>(day);
+  counters_.processed_today = counters_.failed_today = 0;
+  return over.processed > 0 ? std::optional(over) : std::nullopt;
+}
+
+void Totals::write(std::string& batch) {
+  encode(counters_, batch);
+  place_.write();
+  is_changed_ = false;
+}
+
+/// Ids never become free again: a record of jobs may have told of more than the totals know.
+void Totals::apply(CountersChanged&& record) {
+  record.next_id = std::max(counters_.next_id, record.next_id);
+  counters_ = record;
+  place_.write();
+  is_changed_ = false;
+}
+
+std::uint64_t Totals::live_bytes() const {
+  return encoded_bytes(counters_);
+}
+
+HistoryChanged Days::with(const DayCounts& day) const {
+  HistoryChanged record = record_;
+  if (record.days.size() == kHistoryDaysMax) record.days.erase(record.days.begin());
+  record.days.push_back(day);
+  return record;
+}
+
+void Days::apply(HistoryChanged&& record) {
+  record_ = std::move(record);
+  if (record_.days.empty()) {
+    record_bytes_ = 0;
+    place_.forget();
+    return;
+  }
+  record_bytes_ = encoded_bytes(record_);
+  place_.write();
+}
+
+void Days::rewrite_oldest(std::string& batch) {
+  encode(record_, batch);
+  place_.write();
+}
+
+}  // namespace millrace
