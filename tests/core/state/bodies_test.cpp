@@ -128,6 +128,22 @@ TEST_CASE("bodies: one that cannot be read costs only who asked for it") {
   CHECK(small.fixture.reserve(client) == 1);
 }
 
+TEST_CASE("bodies: one that cannot be read leaves the client waiting that would get it") {
+  Small small(0);
+  small.put(body_of(1));
+  CHECK(small.fixture.broker.admin().pause("default", std::nullopt, small.fixture.now));
+  const ClientId client = small.fixture.client();
+  CHECK(small.fixture.wait(client));
+  const std::uint32_t watchers = small.fixture.broker.view().find_queue("default")->watcher_count;
+  small.log.is_broken = true;
+  CHECK_THROWS_WITH((void)small.fixture.broker.admin().pause("default", 0, small.fixture.now),
+                    "unreadable");
+  CHECK(small.fixture.broker.view().find_queue("default")->watcher_count == watchers);
+  small.log.is_broken = false;
+  CHECK(small.fixture.broker.admin().forget_queue("default", small.fixture.now));
+  CHECK(small.fixture.delivered(client)->job == 1);
+}
+
 TEST_CASE("bodies: one that is read again after its record moved is there") {
   Small small;
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/broker/queue_guard.hpp"
+
 namespace millrace {
 namespace {
 
@@ -54,8 +56,7 @@ void Waits::end(Client& client, Delivery::Kind kind, Time now) {
 std::size_t Waits::serve(QueueId id, Time now) {
   Queue& queue = store_.queues().at(id);
   if (queue.waiting.empty() || queue.is_paused(now)) return 0;
-  // Both a wait that ends and a job that leaves could be the last reason for the queue to exist.
-  ++queue.watcher_count;
+  const QueueGuard guard(queue);
   std::size_t served = 0;
   for (; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
     if (served == kSliceJobs) {
@@ -64,12 +65,13 @@ std::size_t Waits::serve(QueueId id, Time now) {
     }
     Client& client = connections_.at(queue.waiting.begin()->second);
     CHECK(client.wait);
+    // Before the wait ends, since it can fail: then the client waits on.
+    store_.load_body(store_.at(queue.ready.begin()->slot));
     Reservation reservation = reservation_for(client.id, client.wait->wid);
     end(client);
     const Job& job = reservations_.begin_first(queue, std::move(reservation), now);
     connections_.deliver(client, {.kind = Delivery::Kind::kJob, .job = &job}, now);
   }
-  --queue.watcher_count;
   return served;
 }
 

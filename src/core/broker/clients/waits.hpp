@@ -32,7 +32,7 @@ class Waits {
 
   /// Hands ready jobs of the queue to the clients that wait for them, at most a slice, and leaves
   /// the rest to `serve_unserved`. Answers how many. Throws std::runtime_error when a body cannot
-  /// be read back.
+  /// be read back; the client that would get the job then waits on.
   std::size_t serve(QueueId queue, Time now);
   /// Leaves the queue to the next `serve_unserved`.
   void serve_later(QueueId queue) { unserved_.insert(queue); }

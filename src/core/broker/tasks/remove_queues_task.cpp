@@ -1,10 +1,13 @@
 #include "core/broker/tasks/remove_queues_task.hpp"
 
+#include "core/broker/queue_guard.hpp"
+
 namespace millrace {
 
 /// True when no ready job of the queue is left to delete. In the queue's order, since jobs that
 /// come meanwhile can be anywhere in it.
 bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size_t& steps) {
+  const QueueGuard guard(queue);
   for (; steps < kSliceJobs; ++steps) {
     const auto place = queue.ready.upper_bound(after);
     if (place == queue.ready.end()) return true;
@@ -21,11 +24,7 @@ bool RemoveQueuesTask::work(TaskContext& context, Time now) {
   for (std::size_t steps = 0; next_name < names.size(); ++steps) {
     const std::string& name = names[next_name];
     if (Queue* queue = store.queues().find(name)) {
-      // Its last job could be the last reason for it to exist.
-      ++queue->watcher_count;
-      const bool is_empty = empty_queue(context, *queue, steps);
-      --queue->watcher_count;
-      if (!is_empty) return false;
+      if (!empty_queue(context, *queue, steps)) return false;
       context.ledger.commit(QueueChanged{.name = name});
       // The pause has ended, and a client may wait for the jobs that came later.
       if (const Queue* left = store.queues().find(name)) context.waits.serve(left->id, now);
