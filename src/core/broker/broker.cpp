@@ -70,7 +70,9 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   fields.sequence = id;
   ledger.commit(
       JobAdded{.id = id, .queue = job.queue, .body = job.body, .fields = std::move(fields)});
-  Queue& queue = *ledger.store().queues().find(job.queue);
+  Queue* const found = ledger.store().queues().find(job.queue);
+  CHECK(found != nullptr);
+  Queue& queue = *found;
   ++parts_->tally.jobs_put;
   ++queue.total_jobs;
   queue.measured().enqueued.add(now);

@@ -66,6 +66,7 @@ Worker::State WorkerRegistry::advance(Worker& worker, Worker::State asked, Time 
 
 void WorkerRegistry::reap(Time now) {
   if (now < next_reaping_) return;
+  // Names, since a worker that is evicted leaves the map.
   std::vector<std::string> silent;
   for (const auto& [wid, worker] : workers_) {
     if (now - worker.last_beat > kHeartbeatLimit) silent.push_back(wid);
