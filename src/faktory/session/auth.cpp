@@ -51,12 +51,6 @@ std::string PasswordHash::text() const {
   return hex_of({reinterpret_cast<const char*>(digest_.data()), digest_.size()});
 }
 
-std::string password_hash(std::string_view password, const Challenge& challenge) {
-  PasswordHash hash(password, challenge);
-  CHECK(hash.work(challenge.iterations));
-  return hash.text();
-}
-
 Challenge make_challenge(const std::function<std::uint64_t()>& random) {
   Challenge challenge;
   challenge.iterations = kIterationsMin + static_cast<std::uint32_t>(random() % kIterationsSpread);

@@ -45,9 +45,6 @@ class PasswordHash {
   std::uint32_t left_;
 };
 
-/// The whole hash at once.
-[[nodiscard]] std::string password_hash(std::string_view password, const Challenge& challenge);
-
 /// Takes the same time wherever the two differ, so that the time tells nothing about the password.
 [[nodiscard]] bool is_same_hash(std::string_view a, std::string_view b);
 

@@ -19,6 +19,7 @@ constexpr std::string_view kOthers = "others";
 Duration wait_among(std::uint32_t waiting) {
   const std::chrono::duration<double, Duration::period> wait =
       kTurnPause * std::sqrt(static_cast<double>(waiting));
+  CHECK(wait <= kTurnWaitMax);
   return std::chrono::duration_cast<Duration>(wait);
 }
 

@@ -62,8 +62,8 @@ class Inspection {
   Backlogs paused_;
 };
 
-/// Disk and memory are a concern when less than this share of them is free.
-inline constexpr double kRoomLow = 0.1;
+/// Disk and memory are a concern when less than a tenth of them is free.
 inline constexpr std::uint64_t kRoomLowPart = 10;
+inline constexpr double kRoomLow = 1.0 / kRoomLowPart;
 
 }  // namespace millrace::http

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "faktory/session/talking.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::faktory {

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "faktory/session/auth.hpp"
 #include "support/doctest.hpp"
 #include "support/house.hpp"
 
@@ -37,6 +38,13 @@ inline std::string info(House& house, const std::string& name) {
 
 inline bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
+}
+
+/// What a client sends for a password: the whole hash, made in one slice.
+inline std::string password_hash(std::string_view password, const Challenge& challenge) {
+  PasswordHash hash(password, challenge);
+  CHECK(hash.work(challenge.iterations));
+  return hash.text();
 }
 
 }  // namespace millrace::faktory
