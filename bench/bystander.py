@@ -118,8 +118,8 @@ class World:
         client.demand(f"kick {self.million}", f"KICKED {self.million}")
 
     def prepare_due(self):
-        """The same second for all, where the door can say one; with seconds from now they come due
-        as fast as they were put."""
+        """The same second for all, where the protocol can say one; with seconds from now they come
+        due as fast as they were put."""
         began = time.time()
         self.turns += 1
         self.tube = f"due{self.turns}-"

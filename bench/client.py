@@ -1,4 +1,4 @@
-"""A client of either door, for what the load cannot say."""
+"""A client of either protocol, for what the load cannot say."""
 
 import json
 import socket
@@ -9,11 +9,11 @@ BATCH = 1000
 class Client:
     """One connection. A Faktory one is greeted already."""
 
-    def __init__(self, port, door="beanstalk", host="127.0.0.1"):
+    def __init__(self, port, protocol="beanstalk", host="127.0.0.1"):
         self.socket = socket.create_connection((host, port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rwb")
-        if door == "faktory":
+        if protocol == "faktory":
             self.file.readline()
             self.demand('HELLO {"v":2}', "+OK")
 
@@ -37,7 +37,7 @@ class Client:
         self.file.close()
         self.socket.close()
 
-    # Of the beanstalk door.
+    # Of the beanstalk protocol.
 
     def ready_jobs(self, tube):
         size = int(self.ask(f"stats-tube {tube}").split()[1])
@@ -63,7 +63,7 @@ class Client:
                 if not self.line().startswith("INSERTED"):
                     raise RuntimeError("a job was not taken")
 
-    # Of the Faktory door.
+    # Of the Faktory protocol.
 
     def push_all(self, count, job_of):
         """So many jobs: `job_of` makes that of a number."""

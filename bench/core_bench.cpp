@@ -1,5 +1,6 @@
-// The doors and the core without journal and network: processor time per operation, each a command
-// of 128 bytes of body, with so many jobs in the server before. And of the pieces they are made of.
+// The protocols and the core without journal and network: processor time per operation, each a
+// command of 128 bytes of body, with so many jobs in the server before. And of the pieces they are
+// made of.
 
 #include <benchmark/benchmark.h>
 

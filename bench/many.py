@@ -67,29 +67,29 @@ def fetch_anew(server, clients):
     return (server.cpu_seconds() - before) / LOOK_S
 
 
-def measure_connections(start, door, count):
+def measure_connections(start, protocol, count):
     """What idle ones, waiting ones, and ones that fetch again and again take."""
-    with start(door=door) as server:
+    with start(protocol=protocol) as server:
         empty = server.resident_bytes()
 
         def cost(share):
             return Cost(share, (server.resident_bytes() - empty) / count)
 
-        clients = [Client(server.port, door) for _ in range(count)]
+        clients = [Client(server.port, protocol) for _ in range(count)]
         time.sleep(SETTLING_S)
         found = [cost(watch(server))]
-        command = b"FETCH default\r\n" if door == "faktory" else b"reserve\r\n"
+        command = b"FETCH default\r\n" if protocol == "faktory" else b"reserve\r\n"
         for client in clients:
             client.say(command)
         # The first FETCH ends after two seconds.
-        time.sleep(0.2 if door == "faktory" else SETTLING_S)
-        found.append(cost(watch(server, 1 if door == "faktory" else LOOK_S)))
-        if door == "faktory":
+        time.sleep(0.2 if protocol == "faktory" else SETTLING_S)
+        found.append(cost(watch(server, 1 if protocol == "faktory" else LOOK_S)))
+        if protocol == "faktory":
             found.append(cost(fetch_anew(server, clients)))
         for client in clients:
             client.close()
     shown = "; ".join(each.show() for each in found)
-    print(f"  {count:,} connections, {door}: {shown}", file=sys.stderr)
+    print(f"  {count:,} connections, {protocol}: {shown}", file=sys.stderr)
     return found
 
 
@@ -140,9 +140,9 @@ def show_cycles(reports):
     return text
 
 
-def measure_tubes(start, count, rounds, way=cycle, door="beanstalk"):
+def measure_tubes(start, count, rounds, way=cycle, protocol="beanstalk"):
     """Two servers, one of which has so many tubes with a job each: alone, and beside them."""
-    with start(door=door) as alone, start(door=door) as full:
+    with start(protocol=protocol) as alone, start(protocol=protocol) as full:
         Client(full.ports["beanstalk"]).fill_tubes("many-", count)
         return alternate(rounds, [lambda: way(alone), lambda: way(full)])
 
@@ -158,13 +158,13 @@ def measure_spread(start, rounds):
                                   lambda: cycle(server, SPREAD, SPREAD)])
 
 
-def millrace(door="beanstalk"):
-    """Tubes are filled by the beanstalk door."""
-    others = () if door == "beanstalk" else ("beanstalk",)
-    return servers.millrace("--volatile", door=door, others=others)
+def millrace(protocol="beanstalk"):
+    """Tubes are filled over the beanstalk protocol."""
+    others = () if protocol == "beanstalk" else ("beanstalk",)
+    return servers.millrace("--volatile", protocol=protocol, others=others)
 
 
-def beanstalkd(door="beanstalk"):
+def beanstalkd(protocol="beanstalk"):
     return servers.beanstalkd()
 
 
@@ -184,17 +184,18 @@ def measure(options):
     # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
     fewer = max(1, options.tubes // 10)
     beside = f"the same with {options.tubes:,} other tubes of one job"
-    for title, way, door in (
+    for title, way, protocol in (
             (f"a cycle of {CYCLING} connections, alone", cycle, "beanstalk"),
             ("a command about one tube, many in flight, alone", command, "beanstalk"),
             (f"a cycle of PUSH, FETCH and ACK of {CYCLING} connections, alone", push_cycle,
              "faktory")):
-        tubes = measure_tubes(millrace, options.tubes, options.rounds, way, door)
+        tubes = measure_tubes(millrace, options.tubes, options.rounds, way, protocol)
         their_tubes = ["", ""]
-        if door == "beanstalk":
+        if protocol == "beanstalk":
             their_tubes = measure_tubes(beanstalkd, fewer, options.rounds, way)
         rows += [(title, tubes[0], their_tubes[0], ""),
-                 (f"{beside} (beanstalkd {fewer:,})" if door == "beanstalk" else beside, tubes[1],
+                 (f"{beside} (beanstalkd {fewer:,})" if protocol == "beanstalk" else beside,
+                  tubes[1],
                   their_tubes[1], "")]
     spread, their_spread = (measure_spread(start, options.rounds)
                             for start in (millrace, beanstalkd))

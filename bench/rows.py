@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import servers
 from goal import Goal, at_least, at_most
 
-VOLATILE = ("millrace --volatile", lambda **door: servers.millrace("--volatile", **door))
-DURABLE = ("millrace --sync always", lambda **door: servers.millrace("--sync", "always", **door))
+VOLATILE = ("millrace --volatile", lambda **options: servers.millrace("--volatile", **options))
+DURABLE = ("millrace --sync always",
+           lambda **options: servers.millrace("--sync", "always", **options))
 BEANSTALKD = ("beanstalkd", servers.beanstalkd)
 BEANSTALKD_BINLOG = ("beanstalkd -b", lambda: servers.beanstalkd(binlog=True))
 BEANSTALKD_SYNC = ("beanstalkd -b -f 0", lambda: servers.beanstalkd("-f", "0", binlog=True))
@@ -28,7 +29,7 @@ class Row:
     figure: str  # of the load's report: per_second or server_cpu_us
     goal: Goal  # of the ratio
     others: list = field(default_factory=list)  # measured and shown beside, not compared
-    door: str = "beanstalk"
+    protocol: str = "beanstalk"
 
 
 ROWS = [
@@ -58,9 +59,9 @@ ROWS = [
     # Nor does what is wanted of a cycle name the commands in flight.
     Row("fwp-cycle", "PUSH + FETCH + ACK, 50 connections: throughput", DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "operations": 50_000},
-        "per_second", at_least(10, 20), others=[VOLATILE, LEAST], door="faktory"),
+        "per_second", at_least(10, 20), others=[VOLATILE, LEAST], protocol="faktory"),
     Row("fwp-pipelined", "PUSH + FETCH + ACK, 50 connections, 32 in flight on each: throughput",
         DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "depth": 32, "seconds": 4},
-        "per_second", at_least(10, 20), others=[VOLATILE, LEAST], door="faktory"),
+        "per_second", at_least(10, 20), others=[VOLATILE, LEAST], protocol="faktory"),
 ]

@@ -42,7 +42,7 @@ def measure(row, rounds):
         # There and back, so that what drifts does not always fall on the same.
         for title, start in contestants if number % 2 == 0 else reversed(contestants):
             is_millrace = title.startswith("millrace")
-            with start(**({"door": row.door} if is_millrace else {})) as server:
+            with start(**({"protocol": row.protocol} if is_millrace else {})) as server:
                 # Once is enough to know that everything that was put is there.
                 drain = {"drain": "true"} if number == 0 else {}
                 report = load(server.port, server_pid=server.pid, **drain, **row.load)

@@ -40,12 +40,12 @@ def raise_descriptor_limit(needed):
 
 
 class Server:
-    """A running server. `port` is that of the door that is measured, `ports` are those of all of
+    """A running server. `port` is that of the measured protocol, `ports` those of all of
     them. Use it in a `with`."""
 
-    def __init__(self, command, ports, folder, environment=None, door="beanstalk"):
+    def __init__(self, command, ports, folder, environment=None, protocol="beanstalk"):
         self.ports = ports
-        self.port = ports[door]
+        self.port = ports[protocol]
         self.folder = folder
         self.log = open(os.path.join(folder, "log"), "ab")
         self.process = subprocess.Popen(
@@ -138,16 +138,16 @@ class Server:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def millrace(*flags, door="beanstalk", others=(), folder=None):
-    """With --volatile, or with a journal in a new folder. `door` is measured, `others` are open."""
+def millrace(*flags, protocol="beanstalk", others=(), folder=None):
+    """With --volatile, or with a journal in a new folder. `protocol` is measured, `others` open."""
     folder = folder or tempfile.mkdtemp(prefix="millrace-bench-")
-    ports = {each: free_port() for each in (door, *others)}
+    ports = {each: free_port() for each in (protocol, *others)}
     command = [os.environ["MILLRACE"], "serve", *flags]
     if "--data" not in flags:
         command += ["--data", os.path.join(folder, "data")]
     for each in ("beanstalk", "faktory", "web"):
         command += [f"--{each}", f"127.0.0.1:{ports[each]}" if each in ports else "off"]
-    return Server(command, ports, folder, door=door)
+    return Server(command, ports, folder, protocol=protocol)
 
 
 def beanstalkd(*flags, binlog=False):
@@ -164,7 +164,7 @@ def least():
     ports = {"faktory": free_port()}
     folder = tempfile.mkdtemp(prefix="least-bench-")
     return Server([os.environ["LEAST"], "--port", str(ports["faktory"])], ports, folder,
-                  door="faktory")
+                  protocol="faktory")
 
 
 def official_faktory():
@@ -174,7 +174,7 @@ def official_faktory():
     command = [os.environ["FAKTORY_BIN"], "-b", f"127.0.0.1:{ports['faktory']}", "-w",
                "127.0.0.1:0", "-e", "development"]
     return Server(command, ports, folder, {"HOME": folder, "FAKTORY_SKIP_PASSWORD": "1"},
-                  door="faktory")
+                  protocol="faktory")
 
 
 def has_official_faktory():

@@ -40,11 +40,11 @@ class Memory:
     drained: int = 0  # after the last was
 
 
-def millrace(door):
-    """Jobs are deleted at the beanstalk door, by their numbers: from 1 on, whichever door they came
+def millrace(protocol):
+    """Jobs are deleted over beanstalk, by their numbers: from 1 on, whichever protocol they came
     by."""
-    others = () if door == "beanstalk" else ("beanstalk",)
-    return servers.millrace("--volatile", door=door, others=others)
+    others = () if protocol == "beanstalk" else ("beanstalk",)
+    return servers.millrace("--volatile", protocol=protocol, others=others)
 
 
 def beanstalkd(_):

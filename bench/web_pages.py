@@ -1,4 +1,4 @@
-"""What the web pages cost the clients of the job doors.
+"""What the web pages cost the clients of the job protocols.
 
 Fills a server of its own (without a journal: the disk is not what is measured) with jobs of many
 queues, a seventh of them dead, and prints
@@ -158,18 +158,18 @@ def push_cycle(client, number):
 CYCLES = {"beanstalk": put_cycle, "faktory": push_cycle}
 
 
-def stand_by(server, door, is_over, waits):
+def stand_by(server, protocol, is_over, waits):
     """Commands of a client, one after the other, and how long each took. A process of its own,
     since Python's threads wait for one another."""
-    client = Client(server.ports[door], door)
-    if door == "beanstalk":
+    client = Client(server.ports[protocol], protocol)
+    if protocol == "beanstalk":
         for line in ("use bystander", "watch bystander", "ignore default"):
             client.ask(line)
     found = []
     for number in itertools.count():
         if is_over.is_set():
             break
-        cycle = CYCLES[door](client, number)
+        cycle = CYCLES[protocol](client, number)
         next(cycle)
         began = time.perf_counter()
         for _ in cycle:
@@ -180,11 +180,12 @@ def stand_by(server, door, is_over, waits):
 
 
 def beside(server, name, work):
-    """Does the work beside a client of each door; prints how long they waited for answers."""
-    is_over, waits = multiprocessing.Event(), {door: multiprocessing.Queue() for door in CYCLES}
+    """Does the work beside a client of each protocol; prints how long they waited for answers."""
+    is_over = multiprocessing.Event()
+    waits = {protocol: multiprocessing.Queue() for protocol in CYCLES}
     processes = [
-        multiprocessing.Process(target=stand_by, args=(server, door, is_over, waits[door]))
-        for door in CYCLES
+        multiprocessing.Process(target=stand_by, args=(server, protocol, is_over, waits[protocol]))
+        for protocol in CYCLES
     ]
     for process in processes:
         process.start()
@@ -192,8 +193,8 @@ def beside(server, name, work):
         time.sleep(0.3)
         told = work()
         is_over.set()
-        for door, found in waits.items():
-            row(f"{name}, {door}", found.get())
+        for protocol, found in waits.items():
+            row(f"{name}, {protocol}", found.get())
     finally:  # before their server ends
         for process in processes:
             process.terminate()
@@ -231,7 +232,7 @@ def main():
     parser.add_argument("--queues", type=arguments.positive, default=40, help="default: 40")
     options = parser.parse_args()
     arguments.build("millrace")
-    with servers.millrace("--volatile", door="beanstalk", others=("faktory", "web")) as server:
+    with servers.millrace("--volatile", protocol="beanstalk", others=("faktory", "web")) as server:
         fill(server, options.jobs, options.queues)
         run(server, {"action": "kill", "states": ["ready"], "type": "Type6"})
         measure_pages(server)

@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-/// The doors and the core without journal and network, and one client of each door whose jobs have
-/// bodies of 128 bytes. What is recorded gets its place and is thrown away, as a volatile journal
-/// does.
+/// The protocols and the core without journal and network, and one client of each protocol whose
+/// jobs have bodies of 128 bytes. What is recorded gets its place and is thrown away, as a volatile
+/// journal does.
 struct World {
   World() {
     beanstalk->start(now);
@@ -115,10 +115,10 @@ struct World {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {}};
-  beanstalk::Service beanstalk_door{broker, format, {}, now};
-  faktory::Service faktory_door{broker, format, {}, now};
-  std::unique_ptr<Session> beanstalk = beanstalk_door.open();
-  std::unique_ptr<Session> faktory = faktory_door.open();
+  beanstalk::Service beanstalk_service{broker, format, {}, now};
+  faktory::Service faktory_service{broker, format, {}, now};
+  std::unique_ptr<Session> beanstalk = beanstalk_service.open();
+  std::unique_ptr<Session> faktory = faktory_service.open();
 };
 
 }  // namespace millrace

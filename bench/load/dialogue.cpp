@@ -48,7 +48,7 @@ std::size_t take_line(std::string_view input, std::string_view beginning) {
   throw std::runtime_error("unexpected reply: " + line.substr(0, 200));
 }
 
-/// The steps of both doors: a bundle puts its jobs; a cycle then takes as many, and ends those.
+/// The steps of both protocols: a bundle puts its jobs; a cycle then takes as many, and ends those.
 class Steps : public Dialogue {
  public:
   Steps(const Plan& plan, std::size_t connection, Deliveries& deliveries)
@@ -253,7 +253,7 @@ void check(const Plan& plan) {
     if (std::ranges::find(kWorks, work) == kWorks.end()) refuse("no such work: " + work);
   }
   const bool is_pushing = std::ranges::any_of(plan.works, is_push);
-  if (is_pushing && !std::ranges::all_of(plan.works, is_push)) refuse("works of both doors");
+  if (is_pushing && !std::ranges::all_of(plan.works, is_push)) refuse("works of both protocols");
   if (is_pushing && plan.delay_seconds != 0) refuse("a delay is of put");
   if (!is_pushing && !plan.at.empty()) refuse("a time is of push");
   const bool is_later = plan.delay_seconds != 0 || !plan.at.empty();

@@ -40,7 +40,7 @@ class Dialogue {
   virtual ~Dialogue() = default;
 
   /// What has to be said before the work: `out` gets it, and so many replies follow. The Faktory
-  /// door speaks first: its greeting is one of them.
+  /// protocol speaks first: its greeting is one of them.
   virtual std::size_t greet(std::string& out) = 0;
 
   /// Takes a reply to what `greet` said.
@@ -62,7 +62,7 @@ class Dialogue {
 };
 
 /// Throws std::invalid_argument when the plan asks for what cannot be: a work that there is not,
-/// works of both doors, an option of the other one, or queues that not all works would come to.
+/// works of both protocols, an option of the other one, or queues that not all works would come to.
 void check(const Plan& plan);
 
 /// Of a plan that was checked: put, put-cycle (put, reserve, delete), push, push-cycle (PUSH,

@@ -1,4 +1,4 @@
-// A load generator for both doors of a running server. Prints one line of JSON: operations,
+// A load generator for both protocols of a running server. Prints one line of JSON: operations,
 // seconds, latencies in microseconds (from send to reply; in the open loop from when the operation
 // was due; of a bundle when --depth is more than 1), and the server's processor time for each
 // operation. SIGTERM ends it early; after SIGUSR1 latencies are counted anew.

@@ -29,7 +29,7 @@ std::string refuse_nan(const std::string& text) {
 }
 
 void add_load(CLI::App& app, Plan& plan) {
-  app.add_option("--port", plan.port, "of the door, on 127.0.0.1")
+  app.add_option("--port", plan.port, "of the protocol, on 127.0.0.1")
       ->check(CLI::Range(std::uint16_t{1}, std::numeric_limits<std::uint16_t>::max()));
   app.add_option("--connections", plan.connections, "how many clients there are")
       ->check(CLI::Range(std::size_t{1}, kConnectionsMax));
@@ -72,7 +72,8 @@ void add_jobs(CLI::App& app, Plan& plan, std::string& sizes) {
 Options read_options(int argc, const char* const* argv) {
   Options options;
   std::string sizes = "128";
-  CLI::App app("Load for one door of a running server, which must have none of the queues' jobs");
+  CLI::App app(
+      "Load for one protocol of a running server, which must have none of the queues' jobs");
   app.option_defaults()->always_capture_default();
   app.add_option("--work", options.works,
                  "put and put-cycle (put, reserve, delete), or push and push-cycle (PUSH, FETCH, "

@@ -10,7 +10,7 @@ namespace bench {
 /// What is to be done to a server.
 struct Plan {
   std::vector<std::string> works = {"put"};  ///< connection i does work i modulo their number: see
-                                             ///< `make_dialogue`; all are of one door
+                                             ///< `make_dialogue`; all are of one protocol
   std::uint16_t port = 11300;
   std::size_t connections = 50;
   std::size_t operations = 200'000;  ///< of all connections together

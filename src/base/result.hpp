@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-/// Why an operation that a client asked for was not done. Doors turn these into their own words.
+/// Why an operation that a client asked for was not done. Each protocol has its own words for
+/// these.
 enum class Refusal {
   kNotFound,       ///< no such job or queue, or not in a state in which this client may do that
   kLastQueue,      ///< a connection watches at least one queue

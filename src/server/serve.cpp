@@ -195,20 +195,20 @@ class Signals {
 Outcome<Server::Sockets> handed_over(const Config& config, const Log& log) {
   auto taken = take_sockets(config.handover, process_id());
   if (!taken) return taken.error();
-  Server::Sockets doors;
+  Server::Sockets ports;
   const std::array places = {
-      SocketPlace{.door = "beanstalk",
+      SocketPlace{.name = "beanstalk",
                   .is_wanted = config.beanstalk.has_value(),
-                  .socket = doors.beanstalk},
+                  .socket = ports.beanstalk},
       SocketPlace{
-          .door = "faktory", .is_wanted = config.faktory.has_value(), .socket = doors.faktory},
-      SocketPlace{.door = "web", .is_wanted = config.web.has_value(), .socket = doors.web},
+          .name = "faktory", .is_wanted = config.faktory.has_value(), .socket = ports.faktory},
+      SocketPlace{.name = "web", .is_wanted = config.web.has_value(), .socket = ports.web},
   };
   for (const HandedOver& left : hand_out(std::move(*taken), places)) {
     log.event("inherited_socket_ignored",
               {{"name", left.name}, {"address", left.socket.address().text()}});
   }
-  return doors;
+  return ports;
 }
 
 Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options& options,
@@ -232,7 +232,7 @@ void announce(const Server& server, Personality::Announcement announcement) {
   switch (announcement) {
     case Personality::Announcement::kPorts:
       for (const Server::Port& port : server.ports()) {
-        std::printf("%s: %s\n", port.door, port.address.text().c_str());
+        std::printf("%s: %s\n", port.name, port.address.text().c_str());
       }
       std::puts("ready");
       break;

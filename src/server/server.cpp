@@ -58,7 +58,7 @@ faktory::Settings faktory_settings(const Server::Options& options) {
   return settings;
 }
 
-/// In whose names the web door answers: those that were given, and by which we know ourselves.
+/// The names of this server for browsers: those that were given, and its own.
 std::vector<std::string> web_hosts(const Server::Options& options, const HostFacts& host) {
   std::vector<std::string> names = options.web_hosts;
   names.push_back(lower_case(host.hostname));
@@ -66,26 +66,26 @@ std::vector<std::string> web_hosts(const Server::Options& options, const HostFac
   return names;
 }
 
-using DoorSocket = std::optional<BoundSocket>;
+using PortSocket = std::optional<BoundSocket>;
 
-Problem at_port(const std::string& door, const Problem& problem) {
-  return Problem{"the " + door + " port: " + problem.text};
+Problem at_port(const std::string& name, const Problem& problem) {
+  return Problem{"the " + name + " port: " + problem.text};
 }
 
-Outcome<DoorSocket> bind_door(const char* door, const std::optional<Address>& address,
-                              DoorSocket given, const Log& log) {
-  if (given || !address) return Outcome<DoorSocket>(std::move(given));
+Outcome<PortSocket> bind_port(const char* name, const std::optional<Address>& address,
+                              PortSocket given, const Log& log) {
+  if (given || !address) return Outcome<PortSocket>(std::move(given));
   auto bound = BoundSocket::bind(*address, log);
-  if (!bound) return at_port(door, bound.error());
-  return DoorSocket(std::move(*bound));
+  if (!bound) return at_port(name, bound.error());
+  return PortSocket(std::move(*bound));
 }
 
-bool is_open_to_others(const DoorSocket& socket) {
+bool is_open_to_others(const PortSocket& socket) {
   return socket && !socket->is_local();
 }
 
-Problem refuse_to_open(const std::string& door, const BoundSocket& socket) {
-  return Problem{"refusing to open the " + door + " port on " + socket.address().text() +
+Problem refuse_to_open(const std::string& name, const BoundSocket& socket) {
+  return Problem{"refusing to open the " + name + " port on " + socket.address().text() +
                  ", since other machines could use it without a password; --insecure allows it"};
 }
 
@@ -137,11 +137,11 @@ Server::~Server() {
 // ---- starting -----------------------------------------------------------------------------------
 
 Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, const Log& log) {
-  auto beanstalk = bind_door("beanstalk", options.beanstalk, std::move(given.beanstalk), log);
+  auto beanstalk = bind_port("beanstalk", options.beanstalk, std::move(given.beanstalk), log);
   if (!beanstalk) return beanstalk.error();
-  auto faktory = bind_door("faktory", options.faktory, std::move(given.faktory), log);
+  auto faktory = bind_port("faktory", options.faktory, std::move(given.faktory), log);
   if (!faktory) return faktory.error();
-  auto web = bind_door("web", options.web, std::move(given.web), log);
+  auto web = bind_port("web", options.web, std::move(given.web), log);
   if (!web) return web.error();
   Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web)};
   if (options.is_insecure) return sockets;
@@ -166,35 +166,35 @@ Outcome<Done> Server::open(Sockets sockets) {
            [this](const std::string&) { return beanstalk_.open(); });
   add_gate("faktory", sockets.faktory,
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
-  if (sockets.web) add_web_door(std::move(*sockets.web));
+  if (sockets.web) add_web(std::move(*sockets.web));
   if (auto replayed = replay(); !replayed) return replayed;
   return listen();
 }
 
-void Server::add_gate(const char* door, std::optional<BoundSocket>& socket,
+void Server::add_gate(const char* name, std::optional<BoundSocket>& socket,
                       OpenSession open_session) {
   if (!socket) return;
   const Listener::Parts parts{
       .poller = poller_, .ticker = ticker_, .clock = clock_, .log = log_, .has_room = [this] {
         return connections_.count() < options_.clients_max;
       }};
-  gates_.push_back({.door = door,
+  gates_.push_back({.name = name,
                     .open_session = std::move(open_session),
                     .listener = std::make_unique<Listener>(std::move(*socket), parts)});
 }
 
-void Server::add_web_door(BoundSocket socket) {
+void Server::add_web(BoundSocket socket) {
   const HostFacts host = host_facts();
   const bool has_own_password = !options_.web_password.empty();
-  web_ = std::make_unique<WebDoor>(
-      WebDoor::Parts{.poller = poller_,
-                     .broker = broker_,
-                     .format = work_units_,
-                     .turn = turn_,
-                     .ticker = ticker_,
-                     .clock = clock_,
-                     .log = log_},
-      WebDoor::Options{
+  web_ = std::make_unique<WebService>(
+      WebService::Parts{.poller = poller_,
+                        .broker = broker_,
+                        .format = work_units_,
+                        .turn = turn_,
+                        .ticker = ticker_,
+                        .clock = clock_,
+                        .log = log_},
+      WebService::Options{
           .guard = {.password = has_own_password ? options_.web_password : options_.password,
                     .is_read_only = options_.is_web_read_only,
                     .hosts = web_hosts(options_, host)},
@@ -254,7 +254,7 @@ Outcome<Done> Server::listen() {
   for (Gate& gate : gates_) {
     auto listening = gate.listener->listen(
         [this, &gate](Listener::Accepted accepted) { admit(gate, std::move(accepted)); });
-    if (!listening) return at_port(gate.door, listening.error());
+    if (!listening) return at_port(gate.name, listening.error());
   }
   if (web_) {
     if (auto listening = web_->listen(); !listening) return at_port("web", listening.error());
@@ -267,7 +267,7 @@ Outcome<Done> Server::listen() {
 std::vector<Server::Port> Server::ports() const {
   std::vector<Port> ports;
   for (const Gate& gate : gates_) {
-    ports.push_back({gate.door, gate.listener->address(), gate.listener->descriptor()});
+    ports.push_back({gate.name, gate.listener->address(), gate.listener->descriptor()});
   }
   if (web_) ports.push_back({"web", web_->address(), -1});
   return ports;

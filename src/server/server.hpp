@@ -26,7 +26,7 @@
 #include "server/turn/stall_watch.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/turn/turn.hpp"
-#include "server/web/web_door.hpp"
+#include "server/web/web_service.hpp"
 
 namespace millrace::server {
 
@@ -38,19 +38,19 @@ class Server : private Duties, private Deadline {
   enum class Visit { kBegun, kOver };
 
   struct Options {
-    std::optional<Address> beanstalk;  ///< nullopt: the door stays closed
+    std::optional<Address> beanstalk;  ///< nullopt: the port stays closed
     std::optional<Address> faktory;
     std::optional<Address> web;
-    std::string web_password;                ///< of the web door; empty: the Faktory door's
-    bool is_web_read_only = false;           ///< the web door changes nothing
+    std::string web_password;                ///< of the web port; empty: the Faktory port's
+    bool is_web_read_only = false;           ///< the web port changes nothing
     std::vector<std::string> web_hosts;      ///< names that it goes by, in lower case
-    std::string password;                    ///< of the Faktory door; empty: none
+    std::string password;                    ///< of the Faktory port; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
                                              ///< shared with whoever copies the options
-    std::uint64_t connections_max = 0;       ///< of the Faktory door; 0: any number
-    std::uint64_t clients_max = UINT64_MAX;  ///< of both doors; further ones are not let in
+    std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
+    std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
-    std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put through the beanstalk door
+    std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
     std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
@@ -62,11 +62,11 @@ class Server : private Duties, private Deadline {
     /// else's before the second. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
     std::string data_directory;  ///< of the journal; empty: it is not on a disk
-    std::vector<std::pair<std::string, std::string>> shown_options;  ///< by the web door
+    std::vector<std::pair<std::string, std::string>> shown_options;  ///< on the web
   };
 
   struct Port {
-    const char* door;
+    const char* name;
     Address address;
     int descriptor;  ///< of the socket that clients come to
   };
@@ -77,7 +77,7 @@ class Server : private Duties, private Deadline {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// The doors' ports; nullopt: that door stays closed.
+  /// The sockets of the ports; nullopt: that port stays closed.
   struct Sockets {
     std::optional<BoundSocket> beanstalk;
     std::optional<BoundSocket> faktory;
@@ -108,7 +108,7 @@ class Server : private Duties, private Deadline {
   /// called in the main loop's thread, for example by `post`.
   void stop();
 
-  /// The beanstalk door takes no new jobs from now on; or neither door does.
+  /// beanstalk clients can put no new jobs from now on; or no client can.
   void drain_beanstalk() { beanstalk_.drain(); }
   void drain();
 
@@ -135,9 +135,9 @@ class Server : private Duties, private Deadline {
   /// Given the name of where the client comes from.
   using OpenSession = std::function<std::unique_ptr<Session>(std::string peer)>;
 
-  /// A door and the port through which one comes to it.
+  /// A port, and the sessions of those who come to it.
   struct Gate {
-    const char* door;
+    const char* name;
     OpenSession open_session;
     std::unique_ptr<Listener> listener;
   };
@@ -150,8 +150,8 @@ class Server : private Duties, private Deadline {
     kEnded,         ///< nobody is connected: `run` returns
   };
 
-  void add_gate(const char* door, std::optional<BoundSocket>& socket, OpenSession open_session);
-  void add_web_door(BoundSocket socket);
+  void add_gate(const char* name, std::optional<BoundSocket>& socket, OpenSession open_session);
+  void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
   Outcome<Done> listen();
@@ -187,7 +187,7 @@ class Server : private Duties, private Deadline {
   bool is_memory_full_ = false;  ///< likewise
   std::vector<Gate> gates_;
   Connections connections_;
-  std::unique_ptr<WebDoor> web_;  ///< null: closed
+  std::unique_ptr<WebService> web_;  ///< null: closed
   Stage stage_ = Stage::kServing;
 };
 

@@ -194,7 +194,7 @@ TEST_CASE("drain: a job more than were put is noticed") {
 TEST_CASE("a plan that cannot be is refused") {
   CHECK_NOTHROW(check({.works = {"put", "put-cycle"}, .delay_seconds = 1}));
   CHECK_NOTHROW(check({.works = {"push"}, .at = "2100-01-01T00:00:00Z"}));
-  CHECK_THROWS_WITH_AS(check({.works = {"put", "push"}}), "works of both doors",
+  CHECK_THROWS_WITH_AS(check({.works = {"put", "push"}}), "works of both protocols",
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(check({.works = {"push"}, .delay_seconds = 1}), "a delay is of put",
                        std::invalid_argument);

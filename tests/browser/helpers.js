@@ -1,16 +1,16 @@
 // What cases have in common.
 import assert from "node:assert/strict";
-import { Beanstalk, Faktory } from "./doors.js";
+import { Beanstalk, Faktory } from "./clients.js";
 
-export async function faktory({ server, doors }, wid) {
+export async function faktory({ server, clients }, wid) {
   const client = await Faktory.open(server.faktory, wid);
-  doors.push(client);
+  clients.push(client);
   return client;
 }
 
-export function beanstalk({ server, doors }) {
+export function beanstalk({ server, clients }) {
   const client = new Beanstalk(server.beanstalk);
-  doors.push(client);
+  clients.push(client);
   return client;
 }
 
@@ -30,7 +30,7 @@ export async function until(check, what) {
   assert.fail(`never: ${what}`);
 }
 
-/** Jobs in every state, by both doors. */
+/** Jobs in every state, over both protocols. */
 export async function fill(test) {
   const client = await faktory(test, "worker-1");
   await client.push("mail-0001", "SendMail", "mail", [1, { to: "you" }]);

@@ -30,13 +30,13 @@ async function runCase({ title, flags, run }, browser) {
     if (message.type() === "error" && /Content Security Policy/.test(message.text()))
       problems.push(message.text());
   });
-  const doors = [];
+  const clients = [];
   const late = new Promise((_, reject) => {
     setTimeout(() => reject(new Error("took too long")), CASE_MS_MAX).unref();
   });
   try {
     const open = (target) => page.goto(server.base + target);
-    await Promise.race([run({ server, page, context, open, doors }), late]);
+    await Promise.race([run({ server, page, context, open, clients }), late]);
     if (problems.length > 0) throw new Error(problems.join("\n"));
     console.log(`ok      ${title}`);
     return true;
@@ -44,7 +44,7 @@ async function runCase({ title, flags, run }, browser) {
     console.log(`FAILED  ${title}\n        ${String(error.stack).replaceAll("\n", "\n        ")}`);
     return false;
   } finally {
-    doors.forEach((door) => door.end());
+    clients.forEach((client) => client.end());
     await context.close();
     await server.end();
   }

@@ -6,7 +6,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { Beanstalk, Faktory } from "./doors.js";
+import { Beanstalk, Faktory } from "./clients.js";
 import { Server } from "./server.js";
 
 const PICTURE = path.join(

@@ -1,4 +1,4 @@
-"""Plays the transcripts of a door, each against a fresh server process."""
+"""Plays the transcripts of a protocol, each against a fresh server process."""
 
 import concurrent.futures
 import contextlib
@@ -25,18 +25,18 @@ ATTEMPTS = 3
 START_SECONDS_MAX = 20
 
 
-def folder(door):
-    return os.path.join(ROOT, "tests", "transcripts", door)
+def folder(protocol):
+    return os.path.join(ROOT, "tests", "transcripts", protocol)
 
 
-def transcripts(door):
-    names = sorted(name for name in os.listdir(folder(door)) if name.endswith(".txt"))
-    return [read_transcript(os.path.join(folder(door), name), name[:-4]) for name in names]
+def transcripts(protocol):
+    names = sorted(name for name in os.listdir(folder(protocol)) if name.endswith(".txt"))
+    return [read_transcript(os.path.join(folder(protocol), name), name[:-4]) for name in names]
 
 
-def named_in_readme(door):
+def named_in_readme(protocol):
     """The transcripts that the table beside them names, in its second column."""
-    with open(os.path.join(folder(door), "README.md"), encoding="utf-8") as file:
+    with open(os.path.join(folder(protocol), "README.md"), encoding="utf-8") as file:
         cells = [line.split("|")[2] for line in file if line.startswith("|")]
     return {name for cell in cells for name in re.findall(r"`([a-z0-9-]+)`", cell)}
 
@@ -52,10 +52,10 @@ def play_linked(name, play_all):
     return differences
 
 
-def compatibility_rows(door):
-    """The lines of tables in the section of docs/compatibility.md on the door."""
+def compatibility_rows(protocol):
+    """The lines of tables in the section of docs/compatibility.md on the protocol."""
     with open(COMPATIBILITY, encoding="utf-8") as file:
-        section = file.read().split(f"\n## {door}\n", 1)[1].split("\n## ", 1)[0]
+        section = file.read().split(f"\n## {protocol}\n", 1)[1].split("\n## ", 1)[0]
     return [line for line in section.splitlines() if line.startswith("|")]
 
 
@@ -102,10 +102,10 @@ class Runs:
                 break
         return difference
 
-    def play_all(self, door):
+    def play_all(self, protocol):
         """(played transcripts, left out, {name: difference or None} of the played)"""
         chosen, left_out = [], []
-        for each in transcripts(door):
+        for each in transcripts(protocol):
             is_long = each.seconds() > CLOCK_SECONDS_MAX
             is_out = is_long or each.needs_given_clock or not self.can_play(each)
             (left_out if is_out else chosen).append(each)

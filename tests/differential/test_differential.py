@@ -1,4 +1,4 @@
-"""The transcripts of the beanstalk door, played over sockets against Debian's beanstalkd, and
+"""The transcripts of the beanstalk protocol, played over sockets against Debian's beanstalkd, and
 against Millrace called as `beanstalkd`.
 
 beanstalkd may differ where a transcript says `# Unlike beanstalkd...` above an expectation, and has
@@ -17,7 +17,7 @@ from player import Process
 from runs import Runs, compatibility_rows, named_in_readme, play_linked, report, transcripts
 from transcript import Unlike
 
-DOOR = "beanstalk"
+PROTOCOL = "beanstalk"
 
 
 def start(program, transcript, directory):
@@ -49,7 +49,7 @@ def is_listening(path):
 
 
 def play_all(program, is_expected):
-    return Runs(functools.partial(start, program), is_listening, is_expected).play_all(DOOR)
+    return Runs(functools.partial(start, program), is_listening, is_expected).play_all(PROTOCOL)
 
 
 def is_as_told(transcript, difference):
@@ -62,7 +62,7 @@ def is_as_told(transcript, difference):
 
 def named_in_tables():
     """The transcripts that the tables on beanstalkd name in their last column."""
-    rows = compatibility_rows(DOOR)
+    rows = compatibility_rows(PROTOCOL)
     return {name for row in rows for name in re.findall(r"`beanstalk/([\w-]+)`", row)}
 
 
@@ -79,13 +79,13 @@ class BeanstalkdTest(unittest.TestCase):
 
 class CompatibilityTableTest(unittest.TestCase):
     def test_it_names_the_transcripts_that_beanstalkd_differs_in(self):
-        told = {each.name for each in transcripts(DOOR) if each.unlike()}
+        told = {each.name for each in transcripts(PROTOCOL) if each.unlike()}
         self.assertEqual(named_in_tables(), told)
 
 
 class CoverageTest(unittest.TestCase):
     def test_every_transcript_stands_in_a_table(self):
-        self.assertEqual(named_in_readme(DOOR), {each.name for each in transcripts(DOOR)})
+        self.assertEqual(named_in_readme(PROTOCOL), {each.name for each in transcripts(PROTOCOL)})
 
 
 class MillraceTest(unittest.TestCase):

@@ -1,5 +1,5 @@
-"""The transcripts of the Faktory door, played over sockets against the official program, where the
-environment variable FAKTORY_BIN names it, and against Millrace called as `faktory`.
+"""The transcripts of the Faktory protocol, played over sockets against the official program, where
+the environment variable FAKTORY_BIN names it, and against Millrace called as `faktory`.
 
 The official program may differ in the transcripts that the tables of docs/compatibility.md name, in
 no others. Millrace differs nowhere.
@@ -26,7 +26,7 @@ from runs import (  # noqa: E402
     transcripts,
 )
 
-DOOR = "faktory"
+PROTOCOL = "faktory"
 # An absolute path, or a name that PATH knows.
 OFFICIAL = os.environ.get("FAKTORY_BIN")
 
@@ -70,7 +70,7 @@ def is_listening(address):
 
 def play_all(program, is_expected):
     runs = Runs(functools.partial(start, program), is_listening, is_expected, can_play)
-    return runs.play_all(DOOR)
+    return runs.play_all(PROTOCOL)
 
 
 def named_in_tables():
@@ -93,12 +93,13 @@ class OfficialTest(unittest.TestCase):
 
 class CompatibilityTableTest(unittest.TestCase):
     def test_it_names_transcripts_that_there_are(self):
-        self.assertEqual(named_in_tables() - {each.name for each in transcripts(DOOR)}, set())
+        self.assertEqual(named_in_tables() - {each.name for each in transcripts(PROTOCOL)}, set())
 
 
 class CoverageTest(unittest.TestCase):
     def test_every_transcript_stands_in_a_table(self):
-        self.assertEqual({each.name for each in transcripts(DOOR)} - named_in_readme(DOOR), set())
+        told = {each.name for each in transcripts(PROTOCOL)}
+        self.assertEqual(told - named_in_readme(PROTOCOL), set())
 
 
 class MillraceTest(unittest.TestCase):

@@ -30,7 +30,7 @@ def environment(more=None):
 
 
 class Server:
-    """One data directory and two addresses (None: that door is off). One process after the other
+    """One data directory and two addresses (None: that port is off). One process after the other
     serves them."""
 
     def __init__(self, data, flags=(), env=None):

@@ -80,7 +80,7 @@ class ServingTest(DropinTest):
             rows = [line.split() for line in file][1:]
         return [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets]
 
-    def test_it_opens_its_one_door_on_all_ipv4_addresses(self):
+    def test_it_opens_its_one_port_on_all_ipv4_addresses(self):
         probe = self.dropin()
         port = probe.address[1]
         self.client(probe)
@@ -352,7 +352,7 @@ class ActivationTest(DropinTest):
         process.wait()
         self.assertTrue(os.path.exists(path))
 
-    def test_millrace_serve_gives_each_door_one(self):
+    def test_millrace_serve_gives_each_port_one(self):
         sockets = [self.listening_socket(), self.listening_socket()]
         self.activate(sockets, PROGRAM, "serve", "--volatile", "--web=off")
         self.assertEqual(self.open(Beanstalk(sockets[0].getsockname())).put(b"a"), 1)
@@ -365,13 +365,13 @@ class ActivationTest(DropinTest):
         self.assertEqual(self.open(Beanstalk(sockets[1].getsockname())).put(b"a"), 1)
         self.assertEqual(self.open(Faktory(sockets[0].getsockname())).hello_reply, "+OK")
 
-    def test_beanstalkd_leaves_a_socket_for_another_door_alone(self):
+    def test_beanstalkd_leaves_a_socket_for_another_port_alone(self):
         sockets = [self.listening_socket(), self.listening_socket()]
         process = self.activate(sockets, self.link, names="faktory.socket:beanstalkd.socket")
         self.assertEqual(self.open(Beanstalk(sockets[1].getsockname())).put(b"a"), 1)
         self.assertIn("name=faktory.socket", process.stderr.readline())
 
-    def test_faktory_opens_no_other_door(self):
+    def test_faktory_opens_no_other_port(self):
         link = self.path("faktory")
         os.symlink(os.path.abspath(PROGRAM), link)
         flags = ("-e", "production", "-d", self.path("storage"), "-c", self.path("files"))
@@ -386,7 +386,7 @@ class ActivationTest(DropinTest):
                 process.terminate()
                 process.wait()
 
-    def test_a_door_that_is_off_stays_closed(self):
+    def test_a_port_that_is_off_stays_closed(self):
         listener = self.listening_socket()
         self.activate([listener], PROGRAM, "serve", "--volatile", "--beanstalk=off")
         self.assertEqual(self.open(Faktory(listener.getsockname())).hello_reply, "+OK")

@@ -12,7 +12,7 @@ ACKNOWLEDGED_MIN = 1000
 
 
 class Stream:
-    """What clients of one door were told, collected from their threads."""
+    """What clients of one protocol were told, collected from their threads."""
 
     def __init__(self):
         self.added = set()

@@ -1,5 +1,5 @@
-"""The Faktory door of the real program: encryption, new secrets by SIGHUP, tried passwords; and the
-program called as `faktory`, with its flags and files."""
+"""The Faktory protocol of the real program: encryption, new secrets by SIGHUP, tried passwords; and
+the program called as `faktory`, with its flags and files."""
 
 import json
 import os
@@ -71,7 +71,7 @@ class TlsTest(ServerTest):
         self.assertEqual(ask(stream, 'HELLO {"v":2}'), "+OK\r\n")
         return stream
 
-    def test_both_doors(self):
+    def test_both_protocols(self):
         stream = self.faktory()
         push = {"jid": "12345678", "jobtype": "T", "args": ["x" * 1_000_000]}
         self.assertEqual(ask(stream, "PUSH " + json.dumps(push)), "+OK\r\n")
@@ -96,8 +96,8 @@ class TlsTest(ServerTest):
     def test_a_unix_socket_speaks_no_tls(self):
         """It never leaves the machine, and beanstalk's clients have no TLS."""
         self.running.terminate()
-        for door in ("beanstalk", "faktory", "web"):
-            setattr(self.running, f"{door}_address", self.path(f"{door}.sock"))
+        for protocol in ("beanstalk", "faktory", "web"):
+            setattr(self.running, f"{protocol}_address", self.path(f"{protocol}.sock"))
         self.running.start()
         self.assertEqual(self.open(Faktory(self.path("faktory.sock"))).push("unix-0001"), "+OK")
         self.assertEqual(self.open(Beanstalk(self.path("beanstalk.sock"))).reserve()[0], 1)

@@ -37,7 +37,7 @@ class StartTest(ServerTest):
         self.assertIn(f"127.0.0.1:{server.beanstalk_address[1]}", said)
         self.assertIn(f"127.0.0.1:{server.faktory_address[1]}", said)
 
-    def test_both_doors_serve_at_once(self):
+    def test_both_protocols_serve_at_once(self):
         server = self.server().start()
         put = self.open(Beanstalk(server.beanstalk_address))
         job = put.put(b"hello")
@@ -46,7 +46,7 @@ class StartTest(ServerTest):
         self.assertEqual((unit["jobtype"], unit["args"]), ("beanstalk", ["hello"]))
         self.assertEqual(unit["jid"], f"beanstalk-{job}")
 
-    def test_waiting_clients_of_both_doors_are_served(self):
+    def test_waiting_clients_of_both_protocols_are_served(self):
         server = self.server().start()
         producer = self.open(Faktory(server.faktory_address))
         worker = self.open(Faktory(server.faktory_address, wid="worker-1"))
@@ -66,7 +66,7 @@ class StartTest(ServerTest):
     def waiting(self, server):
         return int(self.open(Beanstalk(server.beanstalk_address)).stats()["current-waiting"])
 
-    def test_a_door_can_be_off(self):
+    def test_a_port_can_be_off(self):
         server = self.server()
         server.faktory_address = None
         server.start()

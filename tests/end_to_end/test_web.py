@@ -1,4 +1,4 @@
-"""The web door over real sockets: what it answers is what its description says, and who may ask."""
+"""The web port over real sockets: what it answers is what its description says, and who may ask."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 class WebTest(ServerTest):
     def serve(self, *flags, env=None):
-        """A started server and its web door."""
+        """A started server and its web port."""
         server = self.server(env=env)
         address = ("127.0.0.1", free_port())
         server.web_address = address
@@ -27,7 +27,7 @@ class WebTest(ServerTest):
         return server, Web(address)
 
     def fill(self, server):
-        """Jobs in every state, by both doors; a worker, a connection."""
+        """Jobs in every state, over both protocols; a worker, a connection."""
         worker = self.open(Faktory(server.faktory_address, wid="worker-1"))
         worker.push("ready-001", "mail")
         worker.push("later-001", "mail", at="2099-01-01T00:00:00Z")

@@ -1,4 +1,4 @@
-"""The web door for tests: requests as sent, and answers held against the API's description."""
+"""The web port for tests: requests as sent, and answers held against the API's description."""
 
 import http.client
 import json

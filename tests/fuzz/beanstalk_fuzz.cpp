@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using millrace::test::House;
 using millrace::test::Protocol;
 
-/// All that the door can say, without what follows it: a number, a name, or an id and a size.
+/// All that the server can say, without what follows it: a number, a name, or an id and a size.
 constexpr std::string_view kWords[] = {"BAD_FORMAT", "BURIED",        "DEADLINE_SOON",  "DELETED",
                                        "DRAINING",   "EXPECTED_CRLF", "JOB_TOO_BIG",    "KICKED",
                                        "NOT_FOUND",  "NOT_IGNORED",   "PAUSED",         "RELEASED",

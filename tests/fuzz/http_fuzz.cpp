@@ -1,4 +1,4 @@
-// Requests to the web door, whatever their paths, parameters, headers and bodies: each is answered,
+// Requests to the web port, whatever their paths, parameters, headers and bodies: each is answered,
 // an answer in JSON is JSON, and what it names as the place to go on is understood.
 
 #include <algorithm>
@@ -28,10 +28,10 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-/// A broker with jobs in several states, and the door over it.
+/// A broker with jobs in several states, and the service over it.
 struct House {
   House() {
-    const auto push = [&](std::string_view json) { check(door.push(json, now).has_value()); };
+    const auto push = [&](std::string_view json) { check(service.push(json, now).has_value()); };
     push(R"({"jid":"job-00000001","jobtype":"Mail","queue":"mail","args":[1]})");
     push(R"({"jid":"job-00000002","jobtype":"Mail","args":[],"at":"2099-01-01T00:00:00Z"})");
     check(broker.put({.queue = "tube", .body = "\xff\x00"}, now).has_value());
@@ -43,18 +43,19 @@ struct House {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
-  faktory::Service door{broker, format, {}, now};
+  faktory::Service service{broker, format, {}, now};
   BulkChanges bulks{broker};
   Trend trend;
-  Site site{.broker = broker,
-            .format = format,
-            .bulks = bulks,
-            .trend = trend,
-            .facts = {},
-            .traffic = [] { return TrafficFacts{}; },
-            .push = [this](std::string_view json, Time at) { return door.push(json, at); },
-            .info = [this](Time at, QueueSizes sizes) { return door.info(at, std::move(sizes)); },
-            .random = [] { return std::uint64_t{7}; }};
+  Site site{
+      .broker = broker,
+      .format = format,
+      .bulks = bulks,
+      .trend = trend,
+      .facts = {},
+      .traffic = [] { return TrafficFacts{}; },
+      .push = [this](std::string_view json, Time at) { return service.push(json, at); },
+      .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
+      .random = [] { return std::uint64_t{7}; }};
 };
 
 /// The next line of the input, without its end.

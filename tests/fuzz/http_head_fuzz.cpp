@@ -1,4 +1,4 @@
-// Heads of requests to the web door: in one that is let through, a reader who knows nothing of the
+// Heads of requests to the web port: in one that is let through, a reader who knows nothing of the
 // rules finds one length, one host and no line that could be taken for two.
 
 #include <cstddef>

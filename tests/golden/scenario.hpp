@@ -7,8 +7,8 @@
 
 namespace millrace::golden {
 
-/// Everything that both doors can leave in a log, as the batches of one server's life: every state
-/// in which a job can be, every kind of record, and all their optional parts.
+/// Everything that both protocols can leave in a log, as the batches of one server's life: every
+/// state in which a job can be, every kind of record, and all their optional parts.
 [[nodiscard]] std::vector<std::string> record_life();
 
 /// All jobs, queues and counters, as lines for `expected.txt`. It must tell everything that a

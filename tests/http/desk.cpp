@@ -28,8 +28,8 @@ Desk::Desk()
                      .started_at = now,
                      .options = {{"sync", "always"}}},
            .traffic = [this] { return traffic; },
-           .push = [this](std::string_view json, Time at) { return door.push(json, at); },
-           .info = [this](Time at, QueueSizes sizes) { return door.info(at, std::move(sizes)); },
+           .push = [this](std::string_view json, Time at) { return service.push(json, at); },
+           .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
   CHECK(broker.workers().add(worker_,
@@ -68,7 +68,7 @@ JobId Desk::push(std::string_view jobtype, std::string_view queue, std::string_v
   const std::string json = R"({"jid":"job-)" + std::to_string(1000 + ++pushed_) +
                            R"(","jobtype":")" + std::string(jobtype) + R"(","queue":")" +
                            std::string(queue) + R"(","args":[1,"two"])" + std::string(more) + "}";
-  const Outcome<JobId> id = door.push(json, now);
+  const Outcome<JobId> id = service.push(json, now);
   REQUIRE_MESSAGE(id, id.error().text);
   return *id;
 }

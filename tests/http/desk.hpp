@@ -26,7 +26,7 @@ class SilentSession final : public Session {
   [[nodiscard]] bool wants_close() const override { return false; }
 };
 
-/// The web door without sockets and threads, over a broker of its own, with a clock in hand.
+/// The web service without sockets and threads, over a broker of its own, with a clock in hand.
 class Desk {
  public:
   Desk();
@@ -55,7 +55,7 @@ class Desk {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
-  faktory::Service door{broker, format, {}, now};
+  faktory::Service service{broker, format, {}, now};
   BulkChanges bulks{broker};
   Trend trend;
   TrafficFacts traffic;

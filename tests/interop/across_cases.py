@@ -1,4 +1,4 @@
-"""One job, two doors: what a library of one door sends, a library of the other works off."""
+"""One job, two protocols: what a library of one sends, a library of the other works off."""
 
 import json
 

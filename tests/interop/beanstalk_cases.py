@@ -1,4 +1,4 @@
-"""What each library of the beanstalk door must do."""
+"""What each library of the beanstalk protocol must do."""
 
 import threading
 import time

@@ -79,9 +79,9 @@ def check_complete(languages):
         for library in language.faktory + language.beanstalk:
             assert library.number in table, f"{library.name} {library.number} is not in the table"
         for name in language.examples.files:
-            door = language.faktory if name.startswith("faktory.") else language.beanstalk
+            protocol = language.faktory if name.startswith("faktory.") else language.beanstalk
             said = " ".join(header(read(name)))
-            is_named = any(library.number in said for library in door)
+            is_named = any(library.number in said for library in protocol)
             assert is_named or "apt-get install" in said, f"{name} names no version that is tried"
 
 

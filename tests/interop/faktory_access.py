@@ -1,4 +1,4 @@
-"""Passwords and encryption at the Faktory door."""
+"""Passwords and encryption over the Faktory protocol."""
 
 from faktory_steps import job, pushing, wait_for_run, wait_until_gone, working
 from programs import Refused

@@ -1,4 +1,4 @@
-"""What each library of the Faktory door must do. A case is given the library and starts what it
+"""What each library of the Faktory protocol must do. A case is given the library and starts what it
 needs; what it returns is a note for the table."""
 
 import socket

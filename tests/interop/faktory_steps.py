@@ -1,4 +1,4 @@
-"""What the cases of the Faktory door have in common."""
+"""What the cases of the Faktory protocol have in common."""
 
 from contextlib import contextmanager
 

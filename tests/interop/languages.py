@@ -17,7 +17,7 @@ INSTALL_SECONDS_MAX = 900
 
 @dataclass(frozen=True)
 class Library:
-    """A client library of one door, and how its program is started."""
+    """A client library of one protocol, and how its program is started."""
 
     language: "Language"
     name: str
@@ -113,8 +113,8 @@ class Language:
             Suite(self, name, **said) for name, said in self.said.get("suite", {}).items()
         ]
 
-    def libraries(self, door):
-        return [self.library(name, said) for name, said in self.said.get(door, {}).items()]
+    def libraries(self, protocol):
+        return [self.library(name, said) for name, said in self.said.get(protocol, {}).items()]
 
     def library(self, name, said):
         return Library(self, name, **{**said, "command": self.filled(said["command"])})

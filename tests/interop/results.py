@@ -11,7 +11,7 @@ MARKS = {"passed": "ok", "installed": "ok", "failed": "FAIL", "absent": "-"}
 
 class Case(NamedTuple):
     language: str
-    door: str
+    protocol: str
     client: str
     name: str
 
@@ -63,13 +63,13 @@ class Results:
     def of(self, outcome):
         return [result for result in self.all if result.outcome == outcome]
 
-    def table(self, door, names):
-        """A row for each client of a door, a column for each case. Nothing if none was run."""
+    def table(self, protocol, names):
+        """A row for each client of a protocol, a column for each case. Nothing if none was run."""
         marks = {result.case: MARKS[result.outcome] for result in self.all}
-        clients = sorted({case[:3] for case in marks if case.door == door})
+        clients = sorted({case[:3] for case in marks if case.protocol == protocol})
         titles = [f"{language} {client}" for language, _, client in clients]
-        width = max([len(door), *map(len, titles)])
-        rows = [(door, names)]
+        width = max([len(protocol), *map(len, titles)])
+        rows = [(protocol, names)]
         for title, client in zip(titles, clients):
             rows.append((title, [marks.get(Case(*client, name), "") for name in names]))
         lines = [f"{title:<{width}}  {spaced(cells, names)}" for title, cells in rows]

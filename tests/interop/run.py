@@ -100,7 +100,7 @@ class Task:
 
 
 def of_libraries(languages, options):
-    """Everything that libraries are asked; across only where there is a library of each door."""
+    """Everything that libraries are asked; across only where there is one of each protocol."""
     faktory = [library for language in languages for library in language.faktory]
     beanstalk = [library for language in languages for library in language.beanstalk]
     putters = [library for library in beanstalk if "across" not in library.lacks]
@@ -115,14 +115,14 @@ def of_libraries(languages, options):
         yield from of_library(library, "beanstalk", cases, options)
 
 
-def of_library(library, door, cases, options):
+def of_library(library, protocol, cases, options):
     for name, run in cases.items():
         if options.case and name not in options.case:
             continue
         if options.client and library.name not in options.client:
             continue
         more = {"jobs": options.jobs} if name in STREAMS else {}
-        case = Case(library.language.name, door, library.name, name)
+        case = Case(library.language.name, protocol, library.name, name)
         yield Task(case, partial(run, library, **more), library.lacks.get(name, ""))
 
 
@@ -167,8 +167,8 @@ def main():
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         for done in [pool.submit(run_task, results, task) for task in tasks]:
             done.result()
-    for door, names in TABLES.items():
-        print(results.table(door, names), end="")
+    for protocol, names in TABLES.items():
+        print(results.table(protocol, names), end="")
     print("\n" + results.summary())
     return 1 if results.of("failed") or not results.of("passed") else 0
 

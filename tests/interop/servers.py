@@ -26,7 +26,7 @@ def free_address():
 
 
 class Millrace:
-    """A server with all doors open, and the addresses as clients want them."""
+    """A server with all ports open, and the addresses as clients want them."""
 
     def __init__(self, directory, password=None, certificate=None, unix=False):
         self.password = password

@@ -36,9 +36,9 @@ Host::~Host() {
   stop();
 }
 
-Address Host::address(const std::string& door) const {
+Address Host::address(const std::string& name) const {
   const auto port = std::find_if(ports_.begin(), ports_.end(),
-                                 [&](const Server::Port& each) { return each.door == door; });
+                                 [&](const Server::Port& each) { return each.name == name; });
   REQUIRE(port != ports_.end());
   return port->address;
 }

@@ -13,8 +13,8 @@
 
 namespace millrace::server {
 
-/// A whole server in a thread of its own, with both doors on ports of its own, under a clock that
-/// the test moves.
+/// A whole server in a thread of its own, with both protocols on ports of its own, under a clock
+/// that the test moves.
 ///
 ///     Host host;
 ///     SocketClient client = host.connect("beanstalk");
@@ -35,9 +35,9 @@ class Host {
 
   static Server::Options default_options();
 
-  [[nodiscard]] Address address(const std::string& door) const;
-  [[nodiscard]] SocketClient connect(const std::string& door) const {
-    return SocketClient(address(door));
+  [[nodiscard]] Address address(const std::string& name) const;
+  [[nodiscard]] SocketClient connect(const std::string& name) const {
+    return SocketClient(address(name));
   }
 
   /// Runs it in the server's thread, and waits for it. Does nothing once the server has ended.

@@ -28,7 +28,7 @@ Address loopback(std::uint16_t port) {
   return {.host = "127.0.0.1", .port = port};
 }
 
-TEST_CASE("server: a taken port is refused, whichever door it is for") {
+TEST_CASE("server: a taken port is refused, whichever protocol it is for") {
   Host host;
   const Address taken = host.address("faktory");
   const std::string expected =
@@ -38,18 +38,18 @@ TEST_CASE("server: a taken port is refused, whichever door it is for") {
   CHECK(Opened({.web = taken}).outcome.error().text == "the web" + expected);
 }
 
-TEST_CASE("server: of two doors at one address the second is refused") {
+TEST_CASE("server: of two ports at one address the second is refused") {
   const Log log{[](std::string_view) {}};
   const Address own = BoundSocket::bind(loopback(0), log).value().address();
   CHECK(Opened({.faktory = own, .web = own}).outcome.error().text ==
         "the web port: cannot listen on " + own.text() + ": Address already in use");
 }
 
-TEST_CASE("server: a door that is off has no port") {
+TEST_CASE("server: a protocol that is off has no port") {
   const Opened opened({.faktory = loopback(0)});
   REQUIRE(opened.outcome);
   REQUIRE(opened.server.ports().size() == 1);
-  CHECK(opened.server.ports().front().door == std::string("faktory"));
+  CHECK(opened.server.ports().front().name == std::string("faktory"));
 }
 
 TEST_CASE("server: ports open to other machines need a password or --insecure") {

@@ -12,8 +12,8 @@ using test::Transcript;
 /// Plays a transcript over real sockets.
 class SocketDriver final : public test::Driver {
  public:
-  SocketDriver(const Transcript& transcript, std::string door)
-      : host_({.options = options_of(transcript)}), door_(std::move(door)) {}
+  SocketDriver(const Transcript& transcript, std::string protocol)
+      : host_({.options = options_of(transcript)}), protocol_(std::move(protocol)) {}
 
   ~SocketDriver() override {
     // With nobody connected any more the server stops at once.
@@ -23,7 +23,7 @@ class SocketDriver final : public test::Driver {
 
   void open(char connection) override {
     host_.settle();
-    clients_.emplace(connection, host_.connect(door_));
+    clients_.emplace(connection, host_.connect(protocol_));
   }
   void send(char connection, std::string_view bytes) override {
     // The server is to see what different clients do in the order of the transcript.
@@ -66,22 +66,22 @@ class SocketDriver final : public test::Driver {
   SocketClient& client(char connection) { return clients_.at(connection); }
 
   Host host_;
-  std::string door_;
+  std::string protocol_;
   std::map<char, SocketClient> clients_;
   char last_sender_ = 0;
 };
 
-void run_over_sockets(const std::string& door) {
-  test::run_transcripts(door, {1, 0}, [&door](const Transcript& transcript) {
-    return std::make_unique<SocketDriver>(transcript, door);
+void run_over_sockets(const std::string& protocol) {
+  test::run_transcripts(protocol, {1, 0}, [&protocol](const Transcript& transcript) {
+    return std::make_unique<SocketDriver>(transcript, protocol);
   });
 }
 
-TEST_CASE("transcripts: the beanstalk door over real sockets") {
+TEST_CASE("transcripts: the beanstalk protocol over real sockets") {
   run_over_sockets("beanstalk");
 }
 
-TEST_CASE("transcripts: the Faktory door over real sockets") {
+TEST_CASE("transcripts: the Faktory protocol over real sockets") {
   run_over_sockets("faktory");
 }
 

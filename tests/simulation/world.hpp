@@ -60,7 +60,7 @@ struct Totals {
 };
 
 /// The whole server over a simulated disk and clock, one process after the other, with clients of
-/// both doors: everything follows from the seed. What it must hold, whatever happens:
+/// both protocols: everything follows from the seed. What it must hold, whatever happens:
 ///
 ///  * every reply is the one that the model foretells, and the server's state is the model's;
 ///  * after a crash the state is one that the server was in between two batches, not before the

@@ -17,9 +17,9 @@ namespace millrace::test {
 
 enum class Protocol { kBeanstalk, kFaktory };
 
-/// A whole server in memory: a broker, both doors, and named connections, all under a clock that
-/// the test moves. It drives the sessions as core/session.hpp asks for, and comes to rest after
-/// each call: nothing is left to do at the present time.
+/// A whole server in memory: a broker, both protocols, and named connections, all under a clock
+/// that the test moves. It drives the sessions as core/session.hpp asks for, and comes to rest
+/// after each call: nothing is left to do at the present time.
 ///
 ///     House house;
 ///     house.connect("worker", Protocol::kBeanstalk);
@@ -65,7 +65,7 @@ class House {
   /// Moves the clock step by step, doing at each what is planned for it.
   void advance(Duration duration);
 
-  /// Both doors take no new work from now on.
+  /// Neither protocol takes new work from now on.
   void drain();
 
   [[nodiscard]] Time now() const { return now_; }

@@ -28,11 +28,11 @@ class RulesTest(unittest.TestCase):
         self.assert_caught(rule, "src/core/a.cpp", '#include "journal/file/file_journal.hpp"\n')
         self.assert_fine(rule, "src/core/a.cpp", '#include "core/model/job.hpp"\n')
 
-    def test_doors_do_not_include_each_other(self):
+    def test_protocols_do_not_include_each_other(self):
         rule = tidy.folder_directions
-        self.assert_caught(rule, "src/beanstalk/a.hpp", '#include "faktory/door.hpp"\n')
-        self.assert_caught(rule, "src/faktory/a.hpp", '#include "beanstalk/door.hpp"\n')
-        self.assert_caught(rule, "src/http/a.hpp", '#include "faktory/door.hpp"\n')
+        self.assert_caught(rule, "src/beanstalk/a.hpp", '#include "faktory/service.hpp"\n')
+        self.assert_caught(rule, "src/faktory/a.hpp", '#include "beanstalk/service.hpp"\n')
+        self.assert_caught(rule, "src/http/a.hpp", '#include "faktory/service.hpp"\n')
         self.assert_fine(rule, "src/faktory/a.hpp", '#include "core/broker/broker.hpp"\n')
 
     def test_journal_includes_only_core(self):
@@ -51,7 +51,7 @@ class RulesTest(unittest.TestCase):
         fine = ["#include <absl/container/btree_set.h>\n", "#include <string>\n"]
         self.assert_fine(tidy.library_directions, "src/core/a.cpp", *fine)
 
-    def test_doors_see_no_asio(self):
+    def test_protocols_see_no_asio(self):
         for path in ("src/beanstalk/a.cpp", "src/faktory/a.cpp", "src/http/a.cpp"):
             self.assert_caught(tidy.library_directions, path, "#include <asio/buffer.hpp>\n")
         self.assert_fine(tidy.library_directions, "src/server/a.cpp", "#include <asio.hpp>\n")

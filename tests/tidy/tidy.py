@@ -159,7 +159,7 @@ def numbered(lines):
 
 
 def folder_directions(source):
-    """core <- beanstalk, faktory, http, journal <- server; doors never include each other."""
+    """core <- beanstalk, faktory, http, journal <- server; protocols never include each other."""
     if source.folder not in FOLDERS:
         return
     allowed = FOLDERS[source.folder] | {source.folder}
@@ -172,7 +172,7 @@ def folder_directions(source):
 
 
 def library_directions(source):
-    """Core knows no socket, file, thread or JSON; doors know no Asio; journal knows no JSON."""
+    """Core knows no socket, file, thread or JSON; protocols know no Asio; journal knows no JSON."""
     for number, line in numbered(source.code):
         match = re.match(r"\s*#include\s*<([^>]+)>", line)
         for banned in LIBRARIES_BANNED.get(source.folder, []):

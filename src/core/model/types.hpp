@@ -9,10 +9,11 @@ namespace millrace {
 
 using namespace std::chrono_literals;
 
-/// A job's number, from 1. Both doors show it, and no number is ever used twice, restarts included.
+/// A job's number, from 1. Both protocols show it, and no number is ever used twice, restarts
+/// included.
 using JobId = std::uint64_t;
 
-/// A queue's place in this process's table. It is not stored: records and doors name queues.
+/// A queue's place in this process's table. It is not stored: records and protocols name queues.
 using QueueId = std::uint32_t;
 
 /// A connection as the broker knows it, from 1. Never used twice in one process.
@@ -22,7 +23,7 @@ using ClientId = std::uint64_t;
 using Pri = std::uint32_t;
 
 /// The second half of the order (pri, sequence) in which ready jobs are served. Drawn from the same
-/// counter as `JobId`, so that jobs of both doors stand in one line.
+/// counter as `JobId`, so that jobs of both protocols stand in one line.
 using Sequence = std::uint64_t;
 
 /// A byte position in the log. "Durable up to n" covers every byte before n.
@@ -49,7 +50,7 @@ using Duration = Calendar::duration;
 
 inline constexpr Time kNever = Time::max();
 
-/// Limits on what may be stored, whichever door it comes through.
+/// Limits on what may be stored, whichever protocol it comes over.
 inline constexpr std::size_t kQueueNameBytesMax = 1024;
 inline constexpr std::size_t kWatchedQueuesMax = 10'000;  ///< by one connection
 inline constexpr std::size_t kJidBytesMax = 1024;

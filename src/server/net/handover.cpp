@@ -15,8 +15,8 @@ std::string take_name(std::string_view& names) {
   return std::string(name);
 }
 
-/// The door that a socket's name means, if there is one of that name.
-std::string_view door_of(std::string_view name) {
+/// The port that a socket's name means, if there is one of that name.
+std::string_view port_of(std::string_view name) {
   constexpr std::string_view kUnitSuffix = ".socket";
   if (name.ends_with(kUnitSuffix)) name.remove_suffix(kUnitSuffix.size());
   return name == "beanstalkd" ? "beanstalk" : name;
@@ -50,7 +50,7 @@ std::vector<HandedOver> hand_out(std::vector<HandedOver> sockets,
   std::vector<HandedOver> left;
   for (HandedOver& each : sockets) {
     const auto own = std::find_if(places.begin(), places.end(), [&](const SocketPlace& place) {
-      return place.door == door_of(each.name);
+      return place.name == port_of(each.name);
     });
     if (own == places.end()) {
       unnamed.push_back(std::move(each));

@@ -30,13 +30,13 @@ struct HandedOver {
 
 /// Where a socket may go.
 struct SocketPlace {
-  std::string_view door;               ///< its name
+  std::string_view name;               ///< of the port
   bool is_wanted;                      ///< false: it stays empty
   std::optional<BoundSocket>& socket;  ///< set once it has one
 };
 
 /// Gives each place that is wanted one socket at most, and answers what is left, which nobody may
-/// connect to. A socket that is named after a door goes there and nowhere else; `faktory.socket`,
+/// connect to. A socket that is named after a port goes there and nowhere else; `faktory.socket`,
 /// the name that systemd gives where the unit says none, is `faktory`, and `beanstalkd` is
 /// `beanstalk`. Then the others take the places that are still empty, in order.
 [[nodiscard]] std::vector<HandedOver> hand_out(std::vector<HandedOver> sockets,

@@ -5,7 +5,7 @@
 
 #include "beanstalk/settings.hpp"
 
-/// What the doors show of the process that they run in, and what they need from the system.
+/// What the protocols show of the process that they run in, and what they need from the system.
 namespace millrace::server {
 
 struct HostFacts {

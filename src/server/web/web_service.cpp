@@ -1,4 +1,4 @@
-#include "server/web/web_door.hpp"
+#include "server/web/web_service.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -123,7 +123,7 @@ http::Response refuse_without_answer() {
 
 }  // namespace
 
-WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
+WebService::WebService(Parts parts, Options options, BoundSocket socket)
     : parts_(parts),
       data_directory_(std::move(options.data_directory)),
       bulks_(parts.broker),
@@ -152,37 +152,37 @@ WebDoor::WebDoor(Parts parts, Options options, BoundSocket socket)
              .tls = std::move(options.tls),
              .log = parts.log}) {}
 
-WebDoor::~WebDoor() {
+WebService::~WebService() {
   finish();
   parts_.ticker.plan(*this, kNever);
 }
 
-Outcome<Done> WebDoor::listen() {
+Outcome<Done> WebService::listen() {
   parts_.ticker.plan(*this, parts_.clock.now());
   return port_.listen();
 }
 
 // ---- in the loop's thread -----------------------------------------------------------------------
 
-void WebDoor::work(Time now) {
+void WebService::work(Time now) {
   if (!has_bulk_work_) return;
   if (parts_.turn.is_paused()) return parts_.ticker.plan(*this, now + kBulkPause);
   has_bulk_work_ = bulks_.work(now);
   if (has_bulk_work_) parts_.turn.request();
 }
 
-void WebDoor::expire(Time now) {
+void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   parts_.ticker.plan(*this, trend_.next_due());
   if (has_bulk_work_) parts_.turn.request();
 }
 
-void WebDoor::show_options(std::vector<std::pair<std::string, std::string>> options) {
+void WebService::show_options(std::vector<std::pair<std::string, std::string>> options) {
   site_.facts.options = std::move(options);
 }
 
-void WebDoor::reload(const std::string& password,
-                     std::shared_ptr<const TlsContext> tls /* see Options */) {
+void WebService::reload(const std::string& password,
+                        std::shared_ptr<const TlsContext> tls /* see Options */) {
   {
     const std::lock_guard guard(mutex_);
     guard_.password = password;
@@ -190,7 +190,7 @@ void WebDoor::reload(const std::string& password,
   if (tls) port_.set_tls(std::move(tls));
 }
 
-void WebDoor::finish() {
+void WebService::finish() {
   gate_.close();
   port_.close();
   port_.join();
@@ -198,18 +198,18 @@ void WebDoor::finish() {
 
 // ---- in the port's threads ----------------------------------------------------------------------
 
-http::GuardSettings WebDoor::guard_settings() {
+http::GuardSettings WebService::guard_settings() {
   const std::lock_guard guard(mutex_);
   return guard_;
 }
 
-std::optional<http::Response> WebDoor::answer_head(const http::Request& request) {
+std::optional<http::Response> WebService::answer_head(const http::Request& request) {
   if (auto refused = http::check(request, guard_settings())) return refused;
   if (auto asset = http::serve_asset(request)) return tagged(request, std::move(*asset));
   return std::nullopt;
 }
 
-http::SystemFacts WebDoor::system_facts() {
+http::SystemFacts WebService::system_facts() {
   const std::lock_guard guard(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (now - system_read_at_ >= kSystemFactsKept) {
@@ -219,7 +219,7 @@ http::SystemFacts WebDoor::system_facts() {
   return system_;
 }
 
-http::Response WebDoor::take_turn(const Part& part) {
+http::Response WebService::take_turn(const Part& part) {
   const Time now = parts_.clock.now();
   http::Response answered = part(now);
   has_bulk_work_ = has_bulk_work_ || bulks_.is_running();
@@ -232,7 +232,7 @@ http::Response WebDoor::take_turn(const Part& part) {
   return answered;
 }
 
-http::Response WebDoor::answer(http::Request asked) {
+http::Response WebService::answer(http::Request asked) {
   if (auto refused = http::prepare(site_, asked)) return *std::move(refused);
   const http::SystemFacts system =
       needs_system_facts(asked.path) ? system_facts() : http::SystemFacts{};

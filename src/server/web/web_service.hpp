@@ -23,7 +23,7 @@ namespace millrace::server {
 /// The web UI, the JSON API and the metrics over HTTP. Requests are read and answers are written in
 /// the threads of the port. Between the two, requests are handled in the thread of the broker, one
 /// at a time.
-class WebDoor final : public Deadline {
+class WebService final : public Deadline {
  public:
   struct Parts {
     Poller& poller;
@@ -47,8 +47,8 @@ class WebDoor final : public Deadline {
     std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   };
 
-  WebDoor(Parts parts, Options options, BoundSocket socket);
-  ~WebDoor() override;
+  WebService(Parts parts, Options options, BoundSocket socket);
+  ~WebService() override;
 
   [[nodiscard]] Outcome<Done> listen();
   [[nodiscard]] const Address& address() const { return port_.address(); }

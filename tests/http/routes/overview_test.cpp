@@ -9,7 +9,7 @@ TEST_CASE("stats: what INFO answers") {
   desk.push("Mail", "mail");
   desk.put("x", "tube");
   const std::string stats = desk.get("/stats").body;
-  CHECK(stats == desk.door.info(desk.now, {{"mail", 1}, {"tube", 1}})());
+  CHECK(stats == desk.service.info(desk.now, {{"mail", 1}, {"tube", 1}})());
   CHECK(stats.find(R"("queues":{"mail":1,"tube":1})") != std::string::npos);
   CHECK(Json::parse(stats)["faktory"]["total_queues"] == 2);
 }

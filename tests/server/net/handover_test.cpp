@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::int64_t kOwnPid = 4711;
 
-/// Two doors, the sockets that they got, and those that were left.
-class Doors {
+/// Two ports, the sockets that they got, and those that were left.
+class Ports {
  public:
-  Doors(bool wants_beanstalk, bool wants_faktory)
+  Ports(bool wants_beanstalk, bool wants_faktory)
       : wants_beanstalk_(wants_beanstalk), wants_faktory_(wants_faktory) {}
 
   /// Hands out a fresh socket for each name.
@@ -26,8 +26,8 @@ class Doors {
       sockets.push_back({name, std::move(*socket)});
     }
     const std::array places = {
-        SocketPlace{.door = "beanstalk", .is_wanted = wants_beanstalk_, .socket = beanstalk_},
-        SocketPlace{.door = "faktory", .is_wanted = wants_faktory_, .socket = faktory_},
+        SocketPlace{.name = "beanstalk", .is_wanted = wants_beanstalk_, .socket = beanstalk_},
+        SocketPlace{.name = "faktory", .is_wanted = wants_faktory_, .socket = faktory_},
     };
     left_ = server::hand_out(std::move(sockets), places);
   }
@@ -72,54 +72,54 @@ TEST_CASE("handover: a descriptor that is no listening socket is refused") {
         "descriptor 0 is not a TCP or unix stream socket that listens");
 }
 
-TEST_CASE("handover: a socket goes to the door of its name") {
-  Doors doors(true, true);
-  doors.hand_out({"faktory", "beanstalk"});
-  CHECK(doors.faktory() == "faktory");
-  CHECK(doors.beanstalk() == "beanstalk");
-  CHECK(doors.left() == 0);
+TEST_CASE("handover: a socket goes to the port of its name") {
+  Ports ports(true, true);
+  ports.hand_out({"faktory", "beanstalk"});
+  CHECK(ports.faktory() == "faktory");
+  CHECK(ports.beanstalk() == "beanstalk");
+  CHECK(ports.left() == 0);
 }
 
-TEST_CASE("handover: the names that systemd gives are the doors' names too") {
-  Doors doors(true, true);
-  doors.hand_out({"faktory.socket", "beanstalkd.socket"});
-  CHECK(doors.faktory() == "faktory.socket");
-  CHECK(doors.beanstalk() == "beanstalkd.socket");
+TEST_CASE("handover: the names that systemd gives are the ports' names too") {
+  Ports ports(true, true);
+  ports.hand_out({"faktory.socket", "beanstalkd.socket"});
+  CHECK(ports.faktory() == "faktory.socket");
+  CHECK(ports.beanstalk() == "beanstalkd.socket");
 }
 
-TEST_CASE("handover: other names take the empty doors in order, behind those with names") {
-  Doors doors(true, true);
-  doors.hand_out({"", "beanstalk"});
-  CHECK(doors.beanstalk() == "beanstalk");
-  CHECK(doors.faktory().empty());
-  Doors others(true, true);
+TEST_CASE("handover: other names take the empty ports in order, after those with names") {
+  Ports ports(true, true);
+  ports.hand_out({"", "beanstalk"});
+  CHECK(ports.beanstalk() == "beanstalk");
+  CHECK(ports.faktory().empty());
+  Ports others(true, true);
   others.hand_out({"millrace.socket", "", "third"});
   CHECK(others.beanstalk() == "millrace.socket");
   CHECK(others.faktory().empty());
   CHECK(others.left() == 1);
 }
 
-TEST_CASE("handover: a door that is not wanted stays closed") {
-  Doors doors(false, true);
-  doors.hand_out({"", ""});
-  CHECK(doors.beanstalk() == "-");
-  CHECK(doors.faktory().empty());
-  CHECK(doors.left() == 1);
+TEST_CASE("handover: a port that is not wanted stays closed") {
+  Ports ports(false, true);
+  ports.hand_out({"", ""});
+  CHECK(ports.beanstalk() == "-");
+  CHECK(ports.faktory().empty());
+  CHECK(ports.left() == 1);
 }
 
-TEST_CASE("handover: a socket that is named after a closed door goes nowhere else") {
-  Doors doors(true, false);
-  doors.hand_out({"faktory.socket"});
-  CHECK(doors.beanstalk() == "-");
-  CHECK(doors.faktory() == "-");
-  CHECK(doors.left() == 1);
+TEST_CASE("handover: a socket that is named after a closed port goes nowhere else") {
+  Ports ports(true, false);
+  ports.hand_out({"faktory.socket"});
+  CHECK(ports.beanstalk() == "-");
+  CHECK(ports.faktory() == "-");
+  CHECK(ports.left() == 1);
 }
 
-TEST_CASE("handover: the second socket of a door's name is left") {
-  Doors doors(true, true);
-  doors.hand_out({"faktory", "faktory"});
-  CHECK(doors.beanstalk() == "-");
-  CHECK(doors.left() == 1);
+TEST_CASE("handover: the second socket of a port's name is left") {
+  Ports ports(true, true);
+  ports.hand_out({"faktory", "faktory"});
+  CHECK(ports.beanstalk() == "-");
+  CHECK(ports.left() == 1);
 }
 
 }  // namespace
