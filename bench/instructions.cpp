@@ -9,7 +9,7 @@
 
 #include "base/check.hpp"
 #include "core/broker/bulk_changes.hpp"
-#include "http/kit/site.hpp"
+#include "http/routes/site.hpp"
 #include "world.hpp"
 
 namespace {

@@ -15,9 +15,9 @@
 #include "faktory/service.hpp"
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
-#include "http/kit/site.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/job_filter.hpp"
+#include "http/routes/site.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
 #include "http/kit/json.hpp"
-#include "http/kit/site.hpp"
+#include "http/routes/site.hpp"
 
 namespace millrace::http {
 

@@ -84,6 +84,18 @@ void run_transcript(const std::string& path, const std::vector<std::size_t>& cut
 
 }  // namespace
 
+bool is_understood(const Transcript& transcript, std::string_view verb,
+                   const std::vector<std::string_view>& refusals) {
+  const auto& steps = transcript.steps;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (steps[i].kind != Step::Kind::kSend || !steps[i].text.starts_with(verb)) continue;
+    const std::string_view reply = steps[i + 1].expected.text;
+    const auto is_reply = [reply](std::string_view refusal) { return reply.starts_with(refusal); };
+    if (std::none_of(refusals.begin(), refusals.end(), is_reply)) return true;
+  }
+  return false;
+}
+
 std::vector<Transcript> read_transcripts(const std::string& folder) {
   std::vector<Transcript> transcripts;
   for (const auto& path : list_transcripts(folder)) {

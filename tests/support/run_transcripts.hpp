@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/house.hpp"
@@ -20,6 +21,11 @@ void run_transcripts(const std::string& folder, const std::vector<std::size_t>& 
 
 /// In memory, with pieces of 1, 2, 5 and 100 bytes and whole.
 void run_transcripts(const std::string& folder, Protocol protocol);
+
+/// True when the transcript sends a line that begins with the verb, and the next reply begins with
+/// none of the refusals.
+[[nodiscard]] bool is_understood(const Transcript& transcript, std::string_view verb,
+                                 const std::vector<std::string_view>& refusals);
 
 /// Every transcript of the folder.
 [[nodiscard]] std::vector<Transcript> read_transcripts(const std::string& folder);

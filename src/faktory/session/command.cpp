@@ -235,6 +235,12 @@ Parsed parse_command(std::string_view line) {
   return row->parse({});
 }
 
+std::vector<std::string_view> verbs() {
+  std::vector<std::string_view> all;
+  for (const Row& row : kRows) all.push_back(row.verb);
+  return all;
+}
+
 std::optional<Hello> parse_hello(std::string_view line) {
   constexpr std::string_view kVerb = "HELLO ";
   if (!line.starts_with("HELLO {")) return std::nullopt;

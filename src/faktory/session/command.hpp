@@ -127,6 +127,9 @@ struct Refused {
 /// How many queues a line may name.
 inline constexpr std::size_t kNamedQueuesMax = 1024;
 
+/// Every verb, for the test that looks for its transcript.
+[[nodiscard]] std::vector<std::string_view> verbs();
+
 /// Reads one line, given without its line end.
 [[nodiscard]] Result<Command, Refused> parse_command(std::string_view line);
 

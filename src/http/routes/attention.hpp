@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "http/kit/site.hpp"
 #include "http/routes/queue_view.hpp"
+#include "http/routes/site.hpp"
 
 namespace millrace::http {
 

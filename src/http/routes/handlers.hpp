@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "http/kit/site.hpp"
+#include "http/routes/site.hpp"
 
 /// One function for each route of the API; api.cpp has the table of routes. web/openapi.json
 /// describes the answers field by field, and a test compares the two.

@@ -2,7 +2,7 @@
 
 #include "core/ports/work_unit.hpp"
 #include "http/kit/json.hpp"
-#include "http/kit/site.hpp"
+#include "http/routes/site.hpp"
 
 /// How a job is shown.
 namespace millrace::http {

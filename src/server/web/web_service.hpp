@@ -11,7 +11,7 @@
 
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
-#include "http/kit/site.hpp"
+#include "http/routes/site.hpp"
 #include "http/routes/trend.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"

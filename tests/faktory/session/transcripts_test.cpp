@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "faktory/session/command.hpp"
 #include "support/doctest.hpp"
 #include "support/run_transcripts.hpp"
 
@@ -5,6 +8,16 @@ namespace millrace::test {
 
 TEST_CASE("faktory transcripts") {
   run_transcripts("faktory", Protocol::kFaktory);
+}
+
+TEST_CASE("faktory transcripts: every verb stands in one") {
+  const std::vector<Transcript> transcripts = read_transcripts("faktory");
+  for (std::string_view verb : faktory::verbs()) {
+    INFO(verb);
+    CHECK(std::any_of(transcripts.begin(), transcripts.end(), [verb](const Transcript& each) {
+      return is_understood(each, verb, {"-ERR unknown command", "-ERR internal error"});
+    }));
+  }
 }
 
 }  // namespace millrace::test
