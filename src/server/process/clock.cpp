@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -18,6 +20,7 @@ Time read_wall() {
 
 Time SteadyCalendar::at(Steady steady) const {
   const Steady elapsed = steady - anchor_steady_;
+  CHECK(elapsed >= Steady::zero());
   const Steady slewed = std::min(elapsed, kSteerInterval);
   return anchor_ + elapsed + Steady(slew_.count() * slewed.count() / kSteerInterval.count());
 }

@@ -6,26 +6,26 @@
 
 namespace millrace::server {
 
-/// Where everything below `server` gets its `now` from. It never goes backwards.
+/// The source of every `now` that the layers below `server` are given. It never goes backwards.
 class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual Time now() = 0;
 };
 
-/// Calendar time that runs evenly: it starts from the wall clock, advances with a steady clock, and
-/// leans towards the wall clock by at most `kSlewMax`. When somebody sets the wall clock, no
-/// reservation runs out at once and no delay takes hours longer.
+/// Calendar time that runs evenly. It starts at the wall clock, advances with a steady clock, and
+/// approaches the wall clock by at most `kSlewMax` per interval. So when the wall clock is set, no
+/// reservation expires at once and no delay takes hours longer.
 class SteadyCalendar {
  public:
   using Steady = std::chrono::nanoseconds;
 
   SteadyCalendar(Time wall, Steady steady) : anchor_(wall), anchor_steady_(steady) {}
 
-  /// `steady` is not earlier than at the last `steer`.
+  /// The calendar time at `steady`, which must not be earlier than at the last `steer`.
   [[nodiscard]] Time at(Steady steady) const;
 
-  /// Leans towards `wall` during the next `kSteerInterval`.
+  /// Approaches `wall` during the next `kSteerInterval`.
   void steer(Time wall, Steady steady);
 
   [[nodiscard]] bool is_steering_due(Steady steady) const {
@@ -38,10 +38,10 @@ class SteadyCalendar {
  private:
   Time anchor_;
   Steady anchor_steady_;
-  Steady slew_{0};  ///< how much to gain on the steady clock during this interval
+  Steady slew_{0};  ///< gain on the steady clock during this interval; may be negative
 };
 
-/// The clock of a running server. For one thread.
+/// The clock of a running server. Not thread-safe.
 class SystemClock final : public Clock {
  public:
   SystemClock();

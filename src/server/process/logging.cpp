@@ -43,7 +43,8 @@ void append_value(std::string_view value, std::string& line) {
 }
 
 void write_to_stderr(std::string_view line) {
-  // A log that cannot be written must not stop the server, and there is nobody to tell.
+  // A log that cannot be written must not stop the server, and there is no other place to report
+  // it.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -12,7 +12,7 @@
 
 namespace millrace::server {
 
-/// One thing that a log line says about its event.
+/// A key and its value in a log line.
 struct LogField {
   LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
   LogField(std::string_view name, const char* text) : key(name), value(text) {}
@@ -23,17 +23,18 @@ struct LogField {
   std::string value;
 };
 
-/// Several names as one value, with commas between them.
+/// The names as one value, separated by commas.
 [[nodiscard]] std::string join(const std::vector<std::string>& names);
 
-/// Lines for the operator: `2030-01-31T12:00:00.000Z event key=value key="two words"`. Never a
-/// secret and never a job's body. Any thread may log.
+/// Log lines for the operator: `2030-01-31T12:00:00.000Z event key=value key="two words"`. They
+/// never have a secret or the body of a job. Programs read the names of events and keys.
+/// Thread-safe.
 class Log {
  public:
-  /// Given each line whole, with its line feed.
+  /// Gets each whole line, with its line feed.
   using Sink = std::function<void(std::string_view line)>;
 
-  /// What becomes of routine events.
+  /// Whether routine events are logged.
   enum class Routine { kLogged, kLeftOut };
 
   /// Writes to stderr.
@@ -41,10 +42,10 @@ class Log {
   explicit Log(Sink sink, Routine routine = Routine::kLogged)
       : sink_(std::move(sink)), routine_(routine) {}
 
-  /// Something that an operator should know of.
+  /// An event that the operator should know of.
   void event(std::string_view name, std::initializer_list<LogField> fields = {}) const;
 
-  /// Something that is part of every run, such as its end.
+  /// An event that is part of a normal run, such as its end.
   void routine(std::string_view name, std::initializer_list<LogField> fields = {}) const;
 
  private:
@@ -52,15 +53,15 @@ class Log {
   Routine routine_;
 };
 
-/// Lets an event that may repeat endlessly be logged once in an interval.
+/// Limits an event that may repeat often to one line in an interval.
 class LogLimit {
  public:
   explicit LogLimit(Duration interval) : interval_(interval) {}
 
-  /// True when it may be logged now.
+  /// True when the event may be logged now.
   [[nodiscard]] bool admits(Time now);
 
-  /// How many were not admitted before the last that was.
+  /// The number of events that were left out before the last one that was admitted.
   [[nodiscard]] std::uint64_t skipped() const { return skipped_; }
 
  private:

@@ -4,9 +4,9 @@
 
 namespace millrace::server {
 
-/// Gives memory that was freed back to the system: a tenth of a second later while the program
-/// allocates and frees, and a second later at most where it is at rest. Does nothing where the
-/// program is not linked with jemalloc.
+/// Returns freed memory to the system: within a tenth of a second while the program allocates and
+/// frees, and within a second, by a timer, while it is idle. Does nothing unless the program is
+/// linked with jemalloc.
 class MemoryReturn final : private Deadline {
  public:
   /// Works in the thread that runs the ticker, which outlives it.

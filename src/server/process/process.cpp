@@ -62,7 +62,7 @@ std::uint64_t machine_memory_bytes() {
   const std::uint64_t all = pages < 0 ? 0
                                       : static_cast<std::uint64_t>(pages) *
                                             static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  // In a container there is less: `max`, which is no number, where there is not.
+  // A container without a limit has the text `max` here, which is not a number.
   std::uint64_t granted = 0;
   const bool is_limited{std::ifstream("/sys/fs/cgroup/memory.max") >> granted};
   return is_limited ? std::min(all, granted) : all;

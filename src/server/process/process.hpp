@@ -5,7 +5,7 @@
 
 #include "beanstalk/settings.hpp"
 
-/// What the protocols show of the process that they run in, and what they need from the system.
+/// Facts about the process and the machine, and random numbers from the system.
 namespace millrace::server {
 
 struct HostFacts {
@@ -18,22 +18,23 @@ struct HostFacts {
 
 [[nodiscard]] std::int64_t process_id();
 
-/// From the system's generator, good enough for salts.
+/// From the random generator of the system, good enough for salts.
 [[nodiscard]] std::uint64_t random_number();
 
 /// 16 hexadecimal digits, new at each call.
 [[nodiscard]] std::string random_instance_id();
 
+/// The processor time of this process so far.
 [[nodiscard]] beanstalk::ProcessUsage process_usage();
 
-/// Resident memory; 0 where the system does not tell.
+/// Resident memory of this process; 0 if unknown.
 [[nodiscard]] std::uint64_t used_memory_bytes();
 [[nodiscard]] std::uint64_t used_memory_mb();
 
-/// Of the machine; 0 where the system does not tell.
+/// Memory of the machine, or of the container if it has a limit; 0 if unknown.
 [[nodiscard]] std::uint64_t machine_memory_bytes();
 
-/// Allows as many open files as the system lets us. Answers how many.
+/// Raises the limit of open files to its hard limit. Returns the new limit.
 std::uint64_t raise_descriptor_limit();
 
 }  // namespace millrace::server

@@ -21,6 +21,7 @@ Outcome<User> find_user(const std::string& name) {
 
 Outcome<Done> become(const User& user) {
   if (geteuid() == user.user_id && getegid() == user.group_id && geteuid() != 0) return Done{};
+  // In this order: after `setuid` the process may not change its groups any more.
   const bool is_done = initgroups(user.name.c_str(), user.group_id) == 0 &&
                        setgid(user.group_id) == 0 && setuid(user.user_id) == 0;
   if (!is_done) return Problem{"cannot become user '" + user.name + "': " + std::strerror(errno)};

@@ -6,18 +6,18 @@
 
 namespace millrace::server {
 
-/// Whose rights the process is to have.
+/// A user of the system, to run the process as.
 struct User {
   std::string name;
   unsigned int user_id = 0;
   unsigned int group_id = 0;
 };
 
-/// An entry of the system's table of users.
+/// Looks up a user by name.
 [[nodiscard]] Outcome<User> find_user(const std::string& name);
 
-/// Gives up all rights but those of the user: group, supplementary groups, user. There is no way
-/// back. Nothing happens when they are the process's already.
+/// Switches the process to the user, with group and supplementary groups, for good. Does nothing if
+/// the process runs as that user already.
 [[nodiscard]] Outcome<Done> become(const User& user);
 
 }  // namespace millrace::server

@@ -17,17 +17,17 @@ namespace {
 constexpr std::array<std::string_view, kJobStateCount> kStateNames = {
     "scheduled", "ready", "reserved", "retrying", "dead"};
 
-/// A server that works meanwhile may make a whole journal look damaged, or take a segment away; it
-/// does not do so twice in the same way.
+/// A running server may remove a segment during the check, and an undamaged journal then looks
+/// damaged. So damage counts only if two tries find the same.
 constexpr int kTriesMax = 10;
 
-/// What the log says. Jobs are kept and their bodies are not, so that a journal may be larger than
-/// the memory.
+/// The state that the log describes. Jobs are kept in memory but their bodies are not, so a journal
+/// may be larger than the memory.
 struct Contents {
   Contents() { ledger.store().jobs().bodies().spill_to(unread, 0); }
 
   std::uint64_t bytes = 0;
-  journal::VolatileJournal unread;  ///< where bodies would be read again, which nobody does
+  journal::VolatileJournal unread;  ///< would be the source of bodies; nothing reads one
   Ledger ledger;
 };
 
@@ -69,7 +69,7 @@ StateCounts count_jobs(const Queue& queue) {
 
 std::string tell_segment(const journal::SegmentFinding& segment) {
   std::string text = "begins at " + std::to_string(segment.first) + ", ";
-  if (segment.is_begun) return text + "only begun: it holds nothing";
+  if (segment.is_begun) return text + "only begun, no data";
   text += std::to_string(segment.bytes) + " bytes, " + std::to_string(segment.batches) +
           " batches, " + std::to_string(segment.records) + " records, ";
   if (segment.damaged_at) return text + "damaged at offset " + std::to_string(*segment.damaged_at);
@@ -77,7 +77,7 @@ std::string tell_segment(const journal::SegmentFinding& segment) {
   return text + "torn at offset " + std::to_string(segment.bytes);
 }
 
-/// Segments, batches and records.
+/// Reports segments, batches and records.
 void tell_log(const journal::Survey& found, const Contents& contents, std::string& out) {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
@@ -94,7 +94,9 @@ void tell_log(const journal::Survey& found, const Contents& contents, std::strin
   const journal::SegmentFinding& last = found.segments.back();
   append_line("log ends at", std::to_string(last.first + last.bytes), out);
   append_line("torn tail",
-              last.torn_bytes == 0 ? "none" : std::to_string(last.torn_bytes) + " bytes, to be cut",
+              last.torn_bytes == 0
+                  ? "none"
+                  : std::to_string(last.torn_bytes) + " bytes, cut at the next start",
               out);
 }
 
@@ -114,8 +116,8 @@ std::string report(const journal::Survey& found, const Contents& contents) {
   tell_jobs(contents.ledger.store(), out);
   if (!found.has_extent) {
     append_line("warning",
-                "there is no whole file `extent`: a segment missing at either end of the log, or "
-                "its end, would not be noticed; the next start writes it",
+                "the file `extent` is missing or damaged, so missing segments at the begin or end "
+                "of the log cannot be detected; the next start writes it again",
                 out);
   }
   for (const journal::Damage& damage : found.damages) {

@@ -7,16 +7,16 @@
 
 namespace millrace::server {
 
-/// What is told of a journal.
+/// The result of reading a journal.
 struct JournalReport {
-  std::string text;                   ///< lines for a person
-  std::optional<std::string> damage;  ///< why a server does not start on it: one line
+  std::string text;                   ///< lines for the operator
+  std::optional<std::string> damage;  ///< one line: why a server would not start; nullopt: it would
 };
 
-/// Reads the journal in `directory` from end to end and tells its segments, all that is damaged,
-/// and the jobs that are there without it. Changes nothing and takes no lock, so what a running
-/// server writes meanwhile may look like a torn tail. Bodies are not kept in memory. A problem: a
-/// version that this program does not know, or no journal there.
+/// Reads the whole journal in `directory`. Reports its segments, all damage, and the jobs in its
+/// undamaged part. Changes nothing and takes no lock: the latest write of a running server may look
+/// like a torn tail. Keeps no bodies in memory. It is a problem if there is no journal, or if its
+/// version is unknown.
 [[nodiscard]] Outcome<JournalReport> check_journal(const std::string& directory);
 
 }  // namespace millrace::server

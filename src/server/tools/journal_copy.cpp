@@ -15,13 +15,13 @@
 namespace millrace::server {
 namespace {
 
-/// What a salvage holds in memory beside one segment.
+/// Bytes that a salvage keeps in memory besides one segment.
 constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{8} << 20;
 
-/// Small ones, since the copy is read again, a segment at a time.
+/// Small segments, since the copy is checked afterwards, one whole segment at a time.
 constexpr std::uint64_t kCopySegmentBytes = std::uint64_t{8} << 20;
 
-/// True when `path`, which need not exist, is the directory or something in it, by whatever name.
+/// True when `path` is the directory or lies in it, by any name. `path` need not exist.
 bool lies_in(const std::string& path, const std::string& directory) {
   std::error_code error;
   std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
@@ -32,21 +32,21 @@ bool lies_in(const std::string& path, const std::string& directory) {
   return false;
 }
 
-/// An empty directory, to copy a journal to. It is as it was before, or gone, when this ends
-/// without a call of `keep`.
+/// An empty directory to copy a journal to. Unless `keep` is called, the destructor removes the
+/// files in it, and the directory itself if it did not exist before.
 class Target {
  public:
-  /// A problem when it lies in `source`, cannot be made, or holds something.
+  /// A problem when `path` lies in `source`, cannot be created, or is not empty.
   static Outcome<Target> make(journal::FileSystem& files, const std::string& path,
                               const std::string& source) {
     if (const auto readable = files.list(source); !readable) return readable.error();
-    if (lies_in(path, source)) return Problem{path + " must not lie in " + source};
+    if (lies_in(path, source)) return Problem{path + " must not be inside " + source};
     std::error_code error;
     const bool was_there = std::filesystem::exists(path, error);
     if (const auto made = files.ensure_directory(path); !made) return made.error();
     const auto names = files.list(path);
     if (!names) return names.error();
-    if (!names->empty()) return Problem{path + " is not empty"};
+    if (!names->empty()) return Problem{path + " is not empty; use a new directory"};
     return Target(path, was_there);
   }
 
@@ -67,11 +67,11 @@ class Target {
  private:
   Target(std::string path, bool was_there) : path_(std::move(path)), was_there_(was_there) {}
 
-  std::string path_;  ///< empty: it stays
+  std::string path_;  ///< empty: the directory is kept
   bool was_there_;
 };
 
-/// Its records; it has a fault where a server would not read it.
+/// Counts the records of a batch. A batch that a server would not read has a fault.
 journal::BatchTaken read_batch(std::string_view batch) {
   journal::BatchTaken taken;
   while (!batch.empty()) {
@@ -84,7 +84,7 @@ journal::BatchTaken read_batch(std::string_view batch) {
   return taken;
 }
 
-/// Copies every batch that is whole, and answers what was found.
+/// Copies every undamaged batch, and returns the survey of the journal.
 Outcome<journal::Survey> copy_whole(journal::FileSystem& files, const std::string& directory,
                                     const std::string& new_directory) {
   std::optional<Problem> failure;
@@ -100,7 +100,8 @@ Outcome<journal::Survey> copy_whole(journal::FileSystem& files, const std::strin
   const auto write_all = [&]() -> Outcome<Done> {
     copy.sync();
     if (failure) return *failure;
-    if (copy.pending_bytes() > 0) return Problem{"no room for a copy in " + new_directory};
+    if (copy.pending_bytes() > 0)
+      return Problem{"not enough disk space for a copy in " + new_directory};
     return Done{};
   };
   const auto take = [&](std::string_view batch, Lsn) -> Outcome<journal::BatchTaken> {
@@ -132,12 +133,12 @@ Outcome<JournalReport> salvage_journal(const std::string& directory,
   made->keep();
   std::string lost;
   for (const auto& damage : found->damages) lost += "lost: " + journal::text_of(damage) + "\n";
-  report->text = "the copy " + new_directory + ":\n" + report->text + lost;
+  report->text = "copy " + new_directory + ":\n" + report->text + lost;
   if (lost.empty()) return report;
   const std::size_t losses = found->damages.size();
   report->damage = "not all of " + directory + " could be read: " + std::to_string(losses) +
-                   (losses == 1 ? " loss" : " losses") + ", named in the report; the rest is in " +
-                   new_directory;
+                   (losses == 1 ? " loss" : " losses") +
+                   ", listed in the report; everything else is in " + new_directory;
   return report;
 }
 
@@ -153,7 +154,7 @@ Outcome<JournalReport> back_up_journal(const std::string& directory,
     made->keep();
     return report;
   }
-  // What is damaged in the copy is damaged in the journal, and should be named there.
+  // The copy has the damage of the journal, so report the damaged file of the journal.
   const Outcome<JournalReport> original = check_journal(directory);
   if (original && original->damage) return Problem{*original->damage};
   return report ? Problem{*report->damage} : report.error();

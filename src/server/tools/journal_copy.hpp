@@ -7,14 +7,15 @@
 
 namespace millrace::server {
 
-/// Copies what is whole in the journal of `directory` into a new one in `new_directory`, which must
-/// not exist or be empty, and tells what was lost and what the new one holds; `damage` is then a
-/// line that says so. A job whose end was lost is there again; one whose beginning was lost is not.
+/// Copies all undamaged batches of the journal in `directory` to a new journal in `new_directory`,
+/// which must be missing or empty. Reports the contents of the copy and each loss; with losses,
+/// `damage` says how many. If the end of a job was lost, the job exists again in the copy. If its
+/// begin was lost, the job is missing.
 [[nodiscard]] Outcome<JournalReport> salvage_journal(const std::string& directory,
                                                      const std::string& new_directory);
 
-/// Copies the journal of `directory`, which a server may be using, to `destination`, reads the copy
-/// and tells what it holds. A damaged journal is a problem. See journal/backup.hpp.
+/// Copies the journal of `directory`, which a server may be using, to `destination`, and reports
+/// the contents of the copy. A damaged journal is a problem. See journal/file/backup.hpp.
 [[nodiscard]] Outcome<JournalReport> back_up_journal(const std::string& directory,
                                                      const std::string& destination);
 

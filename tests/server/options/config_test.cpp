@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "server/options/config_in_force.hpp"
 #include "server/scratch.hpp"
 #include "server/variable.hpp"
 #include "support/doctest.hpp"
@@ -79,17 +78,6 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.connections_max == 20);
   CHECK(config.dead_jobs_max == 0);
   CHECK(config.is_insecure);
-}
-
-TEST_CASE("config: a reload changes what does not wait for a start, and leaves the rest") {
-  const Config running = serve({"--sync=off", "--password-file=/p", "--max-job-size=10"});
-  const Config wanted = serve({"--sync=always", "--max-job-size=20", "--max-connections=3"});
-  const Config reloaded = server::reloaded(running, wanted);
-  CHECK(reloaded.sync.mode == SyncChoice::Mode::kOff);
-  CHECK(reloaded.password_file == "/p");
-  CHECK(reloaded.job_bytes_max == 20);
-  CHECK(reloaded.connections_max == 3);
-  CHECK(server::reloaded(running, serve({"--password-file=/q"})).password_file == "/q");
 }
 
 TEST_CASE("config: two ports at one address are refused") {

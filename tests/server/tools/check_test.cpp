@@ -152,7 +152,7 @@ TEST_CASE("check: a missing extent is warned about") {
   std::filesystem::remove(scratch.path("data") + "/extent");
   const auto report = check_journal(scratch.path("data"));
   REQUIRE(report);
-  CHECK(report->text.find("warning: there is no whole file `extent`") != std::string::npos);
+  CHECK(report->text.find("warning: the file `extent` is missing or damaged") != std::string::npos);
   CHECK_FALSE(report->damage);
 }
 

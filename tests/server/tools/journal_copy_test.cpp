@@ -49,7 +49,7 @@ TEST_CASE("salvage: what is whole is copied, and what is not is told") {
   CHECK(has(report,
             "lost: 00000000000000000000.log, bytes 40 to 88: a frame that was durable is not "
             "whole"));
-  CHECK(report->damage->find(": 1 loss, named in the report") != std::string::npos);
+  CHECK(report->damage->find(": 1 loss, listed in the report") != std::string::npos);
   CHECK(has(check_journal(scratch.path("saved")), "batches: 2"));
   CHECK_FALSE(is_whole(scratch.path("data")));
 }
@@ -157,7 +157,7 @@ TEST_CASE("salvage: a segment without any header is lost, and its bytes are told
   const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
   REQUIRE_MESSAGE(report, report.error().text);
   const std::string& text = report->text;
-  CHECK(text.starts_with("the copy " + scratch.path("saved") + ":\n"));
+  CHECK(text.starts_with("copy " + scratch.path("saved") + ":\n"));
   // The losses come last, behind what is said of the copy.
   CHECK(text.find("no damage\nlost: 00000000000000000000.log, bytes 0 to ") != std::string::npos);
   CHECK(report->damage);
@@ -227,10 +227,10 @@ TEST_CASE("salvage, backup: not into the journal's own directory, by whatever pa
     CAPTURE(target);
     const auto saved = salvage_journal(data, target);
     REQUIRE_FALSE(saved);
-    CHECK(saved.error().text == target + " must not lie in " + data);
+    CHECK(saved.error().text == target + " must not be inside " + data);
     const auto copied = back_up_journal(data, target);
     REQUIRE_FALSE(copied);
-    CHECK(copied.error().text == target + " must not lie in " + data);
+    CHECK(copied.error().text == target + " must not be inside " + data);
   }
   CHECK(std::filesystem::is_empty(data + "/inside"));
 }
