@@ -1,0 +1,34 @@
+#include "server/web/web_gate.hpp"
+
+#include "server/web/web_client.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+
+TEST_CASE("web gate: a change is answered when it is durable, a read at once") {
+  SlowDisk slow;
+  FakeJournal& disk = slow.disk;
+  Host& host = slow.host;
+  SocketClient client = host.connect("web");
+  client.send(post("/api/v1/jobs", kJob));
+  while (disk.end() == 0) host.settle_turns();
+  CHECK(client.read_available().empty());
+  CHECK(ask(host, get("/api/v1/jobs/1")).status == 200);
+  CHECK(client.read_available().empty());
+  disk.make_durable(disk.end());
+  CHECK(read_answer(client).status == 201);
+}
+
+TEST_CASE("web gate: a change that waits for the disk is answered when the server stops") {
+  SlowDisk slow;
+  FakeJournal& disk = slow.disk;
+  Host& host = slow.host;
+  SocketClient client = host.connect("web");
+  client.send(post("/api/v1/jobs", kJob));
+  while (disk.end() == 0) host.settle_turns();
+  host.stop();
+  CHECK(read_answer(client).status == 201);
+  CHECK(client.is_closed_by_server());
+}
+
+}  // namespace millrace::server
