@@ -111,7 +111,7 @@ std::optional<Response> check(const Request& request, const GuardSettings& setti
   if (!settings.password.empty()) {
     if (login_of(request, settings) != Login::kRight) return ask_for_password(request);
   } else if (!is_own_host(request.header("host"), settings.hosts)) {
-    return refuse(403, "this server does not go by that name: --web-host tells it further ones");
+    return refuse(403, "this Host name is not accepted: add it to --web-host");
   }
   return is_change(request) ? check_change(request, settings) : std::nullopt;
 }

@@ -183,12 +183,13 @@ std::optional<Response> prepare(const Site& site, Request& request) {
 Response answer(Site& site, const Request& request, const Moment& moment) {
   if (is_change(request)) {
     const TrafficFacts traffic = site.traffic();
-    if (traffic.is_stopping) return refuse(503, "the server stops, and changes nothing any more");
+    if (traffic.is_stopping) return refuse(503, "the server is stopping and accepts no changes");
     // Changes that were asked for earlier wait. A person who asks now is told at once.
-    if (traffic.is_stalled) return refuse(503, "the disk stores nothing now: nothing was changed");
+    if (traffic.is_stalled) return refuse(503, "the disk does not respond: nothing was changed");
     const auto instance = request.headers.find("x-instance");
     if (instance != request.headers.end() && instance->second != site.facts.instance) {
-      return refuse(409, "the server was started again since you looked: nothing was changed");
+      return refuse(409,
+                    "the server was restarted after this page was loaded: nothing was changed");
     }
   }
   Found found = find_route(request);

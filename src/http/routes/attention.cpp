@@ -24,7 +24,7 @@ void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   const auto percent = static_cast<int>(share * 100);
   found.push_back({.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
                    .kind = "failures",
-                   .text = concat(percent, " % of the runs of the last minutes failed",
+                   .text = concat(percent, " % of runs failed in the last minutes",
                                   grows && had_runs ? ", more than before" : ""),
                    .queue = {}});
 }
@@ -62,37 +62,34 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
   if (broker.refuses_jobs() || needed < limit - limit / kRoomLowPart) return;
   found.push_back({.level = Level::kTrouble,
                    .kind = "memory",
-                   .text = concat("Jobs take ", needed / (limit / 100 + 1),
-                                  " % of --memory-limit; at 100 % new ones are refused"),
+                   .text = concat("Jobs use ", needed / (limit / 100 + 1),
+                                  " % of --memory-limit; at 100 % new jobs are refused"),
                    .queue = {}});
 }
 
 std::string text_of_fullness(const Broker& broker) {
   if (broker.admission() == Admission::kEndingsOnly) {
-    return "The disk of the journal is full, and jobs can only be ended: there must be fewer of "
-           "them";
+    return "The disk of the journal is full: jobs can be finished or deleted, nothing else";
   }
   if (broker.admission() == Admission::kNoGrowth) {
-    return "The disk of the journal is full: new jobs are refused, and burying, delays and pauses";
+    return "The disk of the journal is full: new jobs, burying, delays and pauses are refused";
   }
   return broker.ledger().memory().is_full(broker.admission())
-             ? "Jobs have reached --memory-limit, and new ones are refused"
+             ? "Jobs have reached --memory-limit, and new jobs are refused"
              : "The disk of the journal is full, and new jobs are refused";
 }
 
 Concern show_abandoned(const Backlog& backlog) {
   return {.level = Level::kTrouble,
           .kind = "abandoned",
-          .text = concat("has ", count_of(backlog.jobs, "waiting job"), " and nobody who takes ",
-                         backlog.jobs == 1 ? "it" : "them"),
+          .text = concat("has ", count_of(backlog.jobs, "waiting job"), " and no worker"),
           .queue = backlog.queue};
 }
 
 Concern show_paused(const Backlog& backlog) {
   return {.level = Level::kNotice,
           .kind = "paused",
-          .text = concat("is paused while ", count_of(backlog.jobs, "job"),
-                         backlog.jobs == 1 ? " waits" : " wait"),
+          .text = concat("is paused with ", count_of(backlog.jobs, "waiting job")),
           .queue = backlog.queue};
 }
 
@@ -130,7 +127,7 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   if (site.traffic().is_stalled) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "stalled",
-                     .text = "The disk of the journal stores nothing, and no change is answered",
+                     .text = "The disk of the journal does not respond, and no change is answered",
                      .queue = {}});
   }
   if (site.broker.refuses_jobs()) {

@@ -63,7 +63,7 @@ Outcome<std::vector<JobId>> read_ids(const Json& members) {
   }
   std::vector<JobId> ids;
   for (const Json& id : *found) {
-    if (!id.is_number_unsigned()) return Problem{"ids has an entry that is no job's number"};
+    if (!id.is_number_unsigned()) return Problem{"ids has an entry that is not a job number"};
     ids.push_back(id.get<JobId>());
   }
   return ids;

@@ -73,7 +73,7 @@ const Job* find_job(const Call& call) {
 }  // namespace
 
 Response say_gone(const Call& call) {
-  if (!parse_number<JobId>(call.name)) return refuse(400, "that is no job's number");
+  if (!parse_number<JobId>(call.name)) return refuse(400, "that is not a job number");
   return refuse(404, "this job is gone: it was finished or deleted");
 }
 

@@ -17,7 +17,7 @@ std::string concern_sentence(const Situation& situation) {
   const Concern& worst = situation.concerns.front();
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
   return concat(worst.queue, worst.queue.empty() ? "" : " ", worst.text,
-                others == 0 ? "." : concat("; ", count_of(others, "more thing"), " to look at."));
+                others == 0 ? "." : concat("; ", others, " more below."));
 }
 
 std::string health_sentence(const Site& site, const Situation& situation) {
@@ -29,8 +29,8 @@ std::string health_sentence(const Site& site, const Situation& situation) {
     return "All is well: ready for the first job.";
   }
   const std::string queues = count_of(view.queue_count(), "queue");
-  if (ready + reserved == 0) return concat("All is well: ", queues, ", and no job waits.");
-  return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " at work, ",
+  if (ready + reserved == 0) return concat("All is well: ", queues, ", no jobs waiting.");
+  return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " running, ",
                 grouped(ready), " waiting.");
 }
 

@@ -81,7 +81,7 @@ Outcome<ListRequest> read_list(const Request& request) {
   const std::string_view sort = request.param("sort");
   const auto* key = std::find_if(kSortKeys.begin(), kSortKeys.end(),
                                  [&](const SortKey& each) { return each.name == sort; });
-  if (!sort.empty() && key == kSortKeys.end()) return Problem{"no queue is sorted by that"};
+  if (!sort.empty() && key == kSortKeys.end()) return Problem{"queues cannot be sorted by that"};
   if (!sort.empty()) list.key = key;
   const std::string_view order = request.param("order");
   if (!order.empty() && order != "asc" && order != "desc") {
@@ -145,7 +145,7 @@ const Queue* find_queue(const Call& call) {
 }
 
 Response say_gone() {
-  return refuse(404, "there is no such queue: it was deleted, or went with its last job");
+  return refuse(404, "there is no such queue: it was deleted, or removed with its last job");
 }
 
 Response pause(const Call& call, std::optional<std::uint32_t> seconds) {

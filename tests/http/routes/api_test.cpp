@@ -32,7 +32,7 @@ TEST_CASE("api: where jobs can only be ended, the rest is refused, and the overv
   CHECK(desk.post(job + "/kill").status == 503);
   CHECK(desk.post("/api/v1/queues/default/pause").status == 503);
   CHECK(desk.read("/api/v1/overview")["attention"][0]["text"] ==
-        "The disk of the journal is full: new jobs are refused, and burying, delays and pauses");
+        "The disk of the journal is full: new jobs, burying, delays and pauses are refused");
   desk.broker.set_admission(Admission::kEndingsOnly);
   CHECK(desk.post(job + "/delete").status == 200);
 }

@@ -14,7 +14,7 @@ TEST_CASE("overview: says so when jobs come near --memory-limit") {
   desk.ledger.memory().limit(taken + taken / 20);
   const Json concern = desk.read("/api/v1/overview")["attention"][0];
   CHECK(concern["kind"] == "memory");
-  CHECK(concern["text"] == "Jobs take 95 % of --memory-limit; at 100 % new ones are refused");
+  CHECK(concern["text"] == "Jobs use 95 % of --memory-limit; at 100 % new jobs are refused");
   CHECK(desk.read("/api/v1/server")["job_memory_bytes_max"] == taken + taken / 20);
 }
 
@@ -29,7 +29,7 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
   CHECK(shown["attention"].back()["kind"] == "paused");
   CHECK(shown["attention_left_out"] == 5);
   CHECK(shown["health"]["text"] ==
-        "mail-0 has 1 waiting job and nobody who takes it; 9 more things to look at.");
+        "mail-0 has 1 waiting job and no worker; 9 more below.");
 }
 
 TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown") {
@@ -40,7 +40,7 @@ TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown
   desk.now += 2min;
   const Json shown = desk.read("/api/v1/overview");
   CHECK(shown["health"]["text"] ==
-        "mail-8 has 1,001 waiting jobs and nobody who takes them; 8 more things to look at.");
+        "mail-8 has 1,001 waiting jobs and no worker; 8 more below.");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax);
   CHECK(shown["attention"][0]["queue"] == "mail-8");
   CHECK(shown["attention"][1]["queue"] == "mail-5");
@@ -57,7 +57,7 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
   const Json attention = desk.read("/api/v1/overview")["attention"];
   REQUIRE(attention.size() == 2);
   CHECK(attention[0]["text"] == "The disk of the journal has only 7 % left");
-  CHECK(attention[1]["text"] == "is paused while 1 job waits");
+  CHECK(attention[1]["text"] == "is paused with 1 waiting job");
 }
 
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {

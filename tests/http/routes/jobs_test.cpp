@@ -105,7 +105,7 @@ TEST_CASE("job: what is no number is said to be none") {
   for (const char* path : {"abc", "abc/body", "-1", "99999999999999999999"}) {
     const Response response = desk.get(concat("/api/v1/jobs/", path));
     CHECK(response.status == 400);
-    CHECK(response.body == R"({"error":"that is no job's number"})");
+    CHECK(response.body == R"({"error":"that is not a job number"})");
   }
   CHECK(desk.post("/api/v1/jobs/abc/retry").status == 400);
 }

@@ -55,7 +55,7 @@ TEST_CASE("overview: health in one sentence, and what needs attention") {
   desk.now += 2min;
   const Json shown = desk.read("/api/v1/overview");
   CHECK(shown["health"]["level"] == "trouble");
-  CHECK(shown["health"]["text"] == "mail has 1 waiting job and nobody who takes it.");
+  CHECK(shown["health"]["text"] == "mail has 1 waiting job and no worker.");
   CHECK(shown["attention"][0]["kind"] == "abandoned");
   CHECK(shown["attention"][0]["queue"] == "mail");
   CHECK(shown["oldest_ready"]["queue"] == "mail");

@@ -41,6 +41,7 @@ TEST_CASE(
   CHECK(ask(host, get("/api/v1/overview")).status == 200);
   CHECK(ask(host, post("/api/v1/jobs", kJob)).status == 503);
   disk.make_durable(disk.end());
+  host.settle_turns();
   host.stop();
   CHECK(worker.read(12) == "INSERTED 1\r\n");
 }
