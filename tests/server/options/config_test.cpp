@@ -224,7 +224,7 @@ TEST_CASE("config: a flag that is given twice is refused") {
         "--salvage may be given only once");
 }
 
-TEST_CASE("config: both ports off is refused") {
+TEST_CASE("config: both job ports off is refused") {
   CHECK(refusal({"--beanstalk", "off", "--faktory", "off"}).find("nothing to serve") !=
         std::string::npos);
 }
