@@ -310,7 +310,7 @@ Admission Server::look_for_room(Admission admission, Time now) {
   }
   LogLimit& limit = admission == Admission::kEndingsOnly ? ending_log_ : room_log_;
   if (admission >= Admission::kNoGrowth && admission > broker_.admission() && limit.admits(now)) {
-    log_.event(admission == Admission::kEndingsOnly ? "only_ending_jobs" : "not_prolonging_jobs",
+    log_.event(admission == Admission::kEndingsOnly ? "reservations_refused" : "job_growth_refused",
                {{"live_bytes", ledger_.live_bytes()}});
   }
   return std::max(admission, is_memory_full ? Admission::kNoJobs : Admission::kEverything);
@@ -383,7 +383,7 @@ void Server::finish_connections() {
 }
 
 void Server::drop_connections() {
-  log_.routine("leaving_clients_behind", {{"connections", connections_.count()}});
+  log_.routine("clients_dropped", {{"connections", connections_.count()}});
   connections_.drop_all();
 }
 

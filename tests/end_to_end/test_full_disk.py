@@ -288,7 +288,7 @@ class FullDiskTest(unittest.TestCase):
         self.delete_all_at_once(range(1, buried + 1))
         self.assertEqual(self.reserve_and_bury(jobs), "BURIED")
         self.wait_for_room()
-        self.assertIn("not_prolonging_jobs", self.server.error_text())
+        self.assertIn("job_growth_refused", self.server.error_text())
         self.server.restart()
         client = Beanstalk(self.server.beanstalk_address)
         self.addCleanup(client.close)

@@ -26,7 +26,7 @@ void StallWatch::expire(Time now) {
                                          {"waiting_bytes", parts_.commits.undurable_bytes()},
                                          {"disk", is_full(parts_.journal) ? "full" : "slow"}});
   }
-  if (!is_stalled && is_stalled_) parts_.log.event("journal_goes_on");
+  if (!is_stalled && is_stalled_) parts_.log.event("journal_resumed");
   is_stalled_ = is_stalled;
   if (is_stalled) {
     plan(now + kLookAgain);

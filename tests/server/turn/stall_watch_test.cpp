@@ -50,7 +50,7 @@ TEST_CASE("stall: a disk that stores nothing for seconds is told of once, and wh
   watched.journal.make_durable(watched.journal.end());
   watched.pass(1s);
   CHECK_FALSE(watched.watch.is_stalled());
-  CHECK(watched.has_logged("journal_goes_on"));
+  CHECK(watched.has_logged("journal_resumed"));
 }
 
 TEST_CASE("stall: one that is slow, and keeps up, is none") {
