@@ -108,7 +108,7 @@ export function head(title, ...actions) {
   return h("div", { class: "head" }, h("h1", {}, title), h("div", { class: "actions" }, actions));
 }
 
-/** A heading with something beside it, and what is below. */
+/** A heading with an element next to it, and the content below. */
 export const section = (title, beside, ...content) =>
   h("section", {}, h("div", { class: "head" }, h("h2", {}, title), beside), content);
 
