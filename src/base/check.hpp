@@ -14,7 +14,7 @@
   } while (false)
 
 /// DCHECK(condition) is a CHECK that is too expensive for the program that users run: more than 1 %
-/// of an operation. Debug builds evaluate it (presets dev, asan-ubsan, tsan, fuzz), release builds
+/// of an operation. Debug builds evaluate it (presets check, dev, asan-ubsan, tsan), release builds
 /// only compile it. The condition must have no effect of its own.
 #ifdef MILLRACE_DCHECKS
 #define DCHECK(condition) CHECK(condition)
