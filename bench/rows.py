@@ -15,7 +15,9 @@ BEANSTALKD = ("beanstalkd", servers.beanstalkd)
 BEANSTALKD_BINLOG = ("beanstalkd -b", lambda: servers.beanstalkd(binlog=True))
 BEANSTALKD_SYNC = ("beanstalkd -b -f 0", lambda: servers.beanstalkd("-f", "0", binlog=True))
 SYNCED = (DURABLE, BEANSTALKD_SYNC)
+BUFFERED = ("millrace --sync off", lambda **options: servers.millrace("--sync", "off", **options))
 LEAST = ("a minimal server", servers.least)
+LEAST_BEANSTALK = ("a minimal server of put", lambda: servers.least("beanstalk"))
 FAKTORY = ("faktory as it ships", servers.official_faktory)
 
 
@@ -36,6 +38,11 @@ ROWS = [
     Row("put-cpu", "put, 50 connections: processor time each", VOLATILE, BEANSTALKD,
         {"work": "put", "connections": 50, "operations": 300_000},
         "server_cpu_us", at_most(0.75, 0.6)),
+    # Few clients, so each turn of the main loop has few commands: shows what a turn costs.
+    Row("put-8", "put, 8 connections, compared with a minimal server: processor time each",
+        VOLATILE, LEAST_BEANSTALK,
+        {"work": "put", "connections": 8, "operations": 300_000},
+        "server_cpu_us", at_most(1.25, 1.1), others=[BUFFERED, BEANSTALKD]),
     Row("put-50", "put, 50 connections: throughput", DURABLE, BEANSTALKD,
         {"work": "put", "connections": 50, "operations": 200_000},
         "per_second", at_least(0.5, 1.0), others=[VOLATILE, BEANSTALKD_BINLOG]),

@@ -159,12 +159,13 @@ def beanstalkd(*flags, binlog=False):
     return Server(command, ports, folder)
 
 
-def least():
+def least(protocol="faktory"):
     """What no server can pass: see least.cpp."""
-    ports = {"faktory": free_port()}
+    ports = {protocol: free_port()}
     folder = tempfile.mkdtemp(prefix="least-bench-")
-    return Server([os.environ["LEAST"], "--port", str(ports["faktory"])], ports, folder,
-                  protocol="faktory")
+    flags = ["--beanstalk"] if protocol == "beanstalk" else []
+    return Server([os.environ["LEAST"], "--port", str(ports[protocol]), *flags], ports, folder,
+                  protocol=protocol)
 
 
 def official_faktory():
