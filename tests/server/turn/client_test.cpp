@@ -1,0 +1,187 @@
+#include "server/turn/client.hpp"
+
+#include "server/turn/test_loop.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// What a session was told.
+struct Told {
+  bool has_closed = false;
+  std::size_t sent_bytes = 0;
+};
+
+/// Answers what it receives with the same bytes.
+class EchoSession final : public Session {
+ public:
+  explicit EchoSession(Told& told) : told_(told) {}
+
+  void start(Time) override {}
+  void receive(std::string_view bytes, Time) override { output_ += bytes; }
+  void resume(Time) override {}
+  void end_of_input(Time) override { has_ended_ = true; }
+  void deliver(const Delivery&, Time) override {}
+  void sent(std::size_t bytes) override { told_.sent_bytes += bytes; }
+  void close(Time) override { told_.has_closed = true; }
+  [[nodiscard]] bool wants_input() const override { return true; }
+  [[nodiscard]] bool wants_resume() const override { return false; }
+  [[nodiscard]] bool wants_close() const override { return has_ended_; }
+
+ private:
+  Told& told_;
+  bool has_ended_ = false;
+};
+
+/// A socket that is a string. It takes as much as the test lets it.
+class FakeSocket final : public SocketEnd {
+ public:
+  [[nodiscard]] bool takes_output() const override { return has_room; }
+  void give(std::string& bytes, Lsn lsn) override {
+    waiting += bytes;
+    bytes.clear();
+    last_lsn = lsn;
+  }
+  bool release(Lsn durable) override {
+    if (durable < last_lsn) return true;
+    const std::string taken = waiting.substr(0, takes);
+    waiting.erase(0, taken.size());
+    received += taken;
+    if (!taken.empty()) client->sent(taken.size());
+    return false;
+  }
+  void read_on() override { ++read_ons; }
+  void finish() override {
+    is_finished = true;
+    client->close();
+  }
+  void drop() override {
+    is_dropped = true;
+    waiting.clear();
+    client->close();
+  }
+
+  Client* client = nullptr;
+  std::string waiting;
+  std::string received;
+  Lsn last_lsn = 0;
+  std::size_t takes = std::string::npos;
+  bool has_room = true;
+  int read_ons = 0;
+  bool is_finished = false;
+  bool is_dropped = false;
+};
+
+struct Served {
+  TestLoop loop;
+  std::string logged;
+  Log log{[this](std::string_view line) { logged += line; }};
+  Client::Parts parts{.turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log};
+  Told told;
+  FakeSocket socket;
+  Client client{std::make_unique<EchoSession>(told), socket, parts};
+
+  Served() {
+    socket.client = &client;
+    client.start();
+  }
+};
+
+TEST_CASE("client: output is handed over once a turn, bound to the end of the log") {
+  Served served;
+  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.client.receive("a");
+  served.client.receive("b");
+  CHECK(served.socket.waiting.empty());
+  served.loop.run();
+  CHECK(served.socket.waiting == "ab");
+  CHECK(served.socket.last_lsn == served.loop.journal.end());
+  served.loop.make_durable(served.loop.journal.end());
+  CHECK(served.socket.received == "ab");
+}
+
+TEST_CASE("client: all output that was not sent is counted, wherever it is") {
+  Served served;
+  served.socket.takes = 2;
+  served.client.receive("abcdef");
+  CHECK(served.parts.unsent.bytes == 6);
+  CHECK(served.parts.unsent.turn_bytes == 6);
+  served.loop.run();
+  CHECK(served.client.unsent_bytes() == 4);
+  CHECK(served.parts.unsent.bytes == 4);
+  CHECK(served.told.sent_bytes == 2);
+  served.socket.drop();
+  CHECK(served.parts.unsent.bytes == 0);
+}
+
+TEST_CASE("client: what the socket has no room for stays with the session") {
+  Served served;
+  served.socket.has_room = false;
+  served.client.receive("abc");
+  served.loop.run();
+  CHECK(served.socket.waiting.empty());
+  CHECK(served.client.unsent_bytes() == 3);
+  served.socket.has_room = true;
+  served.client.has_room();
+  served.loop.run();
+  CHECK(served.socket.received == "abc");
+}
+
+TEST_CASE("client: after the last answer the connection ends, within the same call") {
+  Served served;
+  served.client.end_input();
+  CHECK(served.socket.is_finished);
+  CHECK(served.told.has_closed);
+}
+
+TEST_CASE("client: an answer that waits for the disk keeps the connection") {
+  Served served;
+  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.client.receive("a");
+  served.client.end_input();
+  served.loop.run();
+  CHECK_FALSE(served.socket.is_finished);
+  served.loop.make_durable(served.loop.journal.end());
+  CHECK(served.socket.received == "a");
+  CHECK(served.socket.is_finished);
+}
+
+TEST_CASE("client: while a turn has brought too much output nothing is taken") {
+  Served served;
+  served.parts.unsent.turn_bytes = kTurnOutputBytesMax - 1;
+  CHECK(served.client.takes_input());
+  served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
+  CHECK_FALSE(served.client.takes_input());
+  served.parts.unsent.turn_bytes = 0;
+  served.loop.run();
+  CHECK(served.socket.read_ons == 1);
+}
+
+TEST_CASE("client: during a pause nothing is taken, and then it is told to read on") {
+  Served served;
+  served.loop.orders.holds_others = true;
+  served.loop.run();
+  CHECK_FALSE(served.client.takes_input());
+  const int before = served.socket.read_ons;
+  served.loop.run();
+  CHECK(served.socket.read_ons == before);
+  served.loop.orders.holds_others = false;
+  served.loop.run();
+  CHECK(served.socket.read_ons > before);
+}
+
+TEST_CASE("client: one that is stopped is asked nothing more, and has its answers first") {
+  Served served;
+  served.socket.takes = 0;
+  served.client.receive("a");
+  served.client.stop();
+  CHECK_FALSE(served.client.takes_input());
+  CHECK_FALSE(served.socket.is_dropped);
+  served.socket.takes = 1;
+  served.loop.run();
+  CHECK(served.socket.received == "a");
+  CHECK(served.socket.is_finished);
+}
+
+}  // namespace
+}  // namespace millrace::server
