@@ -16,8 +16,8 @@ set(MILLRACE_TEST_HEADERS
 # The set of a folder of src, and that of its tests, where it is not the smallest one.
 set(MILLRACE_faktory_SET json)
 set(MILLRACE_http_SET json)
-set(MILLRACE_faktory_TEST_SET wide_test)
-set(MILLRACE_http_TEST_SET wide_test)
+set(MILLRACE_faktory_TEST_SET json_test)
+set(MILLRACE_http_TEST_SET json_test)
 
 # ccache takes part only when it may trust the precompiled header's own checks.
 if(MILLRACE_PRECOMPILE AND CCACHE)

@@ -66,7 +66,7 @@ std::size_t Waits::serve(QueueId id, Time now) {
     Client& client = connections_.at(queue.waiting.begin()->second);
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.
-    store_.load_body(store_.at(queue.ready.begin()->slot));
+    store_.jobs().load_body(store_.jobs().at(queue.ready.begin()->slot));
     Reservation reservation = reservation_for(client.id, client.wait->wid);
     end(client);
     const Job& job = reservations_.begin_first(queue, std::move(reservation), now);
