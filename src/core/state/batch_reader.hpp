@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-/// Takes the records of a batch off its front, some at a time: a batch can be long, and a record
-/// takes more memory than its bytes in the log. The batch must outlive the records, whose views
-/// point into it.
+/// Takes the records of a batch off its front, some at a time: a batch can be long, and a decoded
+/// record takes more memory than its bytes. The batch must outlive the records, whose views point
+/// into it.
 class BatchReader {
  public:
   static constexpr std::size_t kRecordsMax = 256;
@@ -20,7 +20,8 @@ class BatchReader {
 
   [[nodiscard]] bool is_done() const { return rest_.empty(); }
 
-  /// The next ones, at most `kRecordsMax` of them, each that adds a job with its `body_at`.
+  /// The next ones, at most `kRecordsMax`. Those that add a job have their `body_at`, within the
+  /// batch.
   [[nodiscard]] Outcome<std::vector<Record>> next();
 
  private:

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Of the limit, what was brought back may take one part in so many.
+/// Bodies that were read back may take one part in so many of the limit.
 constexpr std::size_t kLoadedShare = 4;
 
 std::unique_ptr<char[]> copy_of(std::string_view body) {
@@ -54,13 +54,13 @@ void Bodies::load(const Job& job, JobSlot slot) {
   loaded_.push_back({.slot = slot, .id = job.id, .bytes = job.body_bytes});
   loaded_bytes_ += job.body_bytes;
   const std::size_t loaded_bytes_max = std::min(kLoadedBytesMax, bytes_max_ / kLoadedShare);
-  // The one just loaded stays, however long it is, and also where it was loaded before and spilled
-  // again by others: then it stands here twice.
+  // The one just loaded stays, however long it is. It may be in the list twice: loaded before, and
+  // spilled again for others.
   while (loaded_bytes_ > loaded_bytes_max && loaded_.size() > 1) {
     const Loaded oldest = loaded_.front();
     loaded_.pop_front();
     loaded_bytes_ -= oldest.bytes;
-    const Job* const oldest_job = jobs_.find(oldest.slot);  // it may be gone, and its slot reused
+    const Job* const oldest_job = jobs_.find(oldest.slot);  // removed meanwhile, or its slot reused
     if (oldest.slot == slot || oldest_job == nullptr || oldest_job->id != oldest.id) continue;
     if (is_too_much(other_bytes_)) spill(*oldest_job);
   }

@@ -11,39 +11,39 @@
 
 namespace millrace {
 
-/// Where the bodies of jobs are: in memory, and beyond a limit in the log only. What came last goes
-/// out first, since in a line it is needed last; and who is next in line is asked for ahead of
+/// Keeps the bodies of jobs in memory, and beyond a limit in the log only. The newest are spilled
+/// first, since they are needed last; the next ones in line are announced to the system ahead of
 /// time.
 class Bodies {
  public:
   explicit Bodies(Slab<Job>& jobs) : jobs_(jobs) {}
 
-  /// From now on bodies may be in the log only, where they and all else would be more than
-  /// `bytes_max`. `journal` outlives this. Without a call everything stays in memory.
+  /// From now on bodies may be spilled when they and all else take more than `bytes_max` bytes of
+  /// memory. `journal` outlives this. Without a call all bodies stay in memory.
   void spill_to(Journal& journal, std::size_t bytes_max);
 
-  /// The job has just come into being, with this body.
+  /// The job is new, with this body, which is copied.
   void keep(Job& job, std::string_view body);
 
   /// True when bodies in memory and `other_bytes` of everything else are more than they may be.
   [[nodiscard]] bool is_too_much(std::size_t other_bytes);
 
-  /// Lets go of the body, if it is in memory and can be read again.
+  /// Frees the body, if it is in memory and the log has it.
   void spill(const Job& job);
 
-  /// Brings the body back into memory, where it stays until at least the next call. Waits for the
-  /// disk where nobody asked for it ahead. Throws std::runtime_error when it cannot be read.
+  /// Reads the body back into memory, where it stays until the next call at least. Waits for the
+  /// disk unless it was announced by `expect`. Throws std::runtime_error when it cannot be read.
   void load(const Job& job, JobSlot slot);
 
-  /// It will soon be loaded: the system may read it in the meantime.
+  /// It will be loaded soon: the system may read it meanwhile.
   void expect(const Job& job);
 
-  /// The job goes.
+  /// The job is about to be removed.
   void forget(const Job& job);
 
-  /// What bodies in memory take.
+  /// The memory that bodies take.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// How many are in the log only.
+  /// The number of bodies that only the log has.
   [[nodiscard]] std::size_t spilled_count() const { return spilled_count_; }
 
  private:
@@ -52,7 +52,7 @@ class Bodies {
   std::size_t bytes_max_ = SIZE_MAX;
   std::size_t bytes_ = 0;
   std::size_t spilled_count_ = 0;
-  std::size_t other_bytes_ = 0;  ///< as told last
+  std::size_t other_bytes_ = 0;  ///< of the last `is_too_much`
 
   struct Loaded {
     JobSlot slot;
@@ -60,13 +60,13 @@ class Bodies {
     std::uint32_t bytes;
   };
   std::size_t loaded_bytes_ = 0;
-  std::deque<Loaded> loaded_;  ///< brought back, the first one first
+  std::deque<Loaded> loaded_;  ///< read back, the oldest first
 };
 
-/// How much may be in memory since it was brought back; or a quarter of the limit, if less.
+/// Bodies that were read back may take this much, or a quarter of the limit if that is less.
 inline constexpr std::size_t kLoadedBytesMax = std::size_t{8} << 20;
 
-/// What an allocation takes beside its bytes, about.
+/// What an allocation takes besides its bytes, about.
 inline constexpr std::size_t kAllocationBytes = 16;
 
 }  // namespace millrace

@@ -9,15 +9,16 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.hpp"
 #include "core/model/job.hpp"
 
 namespace millrace {
 
-/// Finds a job's slot by its id. Ids are drawn one after the other, so sixteen of them share a
-/// line of the processor's cache: a job costs about 6 bytes here, and the lookups of jobs that
-/// follow each other find what the first one fetched. A job whose fifteen neighbours are gone costs
-/// about 90. The table is cut into shards, so that one that grows stalls nobody: at ten million
-/// jobs a shard holds six hundred lines, or, where all neighbours are gone, ten thousand.
+/// Finds a job's slot by its id. Ids are drawn one after the other, so sixteen of them share a line
+/// of the processor's cache: a job takes about 6 bytes here, and lookups of consecutive jobs find
+/// the line that the first one fetched. A job whose fifteen neighbours were removed takes about 90.
+/// The table is cut into shards, because a table that grows moves all its entries: at ten million
+/// jobs a shard has six hundred lines, or ten thousand where all neighbours were removed.
 class JobIndex {
  public:
   JobIndex() : shards_(kShards) {}
@@ -30,11 +31,14 @@ class JobIndex {
     return slot == kNoSlot ? std::nullopt : std::optional(slot);
   }
 
+  /// The id is not there.
   void insert(JobId id, JobSlot slot) {
     Shard& shard = shards_[shard_of(id)];
     auto found = shard.find(line_of(id));
     if (found == shard.end()) found = shard.emplace(line_of(id), empty_line()).first;
-    (*found->second)[id % kLine] = slot;
+    JobSlot& place = (*found->second)[id % kLine];
+    CHECK(place == kNoSlot);
+    place = slot;
   }
 
   void erase(JobId id) {
@@ -45,7 +49,7 @@ class JobIndex {
     line[id % kLine] = kNoSlot;
     if (std::ranges::any_of(line, [](JobSlot slot) { return slot != kNoSlot; })) return;
     shard.erase(found);
-    // An empty shard gives its memory back, but for the little that few jobs need again and again.
+    // An empty shard gives its memory back, but for the little that a few jobs would need again.
     if (shard.empty() && shard.capacity() > kRunLines) shard.rehash(0);
   }
 

@@ -44,6 +44,7 @@ void count_down(Count& count) {
 }  // namespace
 
 void JobOrders::enter(const Job& job, JobSlot slot) {
+  CHECK((job.reservation() != nullptr) == (job.state == JobState::kReserved));
   Queue& queue = queues_.at(job.queue);
   ++counts_[static_cast<std::size_t>(job.state)];
   if (has_failed_before(job)) add(failed_before_, failure_entry(job, slot));
@@ -106,7 +107,6 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
 void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
   add(reserved_, time_entry(job, slot));
   ++queues_.at(job.queue).reserved_count;
-  CHECK(job.reservation() != nullptr);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {
     ++worker_held_count_;

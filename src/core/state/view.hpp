@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-/// What the broker counts beside the stored totals, all queues together, since the process began.
+/// What the broker counts besides the stored totals, all queues together, since the process began.
 struct Tally {
   std::uint64_t jobs_put = 0;
   std::uint64_t reservations_timed_out = 0;  ///< held by a connection, TTR ran out
@@ -54,7 +54,7 @@ class View {
   /// place to go on from, `end` when there are no more.
   std::uint64_t page_queues(std::uint64_t begin, std::uint64_t end, std::size_t limit,
                             const std::function<void(const Queue&)>& visit) const;
-  /// The place behind all that are there now.
+  /// The place after all that are there now.
   [[nodiscard]] std::uint64_t queues_end() const { return store().queues().next_creation(); }
   /// Those that are kept or have a ready job, in no order; looks at no others.
   void each_listed_queue(const std::function<void(const Queue&)>& visit) const;
