@@ -39,7 +39,7 @@ Outcome<Done> copy(FileSystem& files, const std::string& from, const std::string
   return named ? (*target)->sync() : named;
 }
 
-/// Behind the whole frames that follow each other from `offset` on.
+/// Where the whole frames that follow each other from `offset` on end.
 std::size_t end_of_frames(std::string_view bytes, std::size_t offset, const SegmentHeader& header) {
   while (offset < bytes.size()) {
     const FramePlace place{.lsn = header.first + offset, .salt = header.salt};
@@ -50,9 +50,9 @@ std::size_t end_of_frames(std::string_view bytes, std::size_t offset, const Segm
   return offset;
 }
 
-/// How much of the segment being written is whole frames. What is written meanwhile may show in
-/// parts, behind them: so a frame is called damaged only when it is still not whole after a later
-/// one was read that shows that it was durable.
+/// How much of the segment being written is whole frames. A frame that is being written may show in
+/// parts. So a frame is called damaged only when it is still not whole after a later frame was read
+/// which proves that it was durable.
 Outcome<std::uint64_t> whole_bytes(FileSystem& files, const std::string& path,
                                    const SegmentHeader& header) {
   std::size_t offset = kSegmentHeaderBytes;
@@ -86,7 +86,7 @@ Outcome<Done> clear(FileSystem& files, const std::string& directory) {
   return Done{};
 }
 
-/// So that a missing segment of the copy is missed.
+/// So that a start notices when a segment of the copy is missing.
 Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
                            const std::vector<Segment>& segments) {
   const Outcome<std::unique_ptr<File>> file = files.create(directory + "/" + kExtentName);
@@ -98,15 +98,15 @@ Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
   return written ? (*file)->sync() : written;
 }
 
-/// Whether the server will never write to it again: what comes behind it is synced. That shows when
-/// a frame stands there, so the last two are not believed; the one before a begun segment goes on
-/// after a crash.
+/// Whether the server will never write to the segment again. That is sure when the next segment has
+/// a frame, since a segment is synced before. So the last two are not believed: after a crash, the
+/// server goes on with the one before a segment that was only begun.
 bool is_done(const std::vector<Segment>& segments, std::size_t at) {
   return at + 2 < segments.size();
 }
 
-/// One try. Oldest first, and the last one last: so whatever a segment that goes meanwhile was
-/// needed for stands in what is copied later.
+/// One try. Oldest first: a segment that the server removes meanwhile was rewritten to later ones,
+/// which are copied after it.
 Outcome<Done> copy_segments(FileSystem& files, const std::string& directory,
                             const std::string& destination) {
   const Outcome<LogReader> log = LogReader::open(files, directory);

@@ -66,7 +66,7 @@ class FileSystem {
 
   virtual Outcome<std::unique_ptr<File>> open(const std::string& path, Access access) = 0;
 
-  /// Gives a file another name beside its present one. A problem where that cannot be.
+  /// Gives a file a second name. A problem where the file system cannot do that.
   virtual Outcome<Done> link(const std::string& path, const std::string& /*new_path*/) {
     return Problem{path + " cannot have another name here"};
   }
@@ -74,7 +74,7 @@ class FileSystem {
   /// Gives a file another name instead of its present one. Nothing may have that name.
   virtual Outcome<Done> rename(const std::string& path, const std::string& new_path) = 0;
 
-  /// Whether the file has another name beside this one.
+  /// Whether the file has another name too.
   virtual Outcome<bool> has_other_name(const std::string& path) = 0;
 
   virtual Outcome<Done> remove(const std::string& path) = 0;

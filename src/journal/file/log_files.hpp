@@ -59,15 +59,15 @@ inline constexpr std::string_view kNotWhole = "a frame that was durable is not w
 /// How many bytes are left when trailing zeros are not counted.
 [[nodiscard]] std::size_t bytes_in_use(std::string_view bytes);
 
-/// Over whatever is there: where a log ends is told by what is not zero behind it, too.
+/// Overwrites these bytes with zeros. Where a log ends shows by the zeros after it.
 [[nodiscard]] Outcome<Done> write_zeros(File& file, std::uint64_t begin, std::uint64_t bytes);
 
-/// Whether a whole frame behind the start of `bytes`, which stand at `place`, was written when the
+/// Whether a whole frame after the start of `bytes`, which are at `place`, was written when the
 /// log had been synced beyond that start: what began there was durable once.
 [[nodiscard]] bool is_proven_durable(std::string_view bytes, FramePlace place);
 
-/// For who has read from a file beside its server: what has lost its name meanwhile, which is a
-/// problem, may have become something else under the reader's eyes.
+/// To be called after reading a file that a running server may change. A problem when the file has
+/// lost its name: it may have become something else while it was read.
 [[nodiscard]] Outcome<Done> check_named(FileSystem& files, const std::string& path);
 
 /// The file's bytes. A problem when it loses its name meanwhile: it may become something else then.

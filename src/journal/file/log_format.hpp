@@ -23,21 +23,21 @@ inline constexpr std::size_t kSegmentHeaderBytes = 40;
 inline constexpr std::size_t kFrameHeaderBytes = 24;
 inline constexpr std::size_t kFrameAlignment = 8;
 
-/// Where in a segment its version stands.
+/// The offset of the version in a segment.
 inline constexpr std::size_t kVersionAt = 8;
 
 /// The longest payload: a job of the greatest size, and what others record in the same turn.
 inline constexpr std::size_t kBatchBytesMax = kBodyBytesMax + (std::size_t{256} << 20);
 
-/// The name of the segment whose header stands at `first`: 20 decimal digits and ".log".
+/// The name of the segment whose header is at `first`: 20 decimal digits and ".log".
 std::string segment_name(Lsn first);
 
 /// The reverse; nullopt for the name of anything else.
 std::optional<Lsn> parse_segment_name(std::string_view name);
 
 struct SegmentHeader {
-  Lsn first = 0;           ///< where this header stands in the log
-  std::uint64_t salt = 0;  ///< goes into all checksums of the segment, so that none can be foretold
+  Lsn first = 0;           ///< the position of this header in the log
+  std::uint64_t salt = 0;  ///< mixed into all checksums of the segment: no client can guess one
 
   bool operator==(const SegmentHeader&) const = default;
 };
@@ -76,7 +76,7 @@ std::array<char, kExtentBytes> encode_extent(const LogExtent& extent);
 /// nullopt when the bytes are not whole.
 std::optional<LogExtent> decode_extent(std::string_view bytes);
 
-/// Where a frame stands. It goes into the checksums, so bytes left over from elsewhere never pass.
+/// The place of a frame. It is mixed into the checksums, so bytes of another place never pass.
 struct FramePlace {
   Lsn lsn = 0;
   std::uint64_t salt = 0;
@@ -98,7 +98,7 @@ std::array<char, kFrameHeaderBytes> encode_frame_header(std::string_view payload
                                                         FramePlace place);
 
 /// The frame that `bytes` begin with, its payload pointing into them; nullopt when it is not whole.
-/// Nothing that a client stored can make this slow: the payload is read only behind a header whose
+/// Nothing that a client stored can make this slow: the payload is read only after a header whose
 /// own checksum is right.
 std::optional<Frame> decode_frame(std::string_view bytes, FramePlace place);
 

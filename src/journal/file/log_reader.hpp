@@ -21,24 +21,24 @@ struct Segment {
 
 /// Where the log ends, as a replay found it.
 struct LogEnd {
-  Lsn end = 0;                  ///< behind the last whole frame: the next one belongs here
+  Lsn end = 0;                  ///< of the last whole frame: the next one belongs here
   Lsn durable = 0;              ///< the log itself shows that it was synced up to here
   std::uint64_t cut_bytes = 0;  ///< from `end` to the last byte of a torn tail; 0: nothing was torn
 };
 
 /// Reads the log of one directory and changes nothing in it.
 ///
-/// It tells a torn tail from damage. In the last segment, frames that a crash cut short are
-/// expected: nobody was told that they are durable. The log ends before the first of them. Whatever
-/// else is not as it was written is damage, and a problem: one line with the file, the offset and
-/// what to do.
+/// It tells a torn tail from damage. Frames that a crash cut short are expected in the last
+/// segment: nobody was told that they are durable. The log ends before the first of them.
+/// Everything else that is not as it was written is damage, and a problem: one line with the file,
+/// the offset and the remedy.
 class LogReader {
  public:
   /// Finds the segments and checks their headers. `files` must outlive the reader.
   static Outcome<LogReader> open(FileSystem& files, std::string directory);
 
-  /// Hands every whole frame's payload to `visitor`, in order. After a problem (damage, which is
-  /// also what the visitor cannot read) the frames before it have been visited.
+  /// Hands every whole frame's payload to `visitor`, in order. A payload that the visitor cannot
+  /// read is damage too. After a problem, the frames before it have been visited.
   [[nodiscard]] Outcome<LogEnd> replay(const Journal::Visitor& visitor) const;
 
   /// Oldest first, each beginning where the one before it ends.

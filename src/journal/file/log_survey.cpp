@@ -30,7 +30,7 @@ class Surveyor {
   Outcome<Survey> run();
 
  private:
-  /// What is known of a segment beside its bytes.
+  /// The facts about a segment, without its bytes.
   struct Place {
     Lsn first = 0;
     std::optional<Lsn> sealed_at;  ///< where the next one begins
@@ -177,7 +177,7 @@ Outcome<Done> Surveyor::take_segment(const Place& place, std::string_view bytes)
 Outcome<Done> Surveyor::take_file(Place place) {
   survey_.segments.push_back({.first = place.first});
   Outcome<std::string> bytes = contents_of(files_, path_of(place.first));
-  // Who checks could not look at it: it may be whole. Who salvages goes without it.
+  // A check cannot tell whether it is whole. A salvage does without it.
   if (!bytes && purpose_ == Purpose::kCheck) return bytes.error();
   if (!bytes) {
     note(std::nullopt, std::nullopt, "it cannot be read: " + bytes.error().text);

@@ -18,7 +18,7 @@ namespace millrace::journal {
 struct Damage {
   std::string file;                  ///< its name in the directory
   std::optional<std::uint64_t> at;   ///< the offset where it begins; nullopt: all of the file
-  std::optional<std::uint64_t> end;  ///< where what can be read goes on
+  std::optional<std::uint64_t> end;  ///< from here on it can be read again
   std::string what;
 
   bool operator==(const Damage&) const = default;
@@ -35,7 +35,7 @@ struct SegmentFinding {
   std::uint64_t records = 0;                ///< in them
   bool is_begun = false;                    ///< a crash left it without a header: it holds nothing
   std::optional<std::uint64_t> damaged_at;  ///< the first damage
-  std::uint64_t torn_bytes = 0;             ///< behind `bytes`; 0: nothing is torn
+  std::uint64_t torn_bytes = 0;             ///< after `bytes`; 0: nothing is torn
 };
 
 struct Survey {
@@ -56,7 +56,7 @@ using BatchTaker = std::function<Outcome<BatchTaken>(std::string_view batch, Lsn
 
 enum class Purpose {
   kCheck,    ///< there is damage just where a server does not start; a torn tail ends the log
-  kSalvage,  ///< what is whole is read wherever it stands, also behind a torn frame
+  kSalvage,  ///< every whole frame is read, also after a torn one
 };
 
 /// Reads all segments of `directory`, one at a time, and changes nothing. A problem: no journal is

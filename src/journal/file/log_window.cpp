@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace millrace::journal {
 namespace {
 
@@ -20,6 +22,7 @@ Problem decayed(const std::string& path, std::uint64_t offset, std::string_view 
 }  // namespace
 
 void LogWindow::note_frame(Lsn segment, Lsn begin, Lsn end) {
+  CHECK(segment < begin && end_ <= begin && begin < end);
   const bool is_near = !marks_.empty() && marks_.back().segment == segment &&
                        begin - marks_.back().begin < kMarkBytes;
   if (!is_near) marks_.push_back({.begin = begin, .segment = segment});
@@ -121,6 +124,7 @@ void LogWindow::keep(Lsn begin, std::string bytes) {
   while (kept_bytes_ > kKeptBytesMax) {
     const auto oldest = kept_.find(kept_order_.front());
     kept_order_.pop_front();
+    CHECK(oldest != kept_.end() && oldest->second.size() <= kept_bytes_);
     kept_bytes_ -= oldest->second.size();
     kept_.erase(oldest);
   }

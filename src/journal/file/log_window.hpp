@@ -13,20 +13,20 @@
 
 namespace millrace::journal {
 
-/// Reads parts of frames back from the segments of one directory, and answers only with bytes whose
-/// frame's checksums are right.
+/// Reads parts of frames back from the segments of one directory. It answers only with bytes whose
+/// frame has the right checksums.
 ///
 /// A frame can be checked only as a whole, and is found by going from frame to frame. So the log is
-/// read in stretches: from a place where a frame is known to begin (a mark, one in 16 KiB, which
-/// costs half a thousandth of the log's length in memory) to the next one. What was read and
-/// checked last is kept, since who reads in the order of the log soon wants its neighbours.
+/// read in stretches: from a mark, where a frame is known to begin, to the next one. There is a
+/// mark in about 16 KiB, which costs half a thousandth of the log's length in memory. The stretches
+/// that were read last are kept, since jobs are mostly read in the order of the log.
 class LogWindow {
  public:
   /// `files` must outlive the window.
   LogWindow(FileSystem& files, std::string directory)
       : files_(files), directory_(std::move(directory)) {}
 
-  /// A frame stands at [begin, end), in that segment. To be told of each, in the order of the log.
+  /// A frame is at [begin, end), in that segment. To be called for each, in the order of the log.
   void note_frame(Lsn segment, Lsn begin, Lsn end);
 
   /// Nothing before it will be read any more.
@@ -35,7 +35,7 @@ class LogWindow {
   /// The bytes at [begin, begin + size) of the frames noted, which must have been written.
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size);
 
-  /// They will soon be read: the system may fetch them meanwhile.
+  /// These bytes will soon be read: the system may begin to fetch them.
   void expect(Lsn begin, std::size_t size);
 
  private:
@@ -43,7 +43,7 @@ class LogWindow {
     Lsn begin;  ///< of a frame
     Lsn segment;
   };
-  /// What is read at a time. `end` may be behind the last byte that was written.
+  /// What is read at a time. `end` may be after the last byte that was written.
   struct Stretch {
     Lsn segment;
     Lsn begin;
@@ -71,10 +71,10 @@ class LogWindow {
   std::size_t kept_bytes_ = 0;
 };
 
-/// At most so far apart are marks, but for frames that are longer.
+/// Marks are at most this far apart, except where a frame is longer.
 inline constexpr std::uint64_t kMarkBytes = 16 * 1024;
 
-/// How much of what was read is kept.
+/// How many bytes of the stretches read last are kept.
 inline constexpr std::size_t kKeptBytesMax = std::size_t{4} << 20;
 
 }  // namespace millrace::journal

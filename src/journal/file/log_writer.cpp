@@ -30,7 +30,8 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       removal_(files, directory_),
       zeros_(kZeroAheadBytes, '\0') {}
 
-/// Before anything is changed: what could not be removed or written to refuses the start.
+/// Looks before anything is changed: a leftover file that could not be written to refuses the
+/// start.
 Outcome<Done> LogWriter::check_leftovers() {
   const Outcome<std::vector<std::string>> names = files_.list(directory_);
   if (!names) return names.error();
@@ -77,8 +78,8 @@ Outcome<Done> LogWriter::continue_segment(const Segment& segment, const LogEnd& 
   return Done{};
 }
 
-/// For the whole of the present segment. A full disk does not keep the server from starting: there
-/// it has the room that it had.
+/// Room for the whole of the present segment. A full disk does not keep the server from starting:
+/// then the segment keeps the room that it had.
 Outcome<Done> LogWriter::find_room() {
   const Outcome<std::uint64_t> size = file_->size();
   if (!size) return size.error();
@@ -119,24 +120,17 @@ Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
 /// and no longer than it must be where no reserved file is long enough.
 Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uint64_t bytes) {
   if (reserve_.is_whole()) {
-    const std::uint64_t room = std::max(bytes, options_.segment_bytes);
-    Outcome<RoomyFile> created = create_segment_of_free(header, room);
+    Outcome<RoomyFile> created = create_segment(header, std::max(bytes, options_.segment_bytes));
     if (created || !created.error().is_out_of_space) return created;
+    // What was removed counts as free. The caller frees it and tries again; to use the reserve for
+    // that would call a disk full that is not.
+    if (!removal_.is_done()) return created;
   }
   const auto encoded = encode_segment_header(header);
   auto lent = reserve_.lend(path_of(header.first), view_of(encoded), bytes);
   if (!lent) return lent.error();
   if (*lent) return std::move(**lent);
   return create_segment(header, bytes);
-}
-
-/// What was removed counts as free.
-Outcome<RoomyFile> LogWriter::create_segment_of_free(const SegmentHeader& header,
-                                                     std::uint64_t room) {
-  Outcome<RoomyFile> created = create_segment(header, room);
-  if (created || !created.error().is_out_of_space || removal_.is_done()) return created;
-  const Outcome<Done> freed = removal_.finish();
-  return freed ? create_segment(header, room) : freed.error();
 }
 
 /// The header and the name are on stable storage before the first frame is written, so that a
@@ -151,15 +145,16 @@ Outcome<RoomyFile> LogWriter::create_segment(const SegmentHeader& header, std::u
   if (done) done = (*file)->sync();
   if (done) done = files_.sync_directory(directory_);
   if (done) return RoomyFile{.file = std::move(*file), .bytes = room};
-  // It may be tried again, which needs the name.
+  // The same segment may be tried again, and then its name must be free.
   if (done.error().is_out_of_space) (void)files_.remove(path_of(header.first));
   return done.error();
 }
 
 // ---- the extent ---------------------------------------------------------------------------------
 
-/// On stable storage before anything stands in a new segment, and before an old one goes. Where
-/// there is no room for it, it is left out: then a missing segment is told by gaps only.
+/// On stable storage before the first frame of a new segment is written, and before an old segment
+/// is removed. Where there is no room for it, the file is left out: then only a gap tells of a
+/// missing segment.
 Outcome<Done> LogWriter::note_extent(Lsn end) {
   const Outcome<Done> written = write_extent(end);
   if (written || !written.error().is_out_of_space) return written;
@@ -197,7 +192,7 @@ Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
     }
     if (front.segment != header_.first) {
       CHECK(front.segment == written_);
-      // Whatever the sync mode: damage in a sealed segment is never a torn tail.
+      // In every sync mode, so that damage in a sealed segment is never taken for a torn tail.
       const Outcome<Done> sealed = sync();
       if (!sealed) return sealed;
       const Outcome<Done> begun = begin_segment(front.segment, front.frame_end() - front.segment);
@@ -216,8 +211,8 @@ Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
 
 /// One gathered write for all batches of one segment.
 ///
-/// Zeros go ahead of the log with some of the writes: where a file system must first note that a
-/// preallocated block has been written, a sync takes half as long again.
+/// Some of the writes put zeros ahead of the log. Otherwise the file system has to note, at each
+/// sync, that a preallocated block has now been written: a sync then takes half as long again.
 Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
   CHECK(batches.front().frame_begin() == written_);
   headers_.clear();
@@ -245,6 +240,7 @@ Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
 }
 
 Outcome<Done> LogWriter::sync() {
+  CHECK(synced_ <= written_);
   if (synced_ == written_) return Done{};
   const Outcome<Done> done = file_->sync();
   if (done) synced_ = written_;
@@ -255,6 +251,8 @@ Outcome<Done> LogWriter::sync() {
 /// removed segment joins the reserve, if that lacks something.
 Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   if (segments.empty()) return Done{};
+  // The present segment stays, and nothing is removed before what stands before it.
+  CHECK(segments.front() == oldest_ && segments.back() < oldest && oldest <= header_.first);
   oldest_ = oldest;
   if (const Outcome<Done> noted = note_extent(); !noted) return noted;
   for (const Lsn first : segments) {

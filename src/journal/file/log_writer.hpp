@@ -21,8 +21,8 @@ namespace millrace::journal {
 
 /// A batch and its place in the log.
 struct PlacedBatch {
-  Lsn segment = 0;  ///< where the header of its segment stands
-  Lsn begin = 0;    ///< its first byte, behind the frame header
+  Lsn segment = 0;  ///< the position of its segment's header
+  Lsn begin = 0;    ///< its first byte, after the frame header
   std::string payload;
 
   [[nodiscard]] Lsn end() const { return begin + payload.size(); }
@@ -30,10 +30,12 @@ struct PlacedBatch {
   [[nodiscard]] Lsn frame_end() const { return frame_begin() + frame_bytes(payload.size()); }
 };
 
-/// Puts frames into the segments of one directory. It decides on no positions and knows no threads.
+/// Puts frames into the segments of one directory. Somebody else decides on their positions. It
+/// knows no threads.
 ///
-/// After a problem nothing more may be asked of it: what is on the disk then is for the next
-/// recovery to find out. A disk without room is the exception: the same can be asked again.
+/// After a problem no further call is allowed: the next recovery finds out what is on the disk. A
+/// disk without room is the exception: the same call can be made again, also after `removal()` has
+/// freed room.
 class LogWriter {
  public:
   struct Options {
@@ -54,44 +56,44 @@ class LogWriter {
   /// its files, and removed ones become part of it again.
   [[nodiscard]] Reserve& reserve() { return reserve_; }
 
-  /// How long the present segment is, and those behind it can be though the disk has no more room.
+  /// How long the present segment is, and how long the next ones can be on a full disk.
   struct Rooms {
     Lsn first = 0;                     ///< where the present segment begins
     std::vector<std::uint64_t> bytes;  ///< of it, and of those that the reserve would lend
   };
   [[nodiscard]] Rooms rooms() const;
 
-  /// How long the log can become though the disk has no other room.
+  /// How long the log can become on a full disk.
   [[nodiscard]] std::uint64_t bytes_max() const;
 
-  /// Writes the batches, which follow each other and all that was written before. Where a batch
-  /// stands in a new segment, the old one is sealed first. Batches that were written by a call that
-  /// ran out of space are passed over.
+  /// Writes the batches, which follow each other and everything written before. A batch with a new
+  /// segment seals the old one first. Batches that an earlier call wrote before it ran out of space
+  /// are skipped.
   [[nodiscard]] Outcome<Done> write(std::span<const PlacedBatch> batches);
 
   [[nodiscard]] Outcome<Done> sync();
 
-  /// Removes whole segments, oldest first; `oldest` is the first that stays. Their room becomes
-  /// free by `removal()`.
+  /// Removes whole segments, oldest first; `oldest` is the first that stays. `removal()` frees
+  /// their room.
   [[nodiscard]] Outcome<Done> remove(std::span<const Lsn> segments, Lsn oldest);
 
-  /// What was removed and still takes room.
+  /// Removed segments that still take room.
   [[nodiscard]] Removal& removal() { return removal_; }
 
-  /// Where the header of the oldest segment stands.
+  /// The position of the oldest segment's header.
   [[nodiscard]] Lsn oldest() const { return oldest_; }
 
   /// Whether its file has another name, so that removing it frees nothing.
   [[nodiscard]] Outcome<bool> is_oldest_shared();
 
-  /// Syncs, gives back removed and preallocated space, the latter unless the disk is full, and
-  /// notes where the log ends.
+  /// Syncs, gives back the space of removed segments and, unless the disk is full, preallocated
+  /// space, and notes where the log ends.
   [[nodiscard]] Outcome<Done> close();
 
   [[nodiscard]] Lsn written() const { return written_; }
   [[nodiscard]] Lsn synced() const { return synced_; }
 
-  /// Where the header of the present segment stands.
+  /// The position of the present segment's header.
   [[nodiscard]] Lsn segment() const { return header_.first; }
 
  private:
@@ -104,7 +106,6 @@ class LogWriter {
   Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<RoomyFile> open_segment(const SegmentHeader& header, std::uint64_t bytes);
-  Outcome<RoomyFile> create_segment_of_free(const SegmentHeader& header, std::uint64_t room);
   Outcome<RoomyFile> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
   [[nodiscard]] std::string extent_path() const;
@@ -121,7 +122,7 @@ class LogWriter {
   Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
   Lsn written_ = 0;
   Lsn synced_ = 0;
-  Lsn oldest_ = 0;                     ///< where the header of the oldest segment stands
+  Lsn oldest_ = 0;                     ///< the position of the oldest segment's header
   std::unique_ptr<File> extent_file_;  ///< null: there is none
 
   const std::vector<char> zeros_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "journal/file/log_files.hpp"
 
 namespace millrace::journal {
@@ -22,7 +23,8 @@ Outcome<Done> Removal::resume() {
   return Done{};
 }
 
-/// Nobody can give it a further name once this one is gone for good.
+/// Renamed first: once the old name is gone for good, no backup can link the file any more, so
+/// whether it is shared cannot change.
 Outcome<Done> Removal::remove(const std::string& path) {
   std::string removed = directory_ + "/";
   removed += kRemovedPrefix;
@@ -46,6 +48,7 @@ Outcome<Done> Removal::free(std::uint64_t bytes) {
   while (!is_done() && (bytes > 0 || removed_.front().bytes == 0)) {
     Removed& first = removed_.front();
     const std::uint64_t part = std::min(bytes, first.bytes);
+    CHECK(part <= bytes_);
     bytes -= part;
     bytes_ -= part;
     first.bytes -= part;

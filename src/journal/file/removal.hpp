@@ -11,27 +11,26 @@
 
 namespace millrace::journal {
 
-/// What the names of files begin with whose room goes back to the disk; a number follows.
+/// The names of files that are being freed begin with this; a number follows.
 inline constexpr std::string_view kRemovedPrefix = "removed-";
 
-/// Removes files and frees their room a little at a time. While a file system frees a segment in
-/// one go, every sync waits for it: 25 to 75 ms for 64 MiB of ext4 (docs/performance.md).
+/// Removes files and frees their room a little at a time. A file system that frees a whole segment
+/// at once keeps every sync waiting: 25 to 75 ms for 64 MiB of ext4 (docs/performance.md).
 ///
-/// Who frees as much as is written meanwhile, or more, keeps what files take from growing: a log
-/// becomes shorter by what is removed from it.
+/// The caller frees at least as much as is written meanwhile. So the files together do not grow.
 class Removal {
  public:
   /// `files` must outlive it.
   Removal(FileSystem& files, std::string directory);
 
-  /// Removes at once what a former process has left. To be called before `remove`.
+  /// Removes at once the files that a former process has left. To be called before `remove`.
   [[nodiscard]] Outcome<Done> resume();
 
-  /// Takes that name from the file for good; its room is free when `is_done()`. What has another
-  /// name beside keeps it, and all that is in it.
+  /// Takes that name from the file for good; its room is free when `is_done()`. A file that has
+  /// another name too keeps that name and its contents.
   [[nodiscard]] Outcome<Done> remove(const std::string& path);
 
-  /// Frees so much of what is left.
+  /// Frees that many bytes of what is left.
   [[nodiscard]] Outcome<Done> free(std::uint64_t bytes);
 
   /// Frees all that is left.

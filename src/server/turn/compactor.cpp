@@ -34,6 +34,7 @@ Compactor::Next Compactor::trim() {
   if (full_disk_.is_oldest_shared()) return Next::kNothing;
   if (!trim_->after) trim_->after = log_.end;
   if (journal_.durable() < *trim_->after) return Next::kDurable;
+  CHECK(trim_->to <= log_.end);
   removed_segments_ += journal_.trim(trim_->to);
   trim_.reset();
   return Next::kTurn;

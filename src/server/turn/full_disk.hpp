@@ -14,25 +14,25 @@ namespace millrace::server {
 ///
 /// A full disk has only the reserved segments left. Jobs must be able to end to the last one, and
 /// for that the log must be rewritten again and again within them. So what jobs need may never fill
-/// the room that a round takes. `Admission` sees to it, by how much room is left beside what is
+/// the room that a round takes. `Admission` sees to it, by the room that is left after what is
 /// needed:
 ///
-///                  the disk        less than a round        less than
-///                  is full         and a quarter segment    a round
-///     kEverything ─────────▶ kNoJobs ─────────▶ kNothingLonger ─────────▶ kEndings
-///          ▲                    │  ◀─────────────────  │  ◀───────────────   │
-///          │                    │      jobs ended      │     jobs ended      │
-///          └────────────────────┴──────────────────────┴─────────────────────┘
-///                       the reserve is whole again, and another segment fits
+///                the disk         less than a round        less than
+///                is full          and a quarter segment    a round
+///     kEverything ─────▶ kNoJobs ──────────▶ kNoGrowth ──────────▶ kEndingsOnly
+///          ▲                │  ◀──────────────  │  ◀────────────────  │
+///          │                │     jobs ended    │      jobs ended     │
+///          └────────────────┴───────────────────┴─────────────────────┘
+///                  the reserve is whole again, and another segment fits
 ///
-///     kNoJobs          jobs are reserved, buried, delayed, and fail with their error texts:
-///                      all of that only makes records longer
-///     kNothingLonger   jobs are still reserved, so workers can empty the queues
-///     kEndings         a reservation is a record too: only what ends jobs or makes them ready
+///     kNoJobs        jobs are reserved, buried and delayed, and fail with their error texts: all
+///                    of that only makes records longer
+///     kNoGrowth      jobs are still reserved, so workers can empty the queues
+///     kEndingsOnly   a reservation is a record too: only what ends jobs or makes them ready
 ///
-/// Fewer levels break what docs/operations.md promises. Without `kNothingLonger`, the first buried
-/// job would end all reservations. Without `kEndings`, reservations fill the room of the round, and
-/// then nothing can end.
+/// Fewer levels break promises of docs/operations/full-disk.md. Without `kNoJobs`, nothing can be
+/// buried as soon as the disk is full. Without `kNoGrowth`, burying goes on until nothing can be
+/// reserved. Without `kEndingsOnly`, reservations may take the room of the round.
 ///
 /// Nothing here writes: that is for the `Compactor`.
 class FullDisk {

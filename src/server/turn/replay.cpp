@@ -14,7 +14,7 @@
 namespace millrace::server {
 namespace {
 
-/// So much is decoded ahead, and so little is not worth a wake-up.
+/// At most this much is decoded ahead, and less than the second is not worth a wake-up.
 constexpr std::size_t kAheadBytes = std::size_t{4} << 20;
 constexpr std::size_t kWorthBytes = std::size_t{256} << 10;
 
@@ -34,7 +34,7 @@ struct Portion {
 /// From the reading thread to the applying one.
 class Portions {
  public:
-  /// Waits while there is much ahead; false when it is closed.
+  /// Waits while too much is decoded ahead; false when it is closed.
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
     taken_.wait(lock, [&] { return bytes_ < kAheadBytes || is_closed_; });
@@ -48,7 +48,7 @@ class Portions {
     if (bytes_ >= kWorthBytes) pushed_.notify_one();
   }
 
-  /// Waits for some; none when it is closed and all have been taken.
+  /// Waits for some; empty when it is closed and all have been taken.
   std::deque<Portion> take() {
     std::unique_lock lock(mutex_);
     pushed_.wait(lock, [&] { return bytes_ >= kWorthBytes || is_closed_; });
@@ -73,7 +73,7 @@ class Portions {
   bool is_closed_ = false;
 };
 
-/// However the reading thread ends, the other one does not wait for it.
+/// Closes the queue however the reading thread ends, so that the applying one does not wait for it.
 class Closer {
  public:
   explicit Closer(Portions& portions) : portions_(portions) {}
@@ -85,8 +85,8 @@ class Closer {
   Portions& portions_;
 };
 
-/// A batch is copied when there is room for a portion of it: so beside those that are ahead there
-/// is one in the journal's hands, one in these, and one that is being applied.
+/// A batch is copied when there is room for a portion of it. So besides those that are ahead, one
+/// batch is in the journal's hands, one here, and one is being applied.
 Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions) {
   const Problem given_up{"the replay was given up"};
   if (!portions.wait_for_room()) return given_up;
@@ -106,8 +106,7 @@ Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions
   }
 }
 
-/// Reads and decodes in a thread of its own. Who does not want more destroys it, which waits for
-/// that thread's end.
+/// Reads and decodes in a thread of its own. To destroy it ends that thread.
 class Reading {
  public:
   explicit Reading(Journal& journal)
@@ -116,7 +115,7 @@ class Reading {
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
-  /// Waits for some; none when all have been taken.
+  /// Waits for some; empty when all have been taken.
   std::deque<Portion> take() { return portions_.take(); }
 
   /// To be asked once, when all have been taken.
