@@ -277,9 +277,11 @@ std::vector<Server::Port> Server::ports() const {
 
 void Server::run() {
   while (stage_ != Stage::kEnded) turn_.run();
-  // The turn in which the last client left has appended what that changed.
-  CHECK(!ledger_.has_batch());
-  journal_->sync();
+  if (commits_.leads()) {
+    // The turn in which the last client left has appended what that changed.
+    CHECK(!ledger_.has_batch());
+    journal_->sync();
+  }
   if (web_) web_->finish();
 }
 
@@ -380,6 +382,15 @@ void Server::finish_connections() {
   stage_ = Stage::kFinishing;
   connections_.stop();
   ticker_.plan(*this, clock_.now() + kStopMax - kStopGrace);
+}
+
+/// The state has records that the log will never have, so the process ends. It serves again, or
+/// follows, when it has read the log anew.
+void Server::stand_down() {
+  log_.event("deposed", {{"connections", connections_.count()}});
+  for (Gate& gate : gates_) gate.listener->close();
+  connections_.drop_all();
+  stage_ = Stage::kEnded;
 }
 
 void Server::drop_connections() {

@@ -160,6 +160,7 @@ class Server : private Duties, private Deadline {
   void drop_connections();
   Compactor::Orders limit(Compactor::Orders asked, Time now) override;
   void work(Time now) override;
+  void stand_down() override;
   void expire(Time now) override;
   [[nodiscard]] Admission look_for_room(Admission admission, Time now);
   void log_compaction(Time now);

@@ -41,8 +41,8 @@ struct Process {
 void clean(Process& process) {
   const Lsn end = process.journal->extent().oldest_end;
   process.ledger.rewrite(end, SIZE_MAX);
-  const auto span = process.journal->append(process.ledger.take_batch());
-  process.ledger.place(span.begin);
+  const auto span = process.journal->append(kOnlyEpoch, process.ledger.take_batch());
+  process.ledger.place(span->begin);
   CHECK(process.ledger.oldest_needed().value_or(end) >= end);
   process.journal->trim(end);
   process.journal->sync();
@@ -62,7 +62,8 @@ void write(const std::string& directory) {
   journal::PosixFileSystem files;
   {
     Process first(files, directory);
-    for (std::string& batch : record_life()) first.journal->append(std::move(batch));
+    for (std::string& batch : record_life())
+      (void)first.journal->append(kOnlyEpoch, std::move(batch));
   }
   {
     Process second(files, directory);

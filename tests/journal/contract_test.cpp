@@ -1,11 +1,13 @@
-/// What every journal promises (core/journal.hpp), tried on each: on the real disk, on the
-/// simulated one, in each sync mode, and as far as it applies on the one that keeps nothing.
+/// What every journal promises (core/ports/journal.hpp), tried on each: on the real disk, on the
+/// simulated one, in each sync mode, over a shared log, and as far as it applies on the one that
+/// keeps nothing.
 
 #include <algorithm>
 #include <chrono>
 
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
+#include "journal/shared/shared_log_journal.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 
 namespace millrace::journal {
@@ -48,7 +50,28 @@ class VolatilePlace {
   }
 };
 
-#define KEEPING_PLACES RealPlace, AlwaysPlace, IntervalPlace, OffPlace
+/// A log in memory that others share; whoever opens it takes the lead.
+class SharedPlace {
+ public:
+  std::unique_ptr<SharedLogJournal> open(Batches* replayed = nullptr) {
+    auto journal = join();
+    REQUIRE(journal->replay([&](std::string_view batch, Lsn /*begin*/) {
+      if (replayed != nullptr) replayed->emplace_back(batch);
+      return Outcome<Done>(Done{});
+    }));
+    REQUIRE(journal->claim(journal->durable()));
+    return journal;
+  }
+
+  /// A server that has read nothing and does not lead.
+  std::unique_ptr<SharedLogJournal> join() {
+    return std::make_unique<SharedLogJournal>(log, 512, SharedLogJournal::Sending::kAtOnce);
+  }
+
+  SharedLog log;
+};
+
+#define KEEPING_PLACES RealPlace, AlwaysPlace, IntervalPlace, OffPlace, SharedPlace
 #define ALL_PLACES KEEPING_PLACES, VolatilePlace
 
 Batches many_batches() {
@@ -59,7 +82,7 @@ Batches many_batches() {
 
 std::vector<Journal::Span> append_all(Journal& journal, const Batches& batches) {
   std::vector<Journal::Span> spans;
-  for (const std::string& batch : batches) spans.push_back(journal.append(batch));
+  for (const std::string& batch : batches) spans.push_back(append(journal, batch));
   return spans;
 }
 
@@ -70,7 +93,7 @@ TEST_CASE_TEMPLATE("contract: batches stand one behind the other", Place, ALL_PL
   const auto journal = place.open();
   Lsn end = 0;
   for (const std::string& batch : many_batches()) {
-    const Journal::Span span = journal->append(batch);
+    const Journal::Span span = append(*journal, batch);
     REQUIRE(span.begin >= end);
     REQUIRE(span.end == span.begin + batch.size());
     end = span.end;
@@ -94,7 +117,7 @@ TEST_CASE_TEMPLATE("contract: an empty journal replays nothing", Place, ALL_PLAC
 
 TEST_CASE("contract: a volatile journal keeps nothing and says so") {
   VolatileJournal journal;
-  const Journal::Span span = journal.append("batch");
+  const Journal::Span span = append(journal, "batch");
   CHECK(journal.durable() == span.end);
   CHECK_FALSE(journal.read(span.begin, 5));
   std::size_t visited = 0;
@@ -105,11 +128,11 @@ TEST_CASE("contract: a volatile journal keeps nothing and says so") {
   CHECK(visited == 0);
 }
 
-TEST_CASE_TEMPLATE("contract: who waits is woken when a batch is durable", Place, KEEPING_PLACES) {
+TEST_CASE_TEMPLATE("contract: a wake-up comes when a batch is durable", Place, KEEPING_PLACES) {
   Place place;
   const auto journal = place.open();
   DurableBell bell(*journal);
-  const Journal::Span span = journal->append("batch");
+  const Journal::Span span = append(*journal, "batch");
   CHECK(bell.wait_for(span.end));
 }
 
@@ -145,7 +168,7 @@ TEST_CASE_TEMPLATE("contract: a reopened journal goes on behind the old end", Pl
                    KEEPING_PLACES) {
   Place place;
   const auto spans = append_all(*place.open(), {"one", "two"});
-  CHECK(place.open()->append("three").begin >= spans.back().end);
+  CHECK(append(*place.open(), "three").begin >= spans.back().end);
   Batches replayed;
   place.open(&replayed);
   CHECK(replayed == Batches{"one", "two", "three"});
@@ -155,7 +178,7 @@ TEST_CASE_TEMPLATE("contract: a part of a batch can be read at once and later", 
                    KEEPING_PLACES) {
   Place place;
   const auto journal = place.open();
-  const Journal::Span span = journal->append("one batch of bytes");
+  const Journal::Span span = append(*journal, "one batch of bytes");
   CHECK(*journal->read(span.begin + 4, 5) == "batch");
   journal->sync();
   CHECK(*journal->read(span.begin + 4, 5) == "batch");
@@ -164,7 +187,7 @@ TEST_CASE_TEMPLATE("contract: a part of a batch can be read at once and later", 
 TEST_CASE_TEMPLATE("contract: what the log does not hold cannot be read", Place, KEEPING_PLACES) {
   Place place;
   const auto journal = place.open();
-  const Journal::Span span = journal->append("batch");
+  const Journal::Span span = append(*journal, "batch");
   journal->sync();
   CHECK_FALSE(journal->read(span.begin, 100));
   CHECK_FALSE(journal->read(span.end + 1000, 1));
@@ -197,7 +220,7 @@ TEST_CASE_TEMPLATE("contract: a trimmed journal goes on", Place, KEEPING_PLACES)
     journal->trim(spans.back().end);
   }
   Batches before;
-  place.open(&before)->append("another");
+  append(*place.open(&before), "another");
   before.emplace_back("another");
   Batches replayed;
   place.open(&replayed);

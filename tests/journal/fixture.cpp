@@ -80,10 +80,14 @@ bool DurableBell::wait_for(Lsn lsn) {
   return rung_.wait_for(guard, std::chrono::seconds(10), [&] { return journal_.durable() >= lsn; });
 }
 
+Journal::Span append(Journal& journal, std::string batch) {
+  return journal.append(journal.epoch(), std::move(batch)).value();
+}
+
 std::vector<Journal::Span> append_synced(Journal& journal, const Batches& batches) {
   std::vector<Journal::Span> spans;
   for (const std::string& batch : batches) {
-    spans.push_back(journal.append(batch));
+    spans.push_back(append(journal, batch));
     journal.sync();
   }
   return spans;

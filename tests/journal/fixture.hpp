@@ -66,6 +66,9 @@ class DurableBell {
   std::condition_variable rung_;
 };
 
+/// Appends as the log's leader.
+Journal::Span append(Journal& journal, std::string batch);
+
 /// Appends the batches one after the other, each synced before the next.
 std::vector<Journal::Span> append_synced(Journal& journal, const Batches& batches);
 

@@ -25,12 +25,15 @@ class FakeJournal final : public Journal, public DiskSpace {
     return Done{};
   }
 
-  Span append(std::string batch) override {
+  [[nodiscard]] Epoch epoch() const override { return leader; }
+
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    if (epoch != leader) return Deposed{.by = leader};
     const std::lock_guard guard(mutex_);
     const Lsn begin = end_;
     end_ += batch.size();
     batches_.push_back(std::move(batch));
-    return {.begin = begin, .end = end_};
+    return Span{.begin = begin, .end = end_};
   }
 
   [[nodiscard]] Lsn durable() const override { return durable_; }
@@ -83,6 +86,7 @@ class FakeJournal final : public Journal, public DiskSpace {
   std::vector<std::string> to_replay;
   std::function<void()> before_batch;  ///< of a replay; may be empty
   std::atomic<int> sync_count = 0;
+  std::atomic<Epoch> leader = kOnlyEpoch;  ///< another one than the server's deposes it
 
  private:
   mutable std::mutex mutex_;

@@ -19,9 +19,9 @@ class ReplyBeforeSync final : public PassingJournal {
  public:
   using PassingJournal::PassingJournal;
 
-  Span append(std::string batch) override {
-    const Span span = PassingJournal::append(std::move(batch));
-    end_ = span.end;
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
+    end_ = span->end;
     return span;
   }
   [[nodiscard]] Lsn durable() const override { return std::max(end_, PassingJournal::durable()); }
@@ -35,9 +35,9 @@ class DroppedRecord final : public PassingJournal {
   DroppedRecord(Journal& journal, std::uint64_t one_in)
       : PassingJournal(journal), one_in_(one_in) {}
 
-  Span append(std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
     if (random_.one_in(one_in_)) batch.resize(last_record_at(batch));
-    return PassingJournal::append(std::move(batch));
+    return PassingJournal::append(epoch, std::move(batch));
   }
 
  private:
@@ -72,9 +72,9 @@ class EarlyTrim final : public PassingJournal {
  public:
   EarlyTrim(Journal& journal, std::uint64_t one_in) : PassingJournal(journal), one_in_(one_in) {}
 
-  Span append(std::string batch) override {
-    const Span span = PassingJournal::append(std::move(batch));
-    if (random_.one_in(one_in_)) trim(span.begin);
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
+    if (random_.one_in(one_in_)) trim(span->begin);
     return span;
   }
 
@@ -110,6 +110,28 @@ class NoTrimWhenFull final : public PassingJournal {
   std::size_t trim(Lsn before) override {
     return is_full(*this) ? 0 : PassingJournal::trim(before);
   }
+};
+
+class DeafLeader final : public PassingJournal {
+ public:
+  explicit DeafLeader(Journal& journal)
+      : PassingJournal(journal), epoch_(journal.epoch()), end_(journal.durable()) {}
+
+  [[nodiscard]] Epoch epoch() const override { return epoch_; }
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    const std::size_t bytes = batch.size();
+    const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
+    const Span answered = span ? *span : Span{.begin = end_, .end = end_ + bytes};
+    end_ = answered.end;
+    return answered;
+  }
+  [[nodiscard]] Lsn durable() const override {
+    return PassingJournal::epoch() == epoch_ ? PassingJournal::durable() : end_;
+  }
+
+ private:
+  const Epoch epoch_;
+  Lsn end_;
 };
 
 /// A file system that forgets one of the two kinds of sync.
@@ -219,6 +241,10 @@ JournalWrap no_trim() {
 
 JournalWrap no_trim_when_full() {
   return [](Journal& journal) { return std::make_unique<NoTrimWhenFull>(journal); };
+}
+
+JournalWrap deaf_leader() {
+  return [](Journal& journal) { return std::make_unique<DeafLeader>(journal); };
 }
 
 DiskWrap skipped_sync() {

@@ -36,6 +36,9 @@ JournalWrap no_trim();
 /// The same, on a full disk only.
 JournalWrap no_trim_when_full();
 
+/// Does not notice that another server leads, and answers as if its batches were stored.
+JournalWrap deaf_leader();
+
 /// Says that files were synced, and does nothing.
 DiskWrap skipped_sync();
 

@@ -19,12 +19,12 @@ class World::Recorder final : public PassingJournal {
  public:
   Recorder(World& world, Journal& journal) : PassingJournal(journal), world_(world) {}
 
-  Span append(std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
     ++world_.totals_.batches;
     std::string copy = batch;
-    const Span span = PassingJournal::append(std::move(batch));
+    const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
     world_.landmarks_.push_back(
-        {.batch = std::move(copy), .begin = span.begin, .facts = world_.model_.facts});
+        {.batch = std::move(copy), .begin = span->begin, .facts = world_.model_.facts});
     return span;
   }
 
@@ -49,6 +49,7 @@ class World::Environment final : public server::Input, public server::Duties {
     return world_.limit(asked);
   }
   void work(Time now) override { world_.work(now); }
+  void stand_down() override { throw Violation("the only server was deposed"); }
 
  private:
   World& world_;

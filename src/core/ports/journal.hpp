@@ -12,6 +12,18 @@
 
 namespace millrace {
 
+/// Counts the leaders of a log. A server appends in the epoch of its leadership; the log refuses it
+/// once another server leads in a later one.
+enum class Epoch : std::uint64_t {};
+
+/// The epoch of a log that no other server can append to.
+inline constexpr Epoch kOnlyEpoch{1};
+
+/// Why a batch was refused: another server leads the log.
+struct Deposed {
+  Epoch by{};
+};
+
 /// The log of batches that makes the broker's state durable. It moves opaque bytes: only the ledger
 /// knows what a batch means.
 ///
@@ -35,15 +47,20 @@ class Journal {
   /// Hands every batch of the log to `visitor`, oldest first. To be called once, before `append`.
   [[nodiscard]] virtual Outcome<Done> replay(const Visitor& visitor) = 0;
 
-  /// Queues a batch (1 byte to 1.25 GiB) for writing and never waits for the disk. A batch is
-  /// replayed whole or, after a crash before it was durable, not at all.
-  virtual Span append(std::string batch) = 0;
+  /// The epoch of the log's present leader, as far as is known here. A server that appended in an
+  /// earlier one is deposed: what was not durable by then is not in the log and never will be.
+  [[nodiscard]] virtual Epoch epoch() const = 0;
 
-  /// Everything before this position is as safe as the sync mode promises.
+  /// Queues a batch (1 byte to 1.25 GiB) for writing, as the leader in `epoch`, and never waits for
+  /// the disk. A batch is replayed whole or, after a crash before it was durable, not at all.
+  [[nodiscard]] virtual Result<Span, Deposed> append(Epoch epoch, std::string batch) = 0;
+
+  /// Everything before this position is as safe as the sync mode promises. It does not move any
+  /// more when the server is deposed.
   [[nodiscard]] virtual Lsn durable() const = 0;
 
-  /// `wake` is called from another thread each time `durable()` or `DiskSpace::is_full()` has
-  /// changed.
+  /// `wake` is called from another thread each time `durable()`, `epoch()` or
+  /// `DiskSpace::is_full()` has changed.
   virtual void on_durable(std::function<void()> wake) = 0;
 
   /// The bytes at [begin, begin + size) of a batch appended or replayed earlier, and not trimmed.

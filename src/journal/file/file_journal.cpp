@@ -28,13 +28,13 @@ LogWriter::Options writer_options(const FileJournalOptions& options) {
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::chrono::milliseconds kNoRoomPause{100};
 
-/// How long those who wait for a sync are left alone before more is freed of what was removed.
+/// How long syncs have the disk to themselves before more of a removed segment is freed.
 constexpr std::chrono::milliseconds kFreeInterval{1};
 
-/// How long who must have everything synced waits for room on a full disk.
+/// How long `sync` waits for room on a full disk.
 constexpr std::chrono::seconds kRoomPatience{3};
 
-/// Of who could not wait any longer.
+/// The process must end, and could not wait for room any longer.
 Problem still_no_room(const Problem& problem) {
   return {.text =
               "the disk is full, and what nobody was told to be safe could not be stored before "
@@ -130,8 +130,9 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   return Done{};
 }
 
-Journal::Span FileJournal::append(std::string batch) {
+Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, std::string batch) {
   CHECK(is_started_);
+  CHECK(epoch == kOnlyEpoch);
   CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
   PlacedBatch placed = place(std::move(batch));
   const Span span{.begin = placed.begin, .end = placed.end()};
@@ -146,8 +147,10 @@ Journal::Span FileJournal::append(std::string batch) {
   return span;
 }
 
-/// The next place in the log, in a new segment when the present one is in use and has no room.
+/// The next place in the log; in a new segment when the present one holds something and has no
+/// room.
 PlacedBatch FileJournal::place(std::string batch) {
+  CHECK(!segments_.empty() && segments_.back() + kSegmentHeaderBytes <= end_);
   const std::size_t bytes = frame_bytes(batch.size());
   const Lsn used = end_ - segments_.back();
   if (used > kSegmentHeaderBytes && used + bytes > newest_room()) {
@@ -161,7 +164,7 @@ PlacedBatch FileJournal::place(std::string batch) {
   return placed;
 }
 
-/// Of the newest segment, which the writer may not have begun yet.
+/// The length of the newest segment, which the writer may not have begun yet.
 std::uint64_t FileJournal::newest_room() {
   const std::lock_guard guard(mutex_);
   const auto present = std::lower_bound(segments_.begin(), segments_.end(), rooms_.first);
@@ -198,7 +201,7 @@ const PlacedBatch* FileJournal::find_in_memory(Lsn begin, std::size_t size) cons
   return find_batch(pending_, begin, size);
 }
 
-/// What is not on the disk yet need not be fetched from it, and asking for it does no harm.
+/// Batches in memory need not be fetched from the disk.
 void FileJournal::expect(Lsn begin, std::size_t size) {
   if (begin < durable()) window_.expect(begin, size);
 }
@@ -289,7 +292,7 @@ bool FileJournal::step(Interval interval) {
   return work(round);
 }
 
-/// False when it was the last round, or cannot go on.
+/// False when that was the last round, or the writer cannot go on.
 bool FileJournal::work(const Round& round) {
   const Outcome<Done> done = carry_out(round);
   if (done) {
@@ -319,7 +322,7 @@ FileJournal::Round FileJournal::next_round() {
   return take_round(is_sync_planned && std::chrono::steady_clock::now() >= sync_by_);
 }
 
-/// Everything that has been asked for up to now; under the mutex.
+/// Everything that was asked for up to now. The mutex is held.
 FileJournal::Round FileJournal::take_round(bool is_sync_due) {
   Round round;
   in_flight_.swap(pending_);
@@ -339,7 +342,7 @@ bool FileJournal::has_work() const {
 Outcome<Done> FileJournal::carry_out(const Round& round) {
   const Lsn written_before = writer_.written();
   const bool was_synced = writer_.synced() == written_before;
-  // What is to be written may need their room.
+  // Removed first: what is to be written may need their room.
   Outcome<Done> done = remove(round.removals, round.oldest_kept);
   if (done) done = write_in_flight();
   if (done && round.must_sync) done = writer_.sync();
@@ -353,15 +356,16 @@ Outcome<Done> FileJournal::carry_out(const Round& round) {
   return done;
 }
 
-/// What replaces them was written before it was asked for.
+/// What replaces the segments was written earlier, but perhaps not synced.
 Outcome<Done> FileJournal::remove(const std::vector<Lsn>& segments, Lsn oldest_kept) {
   if (segments.empty()) return Done{};
   const Outcome<Done> synced = writer_.sync();
   return synced ? writer_.remove(segments, oldest_kept) : synced;
 }
 
-/// Where the disk is full, with the space that was kept back; and where that is used up, when there
-/// is room again, perhaps by a removal.
+/// On a full disk the writer makes new segments of the reserve. When that is used up, it gives the
+/// rest of the reserve up for a longer batch, and then waits until there is room, perhaps by a
+/// removal.
 Outcome<Done> FileJournal::write_in_flight() {
   for (;;) {
     Outcome<Done> written = writer_.write(in_flight_);
@@ -384,7 +388,7 @@ Outcome<Done> FileJournal::write_in_flight() {
   }
 }
 
-/// False when nobody waits for it any longer.
+/// False when the process is to end: then nobody waits for room any longer.
 Outcome<bool> FileJournal::wait_for_room() {
   std::unique_lock guard(mutex_);
   const auto is_over = [&] { return is_stopping_ || must_not_wait_ || !removals_.empty(); };
@@ -397,7 +401,8 @@ Outcome<bool> FileJournal::wait_for_room() {
   return removed ? Outcome<bool>(true) : removed.error();
 }
 
-/// Behind what others wait for; by itself a little at a time, and as much again as was written.
+/// After everything that clients wait for. A little at a time while nothing is written, and in
+/// proportion to what is written.
 Outcome<Done> FileJournal::free_some(std::uint64_t written) {
   Removal& removal = writer_.removal();
   if (removal.is_done()) return Done{};
@@ -417,7 +422,7 @@ Outcome<Done> FileJournal::look_for_room() {
   tell_rooms();
   const auto now = std::chrono::steady_clock::now();
   const bool is_time = now >= look_by_ || options_.is_stepped;
-  // Each time: a backup may begin at any.
+  // In each round, since a backup may begin at any time.
   if (const Outcome<Done> looked = look_at_oldest(); !looked) return looked;
   if (!is_time) return Done{};
   look_by_ = now + kLookInterval;
@@ -448,7 +453,9 @@ void FileJournal::tell_rooms() {
 }
 
 void FileJournal::publish(Lsn durable) {
-  if (durable == durable_.load(std::memory_order_relaxed)) return;
+  const Lsn before = durable_.load(std::memory_order_relaxed);
+  CHECK(durable >= before);
+  if (durable == before) return;
   durable_.store(durable, std::memory_order_release);
   wake();
 }
@@ -461,6 +468,7 @@ void FileJournal::wake() {
 void FileJournal::finish_round() {
   std::uint64_t bytes = 0;
   for (const PlacedBatch& batch : in_flight_) bytes += batch.payload.size();
+  CHECK(bytes <= pending_bytes());
   pending_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   {
     const std::lock_guard guard(mutex_);

@@ -31,13 +31,13 @@ enum class SyncMode {
 /// The status of a process that ended because its journal could not be written or synced.
 inline constexpr int kExitJournalFailed = 3;
 
-/// So much of what was removed is freed at a time at least: a millisecond apart, and this many
-/// times as much as is written, so that what files take does not grow by it.
+/// At least this much of the removed segments is freed at a time, a millisecond apart; and this
+/// many times as much as is written meanwhile, so that the files together take no more than before.
 inline constexpr std::uint64_t kFreedBytesMin = std::uint64_t{256} << 10;
 inline constexpr std::uint64_t kFreePace = 2;
 
-/// Ends the process with that status, at once: replies that wait for the journal must never leave,
-/// so nothing is tidied up.
+/// Ends the process with that status, at once. Nothing is tidied up, since that could send replies
+/// that wait for the journal.
 [[noreturn]] void end_process();
 
 struct FileJournalOptions {
@@ -51,7 +51,7 @@ struct FileJournalOptions {
   std::chrono::milliseconds sync_interval{100};  ///< for kInterval
 
   /// Mixed into the checksums of new segments. nullopt: drawn from the system, so that no client
-  /// can guess it and have a body of his taken for a frame.
+  /// can guess it and store a body that is taken for a frame.
   std::optional<std::uint64_t> salt = std::nullopt;
 
   /// Called once, on the writer's thread, when the disk has failed. Empty: writes the problem to
@@ -59,25 +59,25 @@ struct FileJournalOptions {
   /// more: `durable()` stays as it is, and `sync` comes back at once.
   std::function<void(const Problem&)> on_failure = {};
 
-  /// The writer has no thread of its own: the caller runs it with `step`. Then every order of
-  /// events can be chosen, and repeated, which is what a simulation needs.
+  /// The writer has no thread of its own: the caller runs it with `step`. So a simulation can
+  /// choose every order of events, and repeat it.
   bool is_stepped = false;
 };
 
 /// The log in a directory of segment files (docs/journal-format.md).
 ///
 /// A thread of its own takes whatever has been appended, writes it with one call and syncs it once,
-/// while the next batches collect. In every mode a segment is synced before the next one begins,
-/// and everything is before a segment is removed.
+/// while the next batches collect. In every sync mode, a segment is synced before the next one
+/// begins, and everything is synced before a segment is removed.
 ///
-/// A disk without room is no failure: the space kept back is used, `is_full` says so, and when that
-/// is used up too, batches wait in memory until there is room again. It is looked for every second.
-/// Whatever becomes free meanwhile is kept back at once.
+/// A full disk is no failure: the reserve is used, and `is_full` says so. When the reserve is used
+/// up too, batches wait in memory until there is room again. The journal looks for room every
+/// second, and reserves at once what has become free.
 class FileJournal final : public Journal, public DiskSpace {
  public:
-  /// Takes the directory, created when missing, for as long as the journal lives, and checks what
-  /// can be told from the segments' headers. Changes no segment: that is for `replay`, once
-  /// everything has been read. `files` must outlive the journal.
+  /// Locks the directory, created when missing, for as long as the journal lives, and checks the
+  /// headers of the segments. Changes no segment: `replay` does, once it has read everything.
+  /// `files` must outlive the journal.
   static Outcome<std::unique_ptr<FileJournal>> open(FileSystem& files, std::string directory,
                                                     FileJournalOptions options);
 
@@ -88,10 +88,13 @@ class FileJournal final : public Journal, public DiskSpace {
   FileJournal& operator=(const FileJournal&) = delete;
 
   [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
-  Span append(std::string batch) override;
+
+  /// The directory's lock keeps every other process out, so nobody else can lead.
+  [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
+  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
   [[nodiscard]] Lsn durable() const override;
 
-  /// Returns when the `wake` set before is not running and will not run again. `wake` may call
+  /// When it returns, the `wake` set before is not running and will not run again. `wake` may call
   /// `durable` and nothing else of the journal.
   void on_durable(std::function<void()> wake) override;
 
@@ -112,32 +115,33 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] bool is_oldest_shared() const override;
   [[nodiscard]] std::size_t segment_count() const override { return segments_.size(); }
 
-  /// Does in the caller's thread what the writer has to do by now; false when that is nothing, or
-  /// the disk has failed, or has no room at all: then the next step tries again. Looks for room
-  /// each time while the disk is full. What is appended while it works (by the file system that it
-  /// calls) is left for the next step, as it is for a thread's next round. With `kInterval`, the
-  /// caller says when the interval is over. Only with `is_stepped`.
+  /// Does one round of the writer in the caller's thread. False when there is nothing to do, when
+  /// the disk has failed, or when it has no room at all: then the next step tries again. On a full
+  /// disk each step looks for room. What is appended during the step (by the file system that it
+  /// calls) is left for the next one, as with a thread. With `kInterval`, the caller says when the
+  /// interval is over. Only with `is_stepped`.
   enum class Interval { kGoesOn, kIsOver };
   bool step(Interval interval = Interval::kGoesOn);
 
-  /// What has been synced, which with another mode than `kAlways` is less than `durable`. Only with
-  /// `is_stepped`.
+  /// Where the synced part of the log ends; except with `kAlways`, that can be before `durable`.
+  /// Only with `is_stepped`.
   [[nodiscard]] Lsn synced() const { return writer_.synced(); }
 
-  /// The size of what was appended and is not durable yet; it is held in memory.
+  /// How many bytes were appended and are not durable yet. They are in memory.
   [[nodiscard]] std::uint64_t pending_bytes() const;
 
-  /// False when what `replay` read could not tell whether segments are missing at its ends.
+  /// False when the log did not say which segments it must have, so that one missing at an end of
+  /// the log goes unnoticed.
   [[nodiscard]] bool had_extent() const { return had_extent_; }
 
-  /// What `replay` cut off as a torn tail.
+  /// How many bytes `replay` cut off as a torn tail.
   [[nodiscard]] std::uint64_t cut_bytes() const { return cut_bytes_; }
 
  private:
-  /// What the writer's thread does between two looks at its mailbox.
+  /// What the writer's thread does at a time. It is taken under the mutex, as one.
   struct Round {
     std::vector<Lsn> removals;
-    Lsn oldest_kept = 0;  ///< the segment that is the oldest when they are gone
+    Lsn oldest_kept = 0;  ///< the oldest segment afterwards
     bool must_sync = false;
     bool is_last = false;
   };

@@ -1,15 +1,18 @@
 #include "journal/volatile/volatile_journal.hpp"
 
+#include "base/check.hpp"
+
 namespace millrace::journal {
 
 Outcome<Done> VolatileJournal::replay(const Visitor& /*visitor*/) {
   return Done{};
 }
 
-Journal::Span VolatileJournal::append(std::string batch) {
+Result<Journal::Span, Deposed> VolatileJournal::append(Epoch epoch, std::string batch) {
+  CHECK(epoch == kOnlyEpoch && !batch.empty());
   const Lsn begin = end_;
   end_ += batch.size();
-  return {.begin = begin, .end = end_};
+  return Span{.begin = begin, .end = end_};
 }
 
 Lsn VolatileJournal::durable() const {

@@ -9,7 +9,8 @@ namespace millrace::journal {
 class VolatileJournal final : public Journal {
  public:
   [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
-  Span append(std::string batch) override;
+  [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
+  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
   [[nodiscard]] Lsn durable() const override;
   void on_durable(std::function<void()> wake) override;
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;

@@ -107,7 +107,7 @@ Outcome<journal::Survey> copy_whole(journal::FileSystem& files, const std::strin
   const auto take = [&](std::string_view batch, Lsn) -> Outcome<journal::BatchTaken> {
     journal::BatchTaken taken = read_batch(batch);
     if (taken.fault) return taken;
-    copy.append(std::string(batch));
+    (void)copy.append(kOnlyEpoch, std::string(batch));
     if (copy.pending_bytes() <= kWaitingBytesMax) return taken;
     const Outcome<Done> written = write_all();
     return written ? Outcome<journal::BatchTaken>(taken) : written.error();

@@ -10,13 +10,22 @@ namespace millrace::server {
 
 void CommitQueue::append_batch() {
   if (!parts_.ledger.has_batch()) return;
-  const Journal::Span span = parts_.journal.append(parts_.ledger.take_batch());
-  CHECK(span.begin >= end_ && span.end > span.begin);
-  parts_.ledger.place(span.begin);
-  end_ = span.end;
+  const auto span = parts_.journal.append(epoch_, parts_.ledger.take_batch());
+  if (!span) {
+    is_deposed_ = true;
+    return;
+  }
+  CHECK(span->begin >= end_ && span->end > span->begin);
+  parts_.ledger.place(span->begin);
+  end_ = span->end;
   appended_.push_back({.end = end_, .at = parts_.clock.now()});
   note_durable(durable());
   measure_lag();
+}
+
+bool CommitQueue::leads() {
+  if (parts_.journal.epoch() != epoch_) is_deposed_ = true;
+  return !is_deposed_;
 }
 
 void CommitQueue::append_if_large() {

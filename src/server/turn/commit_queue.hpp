@@ -22,11 +22,16 @@ class CommitQueue {
     Clock& clock;
   };
 
-  explicit CommitQueue(Parts parts) : parts_(parts) {}
+  explicit CommitQueue(Parts parts) : parts_(parts), epoch_(parts.journal.epoch()) {}
   CommitQueue(const CommitQueue&) = delete;
   CommitQueue& operator=(const CommitQueue&) = delete;
 
-  /// Appends what the broker has recorded to the journal, as one batch.
+  /// Whether this server still leads the log, as when the queue was made. Once it does not, no
+  /// reply may leave any more.
+  [[nodiscard]] bool leads();
+
+  /// Appends what the broker has recorded to the journal, as one batch. It is dropped when another
+  /// server leads the log.
   void append_batch();
 
   /// The same, if it is so much that nobody should add to it.
@@ -76,6 +81,8 @@ class CommitQueue {
   void note_durable(Lsn durable);
 
   Parts parts_;
+  const Epoch epoch_;  ///< in which this server leads
+  bool is_deposed_ = false;
   std::deque<Waiting> waiting_;                       ///< in the order of LSN
   std::vector<std::vector<Responder*>> spare_lists_;  ///< empty ones, for their memory
   std::deque<Appended> appended_;                     ///< and not durable yet

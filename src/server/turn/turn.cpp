@@ -30,6 +30,7 @@ Turn::~Turn() {
 
 void Turn::run() {
   parts_.input.take(longest_wait());
+  if (!parts_.commits.leads()) return stand_down();
   const Time now = parts_.clock.now();
   if (has_work(now)) {
     is_requested_ = false;
@@ -41,9 +42,15 @@ void Turn::run() {
     // Also those to which what came due was delivered.
     enlist_woken();
     parts_.commits.append_batch();
+    if (!parts_.commits.leads()) return stand_down();
     bind_replies();
   }
   release_durable();
+}
+
+void Turn::stand_down() {
+  is_requested_ = has_news_ = false;
+  if (!std::exchange(has_stood_down_, true)) parts_.duties.stand_down();
 }
 
 bool Turn::is_asked_for() const {
@@ -51,10 +58,12 @@ bool Turn::is_asked_for() const {
 }
 
 bool Turn::has_work(Time now) const {
+  if (has_stood_down_) return false;
   return is_asked_for() || parts_.ticker.next() <= now;
 }
 
 Duration Turn::longest_wait() const {
+  if (has_stood_down_) return Duration::max();
   if (is_asked_for() || has_news_) return Duration{};
   if (parts_.ticker.next() == kNever) return Duration::max();
   return std::max(parts_.ticker.next() - parts_.clock.now(), Duration{});
@@ -156,7 +165,8 @@ void Turn::bind_replies() {
 }
 
 void Turn::bind_at_once(Responder& responder) {
-  if (!parts_.ledger.has_batch()) (void)responder.bind(commits().end(), commits().durable());
+  if (parts_.ledger.has_batch() || !parts_.commits.leads()) return;
+  (void)responder.bind(commits().end(), commits().durable());
 }
 
 void Turn::release_durable() {

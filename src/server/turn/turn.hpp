@@ -40,6 +40,9 @@ class Duties {
 
   /// Does what is to be done once a turn.
   virtual void work(Time now) = 0;
+
+  /// Another server leads the log: nobody is to be answered any more. Called once.
+  virtual void stand_down() = 0;
 };
 
 /// The main loop: `run` is its body.
@@ -47,6 +50,9 @@ class Duties {
 /// What all clients did in a turn is one batch of the journal, and all their replies are bound to
 /// its end. So a reply waits for everything that was recorded before it, whichever client recorded
 /// it. A reply that recorded nothing is bound to what was recorded last.
+///
+/// When another server leads the log, nothing is executed, recorded or sent any more, not even what
+/// was executed before: the next leader does not know of it.
 class Turn {
  public:
   struct Parts {
@@ -110,6 +116,7 @@ class Turn {
   void bind_replies();
   void release_durable();
   void end_pause();
+  void stand_down();
 
   Parts parts_;
   absl::flat_hash_map<const Session*, Responder*> responders_;
@@ -117,7 +124,8 @@ class Turn {
   std::vector<Responder*> binding_;   ///< those of the turn at work, likewise
   std::vector<Responder*> paused_;    ///< to be enlisted when the pause ends, likewise
   bool is_requested_ = false;
-  bool is_compacting_only_ = false;     ///< nobody but compaction may write
+  bool is_compacting_only_ = false;  ///< nobody but compaction may write
+  bool has_stood_down_ = false;
   bool was_paused_ = false;             ///< somebody waits for the end of a pause
   bool is_durable_awaited_ = false;     ///< compaction goes on when more is durable
   std::atomic<bool> has_news_ = false;  ///< of the journal: the only thing that another thread sets

@@ -12,10 +12,11 @@ namespace {
 class MemoryLog final : public Journal {
  public:
   Outcome<Done> replay(const Visitor&) override { return Done{}; }
-  Span append(std::string batch) override {
+  [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
+  Result<Span, Deposed> append(Epoch /*epoch*/, std::string batch) override {
     const Lsn begin = bytes_.size();
     bytes_ += batch;
-    return {.begin = begin, .end = bytes_.size()};
+    return Span{.begin = begin, .end = bytes_.size()};
   }
   [[nodiscard]] Lsn durable() const override { return bytes_.size(); }
   void on_durable(std::function<void()>) override {}
@@ -49,7 +50,7 @@ struct Small {
 
   void append() {
     const std::string batch = fixture.ledger.take_batch();
-    if (!batch.empty()) fixture.ledger.place(log.append(batch).begin);
+    if (!batch.empty()) fixture.ledger.place(log.append(kOnlyEpoch, batch)->begin);
   }
 
   MemoryLog log;

@@ -38,7 +38,7 @@ Batches live_until_power_cut(SimulatedDisk& disk, SyncMode mode, std::uint64_t c
   std::size_t synced_count = 0;
   for (std::size_t i = 0; i < 40; ++i) {
     batches.push_back(batch_of(i, 10 + i * 37 % 300));
-    spans.push_back(journal->append(batches.back()));
+    spans.push_back(append(*journal, batches.back()));
     if (i % 3 == 0) continue;
     journal->sync();
     if (disk.is_powered()) synced_count = spans.size();
@@ -55,7 +55,7 @@ Batches live_until_power_cut(SimulatedDisk& disk, SyncMode mode, std::uint64_t c
 /// on.
 bool comes_up_again(SimulatedDisk& disk, const Batches& batches, std::size_t durable_count) {
   Batches replayed;
-  start(disk, kDirectory, small_segments(), &replayed)->append("after");
+  append(*start(disk, kDirectory, small_segments(), &replayed), "after");
   const bool is_beginning = replayed.size() <= batches.size() &&
                             std::equal(replayed.begin(), replayed.end(), batches.begin());
   const std::size_t count = replayed.size();
@@ -69,11 +69,11 @@ TEST_CASE("writer: what collects during a sync is written at once and synced onc
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, small_segments(65536));
   disk.hold_syncs();
-  journal->append("first");
+  append(*journal, "first");
   disk.wait_for_held_sync();
   const std::uint64_t writes = disk.write_count();
   const std::uint64_t syncs = disk.sync_count();
-  for (int i = 0; i < 100; ++i) journal->append("collected");
+  for (int i = 0; i < 100; ++i) append(*journal, "collected");
   disk.release_syncs();
   journal->sync();
   CHECK(disk.write_count() == writes + 1);
@@ -84,7 +84,7 @@ TEST_CASE("writer: nothing is durable before its sync") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory);
   disk.hold_syncs();
-  const Journal::Span span = journal->append("batch");
+  const Journal::Span span = append(*journal, "batch");
   disk.wait_for_held_sync();
   CHECK(journal->durable() < span.end);
   CHECK(journal->pending_bytes() == 5);
@@ -98,9 +98,9 @@ TEST_CASE("writer: what is being written can be read") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory);
   disk.hold_syncs();
-  const Journal::Span first = journal->append("first");
+  const Journal::Span first = append(*journal, "first");
   disk.wait_for_held_sync();
-  const Journal::Span second = journal->append("second");
+  const Journal::Span second = append(*journal, "second");
   CHECK(*journal->read(first.begin, 5) == "first");
   CHECK(*journal->read(second.begin + 3, 3) == "ond");
   disk.release_syncs();
@@ -111,7 +111,7 @@ TEST_CASE("writer: without syncs a batch is durable once it is written") {
   const auto journal = start(disk, kDirectory, with_mode(SyncMode::kOff));
   const std::uint64_t syncs = disk.sync_count();
   DurableBell bell(*journal);
-  CHECK(bell.wait_for(journal->append("batch").end));
+  CHECK(bell.wait_for(append(*journal, "batch").end));
   CHECK(disk.sync_count() == syncs);
   journal->sync();
   CHECK(disk.sync_count() == syncs + 1);
@@ -121,7 +121,7 @@ TEST_CASE("writer: the interval syncs what nobody asked to have synced") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, with_mode(SyncMode::kInterval));
   const std::uint64_t syncs = disk.sync_count();
-  journal->append("batch");
+  append(*journal, "batch");
   CHECK(disk.wait_for_syncs(syncs + 1));
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("writer: trim removes nothing before all that was written is synced") 
   const auto spans = append_synced(*journal, Batches(6, std::string(1900, 'x')));
   REQUIRE(segments_of(disk, kDirectory).size() == 3);
   disk.hold_syncs();
-  const Lsn moved = journal->append("moved forward").end;
+  const Lsn moved = append(*journal, "moved forward").end;
   while (journal->durable() < moved) std::this_thread::yield();
   journal->trim(spans[5].begin);
   disk.wait_for_held_sync();
@@ -265,8 +265,8 @@ TEST_CASE("failure: frames that were written but never synced are a torn tail") 
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, with_mode(SyncMode::kOff));
   DurableBell bell(*journal);
-  REQUIRE(bell.wait_for(journal->append("one").end));
-  REQUIRE(bell.wait_for(journal->append("two").end));
+  REQUIRE(bell.wait_for(append(*journal, "one").end));
+  REQUIRE(bell.wait_for(append(*journal, "two").end));
   SimulatedDisk after;
   std::string bytes = disk.contents(kDirectory + "/" + segment_name(0));
   bytes[kSegmentHeaderBytes + kFrameHeaderBytes] ^= 1;

@@ -33,7 +33,7 @@ FileJournalOptions with_reserve() {
 
 void fill_up(Journal& journal) {
   while (!is_full(journal)) {
-    journal.append(std::string(1000, 'x'));
+    append(journal, std::string(1000, 'x'));
     journal.sync();
   }
 }
@@ -126,7 +126,7 @@ class BesiegedLog {
   std::uint64_t draw() { return random_() % batch_bytes_max_ + 1; }
 
   void append(std::uint64_t bytes) {
-    batches_.push_back(journal_->append(std::string(bytes, 'x')));
+    batches_.push_back(journal::append(*journal_, std::string(bytes, 'x')));
     write();
   }
 
@@ -157,12 +157,12 @@ TEST_CASE("full disk: the space kept back takes what comes, and it is said") {
     CHECK_FALSE(journal->is_full());
     while (reserved_bytes(disk) == kSegmentBytes) {
       appended.emplace_back(1000, 'x');
-      journal->append(appended.back());
+      append(*journal, appended.back());
       journal->sync();
     }
     CHECK(journal->is_full());
     appended.emplace_back("the end of a job");
-    journal->append(appended.back());
+    append(*journal, appended.back());
     journal->sync();
     CHECK(journal->is_full());
   }
@@ -192,7 +192,7 @@ TEST_CASE("full disk: who takes all room that is free does not take what is kept
   fill_up(*journal);
   for (int i = 0; i < 10; ++i) {
     disk.leave_room(0);
-    journal->append("the end of a job");
+    append(*journal, "the end of a job");
     journal->sync();
     CHECK(journal->durable() == journal->extent().end);
   }
@@ -206,12 +206,12 @@ TEST_CASE("full disk: who takes whatever is free gets nothing of a log that goes
   options.is_stepped = true;
   const auto journal = start(disk, kDirectory, options);
   while (!journal->is_full()) {
-    journal->append(std::string(1000, 'x'));
+    append(*journal, std::string(1000, 'x'));
     journal->step();
   }
   for (int i = 0; i < 100; ++i) {
     disk.leave_room(0);
-    journal->append(std::string(1000, 'y'));
+    append(*journal, std::string(1000, 'y'));
     journal->step();
     REQUIRE(journal->durable() == journal->extent().end);
     // All that stands before the newest segment is obsolete by now.
@@ -265,7 +265,7 @@ TEST_CASE("full disk: what finds no room at all waits for it, and nothing is los
     disk.set_capacity(0);
     for (int i = 0; i < 40; ++i) {
       appended.push_back(std::to_string(i) + std::string(1000, 'x'));
-      journal->append(appended.back());
+      append(*journal, appended.back());
     }
     wait_until([&] { return journal->is_full() && reserved_bytes(disk) == 0; });
     const Lsn stuck = journal->durable();
@@ -296,11 +296,11 @@ TEST_CASE("full disk: what was removed counts as free, though its room comes bac
   options.is_stepped = true;
   const auto journal = start(disk, kDirectory, options);
   const std::string batch(kFreedBytesMin, 'x');
-  while (journal->segment_count() < 4) journal->append(batch);
+  while (journal->segment_count() < 4) append(*journal, batch);
   journal->sync();
   disk.leave_room(0);
   journal->trim(journal->extent().newest_begin);
-  for (int i = 0; i < 5; ++i) journal->append(batch);
+  for (int i = 0; i < 5; ++i) append(*journal, batch);
   REQUIRE(journal->segment_count() == 2);
   journal->sync();
   CHECK_FALSE(journal->is_full());
@@ -322,7 +322,7 @@ TEST_CASE("full disk: who stops while nothing can be written does not wait for e
   {
     const auto journal = start(disk, kDirectory, surviving(with_reserve(), failure));
     disk.set_capacity(0);
-    for (int i = 0; i < 10; ++i) journal->append(std::string(1000, 'x'));
+    for (int i = 0; i < 10; ++i) append(*journal, std::string(1000, 'x'));
     wait_until([&] { return reserved_bytes(disk) == 0; });
   }
   CHECK(failure.starts_with("the disk is full, and what nobody was told to be safe could not be"));
@@ -337,7 +337,7 @@ TEST_CASE("full disk: the files end as they would have without it") {
   {
     const auto journal = start(full, kDirectory, with_reserve());
     full.set_capacity(2 * kSegmentBytes);
-    for (const std::string& batch : appended) journal->append(batch);
+    for (const std::string& batch : appended) append(*journal, batch);
     wait_until([&] { return journal->is_full(); });
     full.set_capacity(UINT64_MAX);
     journal->sync();

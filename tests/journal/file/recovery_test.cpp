@@ -50,7 +50,7 @@ TEST_CASE("recovery: a last frame torn at any byte is cut, and the log goes on")
     SimulatedDisk disk;
     disk.set_contents(kFirst, whole.substr(0, size));
     Batches replayed;
-    start(disk, kDirectory, small_segments(), &replayed)->append("three");
+    append(*start(disk, kDirectory, small_segments(), &replayed), "three");
     REQUIRE(replayed == Batches{"one"});
     REQUIRE(replayed_by(disk, kDirectory) == Batches{"one", "three"});
   }
@@ -64,7 +64,7 @@ TEST_CASE("recovery: a torn frame is cut inside preallocated zeros as well") {
     CAPTURE(size);
     SimulatedDisk disk;
     disk.set_contents(kFirst, whole.substr(0, size) + std::string(512 - size, '\0'));
-    start(disk, kDirectory)->append("three");
+    append(*start(disk, kDirectory), "three");
     REQUIRE(replayed_by(disk, kDirectory) == Batches{"one", "three"});
   }
 }
@@ -83,10 +83,10 @@ TEST_CASE("recovery: frames behind a torn one are cut with it when none of them 
   {
     const auto journal = start(disk, kDirectory);
     disk.hold_syncs();
-    journal->append("zero");
+    append(*journal, "zero");
     disk.wait_for_held_sync();
-    journal->append("one");
-    journal->append("two");
+    append(*journal, "one");
+    append(*journal, "two");
     disk.release_syncs();
   }
   forget_end(disk, kDirectory);
@@ -100,10 +100,10 @@ TEST_CASE("recovery: what was cut never comes back behind a new frame of the sam
   {
     const auto journal = start(disk, kDirectory);
     disk.hold_syncs();
-    journal->append("zero");
+    append(*journal, "zero");
     disk.wait_for_held_sync();
-    journal->append("one");
-    journal->append("two");
+    append(*journal, "one");
+    append(*journal, "two");
     disk.release_syncs();
   }
   forget_end(disk, kDirectory);
@@ -312,7 +312,7 @@ TEST_CASE("recovery: a last segment that was only begun is made anew") {
     const auto header = encode_segment_header({.first = next, .salt = kSalt});
     disk.set_contents(path_of(next), std::string(header.data(), 20) + std::string(492, '\0'));
   }
-  start(disk, kDirectory)->append(std::string(200, 'y'));
+  append(*start(disk, kDirectory), std::string(200, 'y'));
   Batches all = kThreeSegments;
   all.emplace_back(200, 'y');
   CHECK(replayed_by(disk, kDirectory) == all);
@@ -322,7 +322,7 @@ TEST_CASE("recovery: a last segment that was only begun is made anew") {
 TEST_CASE("recovery: a first segment that was only begun is made anew") {
   SimulatedDisk disk;
   disk.set_contents(kFirst, "");
-  start(disk, kDirectory)->append("one");
+  append(*start(disk, kDirectory), "one");
   CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
 }
 

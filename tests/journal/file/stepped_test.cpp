@@ -16,7 +16,7 @@ FileJournalOptions stepped() {
 TEST_CASE("stepped: nothing becomes durable before the step") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, stepped());
-  const Journal::Span span = journal->append("batch");
+  const Journal::Span span = append(*journal, "batch");
   CHECK(journal->durable() < span.end);
   CHECK(journal->step());
   CHECK(journal->durable() >= span.end);
@@ -27,8 +27,8 @@ TEST_CASE("stepped: one step writes all that was appended, syncs it once, and wa
   const auto journal = start(disk, kDirectory, stepped());
   int wakes = 0;
   journal->on_durable([&] { ++wakes; });
-  journal->append("one");
-  journal->append("two");
+  append(*journal, "one");
+  append(*journal, "two");
   const std::uint64_t syncs = disk.sync_count();
   journal->step();
   CHECK(disk.sync_count() == syncs + 1);
@@ -40,7 +40,7 @@ TEST_CASE("stepped: a step without work says so") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, stepped());
   CHECK_FALSE(journal->step());
-  journal->append("batch");
+  append(*journal, "batch");
   CHECK(journal->step());
   CHECK_FALSE(journal->step());
 }
@@ -48,22 +48,22 @@ TEST_CASE("stepped: a step without work says so") {
 TEST_CASE("stepped: sync returns when everything is durable") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, stepped());
-  const Journal::Span span = journal->append("batch");
+  const Journal::Span span = append(*journal, "batch");
   journal->sync();
   CHECK(journal->durable() >= span.end);
 }
 
 TEST_CASE("stepped: what was appended is on the disk when the journal is gone") {
   SimulatedDisk disk;
-  start(disk, kDirectory, stepped())->append("batch");
+  append(*start(disk, kDirectory, stepped()), "batch");
   CHECK(replayed_by(disk, kDirectory) == Batches{"batch"});
 }
 
 TEST_CASE("stepped: segments are removed in the step after the trim") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, stepped());
-  journal->append(std::string(400, 'a'));
-  const Journal::Span last = journal->append(std::string(400, 'b'));
+  append(*journal, std::string(400, 'a'));
+  const Journal::Span last = append(*journal, std::string(400, 'b'));
   journal->step();
   journal->trim(last.begin);
   CHECK(disk.files().contains(kDirectory + "/" + segment_name(0)));
@@ -80,7 +80,7 @@ TEST_CASE("stepped: what was removed never takes more room than the log had") {
     const auto journal = start(disk, kDirectory, options);
     // Everything ends soon: each segment goes as soon as the next one is begun.
     for (std::uint64_t written = 0; written < 20 * kSegmentBytes; written += batch_bytes) {
-      journal->append(std::string(batch_bytes, 'x'));
+      append(*journal, std::string(batch_bytes, 'x'));
       REQUIRE(journal->step());
       journal->trim(journal->extent().newest_begin);
       CHECK(disk.bytes() < 3 * (kSegmentBytes + batch_bytes));
@@ -93,10 +93,10 @@ TEST_CASE("stepped: after a failure nothing is stored any more") {
   std::string failure;
   const auto journal = start(disk, kDirectory, surviving(stepped(), failure));
   disk.fail_syncs(true);
-  const Journal::Span span = journal->append("batch");
+  const Journal::Span span = append(*journal, "batch");
   CHECK_FALSE(journal->step());
   CHECK(!failure.empty());
-  journal->append("another");
+  append(*journal, "another");
   CHECK_FALSE(journal->step());
   CHECK(journal->durable() < span.end);
 }

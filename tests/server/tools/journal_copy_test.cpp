@@ -95,11 +95,11 @@ TEST_CASE("backup: a journal in use is copied as it stands, and goes on") {
   REQUIRE(journal);
   REQUIRE((*journal)->replay([](std::string_view, Lsn) -> Outcome<Done> { return Done{}; }));
   JobId id = 1;
-  for (; id <= 300; ++id) (*journal)->append(put_batch(id, "mail"));
+  for (; id <= 300; ++id) (void)(*journal)->append(kOnlyEpoch, put_batch(id, "mail"));
   (*journal)->sync();
   const auto report = back_up_journal(scratch.path("data"), scratch.path("copy"));
   CHECK(has(report, "queue mail: 0 scheduled, 300 ready, 0 reserved, 0 retrying, 0 dead"));
-  for (; id <= 600; ++id) (*journal)->append(put_batch(id, "mail"));
+  for (; id <= 600; ++id) (void)(*journal)->append(kOnlyEpoch, put_batch(id, "mail"));
   (*journal)->sync();
   (*journal)->trim((*journal)->extent().oldest_end);
   (*journal)->sync();

@@ -20,7 +20,7 @@ void append_synced(const std::string& directory, const std::vector<std::string>&
   REQUIRE(journal);
   REQUIRE((*journal)->replay([](std::string_view, Lsn) -> Outcome<Done> { return Done{}; }));
   for (const std::string& batch : batches) {
-    (*journal)->append(batch);
+    (void)(*journal)->append(kOnlyEpoch, batch);
     (*journal)->sync();
   }
 }

@@ -26,7 +26,10 @@ class TightJournal final : public Journal, public DiskSpace {
       : inner_(std::move(inner)), bytes_max_(bytes_max) {}
 
   Outcome<Done> replay(const Visitor& visitor) override { return inner_->replay(visitor); }
-  Span append(std::string batch) override { return inner_->append(std::move(batch)); }
+  [[nodiscard]] Epoch epoch() const override { return inner_->epoch(); }
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    return inner_->append(epoch, std::move(batch));
+  }
   [[nodiscard]] Lsn durable() const override { return inner_->durable(); }
   void on_durable(std::function<void()> wake) override { inner_->on_durable(std::move(wake)); }
   Outcome<std::string> read(Lsn begin, std::size_t size) override {

@@ -20,12 +20,14 @@ class PlacesOnly final : public Journal, public DiskSpace {
  public:
   Outcome<Done> replay(const Visitor&) override { return Done{}; }
 
-  Span append(std::string batch) override {
+  [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
+
+  Result<Span, Deposed> append(Epoch /*epoch*/, std::string batch) override {
     if (end + batch.size() > segments_.back() + kPlacesBytes) segments_.push_back(end);
     const Lsn begin = end;
     end += batch.size();
     if (is_quick) durable_ = end;
-    return {.begin = begin, .end = end};
+    return Span{.begin = begin, .end = end};
   }
 
   [[nodiscard]] Lsn durable() const override { return durable_; }
@@ -81,7 +83,7 @@ struct Workshop {
 
   void append() {
     if (!ledger.has_batch()) return;
-    ledger.place(log.append(ledger.take_batch()).begin);
+    ledger.place(log.append(kOnlyEpoch, ledger.take_batch())->begin);
   }
 
   JobId put(std::size_t bytes) {

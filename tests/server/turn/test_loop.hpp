@@ -33,6 +33,7 @@ struct TestLoop final : private Duties {
 
   std::function<void(Time now)> on_work;  ///< may be empty
   Compactor::Orders orders;               ///< hold for all turns
+  int stood_down_count = 0;
 
   /// Runs turns until nothing is left to do without waiting.
   void run() {
@@ -54,6 +55,7 @@ struct TestLoop final : private Duties {
   void work(Time now) override {
     if (on_work) on_work(now);
   }
+  void stand_down() override { ++stood_down_count; }
 };
 
 }  // namespace millrace::server

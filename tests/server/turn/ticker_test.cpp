@@ -49,6 +49,7 @@ struct Running final : Input, Duties {
   void wake() override { poller.wake(); }
   Compactor::Orders limit(Compactor::Orders asked, Time) override { return asked; }
   void work(Time) override {}
+  void stand_down() override {}
 };
 
 TEST_CASE("ticker: a deadline passes when its time has come, and once") {

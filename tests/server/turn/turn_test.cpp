@@ -193,5 +193,32 @@ TEST_CASE("turn: a large batch goes to the journal before others add to it") {
   CHECK(clients.a.received == "large ");
 }
 
+TEST_CASE("turn: a batch that the log refuses is answered to nobody") {
+  Clients clients;
+  clients.put(clients.a, "a's ");
+  clients.loop.journal.leader = Epoch{2};
+  clients.run();
+  CHECK(clients.loop.journal.batch_count() == 0);
+  CHECK(clients.loop.stood_down_count == 1);
+  clients.answer(clients.a, "more ");
+  clients.loop.make_durable(1'000'000);
+  CHECK(clients.a.received.empty());
+  CHECK(clients.loop.stood_down_count == 1);
+}
+
+TEST_CASE("turn: replies that wait when another server takes the lead are not sent") {
+  Clients clients;
+  clients.put(clients.a, "a's ");
+  clients.run();
+  REQUIRE(clients.loop.journal.batch_count() == 1);
+  clients.loop.journal.leader = Epoch{2};
+  clients.loop.make_durable(clients.loop.journal.end());
+  clients.answer(clients.b, "nothing new ");
+  clients.loop.turn.bind_at_once(clients.b);
+  clients.run();
+  CHECK(clients.a.received.empty());
+  CHECK(clients.b.received.empty());
+}
+
 }  // namespace
 }  // namespace millrace::server

@@ -14,7 +14,10 @@ class PassingJournal : public Journal {
   explicit PassingJournal(Journal& journal) : journal_(journal) {}
 
   Outcome<Done> replay(const Visitor& visitor) override { return journal_.replay(visitor); }
-  Span append(std::string batch) override { return journal_.append(std::move(batch)); }
+  [[nodiscard]] Epoch epoch() const override { return journal_.epoch(); }
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    return journal_.append(epoch, std::move(batch));
+  }
   [[nodiscard]] Lsn durable() const override { return journal_.durable(); }
   void on_durable(std::function<void()> wake) override { journal_.on_durable(std::move(wake)); }
   Outcome<std::string> read(Lsn begin, std::size_t size) override {
