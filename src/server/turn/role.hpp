@@ -1,0 +1,74 @@
+#pragma once
+
+#include <optional>
+
+#include "core/ports/journal.hpp"
+
+namespace millrace::server {
+
+/// What a server is to its log and to its clients at a time.
+///
+///     role        reads the log            appends        its ports      a client gets
+///     ---------   ----------------------   ------------   ------------   ------------------------
+///     replaying   all of it                nothing        not open yet   no connection
+///     standby     what the leader writes   its claim      not open yet   no connection
+///     serving     bodies                   in its epoch   listening      answers
+///     stopping    bodies                   in its epoch   closed         answers, and then the end
+///
+///     replaying ──has_replayed()──▶ standby ──lead(epoch)──▶ serving
+///         ▲                            │                        │       any ──stop()──▶ stopping
+///         └────────start_over()────────┴──────start_over()──────┘
+///
+/// A server whose log nobody else can append to is a standby for no time.
+///
+/// A standby starts over when the log was trimmed beyond what it has applied. A serving one starts
+/// over when another server leads the log: it has applied records that the log will never have, and
+/// nothing takes those back. From then on it answers nothing more, not even what it has executed.
+/// A stopping server that is deposed stays as it is, and answers nothing either.
+class Role {
+ public:
+  enum class Name { kReplaying, kStandby, kServing, kStopping };
+
+  [[nodiscard]] Name name() const { return name_; }
+
+  /// Everything in the log is applied.
+  void has_replayed() { move_to(Name::kStandby); }
+
+  /// The server's claim of this epoch is in the log, and everything before it is applied.
+  void lead(Epoch epoch);
+
+  /// The state is dropped, and the log is read anew.
+  void start_over();
+
+  /// The process is to end.
+  void stop() { move_to(Name::kStopping); }
+
+  /// The epoch to append and to answer in; nullopt: the server may do neither.
+  [[nodiscard]] std::optional<Epoch> epoch() const { return epoch_; }
+
+  /// Whether new clients are let in.
+  [[nodiscard]] bool admits_clients() const { return name_ == Name::kServing; }
+
+  /// The table's moves.
+  [[nodiscard]] static constexpr bool can_move(Name from, Name to) {
+    switch (to) {
+      case Name::kReplaying:
+        return from == Name::kStandby || from == Name::kServing;
+      case Name::kStandby:
+        return from == Name::kReplaying;
+      case Name::kServing:
+        return from == Name::kStandby;
+      case Name::kStopping:
+        return from != Name::kStopping;
+    }
+    return false;
+  }
+
+ private:
+  void move_to(Name name);
+
+  Name name_ = Name::kReplaying;
+  std::optional<Epoch> epoch_;
+};
+
+}  // namespace millrace::server
