@@ -197,7 +197,7 @@ class RestartTest(ServerTest):
         with open(server.segments()[0], "r+b") as file:
             file.seek(file.read().index(b"<5>") + 1000)
             file.write(b"/")
-        # The cleaner moves what stands in the first segment.
+        # Compaction writes what is needed of the first segment once more.
         with self.assertRaises(Gone):
             for _ in range(500):
                 client.command(f"delete {client.put(b'b' * 60_000)}")

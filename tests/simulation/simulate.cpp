@@ -7,6 +7,7 @@
 #include <string>
 
 #include "simulation/crash_message.hpp"
+#include "simulation/failover/failover_runner.hpp"
 #include "simulation/runner.hpp"
 
 namespace millrace::simulation {
@@ -22,6 +23,7 @@ struct Order {
   Steady::time_point until = Steady::time_point::max();
   bool is_crowded = false;
   bool is_siege = false;
+  bool is_failover = false;
   std::size_t events_shown = 60;  ///< of a world that goes wrong
 };
 
@@ -59,6 +61,29 @@ void tell_progress(std::uint64_t seed, const Totals& totals) {
                static_cast<unsigned long long>(totals.recoveries));
 }
 
+/// Of two servers over one log.
+bool run_failovers(const Order& order, bool is_one) {
+  FailoverTotals totals;
+  std::uint64_t seed = order.first_seed;
+  bool is_well = true;
+  do {
+    if (Steady::now() >= order.until) break;
+    name_world(seed);
+    const FailoverEnd end = run_failover({.seed = seed});
+    totals += end.totals;
+    is_well = !end.violation;
+    if (!is_well) {
+      std::printf("%s\nseed %llu: %s\nto see it again: ./dev simulate --failover --seed %llu\n",
+                  last_failover_events({.seed = seed}, order.events_shown).c_str(),
+                  static_cast<unsigned long long>(seed), end.violation->c_str(),
+                  static_cast<unsigned long long>(seed));
+    }
+    ++seed;
+  } while (is_well && !is_one && totals.takeovers < order.recoveries);
+  std::printf("%s", to_text(totals).c_str());
+  return is_well;
+}
+
 bool run_many(const Order& order, Totals& totals) {
   Steady::time_point next_progress = Steady::now() + kProgressInterval;
   for (std::uint64_t seed = order.first_seed; totals.recoveries < order.recoveries; ++seed) {
@@ -94,6 +119,8 @@ int main(int argc, char** argv) {
   auto* const first = app.add_option("--first-seed", order.first_seed, "the first world (drawn)");
   app.add_flag("--crowded", order.is_crowded, "only worlds with hundreds of jobs");
   app.add_flag("--siege", order.is_siege, "only worlds with disks that are full for long");
+  app.add_flag("--failover", order.is_failover,
+               "two servers over one log; recoveries are takeovers");
   app.add_option("--events", order.events_shown, "of a world that goes wrong, show so many (60)");
   one->excludes(timed);
   CLI11_PARSE(app, argc, argv);
@@ -108,6 +135,10 @@ int main(int argc, char** argv) {
   if (!*one) {
     std::printf("first seed %llu\n", static_cast<unsigned long long>(order.first_seed));
     std::fflush(stdout);
+  }
+  if (order.is_failover) {
+    if (*one) order.first_seed = seed;
+    return run_failovers(order, one->count() > 0) ? 0 : 1;
   }
   Totals totals;
   const bool is_well = *one ? run_one(seed, order, totals) : run_many(order, totals);

@@ -22,24 +22,6 @@ constexpr int kSiegeFactor = 40;
 /// By how much segments are longer in a crowded world, as its batches are.
 constexpr std::uint64_t kCrowdedFactor = 16;
 
-bool matches(const std::string& reply, const Expected& expected) {
-  if (expected.parts.size() == 1) return reply == expected.parts.front();
-  if (!reply.starts_with(expected.parts.front())) return false;
-  std::size_t at = 0;
-  for (const std::string& part : expected.parts) {
-    at = reply.find(part, at);
-    if (at == std::string::npos) return false;
-    at += part.size();
-  }
-  return true;
-}
-
-std::string text_of(const Expected& expected) {
-  std::string text;
-  for (const std::string& part : expected.parts) text += (text.empty() ? "" : " ... ") + part;
-  return text;
-}
-
 /// A crowded world takes as long as many others, and a siege as long as a hundred: those are for
 /// who asks for them.
 Workload::Sizes draw_sizes(Random& random) {

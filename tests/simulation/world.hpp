@@ -24,6 +24,7 @@
 #include "simulation/disk/faulty_disk.hpp"
 #include "simulation/model/model.hpp"
 #include "simulation/model/workload.hpp"
+#include "simulation/shadow.hpp"
 
 namespace millrace::simulation {
 
@@ -34,8 +35,8 @@ struct Totals {
   std::uint64_t batches = 0;
   std::uint64_t disk_changes = 0;
   std::uint64_t recoveries = 0;        ///< starts after a crash that read the log and served again
-  std::uint64_t jobs_rewritten = 0;    ///< by the cleaner
-  std::uint64_t segments_removed = 0;  ///< segments, by the cleaner
+  std::uint64_t jobs_rewritten = 0;    ///< by compaction
+  std::uint64_t segments_removed = 0;  ///< by compaction
   std::uint64_t batches_lost = 0;      ///< appended, not acknowledged, and gone in a crash
   std::array<std::uint64_t, kFaultCount> faults{};  ///< by kind, those that happened
   std::uint64_t orderly_ends = 0;
@@ -121,12 +122,6 @@ class World {
     std::string batch;
     Lsn begin = 0;
     Facts facts;
-  };
-  /// A broker that reads the log and serves nobody.
-  struct Shadow {
-    explicit Shadow(const WorkUnitFormat& format) : broker(ledger, format, {}) {}
-    Ledger ledger;
-    Broker broker;
   };
   struct Stream {
     std::vector<std::string> batches;

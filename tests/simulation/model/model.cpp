@@ -14,6 +14,26 @@ constexpr Duration kSilenceMax = 60s;
 
 }  // namespace
 
+// ---- replies ------------------------------------------------------------------------------------
+
+bool matches(const std::string& reply, const Expected& expected) {
+  if (expected.parts.size() == 1) return reply == expected.parts.front();
+  if (!reply.starts_with(expected.parts.front())) return false;
+  std::size_t at = 0;
+  for (const std::string& part : expected.parts) {
+    at = reply.find(part, at);
+    if (at == std::string::npos) return false;
+    at += part.size();
+  }
+  return true;
+}
+
+std::string text_of(const Expected& expected) {
+  std::string text;
+  for (const std::string& part : expected.parts) text += (text.empty() ? "" : " ... ") + part;
+  return text;
+}
+
 // ---- reading ------------------------------------------------------------------------------------
 
 std::vector<JobId> Model::in_order(JobState state, const std::string& queue) const {

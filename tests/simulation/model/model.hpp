@@ -70,6 +70,10 @@ struct Expected {
   bool may_be_late = false;  ///< all is done that it tells of, and it comes when the server sees so
 };
 
+/// Whether it is the reply that was expected.
+[[nodiscard]] bool matches(const std::string& reply, const Expected& expected);
+[[nodiscard]] std::string text_of(const Expected& expected);
+
 /// What both servers promise, written down as plainly as it goes: no index, no order kept, every
 /// question answered by looking at everything. It knows nothing of the core's code. It is told what
 /// the clients say and when time passes, in the order in which that happens to the server, and
