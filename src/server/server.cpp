@@ -168,6 +168,9 @@ Outcome<Done> Server::open(Sockets sockets) {
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
   if (sockets.web) add_web(std::move(*sockets.web));
   if (auto replayed = replay(); !replayed) return replayed;
+  role_.has_replayed();
+  // Only this process can append to the log, so it stands by for no time.
+  role_.lead(journal_->epoch());
   return listen();
 }
 
@@ -225,7 +228,7 @@ http::TrafficFacts Server::traffic() const {
           .log_bytes = log.end - log.begin,
           .commits = commits_.waits(),
           .is_stalled = stall_watch_.is_stalled(),
-          .is_stopping = stage_ != Stage::kServing};
+          .is_stopping = is_stopping()};
 }
 
 Outcome<Done> Server::replay() {
@@ -296,7 +299,7 @@ void Server::work(Time now) {
   if (web_) web_->work(now);
   log_compaction(now);
   connections_.remove_closed();
-  if (stage_ != Stage::kServing && connections_.count() == 0) stage_ = Stage::kEnded;
+  if (is_stopping() && connections_.count() == 0) stage_ = Stage::kEnded;
 }
 
 /// What there is no room for is refused.
@@ -333,7 +336,7 @@ void Server::log_compaction(Time now) {
 }
 
 void Server::admit(const Gate& gate, Listener::Accepted accepted) {
-  CHECK(stage_ == Stage::kServing);
+  CHECK(role_.admits_clients());
   const bool is_encrypted = options_.tls && !accepted.is_unix;
   auto tls = is_encrypted ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
   if (options_.on_visit) options_.on_visit(Visit::kBegun, accepted.descriptor);
@@ -358,9 +361,9 @@ void Server::reload(const Options& options) {
 
 void Server::stop() {
   turn_.request();
-  if (stage_ != Stage::kServing) return drop_connections();
+  if (is_stopping()) return drop_connections();
   log_.routine("stopping", {{"connections", connections_.count()}});
-  stage_ = Stage::kRefusingWork;
+  role_.stop();
   // The web port says so until the end, with 503.
   for (Gate& gate : gates_) gate.listener->close();
   drain();
@@ -388,7 +391,10 @@ void Server::finish_connections() {
 /// follows, when it has read the log anew.
 void Server::stand_down() {
   log_.event("deposed", {{"connections", connections_.count()}});
-  for (Gate& gate : gates_) gate.listener->close();
+  if (!is_stopping()) {
+    role_.stop();
+    for (Gate& gate : gates_) gate.listener->close();
+  }
   connections_.drop_all();
   stage_ = Stage::kEnded;
 }

@@ -23,6 +23,7 @@
 #include "server/process/logging.hpp"
 #include "server/turn/commit_queue.hpp"
 #include "server/turn/compactor.hpp"
+#include "server/turn/role.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/turn/turn.hpp"
@@ -142,9 +143,8 @@ class Server : private Duties, private Deadline {
     std::unique_ptr<Listener> listener;
   };
 
-  /// How far the server's end is.
+  /// How far the end of a stopping server is.
   enum class Stage {
-    kServing,
     kRefusingWork,  ///< for `kStopGrace`: what was on its way is answered
     kFinishing,     ///< until `kStopMax`: clients take their last answers
     kEnded,         ///< nobody is connected: `run` returns
@@ -156,6 +156,7 @@ class Server : private Duties, private Deadline {
   Outcome<Done> replay();
   Outcome<Done> listen();
   void admit(const Gate& gate, Listener::Accepted accepted);
+  [[nodiscard]] bool is_stopping() const { return role_.name() == Role::Name::kStopping; }
   void finish_connections();
   void drop_connections();
   Compactor::Orders limit(Compactor::Orders asked, Time now) override;
@@ -189,7 +190,8 @@ class Server : private Duties, private Deadline {
   std::vector<Gate> gates_;
   Connections connections_;
   std::unique_ptr<WebService> web_;  ///< null: closed
-  Stage stage_ = Stage::kServing;
+  Role role_;
+  Stage stage_ = Stage::kRefusingWork;  ///< while it stops
 };
 
 /// How long clients are still served after `stop`, with new work refused: what was already on its

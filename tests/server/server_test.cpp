@@ -38,6 +38,23 @@ TEST_CASE("server: a taken port is refused, whichever protocol it is for") {
   CHECK(Opened({.web = taken}).outcome.error().text == "the web" + expected);
 }
 
+TEST_CASE("server: one that another server has deposed answers nothing more, and ends") {
+  auto owned = std::make_unique<FakeJournal>();
+  FakeJournal& journal = *owned;
+  Host host({.journal = std::move(owned)});
+  SocketClient client = host.connect("beanstalk");
+  client.send("put 0 0 60 1\r\nx\r\n");
+  host.settle_turns();
+  REQUIRE(journal.batch_count() == 1);
+  journal.leader = Epoch{2};
+  journal.make_durable(journal.end());
+  CHECK(client.is_closed_by_server());
+  CHECK(client.read_available().empty());
+  host.stop();
+  CHECK(host.logged().find("deposed") != std::string::npos);
+  CHECK(journal.batch_count() == 1);
+}
+
 TEST_CASE("server: of two ports at one address the second is refused") {
   const Log log{[](std::string_view) {}};
   const Address own = BoundSocket::bind(loopback(0), log).value().address();

@@ -23,8 +23,8 @@ namespace millrace::server {
 ///
 /// A standby starts over when the log was trimmed beyond what it has applied. A serving one starts
 /// over when another server leads the log: it has applied records that the log will never have, and
-/// nothing takes those back. From then on it answers nothing more, not even what it has executed.
-/// A stopping server that is deposed stays as it is, and answers nothing either.
+/// nothing takes those back. (Or its process ends, and another one reads the log.) From then on it
+/// answers nothing more, not even what it has executed; nor does a stopping server that is deposed.
 class Role {
  public:
   enum class Name { kReplaying, kStandby, kServing, kStopping };
