@@ -7,14 +7,15 @@ namespace millrace::test {
 
 TEST_CASE("queue guard: the queue stays while the guard exists, and no longer") {
   Store store;
-  const QueueId id = store.open_queue("mail");
+  Queues& queues = store.queues();
+  const QueueId id = queues.open("mail");
   {
-    const QueueGuard guard(store.queue(id));
-    store.collect_queue(id);
-    CHECK(store.has_queue(id));
+    const QueueGuard guard(queues.at(id));
+    queues.collect(id);
+    CHECK(queues.has(id));
   }
-  store.collect_queue(id);
-  CHECK_FALSE(store.has_queue(id));
+  queues.collect(id);
+  CHECK_FALSE(queues.has(id));
 }
 
 }  // namespace millrace::test
