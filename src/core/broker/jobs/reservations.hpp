@@ -28,9 +28,9 @@ class Reservations {
   /// Both outlive this.
   Reservations(Ledger& ledger, const WorkUnitFormat& format) : ledger_(ledger), format_(format) {}
 
-  /// Reserves the job, which nobody holds, from now until its TTR is over. `reservation` says who
-  /// holds it; the rest is filled in. The body is in memory afterwards. Throws std::runtime_error,
-  /// and changes nothing, when it cannot be read back.
+  /// Reserves the job, which nobody holds, from now until its TTR is over. `reservation` names
+  /// the holder; the rest is filled in. The body is in memory afterwards. Throws
+  /// std::runtime_error, and changes nothing, when it cannot be read back.
   const Job& begin(const Job& job, Reservation reservation, Time now);
   /// The same with the queue's first ready job.
   const Job& begin_first(Queue& queue, Reservation reservation, Time now);
