@@ -35,14 +35,18 @@ void ClientSession::end_of_input(Time now) {
 }
 
 void ClientSession::deliver(const Delivery& delivery, Time) {
-  // An eviction may come at any time: it is about the worker, and not about a command.
-  const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
-  CHECK(delivery.kind == Delivery::Kind::kEvicted ||
-        wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
-  wait_ = Wait::kNothing;
+  // An eviction may come at any time: it is about the worker, and not about a command. The broker
+  // has then ended a wait for a job, but a long task goes on, and its end can still be delivered
+  // before the connection is closed.
   if (delivery.kind == Delivery::Kind::kEvicted) {
     is_closing_ = true;
-  } else if (delivery.kind == Delivery::Kind::kFinished) {
+    if (wait_ == Wait::kJob) wait_ = Wait::kNothing;
+    return;
+  }
+  const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
+  CHECK(wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
+  wait_ = Wait::kNothing;
+  if (is_of_task) {
     reply::ok(output_);
   } else {
     answer_fetch(delivery);

@@ -1,5 +1,8 @@
 #include "faktory/session/session.hpp"
 
+#include "core/broker/broker.hpp"
+#include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 #include "faktory/session/talking.hpp"
 #include "support/doctest.hpp"
 
@@ -16,6 +19,28 @@ TEST_CASE("input behind a waiting FETCH is bounded") {
   CHECK(house.take_output("a").empty());
   house.advance(kFetchWait);
   CHECK(house.take_output("a").size() == 5 + 10'000 * 5);
+}
+
+TEST_CASE("a worker that is evicted while its FLUSH goes on is still told the end of it") {
+  Time now{1s};
+  Ledger ledger;
+  WorkUnits format;
+  Broker broker(ledger, format, {});
+  Service service(broker, format, {}, now);
+  const std::unique_ptr<Session> session = service.open();
+  session->start(now);
+  session->receive("HELLO {\"v\":2,\"wid\":\"w\"}\r\n", now);
+  for (std::size_t i = 0; i < 2 * kSliceJobs + 1; ++i) {
+    CHECK(broker.put({.queue = "q", .due = now + 1h}, now));
+  }
+  session->receive("FLUSH\r\n", now);
+  now += 2 * kHeartbeatLimit;
+  broker.tick(now);
+  CHECK(session->wants_close());
+  broker.tick(now);
+  CHECK(broker.view().job_count(JobState::kScheduled) == 0);
+  CHECK(session->take_output().ends_with("+OK\r\n+OK\r\n"));
+  session->close(now);
 }
 
 TEST_CASE("a client that does not read stops being served, and goes on later") {
