@@ -396,6 +396,8 @@ void Server::stand_down() {
     for (Gate& gate : gates_) gate.listener->close();
   }
   connections_.drop_all();
+  // There is no further turn to do it in.
+  while (connections_.count() > 0) connections_.remove_closed();
   stage_ = Stage::kEnded;
 }
 

@@ -63,9 +63,8 @@ bool Turn::has_work(Time now) const {
 }
 
 Duration Turn::longest_wait() const {
-  if (has_news_) return Duration{};
+  if (is_asked_for() || has_news_) return Duration{};
   if (has_stood_down_) return Duration::max();
-  if (is_asked_for()) return Duration{};
   if (parts_.ticker.next() == kNever) return Duration::max();
   return std::max(parts_.ticker.next() - parts_.clock.now(), Duration{});
 }
