@@ -65,8 +65,11 @@ bool Turn::has_work(Time now) const {
 Duration Turn::longest_wait() const {
   if (is_asked_for() || has_news_) return Duration{};
   if (has_stood_down_) return Duration::max();
-  if (parts_.ticker.next() == kNever) return Duration::max();
-  return std::max(parts_.ticker.next() - parts_.clock.now(), Duration{});
+  const Time next = parts_.ticker.next();
+  if (next == kNever) return Duration::max();
+  const Time now = parts_.clock.now();
+  // Work that goes on is due at Time::min(), and the difference to that overflows.
+  return next <= now ? Duration{} : next - now;
 }
 
 // ---- who takes part -----------------------------------------------------------------------------

@@ -40,10 +40,12 @@ struct Running final : Input, Duties {
              .input = *this,
              .duties = *this}};
   int waits = 0;
+  Duration longest_wait{};
   const Time start = clock.now();
 
   void take(Duration longest) override {
     ++waits;
+    longest_wait = longest;
     poller.take(std::min(longest, Duration{10s}));
   }
   void wake() override { poller.wake(); }
@@ -111,6 +113,16 @@ TEST_CASE("ticker: what the broker has planned wakes the loop") {
   CHECK(running.waits == 2);
   CHECK(running.clock.now() >= due);
   CHECK(running.broker.view().job_count(JobState::kReady) == 1);
+}
+
+TEST_CASE("ticker: the loop does not wait while work goes on, which is due since ever") {
+  Running running;
+  Alarm alarm;
+  running.ticker.plan(alarm, Time::min());
+  CHECK(running.turn.has_work());
+  running.turn.run();
+  CHECK(running.longest_wait == Duration{});
+  CHECK(alarm.expired.size() == 1);
 }
 
 TEST_CASE("ticker: what does not fit into a slice asks for another turn at once") {
