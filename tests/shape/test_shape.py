@@ -113,6 +113,11 @@ class ListsTest(unittest.TestCase):
                 self.assertRegex(pattern, r"^(src|tests)/")
                 self.assertTrue(text.strip(), pattern)
 
+    def test_a_list_of_each_title_fits_this_tree(self):
+        for title, lists in shape.read_lists().items():
+            with self.subTest(title):
+                self.assertRegex(shape.count_list(shape.ROOT, lists), r"^[0-9]+$")
+
     def test_two_revisions_are_two_columns(self):
         text = shape.table(["a", "b"], [{"files": "1"}, {"files": "2"}])
         self.assertEqual(text, "|  | a | b |\n| --- | --- | --- |\n| files | 1 | 2 |")
