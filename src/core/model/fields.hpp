@@ -31,6 +31,9 @@ struct Text {
   String& value;
   std::size_t bytes_max;
 };
+// The guides here and below are for clang 14, which deduces none for aggregates.
+template <typename String>
+Text(String&, std::size_t) -> Text<String>;
 
 /// Elements, at most so many where they are read.
 template <typename Vector>
@@ -38,6 +41,8 @@ struct List {
   Vector& elements;
   std::size_t count_max;
 };
+template <typename Vector>
+List(Vector&, std::size_t) -> List<Vector>;
 
 /// A member that the log does not keep.
 struct NotStored {
@@ -50,24 +55,32 @@ template <typename Field>
 struct Between {
   Field field;
 };
+template <typename Field>
+Between(Field) -> Between<Field>;
 
 /// One byte: a job's state, and which parts of its history follow.
 template <typename Fields>
 struct StateByte {
   Fields& job;
 };
+template <typename Fields>
+StateByte(Fields&) -> StateByte<Fields>;
 
 /// `JobFields::when`. A job that a connection holds is stored as ready, and then it is not used.
 template <typename Fields>
 struct When {
   Fields& job;
 };
+template <typename Fields>
+When(Fields&) -> When<Fields>;
 
 /// `JobFields::history`: the parts that the byte of the state has announced.
 template <typename Fields>
 struct HistoryParts {
   Fields& job;
 };
+template <typename Fields>
+HistoryParts(Fields&) -> HistoryParts<Fields>;
 
 template <typename Field>
 inline constexpr std::size_t kMembersOf = 1;
