@@ -112,7 +112,10 @@ TEST_CASE("golden: the page of the format shows the bytes that the files have") 
   const auto shown =
       shown_in(contents_of(std::filesystem::path(MILLRACE_PAGES) / "journal-format.md"));
   CHECK(shown.size() == 2);
-  for (const auto& [name, bytes] : shown) {
+  for (const auto& each : shown) {
+    // A structured binding cannot be captured before C++20, nor by clang 14.
+    const auto& name = each.first;
+    const auto& bytes = each.second;
     CAPTURE(name);
     CHECK(bytes.size() >= journal::kShortExtentBytes);
     CHECK(contents_of(kJournals / name).starts_with(bytes));
