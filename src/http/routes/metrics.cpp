@@ -242,7 +242,9 @@ void show_process(const Snapshot& all, Page& page) {
               "What a journal without anything obsolete would take, about.", as_double(live));
   page.single("millrace_journal_live_share", "gauge",
               "Of what has been written to the segments, how much is still needed.",
-              as_double(live) / as_double(std::max<std::uint64_t>({traffic.log_bytes, live, 1})));
+              traffic.log_bytes == 0
+                  ? 0.0
+                  : as_double(live) / as_double(std::max<std::uint64_t>(traffic.log_bytes, live)));
   page.single("millrace_journal_segments_removed_total", "counter",
               "Segments cleaned away since the start.", as_double(traffic.segments_removed));
   page.single("millrace_journal_jobs_rewritten_total", "counter",

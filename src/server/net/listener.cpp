@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
+#include <cstring>
 #include <utility>
 
 #include "server/net/peer.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kAcceptFailureLogInterval = 10s;
 
 std::string error_text() {
-  return std::generic_category().message(errno);
+  return std::strerror(errno);
 }
 
 }  // namespace
