@@ -113,11 +113,11 @@ void Poller::take(Duration longest) {
 void Poller::wait(Duration longest) {
   CHECK(events_end_ == 0 && serving_.empty());
   const Duration bounded = std::clamp(longest, Duration{}, kWaitMax);
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
-  const timespec time{.tv_sec = seconds.count(),
-                      .tv_nsec = std::chrono::nanoseconds(bounded - seconds).count()};
-  const int count =
-      ::epoll_pwait2(set_, events_.data(), static_cast<int>(events_.size()), &time, nullptr);
+  // Rounded up, so that what is due is due when the wait ends. epoll_pwait2 would wait to the
+  // nanosecond, but kernels before 5.11 and older sandboxes refuse it.
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(bounded);
+  const int count = ::epoll_wait(set_, events_.data(), static_cast<int>(events_.size()),
+                                 static_cast<int>(milliseconds.count()));
   CHECK(count >= 0 || errno == EINTR);
   events_end_ = count < 0 ? 0 : static_cast<std::size_t>(count);
 }

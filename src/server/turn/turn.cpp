@@ -63,8 +63,10 @@ bool Turn::has_work(Time now) const {
 }
 
 Duration Turn::longest_wait() const {
-  if (is_asked_for() || has_news_) return Duration{};
+  if (is_requested_ || has_news_) return Duration{};
+  // What is left to do is not done any more.
   if (has_stood_down_) return Duration::max();
+  if (is_asked_for()) return Duration{};
   const Time next = parts_.ticker.next();
   if (next == kNever) return Duration::max();
   const Time now = parts_.clock.now();
