@@ -53,11 +53,16 @@ class ManualTest(ServerTest):
         self.assertEqual(sorted(listed), sorted(logged_events()))
 
 
+INSTALLED = {"node_modules", "target", "vendor", "venv", ".venv"}
+
+
 def pages():
     """The Markdown files that users and developers read, from the root."""
     found = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md"]
     for folder in ("docs", "tests/interop", "tests/transcripts"):
-        for path, _, names in os.walk(os.path.join(ROOT, folder)):
+        for path, folders, names in os.walk(os.path.join(ROOT, folder)):
+            # The pages of libraries that the interop tests have installed are not ours.
+            folders[:] = [name for name in folders if name not in INSTALLED]
             found += [os.path.join(path, name) for name in names if name.endswith(".md")]
     return [os.path.relpath(os.path.join(ROOT, page), ROOT) for page in found]
 
