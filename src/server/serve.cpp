@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <asio/io_context.hpp>
-#include <asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <system_error>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "journal/file/file_journal.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/net/handover.hpp"
+#include "server/net/signals.hpp"
 #include "server/options/config_in_force.hpp"
 #include "server/options/password.hpp"
 #include "server/process/memory_return.hpp"
@@ -114,40 +113,25 @@ struct Context {
   const Log& log;
 };
 
-/// Waits for signals in a thread of its own, and hands them to the main loop, which waits for
-/// sockets alone.
-class Signals {
+/// Does what signals ask for, in the main loop's thread.
+class SignalDuties {
  public:
-  Signals(Server& server, const Context& context)
+  SignalDuties(Server& server, const Context& context)
       : server_(server),
         context_(context),
         in_force_(context.config),
-        signals_(io_, SIGTERM, SIGINT, SIGUSR1) {
-    if (context.config.personality.reloads) signals_.add(SIGHUP);
-    wait();
-    thread_ = std::thread([this] { io_.run(); });
-  }
-  /// The main loop is over.
-  ~Signals() {
-    io_.stop();
-    thread_.join();
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
+        signals_(server.poller(), numbers(context.config), [this](int signal) { heed(signal); }) {}
 
   /// The signal that ended the server.
   [[nodiscard]] int last() const { return last_; }
 
  private:
-  void wait() {
-    signals_.async_wait([this](const asio::error_code& error, int signal) {
-      if (error) return;
-      server_.post([this, signal] { heed(signal); });
-      wait();
-    });
+  static std::vector<int> numbers(const Config& config) {
+    std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
+    if (config.personality.reloads) numbers.push_back(SIGHUP);
+    return numbers;
   }
 
-  /// In the main loop's thread.
   void heed(int signal) {
     if (signal == SIGUSR1) {
       server_.drain_beanstalk();
@@ -184,9 +168,7 @@ class Signals {
   const Context context_;
   Config in_force_;
   int last_ = SIGTERM;
-  asio::io_context io_{1};
-  asio::signal_set signals_;
-  std::thread thread_;
+  const Signals signals_;
 };
 
 // ---- the ports ----------------------------------------------------------------------------------
@@ -289,7 +271,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   const Config& config = start.context.config;
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
-  const Signals signals(server, start.context);
+  const SignalDuties signals(server, start.context);
   const MemoryReturn memory_return(server.ticker(), clock.now());
   announce(server, config.personality.announcement);
   server.run();

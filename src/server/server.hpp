@@ -101,12 +101,12 @@ class Server : private Duties, private Deadline {
   /// returns.
   void run();
 
-  /// Calls `call` in the main loop's thread. May be called from any thread.
-  void post(std::function<void()> call) { poller_.post(std::move(call)); }
+  /// What the main loop waits for.
+  [[nodiscard]] Poller& poller() { return poller_; }
 
   /// Lets nobody in any more, refuses new work, answers what is in flight within `kStopMax`, and
   /// makes `run` return. Called again: does not wait for answers. Like all the following, to be
-  /// called in the main loop's thread, for example by `post`.
+  /// called in the main loop's thread, for example by `Poller::post`.
   void stop();
 
   /// beanstalk clients can put no new jobs from now on; or no client can.

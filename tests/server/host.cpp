@@ -46,7 +46,7 @@ Address Host::address(const std::string& name) const {
 void Host::on_loop(const std::function<void()>& call) {
   // Shared with a server that may end before it comes to it.
   const auto done = std::make_shared<std::promise<void>>();
-  server_->post([&call, done] {
+  server_->poller().post([&call, done] {
     call();
     done->set_value();
   });
@@ -93,7 +93,7 @@ void Host::wait_for_connections(std::size_t count) {
 
 void Host::stop() {
   if (!thread_.joinable()) return;
-  server_->post([this] {
+  server_->poller().post([this] {
     server_->stop();
     pass_time();
   });
@@ -101,7 +101,7 @@ void Host::stop() {
 }
 
 void Host::pass_time() {
-  server_->post([this] {
+  server_->poller().post([this] {
     clock_.set(clock_.now() + kStopGrace);
     server_->wake();
     pass_time();

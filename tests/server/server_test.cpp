@@ -1,8 +1,11 @@
 #include "server/server.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
 
 #include "server/host.hpp"
 #include "server/scratch.hpp"
@@ -106,11 +109,14 @@ class SlowClock final : public Clock {
 
 /// Whether somebody listens there.
 bool is_answered(const Address& address) {
-  asio::io_context loop;
-  asio::ip::tcp::socket socket(loop);
-  asio::error_code error;
-  socket.connect({asio::ip::make_address(address.host), address.port}, error);
-  return !error;
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(address.port);
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool is_answered = ::connect(socket, reinterpret_cast<sockaddr*>(&name), sizeof name) == 0;
+  ::close(socket);
+  return is_answered;
 }
 
 }  // namespace

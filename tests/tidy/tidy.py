@@ -36,7 +36,7 @@ FOLDERS = {
 }
 
 # Library headers that a folder must not see. Server may see all.
-SOCKETS = r"(asio|sys/socket|sys/un|netinet|arpa|sys/epoll|poll)\b"
+SOCKETS = r"(sys/socket|sys/un|netinet|arpa|sys/epoll|poll)\b"
 FILES = r"(unistd|fcntl|sys/stat|sys/file|filesystem|fstream)\b"
 THREADS = r"(thread|mutex|condition_variable|future)\b"
 JSON = r"(nlohmann|simdjson)\b"
@@ -84,7 +84,6 @@ BANS = [
         "prints go through process/logging",
     ),
     Ban(SLEEPS, r"$^", "nothing sleeps: time is given"),
-    Ban(r"\bdetached\b", r"$^", "a detached coroutine swallows its errors"),
 ]
 
 
@@ -172,7 +171,7 @@ def folder_directions(source):
 
 
 def library_directions(source):
-    """Core knows no socket, file, thread or JSON; protocols know no Asio; journal knows no JSON."""
+    """Core knows no socket, file, thread or JSON; protocols know no socket; journal knows no JSON."""
     for number, line in numbered(source.code):
         match = re.match(r"\s*#include\s*<([^>]+)>", line)
         for banned in LIBRARIES_BANNED.get(source.folder, []):
