@@ -44,6 +44,7 @@ class World::Environment final : public server::Input, public server::Duties {
   explicit Environment(World& world) : world_(world) {}
 
   void take(Duration longest) override { demand(longest == Duration{}, "the server would wait"); }
+  [[nodiscard]] bool serves_few() const override { return true; }
   void wake() override {}
   server::Compactor::Orders limit(server::Compactor::Orders asked, Time) override {
     return world_.limit(asked);

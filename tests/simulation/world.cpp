@@ -480,6 +480,7 @@ void World::say(Client& client, const std::vector<Command>& commands) {
   for (const Command& command : commands) model_.execute(client.number(), command, now_);
   observe();
   process_->turn.enlist(client);
+  process_->turn.answer_early(client);
 }
 
 /// As the server ends when it is asked to.

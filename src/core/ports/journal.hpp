@@ -59,6 +59,9 @@ class Journal {
   /// more when the server is deposed.
   [[nodiscard]] virtual Lsn durable() const = 0;
 
+  /// Whether a batch is durable as soon as it is appended. Small batches then cost nothing.
+  [[nodiscard]] virtual bool is_safe_at_once() const { return false; }
+
   /// `wake` is called from another thread each time `durable()`, `epoch()` or
   /// `DiskSpace::is_full()` has changed.
   virtual void on_durable(std::function<void()> wake) = 0;

@@ -102,6 +102,7 @@ void Poller::take(Duration longest) {
   // Before what is posted is looked at: what comes after that wakes the next wait.
   const bool is_woken = is_woken_.exchange(false);
   serving_.swap(queued_);
+  served_ = events_end_ + serving_.size();
   // A client that has closed is gone for the commands of all others.
   serve_events(true);
   serve_events(false);

@@ -51,6 +51,11 @@ class Poller final : public Input {
     kAlways  ///< an event is told in each turn, until it has passed
   };
 
+  /// At most so many are few (`Input::serves_few`). Measured with 2 to 50 connections: of 4, 8, 16
+  /// and 32, this is the lowest with which 8 clients wait no longer than for a plain epoll server,
+  /// and the highest that costs no processor time with more clients.
+  static constexpr std::size_t kFew = 8;
+
   /// `pollee` is told what happens on the socket, and first what has happened already. Until
   /// `forget`. False when the system has no room for another one.
   [[nodiscard]] bool watch(int descriptor, Pollee& pollee, Trigger trigger = Trigger::kOnce);
@@ -65,6 +70,7 @@ class Poller final : public Input {
   void post(std::function<void()> call);
 
   void take(Duration longest) override;
+  [[nodiscard]] bool serves_few() const override { return served_ <= kFew; }
   void wake() override;
 
  private:
@@ -80,6 +86,7 @@ class Poller final : public Input {
   int wake_;  ///< an eventfd that is written to and never read: edge-triggered, each write tells
   std::array<epoll_event, kEvents> events_{};
   std::size_t events_end_ = 0;
+  std::size_t served_ = 0;        ///< how many this turn has to serve
   std::vector<Pollee*> queued_;   ///< null: forgotten meanwhile
   std::vector<Pollee*> serving_;  ///< those of `queued_` at work, likewise
 

@@ -55,6 +55,7 @@ bool Client::takes_input() {
 
 void Client::receive(std::string_view bytes) {
   call_session([bytes](Session& session, Time now) { session.receive(bytes, now); });
+  if (session_) parts_.turn.answer_early(*this);
 }
 
 void Client::end_input() {

@@ -32,6 +32,10 @@ void CommitQueue::append_if_large() {
   if (parts_.ledger.batch_bytes() >= kBatchBytesPause) append_batch();
 }
 
+void CommitQueue::append_if_safe_at_once() {
+  if (parts_.journal.is_safe_at_once()) append_batch();
+}
+
 void CommitQueue::measure_lag() {
   const std::size_t lag = undurable_bytes();
   is_behind_ = lag > (is_behind_ ? kUndurableBytesLow : kUndurableBytesMax);

@@ -37,6 +37,9 @@ class CommitQueue {
   /// The same, if it is so much that nobody should add to it.
   void append_if_large();
 
+  /// The same, if nothing that is appended waits for a disk.
+  void append_if_safe_at_once();
+
   /// Everything that was appended is before this.
   [[nodiscard]] Lsn end() const { return end_; }
   [[nodiscard]] Lsn durable() const { return parts_.journal.durable(); }

@@ -174,6 +174,12 @@ void Turn::bind_at_once(Responder& responder) {
   (void)responder.bind(commits().end(), commits().durable());
 }
 
+void Turn::answer_early(Responder& responder) {
+  if (!parts_.input.serves_few()) return;
+  parts_.commits.append_if_safe_at_once();
+  bind_at_once(responder);
+}
+
 void Turn::release_durable() {
   if (!has_news_.exchange(false)) return;
   parts_.commits.release();

@@ -26,6 +26,10 @@ class Input {
   /// arrived to the sessions. Clients that have closed come first: the others then see them gone.
   virtual void take(Duration longest) = 0;
 
+  /// Whether `take` has so few clients to serve this time that each should be answered at once.
+  /// Until `take` returns.
+  [[nodiscard]] virtual bool serves_few() const = 0;
+
   /// Makes `take` return soon. May be called from any thread.
   virtual void wake() = 0;
 };
@@ -86,6 +90,11 @@ class Turn {
   /// Binds the responder's output now, if nothing that was recorded is still to be appended. It
   /// takes part in the turn all the same.
   void bind_at_once(Responder& responder);
+
+  /// To be called when input was executed. Binds at once where few clients are served: these would
+  /// wait for the end of the turn with nothing to do, and then the server for them. Where many are,
+  /// sending to them in a row costs less.
+  void answer_early(Responder& responder);
 
   /// There will be a turn without delay, whether anybody enlists or not.
   void request() { is_requested_ = true; }

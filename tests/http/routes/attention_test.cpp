@@ -28,8 +28,7 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax + 1);
   CHECK(shown["attention"].back()["kind"] == "paused");
   CHECK(shown["attention_left_out"] == 5);
-  CHECK(shown["health"]["text"] ==
-        "mail-0 has 1 waiting job and no worker; 9 more below.");
+  CHECK(shown["health"]["text"] == "mail-0 has 1 waiting job and no worker; 9 more below.");
 }
 
 TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown") {
@@ -39,8 +38,7 @@ TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown
   desk.push("Mail", "mail-5");
   desk.now += 2min;
   const Json shown = desk.read("/api/v1/overview");
-  CHECK(shown["health"]["text"] ==
-        "mail-8 has 1,001 waiting jobs and no worker; 8 more below.");
+  CHECK(shown["health"]["text"] == "mail-8 has 1,001 waiting jobs and no worker; 8 more below.");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax);
   CHECK(shown["attention"][0]["queue"] == "mail-8");
   CHECK(shown["attention"][1]["queue"] == "mail-5");

@@ -75,6 +75,26 @@ TEST_CASE("poller: what was there before is told, what is left lying is not told
   CHECK(watched.told.size() == 2);
 }
 
+TEST_CASE("poller: a turn knows whether it serves few") {
+  Polling polling;
+  std::vector<Watched> clients(Poller::kFew + 1);
+  int few_turns = 0;
+  int many_turns = 0;
+  for (Watched& client : clients) {
+    client.then = [&] { ++(polling.poller.serves_few() ? few_turns : many_turns); };
+    REQUIRE(polling.poller.watch(client.own, client));
+  }
+  polling.run();
+  few_turns = many_turns = 0;
+  for (std::size_t i = 0; i < Poller::kFew; ++i) clients[i].say("x");
+  polling.poller.take(Duration{});
+  CHECK(few_turns == Poller::kFew);
+  for (Watched& client : clients) client.say("x");
+  polling.poller.take(Duration{});
+  CHECK(many_turns == Poller::kFew + 1);
+  for (Watched& client : clients) polling.poller.forget(client.own, client);
+}
+
 TEST_CASE("poller: the end of what a client sends, and the end of the client") {
   Polling polling;
   Watched watched;

@@ -16,8 +16,7 @@ constexpr Time kPutAt{1'600'000'000s};
 /// A server's state over a shared log.
 struct Peer {
   explicit Peer(journal::SharedLog& log)
-      : journal(log, 512, journal::SharedLogJournal::Sending::kAtOnce),
-        broker(ledger, format, {}) {
+      : journal(log, 512, journal::SharedLogJournal::Sending::kAtOnce), broker(ledger, format, {}) {
     REQUIRE(replay(journal, ledger, [](Lsn) {}));
   }
 

@@ -48,6 +48,7 @@ struct Running final : Input, Duties {
     longest_wait = longest;
     poller.take(std::min(longest, Duration{10s}));
   }
+  [[nodiscard]] bool serves_few() const override { return poller.serves_few(); }
   void wake() override { poller.wake(); }
   Compactor::Orders limit(Compactor::Orders asked, Time) override { return asked; }
   void work(Time) override {}

@@ -193,6 +193,35 @@ TEST_CASE("turn: a large batch goes to the journal before others add to it") {
   CHECK(clients.a.received == "large ");
 }
 
+TEST_CASE("turn: where few are served, a reply leaves at once unless something recorded waits") {
+  Clients clients;
+  clients.answer(clients.a, "nothing recorded ");
+  clients.loop.turn.answer_early(clients.a);
+  CHECK(clients.a.received == "nothing recorded ");
+  clients.put(clients.a, "put ");
+  clients.answer(clients.b, "after it ");
+  clients.loop.turn.answer_early(clients.a);
+  clients.loop.turn.answer_early(clients.b);
+  clients.run();
+  CHECK(clients.a.received == "nothing recorded ");
+  CHECK(clients.b.received.empty());
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received == "nothing recorded put ");
+  CHECK(clients.b.received == "after it ");
+}
+
+TEST_CASE("turn: a journal that keeps nothing takes each of few changes at once") {
+  Clients clients;
+  clients.loop.journal.keeps_nothing = true;
+  clients.put(clients.a, "1 ");
+  clients.loop.turn.answer_early(clients.a);
+  CHECK(clients.a.received == "1 ");
+  clients.put(clients.b, "2 ");
+  clients.loop.turn.answer_early(clients.b);
+  CHECK(clients.b.received == "2 ");
+  CHECK(clients.loop.journal.batch_count() == 2);
+}
+
 TEST_CASE("turn: a batch that the log refuses is answered to nobody") {
   Clients clients;
   clients.put(clients.a, "a's ");

@@ -180,6 +180,7 @@ void Failover::converse(Client& client) {
   for (const Command& command : said) model_.execute(client.number(), command, now_);
   observe();
   term.turn.enlist(client);
+  term.turn.answer_early(client);
 }
 
 }  // namespace millrace::simulation

@@ -49,6 +49,7 @@ struct Failover::Term final : public server::Input, public server::Duties {
   void leave(Client& client) { turn.leave(client.session(), client); }
 
   void take(Duration longest) override;
+  [[nodiscard]] bool serves_few() const override { return true; }
   void wake() override {}
   server::Compactor::Orders limit(server::Compactor::Orders asked, Time now) override;
   void work(Time now) override { world.work(*this, now); }
