@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-/// How many members the aggregate T has; a base class counts as one. At most 24.
+/// How many members the aggregate T has; a base class counts as one. With more than 24, it does not
+/// compile.
 ///
 /// A list of a struct's members that compares its length with this does not compile when a new
 /// member is not in it.
@@ -36,6 +37,11 @@ constexpr std::size_t count_down_from() {
 }  // namespace member_count_detail
 
 template <typename T>
-inline constexpr std::size_t kMemberCount = member_count_detail::count_down_from<T, 24>();
+inline constexpr std::size_t kMemberCount = [] {
+  constexpr std::size_t kMost = 24;
+  static_assert(!member_count_detail::takes<T>(std::make_index_sequence<kMost + 1>{}),
+                "more members than can be counted");
+  return member_count_detail::count_down_from<T, kMost>();
+}();
 
 }  // namespace millrace
