@@ -58,8 +58,11 @@ std::optional<std::size_t> Stream::send(std::string_view bytes) {
 
 std::optional<std::size_t> Stream::send_plain(std::string_view bytes) {
   if (bytes.empty()) return 0;
-  const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) return std::nullopt;
+  ssize_t sent = 0;
+  do {
+    sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0 && errno != EAGAIN) return std::nullopt;
   const std::size_t sent_bytes = sent < 0 ? 0 : static_cast<std::size_t>(sent);
   is_full_ = sent_bytes < bytes.size();
   return sent_bytes;
