@@ -39,6 +39,7 @@ void Client::start() {
   call_session([](Session& session, Time now) { session.start(now); });
 }
 
+/// A client that is turned away is enlisted for when it may go on.
 bool Client::takes_input() {
   if (!session_ || is_stopping_ || is_input_over_) return false;
   if (!session_->wants_input() || session_->wants_close()) return false;
@@ -60,7 +61,7 @@ void Client::receive(std::string_view bytes) {
 
 void Client::end_input() {
   CHECK(!is_input_over_);
-  is_input_over_ = true;
+  is_input_over_ = is_session_told_ = true;
   call_session([](Session& session, Time now) { session.end_of_input(now); });
   // A client that has closed shall be gone when the commands of others are executed in this turn.
   // That is so unless a reply to it waits for the disk, which must not leave without what it is
@@ -69,13 +70,16 @@ void Client::end_input() {
 }
 
 void Client::resume(Time) {
-  if (!session_ || !session_->wants_resume()) return;
-  if (parts_.turn.is_paused() || is_turn_output_full()) return;
+  if (!session_ || parts_.turn.is_paused()) return;
+  if (is_to_be_told()) return finish_session();
+  if (!session_->wants_resume() || is_turn_output_full()) return;
   call_session([](Session& session, Time now) { session.resume(now); });
 }
 
 void Client::expire(Time now) {
   if (!session_ || session_->close_at() <= now) return socket_.drop();
+  // Afterwards it is planned again, and comes at once.
+  if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
   call_session([](Session& session, Time at) { session.resume(at); });
 }
 
@@ -134,14 +138,18 @@ void Client::settle() {
   parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
   // Whatever there is to do then is looked for then.
   if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
-  if (socket_.takes_output() && (session_->wants_resume() || !session_->output().empty())) {
-    parts_.turn.enlist(*this);
-  }
+  const bool has_more = session_->wants_resume() || !session_->output().empty();
+  if ((has_more && socket_.takes_output()) || is_to_be_told()) parts_.turn.enlist(*this);
   socket_.read_on();
 }
 
+bool Client::is_to_be_told() const {
+  return is_stopping_ && !is_session_told_;
+}
+
 bool Client::is_all_answered() const {
-  return session_->wants_close() || (is_stopping_ && !session_->wants_resume());
+  if (session_->wants_close()) return true;
+  return is_stopping_ && !is_to_be_told() && !session_->wants_resume();
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -150,9 +158,15 @@ void Client::stop() {
   // One that lingers has its answers already.
   if (!session_) return socket_.drop();
   is_stopping_ = true;
-  // A client that waits for a job is answered that nothing came, and what was sent is executed. A
-  // client that has all its answers has nothing to lose.
-  if (!is_input_over_) {
+  // What was sent is executed then, as always.
+  if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
+  finish_session();
+}
+
+/// A client that waits for a job is answered that nothing came, and what was sent is executed. A
+/// client that has all its answers has nothing to lose.
+void Client::finish_session() {
+  if (!std::exchange(is_session_told_, true)) {
     call_session([](Session& session, Time now) { session.end_of_input(now); });
   }
   if (session_ && unsent_bytes_ == 0 && is_all_answered()) socket_.drop();

@@ -70,6 +70,9 @@ class Client final : public SessionEnd, public Responder, public Deadline {
   void call_session(Call call);
   void settle();
   void count_unsent();
+  void finish_session();
+  /// It is stopped, and its session does not know yet that no more input comes.
+  [[nodiscard]] bool is_to_be_told() const;
   [[nodiscard]] bool is_all_answered() const;
   [[nodiscard]] bool is_turn_output_full() const;
 
@@ -81,6 +84,7 @@ class Client final : public SessionEnd, public Responder, public Deadline {
   Lsn durable_ = 0;               ///< the greatest that we were told
   bool is_input_over_ = false;
   bool is_stopping_ = false;
+  bool is_session_told_ = false;  ///< that no more input comes
 };
 
 }  // namespace millrace::server

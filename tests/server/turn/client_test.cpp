@@ -6,10 +6,13 @@
 namespace millrace::server {
 namespace {
 
-/// What a session was told.
+/// What a session was told, and when it wants to be told more.
 struct Told {
   bool has_closed = false;
+  bool has_ended = false;
   std::size_t sent_bytes = 0;
+  int resumed = 0;
+  Time wake_at = kNever;
 };
 
 /// Answers what it receives with the same bytes.
@@ -19,18 +22,21 @@ class EchoSession final : public Session {
 
   void start(Time) override {}
   void receive(std::string_view bytes, Time) override { output_ += bytes; }
-  void resume(Time) override {}
-  void end_of_input(Time) override { has_ended_ = true; }
+  void resume(Time) override {
+    ++told_.resumed;
+    told_.wake_at = kNever;
+  }
+  void end_of_input(Time) override { told_.has_ended = true; }
   void deliver(const Delivery&, Time) override {}
   void sent(std::size_t bytes) override { told_.sent_bytes += bytes; }
   void close(Time) override { told_.has_closed = true; }
   [[nodiscard]] bool wants_input() const override { return true; }
   [[nodiscard]] bool wants_resume() const override { return false; }
-  [[nodiscard]] bool wants_close() const override { return has_ended_; }
+  [[nodiscard]] bool wants_close() const override { return told_.has_ended; }
+  [[nodiscard]] Time wake_at() const override { return told_.wake_at; }
 
  private:
   Told& told_;
-  bool has_ended_ = false;
 };
 
 /// A socket that is a string. It takes as much as the test lets it.
@@ -169,6 +175,35 @@ TEST_CASE("client: during a pause nothing is taken, and then it is told to read 
   served.loop.orders.holds_others = false;
   served.loop.run();
   CHECK(served.socket.read_ons > before);
+}
+
+TEST_CASE("client: a session that is stopped during a pause executes what it kept afterwards") {
+  Served served;
+  served.loop.orders.holds_others = true;
+  served.loop.run();
+  served.client.stop();
+  served.loop.run();
+  CHECK_FALSE(served.told.has_ended);
+  CHECK_FALSE(served.socket.is_finished);
+  served.loop.orders.holds_others = false;
+  served.loop.run();
+  CHECK(served.told.has_ended);
+  CHECK(served.told.has_closed);
+}
+
+TEST_CASE("client: a session whose time comes during a pause is resumed afterwards") {
+  Served served;
+  served.told.wake_at = served.loop.clock.now() + 1s;
+  served.client.receive("a");
+  served.loop.run();
+  served.loop.orders.holds_others = true;
+  served.loop.run();
+  served.loop.clock.set(served.told.wake_at);
+  served.loop.run();
+  CHECK(served.told.resumed == 0);
+  served.loop.orders.holds_others = false;
+  served.loop.run();
+  CHECK(served.told.resumed == 1);
 }
 
 TEST_CASE("client: one that is stopped is asked nothing more, and has its answers first") {
