@@ -61,13 +61,13 @@ void Poller::forget(int descriptor, Pollee& pollee) {
   for (std::size_t i = 0; i < events_end_; ++i) {
     if (events_[i].data.ptr == &pollee) events_[i].data.ptr = nullptr;
   }
-  std::replace(queued_.begin(), queued_.end(), &pollee, static_cast<Pollee*>(nullptr));
-  std::replace(serving_.begin(), serving_.end(), &pollee, static_cast<Pollee*>(nullptr));
+  queued_.remove(pollee);
+  serving_.remove(pollee);
   pollee.is_queued_ = false;
 }
 
 void Poller::serve_again(Pollee& pollee) {
-  if (!std::exchange(pollee.is_queued_, true)) queued_.push_back(&pollee);
+  if (!std::exchange(pollee.is_queued_, true)) queued_.add(pollee);
 }
 
 // ---- from other threads -------------------------------------------------------------------------
@@ -98,7 +98,7 @@ void Poller::call_posted() {
 // ---- a turn's share -----------------------------------------------------------------------------
 
 void Poller::take(Duration longest) {
-  wait(queued_.empty() ? longest : Duration{});
+  wait(queued_.is_empty() ? longest : Duration{});
   // Before what is posted is looked at: what comes after that wakes the next wait.
   const bool is_woken = is_woken_.exchange(false);
   serving_.swap(queued_);
@@ -112,7 +112,7 @@ void Poller::take(Duration longest) {
 }
 
 void Poller::wait(Duration longest) {
-  CHECK(events_end_ == 0 && serving_.empty());
+  CHECK(events_end_ == 0 && serving_.is_empty());
   const Duration bounded = std::clamp(longest, Duration{}, kWaitMax);
   // Rounded up, so that what is due is due when the wait ends. epoll_pwait2 would wait to the
   // nanosecond, but kernels before 5.11 and older sandboxes refuse it.
@@ -132,13 +132,8 @@ void Poller::serve_events(bool are_over) {
 }
 
 void Poller::serve_queued() {
-  for (Pollee* pollee : serving_) {
-    if (pollee != nullptr) pollee->is_queued_ = false;
-  }
-  // By index and looked up each time: one that is forgotten is forgotten here too.
-  for (std::size_t i = 0; i < serving_.size(); ++i) {
-    if (serving_[i] != nullptr) serving_[i]->on_served_again();
-  }
+  serving_.call_each([](Pollee& pollee) { pollee.is_queued_ = false; });
+  serving_.call_each([](Pollee& pollee) { pollee.on_served_again(); });
   serving_.clear();
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "server/turn/call_list.hpp"
 #include "server/turn/turn.hpp"
 
 namespace millrace::server {
@@ -86,9 +87,9 @@ class Poller final : public Input {
   int wake_;  ///< an eventfd that is written to and never read: edge-triggered, each write tells
   std::array<epoll_event, kEvents> events_{};
   std::size_t events_end_ = 0;
-  std::size_t served_ = 0;        ///< how many this turn has to serve
-  std::vector<Pollee*> queued_;   ///< null: forgotten meanwhile
-  std::vector<Pollee*> serving_;  ///< those of `queued_` at work, likewise
+  std::size_t served_ = 0;  ///< how many this turn has to serve
+  CallList<Pollee> queued_;
+  CallList<Pollee> serving_;  ///< those of `queued_` at work
 
   std::atomic<bool> is_woken_ = false;  ///< since the last wait ended
   std::mutex mutex_;                    ///< of the following

@@ -70,15 +70,11 @@ void CommitQueue::wait(Responder& responder) {
       spare_lists_.pop_back();
     }
   }
-  waiting_.back().responders.push_back(&responder);
+  waiting_.back().responders.add(responder);
 }
 
 void CommitQueue::forget(const Responder& responder) {
-  for (Waiting& waiting : waiting_) {
-    for (Responder*& each : waiting.responders) {
-      if (each == &responder) each = nullptr;
-    }
-  }
+  for (Waiting& waiting : waiting_) waiting.responders.remove(responder);
 }
 
 void CommitQueue::release() {
@@ -86,12 +82,9 @@ void CommitQueue::release() {
   note_durable(until);
   measure_lag();
   while (!waiting_.empty() && waiting_.front().lsn <= until) {
-    // The group stays in place while its members are called, so that `forget` finds them; by index,
-    // since a member that fails is forgotten here too.
-    std::vector<Responder*>& responders = waiting_.front().responders;
-    for (std::size_t i = 0; i < responders.size(); ++i) {
-      if (responders[i] != nullptr) responders[i]->release(until);
-    }
+    // The group stays in place while its members are called, so that `forget` finds them.
+    CallList<Responder>& responders = waiting_.front().responders;
+    responders.call_each([until](Responder& responder) { responder.release(until); });
     responders.clear();
     spare_lists_.push_back(std::move(responders));
     waiting_.pop_front();

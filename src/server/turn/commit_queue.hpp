@@ -8,6 +8,7 @@
 #include "core/ports/journal.hpp"
 #include "core/state/ledger.hpp"
 #include "server/process/clock.hpp"
+#include "server/turn/call_list.hpp"
 #include "server/turn/responder.hpp"
 
 namespace millrace::server {
@@ -73,7 +74,7 @@ class CommitQueue {
  private:
   struct Waiting {
     Lsn lsn;
-    std::vector<Responder*> responders;  ///< null: forgotten meanwhile
+    CallList<Responder> responders;
   };
   struct Appended {
     Lsn end;
@@ -86,9 +87,9 @@ class CommitQueue {
   Parts parts_;
   const Epoch epoch_;  ///< in which this server leads
   bool is_deposed_ = false;
-  std::deque<Waiting> waiting_;                       ///< in the order of LSN
-  std::vector<std::vector<Responder*>> spare_lists_;  ///< empty ones, for their memory
-  std::deque<Appended> appended_;                     ///< and not durable yet
+  std::deque<Waiting> waiting_;                   ///< in the order of LSN
+  std::vector<CallList<Responder>> spare_lists_;  ///< empty ones, for their memory
+  std::deque<Appended> appended_;                 ///< and not durable yet
   Histogram waits_;
   Lsn end_ = 0;
   bool is_behind_ = false;

@@ -6,16 +6,6 @@
 #include "base/check.hpp"
 
 namespace millrace::server {
-namespace {
-
-void remove_from(std::vector<Responder*>& list, const Responder& responder) {
-  // The place stays: the list may be being walked.
-  for (Responder*& each : list) {
-    if (each == &responder) each = nullptr;
-  }
-}
-
-}  // namespace
 
 Turn::Turn(Parts parts) : parts_(parts) {
   parts_.journal.on_durable([this] {
@@ -32,7 +22,7 @@ void Turn::run() {
   parts_.input.take(longest_wait());
   if (!parts_.commits.leads()) return stand_down();
   const Time now = parts_.clock.now();
-  if (has_work(now)) {
+  if (is_needed(now)) {
     is_requested_ = false;
     enlist_woken();
     resume_enlisted(now);
@@ -54,10 +44,10 @@ void Turn::stand_down() {
 }
 
 bool Turn::is_asked_for() const {
-  return is_requested_ || !enlisted_.empty() || parts_.ledger.has_batch();
+  return is_requested_ || !enlisted_.is_empty() || parts_.ledger.has_batch();
 }
 
-bool Turn::has_work(Time now) const {
+bool Turn::is_needed(Time now) const {
   if (has_stood_down_) return false;
   return is_asked_for() || parts_.ticker.next() <= now;
 }
@@ -82,16 +72,16 @@ void Turn::join(Session& session, Responder& responder) {
 
 void Turn::leave(const Session& session, const Responder& responder) {
   CHECK(responders_.erase(&session) == 1);
-  remove_from(enlisted_, responder);
-  remove_from(binding_, responder);
-  remove_from(paused_, responder);
+  enlisted_.remove(responder);
+  binding_.remove(responder);
+  paused_.remove(responder);
   parts_.commits.forget(responder);
 }
 
 void Turn::enlist(Responder& responder) {
   parts_.commits.append_if_large();
   if (std::exchange(responder.is_enlisted_, true)) return;
-  enlisted_.push_back(&responder);
+  enlisted_.add(responder);
 }
 
 void Turn::enlist_woken() {
@@ -103,16 +93,16 @@ void Turn::enlist_woken() {
 
 void Turn::enlist_after_pause(Responder& responder) {
   was_paused_ = true;
-  if (!std::exchange(responder.is_paused_, true)) paused_.push_back(&responder);
+  if (!std::exchange(responder.is_paused_, true)) paused_.add(responder);
 }
 
 void Turn::end_pause() {
   if (is_paused() || !std::exchange(was_paused_, false)) return;
-  for (Responder* responder : std::exchange(paused_, {})) {
-    if (responder == nullptr) continue;
-    responder->is_paused_ = false;
-    enlist(*responder);
-  }
+  paused_.call_each([this](Responder& responder) {
+    responder.is_paused_ = false;
+    enlist(responder);
+  });
+  paused_.clear();
   // Bulk changes and compaction may have waited too.
   request();
 }
@@ -122,10 +112,7 @@ void Turn::end_pause() {
 /// Those that are enlisted meanwhile only hand over what was delivered to them: they execute in the
 /// next turn, so that sessions which serve each other cannot keep this one from ending.
 void Turn::resume_enlisted(Time now) {
-  const std::size_t count = enlisted_.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (enlisted_[i] != nullptr) enlisted_[i]->resume(now);
-  }
+  enlisted_.call_each([now](Responder& responder) { responder.resume(now); });
 }
 
 Compactor::Orders Turn::begin(Time now) {
@@ -151,21 +138,18 @@ void Turn::compact(const Compactor::Orders& orders) {
 }
 
 void Turn::bind_replies() {
-  CHECK(binding_.empty() && !parts_.ledger.has_batch());
+  CHECK(binding_.is_empty() && !parts_.ledger.has_batch());
   binding_.swap(enlisted_);
-  for (Responder* responder : binding_) {
-    if (responder == nullptr) continue;
-    responder->is_enlisted_ = false;
-    if (is_paused()) enlist_after_pause(*responder);
-  }
+  binding_.call_each([this](Responder& responder) {
+    responder.is_enlisted_ = false;
+    if (is_paused()) enlist_after_pause(responder);
+  });
   if (is_paused()) was_paused_ = true;
   const Lsn lsn = commits().end();
   const Lsn durable = commits().durable();
-  // By index and looked up each time: one that fails leaves, here too.
-  for (std::size_t i = 0; i < binding_.size(); ++i) {
-    const bool waits = binding_[i] != nullptr && binding_[i]->bind(lsn, durable);
-    if (waits && binding_[i] != nullptr) parts_.commits.wait(*binding_[i]);
-  }
+  binding_.call_each([&](Responder& responder) {
+    if (responder.bind(lsn, durable)) parts_.commits.wait(responder);
+  });
   binding_.clear();
 }
 

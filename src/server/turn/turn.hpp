@@ -3,13 +3,13 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <atomic>
-#include <vector>
 
 #include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
 #include "core/ports/session.hpp"
 #include "core/state/ledger.hpp"
 #include "server/process/clock.hpp"
+#include "server/turn/call_list.hpp"
 #include "server/turn/commit_queue.hpp"
 #include "server/turn/compactor.hpp"
 #include "server/turn/responder.hpp"
@@ -107,7 +107,7 @@ class Turn {
   void enlist_after_pause(Responder& responder);
 
   /// True when `run` has something to do without waiting.
-  [[nodiscard]] bool has_work() const { return has_news_ || has_work(parts_.clock.now()); }
+  [[nodiscard]] bool has_work() const { return has_news_ || is_needed(parts_.clock.now()); }
 
   /// True when nothing is left to do and every reply was let go.
   [[nodiscard]] bool is_at_rest() const { return !has_work() && !commits().has_waiting(); }
@@ -115,7 +115,7 @@ class Turn {
  private:
   [[nodiscard]] const CommitQueue& commits() const { return parts_.commits; }
   [[nodiscard]] bool is_asked_for() const;
-  [[nodiscard]] bool has_work(Time now) const;
+  [[nodiscard]] bool is_needed(Time now) const;
   [[nodiscard]] Duration longest_wait() const;
   void enlist_woken();
   void resume_enlisted(Time now);
@@ -129,9 +129,9 @@ class Turn {
 
   Parts parts_;
   absl::flat_hash_map<const Session*, Responder*> responders_;
-  std::vector<Responder*> enlisted_;  ///< null: has left meanwhile
-  std::vector<Responder*> binding_;   ///< those of the turn at work, likewise
-  std::vector<Responder*> paused_;    ///< to be enlisted when the pause ends, likewise
+  CallList<Responder> enlisted_;
+  CallList<Responder> binding_;  ///< those of the turn at work
+  CallList<Responder> paused_;   ///< to be enlisted when the pause ends
   bool is_requested_ = false;
   bool is_compacting_only_ = false;  ///< nobody but compaction may write
   bool has_stood_down_ = false;
