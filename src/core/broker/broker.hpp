@@ -123,8 +123,8 @@ class Broker {
 
   // ---- time -------------------------------------------------------------------------------------
 
-  /// Does a slice of everything that has come due. Answers when to call again: `now` or earlier
-  /// when more is waiting already, kNever when nothing is planned.
+  /// Does a slice of everything that has come due. Answers when to call again: kAtOnce when
+  /// more waits already, kNever when nothing is planned.
   Time tick(Time now);
 
   /// How many queues were looked at for clients so far. Each may cost a cache miss or more, so a

@@ -49,6 +49,9 @@ using Time = Calendar::time_point;
 using Duration = Calendar::duration;
 
 inline constexpr Time kNever = Time::max();
+/// When work is due that waits already. Both are for comparing: the difference to another time does
+/// not fit into a Duration.
+inline constexpr Time kAtOnce = Time::min();
 
 /// Limits on what may be stored, whichever protocol it comes over.
 inline constexpr std::size_t kQueueNameBytesMax = 1024;

@@ -60,7 +60,6 @@ Duration Turn::longest_wait() const {
   const Time next = parts_.ticker.next();
   if (next == kNever) return Duration::max();
   const Time now = parts_.clock.now();
-  // Work that goes on is due at Time::min(), and the difference to that overflows.
   return next <= now ? Duration{} : next - now;
 }
 

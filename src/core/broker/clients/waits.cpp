@@ -117,7 +117,7 @@ void Waits::clear_alarm(const Client& client, const Wait& wait) {
 }
 
 Time Waits::next_due() const {
-  if (!unserved_.empty()) return Time::min();
+  if (!unserved_.empty()) return kAtOnce;
   return alarms_.empty() ? kNever : alarms_.begin()->first;
 }
 

@@ -12,7 +12,7 @@ void DeadSet::purge(Time now) {
 Time DeadSet::next_due() const {
   const TimeOrder& dead = store_.orders().dead_work_units();
   if (dead.empty()) return kNever;
-  if (dead.size() > jobs_max_) return Time::min();
+  if (dead.size() > jobs_max_) return kAtOnce;
   return dead.begin()->when + kDeadLimit;
 }
 

@@ -52,7 +52,7 @@ void Expiry::end(const Job& job, Time now) {
 }
 
 Time Expiry::next_due() const {
-  if (!departed_.empty()) return Time::min();
+  if (!departed_.empty()) return kAtOnce;
   const TimeOrder& reserved = parts_.store.orders().reserved();
   return reserved.empty() ? kNever : reserved.begin()->when;
 }

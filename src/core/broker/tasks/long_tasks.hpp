@@ -38,7 +38,7 @@ class LongTasks {
   void work(Time now);
 
   /// When `work` has something to do.
-  [[nodiscard]] Time next_due() const { return waiting_.empty() ? kNever : Time::min(); }
+  [[nodiscard]] Time next_due() const { return waiting_.empty() ? kNever : kAtOnce; }
 
  private:
   struct Started {
