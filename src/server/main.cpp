@@ -39,6 +39,12 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// A server that was not asked to end has failed: whoever supervises it starts it again.
+int status_of(std::string_view program, const millrace::server::Ended& ended) {
+  if (ended.signal) return 0;
+  return fail(program, "another server leads the log", kExitFailed);
+}
+
 int print_report(const Outcome<millrace::server::JournalReport>& report) {
   if (!report) return fail(kMillrace, report.error().text, kExitFailed);
   std::fputs(report->text.c_str(), stdout);
@@ -75,7 +81,7 @@ int run(const std::vector<std::string>& arguments) {
               {{"variables", millrace::server::join(invocation.unknown_variables)}});
   }
   const auto served = millrace::server::serve(invocation.config, log, read_again);
-  return served ? 0 : fail(kMillrace, served.error().text, kExitFailed);
+  return served ? status_of(kMillrace, *served) : fail(kMillrace, served.error().text, kExitFailed);
 }
 
 /// The exit statuses of beanstalkd.
@@ -111,9 +117,10 @@ int run_as_beanstalkd(const std::vector<std::string>& arguments) {
   }
   // beanstalkd ends by the signal itself. The first process of a container ignores the signal, so
   // it ends with the status that a shell would report.
-  std::signal(served->signal, SIG_DFL);
-  std::raise(served->signal);
-  return 128 + served->signal;
+  if (!served->signal) return status_of(kBeanstalkd, *served);
+  std::signal(*served->signal, SIG_DFL);
+  std::raise(*served->signal);
+  return 128 + *served->signal;
 }
 
 int run_as_faktory(const std::vector<std::string>& arguments) {
@@ -131,7 +138,7 @@ int run_as_faktory(const std::vector<std::string>& arguments) {
     log.event("config_ignored", {{"keys", millrace::server::join(invocation.ignored_keys)}});
   }
   const auto served = millrace::server::serve(invocation.config, log, read_again);
-  return served ? 0 : fail(kFaktory, served.error().text, kExitFailed);
+  return served ? status_of(kFaktory, *served) : fail(kFaktory, served.error().text, kExitFailed);
 }
 
 std::string_view called_as(std::string_view path) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -122,8 +123,8 @@ class SignalDuties {
         in_force_(context.config),
         signals_(server.poller(), numbers(context.config), [this](int signal) { heed(signal); }) {}
 
-  /// The signal that ended the server.
-  [[nodiscard]] int last() const { return last_; }
+  /// The signal that ended the server; nullopt: none did.
+  [[nodiscard]] std::optional<int> last() const { return last_; }
 
  private:
   static std::vector<int> numbers(const Config& config) {
@@ -167,7 +168,7 @@ class SignalDuties {
   Server& server_;
   const Context context_;
   Config in_force_;
-  int last_ = SIGTERM;
+  std::optional<int> last_;
   const Signals signals_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -24,7 +25,7 @@ struct StartFailure {
 
 /// How a server that had started ended.
 struct Ended {
-  int signal;  ///< SIGTERM or SIGINT
+  std::optional<int> signal;  ///< SIGTERM or SIGINT; nullopt: another server leads the log
 };
 
 /// Reads the options again: arguments, environment and config file.
