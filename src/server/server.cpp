@@ -100,22 +100,18 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
               {.random_seed = options_.random_seed, .dead_jobs_max = options_.dead_jobs_max}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
-      ticker_(broker_),
-      commits_({.ledger = ledger_, .journal = *journal_, .clock = clock}),
-      stall_watch_({.ticker = ticker_, .commits = commits_, .journal = *journal_, .log = log}),
-      compactor_(ledger_, *journal_),
-      turn_({.broker = broker_,
+      loop_({.broker = broker_,
              .ledger = ledger_,
              .journal = *journal_,
              .clock = clock,
-             .ticker = ticker_,
-             .commits = commits_,
-             .compactor = compactor_,
              .input = poller_,
              .duties = *this}),
+      stall_watch_(
+          {.ticker = loop_.ticker, .commits = loop_.commits, .journal = *journal_, .log = log}),
+      notices_(log, ledger_, *journal_),
       connections_({.poller = poller_,
-                    .turn = turn_,
-                    .ticker = ticker_,
+                    .turn = loop_.turn,
+                    .ticker = loop_.ticker,
                     .clock = clock,
                     .log = log,
                     .unsent_bytes_max = options_.unsent_bytes_max,
@@ -131,7 +127,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
 }
 
 Server::~Server() {
-  ticker_.plan(*this, kNever);
+  loop_.ticker.plan(*this, kNever);
 }
 
 // ---- starting -----------------------------------------------------------------------------------
@@ -178,7 +174,7 @@ void Server::add_gate(const char* name, std::optional<BoundSocket>& socket,
                       OpenSession open_session) {
   if (!socket) return;
   const Listener::Parts parts{
-      .poller = poller_, .ticker = ticker_, .clock = clock_, .log = log_, .has_room = [this] {
+      .poller = poller_, .ticker = loop_.ticker, .clock = clock_, .log = log_, .has_room = [this] {
         return connections_.count() < options_.clients_max;
       }};
   gates_.push_back({.name = name,
@@ -193,8 +189,8 @@ void Server::add_web(BoundSocket socket) {
       WebService::Parts{.poller = poller_,
                         .broker = broker_,
                         .format = work_units_,
-                        .turn = turn_,
-                        .ticker = ticker_,
+                        .turn = loop_.turn,
+                        .ticker = loop_.ticker,
                         .clock = clock_,
                         .log = log_},
       WebService::Options{
@@ -223,10 +219,10 @@ http::TrafficFacts Server::traffic() const {
   const Journal::Extent log = journal_->extent();
   return {.beanstalk_connections = connections_.count() - std::min(faktory, connections_.count()),
           .faktory_connections = faktory,
-          .undurable_bytes = commits_.undurable_bytes(),
-          .segments_removed = compactor_.removed_segments(),
+          .undurable_bytes = loop_.commits.undurable_bytes(),
+          .segments_removed = loop_.compactor.removed_segments(),
           .log_bytes = log.end - log.begin,
-          .commits = commits_.waits(),
+          .commits = loop_.commits.waits(),
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping()};
 }
@@ -263,7 +259,7 @@ Outcome<Done> Server::listen() {
     if (auto listening = web_->listen(); !listening) return at_port("web", listening.error());
   }
   // What the log left due is done before the first client asks.
-  turn_.request();
+  loop_.turn.request();
   return Done{};
 }
 
@@ -279,8 +275,8 @@ std::vector<Server::Port> Server::ports() const {
 // ---- serving ------------------------------------------------------------------------------------
 
 void Server::run() {
-  while (stage_ != Stage::kEnded) turn_.run();
-  if (commits_.leads()) {
+  while (stage_ != Stage::kEnded) loop_.turn.run();
+  if (loop_.commits.leads()) {
     // The turn in which the last client left has appended what that changed.
     CHECK(!ledger_.has_batch());
     journal_->sync();
@@ -297,42 +293,18 @@ Compactor::Orders Server::limit(Compactor::Orders asked, Time now) {
 void Server::work(Time now) {
   stall_watch_.work(now);
   if (web_) web_->work(now);
-  log_compaction(now);
+  notices_.removed_segments(loop_.compactor.removed_segments(), now);
   connections_.remove_closed();
   if (is_stopping() && connections_.count() == 0) stage_ = Stage::kEnded;
 }
 
 /// What there is no room for is refused.
 Admission Server::look_for_room(Admission admission, Time now) {
-  const bool is_disk_full = is_full(*journal_);
   const bool is_memory_full = ledger_.memory().is_full(broker_.admission());
-  if (std::exchange(is_disk_full_, is_disk_full) != is_disk_full) {
-    log_.event(is_disk_full ? "disk_full" : "disk_has_room");
-  }
-  if (std::exchange(is_memory_full_, is_memory_full) != is_memory_full) {
-    log_.event(is_memory_full ? "memory_full" : "memory_has_room",
-               {{"bytes", ledger_.memory().needed_bytes()}});
-  }
-  LogLimit& limit = admission == Admission::kEndingsOnly ? ending_log_ : room_log_;
-  if (admission >= Admission::kNoGrowth && admission > broker_.admission() && limit.admits(now)) {
-    log_.event(admission == Admission::kEndingsOnly ? "reservations_refused" : "job_growth_refused",
-               {{"live_bytes", ledger_.live_bytes()}});
-  }
+  notices_.disk(is_full(*journal_));
+  notices_.memory(is_memory_full);
+  notices_.admission(broker_.admission(), admission, now);
   return std::max(admission, is_memory_full ? Admission::kNoJobs : Admission::kEverything);
-}
-
-/// One line for all segments that were removed since the last one.
-void Server::log_compaction(Time now) {
-  const std::uint64_t removed = compactor_.removed_segments() - segments_logged_;
-  if (removed == 0 || !compaction_log_.admits(now)) return;
-  segments_logged_ += removed;
-  const Journal::Extent log = journal_->extent();
-  const DiskSpace* const space = journal_->disk_space();
-  log_.routine("segments_removed",
-               {{"count", removed},
-                {"segments_left", space != nullptr ? space->segment_count() : 1},
-                {"bytes_left", log.end - log.begin},
-                {"live_bytes", ledger_.live_bytes()}});
 }
 
 void Server::admit(const Gate& gate, Listener::Accepted accepted) {
@@ -360,14 +332,14 @@ void Server::reload(const Options& options) {
 // ---- stopping -----------------------------------------------------------------------------------
 
 void Server::stop() {
-  turn_.request();
+  loop_.turn.request();
   if (is_stopping()) return drop_connections();
   log_.routine("stopping", {{"connections", connections_.count()}});
   role_.stop();
   // The web port says so until the end, with 503.
   for (Gate& gate : gates_) gate.listener->close();
   drain();
-  ticker_.plan(*this, clock_.now() + kStopGrace);
+  loop_.ticker.plan(*this, clock_.now() + kStopGrace);
 }
 
 void Server::drain() {
@@ -384,7 +356,7 @@ void Server::expire(Time) {
 void Server::finish_connections() {
   stage_ = Stage::kFinishing;
   connections_.stop();
-  ticker_.plan(*this, clock_.now() + kStopMax - kStopGrace);
+  loop_.ticker.plan(*this, clock_.now() + kStopMax - kStopGrace);
 }
 
 /// The state has records that the log will never have, so the process ends. It serves again, or

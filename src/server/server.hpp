@@ -19,14 +19,12 @@
 #include "server/net/listener.hpp"
 #include "server/net/poller.hpp"
 #include "server/net/tls.hpp"
+#include "server/notices.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
-#include "server/turn/commit_queue.hpp"
-#include "server/turn/compactor.hpp"
+#include "server/turn/main_loop.hpp"
 #include "server/turn/role.hpp"
 #include "server/turn/stall_watch.hpp"
-#include "server/turn/ticker.hpp"
-#include "server/turn/turn.hpp"
 #include "server/web/web_service.hpp"
 
 namespace millrace::server {
@@ -119,18 +117,18 @@ class Server : private Duties, private Deadline {
   void reload(const Options& options);
 
   /// Does what has come due by the clock.
-  void wake() { turn_.request(); }
+  void wake() { loop_.turn.request(); }
 
   /// True when nothing is left to do before the clock moves on or a client sends something.
-  [[nodiscard]] bool is_at_rest() const { return turn_.is_at_rest(); }
+  [[nodiscard]] bool is_at_rest() const { return loop_.turn.is_at_rest(); }
 
   /// When the next thing is due.
-  [[nodiscard]] Time next_due() const { return ticker_.next(); }
+  [[nodiscard]] Time next_due() const { return loop_.ticker.next(); }
 
   [[nodiscard]] std::size_t connection_count() const { return connections_.count(); }
 
   /// What is planned there is done in the main loop's thread, at its time.
-  [[nodiscard]] Ticker& ticker() { return ticker_; }
+  [[nodiscard]] Ticker& ticker() { return loop_.ticker; }
 
  private:
   /// Given the name of where the client comes from.
@@ -164,7 +162,6 @@ class Server : private Duties, private Deadline {
   void stand_down() override;
   void expire(Time now) override;
   [[nodiscard]] Admission look_for_room(Admission admission, Time now);
-  void log_compaction(Time now);
 
   Options options_;
   std::unique_ptr<Journal> journal_;
@@ -175,18 +172,10 @@ class Server : private Duties, private Deadline {
   Broker broker_;
   beanstalk::Service beanstalk_;
   faktory::Service faktory_;
-  Ticker ticker_;
   Poller poller_;
-  CommitQueue commits_;
+  MainLoop loop_;
   StallWatch stall_watch_;
-  Compactor compactor_;
-  Turn turn_;
-  LogLimit compaction_log_{10s};
-  LogLimit room_log_{1s};
-  LogLimit ending_log_{1s};
-  std::uint64_t segments_logged_ = 0;
-  bool is_disk_full_ = false;    ///< as logged
-  bool is_memory_full_ = false;  ///< likewise
+  Notices notices_;
   std::vector<Gate> gates_;
   Connections connections_;
   std::unique_ptr<WebService> web_;  ///< null: closed

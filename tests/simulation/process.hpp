@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "server/manual_clock.hpp"
-#include "server/turn/compactor.hpp"
-#include "server/turn/turn.hpp"
+#include "server/turn/main_loop.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
@@ -72,10 +71,8 @@ struct World::Process {
   beanstalk::Service beanstalk;
   faktory::Service faktory;
   Environment environment;
-  server::Ticker ticker;
-  server::CommitQueue commits;
-  server::Compactor compactor;
-  server::Turn turn;
+  server::MainLoop main;
+  server::Turn& turn = main.turn;
   std::array<std::unique_ptr<Client>, kClientSlots> clients;
 };
 

@@ -30,16 +30,10 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
       beanstalk(broker, world.format_, {}, world.now_),
       faktory(broker, world.format_, {}, world.now_),
       environment(world),
-      ticker(broker),
-      commits({.ledger = ledger, .journal = recorder, .clock = clock}),
-      compactor(ledger, recorder),
-      turn({.broker = broker,
+      main({.broker = broker,
             .ledger = ledger,
             .journal = recorder,
             .clock = clock,
-            .ticker = ticker,
-            .commits = commits,
-            .compactor = compactor,
             .input = environment,
             .duties = environment}) {
   clock.set(world.now_);

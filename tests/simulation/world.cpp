@@ -151,7 +151,7 @@ void World::live() {
   }
   if (!is_orderly) disk_.die();
   totals_.jobs_rewritten += broker.view().jobs_rewritten();
-  totals_.segments_removed += process_->compactor.removed_segments();
+  totals_.segments_removed += process_->main.compactor.removed_segments();
   process_.reset();
 }
 

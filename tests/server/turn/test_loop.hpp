@@ -6,7 +6,7 @@
 #include "server/fake_journal.hpp"
 #include "server/manual_clock.hpp"
 #include "server/net/poller.hpp"
-#include "server/turn/turn.hpp"
+#include "server/turn/main_loop.hpp"
 
 namespace millrace::server {
 
@@ -18,18 +18,15 @@ struct TestLoop final : private Duties {
   Broker broker{ledger, format, {}};
   FakeJournal journal;
   ManualClock clock;
-  Ticker ticker{broker};
-  CommitQueue commits{{.ledger = ledger, .journal = journal, .clock = clock}};
-  Compactor compactor{ledger, journal};
-  Turn turn{{.broker = broker,
-             .ledger = ledger,
-             .journal = journal,
-             .clock = clock,
-             .ticker = ticker,
-             .commits = commits,
-             .compactor = compactor,
-             .input = poller,
-             .duties = *this}};
+  MainLoop main{{.broker = broker,
+                 .ledger = ledger,
+                 .journal = journal,
+                 .clock = clock,
+                 .input = poller,
+                 .duties = *this}};
+  Ticker& ticker = main.ticker;
+  CommitQueue& commits = main.commits;
+  Turn& turn = main.turn;
 
   std::function<void(Time now)> on_work;  ///< may be empty
   Compactor::Orders orders;               ///< hold for all turns

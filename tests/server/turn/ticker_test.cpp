@@ -26,19 +26,15 @@ struct Running final : Input, Duties {
   Broker broker{ledger, format, {}};
   FakeJournal journal;
   SystemClock clock;
-  Ticker ticker{broker};
-  CommitQueue commits{{.ledger = ledger, .journal = journal, .clock = clock}};
-  Compactor compactor{ledger, journal};
   Poller poller;
-  Turn turn{{.broker = broker,
-             .ledger = ledger,
-             .journal = journal,
-             .clock = clock,
-             .ticker = ticker,
-             .commits = commits,
-             .compactor = compactor,
-             .input = *this,
-             .duties = *this}};
+  MainLoop main{{.broker = broker,
+                 .ledger = ledger,
+                 .journal = journal,
+                 .clock = clock,
+                 .input = *this,
+                 .duties = *this}};
+  Ticker& ticker = main.ticker;
+  Turn& turn = main.turn;
   int waits = 0;
   Duration longest_wait{};
   const Time start = clock.now();

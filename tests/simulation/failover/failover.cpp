@@ -42,16 +42,10 @@ Failover::Term::Term(Failover& world_of, Node& node)
       recorder(world, wrapped_journal ? *wrapped_journal : *node.journal),
       beanstalk(*node.broker, world.format_, {}, world.now_),
       faktory(*node.broker, world.format_, {}, world.now_),
-      ticker(*node.broker),
-      commits({.ledger = *node.ledger, .journal = recorder, .clock = clock}),
-      compactor(*node.ledger, recorder),
-      turn({.broker = *node.broker,
+      main({.broker = *node.broker,
             .ledger = *node.ledger,
             .journal = recorder,
             .clock = clock,
-            .ticker = ticker,
-            .commits = commits,
-            .compactor = compactor,
             .input = *this,
             .duties = *this}) {
   clock.set(world.now_);
@@ -116,7 +110,7 @@ void Failover::run() {
 
 /// Reads the whole log, as a server that has just started.
 void Failover::start_over(Node& node) {
-  if (node.term) totals_.segments_removed += node.term->compactor.removed_segments();
+  if (node.term) totals_.segments_removed += node.term->main.compactor.removed_segments();
   node.term.reset();
   node.standby.reset();
   node.journal = std::make_unique<journal::SharedLogJournal>(

@@ -7,10 +7,9 @@
 #include "faktory/service.hpp"
 #include "journal/shared/shared_log_journal.hpp"
 #include "server/manual_clock.hpp"
-#include "server/turn/compactor.hpp"
+#include "server/turn/main_loop.hpp"
 #include "server/turn/role.hpp"
 #include "server/turn/standby.hpp"
-#include "server/turn/turn.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/failover/failover.hpp"
 
@@ -61,10 +60,8 @@ struct Failover::Term final : public server::Input, public server::Duties {
   server::ManualClock clock;
   beanstalk::Service beanstalk;
   faktory::Service faktory;
-  server::Ticker ticker;
-  server::CommitQueue commits;
-  server::Compactor compactor;
-  server::Turn turn;
+  server::MainLoop main;
+  server::Turn& turn = main.turn;
   std::array<std::unique_ptr<Client>, kFailoverClients> clients;
   bool has_stood_down = false;
 };

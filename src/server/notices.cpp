@@ -1,0 +1,42 @@
+#include "server/notices.hpp"
+
+#include <utility>
+
+namespace millrace::server {
+
+void Notices::disk(bool is_full) {
+  if (std::exchange(is_disk_full_, is_full) == is_full) return;
+  log_.event(is_full ? "disk_full" : "disk_has_room");
+}
+
+void Notices::memory(bool is_full) {
+  if (std::exchange(is_memory_full_, is_full) == is_full) return;
+  log_.event(is_full ? "memory_full" : "memory_has_room",
+             {{"bytes", ledger_.memory().needed_bytes()}});
+}
+
+void Notices::admission(Admission before, Admission admission, Time now) {
+  // Only what got worse. That no jobs are added is told with its reason, by the two above.
+  if (admission < Admission::kNoGrowth || admission <= before) return;
+  const bool is_endings_only = admission == Admission::kEndingsOnly;
+  LogLimit& limit = is_endings_only ? reservations_refused_ : growth_refused_;
+  if (!limit.admits(now)) return;
+  log_.event(is_endings_only ? "reservations_refused" : "job_growth_refused",
+             {{"live_bytes", ledger_.live_bytes()}});
+}
+
+/// One line for all segments that were removed since the last one.
+void Notices::removed_segments(std::uint64_t count, Time now) {
+  const std::uint64_t removed = count - segments_logged_;
+  if (removed == 0 || !removals_.admits(now)) return;
+  segments_logged_ += removed;
+  const Journal::Extent log = journal_.extent();
+  const DiskSpace* const space = journal_.disk_space();
+  log_.routine("segments_removed",
+               {{"count", removed},
+                {"segments_left", space != nullptr ? space->segment_count() : 1},
+                {"bytes_left", log.end - log.begin},
+                {"live_bytes", ledger_.live_bytes()}});
+}
+
+}  // namespace millrace::server

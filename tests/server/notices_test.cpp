@@ -1,0 +1,77 @@
+#include "server/notices.hpp"
+
+#include <string>
+
+#include "server/fake_journal.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+struct Noticing {
+  std::string logged;
+  Log log{[this](std::string_view line) { logged += line; }};
+  Ledger ledger;
+  FakeJournal journal;
+  Notices notices{log, ledger, journal};
+
+  /// How many lines of the event came since the last question.
+  int count(std::string_view event) {
+    int found = 0;
+    for (std::size_t at = 0; (at = logged.find(event, at)) != std::string::npos; ++at) ++found;
+    logged.clear();
+    return found;
+  }
+};
+
+constexpr Time kStart{1'700'000'000s};
+
+}  // namespace
+
+TEST_CASE("notices: a full disk and a full memory are told once, and so is their end") {
+  Noticing noticing;
+  noticing.notices.disk(false);
+  noticing.notices.memory(false);
+  CHECK(noticing.logged.empty());
+  for (int i = 0; i < 3; ++i) noticing.notices.disk(true);
+  CHECK(noticing.count("disk_full") == 1);
+  noticing.notices.disk(false);
+  CHECK(noticing.count("disk_has_room") == 1);
+  for (int i = 0; i < 3; ++i) noticing.notices.memory(true);
+  CHECK(noticing.count("memory_full") == 1);
+  noticing.notices.memory(false);
+  CHECK(noticing.count("memory_has_room") == 1);
+}
+
+TEST_CASE("notices: of what is refused, only what got worse is told, once a second") {
+  Noticing noticing;
+  const auto tell = [&](Admission before, Admission admission, Time now) {
+    noticing.notices.admission(before, admission, now);
+  };
+  tell(Admission::kEverything, Admission::kNoJobs, kStart);
+  tell(Admission::kEndingsOnly, Admission::kNoGrowth, kStart);
+  CHECK(noticing.logged.empty());
+  tell(Admission::kNoJobs, Admission::kNoGrowth, kStart);
+  tell(Admission::kNoJobs, Admission::kNoGrowth, kStart + 999ms);
+  CHECK(noticing.count("job_growth_refused") == 1);
+  tell(Admission::kNoGrowth, Admission::kEndingsOnly, kStart + 1ms);
+  CHECK(noticing.count("reservations_refused") == 1);
+  tell(Admission::kNoJobs, Admission::kNoGrowth, kStart + 1s);
+  CHECK(noticing.count("job_growth_refused") == 1);
+}
+
+TEST_CASE("notices: removed segments are told together") {
+  Noticing noticing;
+  noticing.notices.removed_segments(0, kStart);
+  CHECK(noticing.logged.empty());
+  noticing.notices.removed_segments(1, kStart);
+  CHECK(noticing.count("segments_removed") == 1);
+  noticing.notices.removed_segments(3, kStart + 1s);
+  CHECK(noticing.logged.empty());
+  noticing.notices.removed_segments(4, kStart + 10s);
+  CHECK(noticing.count("segments_removed") == 1);
+  noticing.notices.removed_segments(4, kStart + 30s);
+  CHECK(noticing.logged.empty());
+}
+
+}  // namespace millrace::server
