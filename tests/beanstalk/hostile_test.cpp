@@ -3,7 +3,7 @@
 #include <string>
 
 #include "support/doctest.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 /// What no proper client does. Loops are the point here.
 namespace millrace::test {
@@ -77,47 +77,47 @@ std::size_t count_replies(std::string_view output) {
 }  // namespace
 
 TEST_CASE("hostile: every prefix of a put, and then the end") {
-  House house;
-  house.connect("watcher", Protocol::kBeanstalk);
+  InMemoryServer server;
+  server.connect("watcher", Protocol::kBeanstalk);
   std::string_view put = "put 4294967295 100 4294967295 12\r\nhello\r\nworld\r\n";
   for (std::size_t size = 0; size < put.size(); ++size) {
     std::string name = "client " + std::to_string(size);
-    house.connect(name, Protocol::kBeanstalk);
-    house.send(name, put.substr(0, size));
-    if (size % 2 == 0) house.half_close(name);
-    house.close(name);
-    CHECK(house.take_output(name).empty());
+    server.connect(name, Protocol::kBeanstalk);
+    server.send(name, put.substr(0, size));
+    if (size % 2 == 0) server.half_close(name);
+    server.close(name);
+    CHECK(server.take_output(name).empty());
   }
-  CHECK(house.ask("watcher", "peek-delayed\r\n") == "NOT_FOUND\r\n");
+  CHECK(server.ask("watcher", "peek-delayed\r\n") == "NOT_FOUND\r\n");
 }
 
 TEST_CASE("hostile: an endless line gets one reply, at its end") {
-  House house;
-  house.connect("a", Protocol::kBeanstalk);
-  for (int i = 0; i < 1000; ++i) house.send("a", "\n" + std::string(997, 'z') + "\rz");
-  CHECK(house.take_output("a").empty());
-  CHECK(house.ask("a", "\r\nlist-tube-used\r\n") == "BAD_FORMAT\r\nUSING default\r\n");
+  InMemoryServer server;
+  server.connect("a", Protocol::kBeanstalk);
+  for (int i = 0; i < 1000; ++i) server.send("a", "\n" + std::string(997, 'z') + "\rz");
+  CHECK(server.take_output("a").empty());
+  CHECK(server.ask("a", "\r\nlist-tube-used\r\n") == "BAD_FORMAT\r\nUSING default\r\n");
 }
 
 TEST_CASE("hostile: random lines get one reply each") {
   std::mt19937 chance{kSeed};
   INFO("seed " << kSeed);
-  House house;
-  house.connect("a", Protocol::kBeanstalk);
+  InMemoryServer server;
+  server.connect("a", Protocol::kBeanstalk);
   for (int i = 0; i < kRandomLines; ++i) {
-    if (i % 100 == 0) house.send("a", "put 0 0 1 3\r\nabc\r\n");
-    if (i % 100 == 0) house.advance(std::chrono::milliseconds{chance() % 2000});
-    house.take_output("a");
+    if (i % 100 == 0) server.send("a", "put 0 0 1 3\r\nabc\r\n");
+    if (i % 100 == 0) server.advance(std::chrono::milliseconds{chance() % 2000});
+    server.take_output("a");
     std::string line = random_line(chance);
-    std::string output = house.ask("a", line + "\r\n");
+    std::string output = server.ask("a", line + "\r\n");
     if (count_replies(output) != 1) FAIL_CHECK("line " << i << ": " << line << "\ngot: " << output);
   }
 }
 
 TEST_CASE("hostile: random bytes in random pieces do no harm") {
   std::mt19937 chance{kSeed};
-  House house;
-  house.connect("a", Protocol::kBeanstalk);
+  InMemoryServer server;
+  server.connect("a", Protocol::kBeanstalk);
   std::string bytes;
   for (int i = 0; i < 2000; ++i) {
     bytes += random_line(chance) + (chance() % 8 == 0 ? "\r" : "\r\n");
@@ -125,11 +125,11 @@ TEST_CASE("hostile: random bytes in random pieces do no harm") {
   }
   while (!bytes.empty()) {
     std::size_t size = std::min<std::size_t>(bytes.size(), 1 + chance() % 300);
-    house.send("a", bytes.substr(0, size));
+    server.send("a", bytes.substr(0, size));
     bytes.erase(0, size);
   }
-  house.half_close("a");
-  CHECK(!house.is_open("a"));
+  server.half_close("a");
+  CHECK(!server.is_open("a"));
 }
 
 }  // namespace millrace::test

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/doctest.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 namespace millrace::beanstalk {
 namespace {

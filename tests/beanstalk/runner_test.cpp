@@ -10,7 +10,7 @@ namespace {
 
 std::optional<Mismatch> play(const std::string& text, std::size_t cut = 0) {
   Transcript transcript = parse_transcript(text);
-  return play(transcript, *make_house_driver(transcript, Protocol::kBeanstalk), cut);
+  return play(transcript, *make_in_memory_driver(transcript, Protocol::kBeanstalk), cut);
 }
 
 }  // namespace

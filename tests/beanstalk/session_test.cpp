@@ -4,28 +4,28 @@
 
 #include "beanstalk/session.hpp"
 #include "support/doctest.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 namespace millrace::test {
 namespace {
 
-/// A house with two beanstalk connections, `a` and `b`.
+/// A server in memory with two beanstalk connections, `a` and `b`.
 class TwoClients {
  public:
-  explicit TwoClients(House::Options options = {}) : house(std::move(options)) {
-    house.connect("a", Protocol::kBeanstalk);
-    house.connect("b", Protocol::kBeanstalk);
+  explicit TwoClients(InMemoryServer::Options options = {}) : server(std::move(options)) {
+    server.connect("a", Protocol::kBeanstalk);
+    server.connect("b", Protocol::kBeanstalk);
   }
 
-  std::string a(std::string_view bytes) { return house.ask("a", bytes); }
-  std::string b(std::string_view bytes) { return house.ask("b", bytes); }
+  std::string a(std::string_view bytes) { return server.ask("a", bytes); }
+  std::string b(std::string_view bytes) { return server.ask("b", bytes); }
 
   void put_jobs(int count, std::string_view put) {
-    for (int i = 0; i < count; ++i) house.send("b", put);
-    house.take_output("b");
+    for (int i = 0; i < count; ++i) server.send("b", put);
+    server.take_output("b");
   }
 
-  House house;
+  InMemoryServer server;
 };
 
 std::string repeated(std::string_view text, std::size_t count) {
@@ -97,24 +97,24 @@ TEST_CASE("session: leaves input alone while its output is not taken") {
 TEST_CASE("session: everything is answered when output is taken bit by bit") {
   TwoClients clients;
   clients.a("put 0 0 1 60000\r\n" + std::string(60000, 'x') + "\r\n");
-  clients.house.hold_output("a", true);
-  clients.house.send("a", repeated("peek 1\r\n", 100) + "quit\r\n");
-  CHECK(clients.house.is_open("a"));
-  clients.house.hold_output("a", false);
-  CHECK(clients.house.take_output("a").size() == 100 * (sizeof "FOUND 1 60000\r\n" + 1 + 60000));
-  CHECK(!clients.house.is_open("a"));
+  clients.server.hold_output("a", true);
+  clients.server.send("a", repeated("peek 1\r\n", 100) + "quit\r\n");
+  CHECK(clients.server.is_open("a"));
+  clients.server.hold_output("a", false);
+  CHECK(clients.server.take_output("a").size() == 100 * (sizeof "FOUND 1 60000\r\n" + 1 + 60000));
+  CHECK(!clients.server.is_open("a"));
 }
 
 TEST_CASE("session: a half-closed client gets all replies before the end") {
   TwoClients clients;
   clients.a("put 0 0 1 60000\r\n" + std::string(60000, 'x') + "\r\n");
-  clients.house.hold_output("a", true);
-  clients.house.send("a", repeated("peek 1\r\n", 50));
-  clients.house.half_close("a");
-  CHECK(clients.house.is_open("a"));
-  clients.house.hold_output("a", false);
-  CHECK(clients.house.take_output("a").size() == 50 * (sizeof "FOUND 1 60000\r\n" + 1 + 60000));
-  CHECK(!clients.house.is_open("a"));
+  clients.server.hold_output("a", true);
+  clients.server.send("a", repeated("peek 1\r\n", 50));
+  clients.server.half_close("a");
+  CHECK(clients.server.is_open("a"));
+  clients.server.hold_output("a", false);
+  CHECK(clients.server.take_output("a").size() == 50 * (sizeof "FOUND 1 60000\r\n" + 1 + 60000));
+  CHECK(!clients.server.is_open("a"));
 }
 
 TEST_CASE("session: a kick of more than one slice is answered when it is through") {
@@ -151,7 +151,7 @@ TEST_CASE("session: the bytes behind quit are dropped") {
 TEST_CASE("session: a client that closes in the middle of a body leaves nothing") {
   TwoClients clients;
   clients.a("put 0 0 1 10\r\nabc");
-  clients.house.close("a");
+  clients.server.close("a");
   CHECK(clients.b("peek-ready\r\n") == "NOT_FOUND\r\n");
   CHECK(clients.b("put 0 0 1 1\r\nx\r\n") == "INSERTED 1\r\n");
 }
@@ -161,8 +161,8 @@ TEST_CASE("session: a large body in small pieces is stored whole") {
   std::string body;
   for (int i = 0; i < 6000; ++i) body += std::to_string(i) + "\r\n";
   std::string put = "put 0 0 1 " + std::to_string(body.size()) + "\r\n" + body + "\r\n";
-  clients.house.send("a", put, 7);
-  CHECK(clients.house.take_output("a") == "INSERTED 1\r\n");
+  clients.server.send("a", put, 7);
+  CHECK(clients.server.take_output("a") == "INSERTED 1\r\n");
   CHECK(clients.b("peek 1\r\n") ==
         "FOUND 1 " + std::to_string(body.size()) + "\r\n" + body + "\r\n");
 }
@@ -170,7 +170,7 @@ TEST_CASE("session: a large body in small pieces is stored whole") {
 TEST_CASE("session: the connection's roles end with it") {
   TwoClients clients;
   clients.a("put 0 0 1 1\r\nx\r\nreserve\r\n");
-  clients.house.close("a");
+  clients.server.close("a");
   std::string stats = clients.b("stats\r\n");
   CHECK(stats.find("\ncurrent-connections: 1\n") != std::string::npos);
   CHECK(stats.find("\ncurrent-producers: 0\n") != std::string::npos);

@@ -1,27 +1,27 @@
 #include <string>
 
 #include "support/doctest.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 /// What was pushed over the Faktory protocol, as a beanstalk client sees it.
 namespace millrace::test {
 namespace {
 
-/// A house into which one job was pushed: jid j1, queue mail, reserve_for 600. Its id is 1.
+/// A server in memory with one pushed job: jid j1, queue mail, reserve_for 600, id 1.
 class PushedJob {
  public:
   PushedJob() {
-    house.connect("pusher", Protocol::kFaktory);
-    house.connect("client", Protocol::kBeanstalk);
-    house.send("pusher",
-               "HELLO {\"v\":2}\r\n"
-               "PUSH {\"jid\":\"j1-long-enough\",\"jobtype\":\"Mail\",\"args\":[1,\"a b\"],"
-               "\"queue\":\"mail\",\"reserve_for\":600}\r\n");
-    REQUIRE(house.take_output("pusher") == "+HI {\"v\":2}\r\n+OK\r\n+OK\r\n");
+    server.connect("pusher", Protocol::kFaktory);
+    server.connect("client", Protocol::kBeanstalk);
+    server.send("pusher",
+                "HELLO {\"v\":2}\r\n"
+                "PUSH {\"jid\":\"j1-long-enough\",\"jobtype\":\"Mail\",\"args\":[1,\"a b\"],"
+                "\"queue\":\"mail\",\"reserve_for\":600}\r\n");
+    REQUIRE(server.take_output("pusher") == "+HI {\"v\":2}\r\n+OK\r\n+OK\r\n");
     REQUIRE(ask("watch mail\r\nuse mail\r\n") == "WATCHING 2\r\nUSING mail\r\n");
   }
 
-  std::string ask(std::string_view bytes) { return house.ask("client", bytes); }
+  std::string ask(std::string_view bytes) { return server.ask("client", bytes); }
 
   /// The body of a FOUND or RESERVED reply, whose size is checked.
   std::string body(const std::string& reply, const std::string& head) {
@@ -32,7 +32,7 @@ class PushedJob {
     return text;
   }
 
-  House house;
+  InMemoryServer server;
 };
 
 bool contains(const std::string& text, const std::string& part) {
@@ -59,14 +59,14 @@ TEST_CASE("work unit: delete counts as processed") {
   PushedJob pushed;
   pushed.ask("reserve\r\n");
   CHECK(pushed.ask("delete 1\r\n") == "DELETED\r\n");
-  CHECK(pushed.house.broker().view().counters().processed == 1);
+  CHECK(pushed.server.broker().view().counters().processed == 1);
 }
 
 TEST_CASE("work unit: release puts it back without a failure") {
   PushedJob pushed;
   pushed.ask("reserve\r\n");
   CHECK(pushed.ask("release 1 7 0\r\n") == "RELEASED\r\n");
-  const Job* job = pushed.house.broker().view().find(1);
+  const Job* job = pushed.server.broker().view().find(1);
   CHECK(job->state == JobState::kReady);
   CHECK(job->failure() == nullptr);
 }
@@ -75,12 +75,12 @@ TEST_CASE("work unit: bury makes it dead") {
   PushedJob pushed;
   pushed.ask("reserve\r\n");
   CHECK(pushed.ask("bury 1 7\r\n") == "BURIED\r\n");
-  CHECK(pushed.house.broker().view().find(1)->state == JobState::kDead);
+  CHECK(pushed.server.broker().view().find(1)->state == JobState::kDead);
 }
 
 TEST_CASE("work unit: what a worker holds is reserved by another") {
   PushedJob pushed;
-  CHECK(contains(pushed.house.ask("pusher", "FETCH mail\r\n"), "j1-long-enough"));
+  CHECK(contains(pushed.server.ask("pusher", "FETCH mail\r\n"), "j1-long-enough"));
   CHECK(contains(pushed.ask("stats-job 1\r\n"), "\nstate: reserved\n"));
   CHECK(pushed.ask("delete 1\r\n") == "NOT_FOUND\r\n");
   CHECK(pushed.ask("reserve-job 1\r\n") == "NOT_FOUND\r\n");
@@ -88,32 +88,32 @@ TEST_CASE("work unit: what a worker holds is reserved by another") {
 
 TEST_CASE("work unit: a failed one is delayed, and kick-job retries it now") {
   PushedJob pushed;
-  pushed.house.send("pusher", "FETCH mail\r\nFAIL {\"jid\":\"j1-long-enough\"}\r\n");
+  pushed.server.send("pusher", "FETCH mail\r\nFAIL {\"jid\":\"j1-long-enough\"}\r\n");
   CHECK(contains(pushed.ask("stats-job 1\r\n"), "\nstate: delayed\n"));
   CHECK(pushed.ask("kick-job 1\r\n") == "KICKED\r\n");
   CHECK(contains(pushed.ask("stats-job 1\r\n"), "\nstate: ready\n"));
 }
 
 TEST_CASE("work unit: a client that waits is served by a push") {
-  House house;
-  house.connect("pusher", Protocol::kFaktory);
-  house.connect("client", Protocol::kBeanstalk);
-  house.send("client", "reserve\r\n");
-  house.send("pusher",
-             "HELLO {\"v\":2}\r\n"
-             "PUSH {\"jid\":\"j1-long-enough\",\"jobtype\":\"Mail\",\"args\":[]}\r\n");
-  CHECK(house.take_output("client").starts_with("RESERVED 1 "));
+  InMemoryServer server;
+  server.connect("pusher", Protocol::kFaktory);
+  server.connect("client", Protocol::kBeanstalk);
+  server.send("client", "reserve\r\n");
+  server.send("pusher",
+              "HELLO {\"v\":2}\r\n"
+              "PUSH {\"jid\":\"j1-long-enough\",\"jobtype\":\"Mail\",\"args\":[]}\r\n");
+  CHECK(server.take_output("client").starts_with("RESERVED 1 "));
 }
 
 TEST_CASE("work unit: a put job is fetched by a worker, and is gone when acknowledged") {
-  House house;
-  house.connect("worker", Protocol::kFaktory);
-  house.connect("client", Protocol::kBeanstalk);
-  house.send("client", "put 0 0 60 5\r\nhello\r\n");
-  CHECK(contains(house.ask("worker", "HELLO {\"v\":2}\r\nFETCH default\r\n"),
+  InMemoryServer server;
+  server.connect("worker", Protocol::kFaktory);
+  server.connect("client", Protocol::kBeanstalk);
+  server.send("client", "put 0 0 60 5\r\nhello\r\n");
+  CHECK(contains(server.ask("worker", "HELLO {\"v\":2}\r\nFETCH default\r\n"),
                  "\"args\":[\"hello\"]"));
-  CHECK(house.ask("worker", "ACK {\"jid\":\"beanstalk-1\"}\r\n") == "+OK\r\n");
-  CHECK(house.ask("client", "peek 1\r\n") == "INSERTED 1\r\nNOT_FOUND\r\n");
+  CHECK(server.ask("worker", "ACK {\"jid\":\"beanstalk-1\"}\r\n") == "+OK\r\n");
+  CHECK(server.ask("client", "peek 1\r\n") == "INSERTED 1\r\nNOT_FOUND\r\n");
 }
 
 }  // namespace millrace::test

@@ -6,10 +6,10 @@
 
 #include "base/check.hpp"
 #include "beanstalk/argument.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
-/// Two clients of one house, driven by the input. Its first byte is the size of the pieces that the
-/// clients' bytes are cut into; then come the bytes themselves, and between them
+/// Two clients of one server, driven by the input. Its first byte is the size of the pieces that
+/// the clients' bytes are cut into; then come the bytes themselves, and between them
 ///
 ///     %xFF "b"      the other client goes on
 ///     %xFF "t" n    the clock moves by n tenths of a second
@@ -20,7 +20,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-using millrace::test::House;
+using millrace::test::InMemoryServer;
 using millrace::test::Protocol;
 
 /// All that the server can say, without what follows it: a number, a name, or an id and a size.
@@ -83,13 +83,13 @@ constexpr std::size_t kJobBytesMax = 100;
 
 class Clients {
  public:
-  explicit Clients(std::size_t cut) : house_(options()), cut_(cut) {
+  explicit Clients(std::size_t cut) : server_(options()), cut_(cut) {
     for (int client : {0, 1}) reconnect(client);
   }
 
   void say(std::string_view bytes) {
     lines_[current_] += std::count(bytes.begin(), bytes.end(), '\n');
-    house_.send(names_[current_], bytes, cut_);
+    server_.send(names_[current_], bytes, cut_);
     check_replies();
   }
 
@@ -98,17 +98,17 @@ class Clients {
     char operation = take(input);
     if (operation == 'b') current_ = 1 - current_;
     if (operation == 't')
-      house_.advance(millrace::Duration{100ms} * static_cast<unsigned char>(take(input)));
-    if (operation == 'h') house_.half_close(names_[current_]);
+      server_.advance(millrace::Duration{100ms} * static_cast<unsigned char>(take(input)));
+    if (operation == 'h') server_.half_close(names_[current_]);
     if (operation == 'c') reconnect(current_);
-    if (operation == 'd') house_.drain();
+    if (operation == 'd') server_.drain();
     if (operation == kEscape) say({&kEscape, 1});
     check_replies();
   }
 
  private:
-  static House::Options options() {
-    House::Options options;
+  static InMemoryServer::Options options() {
+    InMemoryServer::Options options;
     options.beanstalk.job_bytes_max = kJobBytesMax;
     return options;
   }
@@ -122,22 +122,22 @@ class Clients {
 
   void reconnect(int client) {
     std::string& name = names_[client];
-    if (!name.empty()) house_.close(name);
+    if (!name.empty()) server_.close(name);
     name = std::to_string(++connections_);
-    house_.connect(name, Protocol::kBeanstalk);
+    server_.connect(name, Protocol::kBeanstalk);
     lines_[client] = 0;
   }
 
   /// No reply without a command, which takes at least one line.
   void check_replies() {
     for (int client : {0, 1}) {
-      const std::size_t replies = count_replies(house_.take_output(names_[client]));
+      const std::size_t replies = count_replies(server_.take_output(names_[client]));
       CHECK(replies <= lines_[client]);
       lines_[client] -= replies;
     }
   }
 
-  House house_;
+  InMemoryServer server_;
   std::size_t cut_;
   std::string names_[2];
   std::size_t lines_[2] = {0, 0};  ///< sent, and not answered yet

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 namespace {
 
-using millrace::test::House;
+using millrace::test::InMemoryServer;
 using millrace::test::Protocol;
 
 /// Aborts at output that no client could parse.
@@ -37,17 +37,17 @@ void check_replies(std::string_view output) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  House::Options options;
+  InMemoryServer::Options options;
   options.faktory.line_bytes_max = 4096;
-  House house(options);
-  house.connect("a", Protocol::kFaktory);
-  house.connect("b", Protocol::kBeanstalk);
-  house.send("a", "HELLO {\"v\":2,\"wid\":\"w\"}\n");
-  house.send("a", bytes, data[0]);
-  house.advance(std::chrono::seconds{2});
-  house.send("b", "reserve-with-timeout 0\r\n");
-  house.half_close("a");
-  house.advance(std::chrono::hours{1});
-  check_replies(house.take_output("a"));
+  InMemoryServer server(options);
+  server.connect("a", Protocol::kFaktory);
+  server.connect("b", Protocol::kBeanstalk);
+  server.send("a", "HELLO {\"v\":2,\"wid\":\"w\"}\n");
+  server.send("a", bytes, data[0]);
+  server.advance(std::chrono::seconds{2});
+  server.send("b", "reserve-with-timeout 0\r\n");
+  server.half_close("a");
+  server.advance(std::chrono::hours{1});
+  check_replies(server.take_output("a"));
   return 0;
 }

@@ -29,8 +29,8 @@ void check(bool holds) {
 }
 
 /// A broker with jobs in several states, and the service over it.
-struct House {
-  House() {
+struct SampleWeb {
+  SampleWeb() {
     const auto push = [&](std::string_view json) { check(service.push(json, now).has_value()); };
     push(R"({"jid":"job-00000001","jobtype":"Mail","queue":"mail","args":[1]})");
     push(R"({"jid":"job-00000002","jobtype":"Mail","args":[],"at":"2099-01-01T00:00:00Z"})");
@@ -104,13 +104,13 @@ void check_parsers(const Request& request) {
   check(cut(request.body, 10).size() <= 10);
 }
 
-Response ask(House& house, Request request) {
-  if (auto refused = prepare(house.site, request)) return *std::move(refused);
-  return answer(house.site, request, {.now = house.now, .system = {}});
+Response ask(SampleWeb& web, Request request) {
+  if (auto refused = prepare(web.site, request)) return *std::move(refused);
+  return answer(web.site, request, {.now = web.now, .system = {}});
 }
 
-void check_answer(House& house, Request request) {
-  Response response = ask(house, request);
+void check_answer(SampleWeb& web, Request request) {
+  Response response = ask(web, request);
   check(response.status >= 200 && response.status < 600);
   if (response.write_body) response.body = response.write_body();
   if (response.type != "application/json") return;
@@ -121,7 +121,7 @@ void check_answer(House& house, Request request) {
   if (!goes_on || response.status != 200) return;
   request.params.erase("cursor");
   request.params.emplace("cursor", json["next"].get<std::string>());
-  check(ask(house, request).status == 200);
+  check(ask(web, request).status == 200);
 }
 
 }  // namespace
@@ -129,15 +129,15 @@ void check_answer(House& house, Request request) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Request request = read_request({reinterpret_cast<const char*>(data), size});
   check_parsers(request);
-  House house;
+  SampleWeb web;
   // What a guard refuses never comes further.
   const auto refused = check(request, {.hosts = {"jobs.example"}});
   if (refused) {
     check(refused->status >= 400);
     return 0;
   }
-  check_answer(house, request);
-  for (int turn = 0; turn < 100 && house.bulks.work(house.now); ++turn) {
+  check_answer(web, request);
+  for (int turn = 0; turn < 100 && web.bulks.work(web.now); ++turn) {
   }
   return 0;
 }

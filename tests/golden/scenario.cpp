@@ -5,82 +5,83 @@
 #include <map>
 #include <string_view>
 
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 namespace millrace::golden {
 namespace {
 
 using namespace std::chrono_literals;
-using test::House;
+using test::InMemoryServer;
 using test::Protocol;
 
 constexpr std::array kStates = {"scheduled", "ready", "reserved", "retrying", "dead"};
 
-void put(House& house, const std::string& how, const std::string& body) {
-  house.send("producer", "put " + how + " " + std::to_string(body.size()) + "\r\n" + body + "\r\n");
+void put(InMemoryServer& server, const std::string& how, const std::string& body) {
+  server.send("producer",
+              "put " + how + " " + std::to_string(body.size()) + "\r\n" + body + "\r\n");
 }
 
-void say(House& house, const std::string& client, const std::string& line) {
-  house.send(client, line + "\r\n");
+void say(InMemoryServer& server, const std::string& client, const std::string& line) {
+  server.send(client, line + "\r\n");
 }
 
-void connect(House& house) {
-  house.connect("producer", Protocol::kBeanstalk);
-  house.connect("consumer", Protocol::kBeanstalk);
-  house.connect("pusher", Protocol::kFaktory);
-  say(house, "pusher", R"(HELLO {"v":2})");
+void connect(InMemoryServer& server) {
+  server.connect("producer", Protocol::kBeanstalk);
+  server.connect("consumer", Protocol::kBeanstalk);
+  server.connect("pusher", Protocol::kFaktory);
+  say(server, "pusher", R"(HELLO {"v":2})");
 }
 
 /// So that there is a history: a day that is over.
-void work_yesterday(House& house) {
-  say(house, "pusher", R"(PUSH {"jid":"yesterday","jobtype":"T","args":[],"queue":"early"})");
-  say(house, "pusher", "FETCH early");
-  say(house, "pusher", R"(ACK {"jid":"yesterday"})");
-  house.advance(24h);
-  house.connect("worker", Protocol::kFaktory);
-  say(house, "worker", R"(HELLO {"v":2,"wid":"worker-1","hostname":"host","pid":7})");
+void work_yesterday(InMemoryServer& server) {
+  say(server, "pusher", R"(PUSH {"jid":"yesterday","jobtype":"T","args":[],"queue":"early"})");
+  say(server, "pusher", "FETCH early");
+  say(server, "pusher", R"(ACK {"jid":"yesterday"})");
+  server.advance(24h);
+  server.connect("worker", Protocol::kFaktory);
+  say(server, "worker", R"(HELLO {"v":2,"wid":"worker-1","hostname":"host","pid":7})");
 }
 
-void work_with_tubes(House& house) {
-  say(house, "consumer", "watch mail");
-  say(house, "consumer", "use mail");
-  say(house, "producer", "use mail");
-  put(house, "10 0 60", "released, buried and kicked");                      // 2
-  put(house, "20 0 1", "timed out");                                         // 3
-  put(house, "30 0 60", "");                                                 // 4, stays ready
-  put(house, "4294967295 100000 4294967295", std::string("\0\r\n\xff", 4));  // 5, stays delayed
+void work_with_tubes(InMemoryServer& server) {
+  say(server, "consumer", "watch mail");
+  say(server, "consumer", "use mail");
+  say(server, "producer", "use mail");
+  put(server, "10 0 60", "released, buried and kicked");                      // 2
+  put(server, "20 0 1", "timed out");                                         // 3
+  put(server, "30 0 60", "");                                                 // 4, stays ready
+  put(server, "4294967295 100000 4294967295", std::string("\0\r\n\xff", 4));  // 5, stays delayed
   for (const char* const line : {"reserve", "release 2 11 0", "reserve", "bury 2 12", "kick 1",
                                  "reserve", "touch 2", "release 2 13 86400000", "reserve"}) {
-    say(house, "consumer", line);
+    say(server, "consumer", line);
   }
-  house.advance(2s);
-  put(house, "5 0 60", "buried");                         // 6
-  put(house, "5 0 60", "deleted");                        // 7
-  put(house, "5 0 60", "reserved by a connection");       // 8
-  put(house, "0 0 60", "reserved after it was delayed");  // 9
+  server.advance(2s);
+  put(server, "5 0 60", "buried");                         // 6
+  put(server, "5 0 60", "deleted");                        // 7
+  put(server, "5 0 60", "reserved by a connection");       // 8
+  put(server, "0 0 60", "reserved after it was delayed");  // 9
   for (const char* const line : {"reserve-job 6", "bury 6 77", "delete 7", "reserve-job 9",
                                  "release 9 1 86400", "reserve-job 9", "reserve-job 8"}) {
-    say(house, "consumer", line);
+    say(server, "consumer", line);
   }
-  say(house, "producer", "use idle");
-  put(house, "0 0 60", std::string(2000, 'l'));  // 10
-  say(house, "producer", "pause-tube idle 86400000");
+  say(server, "producer", "use idle");
+  put(server, "0 0 60", std::string(2000, 'l'));  // 10
+  say(server, "producer", "pause-tube idle 86400000");
 }
 
-void work_with_queues(House& house) {
+void work_with_queues(InMemoryServer& server) {
   const auto push = [&](const std::string& more) {
-    say(house, "pusher", R"(PUSH {"jobtype":"Mail","args":[1,"two",{"three":3}],)" + more + "}");
+    say(server, "pusher", R"(PUSH {"jobtype":"Mail","args":[1,"two",{"three":3}],)" + more + "}");
   };
   const auto fail = [&](const std::string& jid) {
-    say(house, "worker", "FETCH work");
-    say(house, "worker",
+    say(server, "worker", "FETCH work");
+    say(server, "worker",
         R"(FAIL {"jid":")" + jid +
             R"(","errtype":"IOError","message":"no \u00e9nd",)"
             R"("backtrace":["one.rb:1","two.rb:22"]})");
   };
   push(R"("jid":"acknowledged","queue":"work")");
-  say(house, "worker", "FETCH work");
-  say(house, "worker", R"(ACK {"jid":"acknowledged"})");
+  say(server, "worker", "FETCH work");
+  say(server, "worker", R"(ACK {"jid":"acknowledged"})");
   push(R"("jid":"will-retry","queue":"work","retry":3)");
   fail("will-retry");
   push(R"("jid":"gave-up-early","queue":"work","retry":0)");
@@ -89,23 +90,23 @@ void work_with_queues(House& house) {
   fail("was-dropped");
   push(R"("jid":"scheduled-one","queue":"work","at":"2033-05-18T03:33:20.123456789Z")");
   push(R"("jid":"killed-one","queue":"work","at":"2033-05-18T03:33:21Z","custom":{"k":"v"})");
-  say(house, "worker",
+  say(server, "worker",
       R"(MUTATE {"cmd":"kill","target":"scheduled","filter":{"jids":["killed-one"]}})");
   push(R"("jid":"held-by-worker","queue":"work","reserve_for":86400)");
-  say(house, "worker", "FETCH work");
+  say(server, "worker", "FETCH work");
   push(R"("jid":"held-by-nobody","queue":"work","reserve_for":86400)");
-  say(house, "pusher", "FETCH work");
+  say(server, "pusher", "FETCH work");
   push(R"("jid":"waits-here","queue":"work","priority":9)");
-  say(house, "pusher",
+  say(server, "pusher",
       R"(PUSHB [{"jid":"bulk-1-of-2","jobtype":"B","args":[],"queue":"bulk"},)"
       R"({"jid":"bulk-2-of-2","jobtype":"B","args":[],"queue":"bulk"}])");
-  say(house, "consumer", "watch bulk");
-  say(house, "worker", "QUEUE PAUSE bulk");
+  say(server, "consumer", "watch bulk");
+  say(server, "worker", "QUEUE PAUSE bulk");
   push(R"("jid":"emptied-one","queue":"emptied")");
-  say(house, "worker", "QUEUE REMOVE emptied");
+  say(server, "worker", "QUEUE REMOVE emptied");
   push(R"("jid":"kept-queue","queue":"kept")");
-  say(house, "worker", "FETCH kept");
-  say(house, "worker", R"(ACK {"jid":"kept-queue"})");
+  say(server, "worker", "FETCH kept");
+  say(server, "worker", R"(ACK {"jid":"kept-queue"})");
 }
 
 std::string number(Time time) {
@@ -155,12 +156,12 @@ std::string tell_job(const View& view, const Job& job) {
 }  // namespace
 
 std::vector<std::string> record_life() {
-  House house;
-  connect(house);
-  work_yesterday(house);
-  work_with_tubes(house);
-  work_with_queues(house);
-  return house.take_batches();
+  InMemoryServer server;
+  connect(server);
+  work_yesterday(server);
+  work_with_tubes(server);
+  work_with_queues(server);
+  return server.take_batches();
 }
 
 std::string tell(const View& view) {

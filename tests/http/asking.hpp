@@ -2,14 +2,14 @@
 
 #include <string>
 
-#include "http/desk.hpp"
+#include "http/web_fixture.hpp"
 
 /// Small helpers that several tests of the routes share.
 namespace millrace::http {
 
 /// The bounds of a change that somebody agrees to now.
-[[nodiscard]] inline std::string as_of_now(const Desk& desk) {
-  return show_as_of(desk.broker.view(), desk.now);
+[[nodiscard]] inline std::string as_of_now(const WebFixture& web) {
+  return show_as_of(web.broker.view(), web.now);
 }
 
 /// Whether a page of `/metrics` has this line.
@@ -18,7 +18,7 @@ namespace millrace::http {
 }
 
 /// With `default` so many queues; all others have a job.
-inline void fill_queues(Desk& desk, int count) {
-  for (int i = 1; i < count; ++i) desk.put("x", "q" + std::to_string(i));
+inline void fill_queues(WebFixture& web, int count) {
+  for (int i = 1; i < count; ++i) web.put("x", "q" + std::to_string(i));
 }
 }  // namespace millrace::http

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -32,8 +32,8 @@ Address loopback(std::uint16_t port) {
 }
 
 TEST_CASE("server: a taken port is refused, whichever protocol it is for") {
-  Host host;
-  const Address taken = host.address("faktory");
+  RunningServer running;
+  const Address taken = running.address("faktory");
   const std::string expected =
       " port: cannot listen on " + taken.text() + ": Address already in use";
   CHECK(Opened({.beanstalk = taken}).outcome.error().text == "the beanstalk" + expected);
@@ -44,17 +44,17 @@ TEST_CASE("server: a taken port is refused, whichever protocol it is for") {
 TEST_CASE("server: one that another server has deposed answers nothing more, and ends") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& journal = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   client.send("put 0 0 60 1\r\nx\r\n");
-  host.settle_turns();
+  running.settle_turns();
   REQUIRE(journal.batch_count() == 1);
   journal.leader = Epoch{2};
   journal.make_durable(journal.end());
   CHECK(client.is_closed_by_server());
   CHECK(client.read_available().empty());
-  host.stop();
-  CHECK(host.logged().find("deposed") != std::string::npos);
+  running.stop();
+  CHECK(running.logged().find("deposed") != std::string::npos);
   CHECK(journal.batch_count() == 1);
 }
 
@@ -90,8 +90,8 @@ TEST_CASE("server: what the journal holds is there when the first client comes")
     REQUIRE(broker.put({.queue = "old", .body = "job"}, Time{1s}));
     journal->to_replay.push_back(ledger.take_batch());
   }
-  Host host({.journal = std::move(journal)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(journal)});
+  SocketClient client = running.connect("beanstalk");
   const std::string expected = "FOUND 1 3\r\njob\r\n";
   CHECK(client.ask("peek 1\r\n", expected) == expected);
 }
@@ -163,34 +163,34 @@ TEST_CASE("server: a journal that makes no sense stops the start") {
 TEST_CASE("server: stops at once when nobody is connected, with everything on the disk") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& journal = *owned;
-  Host host({.journal = std::move(owned)});
-  host.stop();
+  RunningServer running({.journal = std::move(owned)});
+  running.stop();
   CHECK(journal.sync_count == 1);
 }
 
 TEST_CASE("server: stopping answers what is in flight and refuses new work") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   client.send("put 0 0 60 1\r\nx\r\n");
-  while (disk.end() == 0) host.settle_turns();
-  host.on_loop([&] { host.server().stop(); });
+  while (disk.end() == 0) running.settle_turns();
+  running.on_loop([&] { running.server().stop(); });
   client.send("put 0 0 60 1\r\ny\r\n");
-  host.settle_turns();
+  running.settle_turns();
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end());
   CHECK(client.read(22) == "INSERTED 1\r\nDRAINING\r\n");
-  host.advance(kStopGrace);
+  running.advance(kStopGrace);
   CHECK(client.is_closed_by_server());
 }
 
 TEST_CASE("server: stopping tells clients that wait for work that none comes") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   client.send("reserve\r\n");
-  host.settle();
-  host.stop();
+  running.settle();
+  running.stop();
   CHECK(client.read(11) == "TIMED_OUT\r\n");
   CHECK(client.is_closed_by_server());
 }
@@ -198,12 +198,12 @@ TEST_CASE("server: stopping tells clients that wait for work that none comes") {
 TEST_CASE("server: stopping again leaves behind who does not take his answers") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   client.send("put 0 0 60 1\r\nx\r\n");
-  while (disk.end() == 0) host.settle_turns();
-  host.on_loop([&] { host.server().stop(); });
-  host.stop();
+  while (disk.end() == 0) running.settle_turns();
+  running.on_loop([&] { running.server().stop(); });
+  running.stop();
   CHECK(client.is_closed_by_server());
   CHECK(client.read_available().empty());
 }
@@ -211,20 +211,20 @@ TEST_CASE("server: stopping again leaves behind who does not take his answers") 
 TEST_CASE("server: while stopping nobody else is let in") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   client.send("put 0 0 60 1\r\nx\r\n");
-  while (disk.end() == 0) host.settle_turns();
-  host.on_loop([&] { host.server().stop(); });
-  Opened other({.beanstalk = host.address("beanstalk")});
+  while (disk.end() == 0) running.settle_turns();
+  running.on_loop([&] { running.server().stop(); });
+  Opened other({.beanstalk = running.address("beanstalk")});
   CHECK(other.outcome);
 }
 
 TEST_CASE("server: drain mode refuses puts, and goes on with everything else") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   CHECK(client.ask("put 0 0 60 1\r\nx\r\n", "INSERTED 1\r\n") == "INSERTED 1\r\n");
-  host.on_loop([&] { host.server().drain_beanstalk(); });
+  running.on_loop([&] { running.server().drain_beanstalk(); });
   CHECK(client.ask("put 0 0 60 1\r\nx\r\n", "DRAINING\r\n") == "DRAINING\r\n");
   CHECK(client.ask("delete 1\r\n", "DELETED\r\n") == "DELETED\r\n");
 }

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "journal/file/file_journal.hpp"
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -20,19 +20,19 @@ std::string body_of(int id) {
 }
 
 /// A server with more bodies than may be in memory.
-struct House {
-  explicit House(const std::string& path) : directory(path), host(setup()) {
-    SocketClient client = host.connect("beanstalk");
+struct SpillingServer {
+  explicit SpillingServer(const std::string& path) : directory(path), running(setup()) {
+    SocketClient client = running.connect("beanstalk");
     for (int id = 1; id <= kJobs; ++id) {
       const std::string expected = "INSERTED " + std::to_string(id) + "\r\n";
       CHECK(client.ask("put 0 0 60 2000\r\n" + body_of(id) + "\r\n", expected) == expected);
     }
   }
 
-  Host::Setup setup() {
+  RunningServer::Setup setup() {
     auto journal = journal::FileJournal::open(files, directory, {.segment_bytes = 1 << 20});
     REQUIRE_MESSAGE(journal, journal.error().text);
-    Host::Setup made;
+    RunningServer::Setup made;
     made.options.memory_bytes_max = 40'000;
     made.journal = std::move(*journal);
     return made;
@@ -54,28 +54,28 @@ struct House {
 
   const std::string directory;
   journal::PosixFileSystem files;
-  Host host;
+  RunningServer running;
 };
 
 }  // namespace
 
 TEST_CASE("spilled body: one that has changed on the disk is not handed out, and not lost") {
   const Scratch scratch;
-  House house(scratch.path("data"));
-  house.spoil(70);
-  SocketClient unlucky = house.host.connect("beanstalk");
+  SpillingServer server(scratch.path("data"));
+  server.spoil(70);
+  SocketClient unlucky = server.running.connect("beanstalk");
   unlucky.send("reserve-job 70\r\n");
   CHECK(unlucky.is_closed_by_server());
-  SocketClient other = house.host.connect("beanstalk");
+  SocketClient other = server.running.connect("beanstalk");
   for (const int id : {1, 30, 90, 100}) {
     const std::string expected =
         "RESERVED " + std::to_string(id) + " 2000\r\n" + body_of(id) + "\r\n";
     CHECK(other.ask("reserve-job " + std::to_string(id) + "\r\n", expected) == expected);
   }
   CHECK(other.ask("delete 70\r\n", "DELETED\r\n") == "DELETED\r\n");
-  house.host.stop();
-  CHECK(house.host.logged().find("session_failed") != std::string::npos);
-  CHECK(house.host.logged().find(" is damaged at offset ") != std::string::npos);
+  server.running.stop();
+  CHECK(server.running.logged().find("session_failed") != std::string::npos);
+  CHECK(server.running.logged().find(" is damaged at offset ") != std::string::npos);
 }
 
 }  // namespace millrace::server

@@ -1,6 +1,6 @@
 #include <map>
 
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 #include "support/doctest.hpp"
 #include "support/run_transcripts.hpp"
 
@@ -13,47 +13,47 @@ using test::Transcript;
 class SocketDriver final : public test::Driver {
  public:
   SocketDriver(const Transcript& transcript, std::string protocol)
-      : host_({.options = options_of(transcript)}), protocol_(std::move(protocol)) {}
+      : running_({.options = options_of(transcript)}), protocol_(std::move(protocol)) {}
 
   ~SocketDriver() override {
     // With nobody connected any more the server stops at once.
     clients_.clear();
-    host_.settle();
+    running_.settle();
   }
 
   void open(char connection) override {
-    host_.settle();
-    clients_.emplace(connection, host_.connect(protocol_));
+    running_.settle();
+    clients_.emplace(connection, running_.connect(protocol_));
   }
   void send(char connection, std::string_view bytes) override {
     // The server is to see what different clients do in the order of the transcript.
-    if (connection != last_sender_) host_.settle();
+    if (connection != last_sender_) running_.settle();
     last_sender_ = connection;
     client(connection).send_what_fits(bytes, SocketClient::kPatience);
   }
   void half_close(char connection) override {
-    host_.settle();
+    running_.settle();
     client(connection).half_close();
   }
   void close(char connection) override {
-    host_.settle();
+    running_.settle();
     client(connection).reset();
   }
   std::string receive(char connection, Patience patience) override {
-    host_.settle();
+    running_.settle();
     return patience == Patience::kBriefly ? client(connection).read_available()
                                           : client(connection).read_some();
   }
   bool is_closed(char connection) override { return client(connection).is_closed_by_server(); }
-  void advance(Duration duration) override { host_.advance(duration); }
+  void advance(Duration duration) override { running_.advance(duration); }
   void drain() override {
-    host_.settle();
-    host_.on_loop([this] { host_.server().drain(); });
+    running_.settle();
+    running_.on_loop([this] { running_.server().drain(); });
   }
 
  private:
   static Server::Options options_of(const Transcript& transcript) {
-    Server::Options options = Host::default_options();
+    Server::Options options = RunningServer::default_options();
     for (const auto& [name, value] : transcript.options) {
       if (name == "job_bytes_max") options.job_bytes_max = std::stoull(value);
       if (name == "line_bytes_max") options.line_bytes_max = std::stoull(value);
@@ -65,7 +65,7 @@ class SocketDriver final : public test::Driver {
 
   SocketClient& client(char connection) { return clients_.at(connection); }
 
-  Host host_;
+  RunningServer running_;
   std::string protocol_;
   std::map<char, SocketClient> clients_;
   char last_sender_ = 0;

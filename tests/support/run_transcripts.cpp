@@ -9,33 +9,33 @@
 namespace millrace::test {
 namespace {
 
-class HouseDriver final : public Driver {
+class InMemoryDriver final : public Driver {
  public:
-  HouseDriver(House::Options options, Protocol protocol)
-      : house_(std::move(options)), protocol_(protocol) {}
+  InMemoryDriver(InMemoryServer::Options options, Protocol protocol)
+      : server_(std::move(options)), protocol_(protocol) {}
 
-  void open(char connection) override { house_.connect(name(connection), protocol_); }
+  void open(char connection) override { server_.connect(name(connection), protocol_); }
   void send(char connection, std::string_view bytes) override {
-    house_.send(name(connection), bytes);
+    server_.send(name(connection), bytes);
   }
-  void half_close(char connection) override { house_.half_close(name(connection)); }
-  void close(char connection) override { house_.close(name(connection)); }
+  void half_close(char connection) override { server_.half_close(name(connection)); }
+  void close(char connection) override { server_.close(name(connection)); }
   std::string receive(char connection, Patience) override {
-    return house_.take_output(name(connection));
+    return server_.take_output(name(connection));
   }
-  bool is_closed(char connection) override { return !house_.is_open(name(connection)); }
-  void advance(Duration duration) override { house_.advance(duration); }
-  void drain() override { house_.drain(); }
+  bool is_closed(char connection) override { return !server_.is_open(name(connection)); }
+  void advance(Duration duration) override { server_.advance(duration); }
+  void drain() override { server_.drain(); }
 
  private:
   static std::string name(char connection) { return {connection}; }
 
-  House house_;
+  InMemoryServer server_;
   Protocol protocol_;
 };
 
-House::Options house_options(const Transcript& transcript) {
-  House::Options options;
+InMemoryServer::Options options_for(const Transcript& transcript) {
+  InMemoryServer::Options options;
   for (const auto& [name, value] : transcript.options) {
     if (name == "job_bytes_max") {
       options.beanstalk.job_bytes_max = std::stoull(value);
@@ -104,8 +104,8 @@ std::vector<Transcript> read_transcripts(const std::string& folder) {
   return transcripts;
 }
 
-std::unique_ptr<Driver> make_house_driver(const Transcript& transcript, Protocol protocol) {
-  return std::make_unique<HouseDriver>(house_options(transcript), protocol);
+std::unique_ptr<Driver> make_in_memory_driver(const Transcript& transcript, Protocol protocol) {
+  return std::make_unique<InMemoryDriver>(options_for(transcript), protocol);
 }
 
 void run_transcripts(const std::string& folder, const std::vector<std::size_t>& cuts,
@@ -121,7 +121,7 @@ void run_transcripts(const std::string& folder, const std::vector<std::size_t>& 
 
 void run_transcripts(const std::string& folder, Protocol protocol) {
   run_transcripts(folder, {1, 2, 5, 100, 0}, [protocol](const Transcript& transcript) {
-    return make_house_driver(transcript, protocol);
+    return make_in_memory_driver(transcript, protocol);
   });
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 #include "support/transcript.hpp"
 
 namespace millrace::test {
@@ -30,8 +30,8 @@ void run_transcripts(const std::string& folder, Protocol protocol);
 /// Every transcript of the folder.
 [[nodiscard]] std::vector<Transcript> read_transcripts(const std::string& folder);
 
-/// A house as a driver.
-[[nodiscard]] std::unique_ptr<Driver> make_house_driver(const Transcript& transcript,
-                                                        Protocol protocol);
+/// A server in memory as a driver.
+[[nodiscard]] std::unique_ptr<Driver> make_in_memory_driver(const Transcript& transcript,
+                                                            Protocol protocol);
 
 }  // namespace millrace::test

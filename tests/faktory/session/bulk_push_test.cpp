@@ -7,42 +7,42 @@
 namespace millrace::faktory {
 
 TEST_CASE("PUSHB: more jobs than one slice") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   std::string jobs;
   for (int i = 0; i < 1'201; ++i) jobs += job("job-" + std::to_string(100'000 + i)) + ",";
-  CHECK(house.ask("a", "PUSHB [" + jobs + "{}]\r\nACK {\"jid\":\"x\"}\r\n") ==
+  CHECK(server.ask("a", "PUSHB [" + jobs + "{}]\r\nACK {\"jid\":\"x\"}\r\n") ==
         "$48\r\n{\"\":\"jobs must have a reasonable jid parameter\"}\r\n+OK\r\n");
-  CHECK(contains(info(house, "a"), R"("default":1201)"));
-  CHECK(contains(house.ask("a", "FETCH default\r\n"), "job-100000"));
+  CHECK(contains(info(server, "a"), R"("default":1201)"));
+  CHECK(contains(server.ask("a", "FETCH default\r\n"), "job-100000"));
 }
 
 TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing pushed") {
-  House house;
-  join(house, "b");
+  InMemoryServer server;
+  join(server, "b");
   WorkUnits format;
-  Service service(house.broker(), format, {}, house.now());
+  Service service(server.broker(), format, {}, server.now());
   const std::unique_ptr<Session> session = service.open();
-  session->start(house.now());
-  session->receive("HELLO {\"v\":2}\n", house.now());
+  session->start(server.now());
+  session->receive("HELLO {\"v\":2}\n", server.now());
   (void)session->take_output();
   std::string jobs;
   while (jobs.size() < 2 * kBulkSliceBytes) jobs += job("job-12345") + ",";
-  session->receive("PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n", house.now());
+  session->receive("PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n", server.now());
   CHECK(session->output().empty());
   CHECK(session->wants_resume());
-  while (session->wants_resume()) session->resume(house.now());
+  while (session->wants_resume()) session->resume(server.now());
   CHECK(session->output() == "-ERR invalid JSON: a job must be an object\r\n+OK\r\n");
-  CHECK(contains(info(house, "b"), R"("total_enqueued":0)"));
-  session->close(house.now());
+  CHECK(contains(info(server, "b"), R"("total_enqueued":0)"));
+  session->close(server.now());
 }
 
 TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
-  House house;
+  InMemoryServer server;
   WorkUnits format;
-  Service service(house.broker(), format, {}, house.now());
+  Service service(server.broker(), format, {}, server.now());
   const std::unique_ptr<Session> session = service.open();
-  const Time came = house.now() + 1ns;
+  const Time came = server.now() + 1ns;
   session->start(came);
   session->receive("HELLO {\"v\":2}\n", came);
   std::string jobs;
@@ -53,7 +53,7 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
   Time now = came;
   while (session->wants_resume()) session->resume(now += 1s);
   CHECK(now > came);
-  const View view = house.broker().view();
+  const View view = server.broker().view();
   for (JobId id = 1; id <= 1'201; ++id) CHECK(view.find(id)->created_at == came);
   CHECK(view.find(1'201)->enqueued_at == now);
   std::string shown;
@@ -63,14 +63,14 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
 }
 
 TEST_CASE("PUSHB: large jobs are pushed as far as a batch of records goes, then the others") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   const std::string large = R"(,"custom":{"x":")" + std::string(400'000, 'x') + R"("})";
   std::string jobs;
   for (int i = 0; i < 10; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i), large);
-  CHECK(house.ask("a", "PUSHB [" + jobs.substr(1) + "]\n") == "$2\r\n{}\r\n");
+  CHECK(server.ask("a", "PUSHB [" + jobs.substr(1) + "]\n") == "$2\r\n{}\r\n");
   std::size_t total = 0;
-  for (const std::string& batch : house.take_batches()) {
+  for (const std::string& batch : server.take_batches()) {
     total += batch.size();
     CHECK(batch.size() < kBatchBytesPause + 500'000);
   }
@@ -78,16 +78,16 @@ TEST_CASE("PUSHB: large jobs are pushed as far as a batch of records goes, then 
 }
 
 TEST_CASE("PUSHB: a client that closes its side gets the answer of a long one") {
-  House house;
-  join(house, "a");
-  join(house, "b");
+  InMemoryServer server;
+  join(server, "a");
+  join(server, "b");
   std::string jobs;
   for (int i = 0; i < 1'201; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i));
-  house.send("a", "PUSHB [" + jobs.substr(1) + "]\n");
-  house.half_close("a");
-  CHECK(house.take_output("a") == "$2\r\n{}\r\n");
-  CHECK_FALSE(house.is_open("a"));
-  CHECK(contains(info(house, "b"), R"("default":1201)"));
+  server.send("a", "PUSHB [" + jobs.substr(1) + "]\n");
+  server.half_close("a");
+  CHECK(server.take_output("a") == "$2\r\n{}\r\n");
+  CHECK_FALSE(server.is_open("a"));
+  CHECK(contains(info(server, "b"), R"("default":1201)"));
 }
 
 }  // namespace millrace::faktory

@@ -5,154 +5,154 @@
 namespace millrace::faktory {
 
 TEST_CASE("FETCH: who waits is given exactly the job that another client pushes") {
-  House house;
-  join(house, "worker", "w");
-  join(house, "push");
-  CHECK(house.ask("worker", "FETCH default\r\n").empty());
-  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  InMemoryServer server;
+  join(server, "worker", "w");
+  join(server, "push");
+  CHECK(server.ask("worker", "FETCH default\r\n").empty());
+  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
   const std::string text =
       R"({"retry":25,"jid":"12345678","queue":"default","jobtype":"T","created_at":"c",)"
       R"("enqueued_at":"2023-11-14T22:13:20Z","args":[]})";
-  CHECK(house.take_output("worker") == "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n");
-  house.connect("peek", Protocol::kBeanstalk);
-  CHECK(house.ask("push", "PUSH " + job("23456789") + "\r\n") == "+OK\r\n");
-  CHECK(contains(house.ask("peek", "peek-ready\r\n"), "\r\n{\"retry\":25,\"jid\":\"23456789\""));
+  CHECK(server.take_output("worker") == "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n");
+  server.connect("peek", Protocol::kBeanstalk);
+  CHECK(server.ask("push", "PUSH " + job("23456789") + "\r\n") == "+OK\r\n");
+  CHECK(contains(server.ask("peek", "peek-ready\r\n"), "\r\n{\"retry\":25,\"jid\":\"23456789\""));
 }
 
 TEST_CASE("FLUSH: more jobs than one slice") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   std::string jobs;
   for (int i = 0; i < 1'201; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i));
-  CHECK(house.ask("a", "PUSHB [" + jobs.substr(1) + "]\r\n") == "$2\r\n{}\r\n");
-  CHECK(house.ask("a", "FLUSH\r\n") == "+OK\r\n");
-  CHECK(contains(info(house, "a"), R"("total_enqueued":0)"));
+  CHECK(server.ask("a", "PUSHB [" + jobs.substr(1) + "]\r\n") == "$2\r\n{}\r\n");
+  CHECK(server.ask("a", "FLUSH\r\n") == "+OK\r\n");
+  CHECK(contains(info(server, "a"), R"("total_enqueued":0)"));
 }
 
 TEST_CASE("a scheduled job that is pushed has no queue until it is due") {
-  House house;
-  join(house, "a");
-  CHECK(house.ask("a", "PUSH " + job("12345678", R"(,"at":"2023-11-14T22:14:20Z")") + "\r\n") ==
+  InMemoryServer server;
+  join(server, "a");
+  CHECK(server.ask("a", "PUSH " + job("12345678", R"(,"at":"2023-11-14T22:14:20Z")") + "\r\n") ==
         "+OK\r\n");
-  CHECK(contains(info(house, "a"), R"("scheduled":1)"));
-  house.advance(60s);
-  CHECK(contains(info(house, "a"),
+  CHECK(contains(info(server, "a"), R"("scheduled":1)"));
+  server.advance(60s);
+  CHECK(contains(info(server, "a"),
                  R"("queues":{"default":1},"sets":{"dead":0,"retries":0,"scheduled":0)"));
 }
 
 TEST_CASE("a pushed failure is honoured by the retry rule") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   const std::string failure =
       R"(,"retry":2,"failure":{"retry_count":1,"remaining":1,"errtype":"E","message":"m"})";
-  CHECK(house.ask("a", "PUSH " + job("12345678", failure) + "\r\n") == "+OK\r\n");
-  CHECK(contains(house.ask("a", "FETCH default\r\n"), R"("retry_count":1,"remaining":1)"));
-  CHECK(house.ask("a", "FAIL {\"jid\":\"12345678\"}\r\n") == "+OK\r\n");
-  CHECK(contains(info(house, "a"), R"("dead":1)"));
+  CHECK(server.ask("a", "PUSH " + job("12345678", failure) + "\r\n") == "+OK\r\n");
+  CHECK(contains(server.ask("a", "FETCH default\r\n"), R"("retry_count":1,"remaining":1)"));
+  CHECK(server.ask("a", "FAIL {\"jid\":\"12345678\"}\r\n") == "+OK\r\n");
+  CHECK(contains(info(server, "a"), R"("dead":1)"));
 }
 
 TEST_CASE("a backtrace of 60 lines is cut to 50") {
-  House house;
-  join(house, "a");
-  CHECK(house.ask("a", "PUSH " + job("12345678", R"(,"retry":1)") + "\r\n") == "+OK\r\n");
-  CHECK(contains(house.ask("a", "FETCH default\r\n"), "12345678"));
+  InMemoryServer server;
+  join(server, "a");
+  CHECK(server.ask("a", "PUSH " + job("12345678", R"(,"retry":1)") + "\r\n") == "+OK\r\n");
+  CHECK(contains(server.ask("a", "FETCH default\r\n"), "12345678"));
   std::string backtrace = "\"line0\"";
   for (int i = 1; i < 60; ++i) backtrace += ",\"line" + std::to_string(i) + "\"";
-  CHECK(house.ask("a", "FAIL {\"jid\":\"12345678\",\"backtrace\":[" + backtrace + "]}\r\n") ==
+  CHECK(server.ask("a", "FAIL {\"jid\":\"12345678\",\"backtrace\":[" + backtrace + "]}\r\n") ==
         "+OK\r\n");
-  house.advance(45s);
-  const std::string text = house.ask("a", "FETCH default\r\n");
+  server.advance(45s);
+  const std::string text = server.ask("a", "FETCH default\r\n");
   CHECK(contains(text, R"("line49"])"));
 }
 
 TEST_CASE("fetch: a job whose reply could not be sent is given back") {
-  House house;
-  join(house, "worker", "w");
-  join(house, "push");
-  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
-  house.hold_output("worker", true);
-  house.send("worker", "FETCH default\r\n");
-  CHECK(contains(info(house, "push"), R"("working":1)"));
-  house.close("worker");
-  const std::string after = info(house, "push");
+  InMemoryServer server;
+  join(server, "worker", "w");
+  join(server, "push");
+  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  server.hold_output("worker", true);
+  server.send("worker", "FETCH default\r\n");
+  CHECK(contains(info(server, "push"), R"("working":1)"));
+  server.close("worker");
+  const std::string after = info(server, "push");
   CHECK(contains(after, R"("queues":{"default":1})"));
   CHECK(contains(after, R"("total_failures":0,"total_processed":0)"));
 }
 
 TEST_CASE("fetch: a job whose reply was sent stays with its worker") {
-  House house;
-  join(house, "worker", "w");
-  join(house, "push");
-  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
-  house.send("worker", "FETCH default\r\n");
-  house.close("worker");
-  CHECK(contains(info(house, "push"), R"("working":1)"));
+  InMemoryServer server;
+  join(server, "worker", "w");
+  join(server, "push");
+  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  server.send("worker", "FETCH default\r\n");
+  server.close("worker");
+  CHECK(contains(info(server, "push"), R"("working":1)"));
 }
 
 TEST_CASE("fetch: of several, those are given back whose replies were not sent") {
-  House house;
-  join(house, "worker", "w");
-  join(house, "push");
-  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
-  CHECK(house.ask("push", "PUSH " + job("23456789") + "\r\n") == "+OK\r\n");
-  CHECK(contains(house.ask("worker", "INFO\r\nFETCH default\r\n"), "12345678"));
-  house.hold_output("worker", true);
-  house.send("worker", "INFO\r\nFETCH default\r\n");
-  house.close("worker");
-  CHECK(contains(info(house, "push"), R"("working":1)"));
-  CHECK(contains(house.ask("push", "FETCH default\r\n"), "23456789"));
+  InMemoryServer server;
+  join(server, "worker", "w");
+  join(server, "push");
+  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  CHECK(server.ask("push", "PUSH " + job("23456789") + "\r\n") == "+OK\r\n");
+  CHECK(contains(server.ask("worker", "INFO\r\nFETCH default\r\n"), "12345678"));
+  server.hold_output("worker", true);
+  server.send("worker", "INFO\r\nFETCH default\r\n");
+  server.close("worker");
+  CHECK(contains(info(server, "push"), R"("working":1)"));
+  CHECK(contains(server.ask("push", "FETCH default\r\n"), "23456789"));
 }
 
 TEST_CASE("fetch: a job that is given back does not go to the connection that is closing") {
-  House house;
-  join(house, "worker", "w");
-  join(house, "push");
-  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
-  house.hold_output("worker", true);
-  house.send("worker", "FETCH default\r\nFETCH default\r\n");
-  house.close("worker");
-  CHECK(contains(info(house, "push"), R"("working":0)"));
+  InMemoryServer server;
+  join(server, "worker", "w");
+  join(server, "push");
+  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  server.hold_output("worker", true);
+  server.send("worker", "FETCH default\r\nFETCH default\r\n");
+  server.close("worker");
+  CHECK(contains(info(server, "push"), R"("working":0)"));
 }
 
 TEST_CASE("fetch: a job that was acknowledged elsewhere is not given back") {
-  House house;
-  join(house, "worker", "w");
-  join(house, "push");
-  CHECK(house.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
-  house.hold_output("worker", true);
-  house.send("worker", "FETCH default\r\n");
-  CHECK(house.ask("push", "ACK {\"jid\":\"12345678\"}\r\n") == "+OK\r\n");
-  house.close("worker");
-  CHECK(contains(info(house, "push"), R"("total_processed":1)"));
+  InMemoryServer server;
+  join(server, "worker", "w");
+  join(server, "push");
+  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  server.hold_output("worker", true);
+  server.send("worker", "FETCH default\r\n");
+  CHECK(server.ask("push", "ACK {\"jid\":\"12345678\"}\r\n") == "+OK\r\n");
+  server.close("worker");
+  CHECK(contains(info(server, "push"), R"("total_processed":1)"));
 }
 
 TEST_CASE("fetch: what a worker waits for is a tube as long as it waits, and no queue of INFO") {
-  House house;
-  join(house, "worker", "w");
-  house.connect("tube", Protocol::kBeanstalk);
-  house.send("worker", "FETCH ghost\r\n");
-  CHECK(contains(house.ask("tube", "list-tubes\r\n"), "- ghost\n"));
-  join(house, "asks");
-  CHECK_FALSE(contains(info(house, "asks"), "ghost"));
-  house.advance(kFetchWait);
-  CHECK_FALSE(contains(house.ask("tube", "list-tubes\r\n"), "- ghost\n"));
+  InMemoryServer server;
+  join(server, "worker", "w");
+  server.connect("tube", Protocol::kBeanstalk);
+  server.send("worker", "FETCH ghost\r\n");
+  CHECK(contains(server.ask("tube", "list-tubes\r\n"), "- ghost\n"));
+  join(server, "asks");
+  CHECK_FALSE(contains(info(server, "asks"), "ghost"));
+  server.advance(kFetchWait);
+  CHECK_FALSE(contains(server.ask("tube", "list-tubes\r\n"), "- ghost\n"));
 }
 
 TEST_CASE("mutate: a long one is answered when it is through") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   std::string batch = "PUSHB [";
   for (int i = 0; i < 1'200; ++i) {
     batch += (i == 0 ? "" : ",") +
              job("job-" + std::to_string(10'000 + i), R"(,"at":"2100-01-01T00:00:00Z")");
   }
-  CHECK(house.ask("a", batch + "]\r\n") == "$2\r\n{}\r\n");
-  CHECK(house
+  CHECK(server.ask("a", batch + "]\r\n") == "$2\r\n{}\r\n");
+  CHECK(server
             .ask("a",
                  "MUTATE {\"cmd\":\"kill\",\"target\":\"scheduled\",\"filter\":"
                  "{\"jobtype\":\"T\"}}\r\nTRACK\r\n")
             .starts_with("+OK\r\n-ERR tracking"));
-  CHECK(contains(info(house, "a"), R"("dead":1200)"));
+  CHECK(contains(info(server, "a"), R"("dead":1200)"));
 }
 
 }  // namespace millrace::faktory

@@ -13,8 +13,8 @@
 namespace millrace::faktory {
 namespace {
 
-House::Options with_password(const std::string& password) {
-  House::Options options;
+InMemoryServer::Options with_password(const std::string& password) {
+  InMemoryServer::Options options;
   options.faktory.password = password;
   return options;
 }
@@ -29,9 +29,9 @@ Challenge challenge_in(const std::string& hi) {
   return challenge;
 }
 
-Challenge greeting(House& house, const std::string& name) {
-  house.connect(name, Protocol::kFaktory);
-  return challenge_in(house.take_output(name));
+Challenge greeting(InMemoryServer& server, const std::string& name) {
+  server.connect(name, Protocol::kFaktory);
+  return challenge_in(server.take_output(name));
 }
 
 std::string hello(const std::string& version, const std::string& hash) {
@@ -39,19 +39,19 @@ std::string hello(const std::string& version, const std::string& hash) {
 }
 
 /// So many clients `wrong0`, `wrong1`, ..., each with a wrong password.
-void try_wrong(House& house, int count) {
+void try_wrong(InMemoryServer& server, int count) {
   for (int i = 0; i < count; ++i) {
     const std::string name = "wrong" + std::to_string(i);
-    greeting(house, name);
-    house.send(name, hello("", "x"));
+    greeting(server, name);
+    server.send(name, hello("", "x"));
   }
 }
 
 /// How many of them have got their answer since the last call.
-int count_answered(House& house, int count) {
+int count_answered(InMemoryServer& server, int count) {
   int answered = 0;
   for (int i = 0; i < count; ++i) {
-    if (!house.take_output("wrong" + std::to_string(i)).empty()) ++answered;
+    if (!server.take_output("wrong" + std::to_string(i)).empty()) ++answered;
   }
   return answered;
 }
@@ -64,51 +64,51 @@ const WorkUnits& test_format() {
 }  // namespace
 
 TEST_CASE("password: the right one") {
-  House house(with_password("secret"));
-  const Challenge challenge = greeting(house, "a");
+  InMemoryServer server(with_password("secret"));
+  const Challenge challenge = greeting(server, "a");
   CHECK(challenge.iterations >= 4000);
-  CHECK(house.ask("a", hello("\"v\":2,", password_hash("secret", challenge))) == "+OK\r\n");
+  CHECK(server.ask("a", hello("\"v\":2,", password_hash("secret", challenge))) == "+OK\r\n");
 }
 
 TEST_CASE("password: each connection has its own challenge") {
-  House house(with_password("secret"));
-  CHECK(greeting(house, "a").salt != greeting(house, "b").salt);
+  InMemoryServer server(with_password("secret"));
+  CHECK(greeting(server, "a").salt != greeting(server, "b").salt);
 }
 
 TEST_CASE("password: the wrong one") {
-  House house(with_password("secret"));
-  const Challenge challenge = greeting(house, "a");
-  CHECK(house.ask("a", hello("\"v\":2,", password_hash("Secret", challenge))) ==
+  InMemoryServer server(with_password("secret"));
+  const Challenge challenge = greeting(server, "a");
+  CHECK(server.ask("a", hello("\"v\":2,", password_hash("Secret", challenge))) ==
         "-ERR Invalid password\r\n");
-  CHECK_FALSE(house.is_open("a"));
+  CHECK_FALSE(server.is_open("a"));
 }
 
 TEST_CASE("password: the hash is compared as text") {
-  House house(with_password("secret"));
-  std::string hash = password_hash("secret", greeting(house, "a"));
+  InMemoryServer server(with_password("secret"));
+  std::string hash = password_hash("secret", greeting(server, "a"));
   for (char& c : hash) c = static_cast<char>(std::toupper(c));
-  CHECK(house.ask("a", hello("\"v\":2,", hash)) == "-ERR Invalid password\r\n");
+  CHECK(server.ask("a", hello("\"v\":2,", hash)) == "-ERR Invalid password\r\n");
 }
 
 TEST_CASE("password: before version 2 it is hashed once") {
-  House house(with_password("secret"));
-  Challenge challenge = greeting(house, "a");
+  InMemoryServer server(with_password("secret"));
+  Challenge challenge = greeting(server, "a");
   challenge.iterations = 1;
-  CHECK(house.ask("a", hello("", password_hash("secret", challenge))) == "+OK\r\n");
-  challenge = greeting(house, "b");
+  CHECK(server.ask("a", hello("", password_hash("secret", challenge))) == "+OK\r\n");
+  challenge = greeting(server, "b");
   challenge.iterations = 1;
-  CHECK(house.ask("b", hello("\"v\":1,", password_hash("secret", challenge))) == "+OK\r\n");
-  challenge = greeting(house, "c");
+  CHECK(server.ask("b", hello("\"v\":1,", password_hash("secret", challenge))) == "+OK\r\n");
+  challenge = greeting(server, "c");
   challenge.iterations = 1;
-  CHECK(house.ask("c", hello("\"v\":2,", password_hash("secret", challenge))) ==
+  CHECK(server.ask("c", hello("\"v\":2,", password_hash("secret", challenge))) ==
         "-ERR Invalid password\r\n");
 }
 
 TEST_CASE("password: without one a hash means nothing") {
-  House house;
-  house.connect("a", Protocol::kFaktory);
-  CHECK(house.take_output("a") == kHi);
-  CHECK(house.ask("a", hello("\"v\":2,", "junk")) == "+OK\r\n");
+  InMemoryServer server;
+  server.connect("a", Protocol::kFaktory);
+  CHECK(server.take_output("a") == kHi);
+  CHECK(server.ask("a", hello("\"v\":2,", "junk")) == "+OK\r\n");
 }
 
 TEST_CASE("password: a hash is made piece by piece, one client at a time") {
@@ -151,58 +151,58 @@ TEST_CASE("password: who leaves in the middle of it holds nobody up") {
 }
 
 TEST_CASE("password: of many tries at once a few are looked at, the others wait") {
-  House house(with_password("secret"));
-  try_wrong(house, 200);
-  CHECK(count_answered(house, 200) == kFreeFailures + 1);
-  house.advance(kTurnPause - 1ms);
-  CHECK(count_answered(house, 200) == 0);
-  house.advance(9 * kTurnPause);
-  const int answered = count_answered(house, 200);
+  InMemoryServer server(with_password("secret"));
+  try_wrong(server, 200);
+  CHECK(count_answered(server, 200) == kFreeFailures + 1);
+  server.advance(kTurnPause - 1ms);
+  CHECK(count_answered(server, 200) == 0);
+  server.advance(9 * kTurnPause);
+  const int answered = count_answered(server, 200);
   CHECK(answered > 50);
   CHECK(answered < 110);
-  house.advance(kTurnWaitMax);
-  CHECK(count_answered(house, 200) == 196 - answered);
+  server.advance(kTurnWaitMax);
+  CHECK(count_answered(server, 200) == 196 - answered);
 }
 
 TEST_CASE("password: the right one gets in while others of the address try wrong ones") {
-  House house(with_password("secret"));
-  try_wrong(house, 900);
-  const Challenge challenge = greeting(house, "right");
-  house.send("right", hello("\"v\":2,", password_hash("secret", challenge)));
-  house.advance(kTurnPause);
-  CHECK(house.take_output("right").empty());
-  house.advance(kTurnWaitMax);
-  CHECK(house.take_output("right") == "+OK\r\n");
+  InMemoryServer server(with_password("secret"));
+  try_wrong(server, 900);
+  const Challenge challenge = greeting(server, "right");
+  server.send("right", hello("\"v\":2,", password_hash("secret", challenge)));
+  server.advance(kTurnPause);
+  CHECK(server.take_output("right").empty());
+  server.advance(kTurnWaitMax);
+  CHECK(server.take_output("right") == "+OK\r\n");
 }
 
 TEST_CASE("password: many right ones are not slowed down") {
-  House house(with_password("secret"));
+  InMemoryServer server(with_password("secret"));
   for (int i = 0; i < 50; ++i) {
     const std::string name = "right" + std::to_string(i);
-    const Challenge challenge = greeting(house, name);
-    CHECK(house.ask(name, hello("", password_hash("secret", {1, challenge.salt}))) == "+OK\r\n");
+    const Challenge challenge = greeting(server, name);
+    CHECK(server.ask(name, hello("", password_hash("secret", {1, challenge.salt}))) == "+OK\r\n");
   }
 }
 
 TEST_CASE("password: who waits for a turn longer than for the handshake is not sent away") {
-  House house(with_password("secret"));
-  try_wrong(house, 4 + 900);
-  house.advance(kHandshakeLimit + 500ms);
-  CHECK(house.is_open("wrong903"));
-  house.advance(kTurnWaitMax);
-  CHECK(house.take_output("wrong903") == "-ERR Invalid password\r\n");
+  InMemoryServer server(with_password("secret"));
+  try_wrong(server, 4 + 900);
+  server.advance(kHandshakeLimit + 500ms);
+  CHECK(server.is_open("wrong903"));
+  server.advance(kTurnWaitMax);
+  CHECK(server.take_output("wrong903") == "-ERR Invalid password\r\n");
 }
 
 TEST_CASE("password: when too many wait, one more is sent away; who leaves makes room") {
-  House house(with_password("secret"));
-  try_wrong(house, static_cast<int>(kFreeFailures + 1 + kWaitingOfPeerMax));
-  const Challenge challenge = greeting(house, "late");
-  CHECK(house.ask("late", hello("", "x")).empty());
-  CHECK_FALSE(house.is_open("late"));
-  house.close("wrong500");
-  greeting(house, "later");
-  CHECK(house.ask("later", hello("", "x")).empty());
-  CHECK(house.is_open("later"));
+  InMemoryServer server(with_password("secret"));
+  try_wrong(server, static_cast<int>(kFreeFailures + 1 + kWaitingOfPeerMax));
+  const Challenge challenge = greeting(server, "late");
+  CHECK(server.ask("late", hello("", "x")).empty());
+  CHECK_FALSE(server.is_open("late"));
+  server.close("wrong500");
+  greeting(server, "later");
+  CHECK(server.ask("later", hello("", "x")).empty());
+  CHECK(server.is_open("later"));
 }
 
 }  // namespace millrace::faktory

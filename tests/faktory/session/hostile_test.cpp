@@ -3,7 +3,7 @@
 #include <string>
 
 #include "support/doctest.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 /// What no proper client does. Loops are the point here.
 namespace millrace::test {
@@ -14,9 +14,9 @@ constexpr std::uint32_t kSeed = 20240301;
 
 const std::string kHello = "HELLO {\"v\":2,\"wid\":\"w\"}\r\n";
 
-void join(House& house, const std::string& name) {
-  house.connect(name, Protocol::kFaktory);
-  CHECK(house.ask(name, kHello) == "+HI {\"v\":2}\r\n+OK\r\n");
+void join(InMemoryServer& server, const std::string& name) {
+  server.connect(name, Protocol::kFaktory);
+  CHECK(server.ask(name, kHello) == "+HI {\"v\":2}\r\n+OK\r\n");
 }
 
 /// How many replies these are, or -1 when they are not well-formed.
@@ -100,33 +100,33 @@ std::string nested(std::size_t depth) {
 }  // namespace
 
 TEST_CASE("hostile: each of many random lines gets exactly one reply") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   std::mt19937 chance(kSeed);
   CAPTURE(kSeed);
   for (int i = 0; i < kRandomLines; ++i) {
     const std::string line = random_line(chance);
-    std::string output = house.ask("a", line + "\n");
+    std::string output = server.ask("a", line + "\n");
     if (output.empty()) {  // a FETCH that waits
-      house.advance(1950ms);
-      output = house.take_output("a");
+      server.advance(1950ms);
+      output = server.take_output("a");
     }
     if (count_replies(output) != 1) FAIL("line " << i << ": " << line << "\ngot: " << output);
-    if (i % 20 == 0) CHECK(house.ask("a", "BEAT {\"wid\":\"w\"}\n").size() > 2);
+    if (i % 20 == 0) CHECK(server.ask("a", "BEAT {\"wid\":\"w\"}\n").size() > 2);
   }
 }
 
 TEST_CASE("hostile: bytes that are no lines") {
   std::mt19937 chance(kSeed);
   for (int i = 0; i < 2'000; ++i) {
-    House house;
-    house.connect("a", Protocol::kFaktory);
+    InMemoryServer server;
+    server.connect("a", Protocol::kFaktory);
     std::string bytes(chance() % 200, '\0');
     for (char& c : bytes) c = static_cast<char>(chance());
-    house.send("a", bytes, 1 + chance() % 20);
-    house.half_close("a");
-    CHECK(house.take_output("a") == "+HI {\"v\":2}\r\n");
-    CHECK_FALSE(house.is_open("a"));
+    server.send("a", bytes, 1 + chance() % 20);
+    server.half_close("a");
+    CHECK(server.take_output("a") == "+HI {\"v\":2}\r\n");
+    CHECK_FALSE(server.is_open("a"));
   }
 }
 
@@ -135,82 +135,82 @@ TEST_CASE("hostile: a conversation cut at every place") {
       kHello +
       "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":[\"\\u00e9\"]}\r\n"
       "FETCH q default\nACK {\"jid\":\"12345678\"}\n\r\nEND\r\n";
-  House whole;
+  InMemoryServer whole;
   whole.connect("a", Protocol::kFaktory);
   const std::string expected = whole.ask("a", talk);
   for (std::size_t cut = 1; cut < talk.size(); ++cut) {
-    House house;
-    house.connect("a", Protocol::kFaktory);
-    house.send("a", talk.substr(0, cut));
-    house.send("a", talk.substr(cut));
+    InMemoryServer server;
+    server.connect("a", Protocol::kFaktory);
+    server.send("a", talk.substr(0, cut));
+    server.send("a", talk.substr(cut));
     CAPTURE(cut);
-    CHECK(house.take_output("a") == expected);
+    CHECK(server.take_output("a") == expected);
   }
 }
 
 TEST_CASE("hostile: a connection that ends at every place") {
   const std::string talk = kHello + "PUSHB [{\"jid\":\"12345678\"}]\r\nFETCH q\r\nEND\r\n";
   for (std::size_t cut = 0; cut < talk.size(); ++cut) {
-    House house;
-    house.connect("a", Protocol::kFaktory);
-    house.connect("b", Protocol::kFaktory);
-    house.send("a", talk.substr(0, cut));
-    house.half_close("a");
+    InMemoryServer server;
+    server.connect("a", Protocol::kFaktory);
+    server.connect("b", Protocol::kFaktory);
+    server.send("a", talk.substr(0, cut));
+    server.half_close("a");
     CAPTURE(cut);
-    CHECK_FALSE(house.is_open("a"));
-    house.send("b", talk.substr(0, cut));
-    house.close("b");
+    CHECK_FALSE(server.is_open("a"));
+    server.send("b", talk.substr(0, cut));
+    server.close("b");
   }
 }
 
 TEST_CASE("hostile: deep nesting in every command that reads JSON") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   const std::string deep = nested(10'000);
-  CHECK(house.ask("a", "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":" + deep + "}\n") ==
+  CHECK(server.ask("a", "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":" + deep + "}\n") ==
         "-ERR invalid JSON: nested deeper than 512 levels\r\n");
-  CHECK(house.ask("a", "PUSHB " + deep + "\n").starts_with("-ERR invalid JSON: "));
-  CHECK(house.ask("a", "ACK " + deep + "\n").starts_with("-ERR invalid ACK [["));
-  CHECK(house.ask("a", "FAIL {\"jid\":" + deep + "}\n").starts_with("-ERR invalid FAIL {"));
-  CHECK(house.ask("a", "BEAT {\"x\":" + deep + "}\n").starts_with("-ERR invalid BEAT {"));
-  CHECK(house.ask("a", "PUSH {\"failure\":{\"x\":" + deep + "}}\n").starts_with("-ERR "));
+  CHECK(server.ask("a", "PUSHB " + deep + "\n").starts_with("-ERR invalid JSON: "));
+  CHECK(server.ask("a", "ACK " + deep + "\n").starts_with("-ERR invalid ACK [["));
+  CHECK(server.ask("a", "FAIL {\"jid\":" + deep + "}\n").starts_with("-ERR invalid FAIL {"));
+  CHECK(server.ask("a", "BEAT {\"x\":" + deep + "}\n").starts_with("-ERR invalid BEAT {"));
+  CHECK(server.ask("a", "PUSH {\"failure\":{\"x\":" + deep + "}}\n").starts_with("-ERR "));
 }
 
 TEST_CASE("hostile: deep nesting in a beanstalk body is text to a worker") {
-  House house;
-  join(house, "a");
-  house.connect("put", Protocol::kBeanstalk);
+  InMemoryServer server;
+  join(server, "a");
+  server.connect("put", Protocol::kBeanstalk);
   const std::string body = R"({"jobtype":"T","args":)" + nested(10'000) + "}";
-  CHECK(house.ask("put", "put 0 0 10 " + std::to_string(body.size()) + "\r\n" + body + "\r\n") ==
+  CHECK(server.ask("put", "put 0 0 10 " + std::to_string(body.size()) + "\r\n" + body + "\r\n") ==
         "INSERTED 1\r\n");
-  CHECK(house.ask("a", "FETCH default\n").find(R"("jobtype":"beanstalk")") != std::string::npos);
+  CHECK(server.ask("a", "FETCH default\n").find(R"("jobtype":"beanstalk")") != std::string::npos);
 }
 
 TEST_CASE("hostile: deep nesting in HELLO") {
-  House house;
-  house.connect("a", Protocol::kFaktory);
-  CHECK(house.ask("a", "HELLO {\"labels\":" + nested(1'000) + "}\n") == "+HI {\"v\":2}\r\n");
-  CHECK_FALSE(house.is_open("a"));
+  InMemoryServer server;
+  server.connect("a", Protocol::kFaktory);
+  CHECK(server.ask("a", "HELLO {\"labels\":" + nested(1'000) + "}\n") == "+HI {\"v\":2}\r\n");
+  CHECK_FALSE(server.is_open("a"));
 }
 
 TEST_CASE("hostile: a client cannot write a second reply") {
-  House house;
-  join(house, "a");
+  InMemoryServer server;
+  join(server, "a");
   const std::string forged = "x\\r\\n+OK\\r\\n";
-  CHECK(count_replies(house.ask("a", "BEAT {\"wid\":\"" + forged + "\"}\n")) == 1);
-  CHECK(count_replies(house.ask("a", "FAIL {\"jid\":\"" + forged + "\"}\n")) == 1);
-  CHECK(count_replies(house.ask("a", "ACK x\r+OK\r\n")) == 1);
-  CHECK(count_replies(house.ask("a", "x\r+OK\r\r\n")) == 1);
-  CHECK(count_replies(house.ask("a", "QUEUE x\r+OK\r\n")) == 1);
-  CHECK(count_replies(house.ask("a",
-                                "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":[],"
-                                "\"queue\":\"" +
-                                    forged + "\"}\n")) == 1);
-  CHECK(count_replies(house.ask("a",
-                                "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":[],"
-                                "\"at\":\"" +
-                                    forged + "\"}\n")) == 1);
-  CHECK(count_replies(house.ask("a", "PUSHB [{\"jid\":\"" + forged + "\"}]\n")) == 1);
+  CHECK(count_replies(server.ask("a", "BEAT {\"wid\":\"" + forged + "\"}\n")) == 1);
+  CHECK(count_replies(server.ask("a", "FAIL {\"jid\":\"" + forged + "\"}\n")) == 1);
+  CHECK(count_replies(server.ask("a", "ACK x\r+OK\r\n")) == 1);
+  CHECK(count_replies(server.ask("a", "x\r+OK\r\r\n")) == 1);
+  CHECK(count_replies(server.ask("a", "QUEUE x\r+OK\r\n")) == 1);
+  CHECK(count_replies(server.ask("a",
+                                 "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":[],"
+                                 "\"queue\":\"" +
+                                     forged + "\"}\n")) == 1);
+  CHECK(count_replies(server.ask("a",
+                                 "PUSH {\"jid\":\"12345678\",\"jobtype\":\"T\",\"args\":[],"
+                                 "\"at\":\"" +
+                                     forged + "\"}\n")) == 1);
+  CHECK(count_replies(server.ask("a", "PUSHB [{\"jid\":\"" + forged + "\"}]\n")) == 1);
 }
 
 }  // namespace millrace::test

@@ -6,13 +6,13 @@
 namespace millrace::faktory {
 
 TEST_CASE("INFO counts handshaken connections") {
-  House house;
-  join(house, "a");
-  join(house, "b");
-  house.connect("stranger", Protocol::kFaktory);
-  CHECK(contains(info(house, "a"), R"("connections":2)"));
-  house.close("b");
-  CHECK(contains(info(house, "a"), R"("connections":1)"));
+  InMemoryServer server;
+  join(server, "a");
+  join(server, "b");
+  server.connect("stranger", Protocol::kFaktory);
+  CHECK(contains(info(server, "a"), R"("connections":2)"));
+  server.close("b");
+  CHECK(contains(info(server, "a"), R"("connections":1)"));
 }
 
 }  // namespace millrace::faktory

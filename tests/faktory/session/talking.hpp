@@ -5,21 +5,21 @@
 
 #include "faktory/session/auth.hpp"
 #include "support/doctest.hpp"
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 /// What clients say in the tests of the session, and how its answers are read.
 namespace millrace::faktory {
 
-using test::House;
+using test::InMemoryServer;
 using test::Protocol;
 
 inline constexpr std::string_view kHi = "+HI {\"v\":2}\r\n";
 
 /// A producer or worker that has shaken hands.
-inline void join(House& house, const std::string& name, const std::string& wid = "") {
-  house.connect(name, Protocol::kFaktory);
-  CHECK(house.take_output(name) == kHi);
-  CHECK(house.ask(name, "HELLO {\"v\":2,\"wid\":\"" + wid + "\"}\r\n") == "+OK\r\n");
+inline void join(InMemoryServer& server, const std::string& name, const std::string& wid = "") {
+  server.connect(name, Protocol::kFaktory);
+  CHECK(server.take_output(name) == kHi);
+  CHECK(server.ask(name, "HELLO {\"v\":2,\"wid\":\"" + wid + "\"}\r\n") == "+OK\r\n");
 }
 
 inline std::string job(const std::string& jid, const std::string& more = "") {
@@ -32,8 +32,8 @@ inline std::string payload(const std::string& reply) {
   return reply.substr(start, reply.size() - start - 2);
 }
 
-inline std::string info(House& house, const std::string& name) {
-  return payload(house.ask(name, "INFO\r\n"));
+inline std::string info(InMemoryServer& server, const std::string& name) {
+  return payload(server.ask(name, "INFO\r\n"));
 }
 
 inline bool contains(const std::string& text, std::string_view part) {

@@ -1,6 +1,6 @@
 #include "http/kit/guard.hpp"
 
-#include "http/desk.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {

@@ -1,30 +1,30 @@
 #include "http/routes/attention.hpp"
 
-#include "http/desk.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
 TEST_CASE("overview: says so when jobs come near --memory-limit") {
-  Desk desk;
-  desk.put(std::string(50'000, 'x'));
-  const std::size_t taken = desk.ledger.memory().needed_bytes();
-  desk.ledger.memory().limit(taken * 2);
-  CHECK(desk.read("/api/v1/overview")["attention"].empty());
-  desk.ledger.memory().limit(taken + taken / 20);
-  const Json concern = desk.read("/api/v1/overview")["attention"][0];
+  WebFixture web;
+  web.put(std::string(50'000, 'x'));
+  const std::size_t taken = web.ledger.memory().needed_bytes();
+  web.ledger.memory().limit(taken * 2);
+  CHECK(web.read("/api/v1/overview")["attention"].empty());
+  web.ledger.memory().limit(taken + taken / 20);
+  const Json concern = web.read("/api/v1/overview")["attention"][0];
   CHECK(concern["kind"] == "memory");
   CHECK(concern["text"] == "Jobs use 95 % of --memory-limit; at 100 % new jobs are refused");
-  CHECK(desk.read("/api/v1/server")["job_memory_bytes_max"] == taken + taken / 20);
+  CHECK(web.read("/api/v1/server")["job_memory_bytes_max"] == taken + taken / 20);
 }
 
 TEST_CASE("overview: many troubles of one kind hide no other") {
-  Desk desk;
-  for (int i = 0; i < 9; ++i) desk.push("Mail", "mail-" + std::to_string(i));
-  desk.push("Mail", "paused");
-  CHECK(desk.broker.admin().pause("paused", std::nullopt, desk.now));
-  desk.now += 2min;
-  const Json shown = desk.read("/api/v1/overview");
+  WebFixture web;
+  for (int i = 0; i < 9; ++i) web.push("Mail", "mail-" + std::to_string(i));
+  web.push("Mail", "paused");
+  CHECK(web.broker.admin().pause("paused", std::nullopt, web.now));
+  web.now += 2min;
+  const Json shown = web.read("/api/v1/overview");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax + 1);
   CHECK(shown["attention"].back()["kind"] == "paused");
   CHECK(shown["attention_left_out"] == 5);
@@ -32,12 +32,12 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
 }
 
 TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown") {
-  Desk desk;
-  for (int i = 0; i < 9; ++i) desk.push("Mail", "mail-" + std::to_string(i));
-  for (int i = 0; i < 1000; ++i) desk.push("Mail", "mail-8");
-  desk.push("Mail", "mail-5");
-  desk.now += 2min;
-  const Json shown = desk.read("/api/v1/overview");
+  WebFixture web;
+  for (int i = 0; i < 9; ++i) web.push("Mail", "mail-" + std::to_string(i));
+  for (int i = 0; i < 1000; ++i) web.push("Mail", "mail-8");
+  web.push("Mail", "mail-5");
+  web.now += 2min;
+  const Json shown = web.read("/api/v1/overview");
   CHECK(shown["health"]["text"] == "mail-8 has 1,001 waiting jobs and no worker; 8 more below.");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax);
   CHECK(shown["attention"][0]["queue"] == "mail-8");
@@ -47,22 +47,22 @@ TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown
 }
 
 TEST_CASE("overview: a paused queue with jobs, a full disk") {
-  Desk desk;
-  desk.push("Mail", "mail");
-  CHECK(desk.broker.admin().pause("mail", std::nullopt, desk.now));
-  desk.system.disk_total_bytes = 100;
-  desk.system.disk_free_bytes = 7;
-  const Json attention = desk.read("/api/v1/overview")["attention"];
+  WebFixture web;
+  web.push("Mail", "mail");
+  CHECK(web.broker.admin().pause("mail", std::nullopt, web.now));
+  web.system.disk_total_bytes = 100;
+  web.system.disk_free_bytes = 7;
+  const Json attention = web.read("/api/v1/overview")["attention"];
   REQUIRE(attention.size() == 2);
   CHECK(attention[0]["text"] == "The disk of the journal has only 7 % left");
   CHECK(attention[1]["text"] == "is paused with 1 waiting job");
 }
 
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {
-  Desk desk;
-  desk.broker.set_admission(Admission::kNoJobs);
-  CHECK(desk.read("/api/v1/overview")["attention"][0]["kind"] == "full");
-  CHECK(desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
+  WebFixture web;
+  web.broker.set_admission(Admission::kNoJobs);
+  CHECK(web.read("/api/v1/overview")["attention"][0]["kind"] == "full");
+  CHECK(web.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
 }
 
 }  // namespace millrace::http

@@ -1,132 +1,132 @@
-#include "http/desk.hpp"
 #include "http/kit/text.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 namespace {
 
-Response push_text(Desk& desk, const std::string& json) {
+Response push_text(WebFixture& web, const std::string& json) {
   Request request = request_of("POST", "/api/v1/jobs");
   request.body = json;
-  return desk.ask(request);
+  return web.ask(request);
 }
 
 }  // namespace
 
 TEST_CASE("job: retry, kill and delete") {
-  Desk desk;
-  const JobId id = desk.fail("Mail", "no route");
+  WebFixture web;
+  const JobId id = web.fail("Mail", "no route");
   const std::string path = "/api/v1/jobs/" + std::to_string(id);
-  const Response retried = desk.post(path + "/retry");
+  const Response retried = web.post(path + "/retry");
   CHECK(retried.is_change);
-  CHECK(desk.find(id)->state == JobState::kReady);
-  CHECK(desk.post(path + "/retry").status == 409);
-  CHECK(desk.post(path + "/kill").status == 200);
-  CHECK(desk.find(id)->state == JobState::kDead);
-  CHECK(desk.post(path + "/delete").status == 200);
-  CHECK(desk.find(id) == nullptr);
+  CHECK(web.find(id)->state == JobState::kReady);
+  CHECK(web.post(path + "/retry").status == 409);
+  CHECK(web.post(path + "/kill").status == 200);
+  CHECK(web.find(id)->state == JobState::kDead);
+  CHECK(web.post(path + "/delete").status == 200);
+  CHECK(web.find(id) == nullptr);
 }
 
 TEST_CASE("job: what somebody holds is left alone") {
-  Desk desk;
-  const JobId id = desk.push("Mail");
-  CHECK(desk.fetch() == id);
-  CHECK(desk.post("/api/v1/jobs/" + std::to_string(id) + "/delete").status == 409);
-  CHECK(desk.find(id)->state == JobState::kReserved);
+  WebFixture web;
+  const JobId id = web.push("Mail");
+  CHECK(web.fetch() == id);
+  CHECK(web.post("/api/v1/jobs/" + std::to_string(id) + "/delete").status == 409);
+  CHECK(web.find(id)->state == JobState::kReserved);
 }
 
 TEST_CASE("job: what somebody holds is taken from them when that is asked for") {
-  Desk desk;
-  const JobId id = desk.push("Mail");
+  WebFixture web;
+  const JobId id = web.push("Mail");
   const std::string path = "/api/v1/jobs/" + std::to_string(id);
-  CHECK(desk.fetch() == id);
-  CHECK(desk.post(path + "/retry", {{"state", "reserved"}}).status == 200);
-  CHECK(desk.find(id)->state == JobState::kReady);
-  CHECK(desk.fetch() == id);
-  CHECK(desk.post(path + "/kill", {{"state", "reserved"}}).status == 200);
-  CHECK(desk.find(id)->state == JobState::kDead);
-  CHECK(desk.post(path + "/retry", {{"state", "dead"}}).status == 200);
-  CHECK(desk.fetch() == id);
-  CHECK(desk.post(path + "/delete", {{"state", "held"}}).status == 400);
-  CHECK(desk.post(path + "/delete", {{"state", "reserved"}}).status == 200);
-  CHECK(desk.find(id) == nullptr);
+  CHECK(web.fetch() == id);
+  CHECK(web.post(path + "/retry", {{"state", "reserved"}}).status == 200);
+  CHECK(web.find(id)->state == JobState::kReady);
+  CHECK(web.fetch() == id);
+  CHECK(web.post(path + "/kill", {{"state", "reserved"}}).status == 200);
+  CHECK(web.find(id)->state == JobState::kDead);
+  CHECK(web.post(path + "/retry", {{"state", "dead"}}).status == 200);
+  CHECK(web.fetch() == id);
+  CHECK(web.post(path + "/delete", {{"state", "held"}}).status == 400);
+  CHECK(web.post(path + "/delete", {{"state", "reserved"}}).status == 200);
+  CHECK(web.find(id) == nullptr);
 }
 
 TEST_CASE("jobs: of several the held ones are changed only when that is asked for") {
-  Desk desk;
-  const JobId held = desk.push("A");
-  const JobId ready = desk.push("B");
-  CHECK(desk.fetch() == held);
+  WebFixture web;
+  const JobId held = web.push("A");
+  const JobId ready = web.push("B");
+  CHECK(web.fetch() == held);
   Json body{{"action", "delete"}, {"ids", {held, ready}}};
-  CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
+  CHECK(web.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
   body["state"] = "reserved";
-  CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":1,"refused":0})");
-  CHECK(desk.find(held) == nullptr);
+  CHECK(web.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":1,"refused":0})");
+  CHECK(web.find(held) == nullptr);
 }
 
 TEST_CASE("jobs: those that have left the state in which they were seen are not meant") {
-  Desk desk;
-  const JobId moved = desk.put("a");
-  const JobId seen = desk.put("b");
-  CHECK(desk.post("/api/v1/jobs/" + std::to_string(moved) + "/kill").status == 200);
+  WebFixture web;
+  const JobId moved = web.put("a");
+  const JobId seen = web.put("b");
+  CHECK(web.post("/api/v1/jobs/" + std::to_string(moved) + "/kill").status == 200);
   const Json body{{"action", "delete"}, {"ids", {moved, seen}}, {"state", "ready"}};
-  CHECK(desk.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
+  CHECK(web.post("/api/v1/jobs/change", body).body == R"({"changed":1,"gone":0,"refused":1})");
   const std::string path = "/api/v1/jobs/" + std::to_string(moved) + "/delete";
-  const Response refused = desk.post(path, {{"state", "ready"}});
+  const Response refused = web.post(path, {{"state", "ready"}});
   CHECK(refused.status == 409);
   CHECK(refused.body == R"({"error":"this job is dead now"})");
-  CHECK(desk.find(moved)->state == JobState::kDead);
-  CHECK(desk.post(path, {{"state", "dead"}}).status == 200);
+  CHECK(web.find(moved)->state == JobState::kDead);
+  CHECK(web.post(path, {{"state", "dead"}}).status == 200);
 }
 
 TEST_CASE("jobs: several at once, with those that are gone or cannot be changed counted") {
-  Desk desk;
-  const JobId dead = desk.fail("A", "x", true);
-  const JobId ready = desk.push("B");
+  WebFixture web;
+  const JobId dead = web.fail("A", "x", true);
+  const JobId ready = web.push("B");
   const Response response =
-      desk.post("/api/v1/jobs/change", {{"action", "retry"}, {"ids", {dead, ready, 99}}});
+      web.post("/api/v1/jobs/change", {{"action", "retry"}, {"ids", {dead, ready, 99}}});
   CHECK(response.body == R"({"changed":1,"gone":1,"refused":1})");
-  CHECK(desk.find(dead)->state == JobState::kReady);
+  CHECK(web.find(dead)->state == JobState::kReady);
 }
 
 TEST_CASE("jobs: as many ids as the limit are taken, and one more is refused") {
-  Desk desk;
+  WebFixture web;
   Json ids = Json::array();
   for (int i = 0; i < 1000; ++i) ids.push_back(i + 1);
-  CHECK(desk.post("/api/v1/jobs/change", {{"action", "delete"}, {"ids", ids}}).status == 200);
+  CHECK(web.post("/api/v1/jobs/change", {{"action", "delete"}, {"ids", ids}}).status == 200);
   ids.push_back(1001);
-  CHECK(desk.post("/api/v1/jobs/change", {{"action", "delete"}, {"ids", ids}}).status == 400);
-  CHECK(desk.post("/api/v1/jobs/change", {{"action", "boil"}, {"ids", {1}}}).status == 400);
+  CHECK(web.post("/api/v1/jobs/change", {{"action", "delete"}, {"ids", ids}}).status == 400);
+  CHECK(web.post("/api/v1/jobs/change", {{"action", "boil"}, {"ids", {1}}}).status == 400);
 }
 
 TEST_CASE("push: a job without a jid is given one") {
-  Desk desk;
+  WebFixture web;
   const Response response =
-      desk.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}, {"queue", "mail"}});
+      web.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}, {"queue", "mail"}});
   CHECK(response.status == 201);
   const Json pushed = Json::parse(response.body);
   CHECK(pushed["jid"] == "web-0000000000000abc");
-  CHECK(desk.find(pushed["id"])->state == JobState::kReady);
+  CHECK(web.find(pushed["id"])->state == JobState::kReady);
 }
 
 TEST_CASE("push: a member that is there twice is refused, however it is written") {
-  Desk desk;
+  WebFixture web;
   const std::string begin =
       R"({"jobtype":"Mail","args":[1e400,{"a":":\",","queue":1}],"queue":"a")";
-  CHECK(push_text(desk, begin + "}").status == 201);
-  CHECK(push_text(desk, begin + R"(,"custom":{"queue":1,"queue":2}})").status == 201);
+  CHECK(push_text(web, begin + "}").status == 201);
+  CHECK(push_text(web, begin + R"(,"custom":{"queue":1,"queue":2}})").status == 201);
   for (const char* name : {"queue", "Queue", "que\\u0075e"}) {
-    const Response response = push_text(desk, concat(begin, ",\"", name, "\":\"b\"}"));
+    const Response response = push_text(web, concat(begin, ",\"", name, "\":\"b\"}"));
     CHECK_MESSAGE(response.status == 400, name);
     CHECK(response.body == R"({"error":"the body has a member twice"})");
   }
-  CHECK(push_text(desk, R"([{"jobtype":"Mail"}])").status == 400);
-  CHECK(push_text(desk, R"({"jobtype":"Mail","jobtype":)").status == 400);
+  CHECK(push_text(web, R"([{"jobtype":"Mail"}])").status == 400);
+  CHECK(push_text(web, R"({"jobtype":"Mail","jobtype":)").status == 400);
 }
 
 TEST_CASE("push: what PUSH would refuse is refused in the same words") {
-  Desk desk;
-  const Response response = desk.post("/api/v1/jobs", {{"args", {1}}});
+  WebFixture web;
+  const Response response = web.post("/api/v1/jobs", {{"args", {1}}});
   CHECK(response.status == 400);
   CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
 }

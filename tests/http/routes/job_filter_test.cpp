@@ -1,18 +1,18 @@
 #include "http/routes/job_filter.hpp"
 
-#include "http/desk.hpp"
 #include "http/kit/text.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
 TEST_CASE("jobs: filters by type, its beginning, jid, error and text") {
-  Desk desk;
-  desk.push("SendMail");
-  desk.push("Other", "default", R"(,"custom":{"needle":1})");
-  desk.fail("Failing", "connection RESET by peer");
+  WebFixture web;
+  web.push("SendMail");
+  web.push("Other", "default", R"(,"custom":{"needle":1})");
+  web.fail("Failing", "connection RESET by peer");
   const auto count = [&](const std::string& filter) {
-    return desk.read("/api/v1/jobs?" + filter)["jobs"].size();
+    return web.read("/api/v1/jobs?" + filter)["jobs"].size();
   };
   CHECK(count("type=SendMail") == 1);
   CHECK(count("type=Send") == 0);
@@ -25,31 +25,31 @@ TEST_CASE("jobs: filters by type, its beginning, jid, error and text") {
 }
 
 TEST_CASE("jobs: an age filter leaves out what is younger") {
-  Desk desk;
-  desk.push("Old");
-  desk.now += 10min;
-  desk.push("New");
-  const Json page = desk.read("/api/v1/jobs?older_than_s=300");
+  WebFixture web;
+  web.push("Old");
+  web.now += 10min;
+  web.push("New");
+  const Json page = web.read("/api/v1/jobs?older_than_s=300");
   REQUIRE(page["jobs"].size() == 1);
   CHECK(page["jobs"][0]["type"] == "Old");
 }
 
 TEST_CASE("jobs: a filter that no name or error can be is refused, but of a body all bytes are") {
-  Desk desk;
-  desk.put("\xff\x01");
-  CHECK(desk.get("/api/v1/jobs?error=\xff").status == 400);
-  CHECK(desk.get("/api/v1/jobs?queue=\xc3").status == 400);
-  CHECK(desk.read("/api/v1/jobs?error=\xc3\xa9")["jobs"].empty());
-  CHECK(desk.read("/api/v1/jobs?text=\xff")["jobs"].size() == 1);
+  WebFixture web;
+  web.put("\xff\x01");
+  CHECK(web.get("/api/v1/jobs?error=\xff").status == 400);
+  CHECK(web.get("/api/v1/jobs?queue=\xc3").status == 400);
+  CHECK(web.read("/api/v1/jobs?error=\xc3\xa9")["jobs"].empty());
+  CHECK(web.read("/api/v1/jobs?text=\xff")["jobs"].size() == 1);
 }
 
 TEST_CASE("jobs: a filter that says nothing is refused") {
-  Desk desk;
-  desk.put("x");
+  WebFixture web;
+  web.put("x");
   for (const char* path : {"/api/v1/jobs", "/api/v1/jobs/count"}) {
     for (const char* filter : {"queue=", "type=", "id=", "error=", "group=", "text=", "wid=",
                                "client=", "client=0", "older_than_s=", "older_than_s=0"}) {
-      CHECK_MESSAGE(desk.get(concat(path, "?", filter)).status == 400, filter);
+      CHECK_MESSAGE(web.get(concat(path, "?", filter)).status == 400, filter);
     }
   }
 }

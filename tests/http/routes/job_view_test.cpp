@@ -1,15 +1,15 @@
 #include "http/routes/job_view.hpp"
 
-#include "http/desk.hpp"
 #include "http/kit/text.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
 TEST_CASE("job: the whole story of a failed one") {
-  Desk desk;
-  const JobId id = desk.fail("Mail", "no route");
-  const Json job = desk.read("/api/v1/jobs/" + std::to_string(id));
+  WebFixture web;
+  const JobId id = web.fail("Mail", "no route");
+  const Json job = web.read("/api/v1/jobs/" + std::to_string(id));
   CHECK(job["state"] == "retrying");
   CHECK(job["error"]["message"] == "no route");
   CHECK(job["error"]["backtrace"] == Json{"a:1"});
@@ -19,53 +19,53 @@ TEST_CASE("job: the whole story of a failed one") {
 }
 
 TEST_CASE("job: numbers of a pushed one are given as they were written") {
-  Desk desk;
-  const JobId id = desk.push("Mail", "default", R"(,"custom":{"n":[18446744073709551617,1e400]})");
-  const std::string job = desk.get("/api/v1/jobs/" + std::to_string(id)).body;
+  WebFixture web;
+  const JobId id = web.push("Mail", "default", R"(,"custom":{"n":[18446744073709551617,1e400]})");
+  const std::string job = web.get("/api/v1/jobs/" + std::to_string(id)).body;
   CHECK(job.find(R"("custom":{"n":[18446744073709551617,1e400]})") != std::string::npos);
 }
 
 TEST_CASE("job: the bytes of a pushed one are what a worker gets") {
-  Desk desk;
-  const JobId id = desk.push("Mail");
+  WebFixture web;
+  const JobId id = web.push("Mail");
   const std::string path = "/api/v1/jobs/" + std::to_string(id);
-  const std::string body = desk.get(path + "/body").body;
-  CHECK(desk.read(path)["body"]["text"] == body);
-  CHECK(desk.read(path)["body_bytes"] == body.size());
+  const std::string body = web.get(path + "/body").body;
+  CHECK(web.read(path)["body"]["text"] == body);
+  CHECK(web.read(path)["body_bytes"] == body.size());
 }
 
 TEST_CASE("job: bytes that are no text are shown in base64") {
-  Desk desk;
-  const JobId id = desk.put(std::string("\xff\x00\x01", 3));
-  const Json job = desk.read("/api/v1/jobs/" + std::to_string(id));
+  WebFixture web;
+  const JobId id = web.put(std::string("\xff\x00\x01", 3));
+  const Json job = web.read("/api/v1/jobs/" + std::to_string(id));
   CHECK(job["body"]["base64"] == "/wAB");
   CHECK(job["body"]["text"] == nullptr);
 }
 
 TEST_CASE("job: of a long body only the beginning is shown") {
-  Desk desk;
-  const JobId id = desk.put(std::string(300'000, 'x'));
-  const Json job = desk.read("/api/v1/jobs/" + std::to_string(id));
+  WebFixture web;
+  const JobId id = web.put(std::string(300'000, 'x'));
+  const Json job = web.read("/api/v1/jobs/" + std::to_string(id));
   CHECK(job["body"]["is_cut"] == true);
   CHECK(job["body"]["text"].get<std::string>().size() == 256 * 1024);
-  CHECK(desk.get("/api/v1/jobs/" + std::to_string(id) + "/body").body.size() == 300'000);
+  CHECK(web.get("/api/v1/jobs/" + std::to_string(id) + "/body").body.size() == 300'000);
 }
 
 TEST_CASE("job: of a long pushed job the beginning of its JSON is shown") {
-  Desk desk;
+  WebFixture web;
   const JobId id =
-      desk.push("Mail", "default", concat(R"(,"custom":{"x":")", std::string(500'000, 'x'), "\"}"));
-  const Json job = desk.read(concat("/api/v1/jobs/", id));
+      web.push("Mail", "default", concat(R"(,"custom":{"x":")", std::string(500'000, 'x'), "\"}"));
+  const Json job = web.read(concat("/api/v1/jobs/", id));
   CHECK(job["work_unit"] == nullptr);
   CHECK(job["body"]["is_cut"] == true);
-  CHECK(job["body_bytes"] == desk.get(concat("/api/v1/jobs/", id, "/body")).body.size());
+  CHECK(job["body_bytes"] == web.get(concat("/api/v1/jobs/", id, "/body")).body.size());
   CHECK(job["body"]["text"].get<std::string>().size() == 256 * 1024);
 }
 
 TEST_CASE("job: a long body without any beginning of a character is shown in base64") {
-  Desk desk;
-  const JobId id = desk.put(std::string(300'000, '\x80'));
-  const Json job = desk.read(concat("/api/v1/jobs/", id));
+  WebFixture web;
+  const JobId id = web.put(std::string(300'000, '\x80'));
+  const Json job = web.read(concat("/api/v1/jobs/", id));
   CHECK(job["body"]["is_text"] == false);
   CHECK(job["body"]["base64"].get<std::string>().starts_with("gICA"));
 }

@@ -1,14 +1,14 @@
-#include "http/desk.hpp"
 #include "http/kit/text.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
 TEST_CASE("jobs: a list shows what is in a state, in order") {
-  Desk desk;
-  const JobId first = desk.push("Mail");
-  const JobId second = desk.put("bytes");
-  const Json page = desk.read("/api/v1/jobs?state=ready");
+  WebFixture web;
+  const JobId first = web.push("Mail");
+  const JobId second = web.put("bytes");
+  const Json page = web.read("/api/v1/jobs?state=ready");
   REQUIRE(page["jobs"].size() == 2);
   CHECK(page["jobs"][0]["id"] == second);  // pri 0 goes before pri 1024
   CHECK(page["jobs"][1]["id"] == first);
@@ -18,96 +18,96 @@ TEST_CASE("jobs: a list shows what is in a state, in order") {
 }
 
 TEST_CASE("jobs: a cursor goes on where the page before ended, whatever came or went meanwhile") {
-  Desk desk;
-  const JobId first = desk.push("A");
-  const JobId second = desk.push("B");
-  const Json page = desk.read("/api/v1/jobs?state=ready&queue=default&limit=1");
+  WebFixture web;
+  const JobId first = web.push("A");
+  const JobId second = web.push("B");
+  const Json page = web.read("/api/v1/jobs?state=ready&queue=default&limit=1");
   CHECK(page["jobs"][0]["id"] == first);
-  CHECK(desk.broker.admin().change(first, Mutation::Action::kDiscard, desk.now));
-  const Json next = desk.read("/api/v1/jobs?state=ready&queue=default&limit=1&cursor=" +
-                              page["next"].get<std::string>());
+  CHECK(web.broker.admin().change(first, Mutation::Action::kDiscard, web.now));
+  const Json next = web.read("/api/v1/jobs?state=ready&queue=default&limit=1&cursor=" +
+                             page["next"].get<std::string>());
   CHECK(next["jobs"][0]["id"] == second);
 }
 
 TEST_CASE("jobs: ready jobs of all queues are paged queue by queue") {
-  Desk desk;
-  desk.push("A", "one");
-  desk.push("B", "two");
-  Json page = desk.read("/api/v1/jobs?limit=1");
-  page = desk.read("/api/v1/jobs?limit=1&cursor=" + page["next"].get<std::string>());
+  WebFixture web;
+  web.push("A", "one");
+  web.push("B", "two");
+  Json page = web.read("/api/v1/jobs?limit=1");
+  page = web.read("/api/v1/jobs?limit=1&cursor=" + page["next"].get<std::string>());
   CHECK(page["jobs"][0]["type"] == "B");
 }
 
 TEST_CASE("jobs: ready jobs of all queues are paged backwards when asked for") {
-  Desk desk;
+  WebFixture web;
   for (const char* type : {"A", "B"}) {
-    desk.push(type, "one");
-    desk.push(type, "two");
+    web.push(type, "one");
+    web.push(type, "two");
   }
   std::string order;
   std::string cursor;
   for (int rows = 0; rows < 4; ++rows) {
-    const Json page = desk.read("/api/v1/jobs?order=desc&limit=1" + cursor);
+    const Json page = web.read("/api/v1/jobs?order=desc&limit=1" + cursor);
     const Json& job = page["jobs"].at(0);
     order += concat(job["queue"].get<std::string>(), job["type"].get<std::string>(), " ");
     cursor = "&cursor=" + page["next"].get<std::string>();
   }
   CHECK(order == "twoB twoA oneB oneA ");
-  CHECK(desk.read("/api/v1/jobs?order=desc" + cursor)["jobs"].empty());
+  CHECK(web.read("/api/v1/jobs?order=desc" + cursor)["jobs"].empty());
 }
 
 TEST_CASE("jobs: the latest of the dead come first when asked for") {
-  Desk desk;
-  desk.fail("A", "x", true);
-  const JobId later = desk.fail("B", "x", true);
-  CHECK(desk.read("/api/v1/jobs?state=dead&order=desc")["jobs"][0]["id"] == later);
+  WebFixture web;
+  web.fail("A", "x", true);
+  const JobId later = web.fail("B", "x", true);
+  CHECK(web.read("/api/v1/jobs?state=dead&order=desc")["jobs"][0]["id"] == later);
 }
 
 TEST_CASE("jobs: one request looks at no more than a slice, and says where to go on") {
-  Desk desk;
-  for (int i = 0; i < 2502; ++i) desk.put("x");
-  const Json slice = desk.read("/api/v1/jobs/count?type=Nothing");
+  WebFixture web;
+  for (int i = 0; i < 2502; ++i) web.put("x");
+  const Json slice = web.read("/api/v1/jobs/count?type=Nothing");
   CHECK(slice["looked_at"] == 2500);
   const Json rest =
-      desk.read("/api/v1/jobs/count?type=Nothing&cursor=" + slice["next"].get<std::string>());
+      web.read("/api/v1/jobs/count?type=Nothing&cursor=" + slice["next"].get<std::string>());
   CHECK(rest["next"] == nullptr);
 }
 
 TEST_CASE("jobs: a search for a jid looks at more jobs at a time") {
-  Desk desk;
-  for (int i = 0; i < 6'001; ++i) desk.put("x");
-  const Json slice = desk.read("/api/v1/jobs/count?id=nobody");
+  WebFixture web;
+  for (int i = 0; i < 6'001; ++i) web.put("x");
+  const Json slice = web.read("/api/v1/jobs/count?id=nobody");
   CHECK(slice["looked_at"] == 6'000);
   CHECK(slice["next"] != nullptr);
 }
 
 TEST_CASE("jobs: what makes no sense is refused with a line that says why") {
-  Desk desk;
-  CHECK(desk.get("/api/v1/jobs?state=lost").status == 400);
-  CHECK(desk.get("/api/v1/jobs?limit=201").status == 400);
-  CHECK(desk.get("/api/v1/jobs?limit=200").status == 200);
-  CHECK(desk.get("/api/v1/jobs?cursor=abc").status == 400);
-  CHECK(desk.get("/api/v1/jobs?older_than_s=soon").status == 400);
-  const Json error = Json::parse(desk.get("/api/v1/jobs?order=up").body);
+  WebFixture web;
+  CHECK(web.get("/api/v1/jobs?state=lost").status == 400);
+  CHECK(web.get("/api/v1/jobs?limit=201").status == 400);
+  CHECK(web.get("/api/v1/jobs?limit=200").status == 200);
+  CHECK(web.get("/api/v1/jobs?cursor=abc").status == 400);
+  CHECK(web.get("/api/v1/jobs?older_than_s=soon").status == 400);
+  const Json error = Json::parse(web.get("/api/v1/jobs?order=up").body);
   CHECK(error["error"] == "order is not asc or desc");
 }
 
 TEST_CASE("job: one that has gone is said to be gone") {
-  Desk desk;
-  const Response response = desk.get("/api/v1/jobs/77");
+  WebFixture web;
+  const Response response = web.get("/api/v1/jobs/77");
   CHECK(response.status == 404);
   CHECK(response.body == R"({"error":"this job is gone: it was finished or deleted"})");
-  CHECK(desk.post("/api/v1/jobs/77/retry").status == 404);
+  CHECK(web.post("/api/v1/jobs/77/retry").status == 404);
 }
 
 TEST_CASE("job: what is no number is said to be none") {
-  Desk desk;
+  WebFixture web;
   for (const char* path : {"abc", "abc/body", "-1", "99999999999999999999"}) {
-    const Response response = desk.get(concat("/api/v1/jobs/", path));
+    const Response response = web.get(concat("/api/v1/jobs/", path));
     CHECK(response.status == 400);
     CHECK(response.body == R"({"error":"that is not a job number"})");
   }
-  CHECK(desk.post("/api/v1/jobs/abc/retry").status == 400);
+  CHECK(web.post("/api/v1/jobs/abc/retry").status == 400);
 }
 
 }  // namespace millrace::http

@@ -1,115 +1,115 @@
 #include "http/asking.hpp"
-#include "http/desk.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
 TEST_CASE("queues: what came after the queue was looked at is neither cleared nor deleted") {
-  Desk desk;
+  WebFixture web;
   const std::string path = "/api/v1/queues/mail";
   for (const char* change : {"/clear", "/delete"}) {
-    const JobId seen = desk.put("x", "mail");
-    const std::string as_of = as_of_now(desk);
-    const JobId late = desk.put("x", "mail");
-    CHECK(desk.post(path + change, {{"as_of", as_of}}).status == 202);
-    desk.settle();
-    CHECK(desk.find(seen) == nullptr);
-    REQUIRE(desk.find(late) != nullptr);
-    CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
+    const JobId seen = web.put("x", "mail");
+    const std::string as_of = as_of_now(web);
+    const JobId late = web.put("x", "mail");
+    CHECK(web.post(path + change, {{"as_of", as_of}}).status == 202);
+    web.settle();
+    CHECK(web.find(seen) == nullptr);
+    REQUIRE(web.find(late) != nullptr);
+    CHECK(web.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
   }
 }
 
 TEST_CASE("queues: one that is deleted stays paused while there are jobs in it") {
-  Desk desk;
-  desk.put("x", "mail");
-  CHECK(desk.post("/api/v1/queues/mail/pause").status == 200);
-  const std::string as_of = as_of_now(desk);
-  const JobId late = desk.put("x", "mail");
-  CHECK(desk.post("/api/v1/queues/mail/delete", {{"as_of", as_of}}).status == 202);
-  desk.settle();
-  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == true);
-  CHECK(desk.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
-  CHECK(desk.post("/api/v1/queues/mail/delete").status == 202);
-  desk.settle();
-  CHECK(desk.get("/api/v1/queues/mail").status == 404);
+  WebFixture web;
+  web.put("x", "mail");
+  CHECK(web.post("/api/v1/queues/mail/pause").status == 200);
+  const std::string as_of = as_of_now(web);
+  const JobId late = web.put("x", "mail");
+  CHECK(web.post("/api/v1/queues/mail/delete", {{"as_of", as_of}}).status == 202);
+  web.settle();
+  CHECK(web.read("/api/v1/queues/mail")["is_paused"] == true);
+  CHECK(web.post("/api/v1/jobs/" + std::to_string(late) + "/delete").status == 200);
+  CHECK(web.post("/api/v1/queues/mail/delete").status == 202);
+  web.settle();
+  CHECK(web.get("/api/v1/queues/mail").status == 404);
 }
 
 TEST_CASE("queues: pause, resume, and a pause that ends") {
-  Desk desk;
-  desk.push("Mail", "mail");
-  CHECK(desk.post("/api/v1/queues/mail/pause").status == 200);
-  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == true);
-  CHECK(desk.post("/api/v1/queues/mail/resume").status == 200);
-  CHECK(desk.read("/api/v1/queues/mail")["is_paused"] == false);
-  CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 60}}).status == 200);
-  CHECK(desk.read("/api/v1/queues/mail")["paused_until"] == "2023-11-14T22:14:20.000Z");
-  CHECK(desk.post("/api/v1/queues/mail/pause", {{"seconds", 0}}).status == 400);
-  CHECK(desk.post("/api/v1/queues/mail/pause", {{"second", 60}}).status == 400);
-  CHECK(desk.post("/api/v1/queues/mail/pause?seconds=60").status == 400);
-  CHECK(desk.post("/api/v1/queues/mail/resume", {{"seconds", 60}}).status == 400);
-  CHECK(desk.post("/api/v1/queues/nobody/pause").status == 404);
+  WebFixture web;
+  web.push("Mail", "mail");
+  CHECK(web.post("/api/v1/queues/mail/pause").status == 200);
+  CHECK(web.read("/api/v1/queues/mail")["is_paused"] == true);
+  CHECK(web.post("/api/v1/queues/mail/resume").status == 200);
+  CHECK(web.read("/api/v1/queues/mail")["is_paused"] == false);
+  CHECK(web.post("/api/v1/queues/mail/pause", {{"seconds", 60}}).status == 200);
+  CHECK(web.read("/api/v1/queues/mail")["paused_until"] == "2023-11-14T22:14:20.000Z");
+  CHECK(web.post("/api/v1/queues/mail/pause", {{"seconds", 0}}).status == 400);
+  CHECK(web.post("/api/v1/queues/mail/pause", {{"second", 60}}).status == 400);
+  CHECK(web.post("/api/v1/queues/mail/pause?seconds=60").status == 400);
+  CHECK(web.post("/api/v1/queues/mail/resume", {{"seconds", 60}}).status == 400);
+  CHECK(web.post("/api/v1/queues/nobody/pause").status == 404);
 }
 
 TEST_CASE("queues: clear takes the ready jobs, delete all but the reserved ones") {
-  Desk desk;
-  desk.fail("B", "x");
-  desk.push("C", "failing");
-  CHECK(desk.post("/api/v1/queues/failing/clear").status == 202);
-  desk.settle();
-  CHECK(desk.read("/api/v1/queues/failing")["ready"] == 0);
-  CHECK(desk.read("/api/v1/queues/failing")["retrying"] == 1);
-  CHECK(desk.post("/api/v1/queues/failing/delete").status == 202);
-  desk.settle();
-  CHECK(desk.get("/api/v1/queues/failing").status == 404);
+  WebFixture web;
+  web.fail("B", "x");
+  web.push("C", "failing");
+  CHECK(web.post("/api/v1/queues/failing/clear").status == 202);
+  web.settle();
+  CHECK(web.read("/api/v1/queues/failing")["ready"] == 0);
+  CHECK(web.read("/api/v1/queues/failing")["retrying"] == 1);
+  CHECK(web.post("/api/v1/queues/failing/delete").status == 202);
+  web.settle();
+  CHECK(web.get("/api/v1/queues/failing").status == 404);
 }
 
 TEST_CASE("queues: sorted by any column, paged by cursor, filtered by name") {
-  Desk desk;
-  desk.push("A", "alpha");
-  desk.push("A", "beta");
-  desk.push("A", "beta");
-  const Json page = desk.read("/api/v1/queues?sort=ready&order=desc&limit=1");
+  WebFixture web;
+  web.push("A", "alpha");
+  web.push("A", "beta");
+  web.push("A", "beta");
+  const Json page = web.read("/api/v1/queues?sort=ready&order=desc&limit=1");
   CHECK(page["queues"][0]["name"] == "beta");
-  const Json next = desk.read("/api/v1/queues?sort=ready&order=desc&limit=1&cursor=" +
-                              page["next"].get<std::string>());
+  const Json next = web.read("/api/v1/queues?sort=ready&order=desc&limit=1&cursor=" +
+                             page["next"].get<std::string>());
   CHECK(next["queues"][0]["name"] == "alpha");
-  CHECK(desk.read("/api/v1/queues?match=ALP")["queues"].size() == 1);
-  CHECK(desk.get("/api/v1/queues?sort=beauty").status == 400);
-  CHECK(desk.get("/api/v1/queues?order=descending").status == 400);
+  CHECK(web.read("/api/v1/queues?match=ALP")["queues"].size() == 1);
+  CHECK(web.get("/api/v1/queues?sort=beauty").status == 400);
+  CHECK(web.get("/api/v1/queues?order=descending").status == 400);
 }
 
 TEST_CASE("queues: a name may hold slashes") {
-  Desk desk;
-  desk.put("x", "a/b/pause");
-  CHECK(desk.read("/api/v1/queues/a/b/pause")["ready"] == 1);
-  CHECK(desk.post("/api/v1/queues/a/b/pause/pause").status == 200);
+  WebFixture web;
+  web.put("x", "a/b/pause");
+  CHECK(web.read("/api/v1/queues/a/b/pause")["ready"] == 1);
+  CHECK(web.post("/api/v1/queues/a/b/pause/pause").status == 200);
 }
 
 TEST_CASE("queues: those whose names are steps in a path go by others") {
-  Desk desk;
-  desk.put("x", ".");
-  desk.put("x", "..");
-  CHECK(desk.read("/api/v1/queues/%2E")["name"] == ".");
-  CHECK(desk.post("/api/v1/queues/%2E%2E/pause").status == 200);
-  CHECK(desk.read("/api/v1/queues/%2E%2E")["is_paused"] == true);
-  CHECK(desk.post("/api/v1/queues/%2E%2E/clear").status == 202);
-  desk.settle();
-  CHECK(desk.read("/api/v1/queues/%2E%2E")["ready"] == 0);
-  CHECK(desk.read("/api/v1/queues/%2E")["ready"] == 1);
+  WebFixture web;
+  web.put("x", ".");
+  web.put("x", "..");
+  CHECK(web.read("/api/v1/queues/%2E")["name"] == ".");
+  CHECK(web.post("/api/v1/queues/%2E%2E/pause").status == 200);
+  CHECK(web.read("/api/v1/queues/%2E%2E")["is_paused"] == true);
+  CHECK(web.post("/api/v1/queues/%2E%2E/clear").status == 202);
+  web.settle();
+  CHECK(web.read("/api/v1/queues/%2E%2E")["ready"] == 0);
+  CHECK(web.read("/api/v1/queues/%2E")["ready"] == 1);
 }
 
 TEST_CASE("queues: one request looks at no more than a slice, and says where to go on") {
-  Desk desk;
-  for (int i = 0; i < 10'000; ++i) desk.put("x", std::to_string(i));
-  const Json slice = desk.read("/api/v1/queues?limit=1");
+  WebFixture web;
+  for (int i = 0; i < 10'000; ++i) web.put("x", std::to_string(i));
+  const Json slice = web.read("/api/v1/queues?limit=1");
   CHECK(slice["total"] == 10'001);  // with `default`
   CHECK(slice["queues"][0]["name"] == "0");
   CHECK(slice["next"] == slice["queues"][0]["place"]);
   const std::string from = std::to_string(slice["from"].get<std::uint64_t>());
-  const Json rest = desk.read("/api/v1/queues?limit=1&from=" + from);
+  const Json rest = web.read("/api/v1/queues?limit=1&from=" + from);
   CHECK(rest["queues"].size() == 1);
   CHECK(rest["from"] == nullptr);
-  CHECK(desk.get("/api/v1/queues?from=there").status == 400);
+  CHECK(web.get("/api/v1/queues?from=there").status == 400);
 }
 
 }  // namespace millrace::http

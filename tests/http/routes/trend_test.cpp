@@ -1,30 +1,30 @@
 #include "http/routes/trend.hpp"
 
-#include "http/desk.hpp"
+#include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
 TEST_CASE("trend: rates are differences of totals") {
-  Desk desk;
-  desk.trend.note(desk.broker.view(), desk.now);
-  desk.push("A");
-  desk.push("A");
-  desk.now += 2s;
-  desk.trend.note(desk.broker.view(), desk.now);
-  CHECK(desk.trend.rates(30s).enqueued == 1.0);
-  CHECK(desk.read("/api/v1/trend")["samples"].size() == 2);
-  CHECK(desk.read("/api/v1/trend?since=1700000000000")["samples"].size() == 1);
+  WebFixture web;
+  web.trend.note(web.broker.view(), web.now);
+  web.push("A");
+  web.push("A");
+  web.now += 2s;
+  web.trend.note(web.broker.view(), web.now);
+  CHECK(web.trend.rates(30s).enqueued == 1.0);
+  CHECK(web.read("/api/v1/trend")["samples"].size() == 2);
+  CHECK(web.read("/api/v1/trend?since=1700000000000")["samples"].size() == 1);
 }
 
 TEST_CASE("trend: a sample is taken when one is due, and old ones go") {
-  Desk desk;
-  for (std::size_t i = 0; i < Trend::kSamplesMax + 5; ++i, desk.now += 1s) {
-    desk.trend.note(desk.broker.view(), desk.now);
-    desk.now += 1s;
-    desk.trend.note(desk.broker.view(), desk.now);
+  WebFixture web;
+  for (std::size_t i = 0; i < Trend::kSamplesMax + 5; ++i, web.now += 1s) {
+    web.trend.note(web.broker.view(), web.now);
+    web.now += 1s;
+    web.trend.note(web.broker.view(), web.now);
   }
-  CHECK(desk.trend.samples().size() == Trend::kSamplesMax);
+  CHECK(web.trend.samples().size() == Trend::kSamplesMax);
 }
 
 }  // namespace millrace::http

@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 #include "support/doctest.hpp"
 
 /// Of one wait's events those of clients that have closed come first: other clients see them gone.
@@ -11,11 +11,11 @@ constexpr std::string_view kReserved = "RESERVED 1 1\r\nx\r\n";
 
 /// One client does something and closes; another asks, and the system has both for the same wait.
 struct Closing {
-  Host host;
-  std::optional<SocketClient> leaving = host.connect("beanstalk");
-  SocketClient asking = host.connect("beanstalk");
+  RunningServer running;
+  std::optional<SocketClient> leaving = running.connect("beanstalk");
+  SocketClient asking = running.connect("beanstalk");
 
-  Closing() { host.wait_for_connections(2); }
+  Closing() { running.wait_for_connections(2); }
 
   void tell(std::string_view command, std::string_view reply) {
     REQUIRE(leaving->ask(command, reply) == reply);
@@ -23,8 +23,8 @@ struct Closing {
 
   /// The question's first byte is there before the close, so that the system names it first.
   std::string close_and_ask(std::string_view last_commands, std::string_view question) {
-    host.settle();
-    host.on_loop([&] {
+    running.settle();
+    running.on_loop([&] {
       asking.send(question.substr(0, 1));
       if (!last_commands.empty()) leaving->send(last_commands);
       leaving.reset();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "server/host.hpp"
 #include "server/process/process.hpp"
+#include "server/running_server.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -28,21 +28,21 @@ std::string put(std::string_view body) {
 }
 
 TEST_CASE("connection: commands of one packet are answered in their order") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   const std::string expected = "USING a\r\nINSERTED 1\r\nUSING b\r\nUNKNOWN_COMMAND\r\n";
   CHECK(client.ask("use a\r\n" + put("x") + "use b\r\nfoo\r\n", expected) == expected);
 }
 
 TEST_CASE("connection: a greeting comes unasked") {
-  Host host;
-  SocketClient client = host.connect("faktory");
+  RunningServer running;
+  SocketClient client = running.connect("faktory");
   CHECK(client.read(12) == "+HI {\"v\":2}\r");
 }
 
 TEST_CASE("connection: a body longer than the receive buffer arrives whole") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   const std::string body(65535, 'x');
   CHECK(client.ask(put(body), "INSERTED 1\r\n") == "INSERTED 1\r\n");
   const std::string expected = "FOUND 1 65535\r\n" + body + "\r\n";
@@ -50,11 +50,11 @@ TEST_CASE("connection: a body longer than the receive buffer arrives whole") {
 }
 
 TEST_CASE("connection: what a client waits for wakes it") {
-  Host host;
-  SocketClient worker = host.connect("beanstalk");
-  SocketClient producer = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient worker = running.connect("beanstalk");
+  SocketClient producer = running.connect("beanstalk");
   worker.send("reserve\r\n");
-  host.settle();
+  running.settle();
   producer.send(put("work"));
   CHECK(worker.read(19) == "RESERVED 1 4\r\nwork\r");
 }
@@ -62,13 +62,13 @@ TEST_CASE("connection: what a client waits for wakes it") {
 TEST_CASE("connection: no reply leaves before its records are durable") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   client.send("use a\r\n" + put("x"));
-  while (disk.end() == 0) host.settle_turns();
+  while (disk.end() == 0) running.settle_turns();
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end() - 1);
-  host.settle_turns();
+  running.settle_turns();
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end());
   CHECK(client.read(21) == "USING a\r\nINSERTED 1\r\n");
@@ -77,8 +77,8 @@ TEST_CASE("connection: no reply leaves before its records are durable") {
 TEST_CASE("connection: while the disk is far behind nobody is listened to") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   const std::string body(60'000, 'x');
   const std::string one = put(body);
   std::string all;
@@ -86,7 +86,7 @@ TEST_CASE("connection: while the disk is far behind nobody is listened to") {
   std::string_view rest = all;
   rest.remove_prefix(client.send_what_fits(rest, 200ms));
   CHECK_FALSE(rest.empty());
-  host.settle_turns();
+  running.settle_turns();
   CHECK(disk.end() < kUndurableBytesMax + 2 * one.size());
   while (!rest.empty()) {
     disk.make_durable(disk.end());
@@ -99,8 +99,8 @@ TEST_CASE("connection: while the disk is far behind nobody is listened to") {
 TEST_CASE("connection: while the disk is far behind nothing is executed, and then all get a turn") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient hog = host.connect("faktory");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient hog = running.connect("faktory");
   std::string flood = "HELLO {\"v\":2}\r\n";
   for (int i = 0; i < 100; ++i) {
     const std::string queue = std::to_string(1000 + i) + std::string(kLongQueueName, 'n');
@@ -108,27 +108,27 @@ TEST_CASE("connection: while the disk is far behind nothing is executed, and the
              R"(","jobtype":"t","args":[],"queue":")" + queue + "\"}\r\n";
   }
   hog.send(flood);
-  host.settle_turns();
+  running.settle_turns();
   disk.make_durable(disk.end());
   // Few bytes that record many: 100 long names each.
   flood.clear();
   for (int i = 0; i < 500; ++i) flood += "QUEUE PAUSE *\r\nQUEUE RESUME *\r\n";
   const Lsn before = disk.durable();
   hog.send(flood);
-  while (disk.end() <= before + kUndurableBytesMax) host.settle_turns();
-  host.settle_turns();
+  while (disk.end() <= before + kUndurableBytesMax) running.settle_turns();
+  running.settle_turns();
   const Lsn behind = disk.end();
   CHECK(behind < before + kUndurableBytesMax + 2 * kBatchBytesPause);
 
-  SocketClient bystander = host.connect("beanstalk");
+  SocketClient bystander = running.connect("beanstalk");
   bystander.send("list-tube-used\r\n");
-  host.settle_turns();
+  running.settle_turns();
   CHECK(disk.end() == behind);
   // The disk catches up a batch at a time, which favours who is always ready.
   std::string answer;
   while (answer.empty() && disk.durable() < disk.end()) {
     disk.make_durable(std::min(disk.end(), disk.durable() + kBatchBytesPause));
-    host.settle_turns();
+    running.settle_turns();
     answer = bystander.read_available();
   }
   CHECK(answer == "USING default\r\n");
@@ -138,23 +138,23 @@ TEST_CASE("connection: while the disk is far behind nothing is executed, and the
 TEST_CASE("connection: whose replies leave while the disk is far behind goes on afterwards") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
-  Host host({.journal = std::move(owned)});
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running({.journal = std::move(owned)});
+  SocketClient client = running.connect("beanstalk");
   constexpr std::size_t kPeeks = 20;
   std::string commands = put(std::string(60'000, 'x'));
   for (std::size_t i = 0; i < kPeeks; ++i) commands += "peek 1\r\n";
   client.send(commands);
   // More replies wait for the put to be durable than a connection keeps.
-  while (disk.end() == 0) host.settle_turns();
-  host.settle_turns();
+  while (disk.end() == 0) running.settle_turns();
+  running.settle_turns();
   const Lsn put_end = disk.end();
-  SocketClient hog = host.connect("beanstalk");
+  SocketClient hog = running.connect("beanstalk");
   while (disk.end() <= kUndurableBytesMax) {
     hog.send(put(std::string(60'000, 'y')));
-    host.settle_turns();
+    running.settle_turns();
   }
   disk.make_durable(put_end);
-  host.settle_turns();
+  running.settle_turns();
   disk.make_durable(disk.end());
   const std::size_t reply_bytes = std::string("FOUND 1 60000\r\n").size() + 60'000 + 2;
   const std::size_t wanted = std::string("INSERTED 1\r\n").size() + kPeeks * reply_bytes;
@@ -162,10 +162,10 @@ TEST_CASE("connection: whose replies leave while the disk is far behind goes on 
 }
 
 TEST_CASE("connection: closing it gives back what it held") {
-  Host host;
-  SocketClient other = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient other = running.connect("beanstalk");
   {
-    SocketClient holder = host.connect("beanstalk");
+    SocketClient holder = running.connect("beanstalk");
     const std::string expected = "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n";
     CHECK(holder.ask(put("x") + "reserve\r\n", expected) == expected);
   }
@@ -174,9 +174,9 @@ TEST_CASE("connection: closing it gives back what it held") {
 }
 
 TEST_CASE("connection: a reset gives back what it held") {
-  Host host;
-  SocketClient other = host.connect("beanstalk");
-  SocketClient holder = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient other = running.connect("beanstalk");
+  SocketClient holder = running.connect("beanstalk");
   const std::string expected = "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n";
   CHECK(holder.ask(put("x") + "reserve\r\n", expected) == expected);
   holder.reset();
@@ -185,8 +185,8 @@ TEST_CASE("connection: a reset gives back what it held") {
 }
 
 TEST_CASE("connection: who closes only its sending side gets all answers, and then the end") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   client.send(put("x") + "reserve\r\nreserve\r\n");
   client.half_close();
   CHECK(client.read(41) == "INSERTED 1\r\nRESERVED 1 1\r\nx\r\nTIMED_OUT\r\n");
@@ -194,39 +194,39 @@ TEST_CASE("connection: who closes only its sending side gets all answers, and th
 }
 
 TEST_CASE("connection: the last reply arrives although the client sent more than was read") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   client.send("use a\r\nquit\r\n" + std::string(100'000, 'x'));
   CHECK(client.read(9) == "USING a\r\n");
   CHECK(client.is_closed_by_server());
   client.half_close();
-  host.wait_for_connections(0);
+  running.wait_for_connections(0);
 }
 
 TEST_CASE("connection: a client that does not close after us is left after a second") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   client.send("quit\r\n");
   CHECK(client.is_closed_by_server());
-  host.advance(kLingerMax - 1ms);
-  CHECK(host.connection_count() == 1);
-  host.advance(1ms);
-  host.wait_for_connections(0);
+  running.advance(kLingerMax - 1ms);
+  CHECK(running.connection_count() == 1);
+  running.advance(1ms);
+  running.wait_for_connections(0);
 }
 
 TEST_CASE("connection: a handshake that takes too long ends without a word") {
-  Host host;
-  SocketClient client = host.connect("faktory");
+  RunningServer running;
+  SocketClient client = running.connect("faktory");
   CHECK(client.read(13).starts_with("+HI "));
-  host.advance(1999ms);
-  CHECK(host.connection_count() == 1);
-  host.advance(1ms);
+  running.advance(1999ms);
+  CHECK(running.connection_count() == 1);
+  running.advance(1ms);
   CHECK(client.is_closed_by_server());
 }
 
 TEST_CASE("connection: a client that does not read its replies is not listened to") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   const std::string body(60'000, 'x');
   CHECK(client.ask(put(body), "INSERTED 1\r\n") == "INSERTED 1\r\n");
   // Twenty thousand times 60 kB would be 1.2 GB of replies.
@@ -234,7 +234,7 @@ TEST_CASE("connection: a client that does not read its replies is not listened t
   for (int i = 0; i < 20'000; ++i) commands += "peek 1\r\n";
   const std::uint64_t before_mb = used_memory_mb();
   client.send_what_fits(commands, 200ms);
-  host.settle();
+  running.settle();
   if (kIsMemoryTold) CHECK(used_memory_mb() - before_mb < 16);
   // It is well all the same.
   std::size_t read = 0;
@@ -247,21 +247,21 @@ TEST_CASE("connection: a client that does not read its replies is not listened t
 }
 
 TEST_CASE("connection: when unread replies take too much, who has not read for longest is left") {
-  Host::Setup setup;
+  RunningServer::Setup setup;
   setup.options.job_bytes_max = kLargeBody;
   setup.options.unsent_bytes_max = kLargeBody;
-  Host host(std::move(setup));
-  SocketClient deaf = host.connect("beanstalk");
+  RunningServer running(std::move(setup));
+  SocketClient deaf = running.connect("beanstalk");
   const std::string body(kLargeBody, 'x');
   CHECK(deaf.ask(put(body), "INSERTED 1\r\n") == "INSERTED 1\r\n");
   deaf.send("peek 1\r\n");
-  host.settle();
-  host.advance(1s);
-  SocketClient slow = host.connect("beanstalk");
-  host.wait_for_connections(2);
+  running.settle();
+  running.advance(1s);
+  SocketClient slow = running.connect("beanstalk");
+  running.wait_for_connections(2);
   slow.send("peek 1\r\n");
-  host.wait_for_connections(1);
-  CHECK(host.logged().find("slow_readers_dropped connections=1 ") != std::string::npos);
+  running.wait_for_connections(1);
+  CHECK(running.logged().find("slow_readers_dropped connections=1 ") != std::string::npos);
   // It was not the younger one, which gets all of its reply.
   const std::string expected =
       "FOUND 1 " + std::to_string(kLargeBody) + "\r\n" + body + "\r\nUSING b\r\n";
@@ -269,64 +269,64 @@ TEST_CASE("connection: when unread replies take too much, who has not read for l
 }
 
 TEST_CASE("connection: replies that many ask for at once do not fill the memory") {
-  Host::Setup setup;
+  RunningServer::Setup setup;
   setup.options.job_bytes_max = kLargeBody;
   setup.options.unsent_bytes_max = kLargeBody;
-  Host host(std::move(setup));
-  SocketClient producer = host.connect("beanstalk");
+  RunningServer running(std::move(setup));
+  SocketClient producer = running.connect("beanstalk");
   CHECK(producer.ask(put(std::string(kLargeBody, 'x')), "INSERTED 1\r\n") == "INSERTED 1\r\n");
   const std::uint64_t before_mb = used_memory_mb();
   std::vector<SocketClient> deaf;
-  for (int i = 0; i < 30; ++i) deaf.push_back(host.connect("beanstalk"));
+  for (int i = 0; i < 30; ++i) deaf.push_back(running.connect("beanstalk"));
   for (SocketClient& client : deaf) client.send("peek 1\r\n");
   // Of the 720 MB: what may wait, what a turn may bring, and the reply that takes it beyond.
   constexpr std::uint64_t kMax = 2 * kLargeBody + kTurnOutputBytesMax;
-  host.settle();
+  running.settle();
   if (kIsMemoryTold) CHECK(used_memory_mb() - before_mb < (kMax >> 20) + 16);
   CHECK(producer.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
 }
 
 TEST_CASE("connection: others are served while one does not read") {
-  Host host;
-  SocketClient deaf = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient deaf = running.connect("beanstalk");
   const std::string body(60'000, 'x');
   deaf.send(put(body));
   std::string commands;
   for (int i = 0; i < 2'000; ++i) commands += "peek 1\r\n";
   deaf.send_what_fits(commands, 100ms);
-  SocketClient other = host.connect("beanstalk");
+  SocketClient other = running.connect("beanstalk");
   CHECK(other.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
 }
 
 TEST_CASE("connection: a client that is gone with replies unread is noticed") {
-  Host host;
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running;
+  SocketClient client = running.connect("beanstalk");
   client.send(put(std::string(60'000, 'x')));
   std::string commands;
   for (int i = 0; i < 2'000; ++i) commands += "peek 1\r\n";
   client.send_what_fits(commands, 100ms);
   client.reset();
-  host.wait_for_connections(0);
+  running.wait_for_connections(0);
 }
 
 TEST_CASE("connection: a thousand clients, and none of them idle holds a buffer") {
-  Host host;
+  RunningServer running;
   std::vector<SocketClient> clients;
   const std::string body(30'000, 'x');
   const std::uint64_t before_mb = used_memory_mb();
   for (int i = 0; i < 1000; ++i) {
-    clients.push_back(host.connect("beanstalk"));
+    clients.push_back(running.connect("beanstalk"));
     clients.back().send(put(body) + "reserve\r\n");
   }
   for (SocketClient& client : clients) {
     const std::string answers = client.read(std::string("INSERTED 1\r\nRESERVED ").size());
     REQUIRE(answers.starts_with("INSERTED "));
   }
-  CHECK(host.connection_count() == 1000);
+  CHECK(running.connection_count() == 1000);
   // The bodies alone are 30 MB; a buffer in and a buffer out for each would be 60 MB more.
   if (kIsMemoryTold) CHECK(used_memory_mb() - before_mb < 45);
   clients.clear();
-  host.wait_for_connections(0);
+  running.wait_for_connections(0);
 }
 
 }  // namespace

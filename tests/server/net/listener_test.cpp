@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -157,33 +157,33 @@ TEST_CASE("listener: a socket file that somebody else has put there since is lef
 
 TEST_CASE("listener: clients come through a unix socket") {
   const Scratch scratch;
-  Host::Setup setup;
+  RunningServer::Setup setup;
   setup.options.beanstalk = Address{.path = scratch.path("socket")};
-  Host host(std::move(setup));
-  SocketClient client = host.connect("beanstalk");
+  RunningServer running(std::move(setup));
+  SocketClient client = running.connect("beanstalk");
   CHECK(client.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
-  host.stop();
+  running.stop();
   CHECK_FALSE(exists(scratch.path("socket")));
 }
 
 TEST_CASE("listener: out of descriptors, clients wait, and are served when there is room again") {
-  Host host;
+  RunningServer running;
   std::vector<SocketClient> clients;
   {
     // Each client takes two: one here and one in the server.
     const FewDescriptors few(5);
-    for (int i = 0; i < 2; ++i) clients.push_back(host.connect("beanstalk"));
+    for (int i = 0; i < 2; ++i) clients.push_back(running.connect("beanstalk"));
     CHECK(clients[1].ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
-    clients.push_back(host.connect("beanstalk"));
+    clients.push_back(running.connect("beanstalk"));
     clients[2].send("use c\r\n");
-    host.settle();
-    CHECK(host.connection_count() == 2);
+    running.settle();
+    CHECK(running.connection_count() == 2);
     CHECK(clients[0].ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
   }
-  host.advance(kAcceptPause);
+  running.advance(kAcceptPause);
   CHECK(clients[2].read(9) == "USING c\r\n");
-  host.stop();
-  CHECK(host.logged().find("accept_failed") != std::string::npos);
+  running.stop();
+  CHECK(running.logged().find("accept_failed") != std::string::npos);
 }
 
 }  // namespace

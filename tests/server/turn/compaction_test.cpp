@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "journal/file/file_journal.hpp"
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 #include "server/scratch.hpp"
 #include "server/turn/compactor.hpp"
 #include "support/doctest.hpp"
@@ -52,10 +52,10 @@ class TightJournal final : public Journal, public DiskSpace {
 };
 
 /// A server with small segments, in a directory that outlives it.
-struct House {
-  explicit House(const std::string& directory) : host({.journal = open(directory)}) {}
-  House(const std::string& directory, std::uint64_t bytes_max)
-      : host({.journal = std::make_unique<TightJournal>(open(directory), bytes_max)}) {}
+struct CompactingServer {
+  explicit CompactingServer(const std::string& directory) : running({.journal = open(directory)}) {}
+  CompactingServer(const std::string& directory, std::uint64_t bytes_max)
+      : running({.journal = std::make_unique<TightJournal>(open(directory), bytes_max)}) {}
 
   std::unique_ptr<Journal> open(const std::string& directory) {
     auto journal = journal::FileJournal::open(
@@ -68,13 +68,13 @@ struct House {
 
   std::uint64_t log_bytes() {
     std::uint64_t bytes = 0;
-    host.on_loop([&] { bytes = log->extent().end - log->extent().begin; });
+    running.on_loop([&] { bytes = log->extent().end - log->extent().begin; });
     return bytes;
   }
 
   journal::PosixFileSystem files;
   Journal* log = nullptr;
-  Host host;
+  RunningServer running;
 };
 
 /// A server may remove files meanwhile, and frees the room of a removed one a little later.
@@ -105,8 +105,8 @@ TEST_CASE("compaction: a log that is churned stays within twice what is needed a
   constexpr int kColdJobs = 400;
   constexpr std::uint64_t kBytesMax = 2 * kColdJobs * 1032 + 4 * kSegmentBytes;
   {
-    House house(scratch.path("data"));
-    SocketClient client = house.host.connect("beanstalk");
+    CompactingServer server(scratch.path("data"));
+    SocketClient client = server.running.connect("beanstalk");
     for (int i = 1; i <= kColdJobs; ++i) {
       const std::string expected = "INSERTED " + std::to_string(i) + "\r\n";
       REQUIRE(client.ask(put(cold), expected) == expected);
@@ -125,14 +125,14 @@ TEST_CASE("compaction: a log that is churned stays within twice what is needed a
     std::uint64_t most = 0;
     for (int i = 0; i < 200; ++i) {
       REQUIRE(client.ask(rounds, expected) == expected);
-      most = std::max(most, house.log_bytes());
+      most = std::max(most, server.log_bytes());
     }
     CHECK(most < kBytesMax);
-    house.host.settle();
+    server.running.settle();
     CHECK(comes_below(scratch.path("data"), kBytesMax));
   }
-  House again(scratch.path("data"));
-  SocketClient client = again.host.connect("beanstalk");
+  CompactingServer again(scratch.path("data"));
+  SocketClient client = again.running.connect("beanstalk");
   CHECK(client.ask("peek 1\r\n", "FOUND 1 1000\r\n" + cold + "\r\n") ==
         "FOUND 1 1000\r\n" + cold + "\r\n");
   CHECK(client.ask(put("y"), "INSERTED 402\r\n") == "INSERTED 402\r\n");
@@ -141,29 +141,29 @@ TEST_CASE("compaction: a log that is churned stays within twice what is needed a
 TEST_CASE("compaction: a drained log shrinks to its last segments, and no id comes back") {
   const Scratch scratch;
   {
-    House house(scratch.path("data"));
-    SocketClient client = house.host.connect("beanstalk");
+    CompactingServer server(scratch.path("data"));
+    SocketClient client = server.running.connect("beanstalk");
     const std::string body(60'000, 'b');
     for (int i = 1; i <= 40; ++i) {
       const std::string id = std::to_string(i);
       const std::string expected = "INSERTED " + id + "\r\nDELETED\r\n";
       REQUIRE(client.ask(put(body) + "delete " + id + "\r\n", expected) == expected);
     }
-    house.host.settle();
+    server.running.settle();
     CHECK(comes_below(scratch.path("data"), 4 * kSegmentBytes));
   }
-  House again(scratch.path("data"));
-  SocketClient client = again.host.connect("beanstalk");
+  CompactingServer again(scratch.path("data"));
+  SocketClient client = again.running.connect("beanstalk");
   CHECK(client.ask(put("y"), "INSERTED 41\r\n") == "INSERTED 41\r\n");
 }
 
 TEST_CASE("compaction: who was held while a full disk was cleaned goes on without anybody else") {
   const Scratch scratch;
-  House house(scratch.path("data"), 30 * kSegmentBytes);
-  SocketClient client = house.host.connect("beanstalk");
+  CompactingServer server(scratch.path("data"), 30 * kSegmentBytes);
+  SocketClient client = server.running.connect("beanstalk");
   const std::string body(1000, 'c');
   client.ask(put(body), "INSERTED 1\r\n");
-  while (house.log_bytes() < 15 * kSegmentBytes) {
+  while (server.log_bytes() < 15 * kSegmentBytes) {
     client.send(put(body));
     client.read_some();
   }

@@ -6,8 +6,8 @@
 
 namespace millrace::server {
 
-Host::Setup with_web(std::string password) {
-  Host::Setup setup;
+RunningServer::Setup with_web(std::string password) {
+  RunningServer::Setup setup;
   setup.options.web = Address{.host = "127.0.0.1", .port = 0};
   setup.options.password = std::move(password);
   return setup;
@@ -45,8 +45,8 @@ Answer ask(SocketClient& client, std::string_view request) {
   return read_answer(client);
 }
 
-Answer ask(const Host& host, std::string_view request) {
-  SocketClient client = host.connect("web");
+Answer ask(const RunningServer& running, std::string_view request) {
+  SocketClient client = running.connect("web");
   return ask(client, request);
 }
 

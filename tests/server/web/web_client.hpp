@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 
 namespace millrace::server {
 
 /// Options of a server with a web port.
-[[nodiscard]] Host::Setup with_web(std::string password = "");
+[[nodiscard]] RunningServer::Setup with_web(std::string password = "");
 
 inline constexpr std::string_view kHostHeader = "Host: localhost\r\n";
 
@@ -37,23 +37,23 @@ struct Answer {
 /// Sends the request and reads its answer.
 [[nodiscard]] Answer ask(SocketClient& client, std::string_view request);
 /// The same on a connection of its own.
-[[nodiscard]] Answer ask(const Host& host, std::string_view request);
+[[nodiscard]] Answer ask(const RunningServer& running, std::string_view request);
 
 [[nodiscard]] std::chrono::milliseconds time_of(const std::function<void()>& call);
 
 /// A server whose disk makes nothing durable by itself.
 struct SlowDisk {
   explicit SlowDisk(std::unique_ptr<FakeJournal> owned = std::make_unique<FakeJournal>())
-      : disk(*owned), host(setup(std::move(owned))) {}
+      : disk(*owned), running(setup(std::move(owned))) {}
 
-  static Host::Setup setup(std::unique_ptr<FakeJournal> journal) {
-    Host::Setup setup = with_web();
+  static RunningServer::Setup setup(std::unique_ptr<FakeJournal> journal) {
+    RunningServer::Setup setup = with_web();
     setup.journal = std::move(journal);
     return setup;
   }
 
   FakeJournal& disk;
-  Host host;
+  RunningServer running;
 };
 
 }  // namespace millrace::server

@@ -10,16 +10,16 @@
 namespace millrace::server {
 
 TEST_CASE("web engine: the API refuses an address with a broken escape, the pages accept it") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   CHECK(ask(client, get("/api/v1/jobs?error=%zz")).status == 400);
   CHECK(ask(client, get("/api/v1/jobs?error=50%25")).status == 200);
   CHECK(ask(client, get("/jobs?error=50%")).status == 200);
 }
 
 TEST_CASE("web engine: a client that expects 100 Continue gets it once") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   std::string request = post("/api/v1/jobs", kJob);
   const std::size_t head_bytes = request.find("\r\n\r\n");
   request.insert(head_bytes, "\r\nExpect: 100-continue");
@@ -31,10 +31,10 @@ TEST_CASE("web engine: a client that expects 100 Continue gets it once") {
 }
 
 TEST_CASE("web engine: a malformed request is answered by 400, and the connection is closed") {
-  Host host(with_web());
+  RunningServer running(with_web());
   for (const char* request : {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n",
                               "GET /\r\n\r\n", "\xff\xfe\x00\x01\r\n\r\n"}) {
-    SocketClient client = host.connect("web");
+    SocketClient client = running.connect("web");
     client.send(std::string(request) + get("/health"));
     const Answer answer = read_answer(client);
     CHECK_MESSAGE((answer.status == 400 || answer.status == 0), request);
@@ -43,7 +43,7 @@ TEST_CASE("web engine: a malformed request is answered by 400, and the connectio
 }
 
 TEST_CASE("web engine: an ambiguous head is refused, and the connection is closed") {
-  Host host(with_web());
+  RunningServer running(with_web());
   const std::string head =
       "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   for (const char* headers :
@@ -53,18 +53,18 @@ TEST_CASE("web engine: an ambiguous head is refused, and the connection is close
         "Content-Length: 29\r\nX: a\nTransfer-Encoding: chunked\r\n",
         "Content-Length: 29\r\nTransfer-Encoding: chunked\r\n",
         "Content-Length: 29\r\nno header\r\n", "Content-Length: 29\r\nX: \x01\r\n"}) {
-    SocketClient client = host.connect("web");
+    SocketClient client = running.connect("web");
     const Answer answer = ask(client, head + headers + "\r\n" + std::string(kJob));
     CHECK_MESSAGE(answer.status == 400, headers);
     CHECK_MESSAGE(answer.head.find("Connection: close") != std::string::npos, headers);
     CHECK_MESSAGE(client.is_closed_by_server(), headers);
   }
-  CHECK(ask(host, get("/health", "Cookie: a\r\nCookie: b\r\n")).status == 200);
+  CHECK(ask(running, get("/health", "Cookie: a\r\nCookie: b\r\n")).status == 200);
 }
 
 TEST_CASE("web engine: an unread body is not taken for a request") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   const std::string smuggled = get("/health");
   const Answer answer = ask(client, "POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: " +
                                         std::to_string(smuggled.size()) + "\r\n\r\n" + smuggled);
@@ -74,16 +74,16 @@ TEST_CASE("web engine: an unread body is not taken for a request") {
 }
 
 TEST_CASE("web engine: a refusal arrives while the client is still sending the body") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   client.send("POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n");
   client.send_what_fits(std::string(3'000'000, 'x'), std::chrono::milliseconds(300));
   CHECK(read_answer(client).status == 415);
 }
 
 TEST_CASE("web engine: a head beyond its limit is refused, and the connection is closed") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   const std::string filler(4000, 'a');
   std::string request = "GET /health HTTP/1.1\r\nHost: a\r\n";
   for (int i = 0; i < 20; ++i) request += "X-" + std::to_string(i) + ": " + filler + "\r\n";
@@ -95,12 +95,12 @@ TEST_CASE("web engine: a head beyond its limit is refused, and the connection is
 }
 
 TEST_CASE("web engine: a header line may have 8192 bytes, and one more is refused") {
-  Host host(with_web());
+  RunningServer running(with_web());
   const auto line_of = [](std::size_t bytes) {
     return "X: " + std::string(bytes - std::string_view("X: \r\n").size(), 'a') + "\r\n";
   };
-  CHECK(ask(host, get("/health", line_of(8192))).status == 200);
-  SocketClient client = host.connect("web");
+  CHECK(ask(running, get("/health", line_of(8192))).status == 200);
+  SocketClient client = running.connect("web");
   const Answer answer = ask(client, get("/health", line_of(8193)));
   CHECK(answer.status == 431);
   CHECK(answer.body.find("8192") != std::string::npos);
@@ -108,51 +108,52 @@ TEST_CASE("web engine: a header line may have 8192 bytes, and one more is refuse
 }
 
 TEST_CASE("web engine: a request needs a Host") {
-  Host host(with_web());
-  const Answer answer = ask(host, get("/health", "", ""));
+  RunningServer running(with_web());
+  const Answer answer = ask(running, get("/health", "", ""));
   CHECK(answer.status == 400);
   CHECK(answer.body.find("no Host") != std::string::npos);
-  CHECK(ask(host, "GET /health HTTP/1.0\r\n\r\n").status == 200);
+  CHECK(ask(running, "GET /health HTTP/1.0\r\n\r\n").status == 200);
 }
 
 TEST_CASE("web engine: a body that is too long or of unknown length is refused by its head") {
-  Host host(with_web());
+  RunningServer running(with_web());
   const std::string head =
       "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-  const Answer big = ask(host, head + "Content-Length: 2000000000\r\n\r\n");
+  const Answer big = ask(running, head + "Content-Length: 2000000000\r\n\r\n");
   CHECK(big.status == 413);
   CHECK(big.body.find("the body is longer than ") != std::string::npos);
-  CHECK(ask(host, head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n").status == 411);
-  CHECK(ask(host, head + "Content-Length: 1x\r\n\r\n").status == 400);
+  CHECK(ask(running, head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n").status == 411);
+  CHECK(ask(running, head + "Content-Length: 1x\r\n\r\n").status == 400);
 }
 
 TEST_CASE("web engine: an address beyond its limit is refused") {
-  Host host(with_web());
-  const Answer answer = ask(host, get("/" + std::string(8200, 'a')));
+  RunningServer running(with_web());
+  const Answer answer = ask(running, get("/" + std::string(8200, 'a')));
   CHECK((answer.status == 400 || answer.status == 414));
   CHECK(answer.body.find("8192") != std::string::npos);
 }
 
 TEST_CASE("web engine: an address longer than a whole head is refused") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   client.send_what_fits(get("/" + std::string(70'000, 'a')), std::chrono::milliseconds(200));
   CHECK(read_answer(client).status == 431);
   CHECK(client.is_closed_by_server());
 }
 
 TEST_CASE("web engine: only a pushed job may have a long body") {
-  Host host(with_web());
-  CHECK(ask(host, post("/api/v1/jobs/change", std::string(65'537, ' '))).status == 413);
+  RunningServer running(with_web());
+  CHECK(ask(running, post("/api/v1/jobs/change", std::string(65'537, ' '))).status == 413);
   const std::string args(65'537, 'a');
-  CHECK(ask(host, post("/api/v1/jobs", R"({"jobtype":"A","args":[")" + args + R"("]})")).status ==
-        201);
+  CHECK(
+      ask(running, post("/api/v1/jobs", R"({"jobtype":"A","args":[")" + args + R"("]})")).status ==
+      201);
 }
 
 TEST_CASE("web engine: a request for a range gets the whole file") {
-  Host host(with_web());
-  const Answer whole = ask(host, get("/assets/app.js"));
-  const Answer part = ask(host, get("/assets/app.js", "Range: bytes=0-10\r\n"));
+  RunningServer running(with_web());
+  const Answer whole = ask(running, get("/assets/app.js"));
+  const Answer part = ask(running, get("/assets/app.js", "Range: bytes=0-10\r\n"));
   CHECK(part.status == 200);
   CHECK(part.body == whole.body);
   CHECK(part.head.find("Accept-Ranges: none") != std::string::npos);

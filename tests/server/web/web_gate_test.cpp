@@ -8,12 +8,12 @@ namespace millrace::server {
 TEST_CASE("web gate: a change is answered when it is durable, a read at once") {
   SlowDisk slow;
   FakeJournal& disk = slow.disk;
-  Host& host = slow.host;
-  SocketClient client = host.connect("web");
+  RunningServer& running = slow.running;
+  SocketClient client = running.connect("web");
   client.send(post("/api/v1/jobs", kJob));
-  while (disk.end() == 0) host.settle_turns();
+  while (disk.end() == 0) running.settle_turns();
   CHECK(client.read_available().empty());
-  CHECK(ask(host, get("/api/v1/jobs/1")).status == 200);
+  CHECK(ask(running, get("/api/v1/jobs/1")).status == 200);
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end());
   CHECK(read_answer(client).status == 201);
@@ -22,11 +22,11 @@ TEST_CASE("web gate: a change is answered when it is durable, a read at once") {
 TEST_CASE("web gate: a change that waits for the disk is answered when the server stops") {
   SlowDisk slow;
   FakeJournal& disk = slow.disk;
-  Host& host = slow.host;
-  SocketClient client = host.connect("web");
+  RunningServer& running = slow.running;
+  SocketClient client = running.connect("web");
   client.send(post("/api/v1/jobs", kJob));
-  while (disk.end() == 0) host.settle_turns();
-  host.stop();
+  while (disk.end() == 0) running.settle_turns();
+  running.stop();
   CHECK(read_answer(client).status == 201);
   CHECK(client.is_closed_by_server());
 }

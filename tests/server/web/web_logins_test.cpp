@@ -17,8 +17,8 @@ constexpr std::string_view kWrong = "Authorization: Basic YTp3cm9uZw==\r\n";
 }  // namespace
 
 TEST_CASE("web logins: a wrong password ends the connection, a missing one does not") {
-  Host host(with_web("right"));
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web("right"));
+  SocketClient client = running.connect("web");
   CHECK(ask(client, get("/stats")).status == 401);
   CHECK(ask(client, get("/stats", kRight)).status == 200);
   client.send(get("/stats", kWrong) + get("/stats", kRight));
@@ -29,13 +29,13 @@ TEST_CASE("web logins: a wrong password ends the connection, a missing one does 
 TEST_CASE(
     "web logins: after some wrong passwords the address waits, and the right password is "
     "accepted") {
-  Host host(with_web("right"));
-  SocketClient known = host.connect("web");
+  RunningServer running(with_web("right"));
+  SocketClient known = running.connect("web");
   CHECK(ask(known, get("/stats", kRight)).status == 200);
   for (std::uint32_t i = 0; i <= faktory::kFreeFailures; ++i) {
-    CHECK(ask(host, get("/stats", kWrong)).status == 401);
+    CHECK(ask(running, get("/stats", kWrong)).status == 401);
   }
-  const auto took = time_of([&] { CHECK(ask(host, get("/stats", kRight)).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/stats", kRight)).status == 200); });
   CHECK(took >= std::chrono::milliseconds(90));
   // Who has shown the password before on this connection does not wait.
   CHECK(ask(known, get("/stats", kRight)).status == 200);
@@ -43,11 +43,11 @@ TEST_CASE(
 
 TEST_CASE("web logins: guesses that are sent at once wait, and hold no thread") {
   constexpr std::size_t kAtOnce = 60;
-  Host host(with_web("right"));
-  SocketClient known = host.connect("web");
+  RunningServer running(with_web("right"));
+  SocketClient known = running.connect("web");
   CHECK(ask(known, get("/stats", kRight)).status == 200);
   std::vector<SocketClient> tries;
-  for (std::size_t i = 0; i < kAtOnce; ++i) tries.push_back(host.connect("web"));
+  for (std::size_t i = 0; i < kAtOnce; ++i) tries.push_back(running.connect("web"));
   const auto took = time_of([&] {
     for (SocketClient& each : tries) each.send(get("/stats", kWrong));
     // All threads are free for others.

@@ -10,24 +10,24 @@
 namespace millrace::server {
 
 TEST_CASE("web port: a slow request holds no thread") {
-  Host host(with_web());
+  RunningServer running(with_web());
   std::vector<SocketClient> slow;
   const std::string request = post("/api/v1/jobs", kJob);
   for (std::size_t i = 0; i < 2 * kWebThreads; ++i) {
-    slow.push_back(host.connect("web"));
+    slow.push_back(running.connect("web"));
     slow.back().send(request.substr(0, i % 2 == 0 ? 20 : request.size() - 1));
   }
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
 }
 
 TEST_CASE("web port: a new connection replaces the one that has been idle for longest") {
-  Host host(with_web());
+  RunningServer running(with_web());
   std::vector<SocketClient> idle;
-  for (std::size_t i = 0; i < kWebConnectionsMax; ++i) idle.push_back(host.connect("web"));
+  for (std::size_t i = 0; i < kWebConnectionsMax; ++i) idle.push_back(running.connect("web"));
   CHECK(ask(idle.front(), get("/health")).status == 200);
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   CHECK(idle[1].is_closed_by_server());
   CHECK(ask(idle[2], get("/health")).status == 200);
@@ -35,41 +35,41 @@ TEST_CASE("web port: a new connection replaces the one that has been idle for lo
 }
 
 TEST_CASE("web port: a slow head is replaced before a slow body") {
-  Host host(with_web());
+  RunningServer running(with_web());
   const std::string request = post("/api/v1/jobs", kJob);
-  SocketClient sending = host.connect("web");
+  SocketClient sending = running.connect("web");
   sending.send(request.substr(0, request.size() - 1));
   std::vector<SocketClient> slow;
   for (std::size_t i = 1; i < kWebConnectionsMax; ++i) {
-    slow.push_back(host.connect("web"));
+    slow.push_back(running.connect("web"));
     slow.back().send("GET /health");
   }
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   CHECK(ask(sending, request.substr(request.size() - 1)).status == 201);
 }
 
 TEST_CASE("web port: of slow bodies, the one that began first is replaced") {
-  Host host(with_web());
+  RunningServer running(with_web());
   const std::string request = post("/api/v1/jobs", kJob);
   std::vector<SocketClient> slow;
   for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
-    slow.push_back(host.connect("web"));
+    slow.push_back(running.connect("web"));
     slow.back().send(request.substr(0, request.size() - 1));
     if (i == 0) CHECK(slow.front().read_some(100ms).empty());  // it is ahead
   }
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   CHECK(slow.front().is_closed_by_server());
   CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
 }
 
 TEST_CASE("web port: a body that arrives byte by byte can be replaced") {
-  Host host(with_web());
+  RunningServer running(with_web());
   const std::string request = post("/api/v1/jobs", std::string(5000, ' '));
   std::vector<SocketClient> slow;
   for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
-    slow.push_back(host.connect("web"));
+    slow.push_back(running.connect("web"));
     slow.back().send(request.substr(0, request.size() - 4000));
   }
   const auto drip_until = std::chrono::steady_clock::now() + kWebGrace;
@@ -77,40 +77,40 @@ TEST_CASE("web port: a body that arrives byte by byte can be replaced") {
     CHECK(slow.front().read_some(100ms).empty());
     for (SocketClient& each : slow) each.send(" ");
   }
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(1));
 }
 
 TEST_CASE("web port: a refused client that stays connected can be replaced") {
-  Host host(with_web());
+  RunningServer running(with_web());
   std::vector<SocketClient> refused;
   for (std::size_t i = 0; i < kWebConnectionsMax; ++i) {
-    refused.push_back(host.connect("web"));
+    refused.push_back(running.connect("web"));
     refused.back().send("POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
   }
   for (SocketClient& each : refused) REQUIRE(read_answer(each).status == 415);
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < 2 * kWebGrace);
 }
 
 TEST_CASE("web port: more clients than the limit are all answered") {
-  Host host(with_web());
+  RunningServer running(with_web());
   std::vector<SocketClient> many;
-  for (std::size_t i = 0; i < 2 * kWebConnectionsMax; ++i) many.push_back(host.connect("web"));
+  for (std::size_t i = 0; i < 2 * kWebConnectionsMax; ++i) many.push_back(running.connect("web"));
   for (SocketClient& each : many) each.send(get("/health", "Connection: close\r\n"));
   for (SocketClient& each : many) REQUIRE(read_answer(each).status == 200);
 }
 
 TEST_CASE("web port: an unread answer holds no thread, and can be read later") {
-  Host host(with_web());
+  RunningServer running(with_web());
   std::vector<SocketClient> slow;
   std::string many;
   for (int i = 0; i < 400; ++i) many += get("/api/v1/openapi.json");
   for (std::size_t i = 0; i < 2 * kWebThreads; ++i) {
-    slow.push_back(host.connect("web"));
+    slow.push_back(running.connect("web"));
     slow.back().send(many);
   }
-  const auto took = time_of([&] { CHECK(ask(host, get("/health")).status == 200); });
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
   CHECK(took < std::chrono::seconds(2));
   const std::size_t bytes = read_answer(slow.back()).body.size();
   CHECK(bytes > 50'000);
@@ -120,19 +120,19 @@ TEST_CASE("web port: an unread answer holds no thread, and can be read later") {
 TEST_CASE("web port: changes that wait for the disk delay other changes, but no reads") {
   SlowDisk slow;
   FakeJournal& disk = slow.disk;
-  Host& host = slow.host;
+  RunningServer& running = slow.running;
   std::vector<SocketClient> clients;
   for (std::size_t i = 0; i < kWebThreads + 2; ++i) {
-    clients.push_back(host.connect("web"));
+    clients.push_back(running.connect("web"));
     clients.back().send(post("/api/v1/jobs", kJob));
   }
   const auto has_jobs = [&](std::size_t count) {
-    const std::string body = ask(host, get("/api/v1/jobs/count?state=ready")).body;
+    const std::string body = ask(running, get("/api/v1/jobs/count?state=ready")).body;
     return body.find("\"matched\":" + std::to_string(count) + ",") != std::string::npos;
   };
-  while (!has_jobs(kWebChangesMax)) host.settle_turns();
-  CHECK(ask(host, get("/health")).status == 200);
-  clients.push_back(host.connect("web"));
+  while (!has_jobs(kWebChangesMax)) running.settle_turns();
+  CHECK(ask(running, get("/health")).status == 200);
+  clients.push_back(running.connect("web"));
   clients.back().send(get("/health") + post("/api/v1/jobs", kJob));
   CHECK(read_answer(clients.back()).status == 200);
   CHECK(has_jobs(kWebChangesMax));

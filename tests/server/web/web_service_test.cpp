@@ -8,22 +8,22 @@
 namespace millrace::server {
 
 TEST_CASE("web service: a Host name that may belong to somebody else is refused") {
-  Host::Setup setup = with_web();
+  RunningServer::Setup setup = with_web();
   setup.options.web_hosts = {"jobs.example"};
-  Host host(std::move(setup));
-  CHECK(ask(host, get("/api/v1/overview", "", "Host: evil.example\r\n")).status == 403);
-  CHECK(ask(host, get("/api/v1/overview", "", "Host: jobs.example\r\n")).status == 200);
+  RunningServer running(std::move(setup));
+  CHECK(ask(running, get("/api/v1/overview", "", "Host: evil.example\r\n")).status == 403);
+  CHECK(ask(running, get("/api/v1/overview", "", "Host: jobs.example\r\n")).status == 200);
 }
 
 TEST_CASE("web service: an answer has the state that it shows and the id of the server process") {
-  Host host(with_web());
-  SocketClient client = host.connect("web");
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
   CHECK(ask(client, post("/api/v1/jobs", kJob)).status == 201);
   const Answer answer = ask(client, get("/api/v1/jobs/count"));
   CHECK(answer.head.find("\r\nX-As-Of: 2.") != std::string::npos);
   const std::size_t instance = answer.head.find("\r\nX-Instance: ");
   REQUIRE(instance != std::string::npos);
-  CHECK(ask(host, get("/api/v1/queues")).head.find(answer.head.substr(instance, 30)) !=
+  CHECK(ask(running, get("/api/v1/queues")).head.find(answer.head.substr(instance, 30)) !=
         std::string::npos);
   CHECK(answer.head.find("timeout=15,") != std::string::npos);
 }
@@ -32,17 +32,17 @@ TEST_CASE(
     "web service: while the server stops, health is 503, reads are answered and changes refused") {
   SlowDisk slow;
   FakeJournal& disk = slow.disk;
-  Host& host = slow.host;
-  SocketClient worker = host.connect("beanstalk");
+  RunningServer& running = slow.running;
+  SocketClient worker = running.connect("beanstalk");
   worker.send("put 0 0 60 1\r\nx\r\n");
-  while (disk.end() == 0) host.settle_turns();
-  host.on_loop([&] { host.server().stop(); });
-  CHECK(ask(host, get("/health")).status == 503);
-  CHECK(ask(host, get("/api/v1/overview")).status == 200);
-  CHECK(ask(host, post("/api/v1/jobs", kJob)).status == 503);
+  while (disk.end() == 0) running.settle_turns();
+  running.on_loop([&] { running.server().stop(); });
+  CHECK(ask(running, get("/health")).status == 503);
+  CHECK(ask(running, get("/api/v1/overview")).status == 200);
+  CHECK(ask(running, post("/api/v1/jobs", kJob)).status == 503);
   disk.make_durable(disk.end());
-  host.settle_turns();
-  host.stop();
+  running.settle_turns();
+  running.stop();
   CHECK(worker.read(12) == "INSERTED 1\r\n");
 }
 

@@ -18,15 +18,15 @@ namespace millrace::test {
 enum class Protocol { kBeanstalk, kFaktory };
 
 /// A whole server in memory: a broker, both protocols, and named connections, all under a clock
-/// that the test moves. It drives the sessions as core/session.hpp asks for, and comes to rest
-/// after each call: nothing is left to do at the present time.
+/// that the test moves. It drives the sessions as core/ports/session.hpp asks for, and comes to
+/// rest after each call: nothing is left to do at the present time.
 ///
-///     House house;
-///     house.connect("worker", Protocol::kBeanstalk);
-///     house.send("worker", "reserve-with-timeout 5\r\n");
-///     house.advance(5s);
-///     CHECK(house.take_output("worker") == "TIMED_OUT\r\n");
-class House {
+///     InMemoryServer server;
+///     server.connect("worker", Protocol::kBeanstalk);
+///     server.send("worker", "reserve-with-timeout 5\r\n");
+///     server.advance(5s);
+///     CHECK(server.take_output("worker") == "TIMED_OUT\r\n");
+class InMemoryServer {
  public:
   struct Options {
     beanstalk::Settings beanstalk;
@@ -35,11 +35,11 @@ class House {
     Time now{std::chrono::seconds{1'700'000'000}};
   };
 
-  House();
-  explicit House(Options options);
-  ~House();
-  House(const House&) = delete;
-  House& operator=(const House&) = delete;
+  InMemoryServer();
+  explicit InMemoryServer(Options options);
+  ~InMemoryServer();
+  InMemoryServer(const InMemoryServer&) = delete;
+  InMemoryServer& operator=(const InMemoryServer&) = delete;
 
   /// The name must not be that of an earlier connection.
   void connect(const std::string& name, Protocol protocol);

@@ -1,4 +1,4 @@
-#include "support/house.hpp"
+#include "support/in_memory_server.hpp"
 
 #include <algorithm>
 
@@ -19,19 +19,19 @@ faktory::Settings with_random(faktory::Settings settings) {
 
 }  // namespace
 
-House::House() : House(Options{}) {}
+InMemoryServer::InMemoryServer() : InMemoryServer(Options{}) {}
 
-House::House(Options options)
+InMemoryServer::InMemoryServer(Options options)
     : now_(options.now),
       broker_(ledger_, format_, {.random_seed = options.random_seed}),
       beanstalk_(broker_, format_, std::move(options.beanstalk), now_),
       faktory_(broker_, format_, with_random(std::move(options.faktory)), now_) {}
 
-House::~House() {
+InMemoryServer::~InMemoryServer() {
   for (auto& [name, connection] : connections_) end_session(connection);
 }
 
-void House::connect(const std::string& name, Protocol protocol) {
+void InMemoryServer::connect(const std::string& name, Protocol protocol) {
   auto [place, is_new] = connections_.try_emplace(name);
   CHECK(is_new);
   Session& session = *(place->second.session =
@@ -40,7 +40,7 @@ void House::connect(const std::string& name, Protocol protocol) {
   come_to_rest();
 }
 
-void House::send(const std::string& name, std::string_view bytes, std::size_t cut) {
+void InMemoryServer::send(const std::string& name, std::string_view bytes, std::size_t cut) {
   Connection& connection = find(name);
   while (!bytes.empty() && connection.session && !connection.is_half_closed) {
     std::string_view piece = cut == 0 ? bytes : bytes.substr(0, cut);
@@ -50,35 +50,35 @@ void House::send(const std::string& name, std::string_view bytes, std::size_t cu
   }
 }
 
-std::string House::take_output(const std::string& name) {
+std::string InMemoryServer::take_output(const std::string& name) {
   return std::exchange(find(name).output, {});
 }
 
-std::string House::ask(const std::string& name, std::string_view bytes) {
+std::string InMemoryServer::ask(const std::string& name, std::string_view bytes) {
   send(name, bytes);
   return take_output(name);
 }
 
-void House::hold_output(const std::string& name, bool is_held) {
+void InMemoryServer::hold_output(const std::string& name, bool is_held) {
   find(name).is_output_held = is_held;
   come_to_rest();
 }
 
-void House::half_close(const std::string& name) {
+void InMemoryServer::half_close(const std::string& name) {
   find(name).is_half_closed = true;
   come_to_rest();
 }
 
-void House::close(const std::string& name) {
+void InMemoryServer::close(const std::string& name) {
   end_session(find(name));
   come_to_rest();
 }
 
-bool House::is_open(const std::string& name) const {
+bool InMemoryServer::is_open(const std::string& name) const {
   return connections_.at(name).session != nullptr;
 }
 
-void House::advance(Duration duration) {
+void InMemoryServer::advance(Duration duration) {
   Time end = now_ + duration;
   come_to_rest();
   while (now_ < end) {
@@ -89,36 +89,36 @@ void House::advance(Duration duration) {
   }
 }
 
-void House::drain() {
+void InMemoryServer::drain() {
   beanstalk_.drain();
   faktory_.drain();
 }
 
-std::vector<std::string> House::take_batches() {
+std::vector<std::string> InMemoryServer::take_batches() {
   come_to_rest();
   return std::exchange(batches_, {});
 }
 
-House::Connection& House::find(const std::string& name) {
+InMemoryServer::Connection& InMemoryServer::find(const std::string& name) {
   auto found = connections_.find(name);
   CHECK(found != connections_.end());
   return found->second;
 }
 
-void House::end_session(Connection& connection) {
+void InMemoryServer::end_session(Connection& connection) {
   if (!connection.session) return;
   connection.session->close(now_);
   connection.session.reset();
   connection.unread.clear();
 }
 
-void House::come_to_rest() {
+void InMemoryServer::come_to_rest() {
   for (int round = 0; settle() <= now_; ++round) CHECK(round < kRoundsMax);
 }
 
 /// Lets everybody do what can be done without the clock, then the broker what is due. Answers when
 /// the broker has something planned.
-Time House::settle() {
+Time InMemoryServer::settle() {
   bool is_busy = true;
   for (int round = 0; is_busy; ++round) {
     CHECK(round < kRoundsMax);
@@ -135,7 +135,7 @@ Time House::settle() {
   return resume_woken() || is_wanted ? now_ : planned;
 }
 
-bool House::resume_woken() {
+bool InMemoryServer::resume_woken() {
   std::vector<Session*> woken = broker_.take_woken();
   for (Session* session : woken) {
     if (session->wants_resume()) session->resume(now_);
@@ -144,7 +144,7 @@ bool House::resume_woken() {
 }
 
 /// One round for a connection; true when something was done.
-bool House::serve(Connection& connection) {
+bool InMemoryServer::serve(Connection& connection) {
   if (!connection.session) return false;
   Session& session = *connection.session;
   bool is_busy = feed(connection);
@@ -165,7 +165,7 @@ bool House::serve(Connection& connection) {
   return is_busy;
 }
 
-bool House::feed(Connection& connection) {
+bool InMemoryServer::feed(Connection& connection) {
   Session& session = *connection.session;
   if (!connection.unread.empty() && session.wants_input()) {
     session.receive(std::exchange(connection.unread, {}), now_);
@@ -179,7 +179,7 @@ bool House::feed(Connection& connection) {
   return false;
 }
 
-Time House::next_deadline() const {
+Time InMemoryServer::next_deadline() const {
   Time next = kNever;
   for (const auto& [name, connection] : connections_) {
     if (!connection.session) continue;
@@ -188,7 +188,7 @@ Time House::next_deadline() const {
   return next;
 }
 
-void House::meet_deadlines() {
+void InMemoryServer::meet_deadlines() {
   for (auto& [name, connection] : connections_) {
     if (!connection.session) continue;
     if (connection.session->close_at() <= now_) {

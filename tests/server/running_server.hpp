@@ -16,22 +16,22 @@ namespace millrace::server {
 /// A whole server in a thread of its own, with both protocols on ports of its own, under a clock
 /// that the test moves.
 ///
-///     Host host;
-///     SocketClient client = host.connect("beanstalk");
+///     RunningServer running;
+///     SocketClient client = running.connect("beanstalk");
 ///     CHECK(client.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");
-class Host {
+class RunningServer {
  public:
   struct Setup {
     Server::Options options = default_options();
     std::unique_ptr<Journal> journal;  ///< null: a volatile one
   };
 
-  Host() : Host(Setup{}) {}
-  explicit Host(Setup setup);
+  RunningServer() : RunningServer(Setup{}) {}
+  explicit RunningServer(Setup setup);
   /// Stops the server if the test has not.
-  ~Host();
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
+  ~RunningServer();
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
 
   static Server::Options default_options();
 

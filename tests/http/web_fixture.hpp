@@ -26,10 +26,11 @@ class SilentSession final : public Session {
   [[nodiscard]] bool wants_close() const override { return false; }
 };
 
-/// The web service without sockets and threads, over a broker of its own, with a clock in hand.
-class Desk {
+/// The web service without sockets and threads, over a broker of its own, and a clock that the test
+/// sets.
+class WebFixture {
  public:
-  Desk();
+  WebFixture();
 
   Response get(const std::string& target);
   Response post(const std::string& target, const Json& body = Json::object());

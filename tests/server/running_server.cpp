@@ -1,4 +1,4 @@
-#include "server/host.hpp"
+#include "server/running_server.hpp"
 
 #include <algorithm>
 #include <future>
@@ -15,12 +15,12 @@ constexpr int kRestingLooks = 8;
 
 }  // namespace
 
-Server::Options Host::default_options() {
+Server::Options RunningServer::default_options() {
   return {.beanstalk = Address{.host = "127.0.0.1", .port = 0},
           .faktory = Address{.host = "127.0.0.1", .port = 0}};
 }
 
-Host::Host(Setup setup) {
+RunningServer::RunningServer(Setup setup) {
   if (!setup.journal) setup.journal = std::make_unique<journal::VolatileJournal>();
   server_ = std::make_unique<Server>(setup.options, std::move(setup.journal), clock_, log_);
   const Outcome<Done> opened = server_->open();
@@ -32,18 +32,18 @@ Host::Host(Setup setup) {
   });
 }
 
-Host::~Host() {
+RunningServer::~RunningServer() {
   stop();
 }
 
-Address Host::address(const std::string& name) const {
+Address RunningServer::address(const std::string& name) const {
   const auto port = std::find_if(ports_.begin(), ports_.end(),
                                  [&](const Server::Port& each) { return each.name == name; });
   REQUIRE(port != ports_.end());
   return port->address;
 }
 
-void Host::on_loop(const std::function<void()>& call) {
+void RunningServer::on_loop(const std::function<void()>& call) {
   // Shared with a server that may end before it comes to it.
   const auto done = std::make_shared<std::promise<void>>();
   server_->poller().post([&call, done] {
@@ -56,7 +56,7 @@ void Host::on_loop(const std::function<void()>& call) {
   }
 }
 
-void Host::settle() {
+void RunningServer::settle() {
   for (int looks = 0; looks < kRestingLooks; ++looks) {
     on_loop([&] {
       if (!server_->is_at_rest()) looks = 0;
@@ -64,11 +64,11 @@ void Host::settle() {
   }
 }
 
-void Host::settle_turns() {
+void RunningServer::settle_turns() {
   for (int looks = 0; looks < kRestingLooks; ++looks) on_loop([] {});
 }
 
-void Host::advance(Duration duration) {
+void RunningServer::advance(Duration duration) {
   settle();
   const Time end = clock_.now() + duration;
   while (clock_.now() < end) {
@@ -80,18 +80,18 @@ void Host::advance(Duration duration) {
   }
 }
 
-std::size_t Host::connection_count() {
+std::size_t RunningServer::connection_count() {
   std::size_t count = 0;
   on_loop([&] { count = server_->connection_count(); });
   return count;
 }
 
-void Host::wait_for_connections(std::size_t count) {
+void RunningServer::wait_for_connections(std::size_t count) {
   const auto deadline = std::chrono::steady_clock::now() + SocketClient::kPatience;
   while (connection_count() != count) REQUIRE(std::chrono::steady_clock::now() < deadline);
 }
 
-void Host::stop() {
+void RunningServer::stop() {
   if (!thread_.joinable()) return;
   server_->poller().post([this] {
     server_->stop();
@@ -100,7 +100,7 @@ void Host::stop() {
   thread_.join();
 }
 
-void Host::pass_time() {
+void RunningServer::pass_time() {
   server_->poller().post([this] {
     clock_.set(clock_.now() + kStopGrace);
     server_->wake();

@@ -1,4 +1,4 @@
-#include "http/desk.hpp"
+#include "http/web_fixture.hpp"
 
 #include "support/doctest.hpp"
 
@@ -16,13 +16,13 @@ Request request_of(const std::string& method, const std::string& target) {
   return request;
 }
 
-Desk::Desk()
+WebFixture::WebFixture()
     : site{.broker = broker,
            .format = format,
            .bulks = bulks,
            .trend = trend,
            .facts = {.version = "1.2.3",
-                     .hostname = "desk",
+                     .hostname = "web",
                      .pid = 7,
                      .instance = "first",
                      .started_at = now,
@@ -36,35 +36,35 @@ Desk::Desk()
                              {.wid = "w1", .hostname = "box", .pid = 9, .labels = {"ruby"}}, now));
 }
 
-Response Desk::get(const std::string& target) {
+Response WebFixture::get(const std::string& target) {
   Response response = ask(request_of("GET", target));
   for (turns = 1; response.go_on; ++turns) response = response.go_on(now);
   if (response.write_body) response.body = response.write_body();
   return response;
 }
 
-Response Desk::post(const std::string& target, const Json& body) {
+Response WebFixture::post(const std::string& target, const Json& body) {
   Request request = request_of("POST", target);
   request.body = body.dump();
   return ask(std::move(request));
 }
 
-Response Desk::ask(Request request) {
+Response WebFixture::ask(Request request) {
   if (auto refused = prepare(site, request)) return *std::move(refused);
   return answer(site, request, {.now = now, .system = system});
 }
 
-Json Desk::read(const std::string& target) {
+Json WebFixture::read(const std::string& target) {
   const Response response = get(target);
   REQUIRE_MESSAGE(response.status == 200, response.body);
   return Json::parse(response.body);
 }
 
-JobId Desk::put(std::string_view body, std::string_view tube) {
+JobId WebFixture::put(std::string_view body, std::string_view tube) {
   return broker.put({.queue = tube, .body = body, .ttr_s = 60}, now).value();
 }
 
-JobId Desk::push(std::string_view jobtype, std::string_view queue, std::string_view more) {
+JobId WebFixture::push(std::string_view jobtype, std::string_view queue, std::string_view more) {
   const std::string json = R"({"jid":"job-)" + std::to_string(1000 + ++pushed_) +
                            R"(","jobtype":")" + std::string(jobtype) + R"(","queue":")" +
                            std::string(queue) + R"(","args":[1,"two"])" + std::string(more) + "}";
@@ -73,7 +73,7 @@ JobId Desk::push(std::string_view jobtype, std::string_view queue, std::string_v
   return *id;
 }
 
-JobId Desk::fetch(std::string_view queue) {
+JobId WebFixture::fetch(std::string_view queue) {
   const auto got = broker.reserve(worker_,
                                   {.choice = ReserveRequest::Choice::kFirstListed,
                                    .queues = {queue},
@@ -85,7 +85,7 @@ JobId Desk::fetch(std::string_view queue) {
   return got->job->id;
 }
 
-JobId Desk::fail(std::string_view jobtype, std::string_view message, bool is_last) {
+JobId WebFixture::fail(std::string_view jobtype, std::string_view message, bool is_last) {
   const JobId id = push(jobtype, "failing", is_last ? R"(,"retry":-1)" : "");
   REQUIRE(fetch("failing") == id);
   CHECK(broker.workers().fail(
@@ -94,7 +94,7 @@ JobId Desk::fail(std::string_view jobtype, std::string_view message, bool is_las
   return id;
 }
 
-void Desk::settle() {
+void WebFixture::settle() {
   while (bulks.work(now)) {
   }
 }
