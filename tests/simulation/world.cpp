@@ -309,8 +309,8 @@ void World::compare_all() {
 server::Compactor::Orders World::limit(server::Compactor::Orders asked) {
   demand(!is_full(process_->recorder) || disk_.was_full(), "a disk with room is taken for full");
   model_.set_admission(asked.admission);
-  asked.holds_others = asked.holds_others && !options_.lets_all_write;
-  was_held_ = asked.holds_others;
+  asked.is_compacting_only = asked.is_compacting_only && !options_.lets_all_write;
+  was_held_ = asked.is_compacting_only;
   return asked;
 }
 

@@ -62,12 +62,12 @@ void Jobs::apply(JobAdded&& record) {
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
   orders_.enter(job, slot);
-  totals_.spend(job.id, job.sequence);
+  totals_.mark_used(job.id, job.sequence);
 }
 
 void Jobs::apply(JobChanged&& record) {
   // Also of a job that is not there: the sequence was drawn all the same.
-  totals_.spend(record.id, record.fields.sequence);
+  totals_.mark_used(record.id, record.fields.sequence);
   const auto slot = index_.find(record.id);
   if (!slot) return;
   Job& job = jobs_[*slot];

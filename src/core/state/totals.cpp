@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-void Totals::spend(JobId id, Sequence sequence) {
+void Totals::mark_used(JobId id, Sequence sequence) {
   counters_.next_id = std::max({counters_.next_id, id + 1, sequence + 1});
 }
 

@@ -20,8 +20,8 @@ class Totals {
 
   /// An id, or a sequence, never given before.
   [[nodiscard]] JobId draw_id() { return counters_.next_id++; }
-  /// Records say so: both are given.
-  void spend(JobId id, Sequence sequence);
+  /// A record has both, so neither may be drawn again.
+  void mark_used(JobId id, Sequence sequence);
 
   /// A run ended, or failed. The day is the present one, see `begin_day`.
   void count_processed();
@@ -53,7 +53,7 @@ class Totals {
   CountersChanged counters_;
   bool is_changed_ = false;
   /// A log begins without totals. Its beginning is needed all the same, until they are written: the
-  /// records of jobs there tell which ids are spent.
+  /// records of jobs there tell which ids are used.
   LonePlace place_{LogPlace::in_log(0)};
 };
 

@@ -32,8 +32,8 @@ class Compactor {
   struct Orders {
     /// Which commands are accepted.
     Admission admission = Admission::kEverything;
-    /// Nobody but the compactor may write: it needs the rest of a full disk.
-    bool holds_others = false;
+    /// Only the compactor may write: it needs the rest of a full disk.
+    bool is_compacting_only = false;
   };
 
   /// Looks at the log. To be called once a turn, before anything of it is executed.

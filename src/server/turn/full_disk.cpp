@@ -25,8 +25,8 @@ void FullDisk::begin_turn(const Journal::Extent& log) {
     idle_since_ = log_.end;
   }
   admission_ = decide_admission();
-  holds_others_ = must_go_first();
-  CHECK(is_full_ || (admission_ == Admission::kEverything && !holds_others_));
+  is_compacting_only_ = must_go_first();
+  CHECK(is_full_ || (admission_ == Admission::kEverything && !is_compacting_only_));
 }
 
 /// Beside what is needed there must be room to write all of it once more, segment by segment. While
@@ -68,7 +68,7 @@ bool FullDisk::is_round_due() {
     end_round();
     return false;
   }
-  const bool is_due = slack() > slack_left_ + log_.segment_bytes / 2 || holds_others_;
+  const bool is_due = slack() > slack_left_ + log_.segment_bytes / 2 || is_compacting_only_;
   if (!round_ && is_due) round_ = Round{.end = log_.end, .live_bytes = ledger_.live_bytes()};
   return round_.has_value();
 }

@@ -52,7 +52,7 @@ class FullDisk {
   [[nodiscard]] Admission admission() const { return admission_; }
 
   /// Only compaction may write in this turn: it needs the room that is left, and will make more.
-  [[nodiscard]] bool holds_others() const { return holds_others_; }
+  [[nodiscard]] bool is_compacting_only() const { return is_compacting_only_; }
 
   /// While full: whether a round through the whole log is on, or due now.
   [[nodiscard]] bool is_round_due();
@@ -84,7 +84,7 @@ class FullDisk {
   bool is_oldest_shared_ = false;
   std::uint64_t log_bytes_max_ = 0;
   Admission admission_ = Admission::kEverything;
-  bool holds_others_ = false;
+  bool is_compacting_only_ = false;
 
   std::optional<Round> round_;
   Lsn idle_since_ = 0;  ///< where the log ended after the last round, or as the disk filled

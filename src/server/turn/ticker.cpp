@@ -16,9 +16,9 @@ void Ticker::plan(Deadline& deadline, Time at) {
   next_ = std::min(next_, at);
 }
 
-void Ticker::work(Time now, Jobs jobs) {
+void Ticker::work(Time now, Scope scope) {
   expire_deadlines(now);
-  next_ = std::min(jobs == Jobs::kMove ? broker_.tick(now) : kNever, next_deadline());
+  next_ = std::min(scope == Scope::kAll ? broker_.tick(now) : kNever, next_deadline());
 }
 
 void Ticker::expire_deadlines(Time now) {

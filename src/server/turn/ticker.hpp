@@ -33,14 +33,14 @@ class Ticker {
   /// When something will be due, as far as `work` and `plan` know.
   [[nodiscard]] Time next() const { return next_; }
 
-  /// What a call does in addition to the deadlines.
-  enum class Jobs {
-    kMove,  ///< a slice of the broker's planned work
-    kRest,  ///< nothing of it: there will be another call when jobs may move again
+  /// What a call does.
+  enum class Scope {
+    kAll,        ///< the deadlines, and a slice of the broker's planned work
+    kDeadlines,  ///< nothing of the broker: another call follows when jobs may move again
   };
 
   /// Does a slice of what is due.
-  void work(Time now, Jobs jobs = Jobs::kMove);
+  void work(Time now, Scope scope = Scope::kAll);
 
  private:
   void expire_deadlines(Time now);

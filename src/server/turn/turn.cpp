@@ -117,20 +117,21 @@ void Turn::resume_enlisted(Time now) {
 Compactor::Orders Turn::begin(Time now) {
   const Compactor::Orders orders = parts_.duties.limit(parts_.compactor.begin_turn(), now);
   parts_.broker.set_admission(orders.admission);
-  is_compacting_only_ = orders.holds_others;
+  is_compacting_only_ = orders.is_compacting_only;
   end_pause();
   return orders;
 }
 
 /// After all that clients asked for, so that what they planned is known.
 void Turn::do_due(const Compactor::Orders& orders, Time now) {
-  parts_.ticker.work(now, orders.holds_others ? Ticker::Jobs::kRest : Ticker::Jobs::kMove);
+  parts_.ticker.work(now,
+                     orders.is_compacting_only ? Ticker::Scope::kDeadlines : Ticker::Scope::kAll);
   parts_.duties.work(now);
 }
 
 void Turn::compact(const Compactor::Orders& orders) {
   // What is rewritten would wait for the disk too, unless it is the way to have room on it again.
-  if (commits().is_behind() && !orders.holds_others) return;
+  if (commits().is_behind() && !orders.is_compacting_only) return;
   const Compactor::Next next = parts_.compactor.work();
   if (next == Compactor::Next::kTurn) request();
   if (next == Compactor::Next::kDurable) is_durable_awaited_ = true;

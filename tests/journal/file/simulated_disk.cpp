@@ -241,7 +241,7 @@ Outcome<std::vector<std::string>> SimulatedDisk::list(const std::string& directo
 
 Outcome<std::unique_ptr<File>> SimulatedDisk::create(const std::string& path) {
   const std::lock_guard guard(mutex_);
-  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (const std::optional<Problem> problem = count_change()) return *problem;
   if (names_.contains(path)) return Problem{"cannot create " + path + ": it exists"};
   names_[path] = std::make_shared<Node>();
   return std::unique_ptr<File>(std::make_unique<SimulatedFile>(*this, names_[path]));
@@ -256,7 +256,7 @@ Outcome<std::unique_ptr<File>> SimulatedDisk::open(const std::string& path, Acce
 
 Outcome<Done> SimulatedDisk::link(const std::string& path, const std::string& new_path) {
   const std::lock_guard guard(mutex_);
-  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (const std::optional<Problem> problem = count_change()) return *problem;
   if (!names_.contains(path) || names_.contains(new_path)) {
     return Problem{"cannot link " + path + " to " + new_path};
   }
@@ -266,7 +266,7 @@ Outcome<Done> SimulatedDisk::link(const std::string& path, const std::string& ne
 
 Outcome<Done> SimulatedDisk::rename(const std::string& path, const std::string& new_path) {
   const std::lock_guard guard(mutex_);
-  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (const std::optional<Problem> problem = count_change()) return *problem;
   if (!names_.contains(path) || names_.contains(new_path)) {
     return Problem{"cannot rename " + path + " to " + new_path};
   }
@@ -284,7 +284,7 @@ Outcome<bool> SimulatedDisk::has_other_name(const std::string& path) {
 
 Outcome<Done> SimulatedDisk::remove(const std::string& path) {
   const std::lock_guard guard(mutex_);
-  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (const std::optional<Problem> problem = count_change()) return *problem;
   if (names_.erase(path) == 0) return Problem{"cannot remove " + path + ": it does not exist"};
   lose_room();
   return Done{};
@@ -297,7 +297,7 @@ Outcome<std::uint64_t> SimulatedDisk::free_space(const std::string& /*directory*
 
 Outcome<Done> SimulatedDisk::sync_directory(const std::string& path) {
   const std::lock_guard guard(mutex_);
-  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (const std::optional<Problem> problem = count_change()) return *problem;
   const auto is_elsewhere = [&](const auto& entry) { return !entry.first.starts_with(path + "/"); };
   std::erase_if(stored_names_, std::not_fn(is_elsewhere));
   Names here = names_;
@@ -352,7 +352,7 @@ Outcome<Done> SimulatedDisk::change(Node& node, Change change) {
     return Problem{.text = "no space left: simulated", .is_out_of_space = true};
   }
   const bool was_powered = is_powered_;
-  const std::optional<Problem> problem = spend();
+  const std::optional<Problem> problem = count_change();
   if (was_powered) {
     apply(change, node.now);
     if (change.resized) lose_room();
@@ -367,7 +367,7 @@ Outcome<Done> SimulatedDisk::sync(Node& node) {
   moved_.notify_all();
   moved_.wait(guard, [&] { return !holds_syncs_; });
   --held_syncs_;
-  if (const std::optional<Problem> problem = spend()) return *problem;
+  if (const std::optional<Problem> problem = count_change()) return *problem;
   const std::vector<Change> changes = std::exchange(node.unsynced, {});
   if (fails_syncs_) return Problem{"cannot sync: simulated"};
   for (const Change& change : changes) apply(change, node.stored);
@@ -376,7 +376,7 @@ Outcome<Done> SimulatedDisk::sync(Node& node) {
   return Done{};
 }
 
-std::optional<Problem> SimulatedDisk::spend() {
+std::optional<Problem> SimulatedDisk::count_change() {
   if (changes_left_ && *changes_left_ == 0) is_powered_ = false;
   if (!is_powered_) return powerless();
   if (changes_left_) --*changes_left_;

@@ -108,7 +108,8 @@ class SimulatedDisk final : public FileSystem {
   static void survive(Node& node, std::mt19937_64& random);
   Outcome<Done> change(Node& node, Change change);
   Outcome<Done> sync(Node& node);
-  [[nodiscard]] std::optional<Problem> spend();
+  /// Called before each change: a problem once the power is off.
+  [[nodiscard]] std::optional<Problem> count_change();
   void unlock(const std::string& path);
 
   std::mutex mutex_;

@@ -166,26 +166,26 @@ TEST_CASE("client: while a turn has brought too much output nothing is taken") {
 
 TEST_CASE("client: during a pause nothing is taken, and then it is told to read on") {
   Served served;
-  served.loop.orders.holds_others = true;
+  served.loop.orders.is_compacting_only = true;
   served.loop.run();
   CHECK_FALSE(served.client.takes_input());
   const int before = served.socket.read_ons;
   served.loop.run();
   CHECK(served.socket.read_ons == before);
-  served.loop.orders.holds_others = false;
+  served.loop.orders.is_compacting_only = false;
   served.loop.run();
   CHECK(served.socket.read_ons > before);
 }
 
 TEST_CASE("client: a session that is stopped during a pause executes what it kept afterwards") {
   Served served;
-  served.loop.orders.holds_others = true;
+  served.loop.orders.is_compacting_only = true;
   served.loop.run();
   served.client.stop();
   served.loop.run();
   CHECK_FALSE(served.told.has_ended);
   CHECK_FALSE(served.socket.is_finished);
-  served.loop.orders.holds_others = false;
+  served.loop.orders.is_compacting_only = false;
   served.loop.run();
   CHECK(served.told.has_ended);
   CHECK(served.told.has_closed);
@@ -196,12 +196,12 @@ TEST_CASE("client: a session whose time comes during a pause is resumed afterwar
   served.told.wake_at = served.loop.clock.now() + 1s;
   served.client.receive("a");
   served.loop.run();
-  served.loop.orders.holds_others = true;
+  served.loop.orders.is_compacting_only = true;
   served.loop.run();
   served.loop.clock.set(served.told.wake_at);
   served.loop.run();
   CHECK(served.told.resumed == 0);
-  served.loop.orders.holds_others = false;
+  served.loop.orders.is_compacting_only = false;
   served.loop.run();
   CHECK(served.told.resumed == 1);
 }
