@@ -99,13 +99,13 @@ class World:
         with urllib.request.urlopen(url) as answer:
             return answer.read().decode()
 
-    # Each event: what is prepared without the bystander, and what is done beside it.
+    # Each event: what is prepared without the bystander, and what happens while it is served.
 
     def nothing(self):
         time.sleep(3)
 
     def grow(self):
-        """Not as fast as it goes: then load, server and bystanders would wait for one another's
+        """Not at full speed: then load, server and bystanders would wait for one another's
         turns on the two cores, which are longer than what is looked for."""
         self.put(max(1, self.jobs // GROWTH_PARTS), queues=4, rate=GROWTH_RATE)
 
@@ -206,7 +206,7 @@ class World:
 class Event:
     title: str  # {million} and {jobs} are their numbers
     prepare: Optional[Callable]  # without the bystanders
-    happen: Callable  # beside them
+    happen: Callable  # while they are served
     has_peer: bool = True  # beanstalkd can do it
     times: Optional[int] = None  # exactly; None: as often as is asked for
     rate: int = RATE  # of the bystanders

@@ -1,5 +1,5 @@
 """Space under endless change: the same jobs are released, buried, kicked, failed and retried for
---minutes, and the journal's segments are weighed every second beside what the jobs need.
+--minutes, and the journal's segments are compared every second with what the jobs need.
 
 Fails when they ever take more than twice what is needed and four segments.
 """

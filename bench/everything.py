@@ -15,7 +15,7 @@ WRONG_OPTIONS = 2
 
 
 def run(command):
-    """Its status. Who stops us stops it, and it has the time to clean up."""
+    """Its status. A signal to us stops it too, and it has the time to clean up."""
     process = subprocess.Popen(command, preexec_fn=servers.end_with_parent)
     try:
         return process.wait()

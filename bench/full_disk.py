@@ -105,7 +105,7 @@ def main():
     waits.sort()
     print(f"{needed / log:.0%} of the log needed; "
           f"{changes / options.seconds:,.0f} jobs a second reserved, buried and kicked; "
-          f"{len(waits):,} deletes beside took {waits[len(waits) // 2] * 1e3:.1f} ms (median), "
+          f"{len(waits):,} deletes meanwhile took {waits[len(waits) // 2] * 1e3:.1f} ms (median), "
           f"{waits[len(waits) * 99 // 100] * 1e3:.1f} ms (99 %), {waits[-1] * 1e3:.1f} ms at most")
 
 

@@ -46,7 +46,7 @@ def journal_file_system():
 
 
 def refuse_memory(parser):
-    """For who measures syncs."""
+    """For measurements of syncs."""
     if journal_file_system() in IN_MEMORY:
         parser.error(f"{tempfile.gettempdir()} is in memory, where a sync costs nothing: have "
                      "TMPDIR name a folder on a disk")

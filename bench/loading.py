@@ -1,4 +1,4 @@
-"""The load (`load.cpp`) as a process beside us. `settings` are its options."""
+"""The load (`load.cpp`) as a process of its own. `settings` are its options."""
 
 import json
 import os

@@ -25,7 +25,7 @@ CYCLING = 50  # connections, where not their number is measured
 SPREAD = 1000  # connections, and tubes
 SHARE_PERCENT_MAX = 1
 BYTES_MAX = 4096
-# Of one tube: who lists all of them, as `list-tubes` and INFO do, takes longer for more.
+# Of one tube: listing all of them, as `list-tubes` and INFO do, takes longer for more.
 COMMANDS = ("stats-tube default", "pause-tube default 0", "use default", "peek-ready")
 COMMANDS_AT_ONCE = 100  # of each
 BATCHES = 50
@@ -141,7 +141,7 @@ def show_cycles(reports):
 
 
 def measure_tubes(start, count, rounds, way=cycle, protocol="beanstalk"):
-    """Two servers, one of which has so many tubes with a job each: alone, and beside them."""
+    """Two servers, one of which has so many tubes with a job each: without those, and with them."""
     with start(protocol=protocol) as alone, start(protocol=protocol) as full:
         Client(full.ports["beanstalk"]).fill_tubes("many-", count)
         return alternate(rounds, [lambda: way(alone), lambda: way(full)])
@@ -183,7 +183,7 @@ def measure(options):
     ]
     # It looks for a tube among all: to make a hundred thousand of them takes it minutes.
     fewer = max(1, options.tubes // 10)
-    beside = f"the same with {options.tubes:,} other tubes of one job"
+    crowded = f"the same with {options.tubes:,} other tubes of one job"
     for title, way, protocol in (
             (f"a cycle of {CYCLING} connections, alone", cycle, "beanstalk"),
             ("a command about one tube, many in flight, alone", command, "beanstalk"),
@@ -194,7 +194,7 @@ def measure(options):
         if protocol == "beanstalk":
             their_tubes = measure_tubes(beanstalkd, fewer, options.rounds, way)
         rows += [(title, tubes[0], their_tubes[0], ""),
-                 (f"{beside} (beanstalkd {fewer:,})" if protocol == "beanstalk" else beside,
+                 (f"{crowded} (beanstalkd {fewer:,})" if protocol == "beanstalk" else crowded,
                   tubes[1],
                   their_tubes[1], "")]
     spread, their_spread = (measure_spread(start, options.rounds)

@@ -30,7 +30,7 @@ class Row:
     load: dict
     figure: str  # of the load's report: per_second or server_cpu_us
     goal: Goal  # of the ratio
-    others: list = field(default_factory=list)  # measured and shown beside, not compared
+    others: list = field(default_factory=list)  # measured and shown too, not compared
     protocol: str = "beanstalk"
 
 

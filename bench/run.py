@@ -1,4 +1,4 @@
-"""Measures Millrace beside its peers, all rows of the table or those named.
+"""Measures Millrace and its peers, all rows of the table or those named.
 
 The servers of a row are loaded in turn, A B B A, so that what else the machine does falls on all of
 them. Shown are medians, with the range in brackets, and the longest of all waits; ratios are those

@@ -77,7 +77,7 @@ def measure_memory(start, work, jobs, body_bytes, has_drain):
 
 
 def goal(jobs, body_bytes, beyond):
-    """The columns behind the figure: what is wanted is wanted of bodies of 128 bytes."""
+    """The columns after the figure. The goals are for bodies of 128 bytes."""
     is_wanted = jobs == GOAL_JOBS and body_bytes == BODY_BYTES
     return BEYOND.columns(beyond) if is_wanted else "| |"
 

@@ -6,7 +6,7 @@ queues, a seventh of them dead, and prints
 * for each request of the pages, how long it kept the broker's thread in one turn
   (`Server-Timing`), and
 * how long a beanstalk client (put, reserve, delete) and a Faktory client (PUSH, FETCH, ACK) waited
-  for each reply: alone, beside pages and searches through all jobs, and while a seventh of all jobs
+  for each reply: alone, during pages and searches through all jobs, and while a seventh of all jobs
   is killed and then deleted.
 """
 
@@ -179,8 +179,8 @@ def stand_by(server, protocol, is_over, waits):
     waits.put(found)
 
 
-def beside(server, name, work):
-    """Does the work beside a client of each protocol; prints how long they waited for answers."""
+def measure_during(server, name, work):
+    """Does the work while a client of each protocol runs; prints how long they waited."""
     is_over = multiprocessing.Event()
     waits = {protocol: multiprocessing.Queue() for protocol in CYCLES}
     processes = [
@@ -213,15 +213,15 @@ def ask_all_pages(server):
 def measure_bystanders(server):
     title = "a bystander waits for a reply, in ms"
     print(f"\n{title:46} {'count':>6} {'median':>9} {'p99':>9} {'most':>9}")
-    beside(server, "alone", lambda: time.sleep(5))
-    beside(server, "beside pages", lambda: ask_all_pages(server))
-    beside(server, "beside a search by type", lambda: search(server, "type=None"))
-    beside(server, "beside a search by text", lambda: search(server, "text=nowhere"))
-    beside(server, "beside a search by jid", lambda: search(server, "id=none"))
+    measure_during(server, "alone", lambda: time.sleep(5))
+    measure_during(server, "during pages", lambda: ask_all_pages(server))
+    measure_during(server, "during a search by type", lambda: search(server, "type=None"))
+    measure_during(server, "during a search by text", lambda: search(server, "text=nowhere"))
+    measure_during(server, "during a search by jid", lambda: search(server, "id=none"))
     kill = {"action": "kill", "states": ["ready"], "type": "Type0"}
-    killed, took = beside(server, "beside the kill of a seventh", lambda: run(server, kill))
+    killed, took = measure_during(server, "during the kill of a seventh", lambda: run(server, kill))
     delete = {"action": "delete", "states": ["dead"], "type": "Type0"}
-    deleted, took_too = beside(server, "beside their deletion", lambda: run(server, delete))
+    deleted, took_too = measure_during(server, "during their deletion", lambda: run(server, delete))
     print(f"\nkilled {killed:,} in {took:.1f} s, deleted {deleted:,} in {took_too:.1f} s")
 
 

@@ -49,7 +49,7 @@ struct World {
   void put() { tell(*beanstalk, put_command); }
   void put_delayed() { tell(*beanstalk, put_delayed_command); }
 
-  /// Reserves a job, and then says `verb ID` and the arguments behind it.
+  /// Reserves a job, and then says `verb ID` and its arguments.
   void reserve_and(std::string_view verb, std::string_view arguments = "") {
     const std::string& reserved = tell(*beanstalk, "reserve\r\n");
     const std::string id = reserved.substr(9, reserved.find(' ', 9) - 9);
@@ -61,7 +61,7 @@ struct World {
     reserve_and("delete");
   }
 
-  /// The JSON of the next job to be pushed, with these members beside the usual ones.
+  /// The JSON of the next job to be pushed, with these members besides the usual ones.
   std::string next_job(std::string_view more = "") {
     return R"({"jid":"job-)" + std::to_string(++pushed) +
            R"(-abcdef","jobtype":"SomeJob","args":[")" + body + R"("],"queue":"default")" +
@@ -79,7 +79,7 @@ struct World {
     tell(*faktory, "PUSHB [" + jobs + "]\r\n");
   }
 
-  /// Fetches a job, and then says `verb` of it, with these members beside its jid.
+  /// Fetches a job, and then says `verb` of it, with these members besides its jid.
   void fetch_and(std::string_view verb, std::string_view more = "") {
     tell(*faktory, "FETCH default\r\n");
     tell(*faktory, std::string(verb) + R"( {"jid":"job-)" + std::to_string(++ended) +

@@ -109,8 +109,8 @@ export function head(title, ...actions) {
 }
 
 /** A heading with an element next to it, and the content below. */
-export const section = (title, beside, ...content) =>
-  h("section", {}, h("div", { class: "head" }, h("h2", {}, title), beside), content);
+export const section = (title, controls, ...content) =>
+  h("section", {}, h("div", { class: "head" }, h("h2", {}, title), controls), content);
 
 /** The last cell of a row. */
 export const acts = (ctx, ...buttons) =>

@@ -26,7 +26,7 @@ const std::string& work_of(const Plan& plan, std::size_t connection) {
   return plan.works[connection % plan.works.size()];
 }
 
-/// What stands between the first `before` and the `after` that follows it.
+/// The text between the first `before` and the `after` that follows it.
 std::string_view between(std::string_view text, std::string_view before, char after) {
   const std::size_t found = text.find(before);
   if (found == std::string_view::npos) return {};

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// Who takes turns: "put:2,put-cycle" is put, put-cycle, put. The shares are even everywhere, as
+/// Shares take turns: "put:2,put-cycle" is put, put-cycle, put. The shares are even everywhere, as
 /// far as they can. Throws std::invalid_argument when a share is no number from 1 to 1,000.
 std::vector<std::string> expand_shares(std::string_view text);
 

@@ -120,8 +120,8 @@ class Slab {
     if (const auto former = std::next(place); former != roomy_.end()) close_if_empty(*former);
   }
 
-  /// Of those at the end a few are forgotten at a time: when the last object of ten million goes
-  /// there may be twenty thousand.
+  /// Of those at the end a few are forgotten at a time: when the last object of ten million is
+  /// removed there may be twenty thousand.
   void close_if_empty(std::size_t number) {
     if (chunks_[number].used > 0) return;
     chunks_[number].objects.reset();

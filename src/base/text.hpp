@@ -29,7 +29,7 @@ namespace millrace {
   // The lengths first and inline: for each member of a pushed job, a table of names is searched.
   return a.size() == b.size() && absl::EqualsIgnoreCase({a.data(), a.size()}, {b.data(), b.size()});
 }
-/// True when `part` stands in `text`, with letters in any case. Every text contains the empty one.
+/// True when `part` is in `text`, with letters in any case. Every text contains the empty one.
 [[nodiscard]] bool contains_ignoring_case(std::string_view text, std::string_view part);
 
 /// The text without the white space at both of its ends. A view of `text`.

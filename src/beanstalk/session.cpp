@@ -111,7 +111,7 @@ void ClientSession::work_through_inbox(Time now) {
 }
 
 /// Executes as many commands as it may, and returns how many bytes of the input they were. A client
-/// whose commands take many steps goes on in the next turn, so that others come in between.
+/// whose commands take many steps continues in the next turn, so that others get theirs.
 std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   std::size_t consumed = 0;
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;

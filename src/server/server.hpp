@@ -42,10 +42,10 @@ class Server : private Duties, private Deadline {
     std::optional<Address> web;
     std::string web_password;                ///< of the web port; empty: the Faktory port's
     bool is_web_read_only = false;           ///< the web port changes nothing
-    std::vector<std::string> web_hosts;      ///< names that it goes by, in lower case
+    std::vector<std::string> web_hosts;      ///< its own names, in lower case
     std::string password;                    ///< of the Faktory port; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
-                                             ///< shared with whoever copies the options
+                                             ///< shared by all copies of the options
     std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
@@ -57,8 +57,8 @@ class Server : private Duties, private Deadline {
     std::size_t unsent_bytes_max = kUnsentBytesMax;
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
-    /// Told who comes and who has gone, by the socket's descriptor, which may have become somebody
-    /// else's before the second. May be empty.
+    /// Called when a client connects and when it has left, with its descriptor. Another client may
+    /// have the descriptor before the second call. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
     std::string data_directory;  ///< of the journal; empty: it is not on a disk
     std::vector<std::pair<std::string, std::string>> shown_options;  ///< on the web
@@ -87,7 +87,7 @@ class Server : private Duties, private Deadline {
   /// Refuses what other machines could use without a password.
   [[nodiscard]] static Outcome<Sockets> bind(const Options& options, Sockets given, const Log& log);
 
-  /// Reads the journal, and then lets clients in, who are served by `run`.
+  /// Reads the journal, and then lets clients in. `run` serves them.
   [[nodiscard]] Outcome<Done> open(Sockets sockets);
 
   /// Binds and opens.
@@ -112,8 +112,8 @@ class Server : private Duties, private Deadline {
   void drain();
 
   /// Takes from `options` what may change while it serves: the password and the certificate, for
-  /// who connects from now on; `connections_max`; `job_bytes_max`; `shown_options`. A certificate
-  /// can be exchanged, not added or removed; and a password not removed.
+  /// clients that connect from now on; `connections_max`; `job_bytes_max`; `shown_options`. A
+  /// certificate can be exchanged, not added or removed; and a password not removed.
   void reload(const Options& options);
 
   /// Does what has come due by the clock.
@@ -134,7 +134,7 @@ class Server : private Duties, private Deadline {
   /// Given the name of where the client comes from.
   using OpenSession = std::function<std::unique_ptr<Session>(std::string peer)>;
 
-  /// A port, and the sessions of those who come to it.
+  /// A port, and the sessions of its clients.
   struct Gate {
     const char* name;
     OpenSession open_session;

@@ -62,7 +62,7 @@ TEST_CASE("slab: in whatever order all are freed, all but one chunk is given bac
   }
 }
 
-TEST_CASE("slab: when the last object of many goes, what is empty is forgotten little by little") {
+TEST_CASE("slab: after the last of many objects, empty chunks are freed little by little") {
   Slab<Counted> slab;
   for (const Slot slot : fill(slab, 100 * 512)) slab.free(slot);
   CHECK(slab.size() == 0);

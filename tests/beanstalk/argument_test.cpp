@@ -48,7 +48,7 @@ TEST_CASE("number: what follows the digits is left") {
   CHECK(rest == " abc");
 }
 
-TEST_CASE("bound: white space and a sign may stand before it") {
+TEST_CASE("bound: white space and a sign may come before it") {
   CHECK(bound(" \t\v\f5") == 5);
   CHECK(bound("+5") == 5);
   CHECK(bound("-5") == 4294967291u);

@@ -135,7 +135,7 @@ TEST_CASE("parse: a NUL comes before the verb") {
   CHECK(refusal(std::string{"foo\0\r\n", 6}).reason == Reason::kBadFormat);
 }
 
-TEST_CASE("skip_line: ends behind the first CR LF") {
+TEST_CASE("skip_line: ends after the first CR LF") {
   CHECK(skip_line("abc\r\ndef\r\n").consumed == 5);
   CHECK(skip_line("abc\r\ndef\r\n").is_complete);
 }

@@ -64,7 +64,7 @@ class LoneSession {
 
 }  // namespace
 
-TEST_CASE("session: wants no more input once enough waits behind a reserve") {
+TEST_CASE("session: wants no more input once enough waits after a reserve") {
   LoneSession lone;
   lone.session->receive("reserve\r\n", lone.now);
   CHECK(lone.session->wants_input());
@@ -139,7 +139,7 @@ TEST_CASE("session: a half-closed client still learns how many were kicked") {
   CHECK(lone.session->wants_close());
 }
 
-TEST_CASE("session: the bytes behind quit are dropped") {
+TEST_CASE("session: the bytes after quit are dropped") {
   LoneSession lone;
   lone.session->receive("quit\r\nput 0 0 1 1\r\n", lone.now);
   lone.session->receive("x\r\n", lone.now);
@@ -186,7 +186,7 @@ TEST_CASE("session: a put whose end of line is missing makes a producer all the 
 
 // ---- many tubes ---------------------------------------------------------------------------------
 
-TEST_CASE("session: one tube more than a client may watch is refused, and the client goes on") {
+TEST_CASE("session: one tube more than a client may watch is refused, and the client stays") {
   LoneSession lone;
   lone.watch(kWatchedQueuesMax - 1);
   lone.tell("watch more\r\nwatch t1\r\n");
@@ -206,7 +206,7 @@ TEST_CASE("session: costly commands in a row go on in later turns") {
   CHECK(lone.session->output() == repeated("TIMED_OUT\r\n", 20));
 }
 
-TEST_CASE("session: a long list of tubes is told in slices, and then what stands behind it") {
+TEST_CASE("session: a long list of tubes is sent in slices, and then the replies after it") {
   LoneSession lone;
   lone.watch(kSliceQueues);
   lone.session->receive("list-tubes\r\nuse x\r\n", lone.now);

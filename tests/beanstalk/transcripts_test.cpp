@@ -10,7 +10,7 @@ TEST_CASE("beanstalk transcripts") {
   run_transcripts("beanstalk", Protocol::kBeanstalk);
 }
 
-TEST_CASE("beanstalk transcripts: every verb stands in one") {
+TEST_CASE("beanstalk transcripts: every verb is in one") {
   const std::vector<Transcript> transcripts = read_transcripts("beanstalk");
   for (std::string_view verb : beanstalk::verbs()) {
     INFO(verb);

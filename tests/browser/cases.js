@@ -81,7 +81,7 @@ export const cases = [
     "target-size",
   ]),
   {
-    title: "the overview tells how the server is, and goes on doing so",
+    title: "the overview shows how the server is, and stays up to date",
     async run(test) {
       // Not the words of a server that is well: the disk under the tests may be nearly full.
       const { health } = await test.server.api("overview");
@@ -627,7 +627,7 @@ export const cases = [
     },
   },
   {
-    title: "a body of thousands of lists in each other is shown, and goes on being updated",
+    title: "a body of thousands of lists in each other is shown, and is still updated",
     async run(test) {
       const tube = beanstalk(test);
       const body = "[".repeat(2000) + "]".repeat(2000);
@@ -643,7 +643,7 @@ export const cases = [
     },
   },
   {
-    title: "what cannot be drawn is said, and the page goes on being updated",
+    title: "what cannot be drawn is said, and the page is still updated",
     async run(test) {
       const { page } = test;
       let isOdd = true;
@@ -700,7 +700,7 @@ export const cases = [
     },
   },
   {
-    title: "an open page offers nothing more when the server comes back read-only",
+    title: "an open page offers no changes when the server is read-only after a restart",
     async run(test) {
       await fill(test);
       const { page, server } = test;

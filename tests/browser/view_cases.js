@@ -28,7 +28,7 @@ export const cases = [
     },
   },
   {
-    title: "after an action the keyboard goes on in the table",
+    title: "after an action the keyboard stays in the table",
     async run(test) {
       const client = await faktory(test);
       for (const i of [1, 2, 3]) await client.push(`focus-00${i}`, "Focus", "mail");
@@ -46,7 +46,7 @@ export const cases = [
     },
   },
   {
-    title: "where a button has done all that it can the keyboard goes on in the table",
+    title: "where a button has done all that it can the keyboard continues in the table",
     async run(test) {
       await faktory(test, "worker-1");
       const { page } = test;
@@ -79,7 +79,7 @@ export const cases = [
     },
   },
   {
-    title: "a page of workers behind the last says so",
+    title: "a page of workers after the last says so",
     async run(test) {
       await faktory(test, "worker-1");
       await test.open("workers?after=worker-2");
@@ -87,7 +87,7 @@ export const cases = [
     },
   },
   {
-    title: "failures behind many jobs that never failed are counted",
+    title: "failures after many jobs that never failed are counted",
     async run(test) {
       const client = await faktory(test, "worker-1");
       await client.push("first-001", "Fails", "broken", [], { retry: -1 });

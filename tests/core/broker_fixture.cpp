@@ -129,7 +129,7 @@ void tell_job(const View& view, const Job& job, std::string& out) {
   const Reservation* held = job.reservation();
   const bool is_held_by_client = held != nullptr && !held->is_held_by_worker();
   out += "job " + std::to_string(job.id) + " " + view.queue_of(job).name;
-  // In a connection's hands: its last written state comes back, which the caller knows.
+  // Held by a connection: a restart restores its last written state, which the caller knows.
   if (is_held_by_client) {
     out += " held\n";
     return;

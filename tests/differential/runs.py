@@ -35,7 +35,7 @@ def transcripts(protocol):
 
 
 def named_in_readme(protocol):
-    """The transcripts that the table beside them names, in its second column."""
+    """The transcripts named in the second column of their README's table."""
     with open(os.path.join(folder(protocol), "README.md"), encoding="utf-8") as file:
         cells = [line.split("|")[2] for line in file if line.startswith("|")]
     return {name for cell in cells for name in re.findall(r"`([a-z0-9-]+)`", cell)}

@@ -37,7 +37,7 @@ def start(program, transcript, directory):
 
 
 def quote_as_1_13(body):
-    """The texts in statistics stand in quotes since 1.13; Debian's is older."""
+    """The texts in statistics are in quotes since 1.13; Debian's is older."""
     return re.sub(rb"(?m)^(tube|name|hostname|os|platform): ([^\"\n].*)$", rb'\1: "\2"', body)
 
 

@@ -64,7 +64,7 @@ class Transcript:
 
 
 def unescape(text):
-    """(bytes, whether a backslash stands at the end, whether a star does)."""
+    """(bytes, whether a backslash is at the end, whether a star does)."""
     data, ends_in_backslash, ends_in_star = b"", False, False
     for token in TOKEN.finditer(text):
         if token["unit"] is not None:
@@ -90,7 +90,7 @@ def expected_line(text):
 
 
 def parse_step(number, line, newline):
-    """`newline` ends what is sent, unless a backslash stands there."""
+    """`newline` ends what is sent, unless a backslash is there."""
     if line.startswith("@ "):
         count, unit = re.fullmatch(r"@ \+(\d+)(\w+)", line).groups()
         return Step("advance", number, seconds=int(count) * UNIT_SECONDS[unit])

@@ -123,7 +123,7 @@ class IdleTest(DropinTest):
         self.assert_idle(server)
         self.assertEqual(clients[0].put(b"a"), 1)
         self.assertLess(len(server.error_text()), 2000)
-        # Who waited is served when others leave.
+        # Waiting clients are served when others leave.
         for client in clients[1:-1]:
             client.close()
         self.assertEqual(clients[-1].reserve(), (1, b"a"))

@@ -303,7 +303,7 @@ ACTIVATE = 'export LISTEN_PID=$$; exec "$0" "$@"'
 
 
 class ActivationTest(DropinTest):
-    """Sockets that are open already, at descriptor 3 and behind."""
+    """Sockets that are open already, at the descriptors from 3 on."""
 
     def activate(self, sockets, program, *flags, names=None, env=None):
         moves = " ".join(f"{3 + i}<&{SPARE + i}" for i in range(len(sockets)))

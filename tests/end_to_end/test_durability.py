@@ -220,7 +220,7 @@ class RestartTest(ServerTest):
         def numbers():
             return [int(os.path.basename(path)[:20]) for path in server.segments()]
 
-        # A segment goes a moment after it was given up.
+        # A segment is removed a moment after it was trimmed.
         wait_until(
             lambda: numbers()[0] == int(stats["binlog-oldest-index"]),
             "the oldest segment is the one that stats tell",

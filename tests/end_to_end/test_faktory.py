@@ -216,7 +216,7 @@ class ReloadTest(ServerTest):
         server = self.start('sync = "always"\n')
         text = f'sync = "off"\ndata = "{self.path("elsewhere")}"\nmax-job-size = 1\n'
         log = self.reload(server, text, "restart_needed")
-        # --data is a flag, and goes before the file.
+        # --data is a flag, and overrides the file.
         self.assertRegex(log, r"restart_needed options=sync\n")
         self.assertEqual(self.open(Beanstalk(server.beanstalk_address)).put(b"xx"), "JOB_TOO_BIG")
 

@@ -1,4 +1,4 @@
-"""A disk that is full: new work is refused, what ends jobs goes on, and room is found again."""
+"""A disk that is full: new work is refused, jobs can still end, and room is found again."""
 
 import json
 import os

@@ -16,7 +16,7 @@ def read(path):
 
 
 def rows(text, first_heading):
-    """The first cells of the table that has this heading, as they stand."""
+    """The first cells of the table that has this heading, unchanged."""
     table = re.search(rf"^\| {first_heading} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
     return [line.split("|")[1] for line in table.group(1).splitlines()]
 

@@ -14,7 +14,7 @@
 ///     %xFF "b"      the other client goes on
 ///     %xFF "t" n    the clock moves by n tenths of a second
 ///     %xFF "h"      the client closes its sending side
-///     %xFF "c"      the client closes, and comes back on a new connection
+///     %xFF "c"      the client closes, and connects again
 ///     %xFF "d"      the server takes no new work
 ///     %xFF %xFF     the byte FF
 namespace {

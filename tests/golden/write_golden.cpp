@@ -1,4 +1,5 @@
-/// Writes a golden journal of the present format into a new folder, and what it holds beside it.
+/// Writes a golden journal of the present format into a new folder, and a file that says what it
+/// holds.
 
 #include <cstdio>
 #include <fstream>
@@ -36,7 +37,7 @@ struct Process {
   std::unique_ptr<journal::FileJournal> journal;
 };
 
-/// Cleans the oldest segment away, as a server does: its jobs stand at the end then, as whole
+/// Cleans the oldest segment away, as a server does: its jobs are at the end then, as whole
 /// records with all that has happened to them.
 void clean(Process& process) {
   const Lsn end = process.journal->extent().oldest_end;
@@ -48,7 +49,7 @@ void clean(Process& process) {
   process.journal->sync();
 }
 
-/// What a crash leaves behind the last frame.
+/// What a crash leaves after the last frame.
 void tear(const std::string& directory) {
   journal::PosixFileSystem files;
   const auto reader = journal::LogReader::open(files, directory);

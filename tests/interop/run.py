@@ -162,7 +162,7 @@ def main():
     tasks = list(of_libraries(languages, options))
     if not options.case and not options.client:
         tasks += of_languages(languages)
-    # The longest first, so that the others run beside them.
+    # The longest first, so that the others run meanwhile.
     tasks.sort(key=lambda task: task.case.name not in LONG)
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         for done in [pool.submit(run_task, results, task) for task in tasks]:

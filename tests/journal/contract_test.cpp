@@ -88,7 +88,7 @@ std::vector<Journal::Span> append_all(Journal& journal, const Batches& batches) 
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("contract: batches stand one behind the other", Place, ALL_PLACES) {
+TEST_CASE_TEMPLATE("contract: batches follow each other", Place, ALL_PLACES) {
   Place place;
   const auto journal = place.open();
   Lsn end = 0;
@@ -164,8 +164,7 @@ TEST_CASE_TEMPLATE("contract: all of the old log is durable after a replay", Pla
   CHECK(journal->durable() >= spans.back().end);
 }
 
-TEST_CASE_TEMPLATE("contract: a reopened journal goes on behind the old end", Place,
-                   KEEPING_PLACES) {
+TEST_CASE_TEMPLATE("contract: a reopened journal continues at the old end", Place, KEEPING_PLACES) {
   Place place;
   const auto spans = append_all(*place.open(), {"one", "two"});
   CHECK(append(*place.open(), "three").begin >= spans.back().end);
@@ -211,7 +210,7 @@ TEST_CASE_TEMPLATE("contract: what was not trimmed is kept", Place, KEEPING_PLAC
   CHECK(std::equal(replayed.rbegin(), replayed.rend(), batches.rbegin()));
 }
 
-TEST_CASE_TEMPLATE("contract: a trimmed journal goes on", Place, KEEPING_PLACES) {
+TEST_CASE_TEMPLATE("contract: a trimmed journal takes further batches", Place, KEEPING_PLACES) {
   Place place;
   {
     const auto journal = place.open();

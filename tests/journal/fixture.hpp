@@ -21,7 +21,7 @@ inline const std::string kDirectory = "/journal";
 
 inline constexpr std::uint64_t kSalt = 0x5eed;
 
-/// A directory of the real disk that goes when the test ends.
+/// A directory of the real disk that is removed when the test ends.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

@@ -9,8 +9,8 @@
 namespace millrace::server {
 namespace {
 
-/// So many looks in a row at a server at rest, each behind a look at its sockets, mean that nothing
-/// is on its way any more.
+/// After this many looks in a row at an idle server, each after a look at its sockets, nothing is
+/// on its way any more.
 constexpr int kRestingLooks = 8;
 
 }  // namespace

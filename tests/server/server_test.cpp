@@ -195,7 +195,7 @@ TEST_CASE("server: stopping tells clients that wait for work that none comes") {
   CHECK(client.is_closed_by_server());
 }
 
-TEST_CASE("server: stopping again leaves behind who does not take his answers") {
+TEST_CASE("server: stopping again closes clients that still wait for replies") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
   RunningServer running({.journal = std::move(owned)});
@@ -220,7 +220,7 @@ TEST_CASE("server: while stopping nobody else is let in") {
   CHECK(other.outcome);
 }
 
-TEST_CASE("server: drain mode refuses puts, and goes on with everything else") {
+TEST_CASE("server: drain mode refuses puts, and nothing else") {
   RunningServer running;
   SocketClient client = running.connect("beanstalk");
   CHECK(client.ask("put 0 0 60 1\r\nx\r\n", "INSERTED 1\r\n") == "INSERTED 1\r\n");

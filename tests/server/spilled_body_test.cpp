@@ -38,7 +38,7 @@ struct SpillingServer {
     return made;
   }
 
-  /// Flips a bit behind the name that the job's body begins with.
+  /// Flips a bit after the name that the job's body begins with.
   void spoil(int id) const {
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       if (entry.path().extension() != ".log") continue;

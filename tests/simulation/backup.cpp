@@ -108,8 +108,7 @@ std::map<std::string, std::string> files_in(journal::SimulatedDisk& disk,
   return found;
 }
 
-/// Without the room behind what stands in them: to cut it off may come to nothing, which is no
-/// harm.
+/// Without the unused room at their ends. Cutting it off may fail, which does no harm.
 std::map<std::string, std::string> without_room(std::map<std::string, std::string> files) {
   for (auto& [path, bytes] : files) bytes.resize(bytes.find_last_not_of('\0') + 1);
   return files;

@@ -197,7 +197,7 @@ class SharedSegments final : public PassingFiles {
   }
 
  private:
-  /// What is copied into it stands there already.
+  /// What is copied into it is there already.
   class DeafFile final : public File {
    public:
     Outcome<Done> write(std::uint64_t, std::span<const std::string_view>) override {

@@ -48,7 +48,7 @@ DiskWrap skipped_directory_sync();
 /// A backup shares all segments but the newest, also one that may still be written to.
 DiskWrap shared_segments();
 
-/// Changes a job's priority behind the log's back, once in so many steps.
+/// Changes a job's priority without a record, once in so many steps.
 void apply_outside_of_the_log(Ledger& ledger, Random& random, std::uint64_t one_in);
 
 }  // namespace millrace::simulation::broken

@@ -69,7 +69,7 @@ void World::plan_fault() {
   const bool is_siege = workload_.sizes().is_siege && !random_.one_in(4);
   if (is_siege) fault_.reset();
   full_steps_ = is_siege || random_.one_in(4) ? 0 : random_.one_in(4) ? 100 : 10;
-  // Who asks for no syncs is promised nothing for a power cut.
+  // Without syncs nothing is promised for a power cut.
   if (fault_ == Fault::kPowerCut && sync_mode_ == journal::SyncMode::kOff) fault_ = Fault::kKill;
   const bool is_seldom = fault_ == Fault::kFullDisk;
   const std::uint64_t last = is_siege ? 400 : is_seldom || is_reading ? 4 : 30;

@@ -35,7 +35,7 @@ void World::come_to_rest() {
   demand_answers();
 }
 
-/// The spare was whole, and is for who had it, and for segments that hold some batches of the
+/// The spare was whole, and is for its owner, and for segments that hold some batches of the
 /// largest: a longer one finds no reserved file.
 bool World::is_spared() const {
   if (!disk_.is_full() && !is_full(process_->recorder)) return false;
@@ -62,7 +62,7 @@ void World::end_all_jobs() {
   ++totals_.emptied_full;
 }
 
-/// What was said to clients has gone to all who read.
+/// All clients that read have got their replies.
 void World::demand_answers() {
   const Lsn durable = process_->recorder.durable();
   demand(durable == process_->recorder.extent().end, "something is never written");

@@ -130,7 +130,7 @@ void World::live() {
   const bool is_orderly = !disk_.is_dead() && random_.one_in(10);
   come_to_rest();
   is_resting_ = false;
-  // It goes on beside a server that was killed, and not without power.
+  // It outlives a server that was killed, but not a power cut.
   if (platter_.is_powered()) advance_backup(UINT64_MAX);
   backup_.reset();
   if (is_orderly && !disk_.is_dead()) let_read([&] { end_orderly(); });
@@ -179,7 +179,7 @@ void World::act() {
   }
 }
 
-/// While the disk works on something, the rest of the process goes on.
+/// While the disk works on something, the rest of the process continues.
 void World::nest() {
   if (!is_writing_ || is_resting_ || trouble_ || random_.below(3) != 0) return;
   try {
@@ -470,7 +470,7 @@ void World::converse(Client& client) {
   if (!said.empty()) say(client, said);
 }
 
-/// The model executes it behind the server, since how far a long operation goes is for that to say.
+/// The model executes it after the server, which decides how far a long operation gets.
 void World::say(Client& client, const std::vector<Command>& commands) {
   std::string text;
   for (const Command& command : commands) text += render(command);

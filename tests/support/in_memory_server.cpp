@@ -7,7 +7,7 @@
 namespace millrace::test {
 namespace {
 
-/// So many rounds without coming to rest mean that session and broker go in circles.
+/// More rounds without coming to rest mean that session and broker wake each other forever.
 constexpr int kRoundsMax = 1'000'000;
 
 faktory::Settings with_random(faktory::Settings settings) {
@@ -127,7 +127,7 @@ Time InMemoryServer::settle() {
   }
   Time planned = broker_.tick(now_);
   if (ledger_.has_batch()) batches_.push_back(ledger_.take_batch());
-  // Who waited only for the batch to be taken goes on.
+  // A session that waited only for the batch to be taken continues.
   const bool is_wanted =
       std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {
         return entry.second.session && entry.second.session->wants_resume();

@@ -103,7 +103,7 @@ class Player {
     return kind != Step::Kind::kAdvance && kind != Step::Kind::kDrain;
   }
 
-  /// Sends what stands together, cut into pieces.
+  /// Sends adjacent lines together, cut into pieces.
   void flush() {
     std::string_view rest = unsent_;
     while (!rest.empty()) {

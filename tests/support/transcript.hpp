@@ -91,7 +91,7 @@ struct Mismatch {
   std::string got;
 };
 
-/// Sends in pieces of at most `cut` bytes; 0: what stands together goes out together. Whatever is
+/// Sends in pieces of at most `cut` bytes; 0: adjacent lines are sent together. Whatever is
 /// left unexpected at the end is a mismatch too.
 std::optional<Mismatch> play(const Transcript& transcript, Driver& driver, std::size_t cut);
 

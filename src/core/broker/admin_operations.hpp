@@ -15,7 +15,7 @@ namespace millrace {
 
 struct BrokerParts;
 
-/// The operations of administrators: on jobs whoever made them, on whole queues, and on many jobs
+/// The operations of administrators: on jobs of any client, on whole queues, and on many jobs
 /// at once. The protocols and the web API offer them.
 ///
 /// The operations that answer how many there were can be too long for one turn. Then they answer

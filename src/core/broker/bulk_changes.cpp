@@ -130,7 +130,7 @@ bool BulkChanges::work(Time now) {
     running_.push_back(std::move(change));
   } else {
     const Queue* queue = broker_.view().find_queue(change.request.queue);
-    // With jobs left in it the queue stays as it was, and a pause goes on.
+    // With jobs left in it the queue stays as it was, and a pause stays in force.
     if (change.request.forgets_queue && queue != nullptr && queue->job_count() == 0) {
       static_cast<void>(broker_.admin().forget_queue(change.request.queue, now));
     }

@@ -23,7 +23,7 @@ using ClientId = std::uint64_t;
 using Pri = std::uint32_t;
 
 /// The second half of the order (pri, sequence) in which ready jobs are served. Drawn from the same
-/// counter as `JobId`, so that jobs of both protocols stand in one line.
+/// counter as `JobId`, so that jobs of both protocols are in one order.
 using Sequence = std::uint64_t;
 
 /// A byte position in the log. "Durable up to n" covers every byte before n.

@@ -18,7 +18,7 @@ struct Delivery {
     kTimedOut,      ///< the wait is over and nothing came
     kDeadlineSoon,  ///< a job that the client holds has less than the safety margin left
     kFinished,      ///< a long operation (kick, flush, ...) is through; `count` jobs were moved
-    kNoRoom,        ///< at once: there is a job, and no room to note who holds it
+    kNoRoom,        ///< at once: there is a job, and no room to record its holder
     kEvicted,       ///< the worker stopped beating: close the connection (FWP)
   };
   Kind kind;
@@ -28,7 +28,7 @@ struct Delivery {
 
 /// One connection's conversation in one protocol: bytes in, bytes out, no socket and no clock.
 ///
-/// Who drives it (a connection, or a test) calls `start` once, then `receive` for what arrived,
+/// Its driver (a connection, or a test) calls `start` once, then `receive` for what arrived,
 /// `end_of_input` when no more can come, and `resume` whenever `wants_resume` says so: after the
 /// broker delivered to a blocked session, and after output was taken. It takes the output away and
 /// sends it once everything that the broker recorded so far is durable. Replies are in the order of
@@ -40,7 +40,7 @@ class Session {
   /// Says the greeting, if the protocol has one.
   virtual void start(Time now) = 0;
 
-  /// Takes all of `bytes`. What cannot be executed yet (half a command, or anything behind a
+  /// Takes all of `bytes`. What cannot be executed yet (half a command, or anything after a
   /// command that still waits) is kept; the session stops wanting input before that exceeds its
   /// limit.
   virtual void receive(std::string_view bytes, Time now) = 0;

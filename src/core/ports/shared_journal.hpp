@@ -22,7 +22,7 @@ class SharedJournal : public Journal {
 
   /// Why a server does not lead.
   enum class ClaimRefusal {
-    kBehind,   ///< the log goes on after what the server has applied: follow, then claim again
+    kBehind,   ///< the log continues after what the server has applied: follow, then claim again
     kUnknown,  ///< the log did not answer: claim again
   };
 

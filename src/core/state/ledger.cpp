@@ -41,8 +41,8 @@ bool Ledger::has_batch() const {
   return !batch_.empty() || store_.totals().is_changed() || store_.queues().has_lost_pauses();
 }
 
-/// A paused queue that vanished: without a record of its end the pause would come back with the
-/// next start.
+/// Of paused queues that were removed. Without a record of its end, a pause would be in force again
+/// after the next start.
 void Ledger::write_lost_pauses() {
   for (const std::string& name : store_.queues().take_lost_pauses()) {
     // A queue of that name that has come into being since has the last word.

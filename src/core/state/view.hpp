@@ -92,7 +92,7 @@ class View {
   void page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
                   const JobVisitor& visit) const;
 
-  /// Walks the jobs of an order that stand behind `after` (nullopt: from its beginning), until
+  /// Walks the jobs of an order that come after `after` (nullopt: from its beginning), until
   /// `visit` answers false or it has looked at `steps_max` of them; skipped ones count.
   using ScanVisitor = std::function<bool(const Job&)>;
   [[nodiscard]] ScanEnd scan(const ScanOrder& order, std::optional<ScanPlace> after,

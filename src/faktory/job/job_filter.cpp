@@ -21,7 +21,7 @@ std::vector<Glob> globs_of(const JobFilter& filter) {
   return globs;
 }
 
-/// Compares jobs' JSON with globs. It keeps a long JSON, and goes on with it when it is asked
+/// Compares jobs' JSON with globs. It keeps a long JSON, and continues with it when it is asked
 /// again.
 class TextMatcher {
  public:

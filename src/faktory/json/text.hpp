@@ -19,7 +19,7 @@ namespace millrace::faktory {
 /// Appends the text as a JSON string, quotes included.
 void append_json_string(std::string_view text, std::string& out);
 
-/// The text as it may stand in one line of a reply: at most `kEchoBytesMax`, and without control
+/// The text as it may appear in one line of a reply: at most `kEchoBytesMax`, and without control
 /// characters. A CR or LF of a client would end the line and make its rest the next reply.
 [[nodiscard]] std::string one_line(std::string_view text);
 inline constexpr std::size_t kEchoBytesMax = 1024;

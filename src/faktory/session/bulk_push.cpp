@@ -67,7 +67,7 @@ void BulkPush::push_slice(Shared& shared, Time now) {
     if (const auto id = shared.pusher.put(part.job, now); !id) {
       refused_[part.jid] = reply::refusal(id.error());
     }
-    part = Part{};  // Its memory is given back as the work goes on.
+    part = Part{};  // Its memory is freed during the work, not after it.
   }
 }
 

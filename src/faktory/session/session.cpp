@@ -36,7 +36,7 @@ void ClientSession::end_of_input(Time now) {
 
 void ClientSession::deliver(const Delivery& delivery, Time) {
   // An eviction may come at any time: it is about the worker, and not about a command. The broker
-  // has then ended a wait for a job, but a long task goes on, and its end can still be delivered
+  // has then ended a wait for a job, but a long task continues, and its end can still be delivered
   // before the connection is closed.
   if (delivery.kind == Delivery::Kind::kEvicted) {
     is_closing_ = true;

@@ -184,7 +184,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   if (is_change(request)) {
     const TrafficFacts traffic = site.traffic();
     if (traffic.is_stopping) return refuse(503, "the server is stopping and accepts no changes");
-    // Changes that were asked for earlier wait. A person who asks now is told at once.
+    // Changes that were asked for earlier wait. One that is asked for now is refused at once.
     if (traffic.is_stalled) return refuse(503, "the disk does not respond: nothing was changed");
     const auto instance = request.headers.find("x-instance");
     if (instance != request.headers.end() && instance->second != site.facts.instance) {

@@ -100,7 +100,7 @@ Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
 
 /// Whether the server will never write to the segment again. That is sure when the next segment has
 /// a frame, since a segment is synced before. So the last two are not believed: after a crash, the
-/// server goes on with the one before a segment that was only begun.
+/// server continues with the one before a segment that was only begun.
 bool is_done(const std::vector<Segment>& segments, std::size_t at) {
   return at + 2 < segments.size();
 }

@@ -56,7 +56,7 @@ struct FileJournalOptions {
 
   /// Called once, on the writer's thread, when the disk has failed. Empty: writes the problem to
   /// stderr and calls `end_process`. A function that returns leaves a journal that stores nothing
-  /// more: `durable()` stays as it is, and `sync` comes back at once.
+  /// more: `durable()` stays as it is, and `sync` returns at once.
   std::function<void(const Problem&)> on_failure = {};
 
   /// The writer has no thread of its own: the caller runs it with `step`. So a simulation can
@@ -131,7 +131,7 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] std::uint64_t pending_bytes() const;
 
   /// False when the log did not say which segments it must have, so that one missing at an end of
-  /// the log goes unnoticed.
+  /// the log is not noticed.
   [[nodiscard]] bool had_extent() const { return had_extent_; }
 
   /// How many bytes `replay` cut off as a torn tail.
@@ -181,7 +181,7 @@ class FileJournal final : public Journal, public DiskSpace {
   std::optional<LogReader> reader_;  ///< until it has been replayed
   bool is_started_ = false;          ///< it has been replayed, and can be appended to
   std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
-  Lsn end_ = 0;                      ///< where the next frame would stand
+  Lsn end_ = 0;                      ///< where the next frame would begin
   std::uint64_t cut_bytes_ = 0;
   bool had_extent_ = true;
   LogWindow window_;

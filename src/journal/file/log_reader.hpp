@@ -44,7 +44,7 @@ class LogReader {
   /// Oldest first, each beginning where the one before it ends.
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
 
-  /// Behind the last byte of the last file, which may be room that was never written to.
+  /// The end of the last file. The bytes before it may never have been written.
   [[nodiscard]] Lsn files_end() const { return files_end_; }
 
   /// Where the log ended when it was left in order; 0: it was not, or that is not known.

@@ -129,7 +129,7 @@ Outcome<Done> Surveyor::take_frames(const SegmentHeader& header, const Place& se
     }
     const std::size_t next = next_frame(bytes, offset + kFrameAlignment, header);
     const bool is_tail = next >= bytes.size();
-    // Behind what is used in the last segment there is room that was never written to.
+    // The last segment may end with room that was never written.
     const std::size_t end = is_last && is_tail ? offset + bytes_in_use(rest) : next;
     if (is_last && is_torn(rest, place, is_tail)) {
       survey_.segments.back().torn_bytes = bytes_in_use(rest);

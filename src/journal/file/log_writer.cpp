@@ -251,7 +251,7 @@ Outcome<Done> LogWriter::sync() {
 /// removed segment joins the reserve, if that lacks something.
 Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   if (segments.empty()) return Done{};
-  // The present segment stays, and nothing is removed before what stands before it.
+  // The present segment stays, and segments are removed in their order.
   CHECK(segments.front() == oldest_ && segments.back() < oldest && oldest <= header_.first);
   oldest_ = oldest;
   if (const Outcome<Done> noted = note_extent(); !noted) return noted;

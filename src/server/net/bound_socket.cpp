@@ -159,7 +159,7 @@ Outcome<Done> BoundSocket::learn_address() {
     return problem(std::strerror(errno));
   }
   is_local_ = is_loopback(name);
-  // The port stands at the same place for both families.
+  // The port is at the same place for both families.
   address_.port = ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
   return Done{};
 }

@@ -46,7 +46,7 @@ void Connections::remove_closed() {
 }
 
 /// Replies that nobody reads must not take all memory. Those that are dropped hold more than an
-/// even share, and have not read for the longest; what they had reserved goes to others.
+/// even share, and have not read for the longest; their reservations are released.
 void Connections::drop_slow_readers() {
   CHECK(!all_.empty());
   const std::size_t share = parts_.unsent_bytes_max / all_.size();

@@ -12,7 +12,7 @@
 namespace millrace::server {
 
 /// What systemd's socket activation says in the environment: sockets that it has opened for us
-/// stand at descriptor 3 and behind.
+/// have the descriptors from 3 on.
 struct Handover {
   std::string pid;    ///< LISTEN_PID: the process that is meant
   std::string count;  ///< LISTEN_FDS
@@ -36,7 +36,7 @@ struct SocketPlace {
 };
 
 /// Gives each place that is wanted one socket at most, and answers what is left, which nobody may
-/// connect to. A socket that is named after a port goes there and nowhere else; `faktory.socket`,
+/// connect to. A socket that is named after a port serves that port only; `faktory.socket`,
 /// the name that systemd gives where the unit says none, is `faktory`, and `beanstalkd` is
 /// `beanstalk`. Then the others take the places that are still empty, in order.
 [[nodiscard]] std::vector<HandedOver> hand_out(std::vector<HandedOver> sockets,

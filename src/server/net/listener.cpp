@@ -40,7 +40,7 @@ Outcome<Done> Listener::listen(Accept accept) {
   return Done{};
 }
 
-/// Each turn anew, so that whoever is not accepted in one is in the next.
+/// Reported in each turn: a client that is not accepted in one is accepted in the next.
 bool Listener::watch() {
   return parts_.poller.watch(descriptor(), *this, Poller::Trigger::kAlways);
 }

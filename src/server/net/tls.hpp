@@ -15,7 +15,7 @@ namespace millrace::server {
 /// A certificate with its key, and how we speak TLS: 1.2 or newer, clients show no certificate.
 class TlsContext {
  public:
-  /// From PEM files: the certificate, behind it those that vouch for it; and its key.
+  /// From PEM files: the certificate, followed by its chain; and its key.
   [[nodiscard]] static Outcome<TlsContext> load(const std::string& certificate_file,
                                                 const std::string& key_file);
 

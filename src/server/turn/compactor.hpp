@@ -68,7 +68,7 @@ class Compactor {
 };
 
 /// Compaction begins when the log is half as long again as what is needed, and two segments. Then
-/// it writes twice as many bytes as the clients do. In the worst case all that is needed stands
+/// it writes twice as many bytes as the clients do. In the worst case all that is needed is
 /// before the first obsolete byte; it has been written once more when the log is twice as long as
 /// what is needed.
 inline constexpr std::uint64_t kCompactionPace = 2;

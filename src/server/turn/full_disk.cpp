@@ -29,9 +29,9 @@ void FullDisk::begin_turn(const Journal::Extent& log) {
   CHECK(is_full_ || (admission_ == Admission::kEverything && !is_compacting_only_));
 }
 
-/// Beside what is needed there must be room to write all of it once more, segment by segment. While
-/// the oldest segment is shared no room can be made: then only the room that is left counts, and it
-/// must be enough for a round when the backup has ended.
+/// Besides what is needed, there must be room to write all of it once more, segment by segment.
+/// While the oldest segment is shared, no room can be made: then only the room that is left counts,
+/// and it must be enough for a round when the backup has ended.
 Admission FullDisk::decide_admission() const {
   if (!is_full_) return Admission::kEverything;
   const std::uint64_t needed = ledger_.live_bytes() + slack_left_;

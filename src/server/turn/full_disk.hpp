@@ -31,7 +31,7 @@ namespace millrace::server {
 ///     kEndingsOnly   a reservation is a record too: only what ends jobs or makes them ready
 ///
 /// Fewer levels break promises of docs/operations/full-disk.md. Without `kNoJobs`, nothing can be
-/// buried as soon as the disk is full. Without `kNoGrowth`, burying goes on until nothing can be
+/// buried as soon as the disk is full. Without `kNoGrowth`, burying continues until nothing can be
 /// reserved. Without `kEndingsOnly`, reservations may take the room of the round.
 ///
 /// Nothing here writes: that is for the `Compactor`.

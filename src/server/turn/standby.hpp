@@ -22,7 +22,7 @@ class Standby {
     return journal_.claim(applied_);
   }
 
-  /// Where the next batch to apply will stand.
+  /// Where the next batch to apply will begin.
   [[nodiscard]] Lsn applied() const { return applied_; }
 
  private:

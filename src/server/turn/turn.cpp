@@ -63,7 +63,7 @@ Duration Turn::longest_wait() const {
   return next <= now ? Duration{} : next - now;
 }
 
-// ---- who takes part -----------------------------------------------------------------------------
+// ---- the responders -----------------------------------------------------------------------------
 
 void Turn::join(Session& session, Responder& responder) {
   CHECK(responders_.emplace(&session, &responder).second);

@@ -99,7 +99,7 @@ class Turn {
   /// There will be a turn without delay, whether anybody enlists or not.
   void request() { is_requested_ = true; }
 
-  /// True while nobody is listened to and nothing is executed: the disk is far behind, or
+  /// True while nothing is read or executed: the disk is far behind, or
   /// compaction needs what is left of it.
   [[nodiscard]] bool is_paused() const { return commits().is_behind() || is_compacting_only_; }
 

@@ -1,4 +1,4 @@
-/// What the broker refuses when room is short, and what goes on whatever happens.
+/// What the broker refuses when room is short, and what is always accepted.
 
 #include "core/broker_fixture.hpp"
 #include "support/doctest.hpp"

@@ -54,16 +54,16 @@ T round_trip(const T& record) {
 
 }  // namespace
 
-TEST_CASE("record: a whole job comes back as it was") {
+TEST_CASE("record: a whole job is read as it was written") {
   CHECK((round_trip(whole_job()) == whole_job()));
 }
 
-TEST_CASE("record: a change comes back as it was") {
+TEST_CASE("record: a change is read as it was written") {
   const JobChanged record{.id = UINT64_MAX, .fields = whole_job().fields};
   CHECK((round_trip(record) == record));
 }
 
-TEST_CASE("record: a removal, a queue and counters come back as they were") {
+TEST_CASE("record: a removal, a queue and counters are read as they were written") {
   CHECK((round_trip(JobRemoved{.id = 7}) == JobRemoved{.id = 7}));
   const QueueChanged queue{.name = "q", .is_kept = true, .paused_until = kNever, .pause_s = 9};
   CHECK((round_trip(queue) == queue));
@@ -76,7 +76,7 @@ TEST_CASE("record: a removal, a queue and counters come back as they were") {
   CHECK((round_trip(counters) == counters));
 }
 
-TEST_CASE("record: a history comes back as it was") {
+TEST_CASE("record: a history is read as it was written") {
   const HistoryChanged history{.days = {{.day = 20'000, .processed = 300, .failed = 2},
                                         {.day = 20'002, .processed = 1, .failed = 0}}};
   CHECK((round_trip(history) == history));

@@ -34,7 +34,7 @@ TEST_CASE("batch reader: at most so many at a time") {
   CHECK(sizes_of(batch_of(2 * kMost + 1)) == Sizes{kMost, kMost, 1});
 }
 
-TEST_CASE("batch reader: bodies are found where they stand") {
+TEST_CASE("batch reader: bodies are found where they are") {
   const std::string batch = batch_of(BatchReader::kRecordsMax + 1);
   JobId id = 0;
   for (BatchReader reader(batch); !reader.is_done();) {

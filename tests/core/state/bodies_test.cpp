@@ -8,7 +8,7 @@
 namespace millrace::test {
 namespace {
 
-/// A log in memory that counts who reads it.
+/// A log in memory that counts how often it is read.
 class MemoryLog final : public Journal {
  public:
   Outcome<Done> replay(const Visitor&) override { return Done{}; }
@@ -65,7 +65,7 @@ std::string body_of(int number) {
 
 }  // namespace
 
-TEST_CASE("bodies: beyond the limit they are in the log only, and come back in order") {
+TEST_CASE("bodies: beyond the limit they are in the log only, and are read back in order") {
   Small small;
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
   CHECK(small.fixture.ledger.memory().bytes() < 41'000);
@@ -81,7 +81,7 @@ TEST_CASE("bodies: beyond the limit they are in the log only, and come back in o
   CHECK(small.fixture.ledger.memory().bytes() < 2000);
 }
 
-TEST_CASE("bodies: who is next in line is expected before") {
+TEST_CASE("bodies: those of the next jobs are read ahead") {
   Small small(0);
   for (int i = 1; i <= 40; ++i) small.put(body_of(i));
   CHECK(small.log.expected.empty());
@@ -118,7 +118,7 @@ TEST_CASE("bodies: what is read of a spilled job is there, however it is asked f
   CHECK(paged == std::vector<std::string>{body_of(1), body_of(2)});
 }
 
-TEST_CASE("bodies: one that cannot be read costs only who asked for it") {
+TEST_CASE("bodies: one that cannot be read fails only for the client that asked") {
   Small small(0);
   small.put(body_of(1));
   small.log.is_broken = true;

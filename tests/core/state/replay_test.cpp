@@ -256,7 +256,7 @@ TEST_CASE("replay: buried jobs keep their order") {
   CHECK(view.first_dead(*view.find_queue("default"))->id == b);
 }
 
-TEST_CASE("replay: a pause that goes on afterwards ends, and serves who waits") {
+TEST_CASE("replay: a pause that is in force afterwards ends, and serves waiting clients") {
   BrokerFixture fixture;
   const JobId id = fixture.put("x");
   CHECK(fixture.broker.admin().pause("default", 8, fixture.now));

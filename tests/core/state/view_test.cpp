@@ -30,7 +30,7 @@ TEST_CASE("queue: it is listed while it is kept or has a ready job") {
   CHECK(listed().empty());
 }
 
-TEST_CASE("queue: pages stand in the order of creation, up to an end") {
+TEST_CASE("queue: pages are in the order of creation, up to an end") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   for (const char* name : {"a", "b", "c"}) CHECK(fixture.broker.watch(client, name));
@@ -78,7 +78,7 @@ TEST_CASE("view: pages ready jobs in the order of service") {
   CHECK((seen == std::vector<JobId>{first, second}));
 }
 
-TEST_CASE("view: the oldest ready job is found behind more urgent ones") {
+TEST_CASE("view: the oldest ready job is found among more urgent ones") {
   BrokerFixture fixture;
   fixture.put("old", {.queue = "default", .pri = 9, .ttr_s = 60});
   fixture.now += 5s;

@@ -22,7 +22,7 @@ TEST_CASE("cleaned: empty texts are unknown") {
   CHECK(run.message == "unknown");
 }
 
-TEST_CASE("cleaned: white space goes before the cut") {
+TEST_CASE("cleaned: white space is removed before the cut") {
   const FailedRun run = cleaned({.errtype = "  " + std::string(100, 'e') + "x",
                                  .message = " " + std::string(1000, 'm') + "x ",
                                  .backtrace = {}});

@@ -66,7 +66,7 @@ TEST_CASE("filter: another job begins anew, though the last one was not finished
   CHECK(filtering.ask(Filtering::job(2, unit("T", "hay"))) == Match::kNo);
 }
 
-TEST_CASE("filter: beside a regexp the jobtype is a text, alone a glob") {
+TEST_CASE("filter: with a regexp the jobtype is a text, without one a glob") {
   const Job job = Filtering::job(1, unit("F[o]o*", "x"));
   CHECK(Filtering({.jids = {}, .regexp = "*", .jobtype = "F[o]o*"}).ask(job) == Match::kYes);
   CHECK(Filtering({.jids = {}, .regexp = "*", .jobtype = "F*"}).ask(job) == Match::kNo);

@@ -111,7 +111,7 @@ TEST_CASE("read: not an object") {
   CHECK(problem_of("{") == "unexpected end of JSON input");
 }
 
-TEST_CASE("read: anything behind the object") {
+TEST_CASE("read: anything after the object") {
   CHECK_FALSE(problem_of("{} x").empty());
   CHECK_FALSE(problem_of("{}{}").empty());
   CHECK_FALSE(problem_of("{}}").empty());

@@ -126,14 +126,14 @@ TEST_CASE("work unit: what is empty is left out") {
         R"("enqueued_at":"2023-11-14T22:13:21Z","args":[]})");
 }
 
-TEST_CASE("work unit: numbers and strings come back as they were sent") {
+TEST_CASE("work unit: numbers and strings are delivered as they were sent") {
   const std::string args =
       R"([1.50,1e2,-0,0.1E-7,123456789012345678901234567890,"\u003c\/ \"x\" "])";
   CHECK(round_trip(R"({"jid":"12345678","jobtype":"T","args":)" + args + "}").find(args) !=
         std::string::npos);
 }
 
-TEST_CASE("work unit: unknown members come back, priority among them") {
+TEST_CASE("work unit: unknown members are delivered, priority among them") {
   const std::string text =
       round_trip(R"({"priority" : 9,"jid":"12345678","jobtype":"T","args":[],"x y":[ {} ]})");
   CHECK(text.ends_with(R"("args":[],"priority":9,"x y":[{}]})"));
@@ -146,7 +146,7 @@ TEST_CASE("work unit: no enqueued_at while it is scheduled") {
   CHECK(rendered(job).find("enqueued_at") == std::string::npos);
 }
 
-TEST_CASE("work unit: its failure stands behind retry") {
+TEST_CASE("work unit: its failure comes after retry") {
   Job job = make_job(JobKind::kWorkUnit,
                      encoded(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"a":1}})"));
   job.edit_history().failure =

@@ -7,7 +7,7 @@
 namespace millrace::faktory {
 namespace {
 
-/// The elements, each with a bar behind it; behind the last good one the problem's text.
+/// The elements, each followed by a bar; after the last good one the problem's text.
 std::string cut(std::string_view json) {
   ArrayCutter cutter(json);
   std::string seen;
@@ -21,7 +21,7 @@ std::string cut(std::string_view json) {
 
 }  // namespace
 
-TEST_CASE("cutter: elements as they stand") {
+TEST_CASE("cutter: elements are not changed") {
   CHECK(cut(R"( [{"a":1}, null ,[1,2],"x",7] )") == R"({"a":1}| null |[1,2]|"x"|7|)");
 }
 

@@ -8,7 +8,7 @@
 namespace millrace::faktory {
 namespace {
 
-/// The raw text of a value that stands in a list, or the problem with it.
+/// The raw text of a value in a list, or the problem with it.
 std::string checked(const std::string& value, std::size_t depth = 1) {
   const simdjson::padded_string text("[" + value + "]");
   simdjson::ondemand::parser parser;

@@ -62,7 +62,7 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
   session->close(now);
 }
 
-TEST_CASE("PUSHB: large jobs are pushed as far as a batch of records goes, then the others") {
+TEST_CASE("PUSHB: large jobs are pushed one batch of records at a time") {
   InMemoryServer server;
   join(server, "a");
   const std::string large = R"(,"custom":{"x":")" + std::string(400'000, 'x') + R"("})";

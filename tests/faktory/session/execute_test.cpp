@@ -4,7 +4,7 @@
 
 namespace millrace::faktory {
 
-TEST_CASE("FETCH: who waits is given exactly the job that another client pushes") {
+TEST_CASE("FETCH: a waiting worker gets exactly the job that another client pushes") {
   InMemoryServer server;
   join(server, "worker", "w");
   join(server, "push");

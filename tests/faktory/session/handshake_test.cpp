@@ -132,7 +132,7 @@ TEST_CASE("password: a hash is made piece by piece, one client at a time") {
   CHECK(turns == 32);
 }
 
-TEST_CASE("password: who leaves in the middle of it holds nobody up") {
+TEST_CASE("password: a client that leaves during the check delays nobody") {
   Ledger ledger;
   Broker broker(ledger, test_format(), {});
   Settings settings;
@@ -184,7 +184,7 @@ TEST_CASE("password: many right ones are not slowed down") {
   }
 }
 
-TEST_CASE("password: who waits for a turn longer than for the handshake is not sent away") {
+TEST_CASE("password: a client that waits longer than a handshake may is not refused") {
   InMemoryServer server(with_password("secret"));
   try_wrong(server, 4 + 900);
   server.advance(kHandshakeLimit + 500ms);
@@ -193,7 +193,7 @@ TEST_CASE("password: who waits for a turn longer than for the handshake is not s
   CHECK(server.take_output("wrong903") == "-ERR Invalid password\r\n");
 }
 
-TEST_CASE("password: when too many wait, one more is sent away; who leaves makes room") {
+TEST_CASE("password: when too many wait, one more is refused until one leaves") {
   InMemoryServer server(with_password("secret"));
   try_wrong(server, static_cast<int>(kFreeFailures + 1 + kWaitingOfPeerMax));
   const Challenge challenge = greeting(server, "late");

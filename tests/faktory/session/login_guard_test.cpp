@@ -36,7 +36,7 @@ TEST_CASE("login guard: one login waits for a pause, several at once for longer"
   CHECK(guard.wait("a", kFirstLogin)->at == kFirstLogin + 2 * kTurnPause);
 }
 
-TEST_CASE("login guard: who has left is not counted") {
+TEST_CASE("login guard: a client that has left is not counted") {
   LoginGuard guard;
   fail_times(guard, "a", kFreeFailures + 1);
   for (int i = 0; i < 10; ++i) guard.leave(guard.wait("a", kFirstLogin).value());

@@ -8,7 +8,7 @@
 
 namespace millrace::faktory {
 
-TEST_CASE("input behind a waiting FETCH is bounded") {
+TEST_CASE("input after a waiting FETCH is bounded") {
   InMemoryServer server;
   join(server, "a", "w");
   CHECK(server.ask("a", "FETCH q\r\n").empty());
@@ -21,7 +21,7 @@ TEST_CASE("input behind a waiting FETCH is bounded") {
   CHECK(server.take_output("a").size() == 5 + 10'000 * 5);
 }
 
-TEST_CASE("a worker that is evicted while its FLUSH goes on is still told the end of it") {
+TEST_CASE("a worker that is evicted during its FLUSH still gets the reply") {
   Time now{1s};
   Ledger ledger;
   WorkUnits format;
@@ -43,7 +43,7 @@ TEST_CASE("a worker that is evicted while its FLUSH goes on is still told the en
   session->close(now);
 }
 
-TEST_CASE("a client that does not read stops being served, and goes on later") {
+TEST_CASE("a client that does not read stops being served, and continues later") {
   InMemoryServer server;
   join(server, "a");
   CHECK(contains(server.ask("a", "INFO\r\n"), "\"now\""));

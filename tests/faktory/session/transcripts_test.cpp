@@ -10,7 +10,7 @@ TEST_CASE("faktory transcripts") {
   run_transcripts("faktory", Protocol::kFaktory);
 }
 
-TEST_CASE("faktory transcripts: every verb stands in one") {
+TEST_CASE("faktory transcripts: every verb is in one") {
   const std::vector<Transcript> transcripts = read_transcripts("faktory");
   for (std::string_view verb : faktory::verbs()) {
     INFO(verb);

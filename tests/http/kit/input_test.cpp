@@ -50,7 +50,7 @@ TEST_CASE("input: a body is an object whose members differ") {
   CHECK((*read_members(R"({"a":{"b":1}})"))["a"].empty());  // No body has objects inside.
 }
 
-TEST_CASE("input: names of members, also beside numbers that nothing can hold") {
+TEST_CASE("input: names of members, also next to numbers that no type can hold") {
   CHECK(member_names(R"({"Jid":"a","args":[{"x":1e999}],"n":1e999})") == Names{"jid", "args", "n"});
   CHECK(member_names(R"({"a\"b":1})") == Names{"a\"b"});
   CHECK(member_names("[]").empty());

@@ -67,14 +67,14 @@ TEST_CASE("api: unknown paths and wrong methods") {
   CHECK(web.read("/api/v1/queues/mail/pause")["ready"] == 1);
 }
 
-TEST_CASE("changes: who says no life of the server means none") {
+TEST_CASE("changes: an empty instance matches no server") {
   WebFixture web;
   Request request = request_of("POST", "/api/v1/queues/default/resume");
   request.headers["x-instance"] = "";
   CHECK(web.ask(request).status == 409);
 }
 
-TEST_CASE("changes: of who looked before the server was started again, none is made") {
+TEST_CASE("changes: a request from before a restart changes nothing") {
   WebFixture web;
   const JobId id = web.put("x");
   Request request = request_of("POST", "/api/v1/jobs/" + std::to_string(id) + "/delete");

@@ -10,14 +10,14 @@ TEST_CASE("jobs: a list shows what is in a state, in order") {
   const JobId second = web.put("bytes");
   const Json page = web.read("/api/v1/jobs?state=ready");
   REQUIRE(page["jobs"].size() == 2);
-  CHECK(page["jobs"][0]["id"] == second);  // pri 0 goes before pri 1024
+  CHECK(page["jobs"][0]["id"] == second);  // pri 0 is before pri 1024
   CHECK(page["jobs"][1]["id"] == first);
   CHECK(page["jobs"][1]["type"] == "Mail");
   CHECK(page["jobs"][1]["args"] == R"([1,"two"])");
   CHECK(page["next"] == nullptr);
 }
 
-TEST_CASE("jobs: a cursor goes on where the page before ended, whatever came or went meanwhile") {
+TEST_CASE("jobs: a cursor continues where the page before ended, whatever came or went meanwhile") {
   WebFixture web;
   const JobId first = web.push("A");
   const JobId second = web.push("B");

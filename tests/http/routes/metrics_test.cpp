@@ -66,7 +66,7 @@ TEST_CASE("metrics: many queues are looked at in turns, also for the overview") 
   CHECK(web.turns == 3);
 }
 
-TEST_CASE("metrics: a queue that goes between the turns is left out") {
+TEST_CASE("metrics: a queue that is removed between the turns is left out") {
   WebFixture web;
   const JobId only = web.put("x", "brief");
   fill_queues(web, 6000);

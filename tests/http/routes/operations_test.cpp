@@ -126,7 +126,7 @@ TEST_CASE("operations: an age is one at the time of the count") {
   CHECK(web.find(young) != nullptr);
 }
 
-TEST_CASE("operations: who agreed to none changes none") {
+TEST_CASE("operations: one for at most 0 jobs changes none") {
   WebFixture web;
   web.put("x");
   const Json begun = start(web, {{"action", "delete"}, {"states", {"ready"}}, {"at_most", 0}});

@@ -4,7 +4,7 @@
 
 namespace millrace::http {
 
-TEST_CASE("workers: who came after they were counted is not told with the others") {
+TEST_CASE("workers: one that came after they were counted is not listed") {
   WebFixture web;
   const std::string before = as_of_now(web);
   web.now += 1s;

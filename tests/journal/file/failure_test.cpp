@@ -24,7 +24,7 @@ std::string batch_of(std::size_t number, std::size_t size) {
   return batch;
 }
 
-/// Appends 40 batches, one or two between two syncs, while the power goes at the given change.
+/// Appends 40 batches, one or two between two syncs, while the power fails at the given change.
 /// Answers them all; `durable_count` of them were durable.
 Batches live_until_power_cut(SimulatedDisk& disk, SyncMode mode, std::uint64_t change,
                              std::size_t& durable_count) {

@@ -42,7 +42,7 @@ TEST_CASE("disk: a file is no directory for a journal") {
   CHECK(refusal(files, path) == "cannot use " + path + ": Not a directory");
 }
 
-TEST_CASE("disk: a second journal of one directory is refused, and told who holds it") {
+TEST_CASE("disk: a second journal of one directory is refused, and says which process holds it") {
   PosixFileSystem files;
   const TemporaryDirectory directory;
   const auto journal = start(files, directory.path());

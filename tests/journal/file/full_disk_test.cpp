@@ -185,7 +185,7 @@ TEST_CASE("full disk: when there is room again it is found, and kept back anew")
   CHECK(reserved_bytes(disk) == kSegmentBytes);
 }
 
-TEST_CASE("full disk: who takes all room that is free does not take what is kept back") {
+TEST_CASE("full disk: others that fill the disk do not get the reserve") {
   SimulatedDisk disk;
   disk.set_capacity(3 * kSegmentBytes + kExtentBytes);
   const auto journal = start(disk, kDirectory, with_reserve());
@@ -198,7 +198,7 @@ TEST_CASE("full disk: who takes all room that is free does not take what is kept
   }
 }
 
-TEST_CASE("full disk: who takes whatever is free gets nothing of a log that goes round") {
+TEST_CASE("full disk: others get no room of a log that reuses its segments") {
   SimulatedDisk disk;
   disk.set_capacity(5 * kSegmentBytes + kExtentBytes);
   FileJournalOptions options = with_reserve();
@@ -214,12 +214,12 @@ TEST_CASE("full disk: who takes whatever is free gets nothing of a log that goes
     append(*journal, std::string(1000, 'y'));
     journal->step();
     REQUIRE(journal->durable() == journal->extent().end);
-    // All that stands before the newest segment is obsolete by now.
+    // All that is before the newest segment is obsolete by now.
     journal->trim(journal->extent().newest_begin);
   }
 }
 
-TEST_CASE("full disk: a long log goes round though others take what is free") {
+TEST_CASE("full disk: a long log reuses its segments though others fill the disk") {
   std::uint64_t batch_bytes_max = 0;
   SUBCASE("with short batches") {
     batch_bytes_max = BesiegedLog::kLongSegmentBytes / 100;
@@ -289,7 +289,7 @@ TEST_CASE("full disk: an extent that finds no room is left out") {
   CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
 }
 
-TEST_CASE("full disk: what was removed counts as free, though its room comes back bit by bit") {
+TEST_CASE("full disk: what was removed counts as free, though its room is freed bit by bit") {
   SimulatedDisk disk;
   FileJournalOptions options = small_segments(4 * kFreedBytesMin);
   options.reserved_segments = 1;
@@ -316,7 +316,7 @@ TEST_CASE("full disk: a journal starts on one, and says so") {
   CHECK(journal->is_full());
 }
 
-TEST_CASE("full disk: who stops while nothing can be written does not wait for ever") {
+TEST_CASE("full disk: stopping while nothing can be written does not hang") {
   SimulatedDisk disk;
   std::string failure;
   {

@@ -99,12 +99,12 @@ TEST_CASE("format: the bytes of a frame") {
         "68656c6c6f000000");
 }
 
-TEST_CASE("format: a segment header comes back as it was") {
+TEST_CASE("format: a segment header is read as it was written") {
   const SegmentHeader header{.first = 4096, .salt = 77};
   CHECK(decode_segment_header(header_of(header)) == header);
 }
 
-TEST_CASE("format: no flipped bit of a segment header goes unnoticed") {
+TEST_CASE("format: no flipped bit of a segment header is missed") {
   CHECK(flips_unnoticed(header_of({.first = 4096, .salt = 77}), kSegmentHeaderBytes,
                         [](const std::string& bytes) {
                           return decode_segment_header(bytes).has_value();
@@ -127,7 +127,7 @@ TEST_CASE("format: another version is recognised, and no damaged or begun header
   CHECK_FALSE(foreign_version("millrace"));
 }
 
-TEST_CASE("format: a frame comes back as it was") {
+TEST_CASE("format: a frame is read as it was written") {
   const std::string bytes = frame_of("hello") + "what follows";
   const std::optional<Frame> frame = decode_frame(bytes, kPlace);
   REQUIRE(frame);
@@ -136,7 +136,7 @@ TEST_CASE("format: a frame comes back as it was") {
   CHECK(frame->bytes == 32);
 }
 
-TEST_CASE("format: no flipped bit of a frame's header or payload goes unnoticed") {
+TEST_CASE("format: no flipped bit of a frame's header or payload is missed") {
   CHECK(flips_unnoticed(frame_of("hello"), kFrameHeaderBytes + 5, [](const std::string& bytes) {
           return decode_frame(bytes, kPlace).has_value();
         }) == 0);

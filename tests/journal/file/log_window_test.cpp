@@ -95,7 +95,7 @@ TEST_CASE("window: with a flipped bit in its header a segment is not read") {
   CHECK(bytes.error().text.find("the segment header is not whole") != std::string::npos);
 }
 
-TEST_CASE("window: what was trimmed, and what is behind the end, is not read") {
+TEST_CASE("window: what was trimmed, and what is past the end, is not read") {
   Filled log;
   const Lsn second = segments_of(log.disk, kDirectory)[1];
   log.journal->trim(second);

@@ -1,4 +1,4 @@
-/// What a start makes of a log that a crash or a bad disk left behind.
+/// What a start makes of a log that a crash or a bad disk left.
 
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
@@ -33,14 +33,14 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Where "one" and "two" stand when they are the first batches of a log.
+/// Where "one" and "two" are when they are the first batches of a log.
 constexpr std::size_t kOneAt = kSegmentHeaderBytes;
 constexpr std::size_t kTwoAt = kOneAt + frame_bytes(3);
 constexpr std::size_t kEnd = kTwoAt + frame_bytes(3);
 
 }  // namespace
 
-TEST_CASE("recovery: a last frame torn at any byte is cut, and the log goes on") {
+TEST_CASE("recovery: a last frame torn at any byte is cut, and the log continues") {
   SimulatedDisk written;
   fill(written, {"one", "two"});
   const std::string whole = written.contents(kFirst);
@@ -78,7 +78,7 @@ TEST_CASE("recovery: what was cut off is told") {
   CHECK(start(disk, kDirectory)->cut_bytes() == 26);
 }
 
-TEST_CASE("recovery: frames behind a torn one are cut with it when none of them was durable") {
+TEST_CASE("recovery: frames after a torn one are cut with it when none of them was durable") {
   SimulatedDisk disk;
   {
     const auto journal = start(disk, kDirectory);
@@ -95,7 +95,7 @@ TEST_CASE("recovery: frames behind a torn one are cut with it when none of them 
   CHECK(disk.contents(kFirst).size() == kSegmentHeaderBytes + frame_bytes(4));
 }
 
-TEST_CASE("recovery: what was cut never comes back behind a new frame of the same length") {
+TEST_CASE("recovery: what was cut is never found after a new frame of the same length") {
   SimulatedDisk disk;
   {
     const auto journal = start(disk, kDirectory);
@@ -129,7 +129,7 @@ TEST_CASE("recovery: damage before a frame that was written later stops the star
   CHECK(disk.files() == before);
 }
 
-TEST_CASE("recovery: a damaged frame header is found by the frames behind it") {
+TEST_CASE("recovery: a damaged frame header is found by the frames after it") {
   SimulatedDisk disk;
   fill(disk, {"one", "two"});
   flip(disk, kFirst, kOneAt + 12);
@@ -153,7 +153,7 @@ TEST_CASE("recovery: a damaged segment header stops the start") {
   SUBCASE("of a sealed segment") {
     flip(disk, kFirst, 20);
   }
-  SUBCASE("of the last one, with frames behind it") {
+  SUBCASE("of the last one, with frames after it") {
     flip(disk, path_of(last), 20);
   }
   CHECK(contains(refusal(disk, kDirectory), "is damaged at offset 0"));
@@ -219,7 +219,7 @@ TEST_CASE("recovery: a segment that should be there is missed, first and last on
   CHECK(disk.files() == before);
 }
 
-TEST_CASE("recovery: the last header is missed when it was whole, though nothing is behind it") {
+TEST_CASE("recovery: the last header is missed when it was whole, though nothing follows it") {
   SimulatedDisk disk;
   fill(disk, {"one"});
   disk.set_contents(kFirst, std::string(kSegmentHeaderBytes, '\0'));

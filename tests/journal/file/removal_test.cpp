@@ -12,7 +12,7 @@ constexpr std::uint64_t kPart = 1000;
 
 }  // namespace
 
-TEST_CASE("removal: a name goes at once, and its room a little at a time") {
+TEST_CASE("removal: the name disappears at once, the room is freed a little at a time") {
   SimulatedDisk disk;
   disk.set_contents(kSegment, std::string(3 * kPart + 1, 'x'));
   Removal removal(disk, kDirectory);
@@ -60,7 +60,7 @@ TEST_CASE("removal: what has another name keeps what is in it") {
   CHECK(disk.contents("/backup/segment") == "needed");
 }
 
-TEST_CASE("removal: what a former process left half-way goes, and nothing else") {
+TEST_CASE("removal: what a former process left half-way is removed, and nothing else") {
   SimulatedDisk disk;
   disk.set_contents(kSegment, std::string(2 * kPart, 'x'));
   const std::string other = kDirectory + "/removed-lines.txt";

@@ -28,7 +28,7 @@ TEST_CASE("reserve: it is as many files as it has segments") {
   CHECK(disk.contents(kHome + "/spare-1").size() == kReservedFileBytes);
 }
 
-TEST_CASE("reserve: it is not taken where there would be too little room beside it") {
+TEST_CASE("reserve: it is not taken where too little room would remain") {
   SimulatedDisk disk;
   disk.set_capacity(3 * kReservedFileBytes);
   Reserve reserve = reserve_of(disk, 3);
@@ -37,7 +37,7 @@ TEST_CASE("reserve: it is not taken where there would be too little room beside 
   CHECK(*reserve.take(0));
 }
 
-TEST_CASE("reserve: a reserved file becomes a file of another name, with zeros behind its header") {
+TEST_CASE("reserve: a reserved file becomes a file of another name, with zeros after its header") {
   SimulatedDisk disk;
   Reserve reserve = reserve_of(disk, 2);
   REQUIRE(*reserve.take(0));
@@ -57,7 +57,7 @@ TEST_CASE("reserve: a reserved file becomes a file of another name, with zeros b
   CHECK_FALSE(*reserve.lend(kHome + "/three", "header", 100));
 }
 
-TEST_CASE("reserve: zeros are written only where something else may stand") {
+TEST_CASE("reserve: zeros are written only where something else may be") {
   SimulatedDisk disk;
   Reserve reserve = reserve_of(disk, 1);
   REQUIRE(*reserve.take(0));
@@ -167,7 +167,7 @@ TEST_CASE("reserve: it is given up from the shortest file on, and taken back") {
   CHECK(disk.files().empty());
 }
 
-TEST_CASE("reserve: a later process goes on with it, and leaves files of other names alone") {
+TEST_CASE("reserve: a later process uses it, and leaves files of other names alone") {
   SimulatedDisk disk;
   REQUIRE(*reserve_of(disk, 3).take(0));
   disk.set_contents(kHome + "/spare-keys", "mine");

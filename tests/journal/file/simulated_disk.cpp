@@ -346,7 +346,7 @@ void SimulatedDisk::lose_room() {
   if (others_take_room_) capacity_ = std::min(capacity_, used());
 }
 
-/// The change at which the power goes fails, and may still reach the disk.
+/// The change at which the power fails is refused, and may still reach the disk.
 Outcome<Done> SimulatedDisk::change(Node& node, Change change) {
   if (!has_room(node, change.resized.value_or(change.offset + change.bytes.size()))) {
     return Problem{.text = "no space left: simulated", .is_out_of_space = true};

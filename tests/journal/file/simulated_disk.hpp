@@ -28,16 +28,16 @@ class SimulatedDisk final : public FileSystem {
 
   /// The disk has room for so many bytes; longer files are refused as out of space.
   void set_capacity(std::uint64_t bytes);
-  /// From now on it has no more room than this beside what is there.
+  /// From now on it has this much room besides what it holds.
   void leave_room(std::uint64_t bytes);
   /// Another program takes whatever is free, and what becomes free at once.
   void let_others_take_room();
 
   /// The failing sync stores nothing, and what it should have stored is never stored by a later
-  /// one: the file goes on showing it. So do real systems.
+  /// one: reads of the file still show it. So do real systems.
   void fail_syncs(bool fails);
 
-  /// The power goes during the `count`-th change from now on (1: the next one).
+  /// The power fails during the `count`-th change from now on (1: the next one).
   void cut_power_at(std::uint64_t count);
   [[nodiscard]] bool is_powered();
 
@@ -67,7 +67,7 @@ class SimulatedDisk final : public FileSystem {
   void set_contents(const std::string& path, std::string bytes);
   void erase(const std::string& path);
 
-  /// Changes stored bits behind everybody's back; nothing when the file is gone, or shorter.
+  /// Changes stored bits unnoticed; nothing when the file is gone, or shorter.
   void flip(const std::string& path, std::size_t offset, char mask);
 
   // ---- the file system --------------------------------------------------------------------------

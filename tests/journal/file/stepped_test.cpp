@@ -22,7 +22,8 @@ TEST_CASE("stepped: nothing becomes durable before the step") {
   CHECK(journal->durable() >= span.end);
 }
 
-TEST_CASE("stepped: one step writes all that was appended, syncs it once, and wakes who waits") {
+TEST_CASE(
+    "stepped: one step writes all that was appended, syncs it once, and wakes those that wait") {
   SimulatedDisk disk;
   const auto journal = start(disk, kDirectory, stepped());
   int wakes = 0;
@@ -78,7 +79,7 @@ TEST_CASE("stepped: what was removed never takes more room than the log had") {
     FileJournalOptions options = small_segments(kSegmentBytes);
     options.is_stepped = true;
     const auto journal = start(disk, kDirectory, options);
-    // Everything ends soon: each segment goes as soon as the next one is begun.
+    // Everything ends soon: each segment is removed as soon as the next one is begun.
     for (std::uint64_t written = 0; written < 20 * kSegmentBytes; written += batch_bytes) {
       append(*journal, std::string(batch_bytes, 'x'));
       REQUIRE(journal->step());

@@ -21,7 +21,7 @@ class SharedLog {
  public:
   /// A batch, or a claim of the lead, which has none.
   struct Entry {
-    Lsn at = 0;  ///< the batch stands kEntryHeaderBytes after it
+    Lsn at = 0;  ///< the batch is kEntryHeaderBytes after it
     Epoch epoch{};
     std::string batch;
 
@@ -67,7 +67,7 @@ class SharedLog {
   Epoch epoch_{};
 };
 
-/// What an entry takes in the log beside its batch.
+/// What an entry takes in the log besides its batch.
 inline constexpr std::uint64_t kEntryHeaderBytes = 8;
 
 }  // namespace millrace::journal

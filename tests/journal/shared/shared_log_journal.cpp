@@ -54,7 +54,7 @@ bool SharedLogJournal::step() {
     durable_ = waiting_.front().end();
     waiting_.pop_front();
   } else {
-    // What stands behind a refused entry would be refused too.
+    // The entries after a refused one would be refused too.
     waiting_.clear();
   }
   if (wake_) wake_();

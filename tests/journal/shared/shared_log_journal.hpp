@@ -14,7 +14,7 @@ namespace millrace::journal {
 /// One server's journal over a `SharedLog`.
 ///
 /// A leader knows where the log ends, so it places batches before the log has them, and sends each
-/// with the place where it must stand. Once one is refused, all later ones would be: the server is
+/// with the place where it must be. Once one is refused, all later ones would be: the server is
 /// deposed, and `durable()` does not move any more.
 class SharedLogJournal final : public SharedJournal {
  public:
@@ -56,7 +56,7 @@ class SharedLogJournal final : public SharedJournal {
   const Sending sending_;
   Epoch epoch_{};                         ///< in which this server leads, or led last
   std::deque<SharedLog::Entry> waiting_;  ///< placed, and not stored as far as is known
-  Lsn end_ = 0;                           ///< where the next entry will stand
+  Lsn end_ = 0;                           ///< where the next entry will be
   Lsn durable_ = 0;
   std::function<void()> wake_;
 };

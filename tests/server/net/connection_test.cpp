@@ -74,7 +74,7 @@ TEST_CASE("connection: no reply leaves before its records are durable") {
   CHECK(client.read(21) == "USING a\r\nINSERTED 1\r\n");
 }
 
-TEST_CASE("connection: while the disk is far behind nobody is listened to") {
+TEST_CASE("connection: while the disk is far behind, nothing is read") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
   RunningServer running({.journal = std::move(owned)});
@@ -124,7 +124,7 @@ TEST_CASE("connection: while the disk is far behind nothing is executed, and the
   bystander.send("list-tube-used\r\n");
   running.settle_turns();
   CHECK(disk.end() == behind);
-  // The disk catches up a batch at a time, which favours who is always ready.
+  // The disk catches up a batch at a time, which favours a client that is always ready.
   std::string answer;
   while (answer.empty() && disk.durable() < disk.end()) {
     disk.make_durable(std::min(disk.end(), disk.durable() + kBatchBytesPause));
@@ -135,7 +135,7 @@ TEST_CASE("connection: while the disk is far behind nothing is executed, and the
   CHECK(disk.end() < behind + 2 * kUndurableBytesMax);
 }
 
-TEST_CASE("connection: whose replies leave while the disk is far behind goes on afterwards") {
+TEST_CASE("connection: one whose replies leave while the disk is far behind continues later") {
   auto owned = std::make_unique<FakeJournal>();
   FakeJournal& disk = *owned;
   RunningServer running({.journal = std::move(owned)});
@@ -184,7 +184,7 @@ TEST_CASE("connection: a reset gives back what it held") {
         "RESERVED 1 1\r\nx\r\n");
 }
 
-TEST_CASE("connection: who closes only its sending side gets all answers, and then the end") {
+TEST_CASE("connection: a client that closes its sending side gets all answers, then the end") {
   RunningServer running;
   SocketClient client = running.connect("beanstalk");
   client.send(put("x") + "reserve\r\nreserve\r\n");
@@ -246,7 +246,9 @@ TEST_CASE("connection: a client that does not read its replies is not listened t
   }
 }
 
-TEST_CASE("connection: when unread replies take too much, who has not read for longest is left") {
+TEST_CASE(
+    "connection: when unread replies take too much, the one that has not read for longest is "
+    "dropped") {
   RunningServer::Setup setup;
   setup.options.job_bytes_max = kLargeBody;
   setup.options.unsent_bytes_max = kLargeBody;

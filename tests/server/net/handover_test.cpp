@@ -72,7 +72,7 @@ TEST_CASE("handover: a descriptor that is no listening socket is refused") {
         "descriptor 0 is not a TCP or unix stream socket that listens");
 }
 
-TEST_CASE("handover: a socket goes to the port of its name") {
+TEST_CASE("handover: a socket is given to the port of its name") {
   Ports ports(true, true);
   ports.hand_out({"faktory", "beanstalk"});
   CHECK(ports.faktory() == "faktory");
@@ -107,7 +107,7 @@ TEST_CASE("handover: a port that is not wanted stays closed") {
   CHECK(ports.left() == 1);
 }
 
-TEST_CASE("handover: a socket that is named after a closed port goes nowhere else") {
+TEST_CASE("handover: a socket that is named after a closed port is given to no other") {
   Ports ports(true, false);
   ports.hand_out({"faktory.socket"});
   CHECK(ports.beanstalk() == "-");

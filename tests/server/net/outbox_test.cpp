@@ -27,7 +27,7 @@ TEST_CASE("outbox: all that is covered is one piece, in order") {
   CHECK(outbox.covered(30) == "abcd");
 }
 
-TEST_CASE("outbox: goes on behind what was sent") {
+TEST_CASE("outbox: continues after what was sent") {
   Outbox outbox;
   take(outbox, "abcdef", 10);
   take(outbox, "ghi", 20);

@@ -126,7 +126,7 @@ TEST_CASE("poller: room is told when there was none") {
   CHECK(watched.told.back().is_writable);
 }
 
-TEST_CASE("poller: one who was forgotten in the same breath is told nothing") {
+TEST_CASE("poller: one that was forgotten in the same wait is told nothing") {
   Polling polling;
   Watched a;
   Watched b;
@@ -140,7 +140,7 @@ TEST_CASE("poller: one who was forgotten in the same breath is told nothing") {
   CHECK(a.told.size() + b.told.size() == 1);
 }
 
-TEST_CASE("poller: one who was forgotten may keep the socket, and is told nothing") {
+TEST_CASE("poller: one that was forgotten may keep the socket, and is told nothing") {
   Polling polling;
   Watched watched;
   REQUIRE(polling.poller.watch(watched.own, watched));
@@ -169,7 +169,7 @@ TEST_CASE("poller: turns are given once, in order, and not to whom was forgotten
   CHECK(c.turns == 1);
 }
 
-TEST_CASE("poller: one who asks for a turn in its turn lets others in between") {
+TEST_CASE("poller: one that asks for a turn in its turn lets others run first") {
   Polling polling;
   Watched greedy;
   greedy.then = [&] {

@@ -36,7 +36,7 @@ TEST_CASE("beanstalkd options: what nobody says is as beanstalkd has it") {
   CHECK(config.user.empty());
 }
 
-TEST_CASE("beanstalkd options: values stand behind their flag, or are attached to it") {
+TEST_CASE("beanstalkd options: values follow their flag, or are attached to it") {
   const Config config = config_of({"-l", "::1", "-p11400", "-uwww-data", "-z", "10", "-Vb/var"});
   CHECK(config.beanstalk->text() == "[::1]:11400");
   CHECK(config.user == "www-data");

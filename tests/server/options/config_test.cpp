@@ -156,7 +156,7 @@ insecure = true
   CHECK(config.is_insecure);
 }
 
-TEST_CASE("config: a flag goes before the environment, and that before the file") {
+TEST_CASE("config: a flag overrides the environment, which overrides the file") {
   const Scratch scratch;
   const std::string file =
       scratch.write("config", "data = \"file\"\nmax-job-size = 1\nsync = \"off\"\n");

@@ -9,7 +9,7 @@
 namespace millrace::server {
 namespace {
 
-/// The directories of one that is called as `faktory`. What stands in the environment of the tests
+/// The directories of one that is called as `faktory`. What is in the environment of the tests
 /// counts as not set.
 class Home {
  public:
@@ -187,14 +187,14 @@ TEST_CASE("faktory options: a folder of files that cannot be read stops the star
   CHECK(home.failure().find("cannot read config files in") != std::string::npos);
 }
 
-TEST_CASE("faktory options: the environment's password goes before the file's, even when empty") {
+TEST_CASE("faktory options: the environment's password overrides the file's, even when empty") {
   const Home home;
   home.write("a", "[faktory]\npassword = \"file\"\n");
   const Variable password("FAKTORY_PASSWORD", "");
   CHECK(home.config().password.empty());
 }
 
-TEST_CASE("faktory options: a flag's binding goes before the file's, unless it is the default") {
+TEST_CASE("faktory options: a flag's binding overrides the file's, unless it is the default") {
   const Home home;
   home.write("a", "[faktory]\nbinding = \":7600\"\n");
   CHECK(home.config({"-b", "127.0.0.1:7700"}).faktory->port == 7700);

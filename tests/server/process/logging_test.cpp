@@ -14,7 +14,7 @@ struct CapturedLog {
   /// Without the timestamp and the line feed.
   [[nodiscard]] std::string line() const { return text.substr(25, text.size() - 26); }
 
-  /// What stands before, with every digit as 0.
+  /// The text before it, with every digit as 0.
   [[nodiscard]] std::string shape() const {
     std::string shape = text.substr(0, 25);
     std::replace_if(

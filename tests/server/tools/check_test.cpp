@@ -50,7 +50,7 @@ TEST_CASE("check: tells segments, records, and the jobs of each queue by state")
   CHECK_FALSE(report->damage);
 }
 
-TEST_CASE("check: after a damage it goes on, and names all that there are") {
+TEST_CASE("check: after a damage it continues, and names all") {
   const Scratch scratch;
   const std::string data = scratch.path("data");
   write_segments(data);

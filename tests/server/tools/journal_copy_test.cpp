@@ -40,7 +40,7 @@ TEST_CASE("salvage: what is whole is copied, and what is not is told") {
   const Scratch scratch;
   write_journal(scratch.path("data"),
                 {put_batch(1, "mail"), put_batch(2, "mail"), put_batch(3, "mail")});
-  // The first frame's payload: what comes behind it was durable, so a server does not start.
+  // The first frame's payload: what follows it was durable, so a server does not start.
   flip_byte(segments(scratch.path("data")).front(), 40 + 24 + 3);
   REQUIRE_FALSE(is_whole(scratch.path("data")));
   const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
@@ -64,8 +64,7 @@ TEST_CASE("salvage: of a whole journal nothing is lost") {
   CHECK_FALSE(report->damage);
 }
 
-TEST_CASE(
-    "check: a segment that cannot be read is not called damaged, and salvage goes without it") {
+TEST_CASE("check: a segment that cannot be read is not called damaged, and salvage leaves it out") {
   const Scratch scratch;
   write_segments(scratch.path("data"));
   const std::string last = segments(scratch.path("data")).back();
@@ -88,7 +87,7 @@ TEST_CASE("salvage: a directory that holds something is left alone") {
   CHECK(has(check_journal(scratch.path("other")), "batches: 1"));
 }
 
-TEST_CASE("backup: a journal in use is copied as it stands, and goes on") {
+TEST_CASE("backup: a journal in use is copied as it is, and stays in use") {
   const Scratch scratch;
   journal::PosixFileSystem files;
   auto journal = journal::FileJournal::open(files, scratch.path("data"), {.segment_bytes = 4096});
@@ -113,7 +112,7 @@ TEST_CASE("backup: a journal in use is copied as it stands, and goes on") {
 TEST_CASE("backup: a segment that the server may go on with is not shared with it") {
   const Scratch scratch;
   write_segments(scratch.path("data"));
-  // As after a crash between the making of a segment and its header: the one before goes on.
+  // As after a crash between the making of a segment and its header: the one before is used.
   const std::filesystem::path last = segments(scratch.path("data")).back();
   const Lsn end = std::stoull(last.stem()) + std::filesystem::file_size(last);
   std::ofstream(last.parent_path() / journal::segment_name(end)).flush();
@@ -158,7 +157,7 @@ TEST_CASE("salvage: a segment without any header is lost, and its bytes are told
   REQUIRE_MESSAGE(report, report.error().text);
   const std::string& text = report->text;
   CHECK(text.starts_with("copy " + scratch.path("saved") + ":\n"));
-  // The losses come last, behind what is said of the copy.
+  // The losses come last, after what is said of the copy.
   CHECK(text.find("no damage\nlost: 00000000000000000000.log, bytes 0 to ") != std::string::npos);
   CHECK(report->damage);
 }

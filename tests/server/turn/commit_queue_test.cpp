@@ -75,7 +75,7 @@ TEST_CASE("commit queue: one that was forgotten is not released") {
   CHECK(stays.released.size() == 1);
 }
 
-TEST_CASE("commit queue: behind is far behind, and ends when half of it is durable") {
+TEST_CASE("commit queue: is behind when much waits, until half of it is durable") {
   Queue queue;
   Lsn end = 0;
   while (end <= kUndurableBytesMax) {

@@ -138,7 +138,7 @@ TEST_CASE("compaction: a log that is churned stays within twice what is needed a
   CHECK(client.ask(put("y"), "INSERTED 402\r\n") == "INSERTED 402\r\n");
 }
 
-TEST_CASE("compaction: a drained log shrinks to its last segments, and no id comes back") {
+TEST_CASE("compaction: a drained log shrinks to its last segments, and no id is used again") {
   const Scratch scratch;
   {
     CompactingServer server(scratch.path("data"));
@@ -157,7 +157,7 @@ TEST_CASE("compaction: a drained log shrinks to its last segments, and no id com
   CHECK(client.ask(put("y"), "INSERTED 41\r\n") == "INSERTED 41\r\n");
 }
 
-TEST_CASE("compaction: who was held while a full disk was cleaned goes on without anybody else") {
+TEST_CASE("compaction: a client held while a full disk was compacted continues by itself") {
   const Scratch scratch;
   CompactingServer server(scratch.path("data"), 30 * kSegmentBytes);
   SocketClient client = server.running.connect("beanstalk");

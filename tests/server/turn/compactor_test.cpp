@@ -117,7 +117,7 @@ struct Workshop {
 TEST_CASE("compactor: unasked it writes a little, and waits until that is on the disk") {
   Workshop shop;
   const JobId first = shop.fill(12);
-  // Half of them; what is left stands in all segments.
+  // Half of them; what is left is in all segments.
   for (JobId id = first; id < first + 11'000; id += 2) shop.remove(id);
   shop.log.is_quick = false;
   const Lsn before = shop.log.end;
@@ -128,7 +128,7 @@ TEST_CASE("compactor: unasked it writes a little, and waits until that is on the
   CHECK(written < 3 * kCompactionBytesMin);
   CHECK(shop.turn() == Compactor::Next::kDurable);
   CHECK(shop.log.end == before + written);
-  SUBCASE("beside what clients write, whose pace it keeps") {
+  SUBCASE("at the pace of what clients write") {
     for (int i = 0; i < 100; ++i) {
       const Lsn begin = shop.log.end;
       const std::string body(1000, 'x');

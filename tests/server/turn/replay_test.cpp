@@ -62,7 +62,7 @@ TEST_CASE("replay: an empty log") {
   CHECK(*read == 0);
 }
 
-TEST_CASE("replay: what makes no sense ends it, wherever it stands") {
+TEST_CASE("replay: what makes no sense ends it, wherever it is") {
   for (const std::size_t place : {std::size_t{0}, std::size_t{kBatches / 2}}) {
     Logged log;
     log.journal.to_replay[place] += "\xff";
@@ -80,7 +80,7 @@ TEST_CASE("replay: what the reading thread throws comes out") {
   CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, ignore), "no memory");
 }
 
-TEST_CASE("replay: who applies can give up while much is decoded ahead") {
+TEST_CASE("replay: applying can give up while much is decoded ahead") {
   Logged log;
   const auto give_up = [](Lsn) { throw std::runtime_error("enough"); };
   CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, give_up), "enough");

@@ -34,7 +34,7 @@ struct Watched {
 
 }  // namespace
 
-TEST_CASE("stall: a disk that stores nothing for seconds is told of once, and when it goes on") {
+TEST_CASE("stall: a disk that stores nothing for seconds is logged once, and when it continues") {
   Watched watched;
   watched.append();
   watched.pass(kStallMin - 1ms);

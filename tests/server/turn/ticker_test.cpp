@@ -112,7 +112,7 @@ TEST_CASE("ticker: what the broker has planned wakes the loop") {
   CHECK(running.broker.view().job_count(JobState::kReady) == 1);
 }
 
-TEST_CASE("ticker: the loop does not wait while work goes on, which is due since ever") {
+TEST_CASE("ticker: the loop does not wait while unfinished work is due") {
   Running running;
   Alarm alarm;
   running.ticker.plan(alarm, Time::min());

@@ -137,7 +137,7 @@ TEST_CASE("turn: while everything is durable, nobody waits") {
   CHECK(clients.loop.turn.is_at_rest());
 }
 
-TEST_CASE("turn: a job reaches who waited for it only when its put is durable") {
+TEST_CASE("turn: a waiting client gets a job only when its put is durable") {
   Clients clients;
   REQUIRE(clients.loop.broker.watch(clients.b.id, "default"));
   REQUIRE_FALSE(clients.loop.broker.reserve(clients.b.id, {}, clients.loop.clock.now()));
@@ -158,7 +158,7 @@ TEST_CASE("turn: what comes due in a turn is part of it") {
   CHECK(clients.b.received == "timeout ");
 }
 
-TEST_CASE("turn: who left is not sent anything") {
+TEST_CASE("turn: a client that left is not sent anything") {
   Clients clients;
   clients.put(clients.a, "1 ");
   clients.put(clients.b, "2 ");
@@ -169,7 +169,7 @@ TEST_CASE("turn: who left is not sent anything") {
   CHECK(clients.b.received == "2 ");
 }
 
-TEST_CASE("turn: who leaves before the turn leaves the others in it") {
+TEST_CASE("turn: a client that leaves before the turn leaves the others in it") {
   Clients clients;
   clients.put(clients.a, "1 ");
   clients.put(clients.b, "2 ");

@@ -37,7 +37,7 @@ TEST_CASE(
   }
   const auto took = time_of([&] { CHECK(ask(running, get("/stats", kRight)).status == 200); });
   CHECK(took >= std::chrono::milliseconds(90));
-  // Who has shown the password before on this connection does not wait.
+  // A connection that has shown the password before does not wait.
   CHECK(ask(known, get("/stats", kRight)).status == 200);
 }
 

@@ -108,7 +108,7 @@ FaultyDisk::Fate FaultyDisk::begin_change() {
   if (on_change) on_change();
   ++changes_;
   if (strikes(Fault::kPowerCut)) {
-    // The change at which the power goes may still reach the disk: let that see to it.
+    // The change at which the power fails may still reach the disk: let that see to it.
     disk_.cut_power_at(1);
     is_dead_ = true;
     return Fate::kHappens;

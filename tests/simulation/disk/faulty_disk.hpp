@@ -15,7 +15,7 @@ namespace millrace::simulation {
 
 /// What goes wrong.
 enum class Fault {
-  kPowerCut,     ///< the power goes during a change: what was not synced may be lost or torn
+  kPowerCut,     ///< the power fails during a change: what was not synced may be lost or torn
   kKill,         ///< the process ends during a change: of a write, a beginning may be there
   kFailedWrite,  ///< of a write a beginning is stored, and the process is told that it failed
   kFailedSync,   ///< a sync fails, and what it should have stored is lost for good
@@ -34,7 +34,7 @@ class FaultyDisk final : public journal::FileSystem {
 
   /// Called before each change of the disk: what the rest of the process does meanwhile.
   std::function<void()> on_change;
-  /// Called before it is full: who is not the process leaves it.
+  /// Called before it is full. Anything but the process leaves the disk.
   std::function<void()> on_full;
 
   /// The fault happens at the `count`-th operation from now on (1: the next one) that it can
@@ -42,7 +42,7 @@ class FaultyDisk final : public journal::FileSystem {
   void plan(Fault fault, std::uint64_t count);
   void plan_none() { fault_.reset(); }
 
-  /// Reads by those who look on, and not by the process, meet no faults meanwhile.
+  /// Reads by the test, not by the process, meet no faults meanwhile.
   void set_watched(bool is_watched) { is_watched_ = is_watched; }
 
   /// The process ends. Nothing reaches the disk any more.

@@ -6,7 +6,7 @@
 
 namespace millrace::simulation {
 
-/// Another process beside the server: it runs only when it is its turn, and up to where it pauses.
+/// A second process besides the server. It runs only when it is its turn, up to where it pauses.
 /// It has a thread, since what it does knows of no pauses; but never do two run at a time, so all
 /// is as repeatable as without.
 class OtherProcess {

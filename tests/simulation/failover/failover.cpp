@@ -212,7 +212,7 @@ void Failover::check_whole_log(const std::string& expected) {
 
 // ---- a leader that is none any more -------------------------------------------------------------
 
-/// It may not know yet, and goes on as before. Nothing that it does is heard of.
+/// It may not know yet, and continues as before. Nothing that it does has an effect.
 void Failover::step_deposed() {
   Term& term = *deposed_->term;
   const std::uint64_t kind = random_.below(100);

@@ -131,7 +131,7 @@ class Failover {
   // The log as it should be. Points count batches, from the beginning of the world.
   std::unique_ptr<Shadow> shadow_;  ///< has applied everything up to `shadow_point_`
   std::uint64_t shadow_point_ = 0;
-  std::deque<Landmark> landmarks_;  ///< behind the shadow
+  std::deque<Landmark> landmarks_;  ///< after the shadow's point
   std::uint64_t known_point_ = 0;   ///< a client had a reply that tells of everything up to here
   FailoverTotals totals_;
 };

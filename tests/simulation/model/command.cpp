@@ -46,7 +46,7 @@ std::string render_mutate(const Command& command) {
   return json + "}";
 }
 
-/// What does not fit into a message stands in a backtrace.
+/// What does not fit into a message is in a backtrace.
 std::string render_fail(const Command& command) {
   constexpr std::size_t kMessageBytes = 900;
   constexpr std::size_t kLineBytes = 1000;

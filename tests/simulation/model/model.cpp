@@ -196,7 +196,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   expect_job(client, holder.is_worker ? "$" : "RESERVED", id);
 }
 
-/// Ready jobs go to who has waited for longest.
+/// Ready jobs are delivered to the client that has waited for longest.
 void Model::serve(const std::string& queue, Time now) {
   for (;;) {
     const JobId id = next_of({queue}, now);
@@ -355,7 +355,7 @@ void Model::release_held(ClientNumber client, Time now) {
   departed_.erase(client);
 }
 
-/// What connections held stands where it stood before they took it.
+/// A job that a connection held is where it was before.
 void Model::restart() {
   admission_ = Admission::kEverything;
   clients_.clear();

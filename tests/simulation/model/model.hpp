@@ -38,7 +38,7 @@ struct ModelJob {
   ClientNumber client = 0;  ///< the connection that holds it, 0: a worker does
   std::string wid;
   Time reserved_at{};
-  // While a connection holds it: where it stands after a restart.
+  // While a connection holds it: where it is after a restart.
   JobState state_before = JobState::kReady;
   Time due_before{};
   /// After a restart: a connection held it, and it may have been written once more, as ready.
@@ -61,7 +61,7 @@ struct Facts {
   std::uint64_t failed = 0;
 };
 
-/// A reply that must come next. One part is the whole reply; several stand in it in their order,
+/// A reply that must come next. One part is the whole reply; several are in it in their order,
 /// the first at its beginning.
 struct Expected {
   std::vector<std::string> parts;
@@ -74,7 +74,7 @@ struct Expected {
 [[nodiscard]] bool matches(const std::string& reply, const Expected& expected);
 [[nodiscard]] std::string text_of(const Expected& expected);
 
-/// What both servers promise, written down as plainly as it goes: no index, no order kept, every
+/// What both servers promise, written down as plainly as possible: no index, no order kept, every
 /// question answered by looking at everything. It knows nothing of the core's code. It is told what
 /// the clients say and when time passes, in the order in which that happens to the server, and
 /// foretells every reply.
@@ -92,7 +92,7 @@ class Model {
   /// From now on the server takes on no more than this.
   void set_admission(Admission admission) { admission_ = admission; }
 
-  /// Whether the server has moved a job on from where it stands here. What is many it moves in
+  /// Whether the server has moved a job on from where it is here. What is many it moves in
   /// slices, in the order that is foretold; how far a slice goes is all that it is asked for.
   std::function<bool(JobId, const ModelJob&)> has_moved = [](JobId, const ModelJob&) {
     return true;
@@ -131,7 +131,7 @@ class Model {
 
   /// What it says next will not be answered before something else is.
   [[nodiscard]] bool is_waiting(ClientNumber client) const;
-  /// An operation on many jobs goes on.
+  /// An operation on many jobs continues.
   [[nodiscard]] bool is_working() const { return !tasks_.empty(); }
   /// Something should have happened by then, and has not.
   [[nodiscard]] bool is_overdue(Time now) const;

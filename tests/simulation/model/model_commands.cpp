@@ -345,7 +345,7 @@ void Model::mutate(ClientNumber client, const Command& command, Time now) {
   start(std::move(task), now);
 }
 
-/// Those that are in the set when it begins. What enters it behind them stays.
+/// Those that are in the set when it begins. Later ones stay.
 bool Model::work_mutate(Task& task, Time now) {
   const Command& command = task.command;
   for (const JobId id : in_order(task.set, "")) {
@@ -365,7 +365,7 @@ bool Model::work_mutate(Task& task, Time now) {
   return true;
 }
 
-/// What is ready goes; what is not stays.
+/// Ready jobs are removed; others stay.
 void Model::remove_queue(const std::string& queue, Time now) {
   if (!exists(queue)) return;
   for (const JobId id : in_order(JobState::kReady, queue)) facts.jobs.erase(id);

@@ -60,7 +60,7 @@ class Workload {
 
   Workload(Random& random, Sizes sizes) : random_(random), sizes_(sizes) {}
 
-  /// Whether the reply may come later, so that nothing is said behind it.
+  /// Whether the reply may come later, so that nothing is sent after it.
   [[nodiscard]] static bool may_wait(const Command& command);
 
   [[nodiscard]] Command draw_beanstalk(const Model& model, ClientNumber client);

@@ -8,7 +8,7 @@ namespace millrace {
 
 /// Makes dead jobs of a queue ready, oldest first; or delayed ones, soonest first.
 struct KickTask {
-  /// The queue goes with its client, which uses it.
+  /// The queue stays while its client uses it.
   static constexpr bool kEndsWithClient = true;
 
   /// Kicks up to `bound` of the jobs that are dead now; if none is, of those that are delayed.

@@ -5,7 +5,7 @@
 
 namespace millrace::test {
 
-TEST_CASE("release: a put job regains its old place, a pushed one goes to the end") {
+TEST_CASE("release: a put job regains its old place, a pushed one moves to the end") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId put = fixture.put("put");

@@ -23,7 +23,7 @@ TEST_CASE("kick: buried jobs first, oldest first, delayed ones only when none is
   CHECK(fixture.state(later) == JobState::kReady);
 }
 
-TEST_CASE("kick: more than a slice goes on in ticks, and its end is delivered") {
+TEST_CASE("kick: more than a slice continues in ticks, and its end is delivered") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   for (std::size_t i = 0; i < kSliceJobs + 1; ++i) {

@@ -87,7 +87,7 @@ TEST_CASE("mutate: requeue kicks, and a client that waits is served") {
   CHECK(fixture.job(id).tallies().kicks == 1);
 }
 
-TEST_CASE("mutate: more than a slice goes on in ticks, and its end is delivered") {
+TEST_CASE("mutate: more than a slice continues in ticks, and its end is delivered") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   schedule_many(fixture, 2 * kSliceChanges + 1);
@@ -178,7 +178,7 @@ TEST_CASE("mutate: a requeued job that fails again meanwhile is not requeued twi
   CHECK(fixture.delivered(client)->count == count);
 }
 
-TEST_CASE("mutate: goes on when its client has left") {
+TEST_CASE("mutate: continues when its client has left") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   schedule_many(fixture, kSliceChanges + 1);

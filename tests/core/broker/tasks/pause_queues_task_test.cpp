@@ -17,7 +17,7 @@ TEST_CASE("pause queues: those that exist are counted, and unknown names are pas
   CHECK(fixture.broker.view().find_queue("none") == nullptr);
 }
 
-TEST_CASE("pause queues: more than a slice goes on in ticks, and its end is delivered") {
+TEST_CASE("pause queues: more than a slice continues in ticks, and its end is delivered") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   std::vector<std::string> names;

@@ -47,7 +47,7 @@ TEST_CASE("remove queues: their pauses end, and a client that waits is served") 
   CHECK(fixture.delivered(client)->job == id);
 }
 
-TEST_CASE("remove queues: more than a slice goes on in ticks, and younger jobs stay") {
+TEST_CASE("remove queues: more than a slice continues in ticks, and younger jobs stay") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   for (std::size_t i = 0; i < kSliceJobs + 1; ++i) fixture.push("x", "mail");
