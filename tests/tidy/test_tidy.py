@@ -123,8 +123,12 @@ class RulesTest(unittest.TestCase):
             self.assertEqual(found == [], is_fine, (lines, path))
 
     def test_opaque_names_do_not_come_back(self):
-        self.assert_caught(tidy.opaque_names, "src/core/a.cpp", "void last_words();\n")
+        caught = [f"a.{name}();\n" for name in tidy.OPAQUE_NAMES]
+        self.assert_caught(tidy.opaque_names, "src/core/a.cpp", *caught)
+        self.assert_caught(tidy.opaque_names, "tests/a.cpp", "Host host;\n", "House& house,\n")
         fine = ["// The last_words of it.\n", 'f("last_words");\n', "last_words_max();\n"]
+        # The HTTP header and the name of a machine are something else.
+        fine += ['f("Host: a");\n', "/// The header `Host`.\n", "Address host;\n", "kHostHeader;\n"]
         self.assert_fine(tidy.opaque_names, "src/core/a.cpp", *fine)
 
     def test_length_of_lines(self):

@@ -284,6 +284,15 @@ def stray_words(source):
 # Names that told nobody what they are, and the word that is used instead.
 OPAQUE_NAMES = {
     "last_words": "crash message",
+    "take_on": "set_admission",
+    "take_back": "change",
+    "introduce": "join",
+    "Surroundings": "Parts",
+    "spend": "mark_used",
+    "holds_others": "is_compacting_only",
+    "House": "InMemoryServer",
+    "Host": "RunningServer",
+    "Desk": "WebFixture",
 }
 
 
