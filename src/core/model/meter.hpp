@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// How long things took: how many took at most so long, for each of some bounds.
+/// Counts durations by size: one count for each range between two bounds.
 class Histogram {
  public:
   static constexpr std::array<Duration, 16> kBounds = {1ms, 5ms, 10ms, 50ms, 100ms, 500ms, 1s, 5s,
@@ -16,7 +16,8 @@ class Histogram {
 
   void add(Duration took);
 
-  /// How many took at most `kBounds[i]` and longer than the bound before it; the last: even longer.
+  /// Element i counts the durations above the bound before it, up to and including `kBounds[i]`.
+  /// The last element counts those above all bounds.
   [[nodiscard]] const std::array<std::uint64_t, kBounds.size() + 1>& counts() const {
     return counts_;
   }
@@ -29,8 +30,8 @@ class Histogram {
   Duration sum_{};
 };
 
-/// How often something happens now. It keeps two windows, of which the older one fades as the newer
-/// one fills: so it needs no timer, and is exact when things happen evenly.
+/// How often something happens now. It counts in two windows. The older one weighs less as the
+/// newer one fills. So it needs no timer, and is exact for events at an even pace.
 class Rate {
  public:
   static constexpr Duration kWindow = 15s;
@@ -46,7 +47,7 @@ class Rate {
   std::uint32_t previous_ = 0;
 };
 
-/// A number that only grows, and how fast it does so now.
+/// A number that only grows, and its present rate.
 struct Counter {
   std::uint64_t total = 0;
   Rate rate;
@@ -57,12 +58,12 @@ struct Counter {
   }
 };
 
-/// What was measured of a queue since it came into being; not stored.
+/// Measurements of a queue since its creation in this process. They are not stored.
 struct QueueMeter {
   Counter enqueued;   ///< jobs put or pushed, whether due or not
   Counter processed;  ///< runs that ended, failed ones included
   Counter failed;
-  Histogram wait;           ///< from the entry into the queue to the reservation
+  Histogram wait;           ///< from becoming ready to the reservation
   Histogram run;            ///< from the reservation to the end of the run
   Time last_reserved_at{};  ///< the epoch: never
 };

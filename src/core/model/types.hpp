@@ -9,14 +9,13 @@ namespace millrace {
 
 using namespace std::chrono_literals;
 
-/// A job's number, from 1. Both protocols show it, and no number is ever used twice, restarts
-/// included.
+/// A job's number, from 1. Both protocols show it. No number is used twice, even after a restart.
 using JobId = std::uint64_t;
 
 /// A queue's place in this process's table. It is not stored: records and protocols name queues.
 using QueueId = std::uint32_t;
 
-/// A connection as the broker knows it, from 1. Never used twice in one process.
+/// The broker's number of a connection, from 1. No number is used twice in one process.
 using ClientId = std::uint64_t;
 
 /// Urgency: the smaller number is served first, as in the beanstalk protocol.
@@ -32,12 +31,12 @@ using Lsn = std::uint64_t;
 /// A job's place in this process's table.
 using JobSlot = std::uint32_t;
 
-/// No slot of a table. Only where an optional would cost memory for each job; elsewhere
-/// std::nullopt says it.
+/// No slot. It is for places where an optional would cost memory for each job. All others use
+/// std::nullopt.
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
 /// Calendar time in nanoseconds since 1970. It has no `now()`: only the server reads a clock, and
-/// hands the time down.
+/// passes the time on.
 struct Calendar {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -53,7 +52,7 @@ inline constexpr Time kNever = Time::max();
 /// not fit into a Duration.
 inline constexpr Time kAtOnce = Time::min();
 
-/// Limits on what may be stored, whichever protocol it comes over.
+/// Limits on what may be stored. They are the same for both protocols.
 inline constexpr std::size_t kQueueNameBytesMax = 1024;
 inline constexpr std::size_t kWatchedQueuesMax = 10'000;  ///< by one connection
 inline constexpr std::size_t kJidBytesMax = 1024;
@@ -64,23 +63,23 @@ inline constexpr std::size_t kBacktraceLinesMax = 50;  ///< of a failure
 /// Ready jobs with a smaller priority count as urgent (beanstalk protocol, `stats`).
 inline constexpr Pri kUrgentPri = 1024;
 
-/// How many jobs one slice of a long operation may move before others get their turn.
+/// How many jobs one slice of a long operation may move. Then other clients get their turn.
 inline constexpr std::size_t kSliceJobs = 500;
 
-/// The same where each move costs several times as much: from one set or queue to another, about
-/// 5 µs.
+/// The same for moves from one set or queue to another. Each takes about 5 µs, several times as
+/// much.
 inline constexpr std::size_t kSliceChanges = kSliceJobs / 2;
 
-/// How many steps one slice may spend: about a millisecond.
+/// How many steps one slice may take: about a millisecond.
 inline constexpr std::size_t kSliceSteps = std::size_t{1} << 19;
 
-/// A session leaves the rest of its input to the next turn after so many (`Broker::step_count`).
+/// After this many steps (`Broker::step_count`), a session leaves its input to the next turn.
 inline constexpr std::size_t kTurnSteps = 10'000;
 
-/// How many queues one slice of a list may tell of.
+/// How many queues one slice of a list may have.
 inline constexpr std::size_t kSliceQueues = 5'000;
 
-/// A slice that reads the bodies of its jobs ends early after so many bytes.
+/// A slice that reads the bodies of its jobs ends early after this many bytes.
 inline constexpr std::size_t kSliceBodyBytes = 256 * 1024;
 
 }  // namespace millrace

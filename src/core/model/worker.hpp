@@ -11,9 +11,9 @@
 
 namespace millrace {
 
-/// A worker process as FWP knows it: one `wid`, any number of connections. Nothing of it is stored.
+/// A Faktory worker process: one `wid`, any number of connections. It is not stored.
 struct Worker {
-  enum class State : std::uint8_t { kRunning, kQuiet, kTerminate };  ///< only ever moves rightwards
+  enum class State : std::uint8_t { kRunning, kQuiet, kTerminate };  ///< moves to the right only
 
   std::string wid;
   std::string hostname;
@@ -29,8 +29,8 @@ struct Worker {
 /// The workers that are connected, by wid.
 using Workers = absl::btree_map<std::string, Worker>;
 
-/// A worker that has not sent BEAT for so long is dropped and its connections are closed
-/// (reference server: 60 s, looked at every 15 s).
+/// A worker that has sent no BEAT for this long is dropped, and its connections are closed. The
+/// reference server has the same limit, and checks it every 15 s.
 inline constexpr Duration kHeartbeatLimit = 60s;
 
 }  // namespace millrace

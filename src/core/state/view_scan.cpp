@@ -3,7 +3,7 @@
 
 #include "core/state/view.hpp"
 
-/// Walks over jobs and connections that can be left and taken up again anywhere.
+/// Walks over jobs and connections. A walk can stop anywhere and continue later.
 namespace millrace {
 namespace {
 
@@ -15,7 +15,7 @@ ScanPlace place_of(const TimeEntry& entry, const Queue&) {
   return {.major = entry.when.time_since_epoch().count(), .minor = entry.id};
 }
 
-/// Before or after all entries of that place, by the slot.
+/// An entry to search for. Slot 0 sorts before all entries of that place, kNoSlot after them.
 ReadyEntry entry_at(const ScanPlace& place, JobSlot slot, const ReadyOrder&) {
   return {.pri = static_cast<Pri>(place.major), .slot = slot, .sequence = place.minor};
 }
@@ -24,16 +24,16 @@ TimeEntry entry_at(const ScanPlace& place, JobSlot slot, const TimeOrder&) {
   return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = slot};
 }
 
-/// What a body that must be read from the log costs beside a job that is only looked at.
+/// Reading a body from the log costs as much as looking at this many further jobs.
 constexpr std::size_t kLoadSteps = 9;
 
-/// One walk: what it was asked for, and how far it is.
+/// One walk: its parameters and its progress.
 struct Walk {
   const ScanOrder& order;
   const View::ScanVisitor& visit;
   std::size_t steps_max;
   ScanEnd end = {};
-  std::size_t steps = 0;    ///< what it has cost
+  std::size_t steps = 0;    ///< its cost so far
   bool is_stopped = false;  ///< by the visitor
 
   [[nodiscard]] bool is_over() const { return is_stopped || steps >= steps_max; }
@@ -44,7 +44,7 @@ struct Walk {
     end.next = place;
   }
 
-  /// False: no further.
+  /// False when the walk is over.
   bool look_at(const Job& job, ScanPlace place) {
     pass(place);
     is_stopped = job.state == order.state && !visit(job);
@@ -52,8 +52,8 @@ struct Walk {
   }
 };
 
-/// Jobs of an order lie anywhere in memory. So a walk has the processor fetch them some steps
-/// ahead: first a job, then, when that has come, its body.
+/// The jobs of an order are scattered in memory. So a walk prefetches them some steps ahead: first
+/// the job, and its body once the job has arrived.
 template <typename Iterator>
 class FetchAhead {
  public:
@@ -93,7 +93,7 @@ class FetchAhead {
   const Store& store_;
 };
 
-/// True when the entries are through.
+/// True after the last entry.
 template <typename Order>
 bool walk_entries(Walk& walk, const Order& entries, const Store& store,
                   std::optional<ScanPlace> after, const Queue* only) {
@@ -127,7 +127,7 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
   return true;
 }
 
-/// The place before every ready job of whatever queue comes next. No sequence is 0.
+/// The place before every ready job of the next queue, whichever that will be. No sequence is 0.
 ScanPlace end_of(const Queue& queue, bool is_backwards) {
   if (!is_backwards) return {.created = queue.created + 1};
   return {.created = queue.created - 1,
@@ -135,7 +135,7 @@ ScanPlace end_of(const Queue& queue, bool is_backwards) {
           .minor = std::numeric_limits<std::uint64_t>::max()};
 }
 
-/// False: the walk is over within this queue.
+/// False when the walk is over before the end of this queue.
 bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
                 const std::optional<ScanPlace>& after) {
   const bool is_first = after && after->created == queue.created;
@@ -143,7 +143,7 @@ bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
     return false;
   }
   if (walk.is_over()) return true;
-  // An empty one costs a step too, and is left behind.
+  // Each queue costs a step, so that a walk over many empty ones is bounded too.
   ++walk.steps;
   walk.end.next = end_of(queue, walk.order.is_backwards);
   return true;
@@ -169,7 +169,8 @@ bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>&
   return true;
 }
 
-/// Null: reserved jobs, which no queue keeps in order, and ready ones.
+/// Null for ready jobs, which have another order, and for reserved ones: queues keep no order of
+/// these.
 const TimeOrder* order_in(const Queue& queue, JobState state) {
   switch (state) {
     case JobState::kScheduled:
