@@ -11,6 +11,7 @@
 #include "beanstalk/command.hpp"
 #include "beanstalk/shared.hpp"
 #include "beanstalk/yaml.hpp"
+#include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
 

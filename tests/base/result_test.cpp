@@ -5,12 +5,12 @@
 namespace millrace {
 
 TEST_CASE("result: a value, or the reason why there is none") {
-  const Answer<int> value = 7;
-  const Answer<int> refused = Refusal::kNotFound;
+  const Result<int, Problem> value = 7;
+  const Result<int, Problem> refused = Problem{.text = "missing"};
   CHECK(value.has_value());
   CHECK(*value == 7);
   CHECK_FALSE(refused);
-  CHECK(refused.error() == Refusal::kNotFound);
+  CHECK(refused.error().text == "missing");
 }
 
 TEST_CASE("result: a value can be changed in place, and a problem is told in words") {

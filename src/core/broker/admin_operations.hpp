@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
 #include "core/broker/requests.hpp"
+#include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
 

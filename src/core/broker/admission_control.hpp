@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/result.hpp"
+#include "core/model/refusal.hpp"
 #include "core/state/ledger.hpp"
 
 namespace millrace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
 #include "core/broker/admin_operations.hpp"
 #include "core/broker/requests.hpp"
 #include "core/broker/worker_operations.hpp"
+#include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"

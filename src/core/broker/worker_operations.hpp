@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/result.hpp"
 #include "core/broker/requests.hpp"
+#include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/result.hpp"
+#include "core/model/refusal.hpp"
 #include "core/ports/journal.hpp"
 #include "core/state/store.hpp"
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/model/refusal.hpp"
 #include "core/ports/journal.hpp"
 #include "core/ports/session.hpp"
 #include "core/state/ledger.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.hpp"
 #include "core/model/job.hpp"
+#include "core/model/refusal.hpp"
 #include "simulation/model/command.hpp"
 
 namespace millrace::simulation {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
 #include "core/model/client.hpp"
+#include "core/model/refusal.hpp"
 #include "core/ports/session.hpp"
 #include "core/state/store.hpp"
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/result.hpp"
 #include "core/broker/clients/connections.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/requests.hpp"
+#include "core/model/refusal.hpp"
 #include "core/model/worker.hpp"
 #include "core/state/view.hpp"
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include "base/result.hpp"
 #include "core/broker/admission_control.hpp"
 #include "core/broker/clients/waits.hpp"
+#include "core/model/refusal.hpp"
 #include "core/state/ledger.hpp"
 
 namespace millrace {
