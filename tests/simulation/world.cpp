@@ -72,6 +72,8 @@ World::World(Options options)
       random_(options_.seed),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
       disk_(platter_, random_),
+      conversation_(
+          {.random = random_, .workload = workload_, .model = model_, .tell = options_.trace}),
       now_(std::chrono::seconds{1'700'000'000}),
       segment_bytes_(draw_segment_bytes(random_, options_, workload_)),
       memory_bytes_(workload_.sizes().is_siege ? 0 : random_.pick(options_.memory_bytes)),
@@ -318,9 +320,7 @@ server::Compactor::Orders World::limit(server::Compactor::Orders asked) {
 void World::work(Time now) {
   if (!was_held_) model_.tick(now);
   for (const std::unique_ptr<Client>& client : process_->clients) {
-    if (!client || client->is_silent() || !client->session().wants_close()) continue;
-    client->fall_silent();
-    demand(model_.evict(client->number(), now), "a worker that is alive was sent away");
+    if (client) conversation_.check_eviction(*client, now);
   }
   observe();
   count_crowds();
@@ -351,26 +351,12 @@ void World::observe() {
 }
 
 void World::observe(Client& client) {
-  const std::string who = "client " + std::to_string(client.number());
-  for (const std::string& reply : client.take_produced()) {
-    if (options_.trace) tell(who + " < " + reply.substr(0, 60));
-    const std::optional<Expected> expected = model_.take_expected(client.number());
-    if (!expected) throw Violation(who + " was to get no reply, and got " + reply);
-    if (!matches(reply, *expected)) {
-      throw Violation(who + " was to get " + text_of(*expected) + "\nand got " + reply);
-    }
-    for (const char byte : reply)
+  const std::uint64_t point = last_point() + (process_->ledger.has_batch() ? 1 : 0);
+  conversation_.check_replies(client, point, [this](const std::string& reply) {
+    for (const char byte : reply) {
       fingerprint_ = fingerprint_ * 31 + static_cast<unsigned char>(byte);
-    std::optional<Model::Fetch> fetch;
-    if (const JobId id = expected->fetched; id != 0) {
-      fetch = Model::Fetch{id, expected->fetched_at};
     }
-    client.mark_produced(last_point() + (process_->ledger.has_batch() ? 1 : 0), fetch);
-  }
-  if (const auto missing = model_.take_expected(client.number())) {
-    if (missing->may_be_late) return model_.postpone(client.number(), *missing);
-    throw Violation(who + " has no reply, and was to get " + text_of(*missing));
-  }
+  });
 }
 
 // ---- clients ------------------------------------------------------------------------------------
@@ -404,18 +390,9 @@ void World::connect(std::size_t slot, bool is_worker) {
                                                     ++totals_.replies;
                                                   }});
   Client& client = *process.clients[slot];
-  client.session().start(now_);
-  if (is_worker) {
-    client.session().receive(R"(HELLO {"v":2,"hostname":"h","pid":1,"wid":")" + wid + "\"}\r\n",
-                             now_);
-    demand(client.take_produced().size() == 2, "the handshake went wrong");
-    model_.connect_worker(number, wid, now_);
-  } else {
-    model_.connect_beanstalk(number);
-  }
+  conversation_.begin(client, now_);
   process.turn.join(client.session(), client);
   process.turn.enlist(client);
-  if (options_.trace) tell("client " + std::to_string(number) + " connects as " + wid);
 }
 
 void World::half_close(Client& client) {
@@ -429,23 +406,10 @@ void World::half_close(Client& client) {
 
 void World::disconnect(std::size_t slot) {
   const std::unique_ptr<Client> client = std::move(process_->clients[slot]);
-  if (options_.trace) tell("client " + std::to_string(client->number()) + " leaves");
   process_->turn.leave(client->session(), *client);
-  const std::vector<Model::Fetch> unsent = client->unsent_fetches();
-  client->session().close(now_);
-  model_.leave(client->number(), unsent, now_);
+  conversation_.end(*client, now_);
   process_->turn.request();
   observe();
-}
-
-Command World::draw_command(const Client& client) {
-  const Command next = client.is_worker() ? workload_.draw_worker(model_, client.wid(), now_)
-                                          : workload_.draw_beanstalk(model_, client.number());
-  ++totals_.operations;
-  if (options_.trace) {
-    tell("client " + std::to_string(client.number()) + " > " + render(next).substr(0, 200));
-  }
-  return next;
 }
 
 /// Says one thing, or several without awaiting the replies, no more than the session executes at
@@ -453,20 +417,8 @@ Command World::draw_command(const Client& client) {
 void World::converse(Client& client) {
   constexpr std::size_t kBatchBytesMost = kBatchBytesPause / 4;
   if (process_->ledger.batch_bytes() > kBatchBytesMost) return poll();
-  const std::uint64_t longest = random_.one_in(3) ? workload_.sizes().pipeline_max : 1;
-  std::uint64_t left = random_.between(1, longest);
-  std::vector<Command> said;
-  bool has_failed = false;
-  while (left-- > 0 && (said.empty() || !Workload::may_wait(said.back()))) {
-    const Command next = draw_command(client);
-    // When what has failed is tried again, and so its place, is not known before the reply.
-    if (has_failed && next.verb == Verb::kMutate) break;
-    // Of two long operations at a time nobody could say which has moved a job.
-    const bool is_long = next.verb == Verb::kMutate || next.verb == Verb::kKick;
-    if (is_long && model_.is_working()) break;
-    has_failed = has_failed || next.verb == Verb::kFail;
-    said.push_back(next);
-  }
+  const std::vector<Command> said = conversation_.draw(client, now_);
+  totals_.operations += said.size();
   if (!said.empty()) say(client, said);
 }
 

@@ -22,6 +22,7 @@
 #include "simulation/backup.hpp"
 #include "simulation/client.hpp"
 #include "simulation/disk/faulty_disk.hpp"
+#include "simulation/model/conversation.hpp"
 #include "simulation/model/model.hpp"
 #include "simulation/model/workload.hpp"
 #include "simulation/shadow.hpp"
@@ -140,7 +141,6 @@ class World {
   void disconnect(std::size_t slot);
   void converse(Client& client);
   void say(Client& client, const std::vector<Command>& commands);
-  Command draw_command(const Client& client);
   void poll();
   bool disconnect_who_is_done();
   [[nodiscard]] server::Compactor::Orders limit(server::Compactor::Orders asked);
@@ -197,6 +197,7 @@ class World {
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;
   Model model_;
+  Conversation conversation_;
   Time now_;
   std::uint64_t segment_bytes_;
   std::uint64_t memory_bytes_;

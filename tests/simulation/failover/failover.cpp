@@ -71,6 +71,8 @@ Failover::Failover(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
       workload_(random_, {}),
+      conversation_(
+          {.random = random_, .workload = workload_, .model = model_, .tell = options_.trace}),
       now_(std::chrono::seconds{1'700'000'000}),
       segment_bytes_(random_.pick(options_.segment_bytes)),
       memory_bytes_(random_.pick(options_.memory_bytes)),

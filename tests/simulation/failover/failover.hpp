@@ -12,6 +12,7 @@
 #include "faktory/job/work_unit.hpp"
 #include "journal/shared/shared_log.hpp"
 #include "simulation/client.hpp"
+#include "simulation/model/conversation.hpp"
 #include "simulation/model/model.hpp"
 #include "simulation/model/workload.hpp"
 #include "simulation/shadow.hpp"
@@ -115,6 +116,7 @@ class Failover {
   faktory::WorkUnits format_;
   journal::SharedLog log_;
   Model model_;
+  Conversation conversation_;
   Facts facts_;  ///< of the model after the last batch that the shadow has applied
   Time now_;
   const std::uint64_t segment_bytes_;

@@ -54,9 +54,7 @@ void Failover::work(Term& term, Time now) {
   if (leader_->term.get() != &term) return;
   model_.tick(now);
   for (const std::unique_ptr<Client>& client : term.clients) {
-    if (!client || client->is_silent() || !client->session().wants_close()) continue;
-    client->fall_silent();
-    demand(model_.evict(client->number(), now), "a worker that is alive was sent away");
+    if (client) conversation_.check_eviction(*client, now);
   }
   observe();
 }
@@ -70,25 +68,8 @@ void Failover::observe() {
 
 /// Everything that sessions have said since the last call must be what the model foretold.
 void Failover::observe(Client& client) {
-  const std::string who = "client " + std::to_string(client.number());
-  for (const std::string& reply : client.take_produced()) {
-    if (options_.trace) tell(who + " < " + reply.substr(0, 60));
-    const std::optional<Expected> expected = model_.take_expected(client.number());
-    if (!expected) throw Violation(who + " was to get no reply, and got " + reply);
-    if (!matches(reply, *expected)) {
-      throw Violation(who + " was to get " + text_of(*expected) + "\nand got " + reply);
-    }
-    std::optional<Model::Fetch> fetch;
-    if (const JobId id = expected->fetched; id != 0) {
-      fetch = Model::Fetch{id, expected->fetched_at};
-    }
-    const std::uint64_t in_batch = leader_->ledger->has_batch() ? 1 : 0;
-    client.mark_produced(shadow_point_ + landmarks_.size() + in_batch, fetch);
-  }
-  if (const auto missing = model_.take_expected(client.number())) {
-    if (missing->may_be_late) return model_.postpone(client.number(), *missing);
-    throw Violation(who + " has no reply, and was to get " + text_of(*missing));
-  }
+  const std::uint64_t in_batch = leader_->ledger->has_batch() ? 1 : 0;
+  conversation_.check_replies(client, shadow_point_ + landmarks_.size() + in_batch);
 }
 
 // ---- clients ------------------------------------------------------------------------------------
@@ -123,28 +104,16 @@ void Failover::connect(std::size_t slot) {
       number, wid, std::move(session),
       Client::Events{.on_session_called = note_call, .on_received = note_reply});
   Client& client = *term.clients[slot];
-  client.session().start(now_);
-  if (is_worker) {
-    client.session().receive(R"(HELLO {"v":2,"hostname":"h","pid":1,"wid":")" + wid + "\"}\r\n",
-                             now_);
-    demand(client.take_produced().size() == 2, "the handshake went wrong");
-    model_.connect_worker(number, wid, now_);
-  } else {
-    model_.connect_beanstalk(number);
-  }
+  conversation_.begin(client, now_);
   term.join(client);
   term.turn.enlist(client);
-  if (options_.trace) tell("client " + std::to_string(number) + " connects as " + wid);
 }
 
 void Failover::disconnect(std::size_t slot) {
   Term& term = *leader_->term;
   const std::unique_ptr<Client> client = std::move(term.clients[slot]);
-  if (options_.trace) tell("client " + std::to_string(client->number()) + " leaves");
   term.leave(*client);
-  const std::vector<Model::Fetch> unsent = client->unsent_fetches();
-  client->session().close(now_);
-  model_.leave(client->number(), unsent, now_);
+  conversation_.end(*client, now_);
   term.turn.request();
   observe();
 }
@@ -154,28 +123,11 @@ void Failover::disconnect(std::size_t slot) {
 void Failover::converse(Client& client) {
   Term& term = *leader_->term;
   if (leader_->ledger->batch_bytes() > kBatchBytesPause / 4) return poll();
-  std::string text;
-  std::vector<Command> said;
-  bool has_failed = false;
-  const std::uint64_t longest = random_.one_in(3) ? workload_.sizes().pipeline_max : 1;
-  for (std::uint64_t left = random_.between(1, longest); left > 0; --left) {
-    if (!said.empty() && Workload::may_wait(said.back())) break;
-    const Command next = client.is_worker() ? workload_.draw_worker(model_, client.wid(), now_)
-                                            : workload_.draw_beanstalk(model_, client.number());
-    // When what has failed is tried again, and so its place, is not known before the reply.
-    if (has_failed && next.verb == Verb::kMutate) break;
-    // Of two long operations at a time nobody could say which has moved a job.
-    const bool is_long = next.verb == Verb::kMutate || next.verb == Verb::kKick;
-    if (is_long && model_.is_working()) break;
-    has_failed = has_failed || next.verb == Verb::kFail;
-    ++totals_.operations;
-    if (options_.trace) {
-      tell("client " + std::to_string(client.number()) + " > " + render(next).substr(0, 200));
-    }
-    text += render(next);
-    said.push_back(next);
-  }
+  const std::vector<Command> said = conversation_.draw(client, now_);
+  totals_.operations += said.size();
   if (said.empty()) return;
+  std::string text;
+  for (const Command& command : said) text += render(command);
   client.session().receive(text, now_);
   for (const Command& command : said) model_.execute(client.number(), command, now_);
   observe();
