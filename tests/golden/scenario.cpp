@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "support/in_memory_server.hpp"
 
 namespace millrace::golden {
@@ -114,15 +115,10 @@ std::string number(Time time) {
 }
 
 std::string printable(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (const char byte : bytes) {
-    if (byte >= ' ' && byte <= '~' && byte != '\\') {
-      text += byte;
-      continue;
-    }
-    const auto code = static_cast<unsigned char>(byte);
-    text += {'\\', 'x', kDigits[code >> 4], kDigits[code & 15]};
+  for (const char& byte : bytes) {
+    const bool is_plain = byte >= ' ' && byte <= '~' && byte != '\\';
+    text += is_plain ? std::string{byte} : "\\x" + hex_of({&byte, 1});
   }
   return text;
 }

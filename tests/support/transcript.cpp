@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+
+#include "base/text.hpp"
 
 namespace millrace::test {
 namespace {
@@ -245,9 +246,7 @@ Transcript read_transcript(const std::string& path) {
 
 std::string printable(std::string_view bytes) {
   std::string text;
-  for (char byte : bytes) {
-    char hex[8];
-    std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(byte));
+  for (const char& byte : bytes) {
     if (byte == '\r') {
       text += "\\r";
     } else if (byte == '\n') {
@@ -255,7 +254,7 @@ std::string printable(std::string_view bytes) {
     } else if (byte == '\\') {
       text += "\\\\";
     } else {
-      text += byte >= ' ' && byte <= '~' ? std::string{byte} : std::string{hex};
+      text += byte >= ' ' && byte <= '~' ? std::string{byte} : "\\x" + hex_of({&byte, 1});
     }
   }
   return text;

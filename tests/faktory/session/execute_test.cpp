@@ -3,6 +3,20 @@
 #include "support/doctest.hpp"
 
 namespace millrace::faktory {
+namespace {
+
+/// A worker, and a producer named `push` that has pushed the job 12345678.
+struct OneJob {
+  OneJob() {
+    join(server, "worker", "w");
+    join(server, "push");
+    CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+  }
+
+  InMemoryServer server;
+};
+
+}  // namespace
 
 TEST_CASE("FETCH: a waiting worker gets exactly the job that another client pushes") {
   InMemoryServer server;
@@ -65,11 +79,7 @@ TEST_CASE("a backtrace of 60 lines is cut to 50") {
   CHECK(contains(text, R"("line49"])"));
 }
 
-TEST_CASE("fetch: a job whose reply could not be sent is given back") {
-  InMemoryServer server;
-  join(server, "worker", "w");
-  join(server, "push");
-  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+TEST_CASE_FIXTURE(OneJob, "fetch: a job whose reply could not be sent is given back") {
   server.hold_output("worker", true);
   server.send("worker", "FETCH default\r\n");
   CHECK(contains(info(server, "push"), R"("working":1)"));
@@ -79,21 +89,13 @@ TEST_CASE("fetch: a job whose reply could not be sent is given back") {
   CHECK(contains(after, R"("total_failures":0,"total_processed":0)"));
 }
 
-TEST_CASE("fetch: a job whose reply was sent stays with its worker") {
-  InMemoryServer server;
-  join(server, "worker", "w");
-  join(server, "push");
-  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+TEST_CASE_FIXTURE(OneJob, "fetch: a job whose reply was sent stays with its worker") {
   server.send("worker", "FETCH default\r\n");
   server.close("worker");
   CHECK(contains(info(server, "push"), R"("working":1)"));
 }
 
-TEST_CASE("fetch: of several, those are given back whose replies were not sent") {
-  InMemoryServer server;
-  join(server, "worker", "w");
-  join(server, "push");
-  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+TEST_CASE_FIXTURE(OneJob, "fetch: of several, those are given back whose replies were not sent") {
   CHECK(server.ask("push", "PUSH " + job("23456789") + "\r\n") == "+OK\r\n");
   CHECK(contains(server.ask("worker", "INFO\r\nFETCH default\r\n"), "12345678"));
   server.hold_output("worker", true);
@@ -103,22 +105,15 @@ TEST_CASE("fetch: of several, those are given back whose replies were not sent")
   CHECK(contains(server.ask("push", "FETCH default\r\n"), "23456789"));
 }
 
-TEST_CASE("fetch: a job that is given back does not go to the connection that is closing") {
-  InMemoryServer server;
-  join(server, "worker", "w");
-  join(server, "push");
-  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+TEST_CASE_FIXTURE(OneJob,
+                  "fetch: a job that is given back does not go to the connection that is closing") {
   server.hold_output("worker", true);
   server.send("worker", "FETCH default\r\nFETCH default\r\n");
   server.close("worker");
   CHECK(contains(info(server, "push"), R"("working":0)"));
 }
 
-TEST_CASE("fetch: a job that was acknowledged elsewhere is not given back") {
-  InMemoryServer server;
-  join(server, "worker", "w");
-  join(server, "push");
-  CHECK(server.ask("push", "PUSH " + job("12345678") + "\r\n") == "+OK\r\n");
+TEST_CASE_FIXTURE(OneJob, "fetch: a job that was acknowledged elsewhere is not given back") {
   server.hold_output("worker", true);
   server.send("worker", "FETCH default\r\n");
   CHECK(server.ask("push", "ACK {\"jid\":\"12345678\"}\r\n") == "+OK\r\n");

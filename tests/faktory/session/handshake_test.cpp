@@ -1,5 +1,6 @@
 #include <cctype>
 #include <charconv>
+#include <memory>
 #include <string>
 
 #include "faktory/job/work_unit.hpp"
@@ -61,6 +62,29 @@ const WorkUnits& test_format() {
   return format;
 }
 
+/// Two clients of two addresses have sent a wrong password, and wait for its check.
+struct TwoLogins {
+  TwoLogins() {
+    for (Session* session : {first.get(), second.get()}) {
+      session->start(Time{});
+      session->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+    }
+  }
+
+  static Settings settings() {
+    Settings settings;
+    settings.password = "secret";
+    settings.random = [] { return 4095; };
+    return settings;
+  }
+
+  Ledger ledger;
+  Broker broker{ledger, test_format(), {}};
+  Service service{broker, test_format(), settings(), Time{}};
+  std::unique_ptr<Session> first = service.open("a");
+  std::unique_ptr<Session> second = service.open("b");
+};
+
 }  // namespace
 
 TEST_CASE("password: the right one") {
@@ -111,19 +135,7 @@ TEST_CASE("password: without one a hash means nothing") {
   CHECK(server.ask("a", hello("\"v\":2,", "junk")) == "+OK\r\n");
 }
 
-TEST_CASE("password: a hash is made piece by piece, one client at a time") {
-  Ledger ledger;
-  Broker broker(ledger, test_format(), {});
-  Settings settings;
-  settings.password = "secret";
-  settings.random = [] { return 4095; };
-  Service service(broker, test_format(), settings, Time{});
-  const auto first = service.open("a");
-  const auto second = service.open("b");
-  first->start(Time{});
-  second->start(Time{});
-  first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
-  second->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+TEST_CASE_FIXTURE(TwoLogins, "password: a hash is made piece by piece, one client at a time") {
   int turns = 1;
   for (; first->wants_resume() && !first->wants_close(); ++turns) first->resume(Time{});
   CHECK(turns == 16);
@@ -132,19 +144,7 @@ TEST_CASE("password: a hash is made piece by piece, one client at a time") {
   CHECK(turns == 32);
 }
 
-TEST_CASE("password: a client that leaves during the check delays nobody") {
-  Ledger ledger;
-  Broker broker(ledger, test_format(), {});
-  Settings settings;
-  settings.password = "secret";
-  settings.random = [] { return 4095; };
-  Service service(broker, test_format(), settings, Time{});
-  const auto first = service.open("a");
-  const auto second = service.open("b");
-  first->start(Time{});
-  second->start(Time{});
-  first->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
-  second->receive("HELLO {\"v\":2,\"pwdhash\":\"x\"}\n", Time{});
+TEST_CASE_FIXTURE(TwoLogins, "password: a client that leaves during the check delays nobody") {
   first->close(Time{});
   while (second->wants_resume()) second->resume(Time{});
   CHECK(contains(second->output(), "-ERR Invalid password"));

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/text.hpp"
 #include "support/doctest.hpp"
 #include "support/edited_log.hpp"
 
@@ -9,17 +10,6 @@ namespace millrace::journal {
 namespace {
 
 constexpr FramePlace kPlace{.lsn = 0x1000, .salt = 0x0123456789abcdef};
-
-template <typename Bytes>
-std::string hex(const Bytes& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
 
 std::string frame_of(std::string_view payload, Lsn durable = 0x0800, FramePlace place = kPlace) {
   const auto header = encode_frame_header(payload, durable, place);
@@ -52,13 +42,13 @@ std::size_t flips_unnoticed(std::string bytes, std::size_t size, Decode decode) 
 TEST_CASE("format: the bytes of an extent") {
   const auto bytes = encode_extent(
       {.oldest = 0x0102030405060708, .newest = 0x1112131415161718, .end = 0x2122232425262728});
-  CHECK(hex(bytes) ==
+  const std::string whole(bytes.data(), bytes.size());
+  CHECK(hex_of(whole) ==
         "6d696c6c72657874"
         "0807060504030201"
         "1817161514131211"
         "2827262524232221"
         "ba8690dbe4f3dda6");
-  const std::string whole(bytes.data(), bytes.size());
   CHECK(decode_extent(whole)->oldest == 0x0102030405060708);
   CHECK(decode_extent(whole)->newest == 0x1112131415161718);
   CHECK(decode_extent(whole)->end == 0x2122232425262728);
@@ -81,7 +71,7 @@ TEST_CASE("format: an extent without the end of the log is read too") {
 }
 
 TEST_CASE("format: the bytes of a segment header") {
-  CHECK(hex(header_of({.first = 0x0102030405060708, .salt = 0x1112131415161718})) ==
+  CHECK(hex_of(header_of({.first = 0x0102030405060708, .salt = 0x1112131415161718})) ==
         "6d696c6c72616365"
         "01000000"
         "00000000"
@@ -91,7 +81,7 @@ TEST_CASE("format: the bytes of a segment header") {
 }
 
 TEST_CASE("format: the bytes of a frame") {
-  CHECK(hex(frame_of("hello")) ==
+  CHECK(hex_of(frame_of("hello")) ==
         "2e12a3b59b28ca58"
         "ae56bd72"
         "05000000"

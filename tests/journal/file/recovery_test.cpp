@@ -38,6 +38,21 @@ constexpr std::size_t kOneAt = kSegmentHeaderBytes;
 constexpr std::size_t kTwoAt = kOneAt + frame_bytes(3);
 constexpr std::size_t kEnd = kTwoAt + frame_bytes(3);
 
+/// Leaves "zero" durable, "one" torn, and "two" whole after it, neither of which was durable.
+void tear_unsynced(SimulatedDisk& disk) {
+  {
+    const auto journal = start(disk, kDirectory);
+    disk.hold_syncs();
+    append(*journal, "zero");
+    disk.wait_for_held_sync();
+    append(*journal, "one");
+    append(*journal, "two");
+    disk.release_syncs();
+  }
+  forget_end(disk, kDirectory);
+  flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
+}
+
 }  // namespace
 
 TEST_CASE("recovery: a last frame torn at any byte is cut, and the log continues") {
@@ -80,34 +95,14 @@ TEST_CASE("recovery: what was cut off is told") {
 
 TEST_CASE("recovery: frames after a torn one are cut with it when none of them was durable") {
   SimulatedDisk disk;
-  {
-    const auto journal = start(disk, kDirectory);
-    disk.hold_syncs();
-    append(*journal, "zero");
-    disk.wait_for_held_sync();
-    append(*journal, "one");
-    append(*journal, "two");
-    disk.release_syncs();
-  }
-  forget_end(disk, kDirectory);
-  flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
+  tear_unsynced(disk);
   CHECK(replayed_by(disk, kDirectory) == Batches{"zero"});
   CHECK(disk.contents(kFirst).size() == kSegmentHeaderBytes + frame_bytes(4));
 }
 
 TEST_CASE("recovery: what was cut is never found after a new frame of the same length") {
   SimulatedDisk disk;
-  {
-    const auto journal = start(disk, kDirectory);
-    disk.hold_syncs();
-    append(*journal, "zero");
-    disk.wait_for_held_sync();
-    append(*journal, "one");
-    append(*journal, "two");
-    disk.release_syncs();
-  }
-  forget_end(disk, kDirectory);
-  flip(disk, kFirst, kSegmentHeaderBytes + frame_bytes(4) + kFrameHeaderBytes);
+  tear_unsynced(disk);
   FileJournalOptions options = small_segments();
   options.sync_mode = SyncMode::kOff;  // writes no zeros ahead of the log
   const auto journal = start(disk, kDirectory, options);
