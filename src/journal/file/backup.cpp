@@ -72,6 +72,7 @@ Outcome<std::uint64_t> whole_bytes(FileSystem& files, const std::string& path,
 
 Outcome<Done> share(FileSystem& files, const std::string& from, const std::string& to,
                     std::uint64_t size) {
+  // A link takes no time and no room. It fails across file systems, and where links are not known.
   if (files.link(from, to)) return Done{};
   return copy(files, from, to, size);
 }
@@ -148,6 +149,7 @@ Outcome<Done> back_up(FileSystem& files, const std::string& directory,
   if (!done) return done;
   const Outcome<std::vector<std::string>> names = files.list(destination);
   if (!names) return names.error();
+  // A failed try clears the destination: nothing of the user's may be in it.
   if (!names->empty()) return Problem{destination + " is not empty"};
   for (int tries = 1;; ++tries) {
     const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
@@ -157,6 +159,7 @@ Outcome<Done> back_up(FileSystem& files, const std::string& directory,
     if (done) return done;
     const Outcome<Done> cleared = clear(files, destination);
     if (!cleared) return cleared;
+    // A log that did not change while it was copied is really damaged.
     if (tries == kTriesMax || !has_moved_on(files, directory, *segments)) return done;
   }
 }

@@ -18,6 +18,7 @@
 namespace millrace::journal {
 namespace {
 
+/// For the owner only: jobs may hold secrets.
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 
@@ -97,6 +98,7 @@ class PosixFile final : public File {
         return ::pwritev(descriptor_.get(), pieces.data(), static_cast<int>(pieces.size()),
                          static_cast<off_t>(offset));
       });
+      // Zero bytes without an error would be tried for ever.
       if (written <= 0) return failed_to("write", path_, written < 0 ? errno : EIO);
       remainder.advance(static_cast<std::size_t>(written));
       offset += static_cast<std::uint64_t>(written);
@@ -112,6 +114,7 @@ class PosixFile final : public File {
                        static_cast<off_t>(offset + filled));
       });
       if (got < 0) return failed_to("read", path_, errno);
+      // The end of the file: the caller sees a short read.
       if (got == 0) break;
       filled += static_cast<std::size_t>(got);
     }
@@ -148,6 +151,7 @@ class PosixFile final : public File {
   }
 
   Outcome<Done> sync() override {
+    // The length is synced too when it changed. Other metadata, such as times, need not be.
     if (uninterrupted([&] { return ::fdatasync(descriptor_.get()); }) < 0) {
       return failed_to("sync", path_, errno);
     }
@@ -194,6 +198,7 @@ std::string holder_of(const Descriptor& file) {
 }  // namespace
 
 Outcome<Done> PosixFileSystem::ensure_directory(const std::string& path) {
+  // Without the sync, a power cut could take the directory with the journal in it.
   if (::mkdir(path.c_str(), kDirectoryMode) == 0) return sync_directory(parent_of(path));
   if (errno != EEXIST) return failed_to("create directory", path, errno);
   struct stat status = {};
@@ -206,6 +211,7 @@ Outcome<std::vector<std::string>> PosixFileSystem::list(const std::string& direc
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
   if (!stream) return failed_to("list", directory, errno);
   std::vector<std::string> names;
+  // A null entry means the end or a failure, and only errno tells which.
   errno = 0;
   while (const dirent* const entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
@@ -216,6 +222,7 @@ Outcome<std::vector<std::string>> PosixFileSystem::list(const std::string& direc
 }
 
 Outcome<std::unique_ptr<File>> PosixFileSystem::create(const std::string& path) {
+  // A file of that name would be a segment or a reserve that we do not know of.
   Descriptor descriptor = open_descriptor(path, O_RDWR | O_CREAT | O_EXCL);
   if (!descriptor.is_open()) return failed_to("create", path, errno);
   return std::unique_ptr<File>(std::make_unique<PosixFile>(std::move(descriptor), path));
@@ -258,6 +265,7 @@ Outcome<std::uint64_t> PosixFileSystem::free_space(const std::string& directory)
   if (::statvfs(directory.c_str(), &status) < 0) {
     return failed_to("examine the disk of", directory, errno);
   }
+  // What is available to us, without the blocks kept for root.
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 

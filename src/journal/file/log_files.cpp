@@ -22,6 +22,7 @@ Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& dire
   for (const std::string& name : *names) {
     if (const std::optional<Lsn> first = parse_segment_name(name)) firsts.push_back(*first);
   }
+  // A directory lists its names in no order.
   std::sort(firsts.begin(), firsts.end());
   return firsts;
 }
@@ -118,6 +119,8 @@ bool is_proven_durable(std::string_view bytes, FramePlace place) {
   for (std::size_t skip = kFrameAlignment; skip < end; skip += kFrameAlignment) {
     const FramePlace there{.lsn = place.lsn + skip, .salt = place.salt};
     const std::optional<Frame> frame = decode_frame(bytes.substr(skip), there);
+    // A frame says what was durable when it was written. Damage before that position is not a torn
+    // tail: clients were told that it is safe.
     if (frame && frame->durable > place.lsn) return true;
   }
   return false;
@@ -137,6 +140,8 @@ Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return got.error();
   bytes.resize(*got);
+  // A running server may have removed the segment and reused its file: then these bytes are of
+  // another place in the log.
   const Outcome<Done> named = check_named(files, path);
   return named ? Outcome<std::string>(std::move(bytes)) : named.error();
 }

@@ -13,8 +13,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they are held");
 
+/// The places of all fields are in docs/journal-format.md.
 constexpr std::string_view kMagic = "millrace";
 constexpr std::string_view kSegmentSuffix = ".log";
+/// As many as the largest position needs, so that names sort like numbers.
 constexpr std::size_t kSegmentDigits = 20;
 
 constexpr std::size_t kFirstAt = 16;
@@ -33,6 +35,7 @@ constexpr std::size_t kDurableAt = 16;
 
 template <typename Number>
 void store(char* at, Number number) {
+  // By memcpy: a frame's fields need not be aligned.
   std::memcpy(at, &number, sizeof number);
 }
 
@@ -47,6 +50,8 @@ Number load(const char* at) {
 /// payload's checksum, which so covers the header too.
 std::uint64_t header_sum(const char* header, FramePlace place) {
   return XXH3_64bits_withSeed(header + kPayloadBytesAt, kFrameHeaderBytes - kPayloadBytesAt,
+                              // The place is part of the sum. So a frame is whole only at its own
+                              // position, in a segment of its own process.
                               place.lsn + place.salt);
 }
 
@@ -99,6 +104,7 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes) {
   if (bytes.size() < kVersionAt + sizeof(std::uint32_t)) return std::nullopt;
   if (!bytes.starts_with(kMagic)) return std::nullopt;
   const auto version = load<std::uint32_t>(bytes.data() + kVersionAt);
+  // A damaged header must not be taken for a newer format: the checksum has to be right.
   if (version == 0 || version == kFormatVersion || !has_right_checksum(bytes)) return std::nullopt;
   return version;
 }
@@ -148,6 +154,7 @@ std::optional<Frame> decode_frame(std::string_view bytes, FramePlace place) {
   if (bytes.size() < kFrameHeaderBytes) return std::nullopt;
   const auto payload_bytes = load<std::uint32_t>(bytes.data() + kPayloadBytesAt);
   const auto durable = load<Lsn>(bytes.data() + kDurableAt);
+  // Before any sum: room that was never written is full of zeros, and most garbage ends here.
   if (payload_bytes == 0 || payload_bytes > kBatchBytesMax || durable > place.lsn) {
     return std::nullopt;
   }
@@ -155,6 +162,7 @@ std::optional<Frame> decode_frame(std::string_view bytes, FramePlace place) {
   if (load<std::uint32_t>(bytes.data() + kHeaderChecksumAt) != static_cast<std::uint32_t>(sum)) {
     return std::nullopt;
   }
+  // The length is believed only now, after the header's checksum.
   const std::size_t whole_bytes = frame_bytes(payload_bytes);
   if (bytes.size() < whole_bytes) return std::nullopt;
   const std::string_view payload = bytes.substr(kFrameHeaderBytes, payload_bytes);

@@ -10,6 +10,7 @@
 namespace millrace::journal {
 namespace {
 
+/// How much is in memory while a file is searched for anything but zeros.
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 /// Whether the file holds nothing but zeros from `offset` on.
@@ -45,10 +46,12 @@ LogReader::LogReader(FileSystem& files, std::string directory)
 
 Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   LogReader reader(files, std::move(directory));
+  // Before the segments are listed: see `check_ends`.
   const Outcome<std::optional<LogExtent>> extent = extent_in(files, reader.directory_);
   if (!extent) return extent.error();
   const Outcome<std::vector<Lsn>> firsts = segments_in(files, reader.directory_);
   if (!firsts) return firsts.error();
+  // An extent without segments is reported by `check_ends`.
   if (firsts->empty() && !*extent) {
     if (const Outcome<Done> is_new = check_is_new(files, reader.directory_); !is_new) {
       return is_new.error();
@@ -68,6 +71,7 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
 }
 
 Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
+  // A segment is sealed by the next one, not by a mark of its own: so sealing writes nothing.
   if (!segments_.empty()) segments_.back().sealed_at = first;
   const Outcome<std::unique_ptr<File>> file =
       files_->open(path_of(first), FileSystem::Access::kRead);
@@ -76,6 +80,7 @@ Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return got.error();
   bytes.resize(*got);
+  // Before damage: a newer program's journal is whole, and must not be salvaged.
   if (const std::optional<std::uint32_t> version = foreign_version(bytes)) {
     return wrong_version(path_of(first), *version);
   }
@@ -91,6 +96,8 @@ Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
     return damage(path_of(first), 0, "the header belongs to " + segment_name(header->first));
   const Outcome<bool> is_only_begun = is_zero_from(**file, kSegmentHeaderBytes);
   if (!is_only_begun) return is_only_begun.error();
+  // Frames are written after the header is synced. So a last segment without a header is one that a
+  // crash interrupted, if nothing follows the header's place.
   if (!is_last || !*is_only_begun) return damage(path_of(first), 0, kHeaderNotWhole);
   begun_ = first;
   return Done{};
@@ -117,6 +124,7 @@ Outcome<Done> LogReader::check_lengths() const {
 Outcome<Done> LogReader::check_ends(const std::optional<LogExtent>& before) const {
   const auto missing = [&](Lsn first) { return journal::missing(directory_, segment_name(first)); };
   if (before && (segments_.empty() || segments_.back().header.first < before->newest)) {
+    // The extent names a segment only after its header was synced.
     if (begun_ == before->newest) {
       return damage(path_of(*begun_), 0, kHeaderNotWhole);
     }
@@ -139,6 +147,8 @@ Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {
     if (!walked) return walked.error();
     log = *walked;
   }
+  // A clean stop noted the end. A log that is shorter lost something since, even if its frames look
+  // like a torn tail.
   if (log.end < noted_end_ && !segments_.empty()) {
     const Lsn first = segments_.back().header.first;
     return damage(path_of(first), log.end - first, lacks_its_end(noted_end_ - log.end));
@@ -180,6 +190,7 @@ Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
   }
   log.end = first + offset;
   if (offset == bytes.size()) {
+    // A segment is synced before the next one begins.
     if (segment.sealed_at) log.durable = log.end;
     return log;
   }
@@ -187,6 +198,7 @@ Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
   if (segment.sealed_at || is_proven_durable(rest, {.lsn = log.end, .salt = salt})) {
     return damage(path_of(first), offset, kNotWhole);
   }
+  // Not counting preallocated room, so that the log names what was really lost.
   log.cut_bytes = bytes_in_use(rest);
   return log;
 }

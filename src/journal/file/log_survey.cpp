@@ -73,6 +73,7 @@ void Surveyor::note(std::optional<std::uint64_t> at, std::optional<std::uint64_t
 Outcome<Done> Surveyor::read_headers(const std::vector<Lsn>& segments) {
   for (const Lsn first : segments) {
     const auto file = files_.open(path_of(first), FileSystem::Access::kRead);
+    // A file that cannot be opened is reported when its turn comes.
     if (!file) continue;
     std::string bytes(kSegmentHeaderBytes, '\0');
     const Outcome<std::size_t> got = (*file)->read(0, bytes);
@@ -81,6 +82,7 @@ Outcome<Done> Surveyor::read_headers(const std::vector<Lsn>& segments) {
     if (const auto header = decode_segment_header(bytes)) salts_.push_back(header->salt);
     if (const auto version = foreign_version(bytes)) return wrong_version(path_of(first), *version);
   }
+  // Each salt is tried on whole segments, so none twice.
   std::sort(salts_.begin(), salts_.end());
   salts_.erase(std::unique(salts_.begin(), salts_.end()), salts_.end());
   return Done{};
@@ -90,6 +92,7 @@ Outcome<Done> Surveyor::read_headers(const std::vector<Lsn>& segments) {
 /// missing; and what is damaged may be another part of this header.
 std::optional<SegmentHeader> Surveyor::guess_header(Lsn first, std::string_view bytes) const {
   std::vector<std::uint64_t> salts = salts_;
+  // The header's own salt first: often another byte of it is damaged.
   if (const auto salt = claimed_salt(bytes)) salts.insert(salts.begin(), *salt);
   for (const std::uint64_t salt : salts) {
     const SegmentHeader header{.first = first, .salt = salt};
@@ -99,6 +102,8 @@ std::optional<SegmentHeader> Surveyor::guess_header(Lsn first, std::string_view 
 }
 
 bool Surveyor::is_torn(std::string_view rest, FramePlace place, bool is_tail) const {
+  // A check must say what a start would say. A salvage takes every whole frame, also those after a
+  // torn one.
   return purpose_ == Purpose::kCheck ? !is_proven_durable(rest, place) : is_tail;
 }
 
@@ -127,6 +132,7 @@ Outcome<Done> Surveyor::take_frames(const SegmentHeader& header, const Place& se
       offset += frame->bytes;
       continue;
     }
+    // Frames begin at multiples of the alignment, so the search needs no length of the damaged one.
     const std::size_t next = next_frame(bytes, offset + kFrameAlignment, header);
     const bool is_tail = next >= bytes.size();
     // The last segment may end with room that was never written.
@@ -135,6 +141,7 @@ Outcome<Done> Surveyor::take_frames(const SegmentHeader& header, const Place& se
       survey_.segments.back().torn_bytes = bytes_in_use(rest);
       break;
     }
+    // The missing end is noted once, by `take_file`.
     if (is_tail && segment.breaks_off) break;
     note(offset, end, std::string(kNotWhole));
     offset = end;

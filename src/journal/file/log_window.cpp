@@ -12,6 +12,7 @@ namespace millrace::journal {
 namespace {
 
 /// How many segments are kept open for reading.
+/// Descriptors are few. Jobs of a queue are near each other, so a few segments serve most reads.
 constexpr std::size_t kOpenSegmentsMax = 8;
 
 Problem decayed(const std::string& path, std::uint64_t offset, std::string_view what) {
@@ -25,12 +26,15 @@ void LogWindow::note_frame(Lsn segment, Lsn begin, Lsn end) {
   CHECK(segment < begin && end_ <= begin && begin < end);
   const bool is_near = !marks_.empty() && marks_.back().segment == segment &&
                        begin - marks_.back().begin < kMarkBytes;
+  // One mark for many small frames: marks stay in memory for the whole log, and a read decodes from
+  // the mark on anyway.
   if (!is_near) marks_.push_back({.begin = begin, .segment = segment});
   end_ = end;
 }
 
 void LogWindow::forget_before(Lsn segment) {
   while (!marks_.empty() && marks_.front().segment < segment) marks_.pop_front();
+  // An open descriptor would keep the space of a removed file.
   segments_.erase(segments_.begin(), segments_.lower_bound(segment));
 }
 
@@ -43,6 +47,7 @@ Outcome<LogWindow::Stretch> LogWindow::stretch_with(Lsn begin, std::size_t size)
   }
   const Mark mark = *std::prev(next);
   Lsn end = end_;
+  // A stretch ends with its segment: the next one begins with a header, not with a frame.
   if (next != marks_.end()) end = next->segment == mark.segment ? next->begin : next->segment;
   return Stretch{.segment = mark.segment, .begin = mark.begin, .end = end};
 }
@@ -60,6 +65,7 @@ Outcome<LogWindow::OpenSegment*> LogWindow::open_segment(Lsn segment) {
   if (!header || header->first != segment) {
     return decayed(path_of(segment), 0, "the segment header is not whole");
   }
+  // The oldest one is closed: compaction will remove that segment first.
   if (segments_.size() == kOpenSegmentsMax) segments_.erase(segments_.begin());
   OpenSegment opened{.file = std::move(*file), .header = *header};
   return &segments_.emplace(segment, std::move(opened)).first->second;
@@ -76,6 +82,7 @@ Outcome<std::string> LogWindow::load(const Stretch& stretch) {
   while (offset < bytes.size()) {
     const FramePlace place{.lsn = stretch.begin + offset, .salt = (*segment)->header.salt};
     const auto frame = decode_frame(std::string_view(bytes).substr(offset), place);
+    // The newest frames may not be written yet. `read` decides whether what it needs is whole.
     if (!frame) break;
     offset += frame->bytes;
   }
@@ -102,6 +109,7 @@ Outcome<std::string> LogWindow::read(Lsn begin, std::size_t size) {
                    "what was written there cannot be read back");
   }
   const std::size_t at = begin - stretch->begin;
+  // Keeping a stretch that is longer than the cache would empty it for nothing.
   if (bytes->size() > kKeptBytesMax) {
     bytes->resize(at + size);
     bytes->erase(0, at);
@@ -113,6 +121,8 @@ Outcome<std::string> LogWindow::read(Lsn begin, std::size_t size) {
 }
 
 void LogWindow::keep(Lsn begin, std::string bytes) {
+  // The newest stretch grows while frames are added to it. It was read before, and was shorter
+  // then.
   if (const auto former = kept_.find(begin); former != kept_.end()) {
     kept_bytes_ += bytes.size() - former->second.size();
     former->second = std::move(bytes);
@@ -121,6 +131,7 @@ void LogWindow::keep(Lsn begin, std::string bytes) {
     kept_.emplace(begin, std::move(bytes));
     kept_order_.push_back(begin);
   }
+  // First in, first out: jobs are taken in order, so a stretch is seldom needed again.
   while (kept_bytes_ > kKeptBytesMax) {
     const auto oldest = kept_.find(kept_order_.front());
     kept_order_.pop_front();
@@ -132,6 +143,7 @@ void LogWindow::keep(Lsn begin, std::string bytes) {
 
 void LogWindow::expect(Lsn begin, std::size_t size) {
   const Outcome<Stretch> stretch = stretch_with(begin, size);
+  // Problems are left for `read`: this is only advice to the system.
   if (!stretch || kept_.contains(stretch->begin)) return;
   const Outcome<OpenSegment*> segment = open_segment(stretch->segment);
   if (!segment) return;

@@ -10,10 +10,12 @@
 namespace millrace::journal {
 namespace {
 
+/// How much of the log is in memory at a time while it is written once more.
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 
 /// How much is zeroed at a time, and the longest run that is worth it.
 constexpr std::size_t kZeroAheadBytes = std::size_t{256} << 10;
+/// A longer run would write many zeros for few syncs: the next run would use them up at once.
 constexpr std::size_t kShortRunBytes = std::size_t{64} << 10;
 
 std::string_view view_of(std::span<const char> bytes) {
@@ -28,6 +30,7 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       options_(options),
       reserve_(files, directory_, options.segment_bytes, options.reserved_segments),
       removal_(files, directory_),
+      // Made once: zeros pad each frame, and each write ahead of the log uses all of them.
       zeros_(kZeroAheadBytes, '\0') {}
 
 /// Looks before anything is changed: a leftover file that could not be written to refuses the
@@ -45,6 +48,8 @@ Outcome<Done> LogWriter::check_leftovers() {
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
   if (const Outcome<Done> checked = check_leftovers(); !checked) return checked;
+  // A crash can leave a segment whose header was never synced. It holds nothing, and its name may
+  // be needed for a segment that begins there.
   if (reader.begun()) {
     Outcome<Done> removed = files_.remove(path_of(*reader.begun()));
     if (removed) removed = files_.sync_directory(directory_);
@@ -69,11 +74,14 @@ Outcome<Done> LogWriter::continue_segment(const Segment& segment, const LogEnd& 
   file_ = std::move(*file);
   header_ = segment.header;
   Outcome<Done> done = write_again(log.durable, log.end);
+  // A torn tail may hold whole frames after the damage. If they stayed, a later frame of the right
+  // length could make them look like a part of the log.
   if (done) done = write_zeros(*file_, log.end - header_.first, log.cut_bytes);
   if (done) done = file_->sync();
   if (done) done = files_.sync_directory(directory_);
   if (done) done = find_room();
   if (!done) return done;
+  // Zeros ahead of the log may be there from the former process, but nobody knows how many.
   zeroed_ = written_ = synced_ = log.end;
   return Done{};
 }
@@ -96,6 +104,7 @@ Outcome<Done> LogWriter::write_again(Lsn begin, Lsn end) {
     const std::span<char> piece(buffer.data(), std::min<std::uint64_t>(end - begin, buffer.size()));
     const Outcome<std::size_t> got = file_->read(begin - header_.first, piece);
     if (!got) return got.error();
+    // The replay has just read these bytes: somebody else changes the file.
     if (*got < piece.size()) return Problem{path_of(header_.first) + " became shorter"};
     const std::string_view part = view_of(piece);
     const Outcome<Done> written = file_->write(begin - header_.first, {&part, 1});
@@ -112,6 +121,7 @@ Outcome<Done> LogWriter::begin_segment(Lsn first, std::uint64_t bytes) {
   file_ = std::move(segment->file);
   header_ = header;
   room_ = segment->bytes;
+  // The header was synced when the segment was made, or lent.
   zeroed_ = written_ = synced_ = first + kSegmentHeaderBytes;
   return note_extent();
 }
@@ -186,11 +196,13 @@ Outcome<Done> LogWriter::write_extent(Lsn end) {
 Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
   while (!batches.empty()) {
     const PlacedBatch& front = batches.front();
+    // A call that ran out of space is made again with the same batches.
     if (front.frame_end() <= written_) {
       batches = batches.subspan(1);
       continue;
     }
     if (front.segment != header_.first) {
+      // Segments follow each other without a gap: the journal ends one where the frames end.
       CHECK(front.segment == written_);
       // In every sync mode, so that damage in a sealed segment is never taken for a torn tail.
       const Outcome<Done> sealed = sync();
@@ -216,6 +228,7 @@ Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
 Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
   CHECK(batches.front().frame_begin() == written_);
   headers_.clear();
+  // The parts are views of the headers, so these must not move.
   headers_.reserve(batches.size());
   parts_.clear();
   for (const PlacedBatch& batch : batches) {
@@ -223,6 +236,7 @@ Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
                                            {.lsn = batch.frame_begin(), .salt = header_.salt}));
     parts_.push_back(view_of(headers_.back()));
     parts_.emplace_back(batch.payload);
+    // Frames are aligned, and the bytes between them are defined: recovery tells zeros from damage.
     parts_.push_back(view_of(zeros_).substr(0, batch.frame_end() - batch.end()));
   }
   const Lsn end = batches.back().frame_end();
@@ -243,6 +257,7 @@ Outcome<Done> LogWriter::sync() {
   CHECK(synced_ <= written_);
   if (synced_ == written_) return Done{};
   const Outcome<Done> done = file_->sync();
+  // After a failed sync nothing counts as synced: a second one may succeed although bytes are lost.
   if (done) synced_ = written_;
   return done;
 }
@@ -254,8 +269,11 @@ Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   // The present segment stays, and segments are removed in their order.
   CHECK(segments.front() == oldest_ && segments.back() < oldest && oldest <= header_.first);
   oldest_ = oldest;
+  // Noted before the first file goes away: a crash in between leaves a segment too many, which is
+  // harmless. The other order would look like a missing segment.
   if (const Outcome<Done> noted = note_extent(); !noted) return noted;
   for (const Lsn first : segments) {
+    // On a full disk the room stays ours: freed room would be taken by other programs.
     const Outcome<bool> adopted = reserve_.adopt(path_of(first));
     if (!adopted) return adopted.error();
     if (*adopted) continue;
@@ -272,20 +290,25 @@ Outcome<bool> LogWriter::is_oldest_shared() {
 Outcome<Done> LogWriter::close() {
   if (const Outcome<Done> freed = removal_.finish(); !freed) return freed;
   if (reserve_.is_whole()) {
+    // A stopped server takes no more room than its log and its reserve. On a full disk it keeps
+    // all.
     const Outcome<Done> cut = file_->truncate(written_ - header_.first);
     if (!cut) return cut;
   }
   const Outcome<Done> synced = file_->sync();
+  // Last: the next start believes this end, and would report a log that is shorter as damaged.
   return synced ? note_extent(written_) : synced;
 }
 
 LogWriter::Rooms LogWriter::rooms() const {
   Rooms rooms{.first = header_.first, .bytes = {room_}};
+  // While the reserve is whole, new segments come from free space, and have the usual length.
   if (!reserve_.is_whole()) std::ranges::copy(reserve_.lengths(), std::back_inserter(rooms.bytes));
   return rooms;
 }
 
 std::uint64_t LogWriter::bytes_max() const {
+  // A long batch may have made the segment longer than its preallocated room.
   return std::max(written_, header_.first + room_) - oldest_ + reserve_.held();
 }
 

@@ -17,6 +17,7 @@ Outcome<Done> Removal::resume() {
   if (!names) return names.error();
   for (const std::string& name : *names) {
     if (!is_numbered(name, kRemovedPrefix)) continue;
+    // All at once: at the start no client waits for a sync.
     const Outcome<Done> removed = files_.remove(directory_ + "/" + name);
     if (!removed) return removed;
   }
@@ -34,17 +35,20 @@ Outcome<Done> Removal::remove(const std::string& path) {
   if (!done) return done;
   const Outcome<bool> is_shared = files_.has_other_name(removed);
   if (!is_shared) return is_shared.error();
+  // Cutting it would destroy the backup. Removing the name frees nothing, so it is quick.
   if (*is_shared) return files_.remove(removed);
   const Outcome<std::unique_ptr<File>> file = files_.open(removed, FileSystem::Access::kReadWrite);
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
+  // By the file's length, not the log's: preallocated room is freed too.
   bytes_ += *size;
   removed_.push_back({.path = std::move(removed), .bytes = *size});
   return Done{};
 }
 
 Outcome<Done> Removal::free(std::uint64_t bytes) {
+  // An empty file frees nothing and must still lose its name.
   while (!is_done() && (bytes > 0 || removed_.front().bytes == 0)) {
     Removed& first = removed_.front();
     const std::uint64_t part = std::min(bytes, first.bytes);

@@ -10,6 +10,8 @@
 namespace millrace::journal {
 namespace {
 
+/// At least this much is given up or regained at a time, or a 48th of the reserve if that is less:
+/// little, so that a small batch costs little of it.
 constexpr std::uint64_t kStepBytesMax = std::uint64_t{64} << 10;
 constexpr std::uint64_t kStepsMin = 48;
 
@@ -50,6 +52,7 @@ Outcome<Done> Reserve::open_file(const std::string& path) {
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
+  // All of it may hold old bytes: it was a segment, or a former process has left it.
   return add({.path = path, .file = std::move(*file), .bytes = *size, .used_bytes = *size});
 }
 
@@ -68,6 +71,7 @@ Outcome<Done> Reserve::add(ReservedFile reserved) {
 /// From the shortest file on, so that those which are long enough for a segment stay.
 Outcome<Done> Reserve::shed(std::uint64_t bytes) {
   while (bytes > 0 && !reserved_.empty()) {
+    // A long file can become a segment. Short ones only hold space.
     ReservedFile& shortest = *std::ranges::min_element(reserved_, is_shorter);
     const std::uint64_t part = std::min(bytes, shortest.bytes);
     const Outcome<Done> done = cut(shortest, shortest.bytes - part);
@@ -84,6 +88,7 @@ Outcome<Done> Reserve::cut(ReservedFile& reserved, std::uint64_t bytes) {
   reserved.used_bytes = std::min(reserved.used_bytes, bytes);
   if (bytes > 0) return reserved.file->truncate(bytes);
   const std::string path = reserved.path;
+  // `reserved` is gone after this line: its path was copied before.
   std::erase_if(reserved_, [&](const ReservedFile& each) { return each.path == path; });
   return files_.remove(path);
 }
@@ -141,7 +146,10 @@ Outcome<bool> Reserve::take(std::uint64_t more) {
   if (!opened) return opened.error();
   const Outcome<std::uint64_t> free = files_.free_space(directory_);
   if (!free) return free.error();
+  // Only when `more` would remain: otherwise the reserve would take the room that the next segment
+  // needs, and the disk would be full again at once.
   if (*free < more + lacking()) return false;
+  // A disk that was full may have left many short files.
   const Outcome<Done> dropped = drop_surplus();
   if (!dropped) return dropped.error();
   const Outcome<Done> grown = grow(lacking());
@@ -164,6 +172,7 @@ Outcome<Done> Reserve::regain() {
   const Outcome<std::uint64_t> free = files_.free_space(directory_);
   if (!free) return free.error();
   const std::uint64_t regained = std::min(lacking(), *free - *free / kLeftPart);
+  // A few bytes are not worth the calls: the disk is looked at once a second.
   if (regained < std::min(lacking(), step_)) return Done{};
   return grow(regained);
 }
@@ -175,11 +184,13 @@ bool Reserve::is_shorter(const ReservedFile& one, const ReservedFile& other) {
 std::vector<std::uint64_t> Reserve::lengths() const {
   std::vector<std::uint64_t> lengths;
   for (const ReservedFile& reserved : reserved_) lengths.push_back(reserved.bytes);
+  // In the order in which `lend` takes them.
   std::sort(lengths.begin(), lengths.end(), std::greater<>());
   return lengths;
 }
 
 Outcome<bool> Reserve::give_up(std::uint64_t bytes) {
+  // A reserve of nothing is always whole: then no disk counts as full before a write fails.
   is_whole_ = bytes_ == 0;
   if (reserved_.empty()) return false;
   const Outcome<Done> done = shed(std::max(bytes, step_));
@@ -189,6 +200,7 @@ Outcome<bool> Reserve::give_up(std::uint64_t bytes) {
 Outcome<std::optional<RoomyFile>> Reserve::lend(const std::string& path, std::string_view header,
                                                 std::uint64_t bytes) {
   const auto longest = std::max_element(reserved_.begin(), reserved_.end(), is_shorter);
+  // The longest first: short files are good for giving up, not for segments.
   if (longest == reserved_.end() || longest->bytes < bytes) return std::optional<RoomyFile>();
   is_whole_ = false;
   // The header is durable before the name: a file with a segment's name and old contents would
@@ -210,6 +222,7 @@ Outcome<std::optional<RoomyFile>> Reserve::lend(const std::string& path, std::st
 
 /// The file is changed only after its old name is gone for good: until then a start may need it.
 Outcome<bool> Reserve::adopt(const std::string& path) {
+  // Adopting a segment that nobody needs would keep its room from other programs.
   if (lacking() == 0) return false;
   const std::string reserved = unused_path();
   Outcome<Done> done = files_.rename(path, reserved);
