@@ -37,6 +37,7 @@ Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Tim
   if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
     return Refusal::kNoRoom;
   }
+  // Not a kick: the job was not buried or delayed, so its statistics show a release.
   if (action == Mutation::Action::kRequeue) {
     parts_.moves.release(*job, now);
   } else {

@@ -58,6 +58,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   const bool is_due = job.due <= now;
   StoredJob fields;
   fields.kind = job.kind;
+  // As beanstalkd: a job with 0 seconds would expire before its worker has it.
   fields.ttr_s = std::max<std::uint32_t>(job.ttr_s, 1);
   fields.created_at = job.created_at.value_or(now);
   fields.state = is_due ? JobState::kReady : JobState::kScheduled;
@@ -67,9 +68,11 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   fields.delay_s = job.delay_s;
   if (job.failure) fields.edit_history().failure = *job.failure;
   const JobId id = ledger.draw_id();
+  // So put jobs of one priority are served in the order of their ids, and are put back there.
   fields.sequence = id;
   ledger.commit(
       JobAdded{.id = id, .queue = job.queue, .body = job.body, .fields = std::move(fields)});
+  // Only now: applying the record may have made the queue.
   Queue* const found = ledger.store().queues().find(job.queue);
   CHECK(found != nullptr);
   Queue& queue = *found;
@@ -77,6 +80,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   ++queue.total_jobs;
   queue.measured().enqueued.add(now);
   if (!is_due) return id;
+  // Faktory's queues stay when they are empty; tubes do not.
   if (job.kind == JobKind::kWorkUnit) parts_->moves.keep_queue(queue);
   parts_->waits.serve(queue.id, now);
   return id;
@@ -86,7 +90,9 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   Client& client = parts_->connections.at(id);
   CHECK(!client.wait);
   Reservations& reservations = parts_->reservations;
+  // A job comes before DEADLINE_SOON, as in beanstalkd.
   if (Queue* queue = reservations.choose(client, request, now)) {
+    // Only when there is a job: a client that would wait anyway need not know of the full disk.
     if (!parts_->admission.admits_reservations()) {
       return Delivery{.kind = Delivery::Kind::kNoRoom};
     }
@@ -118,6 +124,7 @@ Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
   const Job* job = parts_->ledger.store().jobs().find(id);
   if (job == nullptr) return Refusal::kNotFound;
   if (job->state == JobState::kReserved) {
+    // For the others a held job does not exist (beanstalk protocol).
     if (job->reservation()->client != client) return Refusal::kNotFound;
     parts_->reservations.count_run(*job, now);
   }
@@ -128,6 +135,7 @@ Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
 Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t delay_s, Time now) {
   const Job* job = parts_->reservations.held_by_connection(client, id);
   if (job == nullptr) return Refusal::kNotFound;
+  // A ready job needs no more room than a reserved one. A delayed one has a time to store.
   if (delay_s != 0 && !parts_->admission.admits_growth()) return Refusal::kNoRoom;
   JobFields fields = job->fields();
   fields.pri = pri;

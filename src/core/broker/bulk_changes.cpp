@@ -24,6 +24,7 @@ ScanOrder BulkChanges::order_of(const Change& change) const {
 }
 
 std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
+  // Each keeps its filter in memory, and takes a slice in its turn.
   if (running_.size() >= kRunningMax) return std::nullopt;
   Change change;
   change.progress.id = next_id_++;
@@ -31,7 +32,10 @@ std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
   change.progress.started_at = now;
   change.request = std::move(request);
   JobId& id_end = change.request.bounds.id_end;
+  // Jobs that come later are not what the person saw: they are left alone, and cannot prolong the
+  // change.
   id_end = std::min(id_end, broker_.view().counters().next_id);
+  // A reserved job belongs to its worker. Taking it away is a request of its own.
   std::erase(change.request.states, JobState::kReserved);
   for (; change.next_state < change.request.states.size(); ++change.next_state) {
     change.progress.to_look_at += broker_.view().scan_length(order_of(change));
@@ -72,6 +76,8 @@ void BulkChanges::begin_state(Change& change) const {
   change.after.reset();
   change.last.reset();
   change.has_begun_state = true;
+  // The last job of now is the end: jobs that enter the state later come after it, also those that
+  // this change moves there.
   ScanOrder backwards = order_of(change);
   // Ready jobs of all queues have no common end; their sequences tell which of them came later.
   if (backwards.state == JobState::kReady) return;
@@ -100,7 +106,9 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
       is_past_last = *change.last < place_of(job);
       if (is_past_last) return false;
     }
+    // The job was not among those that were counted when the person agreed.
     if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
+    // By the record's length, which includes error texts.
     read_bytes += encoded_bytes(job, view.queue_of(job).name);
     const auto& matches = change.request.matches;
     if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
@@ -123,6 +131,7 @@ bool BulkChanges::work(Time now) {
   if (change.has_work()) {
     if (!change.has_begun_state) begin_state(change);
     for (const JobId id : collect(change)) {
+      // A refusal is no failure: the job may be in that state already, or the disk may be full.
       if (broker_.admin().change(id, change.request.action, now)) ++change.progress.changed;
     }
   }

@@ -14,6 +14,8 @@
 namespace millrace {
 namespace {
 
+/// The state byte: the state, and which parts of the history follow. Most jobs have none, and spend
+/// no byte on them.
 constexpr std::uint8_t kStateBits = 0x07;
 constexpr std::uint8_t kHasTallies = 0x08;
 constexpr std::uint8_t kHasFailure = 0x10;
@@ -90,6 +92,7 @@ class Encoder {
   void operator()(std::uint64_t value) { sink_.number(value); }
   void operator()(std::uint32_t value) { sink_.number(value); }
   void operator()(std::int64_t value) {
+    // Zigzag: small negative numbers become small ones, and short varints.
     const auto bits = static_cast<std::uint64_t>(value);
     sink_.number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
   }
@@ -118,6 +121,7 @@ class Encoder {
     const JobFields& job = state.job;
     const JobHistory* const history = job.history.get();
     auto bits = static_cast<std::uint8_t>(job.state);
+    // Reservations of connections end with the process. A restart finds the job ready (decision 2).
     if (job.is_held_by_connection()) bits = static_cast<std::uint8_t>(JobState::kReady);
     if (history == nullptr) return sink_.byte(bits);
     if (history->tallies != Tallies{}) bits |= kHasTallies;
@@ -143,6 +147,7 @@ class Encoder {
     std::visit(
         [this]<typename Kind>(const Kind& value) {
           if constexpr (std::is_same_v<Kind, JobChanged>) {
+            // Such a change is applied and not written: the ledger sees to it.
             CHECK(!value.fields.is_held_by_connection());
           }
           sink_.byte(Kind::kTag);
@@ -211,6 +216,7 @@ class Decoder {
   template <typename Vector>
   void operator()(fields::List<Vector> list) {
     const std::uint64_t count = number();
+    // Before the loop: a damaged count must not make us allocate.
     if (count > list.count_max) fail();
     for (std::uint64_t i = 0; i < count && is_good_; ++i) take(list.elements.emplace_back());
   }
@@ -223,6 +229,7 @@ class Decoder {
   void operator()(fields::StateByte<JobFields> state) {
     flags_ = byte();
     const std::uint8_t number = flags_ & kStateBits;
+    // Unknown flags announce parts that we could not read past.
     if (flags_ & ~kKnownFlags || number >= kJobStateCount) fail();
     state.job.state = static_cast<JobState>(number);
     const bool is_reserved = state.job.state == JobState::kReserved;
@@ -255,6 +262,7 @@ class Decoder {
       Kind value;
       take(value);
       if constexpr (std::is_same_v<Kind, JobAdded>) {
+        // Ids begin at 1, and 0 is not in the index.
         if (value.id == 0) fail();
       }
       return value;
@@ -324,6 +332,7 @@ Outcome<Record> decode(std::string_view& bytes) {
   std::optional<Record> record = decoder.record(decoder.byte());
   if (!record) return Problem{"a record of an unknown kind"};
   if (!decoder.is_good()) return Problem{"a record that ends too early or is out of its limits"};
+  // Only when all is good, so that a caller can name the record that is not.
   bytes = decoder.rest();
   return std::move(*record);
 }

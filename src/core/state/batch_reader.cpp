@@ -16,10 +16,12 @@ constexpr std::size_t kUsualRecordBytes = 32;
 Outcome<std::vector<Record>> BatchReader::next() {
   std::vector<Record> records;
   records.reserve(std::min(kRecordsMax, rest_.size() / kUsualRecordBytes + 1));
+  // In pieces: decoding and applying run in two threads, and a batch may have a million records.
   while (!is_done() && records.size() < kRecordsMax) {
     Outcome<Record> record = decode(rest_);
     if (!record) return record.error();
     if (auto* added = std::get_if<JobAdded>(&*record)) {
+      // From the batch's beginning: where that is in the log is known when the batch is placed.
       added->body_at = static_cast<Lsn>(rest_.data() - batch_.data()) - added->body.size();
     }
     records.push_back(std::move(*record));

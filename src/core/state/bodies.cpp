@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t kLoadedShare = 4;
 
 std::unique_ptr<char[]> copy_of(std::string_view body) {
+  // An empty body has no allocation, and is never spilled.
   if (body.empty()) return nullptr;
+  // Not make_unique, which would fill the memory with zeros first.
   std::unique_ptr<char[]> copy(new char[body.size()]);
   std::memcpy(copy.get(), body.data(), body.size());
   return copy;
@@ -38,6 +40,7 @@ bool Bodies::is_too_much(std::size_t other_bytes) {
 }
 
 void Bodies::spill(const Job& job) {
+  // A body whose batch has no place yet is nowhere else.
   if (!job.body || !job.log.place.is_in_log()) return;
   job.body.reset();
   bytes_ -= job.body_bytes + kAllocationBytes;
@@ -47,10 +50,13 @@ void Bodies::spill(const Job& job) {
 void Bodies::load(const Job& job, JobSlot slot) {
   if (!job.is_spilled()) return;
   const Outcome<std::string> body = journal_->read(job.body_at(), job.body_bytes);
+  // Nothing was changed before: the caller loads bodies first, and the connection ends (decision
+  // 28).
   if (!body) throw std::runtime_error(body.error().text);
   job.body = copy_of(*body);
   bytes_ += job.body_bytes + kAllocationBytes;
   --spilled_count_;
+  // Remembered, to be given up again: otherwise reads through a backlog would fill the memory.
   loaded_.push_back({.slot = slot, .id = job.id, .bytes = job.body_bytes});
   loaded_bytes_ += job.body_bytes;
   const std::size_t loaded_bytes_max = std::min(kLoadedBytesMax, bytes_max_ / kLoadedShare);
@@ -62,6 +68,7 @@ void Bodies::load(const Job& job, JobSlot slot) {
     loaded_bytes_ -= oldest.bytes;
     const Job* const oldest_job = jobs_.find(oldest.slot);  // removed meanwhile, or its slot reused
     if (oldest.slot == slot || oldest_job == nullptr || oldest_job->id != oldest.id) continue;
+    // There may be room by now, and then the next reader finds it.
     if (is_too_much(other_bytes_)) spill(*oldest_job);
   }
 }

@@ -44,6 +44,7 @@ void count_down(Count& count) {
 }  // namespace
 
 void JobOrders::enter(const Job& job, JobSlot slot) {
+  // A reservation exists exactly while the job is reserved.
   CHECK((job.reservation() != nullptr) == (job.state == JobState::kReserved));
   Queue& queue = queues_.at(job.queue);
   ++counts_[static_cast<std::size_t>(job.state)];
@@ -66,6 +67,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
     case JobState::kDead:
       add(queue.dead, time_entry(job, slot));
       add(dead_, time_entry(job, slot));
+      // Buried beanstalk jobs are not purged by age, so they have no place in that order.
       if (job.kind == JobKind::kWorkUnit) add(dead_work_units_, time_entry(job, slot));
       return;
     case JobState::kReserved:
@@ -110,6 +112,7 @@ void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {
     ++worker_held_count_;
+    // In shards, since a table that grows moves all its entries.
     add(held_under_jid_[shard_of(held.jid)][held.jid], job.id);
   } else {
     add(held_by_client_[held.client], time_entry(job, slot));

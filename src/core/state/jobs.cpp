@@ -29,12 +29,14 @@ const Job* Jobs::find_with_body(JobId id) const {
 }
 
 void Jobs::load_body(const Job& job) const {
+  // Through the index: the job does not know its slot.
   if (job.is_spilled()) (void)find_with_body(job.id);
 }
 
 /// By what was measured at ten million jobs. The texts of failures are what records have beyond
 /// their bodies and a usual rest.
 std::size_t Jobs::other_memory_bytes() const {
+  // The job, its entries in the index and in the orders of its state.
   constexpr std::size_t kJobBytes = 144;
   constexpr std::size_t kQueueBytes = 1024;
   constexpr std::size_t kOrderBytes = 32;
@@ -50,12 +52,14 @@ std::size_t Jobs::other_memory_bytes() const {
 void Jobs::apply(JobAdded&& record) {
   // First, so that a queue whose only job is written once more does not vanish in between.
   const QueueId queue = queues_.open(record.queue);
+  // A whole record of a job that is there: compaction has written it once more.
   if (const auto former = index_.find(record.id)) erase(*former);
   const JobSlot slot = jobs_.allocate();
   Job& job = jobs_[slot];
   static_cast<StoredJob&>(job) = std::move(record.fields);
   job.id = record.id;
   job.queue = queue;
+  // As in `Broker::put`, whatever the record says.
   job.ttr_s = std::max<std::uint32_t>(job.ttr_s, 1);
   bodies_.keep(job, record.body);
   all_body_bytes_ += job.body_bytes;
@@ -113,6 +117,7 @@ void Jobs::count_out(std::uint64_t bytes) {
 
 /// The place of a job is the byte before its body.
 void Jobs::enter_log(JobSlot slot, std::uint64_t body_at) {
+  // A record begins with its tag, so no body is at 0.
   CHECK(body_at > 0);
   log_.push_newest(slot, body_at - 1);
   record_bytes_ += whole_bytes(jobs_[slot]);
@@ -120,6 +125,7 @@ void Jobs::enter_log(JobSlot slot, std::uint64_t body_at) {
 
 void Jobs::leave_log(JobSlot slot) {
   const Job& job = jobs_[slot];
+  // It points to the newest job whose body is in memory. What is newer is spilled already.
   if (newest_resident_ == slot) {
     newest_resident_ = job.log.older == kNoSlot ? std::nullopt : std::optional(job.log.older);
   }
@@ -128,6 +134,7 @@ void Jobs::leave_log(JobSlot slot) {
 }
 
 void Jobs::rewrite_oldest(std::string& batch) {
+  // Compaction looks at the place before it asks, so there is one.
   rewrite_slot(log_.oldest().value(), batch);
   ++rewritten_count_;
 }
@@ -158,6 +165,7 @@ void Jobs::place(Lsn begin) {
 /// The newest first, since in a line they are needed last. A new job brings less than may be
 /// spilled for it, so that memory becomes less even where jobs alone outgrow what was kept.
 void Jobs::spill_some() {
+  // A few for each new job: spilling a backlog at once would stop all clients.
   constexpr int kAtATime = 4;
   for (int i = 0; i < kAtATime && newest_resident_; ++i) {
     if (!bodies_.is_too_much(other_memory_bytes())) return;

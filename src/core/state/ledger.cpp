@@ -21,6 +21,7 @@ void Ledger::commit(Record&& record) {
   // Written first: views in the record may point into what applying it changes.
   if (!ends_with_process) write(record);
   if (auto* const added = std::get_if<JobAdded>(&record)) {
+    // A record of a job ends with its body.
     added->body_at = batch_.size() - added->body.size();
   }
   store_.apply(std::move(record));
@@ -52,6 +53,7 @@ void Ledger::write_lost_pauses() {
 }
 
 std::string Ledger::take_batch() {
+  // Before the totals: these are the last record of a batch (decision 5).
   if (store_.queues().has_lost_pauses()) write_lost_pauses();
   if (store_.totals().is_changed()) {
     store_.totals().write(batch_);
@@ -73,6 +75,7 @@ Outcome<Done> Ledger::replay(std::string_view batch, Lsn begin) {
 }
 
 void Ledger::replay(std::vector<Record>&& records) {
+  // While true, a paused queue without jobs stays: its jobs may come later in the log.
   store_.queues().set_replaying(true);
   for (Record& record : records) store_.apply(std::move(record));
   store_.queues().set_replaying(false);
@@ -83,6 +86,8 @@ void Ledger::replay(std::vector<Record>&& records) {
 
 void Ledger::rewrite(Lsn before, std::size_t bytes_max) {
   const std::size_t begin = batch_.size();
+  // At least one record, however long: otherwise a body larger than the share would stop
+  // compaction.
   while (batch_.size() - begin < bytes_max && store_.rewrite_oldest(before, batch_)) {
     ++records_written_;
   }
@@ -91,6 +96,7 @@ void Ledger::rewrite(Lsn before, std::size_t bytes_max) {
 // ---- totals -------------------------------------------------------------------------------------
 
 void Ledger::begin_day(Time now) {
+  // With the first run of a day, not at midnight: so no timer is needed.
   if (const auto over = store_.totals().begin_day(now)) commit(store_.days().with(*over));
 }
 

@@ -12,6 +12,7 @@ QueueChanged record_of(const Queue& queue) {
 }
 
 Queues::Queues() {
+  // It always exists (beanstalk protocol).
   open(kDefaultQueue);
 }
 
@@ -21,6 +22,7 @@ QueueId Queues::open(std::string_view name) {
   if (free_ids_.empty()) {
     queues_.push_back(nullptr);
   } else {
+    // Numbers are used again, so that the table is not longer than the most queues there were.
     id = free_ids_.back();
     free_ids_.pop_back();
   }
@@ -31,6 +33,7 @@ QueueId Queues::open(std::string_view name) {
   queue.id = id;
   queue.created = next_creation_++;
   ids_.emplace(queue.name, id);
+  // Cursors over queues are creation numbers, which are never used again.
   creation_.emplace_hint(creation_.end(), queue.created, id);
   return id;
 }
@@ -39,6 +42,7 @@ QueueId Queues::open(std::string_view name) {
 /// and with a hundred thousand queues a shift would be long.
 void Queues::update_listed(Queue& queue) {
   const bool is_listed = queue.is_kept || !queue.ready.empty();
+  // Called with every job that comes or goes. It seldom changes anything.
   if (is_listed == queue.listed_at.has_value()) return;
   if (is_listed) {
     queue.listed_at = static_cast<std::uint32_t>(listed_.size());
@@ -74,6 +78,7 @@ void Queues::collect(QueueId id) {
   const bool is_needed = queue.job_count() != 0 || queue.user_count != 0 ||
                          queue.watcher_count != 0 || !queue.waiting.empty() || queue.is_kept ||
                          queue.paused_until == kNever || queue.name == kDefaultQueue;
+  // Tube names come from clients: a queue that nobody needs must not stay.
   if (is_needed) return;
   if (queue.paused_until != Time{}) {
     // Its jobs may come later in the log than its pause: compaction moves them forward.

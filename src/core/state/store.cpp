@@ -38,6 +38,7 @@ void Store::place(Lsn begin) {
 std::optional<Lsn> Store::oldest_needed() const {
   std::optional<Lsn> oldest;
   each_kind(*this, [&oldest](const auto& kind) {
+    // nullopt: nothing of that kind is live, or all of it is in the batch at hand.
     const std::optional<Lsn> place = kind.oldest_place();
     if (place && (!oldest || *place < *oldest)) oldest = place;
   });
@@ -52,6 +53,7 @@ bool Store::rewrite_oldest(Lsn before, std::string& batch) {
     // Several kinds may have a record in the same batch. Each has its turn.
     if (is_done || kind.oldest_place() != oldest) return;
     kind.rewrite_oldest(batch);
+    // One thing a call, so that the caller can stop at its limit of bytes.
     is_done = true;
   });
   return true;

@@ -7,6 +7,7 @@
 namespace millrace {
 
 void Totals::mark_used(JobId id, Sequence sequence) {
+  // Not counted as a change: whoever replays the records learns the same.
   counters_.next_id = std::max({counters_.next_id, id + 1, sequence + 1});
 }
 
@@ -30,6 +31,7 @@ void Totals::reset() {
 
 std::optional<DayCounts> Totals::begin_day(Time now) {
   const auto day = std::chrono::floor<std::chrono::days>(now.time_since_epoch()).count();
+  // A clock that was set back stays in the later day, so that no day is told twice.
   if (day <= counters_.day) return std::nullopt;
   const DayCounts over{.day = counters_.day,
                        .processed = counters_.processed_today,
@@ -37,6 +39,7 @@ std::optional<DayCounts> Totals::begin_day(Time now) {
   is_changed_ = true;
   counters_.day = static_cast<std::int32_t>(day);
   counters_.processed_today = counters_.failed_today = 0;
+  // Days without runs need no room. Failed runs are processed too.
   return over.processed > 0 ? std::optional(over) : std::nullopt;
 }
 
@@ -60,6 +63,7 @@ std::uint64_t Totals::live_bytes() const {
 
 HistoryChanged Days::with(const DayCounts& day) const {
   HistoryChanged record = record_;
+  // The history is one record, so it must be bounded.
   if (record.days.size() == kHistoryDaysMax) record.days.erase(record.days.begin());
   record.days.push_back(day);
   return record;

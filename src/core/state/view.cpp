@@ -34,6 +34,7 @@ std::uint64_t View::page_queues(std::uint64_t begin, std::uint64_t end, std::siz
                                 const std::function<void(const Queue&)>& visit) const {
   auto place = store().queues().by_creation().lower_bound(begin);
   for (; place != store().queues().by_creation().end() && place->first < end; ++place, --limit) {
+    // The place to continue at. It may be removed until then: the next one after it will do.
     if (limit == 0) return place->first;
     visit(store().queues().at(place->second));
   }
@@ -57,6 +58,7 @@ const Job* View::first_dead(const Queue& queue) const {
 void View::page(JobState state, Cursor after, std::size_t limit, const JobVisitor& visit) const {
   const TimeOrder* order = order_of(store(), state);
   if (order == nullptr) return;
+  // Ids are unique, so the slot decides nothing.
   auto place = order->upper_bound(TimeEntry{.when = after.when, .id = after.id, .slot = 0});
   for (; place != order->end() && limit > 0; ++place, --limit)
     visit(store().jobs().with_body(place->slot));

@@ -14,6 +14,7 @@ ClientId Connections::add(Session& session) {
 
 void Connections::remove(ClientId id) {
   Client& client = at(id);
+  // `Broker::disconnect` ends the wait first, while the queues know the client.
   CHECK(!client.wait);
   leave_used(client);
   for (const QueueId queue : client.watched) leave_watched(queue);
@@ -72,6 +73,7 @@ Answer<std::size_t> Connections::watch(ClientId id, std::string_view name) {
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   Client& client = at(id);
   const Queue* known = store_.queues().find(name);
+  // Before the limit: watching a queue twice is allowed at the limit too.
   if (known != nullptr && find_watched(client, known->id)) return client.watched.size();
   if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
   const QueueId queue = store_.queues().open(name);
@@ -94,6 +96,7 @@ Answer<std::size_t> Connections::ignore(ClientId id, std::string_view name) {
 
 void Connections::deliver(Client& client, const Delivery& delivery, Time now) {
   CHECK(client.session != nullptr);
+  // Several deliveries in one turn wake the session once.
   if (!client.is_woken) woken_.push_back(client.id);
   client.is_woken = true;
   client.session->deliver(delivery, now);

@@ -19,6 +19,7 @@ void Waits::begin(Client& client, const ReserveRequest& request) {
   wait.wid = request.wid;
   wait.until = request.wait_until;
   if (request.choice == ReserveRequest::Choice::kSmallest) {
+    // A copy: the wait must leave exactly the queues that it has entered.
     wait.queues = client.watched;
   } else {
     for (const std::string_view name : request.queues) {
@@ -55,14 +56,17 @@ void Waits::end(Client& client, Delivery::Kind kind, Time now) {
 
 std::size_t Waits::serve(QueueId id, Time now) {
   Queue& queue = store_.queues().at(id);
+  // Most calls end here: every job that becomes ready asks for waiting clients.
   if (queue.waiting.empty() || queue.is_paused(now)) return 0;
   const QueueGuard guard(queue);
   std::size_t served = 0;
   for (; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
     if (served == kSliceJobs) {
+      // The rest in a later slice: a kick of a million jobs may serve thousands of clients.
       unserved_.insert(id);
       break;
     }
+    // Tickets grow, so the client that has waited for longest is first.
     Client& client = connections_.at(queue.waiting.begin()->second);
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.

@@ -15,6 +15,7 @@ Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   Client& client = connections_.at(id);
   CHECK(client.wid.empty());
   client.wid = hello.wid;
+  // A worker has several connections. What the first one said of it stays.
   const auto [place, is_new] = workers_.try_emplace(hello.wid);
   Worker& worker = place->second;
   worker.clients.insert(id);
@@ -35,6 +36,7 @@ void WorkerRegistry::remove(const Client& client) {
   CHECK(worker != workers_.end());
   const std::size_t erased = worker->second.clients.erase(client.id);
   CHECK(erased == 1);
+  // Its jobs stay reserved until reserve_for ends: a worker may connect again.
   if (worker->second.clients.empty()) workers_.erase(worker);
 }
 
@@ -55,6 +57,7 @@ Answer<Worker::State> WorkerRegistry::tell(std::string_view wid, Worker::State a
 
 /// A worker that is told to stop must get no further job, not even by a FETCH that waits already.
 Worker::State WorkerRegistry::advance(Worker& worker, Worker::State asked, Time now) {
+  // A worker that was told to stop stays so, whatever is asked later (Faktory).
   worker.state = std::max(worker.state, asked);
   if (worker.state == Worker::State::kRunning) return worker.state;
   for (const ClientId id : worker.clients) {

@@ -11,6 +11,7 @@ void Expiry::depart(ClientId client, Time now) {
 bool Expiry::release_all(ClientId client, Time now) {
   const Store& store = parts_.store;
   for (std::size_t moved = 0; moved < kSliceJobs && !parts_.admission.is_batch_full(); ++moved) {
+    // Asked for anew: the last job takes the order with it.
     const TimeOrder* held = store.orders().held_by(client);
     if (held == nullptr) return true;
     const Job& job = store.jobs().at(held->begin()->slot);
@@ -21,6 +22,7 @@ bool Expiry::release_all(ClientId client, Time now) {
 
 void Expiry::release_departed(Time now) {
   if (departed_.empty()) return;
+  // One client a turn, in a circle: thousands may leave at once, each with thousands of jobs.
   const ClientId client = departed_.front();
   departed_.pop_front();
   if (!release_all(client, now)) departed_.push_back(client);
@@ -38,6 +40,7 @@ void Expiry::end_due(Time now) {
 void Expiry::end(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
   if (job.reservation()->is_held_by_worker()) {
+    // For a worker it is a failed run, with the texts of the reference server.
     ++parts_.tally.reservations_expired;
     FailedRun run{.errtype = "ReservationExpired",
                   .message = "Faktory job reservation expired",

@@ -15,6 +15,7 @@ void JobMoves::make_ready(const Job& job, JobFields fields, Time now) {
   fields.sequence = is_work_unit ? ledger_.draw_id() : job.id;
   fields.end_reservation();
   ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  // FLUSH or REMOVE may have forgotten the queue while the job was elsewhere.
   if (is_work_unit) keep_queue(ledger_.store().queues().at(queue));
   waits_.serve(queue, now);
 }
@@ -53,6 +54,7 @@ void JobMoves::undo_reservation(const Job& job, Time now) {
   const QueueId queue = job.queue;
   JobFields fields = job.fields();
   CHECK(fields.tallies().reserves > 0);
+  // The worker never had the job: nothing of the fetch remains.
   --fields.edit_history().tallies.reserves;
   fields.state = JobState::kReady;
   fields.when = Time{};
@@ -67,6 +69,7 @@ void JobMoves::remove(const Job& job) {
 }
 
 void JobMoves::discard(const Job& job) {
+  // `cmd-delete` in the statistics of a tube. Jobs that the server removes do not count.
   ++ledger_.store().queues().at(job.queue).delete_count;
   remove(job);
 }
@@ -86,6 +89,7 @@ void JobMoves::change(const Job& job, Mutation::Action action, Time now) {
 }
 
 void JobMoves::keep_queue(const Queue& queue) {
+  // Nearly always: the record is written once in a queue's life.
   if (queue.is_kept) return;
   QueueChanged record = record_of(queue);
   record.is_kept = true;

@@ -6,7 +6,9 @@ Answer<Done> Pauses::pause(std::string_view name, std::optional<std::uint32_t> s
   Store& store = ledger_.store();
   Queue* queue = store.queues().find(name);
   if (queue == nullptr) return Refusal::kNotFound;
+  // The end of a pause makes no record longer, so it is always allowed.
   if (seconds != 0 && !admission_.admits_growth()) return Refusal::kNoRoom;
+  // Commands are counted, whether they change something or not (beanstalk `cmd-pause-tube`).
   ++queue->pause_count;
   QueueChanged record{.name = queue->name, .is_kept = queue->is_kept};
   if (!seconds) {
@@ -29,6 +31,8 @@ void Pauses::end_due(Time now) {
   const Queues::PauseEnds& ends = store.queues().pause_ends();
   for (std::size_t ended = 0; ended < kSliceJobs; ++ended) {
     if (ends.empty() || ends.begin()->first > now) return;
+    // Later in the same tick. The queue may vanish with its pause, and then there is nobody to
+    // serve.
     waits_.serve_later(ends.begin()->second);
     store.queues().end_pause();
   }

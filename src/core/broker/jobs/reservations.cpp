@@ -4,6 +4,7 @@ namespace millrace {
 namespace {
 
 /// How many jobs of one name are looked at for one that the asking worker holds.
+/// Clients choose jids, so any number of jobs may share one.
 constexpr std::size_t kNamesakesMax = 64;
 
 }  // namespace
@@ -15,9 +16,11 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
   store.jobs().load_body(job);
   QueueMeter& meter = store.queues().at(job.queue).measured();
   meter.last_reserved_at = now;
+  // `reserve-job` also takes delayed and buried jobs, which waited for nothing.
   if (job.state == JobState::kReady) meter.wait.add(now - job.enqueued_at);
   reservation.reserved_at = now;
   if (reservation.is_held_by_worker()) {
+    // In the record: ACK finds the job by it after a restart, without reading bodies.
     reservation.jid = format_.identify(job).jid.substr(0, kJidBytesMax);
   }
   JobFields fields = job.fields();
@@ -62,11 +65,14 @@ Queue* Reservations::choose(const Client& client, const ReserveRequest& request,
     }
     return nullptr;
   }
+  // Each watched queue is touched. Ten thousand of them for each of many reserves would block
+  // others.
   step_count_ += client.watched.size();
   Queue* best = nullptr;
   for (const QueueId id : client.watched) {
     Queue& queue = store.queues().at(id);
     if (queue.ready.empty() || queue.is_paused(now)) continue;
+    // By priority, then by sequence over all watched tubes, as beanstalkd.
     if (best == nullptr || *queue.ready.begin() < *best->ready.begin()) best = &queue;
   }
   return best;
@@ -101,6 +107,7 @@ Time Reservations::deadline_soon_at(ClientId client) const {
 
 void Reservations::count_run(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
+  // Failed runs count as processed too (Faktory).
   ledger_.count_processed(now);
   QueueMeter& meter = ledger_.store().queues().at(job.queue).measured();
   meter.processed.add(now);

@@ -9,6 +9,7 @@ namespace {
 
 /// True when the failure's texts are more than a fourth of the job.
 bool is_text_long(const Failure& failure, std::size_t body_bytes) {
+  // A record of any job has about as much besides its body.
   constexpr std::size_t kShortBytes = 64;
   std::size_t bytes = failure.errtype.size() + failure.message.size();
   for (const std::string& line : failure.backtrace) bytes += line.size();
@@ -27,7 +28,9 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   ledger.count_failed(now);
   std::optional<Verdict> verdict =
       judge(parts_.format.identify(job).retry, job.failure(), now, random_.draw());
+  // `retry` 0: the job is forgotten with its first failure.
   if (!verdict) return parts_.moves.remove(job);
+  // The failure itself must be stored, or the job would run for ever. Its texts need not be.
   if (!parts_.admission.admits_growth()) run = {};
   JobFields fields = job.fields();
   Failure& failure = verdict->failure;

@@ -7,6 +7,7 @@ namespace {
 
 /// 200^4 s are 50 years; much more would not fit into a time.
 constexpr std::int64_t kCountMax = 200;
+/// The random part is below 30 s for each retry, as in Faktory.
 constexpr std::uint64_t kChances = 30;
 
 Failure count_up(std::int64_t retry, const Failure* previous, Time now) {
@@ -19,6 +20,7 @@ Failure count_up(std::int64_t retry, const Failure* previous, Time now) {
   failure = *previous;
   // The count may come from another server, and so be any number.
   if (failure.retry_count < INT64_MAX) ++failure.retry_count;
+  // Kept for clients that read it. `retry_count` decides.
   if (failure.remaining > 0) --failure.remaining;
   return failure;
 }
@@ -28,6 +30,7 @@ Failure count_up(std::int64_t retry, const Failure* previous, Time now) {
 Duration back_off(std::int64_t count, std::uint64_t chance) {
   const std::int64_t c = std::clamp<std::int64_t>(count, 0, kCountMax);
   const auto random = static_cast<std::int64_t>(chance % kChances);
+  // The formula of Faktory and Sidekiq. The random part spreads jobs that failed together.
   return std::chrono::seconds(c * c * c * c + 15 + random * (c + 1));
 }
 
@@ -36,6 +39,7 @@ std::optional<Verdict> judge(std::int64_t retry, const Failure* previous, Time n
   if (retry == 0) return std::nullopt;
   Verdict verdict;
   verdict.failure = count_up(retry, previous, now);
+  // `retry` -1 asks for no retry, and for a place in the dead set.
   if (retry < 0 || verdict.failure.retry_count >= retry) {
     verdict.state = JobState::kDead;
     return verdict;

@@ -11,6 +11,7 @@ void Schedule::enqueue_due(Time now) {
 
 void Schedule::enqueue_due(const TimeOrder& order, std::uint64_t& count, Time now) {
   for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
+    // Bounded by the batch too: a million jobs may be due at the same second.
     if (order.empty() || order.begin()->when > now || admission_.is_batch_full()) return;
     const Job& job = store_.jobs().at(order.begin()->slot);
     ++count;

@@ -18,7 +18,9 @@ void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps) {
   const JobSlot end = store.jobs().slot_end();
   for (; next_slot < end && steps < kSliceJobs; ++next_slot, ++steps) {
     const Job* job = store.jobs().in_slot(next_slot);
+    // A slot may hold a younger job by now.
     if (job == nullptr || job->id >= id_end) continue;
+    // Reserved jobs too: their runs end without effect.
     context.moves.remove(*job);
     ++changed;
   }

@@ -8,6 +8,8 @@ namespace millrace {
 // no more kicks than jobs now.
 KickTask::KickTask(const Queue& given, std::uint64_t bound)
     : queue(given.id),
+      // Decided at the start: buried jobs if there are any, else delayed ones, never both
+      // (beanstalk protocol).
       kicks_dead(!given.dead.empty()),
       left(std::min<std::uint64_t>(bound, kicks_dead ? given.dead.size() : given.delayed.size())) {}
 

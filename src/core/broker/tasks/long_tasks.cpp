@@ -18,6 +18,7 @@ bool LongTasks::work_slice(LongTask& task, Time now) {
 }
 
 std::optional<std::uint64_t> LongTasks::start(ClientId client, LongTask task, Time now) {
+  // Most tasks are short: their reply comes at once.
   if (work_slice(task, now)) return changed_by(task);
   waiting_.push_back({.client = client, .task = std::move(task)});
   return std::nullopt;
@@ -25,9 +26,12 @@ std::optional<std::uint64_t> LongTasks::start(ClientId client, LongTask task, Ti
 
 void LongTasks::work(Time now) {
   if (waiting_.empty()) return;
+  // One slice a tick, and then the next task: the time between two turns does not grow with their
+  // number.
   Started started = std::move(waiting_.front());
   waiting_.pop_front();
   Client* client = connections_.find(started.client);
+  // A kick may stop half-way. FLUSH, MUTATE and the like are carried out to their end.
   if (client == nullptr && ends_with_client(started.task)) return;
   if (!work_slice(started.task, now)) {
     waiting_.push_back(std::move(started));

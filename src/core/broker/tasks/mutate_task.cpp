@@ -29,10 +29,12 @@ bool MutateTask::work(TaskContext& context, Time now) {
     const auto place = order.upper_bound(after);
     if (place == order.end() || last < *place) return true;
     if (context.admission.is_batch_full()) return false;
+    // A copy: the change removes the entry from the order.
     const TimeEntry entry = *place;
     const Job& job = store.jobs().at(entry.slot);
     bool is_chosen = job.sequence < id_end;
     if (is_chosen && mutation.matches) {
+      // Bodies may have to be read from the log, which costs more than the comparison.
       read_bytes += job.body_bytes;
       store.jobs().load_body(job);
       const Match match = mutation.matches(job, store.queues().at(job.queue), steps);

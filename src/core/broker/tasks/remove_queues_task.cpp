@@ -25,6 +25,7 @@ bool RemoveQueuesTask::work(TaskContext& context, Time now) {
     const std::string& name = names[next_name];
     if (Queue* queue = store.queues().find(name)) {
       if (!empty_queue(context, *queue, steps)) return false;
+      // Neither kept nor paused: the queue vanishes when nothing else needs it.
       context.ledger.commit(QueueChanged{.name = name});
       // The pause has ended, and a client may wait for the jobs that came later.
       if (const Queue* left = store.queues().find(name)) context.waits.serve(left->id, now);
