@@ -24,6 +24,7 @@ void drop_spaces(std::string_view& rest) {
 std::optional<std::uint64_t> take_digits(std::string_view& rest, std::uint64_t max) {
   std::uint64_t number = 0;
   const char* const end = rest.data() + rest.size();
+  // from_chars takes no sign and no white space, as the grammar asks for.
   const auto [after, error] = std::from_chars(rest.data(), end, number);
   if (error != std::errc{} || number > max) return std::nullopt;
   rest.remove_prefix(static_cast<std::size_t>(after - rest.data()));
@@ -48,11 +49,13 @@ std::optional<std::uint64_t> take_u64(std::string_view& rest) {
 }
 
 std::optional<std::uint32_t> take_lenient_bound(std::string_view& rest) {
+  // As strtoul, with which beanstalkd reads this one number.
   rest.remove_prefix(std::min(rest.find_first_not_of(kWhitespace), rest.size()));
   bool is_negative = rest.starts_with('-');
   if (is_negative || rest.starts_with('+')) rest.remove_prefix(1);
   auto number = take_digits(rest, std::numeric_limits<std::uint64_t>::max());
   if (!number) return std::nullopt;
+  // Cut to 32 bits like there: `kick -1` kicks as many as there are.
   return static_cast<std::uint32_t>(is_negative ? 0 - *number : *number);
 }
 

@@ -135,6 +135,7 @@ Parsed parse_put(std::string_view rest, std::size_t line_bytes, std::string_view
   if (!body_bytes) return {line_bytes, kBadFormat};
 
   constexpr std::size_t kCounted = command_index<Put>();
+  // Counted as a put although it is refused, as beanstalkd does.
   if (*body_bytes > job_bytes_max) {
     std::uint64_t skip_bytes = std::uint64_t{*body_bytes} + kLineEnd.size();
     return {line_bytes, Refused{Reason::kJobTooBig, skip_bytes, kCounted}};
@@ -142,6 +143,8 @@ Parsed parse_put(std::string_view rest, std::size_t line_bytes, std::string_view
   if (!rest.empty()) return {line_bytes, Refused{Reason::kBadFormat, 0, kCounted}};
 
   std::size_t total = line_bytes + *body_bytes + kLineEnd.size();
+  // Nothing is consumed until the body is whole: the session keeps the bytes, and the line is
+  // parsed again once.
   if (input.size() < total) return {0, NeedMore{total}};
   if (input.substr(line_bytes + *body_bytes, kLineEnd.size()) != kLineEnd) {
     return {total, Refused{Reason::kExpectedCrlf, 0, kCounted}};
@@ -154,11 +157,13 @@ Parsed parse_put(std::string_view rest, std::size_t line_bytes, std::string_view
 Parsed parse_command(std::string_view input, std::size_t job_bytes_max) {
   std::size_t end = input.substr(0, kLineBytesMax).find(kLineEnd);
   if (end == std::string_view::npos) {
+    // Without a size to wait for: the next byte may end the line.
     if (input.size() < kLineBytesMax) return {0, NeedMore{input.size() + 1}};
     return {0, Refused{Reason::kLineTooLong}};
   }
   std::string_view line = input.substr(0, end);
   std::size_t line_bytes = end + kLineEnd.size();
+  // beanstalkd works with C strings, and refuses what they cannot hold.
   if (line.find('\0') != std::string_view::npos) return {line_bytes, kBadFormat};
   if (line.starts_with(kPutPrefix)) {
     return parse_put(line.substr(kPutPrefix.size()), line_bytes, input, job_bytes_max);
@@ -175,6 +180,7 @@ std::vector<std::string_view> verbs() {
 SkippedLine skip_line(std::string_view input) {
   std::size_t end = input.find(kLineEnd);
   if (end != std::string_view::npos) return {end + kLineEnd.size(), true};
+  // The CR may be the first half of the line end that is looked for.
   return {input.ends_with('\r') ? input.size() - 1 : input.size(), false};
 }
 

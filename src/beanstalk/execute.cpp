@@ -57,6 +57,7 @@ void ClientSession::execute(const ReserveWithTimeout& reserve, Time now) {
 
 void ClientSession::execute(const ReserveJob& reserve, Time now) {
   auto job = shared_.broker.reserve_job(client_, reserve.id, now);
+  // Before `mark_worker`: a client that reserved nothing is no worker yet.
   if (!job) return answer_refused(job.error());
   mark_worker();
   answer_reserved(**job);
@@ -84,6 +85,7 @@ void ClientSession::execute(const Kick& kick, Time now) {
   if (count) {
     reply::kicked(output_, *count);
   } else {
+    // KICKED comes with the end of the task, and nothing is executed before it.
     wait_ = Wait::kLongTask;
   }
 }
@@ -93,6 +95,7 @@ void ClientSession::execute(const KickJob& kick, Time now) {
 }
 
 void ClientSession::execute(const Use& use, Time) {
+  // The parser has checked the name, so it cannot be refused.
   shared_.broker.use(client_, use.tube).value();
   reply::using_tube(output_, use.tube);
 }
@@ -144,6 +147,7 @@ void ClientSession::execute(const StatsTube& stats, Time now) {
 
 void ClientSession::execute(const ListTubes&, Time) {
   listing_ = std::make_unique<Listing>();
+  // Tubes that come later are not listed, so that no client can prolong the list for ever.
   listing_->end = shared_.broker.view().queues_end();
   list_slice();
 }
@@ -155,6 +159,7 @@ void ClientSession::list_slice() {
       shared_.broker.view().page_queues(listing.next, listing.end, kSliceQueues,
                                         [&](const Queue& tube) { listing.yaml.item(tube.name); });
   if (listing.next < listing.end) return;
+  // Only whole lists are sent: the reply begins with its length.
   listing.yaml.append_to(output_);
   listing_.reset();
 }

@@ -18,6 +18,7 @@ void ClientSession::start(Time) {
 }
 
 void ClientSession::close(Time now) {
+  // Its jobs are released in there, and may be delivered to others at once.
   shared_.broker.disconnect(client_, now);
   Counters& counters = shared_.counters;
   CHECK(counters.connections > 0);
@@ -54,6 +55,7 @@ void ClientSession::end_of_input(Time now) {
 
 void ClientSession::deliver(const Delivery& delivery, Time) {
   const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
+  // The broker delivers only what the session waits for.
   CHECK(wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
   wait_ = Wait::kNothing;
   switch (delivery.kind) {
@@ -79,6 +81,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 
 bool ClientSession::wants_input() const {
   if (is_closing_ || has_input_ended_) return false;
+  // While it can execute it empties the inbox: a body may be larger than the limit.
   return can_execute() || inbox_.size() - inbox_begin_ < kPipelinedBytesMax;
 }
 
@@ -94,7 +97,9 @@ bool ClientSession::wants_close() const {
 
 bool ClientSession::can_execute() const {
   return !is_closing_ && wait_ == Wait::kNothing && !listing_ &&
+         // A client that does not read is not served: its replies would fill the memory.
          output_.size() < kOutputBytesPause &&
+         // Decision 11: the records of a turn are bounded.
          shared_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
@@ -115,6 +120,7 @@ void ClientSession::work_through_inbox(Time now) {
 std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   std::size_t consumed = 0;
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
+  // `bytes_needed_` keeps a half-arrived body from being parsed anew with each of its pieces.
   while (can_execute() && input.size() - consumed >= bytes_needed_ &&
          shared_.broker.step_count() < steps_end) {
     std::string_view rest = input.substr(consumed);
@@ -155,6 +161,7 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
     return parsed.consumed;
   }
   const Command& command = std::get<Command>(parsed.result);
+  // Counted before it runs: `stats` shows itself, as in beanstalkd.
   ++shared_.counters.commands[command.index()];
   std::visit([this, now](const auto& each) { execute(each, now); }, command);
   return parsed.consumed;
@@ -166,6 +173,7 @@ void ClientSession::refuse(const Refused& refused) {
   if (refused.reason == Refused::Reason::kExpectedCrlf) mark_producer();
   std::string_view reply = reply::refusal(refused);
   bool is_line = refused.reason == Refused::Reason::kLineTooLong;
+  // The reply follows when the rest of the line or body was skipped, as in beanstalkd.
   if (is_line || refused.skip_bytes > 0) {
     skip_ = Skip{is_line, refused.skip_bytes, reply};
   } else {

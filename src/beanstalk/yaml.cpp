@@ -12,6 +12,7 @@ Yaml& Yaml::plain(std::string_view key, std::string_view value) {
 }
 
 Yaml& Yaml::quoted(std::string_view key, std::string_view value) {
+  // Tube names and facts about the system have no quotes, so nothing is escaped.
   body_.append(key).append(": \"").append(value).append("\"\n");
   return *this;
 }
@@ -26,6 +27,7 @@ Yaml& Yaml::item(std::string_view value) {
 }
 
 void Yaml::append_to(std::string& out) const {
+  // The body is collected first: its length comes before it.
   out.append("OK ").append(std::to_string(body_.size())).append("\r\n");
   out.append(body_).append("\r\n");
 }

@@ -81,7 +81,7 @@ class Session {
   /// The rendered replies that were not taken yet.
   [[nodiscard]] const std::string& output() const { return output_; }
 
-  /// Takes them away. The session goes on rendering into the buffer of `spare`, which must be
+  /// Takes them. The session continues to render into the buffer of `spare`, which must be
   /// empty.
   [[nodiscard]] std::string take_output(std::string spare = {}) {
     CHECK(spare.empty());

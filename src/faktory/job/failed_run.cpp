@@ -12,7 +12,9 @@ namespace {
 
 std::string cleaned_text(std::string_view text, std::size_t bytes_max) {
   text = trimmed(text);
+  // As the reference stores it.
   if (text.empty()) return "unknown";
+  // Cut first, since a cut may split a character.
   return valid_utf8(text.substr(0, bytes_max));
 }
 
@@ -62,6 +64,7 @@ Outcome<Failure> parse_failure(std::string_view json, Time now) {
   }
   FailedRun run = cleaned(std::move(members.run));
   Failure failure = members.failure;
+  // A bad time is no reason to refuse a job that was moved from another server.
   failure.failed_at = parse_time(members.failed_at).value_or(now);
   failure.next_at = parse_time(members.next_at).value_or(Time{});
   failure.errtype = std::move(run.errtype);

@@ -27,6 +27,7 @@ bool take_class(std::string_view& pattern, char c) {
     if (pattern.size() >= 2 && pattern.front() == '-' && pattern[1] != ']') {
       high = static_cast<unsigned char>(pattern[1]);
       pattern.remove_prefix(2);
+      // `[c-a]` is `[a-c]`, as in Redis.
       if (low > high) std::swap(low, high);
     }
     is_in = is_in || (low <= byte && byte <= high);
@@ -77,6 +78,7 @@ void Glob::add_place(Segment& segment, std::string_view& pattern) {
   std::size_t fit_count = 0;
   char last_fit = 0;
   std::string_view rest;
+  // A table of all byte values: matching then is one look and one shift for 64 places.
   for (std::size_t value = 0; value < kByteValues; ++value) {
     rest = pattern;
     const char byte = static_cast<char>(value);
@@ -86,6 +88,7 @@ void Glob::add_place(Segment& segment, std::string_view& pattern) {
     last_fit = byte;
   }
   pattern = rest;
+  // Lets `skip` search for that byte, which the library does many bytes at a time.
   if (place == segment.begin && fit_count == 1) segment.first_byte = last_fit;
 }
 
@@ -115,6 +118,7 @@ std::size_t Glob::read(std::string_view bytes, Steps& steps) {
 
 /// How many bytes can be passed over: they cannot begin the segment, and no part of it has begun.
 std::size_t Glob::skip(std::string_view bytes, Steps& steps) const {
+  // A fixed beginning must fit here: there is nothing to skip.
   if (has_reached_ || segments_.empty() || is_fixed()) return 0;
   const std::optional<char> first_byte = segments_[segment_].first_byte;
   if (!first_byte) return 0;
@@ -137,6 +141,7 @@ void Glob::step(char byte) {
   std::uint64_t entering = std::uint64_t{may_begin} << segment.begin % kWordBits;
   std::uint64_t any = 0;
   for (; word <= (segment.end - 1) / kWordBits; ++word) {
+    // The bit that moves from one word to the next.
     const std::uint64_t leaving = reached_[word] >> (kWordBits - 1);
     reached_[word] = ((reached_[word] << 1) | entering) & fits[word];
     any |= reached_[word];
@@ -168,6 +173,7 @@ void Glob::pass_segment() {
 
 bool Glob::matches() const {
   if (verdict_) return *verdict_;
+  // The empty pattern fits the empty text only.
   if (segments_.empty()) return is_at_start_;
   return segment_ + 1 == segments_.size() && is_last_reached();
 }

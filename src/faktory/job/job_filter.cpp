@@ -29,6 +29,7 @@ class TextMatcher {
       : globs_(std::move(globs)), format_(&format) {}
 
   Match operator()(const Job& job, const Queue& queue, Steps& steps) {
+    // The broker asks about one job again until it is decided. Another job means a new text.
     if (job.id != job_ || job.when != when_) begin(job, queue);
     for (; next_glob_ < globs_.size(); ++next_glob_, read_bytes_ = 0) {
       Glob& glob = globs_[next_glob_];

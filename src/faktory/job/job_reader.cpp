@@ -138,7 +138,9 @@ MaybeProblem take_member(ondemand::document& document, ondemand::field& field, s
     if (row->set(job, *value)) return std::nullopt;
     return Problem{"member " + std::string(row->name) + " has the wrong type"};
   }
+  // Read for `pri`, and kept among the others, so that workers get it too.
   if (equals_ignoring_case(name, "priority")) set_priority(*value, job.priority);
+  // Enterprise features and later versions add members. Workers get them as they were sent.
   job.others.emplace_back(raw_string(name_inside), value->raw);
   return std::nullopt;
 }
@@ -170,11 +172,13 @@ Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
 
 simdjson::error_code JobReader::open(std::string_view json) {
   text_.assign(json);
+  // simdjson reads past the end of the text, by up to this much.
   text_.append(simdjson::SIMDJSON_PADDING, '\0');
   return parser_.iterate(text_.data(), json.size(), text_.size()).get(document_);
 }
 
 Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth) {
+  // Go reads null into an empty job, which is then refused for what it lacks.
   if (trimmed(json) == "null") return JobMembers{};
   const std::optional<std::string> repaired = repaired_json(json);
   if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
@@ -188,11 +192,13 @@ Outcome<JobMembers> JobReader::read(std::string_view json) {
 }
 
 Outcome<JobMembers> JobReader::read_element(std::string_view json) {
+  // One level deeper: the depth counts the array of PUSHB.
   return read_at(json, 2);
 }
 
 void JobReader::shrink() {
   if (text_.capacity() <= kKeptBufferBytesMax) return;
+  // First, since it points into the parser and the text.
   document_ = {};
   parser_ = simdjson::ondemand::parser{};
   text_ = std::string{};

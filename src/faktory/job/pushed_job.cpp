@@ -46,6 +46,7 @@ std::uint32_t whole_seconds(Duration duration) {
 }
 
 std::uint32_t ttr_of(const JobMembers& members) {
+  // 0: the member is absent, or has Go's empty value.
   const std::int64_t asked = members.reserve_for == 0 ? kReserveForDefault : members.reserve_for;
   return static_cast<std::uint32_t>(std::clamp(asked, kReserveForMin, kReserveForMax));
 }
@@ -72,10 +73,12 @@ Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, 
   job.kind = JobKind::kWorkUnit;
   job.queue = queue_of(members);
   job.body = body;
+  // The client's own `created_at` is a text of the work unit.
   job.created_at = now;
   job.pri = pri_of(members);
   job.ttr_s = ttr_of(members);
   job.due = parse_time(members.at).value_or(Time{});
+  // Beanstalk clients see it in `stats-job`. The exact time is `due`.
   if (job.due > now) job.delay_s = whole_seconds(job.due - now);
   return job;
 }

@@ -27,6 +27,7 @@ void append_compact(std::string_view json, std::string& out) {
   std::size_t written = 0;
   out.resize(before + json.size() + simdjson::SIMDJSON_PADDING);
   const auto error = simdjson::minify(json.data(), json.size(), out.data() + before, written);
+  // The reader has checked it.
   CHECK(error == simdjson::SUCCESS);
   out.resize(before + written);
 }
@@ -65,6 +66,7 @@ void encode_work_unit(const JobMembers& members, std::string& out) {
     const std::size_t before = text.size();
     text += R"(,"custom":)";
     append_compact(members.raw_custom, text);
+    // As in the reference, which omits an empty map.
     if (text.ends_with(":{}")) text.resize(before);
   }
   text += R"(,"jid":)";
@@ -94,6 +96,7 @@ void encode_work_unit(const JobMembers& members, std::string& out) {
   }
   text += '}';
 
+  // Positions first: ACK and lists find jid and jobtype without reading JSON.
   append_varint(jid_at, out);
   append_varint(jid_end - jid_at, out);
   append_varint(head_end - jid_end, out);
@@ -106,6 +109,7 @@ std::optional<StoredForm> decode_work_unit(std::string_view body) {
   const std::optional<std::size_t> head_bytes = take_size(body);
   if (!jid_at || !jid_bytes || !head_bytes) return std::nullopt;
   const std::size_t jid_end = *jid_at + *jid_bytes;
+  // A jid has its quotes. The sizes come from the log: nothing is read past the body.
   if (*jid_bytes < 2 || jid_end + *head_bytes > body.size()) return std::nullopt;
 
   StoredForm form;

@@ -43,6 +43,7 @@ void append_times(const StoredForm& form, const Job& job, std::string& out) {
 }
 
 void append_form(const StoredForm& form, const Job& job, std::string_view queue, std::string& out) {
+  // The members are in the order of the reference.
   out += form.until_retry;
   if (const Failure* failure = job.failure()) {
     out += R"(,"failure":)";
@@ -58,6 +59,7 @@ void append_form(const StoredForm& form, const Job& job, std::string_view queue,
 
 /// What a checked JSON string means.
 std::string text_of(std::string_view raw) {
+  // Most strings have no escapes, and are copied as they are.
   if (raw.find('\\') == std::string_view::npos) return std::string(raw.substr(1, raw.size() - 2));
   const nlohmann::json value = nlohmann::json::parse(raw.begin(), raw.end(), nullptr, false);
   return value.is_string() ? value.get<std::string>() : std::string();
@@ -69,6 +71,7 @@ std::string fallback_jid(const Job& job) {
 
 /// The members of a body that is a work unit: an object with a jobtype and args.
 std::optional<JobMembers> read_body(JobReader& reader, std::string_view body) {
+  // A cheap look, which most bodies that are no work unit do not pass.
   if (!trimmed(body).starts_with('{')) return std::nullopt;
   const Outcome<JobMembers> members = reader.read(body);
   if (!members || members->jobtype.empty() || members->raw_args.empty()) return std::nullopt;
@@ -89,6 +92,7 @@ JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
   JobMembers members;
   const bool is_text = is_utf8(body);
   members.raw_jobtype = R"("beanstalk")";
+  // JSON holds no other bytes. The worker is told how to get them back.
   if (!is_text) members.raw_custom = R"({"encoding":"base64"})";
   substitutes.raw_args = '[';
   append_json_string(is_text ? body : base64(body), substitutes.raw_args);
@@ -121,6 +125,7 @@ std::size_t end_of_value(std::string_view json) {
 }
 
 void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
+  // Cut before it is searched: args may be megabytes.
   const std::string_view shown = args.substr(0, WorkUnitFormat::kSummaryArgsBytes);
   const std::size_t end = end_of_value(shown);
   summary.is_cut = end == shown.size() && args.size() > shown.size();
@@ -167,6 +172,7 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
   summary.jobtype = "beanstalk";
   summary.args = body.substr(0, kSummaryArgsBytes);
   summary.is_cut = body.size() > kSummaryArgsBytes;
+  // It is shown as plain bytes then, like any other body.
   if (body.size() > kSummaryBodyBytesMax) return summary;
   if (const std::optional<JobMembers> members = read_body(reader_, body)) {
     if (brings_jid(*members)) summary.jid = std::string(members->jid);

@@ -25,6 +25,7 @@ std::size_t string_end(std::string_view text, std::size_t begin) {
 }  // namespace
 
 ArrayCutter::ArrayCutter(std::string_view json) : rest_(trimmed(json)) {
+  // Go reads null into an empty list.
   if (rest_ != "null") return;
   is_over_ = true;
   rest_ = {};
@@ -35,6 +36,7 @@ Cut ArrayCutter::next() {
   if (!is_open_) return open();
   const std::size_t size = element_end();
   if (size == rest_.size()) return Problem{kUnexpectedEnd};
+  // Everything else that is wrong with an element is found when it is read.
   if (rest_[size] == '}') return Problem{"a bracket that was not opened"};
   const std::string_view element = rest_.substr(0, size);
   is_over_ = rest_[size] == ']';

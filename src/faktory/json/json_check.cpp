@@ -83,11 +83,13 @@ MaybeProblem check_scalar(ondemand::value value, ondemand::json_type type) {
   const bool is_valid = type == ondemand::json_type::number
                             ? is_number(token)
                             : token == "true" || token == "false" || token == "null";
+  // simdjson on demand does not look at scalars that nobody reads, and we store them.
   if (!is_valid) return Problem{"invalid literal " + one_line(token.substr(0, 40))};
   return std::nullopt;
 }
 
 MaybeProblem check(ondemand::value value, std::size_t depth) {
+  // The check calls itself: the stack must not depend on a client.
   if (depth >= kNestingMax) {
     return Problem{"nested deeper than " + std::to_string(kNestingMax) + " levels"};
   }
@@ -113,12 +115,14 @@ bool is_at_end(ondemand::document& document) {
 
 std::string_view raw_token(ondemand::value value) {
   std::string_view token = value.raw_json_token();
+  // simdjson's token includes the white space after it.
   const std::size_t last = token.find_last_not_of(" \t\n\r");
   return token.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
 std::string_view raw_string(const char* inside) {
   const char* end = inside;
+  // simdjson has found the closing quote, so the search ends.
   while (*end != '"') end += *end == '\\' ? 2 : 1;
   return {inside - 1, static_cast<std::size_t>(end - inside) + 2};
 }

@@ -59,6 +59,7 @@ bool read_list(ondemand::document& document, ondemand::value value, MemberValue&
     if (entry.kind != MemberValue::Kind::kString && entry.kind != MemberValue::Kind::kNull) {
       read.kind = MemberValue::Kind::kOther;
     }
+    // Further entries are checked and dropped: a list from outside is bounded.
     if (read.strings.size() < kListEntriesMax) read.strings.push_back(std::move(entry.string));
   }
   return true;
@@ -84,6 +85,7 @@ bool read_members(ondemand::document& document, const MemberVisitor& visit) {
     if (std::move(member).get(field) != simdjson::SUCCESS) return false;
     if (!read_member(document, field, visit)) return false;
   }
+  // Anything after the object makes it no object.
   return is_at_end(document);
 }
 
@@ -114,6 +116,7 @@ bool take_strings(const MemberValue& value, std::vector<std::string>& field) {
 ObjectShape read_object(std::string_view json, const MemberVisitor& visit) {
   if (trimmed(json) == "null") return ObjectShape::kNull;
   const std::optional<std::string> repaired = repaired_json(json);
+  // simdjson reads a few bytes past the end, so the text is copied with padding.
   const simdjson::padded_string text(repaired ? std::string_view(*repaired) : json);
   ondemand::parser parser;
   ondemand::document document;

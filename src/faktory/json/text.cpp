@@ -16,6 +16,7 @@ constexpr std::size_t kEscapeBytes = 6;  // \uXXXX
 /// The length of the UTF-8 sequence at the front, or 0 when there is none.
 std::size_t sequence_bytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
+  // By the lead byte only: `is_utf8` checks the rest.
   const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   return bytes <= text.size() && is_utf8(text.substr(0, bytes)) ? bytes : 0;
 }
@@ -70,6 +71,7 @@ std::string valid_utf8(std::string_view text) {
 std::optional<std::string> repaired_json(std::string_view json) {
   bool has_lone_surrogate = false;
   each_lone_surrogate(json, [&](std::size_t) { has_lone_surrogate = true; });
+  // Nearly every text needs no repair, and then is not copied.
   if (!has_lone_surrogate && is_utf8(json)) return std::nullopt;
   std::string out = valid_utf8(json);
   each_lone_surrogate(out, [&](std::size_t at) {
@@ -80,6 +82,7 @@ std::optional<std::string> repaired_json(std::string_view json) {
 }
 
 void append_json_string(std::string_view text, std::string& out) {
+  // Most strings are names and ids, which need no escapes.
   const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
   });
@@ -96,6 +99,7 @@ std::string one_line(std::string_view text) {
   std::string out(text.substr(0, kEchoBytesMax));
   for (char& c : out) {
     const auto byte = static_cast<unsigned char>(c);
+    // A control character could confuse a terminal that shows the text.
     if (byte < 0x20 || byte == 0x7F) c = '?';
   }
   return out;

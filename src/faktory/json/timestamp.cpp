@@ -37,6 +37,7 @@ Parts take_apart(Time time) {
   const Duration since_1970 = time.time_since_epoch();
   seconds whole = std::chrono::duration_cast<seconds>(since_1970);
   Duration fraction = since_1970 % seconds{1};
+  // Before 1970 the division rounds towards zero, and the fraction is negative.
   if (fraction < Duration::zero()) {
     whole -= seconds{1};
     fraction += seconds{1};
@@ -58,6 +59,7 @@ void append_fraction(Duration fraction, std::string& out) {
   if (fraction == Duration::zero()) return;
   out += '.';
   append_number(static_cast<int>(fraction.count()), kFractionDigits, out);
+  // As RFC3339Nano in Go, which the reference and its clients use.
   while (out.back() == '0') out.pop_back();
 }
 
@@ -89,10 +91,12 @@ class Scanner {
   }
 
   Duration fraction() {
+    // Go reads a comma too.
     if (!take('.') && !take(',')) return Duration::zero();
     std::int64_t value = 0;
     int count = 0;
     for (; !text_.empty() && is_digit(text_.front()); text_.remove_prefix(1), ++count) {
+      // Further digits are read and dropped: a nanosecond is the smallest that we store.
       if (count < kFractionDigits) value = value * 10 + (text_.front() - '0');
     }
     failed_ |= count == 0;
@@ -154,6 +158,7 @@ std::optional<Time> parse_time(std::string_view text) {
   scanner.expect('-');
   const date::day day{static_cast<unsigned>(scanner.number(2, 2))};
   scanner.expect('T');
+  // One digit is legal in Go.
   const int hour = scanner.number(1, 2);
   scanner.expect(':');
   const int minute = scanner.number(2, 2);
@@ -162,6 +167,7 @@ std::optional<Time> parse_time(std::string_view text) {
   const Duration fraction = scanner.fraction();
   const seconds ahead = scanner.zone();
   if (!scanner.is_well_formed() || !(year / month / day).ok()) return std::nullopt;
+  // No leap second: the reference knows none.
   if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
 
   const seconds local = date::sys_days{year / month / day}.time_since_epoch() +

@@ -30,7 +30,9 @@ class PasswordHash::Sha256 {
 };
 
 PasswordHash::PasswordHash(std::string_view password, const Challenge& challenge)
+    // This constructor does the first round.
     : sha_(std::make_unique<Sha256>()), left_(std::max(challenge.iterations, 1u) - 1) {
+  // The first round hashes password and salt, all others the digest before.
   const std::string salted = std::string(password) + challenge.salt;
   sha_->hash(salted.data(), salted.size(), digest_);
 }
@@ -53,6 +55,7 @@ std::string PasswordHash::text() const {
 
 Challenge make_challenge(const std::function<std::uint64_t()>& random) {
   Challenge challenge;
+  // Random, as in the reference: a table of hashes for one number would not serve.
   challenge.iterations = kIterationsMin + static_cast<std::uint32_t>(random() % kIterationsSpread);
   std::array<char, 16> text;
   const auto [end, error] = std::to_chars(text.begin(), text.end(), random() >> 1, 16);
@@ -62,6 +65,7 @@ Challenge make_challenge(const std::function<std::uint64_t()>& random) {
 }
 
 bool is_same_hash(std::string_view a, std::string_view b) {
+  // In a time that does not depend on the bytes, so that nobody can guess them one by one.
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 

@@ -16,7 +16,9 @@ BulkPush::BulkPush(std::string_view json, Time started_at)
 bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
     const Outcome<Done> read = read_slice(shared.pusher);
+    // One large job must not keep its memory in the parser for ever.
     shared.pusher.shrink();
+    // Nothing is pushed unless all of it is JSON: a client that is refused may send it again.
     if (!read) {
       const RefusedJob refused{RefusedJob::Reason::kInvalidJson, read.error().text};
       reply::error(out, reply::refusal(refused));
@@ -48,10 +50,12 @@ void BulkPush::take(const JobMembers& members) {
   Part part;
   const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, part.body);
   if (!job) {
+    // By jid, as the reference answers. A job without one is under the empty name.
     refused_[std::string(members.jid)] = reply::refusal(job.error());
     return;
   }
   part.jid = members.jid;
+  // Copies, since the views of `job` end with this slice.
   part.queue = job->queue;
   part.job = *job;
   parts_.push_back(std::move(part));

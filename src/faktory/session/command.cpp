@@ -51,6 +51,7 @@ Parsed parse_fetch(std::string_view argument) {
   for (const std::string_view name : names) {
     // Tubes may have other names, but FWP has no way to name them.
     if (!is_queue_name(name) || name.size() > kQueueNameBytesMax) continue;
+    // A queue is asked once: repeated names would only cost steps.
     if (seen.insert(name).second) fetch.queues.push_back(name);
   }
   return Command{std::move(fetch)};
@@ -86,6 +87,7 @@ Parsed parse_fail(std::string_view argument) {
         return true;
       });
   if (shape == ObjectShape::kMalformed) return Refused{Reason::kInvalidFail, argument};
+  // Other members may be missing: the run has failed anyway.
   if (fail.jid.empty()) return Refused{Reason::kMissingJid, {}};
   return Command{std::move(fail)};
 }
@@ -216,6 +218,7 @@ bool take_hello_member(std::string_view name, const MemberValue& value, Hello& h
   if (is("hostname")) return take_text(value, hello.worker.hostname);
   if (is("pid")) return take_integer(value, hello.worker.pid);
   if (is("labels")) return take_strings(value, hello.worker.labels);
+  // Members that we do not use must have the right type all the same.
   if (is("username")) return take_text(value, text);
   if (is("rss_kb")) return take_integer(value, ignored);
   if (!is("startedat") || value.kind == MemberValue::Kind::kNull) return true;
@@ -227,6 +230,7 @@ bool take_hello_member(std::string_view name, const MemberValue& value, Hello& h
 Parsed parse_command(std::string_view line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view verb = line.substr(0, end);
+  // Verbs are case-sensitive, subcommands are not, as in the reference.
   const auto row = std::find_if(kRows.begin(), kRows.end(),
                                 [&](const Row& candidate) { return candidate.verb == verb; });
   if (row == kRows.end()) return Refused{Reason::kUnknownVerb, verb};
@@ -243,6 +247,7 @@ std::vector<std::string_view> verbs() {
 
 std::optional<Hello> parse_hello(std::string_view line) {
   constexpr std::string_view kVerb = "HELLO ";
+  // The reference compares exactly this.
   if (!line.starts_with("HELLO {")) return std::nullopt;
   Hello hello;
   const ObjectShape shape =

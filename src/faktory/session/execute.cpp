@@ -40,6 +40,7 @@ std::vector<std::string> names_of(const Queues& queues, const View& view) {
 /// How long the next job of the queue has been waiting in it, in seconds; 0 without such a job.
 double latency_of(const View& view, std::string_view name, Time now) {
   const Queue* queue = is_queue_name(name) ? view.find_queue(name) : nullptr;
+  // The next job is not always the oldest: a more urgent one may be before it.
   const Job* job = queue == nullptr ? nullptr : view.first_ready(*queue);
   if (job == nullptr || job->enqueued_at > now) return 0;
   return std::chrono::duration<double>(now - job->enqueued_at).count();
@@ -66,6 +67,7 @@ void ClientSession::execute(const Push& push, Time now) {
 }
 
 void ClientSession::execute(const PushBulk& push, Time now) {
+  // It copies the text: the line buffer may move while the push runs in slices.
   bulk_.emplace(push.json, now);
   work_bulk(now);
 }
@@ -89,6 +91,7 @@ void ClientSession::execute(const Fetch& fetch, Time now) {
   // A worker that was told to stop waits for no queue. It gets no job, and its answer comes after
   // the usual wait, so that it does not ask again and again.
   if (!is_told_to_stop()) request.queues = fetch.queues;
+  // By worker, so that the job stays reserved when this connection closes.
   request.wid = wid_;
   // A client that has closed its sending side gets its answer at once.
   request.wait_until = has_input_ended_ ? now : now + kFetchWait;
@@ -103,6 +106,7 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
   if (delivery.kind == Delivery::Kind::kNoRoom) return reply::error(output_, reply::kNoRoom);
   if (delivery.kind != Delivery::Kind::kJob) return reply::nil(output_);
   const Queue& queue = shared_.broker.view().queue_of(*delivery.job);
+  // Into a buffer that all sessions share: a reply begins with the length of the job.
   shared_.format.render(*delivery.job, queue.name, shared_.shown);
   reply::bulk(output_, shared_.shown);
   clear(shared_.shown);
@@ -166,6 +170,7 @@ void ClientSession::execute(const PauseQueues& queues, Time now) {
   const std::optional<std::uint32_t> seconds =
       is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
   answer_long_task(shared_.broker.admin().pause_queues(
+      // Names are copied at the start: queues that come later are not paused.
       client_, names_of(queues, shared_.broker.view()), seconds, now));
 }
 
@@ -175,6 +180,7 @@ void ClientSession::execute(const RemoveQueues& queues, Time now) {
 }
 
 void ClientSession::execute(const QueueLatency& queues, Time now) {
+  // By name, and each name once, as Go writes a map.
   std::map<std::string_view, double> latencies;
   for (const std::string_view name : queues.names) {
     latencies[name] = latency_of(shared_.broker.view(), name, now);
@@ -182,6 +188,7 @@ void ClientSession::execute(const QueueLatency& queues, Time now) {
   const char* separator = "";
   for (const auto& [name, seconds] : latencies) {
     shared_.shown += std::exchange(separator, ",");
+    // Names come from the client as they are, and may need escapes.
     append_json_string(name, shared_.shown);
     shared_.shown += ':';
     append_number(seconds, shared_.shown);

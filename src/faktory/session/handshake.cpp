@@ -13,6 +13,7 @@ constexpr std::int64_t kIteratingVersion = 2;
 }  // namespace
 
 void ClientSession::start(Time now) {
+  // A connection that never says HELLO would count against nothing, and stay for ever.
   close_at_ = now + kHandshakeLimit;
   if (!shared_.settings.password.empty()) challenge_ = make_challenge(shared_.settings.random);
   reply::hi(output_, challenge_);
@@ -24,6 +25,7 @@ void ClientSession::shake_hands(const LineBuffer::Line& line, Time now) {
     is_closing_ = true;
     return;
   }
+  // Without a password any hash is right, so that clients need not know.
   if (!challenge_) return welcome(std::move(*hello), now);
   if (hello->version < kIteratingVersion) challenge_->iterations = 1;
   PasswordHash hash(shared_.settings.password, *challenge_);
@@ -40,6 +42,8 @@ Time ClientSession::wake_at() const {
 /// Makes a slice of the password's hash, if it is this session's turn.
 void ClientSession::check_login(Time now) {
   if (shared_.hashing != this && !may_begin_login(now)) return;
+  // One at a time (decision 10): a hundred workers that return at once share the broker's thread
+  // with all others.
   if (shared_.hashing == nullptr) shared_.hashing = this;
   if (shared_.hashing != this || !login_->hash.work(kHashesPerTurn)) return;
   finish_login(now);
@@ -72,6 +76,7 @@ void ClientSession::finish_login(Time now) {
   if (is_same_hash(login->hello.password_hash, login->hash.text())) {
     return welcome(std::move(login->hello), now);
   }
+  // Before the reply leaves: the next guess from there waits.
   shared_.logins.note_failure(peer_, now);
   reply::error(output_, reply::kInvalidPassword);
   is_closing_ = true;
@@ -80,8 +85,10 @@ void ClientSession::finish_login(Time now) {
 void ClientSession::welcome(Hello&& hello, Time now) {
   CHECK(client_ == 0);
   client_ = shared_.broker.connect(*this);
+  // Counted before the limit, so that `close` always counts it out.
   ++shared_.connection_count;
   close_at_ = kNever;
+  // A salt is used once.
   challenge_.reset();
   lines_.set_limit(shared_.settings.line_bytes_max);
   reply::ok(output_);
@@ -95,6 +102,7 @@ void ClientSession::welcome(Hello&& hello, Time now) {
   wid_ = hello.worker.wid;
   if (wid_.empty()) return;
   const auto registered = shared_.broker.workers().add(client_, std::move(hello.worker), now);
+  // Only a wid that is too long is refused, and `parse_hello` has looked.
   is_closing_ = !registered.has_value();
 }
 

@@ -112,6 +112,7 @@ std::function<std::string()> prepare_info(const Shared& shared, Time now, QueueS
   info["faktory"] = render_jobs(shared.broker.view(), sizes.size());
   info["server"] = render_server(shared, now);
   const std::string frame = info.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  // The sizes of all queues are put in as text afterwards, perhaps by another thread.
   const std::size_t queues = frame.find(kNoQueues);
   CHECK(queues != std::string::npos);
   const std::size_t inside = queues + kNoQueues.size();

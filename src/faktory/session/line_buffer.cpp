@@ -16,14 +16,17 @@ void LineBuffer::add(std::string_view bytes) {
 }
 
 std::optional<LineBuffer::Line> LineBuffer::next() {
+  // In its place among the lines, so that replies stay in order.
   if (has_dropped_line_) {
     has_dropped_line_ = false;
     return Line{.text = {}, .is_too_long = true};
   }
   const std::size_t end = bytes_.find('\n', searched_);
   if (end == std::string::npos) {
+    // Bytes are searched once, however small the pieces in which a line arrives.
     searched_ = bytes_.size();
     // One more than the limit may be the CR of a line that is just short enough.
+    // The rest of the line is dropped as it comes, so that it needs no memory.
     if (kept_bytes() > line_bytes_max_ + 1) {
       is_dropping_ = true;
       taken_ = searched_;

@@ -26,6 +26,8 @@ Duration wait_among(std::uint32_t waiting) {
 }  // namespace
 
 std::string_view LoginGuard::name_of(std::string_view peer) const {
+  // A guesser with many addresses must not fill the memory. The rest share one name, and its
+  // failures.
   return peers_.size() < kPeersMax || peers_.contains(peer) ? peer : kOthers;
 }
 
@@ -39,6 +41,7 @@ std::optional<LoginGuard::Turn> LoginGuard::wait(std::string_view peer, Time now
   const auto found = peers_.find(name_of(peer));
   CHECK(found != peers_.end());
   Peer& known = found->second;
+  // Per address, so that one guesser cannot take all places.
   if (known.waiting == kWaitingOfPeerMax || waiting_ == kWaitingMax) return std::nullopt;
   ++known.waiting;
   ++waiting_;
@@ -63,7 +66,9 @@ void LoginGuard::forget_quiet(Time now) {
 void LoginGuard::note_failure(std::string_view peer, Time now) {
   if (peers_.size() >= kPeersMax && !peers_.contains(peer)) forget_quiet(now);
   Peer& known = peers_[std::string(name_of(peer))];
+  // Failures of long ago do not count.
   if (known.forget_at <= now) known.failures = 0;
+  // Only whether there were more than the free ones matters.
   if (known.failures <= kFreeFailures) ++known.failures;
   known.forget_at = now + kFailuresRemembered;
 }

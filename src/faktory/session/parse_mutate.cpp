@@ -57,6 +57,7 @@ bool take_filter(const Json& value, JobFilter& filter) {
 }
 
 std::optional<Operation> read_operation(std::string_view text) {
+  // Clients may send broken UTF-8, which the library refuses and the reference replaces.
   const std::optional<std::string> repaired = repaired_json(text);
   if (repaired) text = *repaired;
   const auto is_kept = [](int depth, Json::parse_event_t, const Json&) {
@@ -103,6 +104,7 @@ constexpr std::array kTargets = {
 }  // namespace
 
 Result<Mutate, Refused> parse_mutate(std::string_view argument) {
+  // The reference splits the line at spaces, so its JSON has none.
   if (argument.empty() || argument.find(' ') != std::string_view::npos) {
     return Refused{Reason::kInvalidMutateFormat, {}};
   }
@@ -117,6 +119,7 @@ Result<Mutate, Refused> parse_mutate(std::string_view argument) {
   });
   if (target == kTargets.end()) return Refused{Reason::kInvalidTarget, {}};
   Mutate mutate{.set = target->set, .action = action->action, .filter = {}};
+  // `clear` ignores a filter, as in the reference.
   if (action->is_about_all) return mutate;
   mutate.filter = std::move(operation->filter);
   if (std::max(mutate.filter.regexp.size(), mutate.filter.jobtype.size()) > kGlobBytesMax) {

@@ -43,16 +43,19 @@ void worker_state(std::string& out, Worker::State state) {
 
 void error(std::string& out, std::string_view text) {
   out += "-ERR ";
+  // A line end in a text from outside would begin a reply of its own.
   out += one_line(text);
   out += "\r\n";
 }
 
 std::string refusal(const Refused& refused) {
+  // A refused line may be megabytes long. Its beginning tells enough.
   const std::string text(refused.text.substr(0, kEchoBytesMax));
   switch (refused.reason) {
     case Refused::Reason::kUnknownVerb:
       return "unknown command " + text;
     case Refused::Reason::kNoArgument:
+      // The words of the reference, which fails on a missing argument.
       return "internal error";
     case Refused::Reason::kInvalidAck:
       return "invalid ACK " + text;

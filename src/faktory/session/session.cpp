@@ -10,6 +10,7 @@
 namespace millrace::faktory {
 
 ClientSession::ClientSession(Shared& shared, std::string peer)
+    // A stranger may send a short line only. After the handshake the limit is `line_bytes_max`.
     : shared_(shared), peer_(std::move(peer)), lines_(kHelloBytesMax) {}
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -29,6 +30,7 @@ void ClientSession::end_of_input(Time now) {
   if (wait_ == Wait::kJob) {
     shared_.broker.stop_waiting(client_);
     wait_ = Wait::kNothing;
+    // At once: the client may be waiting for the end of the connection.
     reply::nil(output_);
   }
   work_through_lines(now);
@@ -59,6 +61,7 @@ void ClientSession::sent(std::size_t bytes) {
   if (fetched_.empty()) return;
   const auto first_unsent =
       std::find_if(fetched_.begin(), fetched_.end(),
+                   // Replies leave in order, so all before the first unsent one have left.
                    [this](const Fetched& fetched) { return fetched.reply_end > sent_; });
   fetched_.erase(fetched_.begin(), first_unsent);
   if (fetched_.empty()) fetched_.shrink_to_fit();
@@ -66,6 +69,7 @@ void ClientSession::sent(std::size_t bytes) {
 
 void ClientSession::close(Time now) {
   leave_login();
+  // It never shook hands, so the broker does not know it.
   if (client_ == 0) return;
   // First, since a job that is given back could otherwise be delivered to this very session.
   shared_.broker.stop_waiting(client_);
@@ -87,6 +91,7 @@ bool ClientSession::wants_input() const {
 }
 
 bool ClientSession::wants_resume() const {
+  // A login that waits for its turn is resumed by the clock, not by the loop.
   if (login_) return !is_closing_ && !login_->is_waiting();
   return can_execute() && (bulk_ || lines_.may_have_line() || has_input_ended_);
 }
@@ -105,6 +110,7 @@ void ClientSession::work_through_lines(Time now) {
   while (!bulk_ && !login_ && can_execute() && shared_.broker.step_count() < steps_end) {
     const std::optional<LineBuffer::Line> line = lines_.next();
     if (!line) {
+      // Only now: what was sent before the end is still executed.
       is_closing_ = has_input_ended_;
       break;
     }
@@ -116,6 +122,7 @@ void ClientSession::work_through_lines(Time now) {
 void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
   CHECK(wait_ == Wait::kNothing);  // Replies leave in the order of their commands.
   if (client_ == 0) return shake_hands(line, now);
+  // After the handshake, so that workers read the reason.
   if (shared_.is_draining) {
     reply::error(output_, reply::kShutdown);
     is_closing_ = true;

@@ -61,6 +61,7 @@ Response show_page(const Request& request) {
 std::optional<Response> serve_asset(const Request& request) {
   constexpr std::string_view kFolder = "/assets/";
   const std::string_view path = request.path;
+  // Routes answer these. An unknown one must be an error for a program, not a page.
   const bool is_for_machines = path == "/metrics" || path == "/stats" || path == "/health";
   if (is_for_machines || (path.starts_with("/api/") && path != "/api/v1/openapi.json")) {
     return std::nullopt;
@@ -70,6 +71,7 @@ std::optional<Response> serve_asset(const Request& request) {
   }
   if (path == "/api/v1/openapi.json") return show(*find_asset("openapi.json"));
   if (path == "/favicon.ico") return show(*find_asset("icon.svg"));
+  // Every other path is a page of the application, which finds its own way: so links can be shared.
   if (!path.starts_with(kFolder)) return show_page(request);
   const Asset* asset = find_asset(path.substr(kFolder.size()));
   return asset == nullptr ? refuse(404, "no such file") : show(*asset);

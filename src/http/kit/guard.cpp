@@ -26,6 +26,7 @@ bool knows_password(const Request& request, std::string_view password) {
   if (!equals_ignoring_case(given.substr(0, kScheme.size()), kScheme)) return false;
   const std::optional<std::string> pair = from_base64(trimmed(given.substr(kScheme.size())));
   if (!pair) return false;
+  // Any user name will do: there is one password.
   const std::size_t colon = pair->find(':');
   return colon != std::string::npos &&
          is_same_secret(std::string_view(*pair).substr(colon + 1), password);
@@ -34,6 +35,7 @@ bool knows_password(const Request& request, std::string_view password) {
 /// A browser says where a request comes from. A client that says nothing is no browser.
 bool is_from_another_site(const Request& request) {
   const std::string_view site = request.header("sec-fetch-site");
+  // `none`: a person has typed the address or used a bookmark.
   if (!site.empty()) return site != "same-origin" && site != "none";
   const std::string_view origin = request.header("origin");
   if (origin.empty()) return false;
@@ -50,6 +52,7 @@ std::string_view name_in(std::string_view host) {
 /// Browsers send an IPv4 address as four numbers, whatever was typed.
 bool is_address(std::string_view name) {
   const bool is_v6 = name.find(':') != name.npos;
+  // DNS rebinding needs a name, so an address is ours.
   return is_v6 ||
          std::all_of(name.begin(), name.end(), [](char c) { return is_digit(c) || c == '.'; });
 }
@@ -78,9 +81,11 @@ std::optional<Response> check_change(const Request& request, const GuardSettings
     refused.headers["X-Read-Only"] = "1";
     return refused;
   }
+  // A compressed body could grow without bound when it is unpacked.
   if (!request.header("content-encoding").empty()) {
     return refuse(415, "a body must not be compressed");
   }
+  // A form of another site can send no JSON without asking first (CORS).
   if (has_body(request) && !is_json(request)) {
     return refuse(415, "a body must be application/json");
   }
@@ -97,6 +102,7 @@ Login login_of(const Request& request, const GuardSettings& settings) {
 bool is_own_host(std::string_view host, const std::vector<std::string>& hosts) {
   std::string name = lower_case(name_in(host));
   if (name.ends_with('.')) name.pop_back();
+  // A name without a dot cannot be registered, so no foreign site has it.
   if (is_address(name) || name.find('.') == name.npos || name.ends_with(".localhost")) return true;
   return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
 }
@@ -107,6 +113,7 @@ bool is_change(const Request& request) {
 
 std::optional<Response> check(const Request& request, const GuardSettings& settings) {
   if (request.path.size() > kPathBytesMax) return refuse(414, "the path is too long");
+  // Load balancers ask without a password, and by any name.
   if (is_open_to_all(request) && !is_change(request)) return std::nullopt;
   if (!settings.password.empty()) {
     if (login_of(request, settings) != Login::kRight) return ask_for_password(request);
@@ -126,11 +133,13 @@ void harden(Response& response) {
   response.headers["Referrer-Policy"] = "same-origin";
   response.headers["Cross-Origin-Opener-Policy"] = "same-origin";
   response.headers["Cross-Origin-Resource-Policy"] = "same-origin";
+  // Jobs may hold secrets: nothing stays in a browser's cache unless a handler says so.
   response.headers.try_emplace("Cache-Control", "no-store");
 }
 
 bool is_same_secret(std::string_view given, std::string_view secret) {
   if (secret.empty()) return given.empty();
+  // Over the whole of `given`, so that the time tells nothing of the secret.
   unsigned difference = given.size() == secret.size() ? 0 : 1;
   for (std::size_t i = 0; i < given.size(); ++i) {
     difference |= static_cast<unsigned char>(given[i]) ^
@@ -145,6 +154,7 @@ std::string clean_prefix(std::string_view header) {
   };
   while (header.ends_with('/')) header.remove_suffix(1);
   const bool is_usable = header.size() <= kPrefixBytesMax && header.starts_with('/') &&
+                         // `//name` would be another server for the browser.
                          !header.starts_with("//") && header.find("..") == header.npos &&
                          std::all_of(header.begin(), header.end(), is_plain);
   return is_usable ? std::string(header) : std::string();

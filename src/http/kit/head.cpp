@@ -47,11 +47,13 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     if (name.empty()) return Problem{"the head has a line that is no header"};
     const bool is_single =
         name == "content-length" || name == "host" || name == "transfer-encoding";
+    // A proxy may believe the first and we the last, and the two see different requests.
     if (!names.insert(name).second && is_single) return Problem{concat(name, " is there twice")};
   }
   if (first.ends_with("HTTP/1.1") && !names.contains("host")) {
     return Problem{"the head has no Host"};
   }
+  // The classic way to smuggle a second request past a proxy.
   if (names.contains("content-length") && names.contains("transfer-encoding")) {
     return Problem{"the head has both a Content-Length and a Transfer-Encoding"};
   }

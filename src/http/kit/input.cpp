@@ -82,6 +82,7 @@ Outcome<Json> read_members(std::string_view body) {
     // The library looks for each name among all names before it, which takes long for many. No body
     // has objects inside, and one with too many members has an unknown one among the first.
     if (depth > 1 || names.size() > kMembersMax) return false;
+    // The library would silently take the last one.
     if (!names.insert(parsed.get<std::string>()).second) is_doubled = true;
     return true;
   };

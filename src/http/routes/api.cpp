@@ -86,9 +86,11 @@ std::optional<std::string> match(std::string_view route, std::string_view path) 
   }
   const std::string_view head = route.substr(0, star);
   const std::string_view tail = route.substr(star + 1);
+  // A name is never empty.
   if (path.size() <= head.size() + tail.size()) return std::nullopt;
   if (!path.starts_with(head) || !path.ends_with(tail)) return std::nullopt;
   path = path.substr(head.size(), path.size() - head.size() - tail.size());
+  // Job numbers and the like have no slashes.
   if (head != kQueuePaths && path.find('/') != path.npos) return std::nullopt;
   return std::string(path);
 }
@@ -110,6 +112,7 @@ std::optional<Problem> find_unknown_parameter(const Route& route, const Request&
   for (auto each = request.params.begin(); each != request.params.end(); ++each) {
     const std::string_view name = cut(each->first, kNameShownMax);
     if (!is_among(names, each->first)) return Problem{concat("no such parameter: ", name)};
+    // Which of the two is meant nobody knows, and a wrong guess may change jobs.
     if (request.params.count(each->first) > 1) return Problem{concat(name, " is there twice")};
     if (each->second.empty() && !is_among(kPlaceNames, name)) {
       return Problem{concat(name, " is empty: leave it out")};
@@ -193,6 +196,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
     }
   }
   Found found = find_route(request);
+  // `prepare` has looked, on another thread.
   CHECK(found.route != nullptr);
   Response response = found.route->handle(
       {.site = site, .request = request, .moment = moment, .name = std::move(found.name)});
@@ -202,6 +206,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
 }
 
 std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max) {
+  // Only a pushed job may be large. Other bodies are a few names and numbers.
   return request.path == kPushPath ? job_bytes_max : kMembersBytesMax;
 }
 

@@ -16,6 +16,7 @@ void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   constexpr double kWorthMention = 0.05;  // a second
   const Trend::Rates now = trend.rates_between(5min, 0min);
   const Trend::Rates before = trend.rates_between(10min, 5min);
+  // A single failure among few runs is a large share, and not worth a word.
   if (now.failed < kWorthMention) return;
   const double share = now.processed > 0 ? now.failed / now.processed : 1;
   const bool grows = now.failed > 2 * before.failed;
@@ -59,6 +60,7 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
 void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
   const std::uint64_t limit = broker.ledger().memory().bytes_max();
   const std::uint64_t needed = broker.ledger().memory().needed_bytes();
+  // When jobs are refused already, that is said instead.
   if (broker.refuses_jobs() || needed < limit - limit / kRoomLowPart) return;
   found.push_back({.level = Level::kTrouble,
                    .kind = "memory",
@@ -96,6 +98,7 @@ Concern show_paused(const Backlog& backlog) {
 }  // namespace
 
 void Inspection::look_at_queue(const Queue& queue, const View& view, Time now) {
+  // Most queues of a large server are empty: nothing else is asked of them.
   if (queue.ready.empty()) return;
   const QueueFigures figures = figures_of(queue, view, now);
   if (figures.oldest < found_.oldest) {
@@ -110,6 +113,7 @@ void Inspection::Backlogs::add(const QueueFigures& figures) {
   ++count;
   const auto is_longer = [](std::uint64_t jobs, const Backlog& other) { return jobs > other.jobs; };
   const auto place = std::upper_bound(longest.begin(), longest.end(), figures.ready, is_longer);
+  // Only the longest are named. The rest are counted.
   if (place == longest.end() && longest.size() == kConcernsOfKindMax) return;
   longest.insert(place, {.queue = figures.queue->name, .jobs = figures.ready});
   if (longest.size() > kConcernsOfKindMax) longest.pop_back();
@@ -144,6 +148,8 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
       static_cast<std::size_t>(std::count_if(found.begin(), found.end(), is_trouble));
   for (const Backlog& each : abandoned_.longest) found.push_back(show_abandoned(each));
   for (const Backlog& each : paused_.longest) found.push_back(show_paused(each));
+  // Within a level the order says what is worse: the server's own troubles come before those of
+  // queues.
   std::stable_partition(found.begin(), found.end(), is_trouble);
   return situation;
 }

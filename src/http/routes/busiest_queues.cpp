@@ -21,6 +21,7 @@ double activity_of(const Queue& queue, Time now) {
 void BusiestQueues::look_at(const Queue& queue, Time now) {
   const auto is_before = [](const Entry& a, const Entry& b) { return a.is_before(b); };
   const Entry entry{.activity = activity_of(queue, now), .place = queue.created};
+  // The front of the heap is the least busy of those kept: only a busier queue replaces it.
   if (heap_.size() == count_max_) {
     if (!entry.is_before(heap_.front())) return;
     std::pop_heap(heap_.begin(), heap_.end(), is_before);

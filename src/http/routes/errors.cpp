@@ -39,6 +39,7 @@ void add(const Job& job, const View& view, Groups& groups) {
   const Failure* failure = job.failure();
   if (failure == nullptr) return;
   Group& group = groups[failure_group(*failure)];
+  // The first job of a group gives it its words and a job to look at.
   if (group.sample == 0) {
     group.type = failure->errtype;
     group.message = cut(normalized_message(failure->message), 300);
@@ -47,6 +48,7 @@ void add(const Job& job, const View& view, Groups& groups) {
   ++group.counts[static_cast<std::size_t>(job.state)];
   group.first = std::min(group.first, failure->failed_at);
   group.last = std::max(group.last, failure->failed_at);
+  // A set, so that a queue is named once. More would not fit into a row.
   if (group.queues.size() < kQueuesShownMax) group.queues.insert(view.queue_of(job).name);
 }
 

@@ -43,6 +43,7 @@ Response change_one(const Call& call, Mutation::Action action) {
   const JobId id = parse_number<JobId>(call.name).value_or(0);
   const Job* job = broker.view().find(id);
   if (job == nullptr) return say_gone(call);
+  // Kept: the change may remove the job, or move it on to a waiting worker.
   const JobState before = job->state;
   if (!is_meant(*job, *seen)) {
     return refuse(409, *seen ? concat("this job is ", name_of(before), " now") : kHeld);
@@ -50,6 +51,7 @@ Response change_one(const Call& call, Mutation::Action action) {
   const Answer<Done> done = change(broker, *job, action, call.moment.now);
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
+  // Asked for again: `job` is no longer valid when it was deleted.
   const Job* left = broker.view().find(id);
   return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
           .is_change = true};
@@ -117,6 +119,8 @@ Response change_jobs(const Call& call) {
 std::optional<Problem> prepare_push(const Site& site, Request& request) {
   const std::vector<std::string> names = member_names(request.body);
   const std::set<std::string> differing(names.begin(), names.end());
+  // The two readers of the text may take different ones, and then a person would not get what was
+  // checked.
   if (differing.size() < names.size()) return Problem{std::string(kDoubled)};
   if (trimmed(request.body).starts_with('{') && !differing.contains("jid")) {
     request.body = with_jid(request.body, "web-" + hex(site.random()), !names.empty());

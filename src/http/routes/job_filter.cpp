@@ -134,11 +134,13 @@ std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filt
                                                            const WorkUnitFormat& format, Time now) {
   if (filter.is_empty()) return {};
   const auto age = std::chrono::seconds(
+      // Bounded, since more seconds would not fit into a time.
       std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
   const Time created_before = filter.older_than_s ? now - age : kNever;
   // The cheap comparisons come first.
   return [filter, created_before, &format](const Job& job, const Queue& queue) {
     if (filter.queue && queue.name != *filter.queue) return false;
+    // Jobs are often searched by age, and the time is in memory. A body may not be.
     if (job.created_at > created_before) return false;
     if (!is_held_by(job, filter) || !fails_as(job, filter)) return false;
     if (filter.text && job.body_view().find(*filter.text) == std::string_view::npos) return false;
@@ -153,6 +155,7 @@ std::string normalized_message(std::string_view message) {
   while (i < message.size()) {
     std::size_t end = i;
     while (end < message.size() && is_hex_digit(message[end])) ++end;
+    // Ids and addresses: messages that differ in them are one group.
     if (end - i >= kHexWordBytesMin) {
       out += '#';
       i = end;

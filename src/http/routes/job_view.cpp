@@ -95,9 +95,11 @@ std::string write_detail(const Job& job, const Site& site) {
   if (!is_pushed) detail["body"] = body_of(job.body_view());
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
   detail["body_bytes"] = is_pushed && !unit.empty() ? unit.size() : job.body_bytes;
+  // The page shows the beginning of the body instead.
   if (unit.size() > kBodyShownBytesMax) unit.clear();
   // As text: it may have a number that no type of ours can hold.
   std::string text = dump(detail);
+  // Without its closing brace: the work unit is appended as it is.
   text.pop_back();
   return concat(text, ",\"work_unit\":", is_utf8(unit) && !unit.empty() ? unit : "null", "}");
 }

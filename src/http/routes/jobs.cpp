@@ -51,11 +51,13 @@ Json walk(const Call& call, const Search& search, const std::function<bool(const
   const View& view = call.site.broker.view();
   const auto matches = make_matcher(search.filter, call.site.format, call.moment.now);
   const bool reads_all = search.filter.text.has_value();
+  // The jid of a beanstalk job may be in its body.
   const bool reads_put = search.filter.id.has_value();
   const std::size_t steps = steps_of(search.filter);
   std::size_t read_bytes = 0;
   const ScanEnd end = view.scan(search.order, search.after, steps, [&](const Job& job) {
     const bool is_read = reads_all || (reads_put && job.kind == JobKind::kBytes);
+    // Bodies may have to be read from the disk: a slice is bounded by their bytes too.
     if (is_read) read_bytes += job.body_bytes;
     const bool goes_on = (matches && !matches(job, view.queue_of(job))) || found(job);
     return goes_on && read_bytes < kSearchBytes;
@@ -96,6 +98,7 @@ Response count_jobs(const Call& call) {
   if (!search) return refuse(400, search.error().text);
   const View& view = call.site.broker.view();
   Json count;
+  // The server has the number: nothing need be walked.
   if (search->filter.is_empty()) {
     const std::uint64_t all = view.job_count(search->order.state);
     count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});
@@ -122,6 +125,7 @@ Response show_body(const Call& call) {
   } else {
     call.site.format.render(*job, call.site.broker.view().queue_of(*job).name, response.body);
   }
+  // A download: a body may be a page with scripts, which must not run as ours.
   response.headers["Content-Disposition"] =
       "attachment; filename=\"job-" + std::to_string(job->id) + ".bin\"";
   return response;

@@ -35,6 +35,7 @@ std::string escaped(std::string_view label) {
 
 std::string number(double value) {
   char text[40];
+  // Nine digits: sums and rates need no more, and pages stay short.
   std::snprintf(text, sizeof text, "%.9g", value);
   return text;
 }
@@ -59,6 +60,7 @@ class Page {
   void histogram(const char* name, const std::string& labels, const Histogram& histogram) {
     const std::string comma = labels.empty() ? "" : ",";
     const std::string bucket = concat(name, "_bucket");
+    // Buckets of Prometheus count everything up to their bound, ours only what is between two.
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
       below += histogram.counts()[i];
@@ -111,6 +113,7 @@ struct Snapshot {
 Labelled copy_of(const Queue& queue, const View& view, Time now) {
   Labelled copy{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
   if (queue.meter) copy.meter = *queue.meter;
+  // The page is written on another thread, when the queue may be gone.
   copy.figures.queue = nullptr;
   return copy;
 }
@@ -118,6 +121,7 @@ Labelled copy_of(const Queue& queue, const View& view, Time now) {
 Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
   Queues queues;
   QueueFigures& others = queues.others;
+  // All, less those of the labelled queues: so no other queue is visited.
   others.ready = view.job_count(JobState::kReady);
   others.reserved = view.job_count(JobState::kReserved);
   others.scheduled = view.job_count(JobState::kScheduled);

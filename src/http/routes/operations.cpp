@@ -20,6 +20,7 @@ Outcome<std::vector<JobState>> read_states(const Json& object) {
   for (const Json& name : *found) {
     const auto state = name.is_string() ? parse_state(name.get<std::string>()) : std::nullopt;
     if (!state) return Problem{"states has an entry that is no state"};
+    // They belong to their workers. One by one they can be taken away: see change_jobs.
     if (*state == JobState::kReserved) return Problem{"reserved jobs cannot be changed"};
     if (std::find(states.begin(), states.end(), *state) != states.end()) {
       return Problem{"states has an entry twice"};
@@ -79,6 +80,7 @@ Json show_progress(const BulkChanges::Progress& progress) {
 }
 
 std::string show_as_of(const View& view, Time now) {
+  // The page sends it back with a change: jobs that came later are not meant.
   return concat(view.counters().next_id, ".", now.time_since_epoch().count());
 }
 
@@ -102,6 +104,7 @@ Outcome<BulkChanges::Bounds> read_bounds(const Json& members) {
 
 Response begin_operation(const Call& call, BulkChanges::Request request) {
   const auto id = call.site.bulks.start(std::move(request), call.moment.now);
+  // Each takes a slice of every turn, and keeps its filter.
   if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
   return {
       .status = 202, .body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};

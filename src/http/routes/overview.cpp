@@ -10,6 +10,7 @@
 namespace millrace::http {
 namespace {
 
+/// Long enough for steady numbers, short enough to show a change.
 constexpr Duration kRateSpan = 30s;
 
 /// The worst concern, which is the first, and how many more there are.
@@ -112,6 +113,7 @@ struct Listing {
 Response list_on(const Site& site, Time now, Listing listing) {
   listing.sizes.reserve(site.broker.view().queue_count());
   const bool is_through = listing.walk.visit_some(site.broker.view(), [&](const Queue& queue) {
+    // Tubes that are neither kept nor have ready jobs are no queues for Faktory clients.
     if (queue.listed_at) listing.sizes.emplace_back(queue.name, queue.ready.size());
   });
   Response response;
@@ -164,6 +166,7 @@ Response show_history(const Call& call) {
   for (const DayCounts& day : view.history()) {
     if (day.day >= first) shown.push_back(show_day(day.day, day.processed, day.failed));
   }
+  // The present day is not in the history yet. It may be an older one, if nothing ran since.
   if (counters.day >= first) {
     shown.push_back(show_day(counters.day, counters.processed_today, counters.failed_today));
   }
@@ -219,6 +222,7 @@ Response show_health(const Call& call) {
     const char* const status = traffic.is_stopping ? "stopping" : "stalled";
     return {.status = 503, .body = dump({{"status", status}})};
   }
+  // The members that FWP's INFO has, by the same code.
   const Json info = Json::parse(call.site.info(call.moment.now, {})(), nullptr, false);
   const Json& server = info["server"];
   return {.body = dump({{"status", "serving"},

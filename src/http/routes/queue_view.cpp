@@ -19,6 +19,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.oldest = view.oldest_ready(queue);
   figures.is_paused = queue.is_paused(now);
   figures.takers = queue.watcher_count + queue.waiting.size();
+  // A queue has a meter once something happened to it.
   if (!queue.meter) return figures;
   figures.enqueued_rate = queue.meter->enqueued.rate.per_second(now);
   figures.processed_rate = queue.meter->processed.rate.per_second(now);
@@ -46,6 +47,7 @@ Json show_figures(const QueueFigures& figures) {
 
 bool is_abandoned(const QueueFigures& figures, Time now) {
   if (figures.ready == 0 || figures.is_paused || figures.takers > 0) return false;
+  // A queue that was filled a moment ago may be waiting for its worker.
   if (now - figures.oldest < kAbandonedAfter) return false;
   const auto& meter = figures.queue->meter;
   return !meter || now - meter->last_reserved_at >= kAbandonedAfter;

@@ -129,6 +129,7 @@ Slice collect(const ListRequest& list, const View& view, Time now) {
 /// The row's place in the order of the list: a cursor for what follows it.
 std::string place_of(const Row& row) {
   char value[40];
+  // 17 digits give the same double again when they are read.
   std::snprintf(value, sizeof value, "%.17g", row.value);
   return concat(value, ":", row.queue->name);
 }
@@ -172,6 +173,7 @@ Response list_queues(const Call& call) {
   const View& view = call.site.broker.view();
   Slice slice = collect(*list, view, call.moment.now);
   std::vector<Row>& rows = slice.rows;
+  // Sorted within this slice only. The client merges slices by their places.
   const std::size_t count = std::min(rows.size(), list->limit);
   std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
                     [&](const Row& a, const Row& b) {

@@ -8,6 +8,7 @@
 namespace millrace::http {
 
 void Trend::note(const View& view, Time now) {
+  // Called often: samples are taken once an interval.
   if (now < next_) return;
   next_ = now + kInterval;
   const CountersChanged& counters = view.counters();
@@ -37,6 +38,7 @@ Trend::Rates Trend::rates(Duration span) const {
 
 Trend::Rates Trend::rates_between(Duration from, Duration to) const {
   if (samples_.empty()) return {};
+  // Over the time that the samples really cover, which is less just after the start.
   const Sample& first = sample_before(from);
   const Sample& last = sample_before(to);
   const double seconds = seconds_of(last.at - first.at);

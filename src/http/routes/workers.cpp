@@ -62,6 +62,7 @@ Response tell(const Call& call, Worker::State state) {
   const std::string wid = read_text(members, "wid");
   const auto all = members.find("all");
   const bool is_all = all != members.end() && all->is_boolean() && all->get<bool>();
+  // Exactly one of the two: a forgotten wid must not stop all workers.
   if (wid.empty() != is_all) return refuse(400, "name one worker by wid, or say all");
   const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
   if (!bounds) return refuse(400, bounds.error().text);
@@ -69,6 +70,7 @@ Response tell(const Call& call, Worker::State state) {
   if (is_all) {
     wids.clear();
     for (const auto& [each, worker] : call.site.broker.view().workers()) {
+      // Workers that came after the person looked are not meant.
       if (worker.started_at <= bounds->counted_at) wids.push_back(each);
     }
   }

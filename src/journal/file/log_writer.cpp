@@ -269,7 +269,7 @@ Outcome<Done> LogWriter::remove(std::span<const Lsn> segments, Lsn oldest) {
   // The present segment stays, and segments are removed in their order.
   CHECK(segments.front() == oldest_ && segments.back() < oldest && oldest <= header_.first);
   oldest_ = oldest;
-  // Noted before the first file goes away: a crash in between leaves a segment too many, which is
+  // Noted before the first file is removed: a crash in between leaves a segment too many, which is
   // harmless. The other order would look like a missing segment.
   if (const Outcome<Done> noted = note_extent(); !noted) return noted;
   for (const Lsn first : segments) {
