@@ -110,6 +110,7 @@ void ClientSession::execute(const Watch& watch, Time) {
 }
 
 void ClientSession::execute(const Ignore& ignore, Time) {
+  // The only refusal is about the last tube. One that is not watched is ignored without a word.
   auto count = shared_.broker.ignore(client_, ignore.tube);
   if (count) {
     reply::watching(output_, *count);
@@ -176,6 +177,7 @@ void ClientSession::execute(const ListTubesWatched&, Time) {
 }
 
 void ClientSession::execute(const Quit&, Time) {
+  // The connection closes once the replies before it are sent: there is no reply to quit.
   is_closing_ = true;
 }
 
@@ -208,11 +210,14 @@ void ClientSession::answer(const Answer<Done>& answer, std::string_view success)
   output_ += success;
 }
 
+/// beanstalkd has two words for all refusals here: out of memory covers a full disk, and everything
+/// else is not found.
 void ClientSession::answer_refused(Refusal refusal) {
   output_ += refusal == Refusal::kNoRoom ? reply::kOutOfMemory : reply::kNotFound;
 }
 
 void ClientSession::mark_producer() {
+  // A connection counts once, with its first put, as in beanstalkd.
   if (!is_producer_) ++shared_.counters.producers;
   is_producer_ = true;
 }

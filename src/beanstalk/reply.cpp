@@ -8,6 +8,7 @@ namespace millrace::beanstalk::reply {
 namespace {
 
 void append_number(std::string& out, std::uint64_t number) {
+  // As many as the largest number has.
   char digits[20];
   auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), number);
   out.append(digits, end);
@@ -31,6 +32,8 @@ void append_body(std::string& out, std::string_view word, JobId id, std::string_
 }
 
 void append_job(std::string& out, std::string_view word, const ShownJob& shown) {
+  // A pushed job is shown as Faktory workers see it. Its stored form lacks the members that the job
+  // knows.
   if (shown.job.kind == JobKind::kBytes) {
     append_body(out, word, shown.job.id, shown.job.body_view());
     return;
@@ -47,6 +50,7 @@ std::string_view refusal(const Refused& refused) {
     case Refused::Reason::kUnknownCommand:
       return kUnknownCommand;
     case Refused::Reason::kBadFormat:
+    // beanstalkd has no error of its own for it.
     case Refused::Reason::kLineTooLong:
       return kBadFormat;
     case Refused::Reason::kJobTooBig:

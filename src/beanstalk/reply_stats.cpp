@@ -46,6 +46,7 @@ std::string_view state_word(JobState state) {
   CHECK(false);
 }
 
+/// The deadline of a reserved job, or the end of a delay.
 bool has_time_left(JobState state) {
   return state != JobState::kReady && state != JobState::kDead;
 }
@@ -55,6 +56,7 @@ void add_job_counts(Yaml& yaml, const View& view) {
       .number("current-jobs-ready", view.job_count(JobState::kReady))
       .number("current-jobs-reserved", view.job_count(JobState::kReserved))
       .number("current-jobs-delayed",
+              // To beanstalk clients a retry is a delay like any other.
               view.job_count(JobState::kScheduled) + view.job_count(JobState::kRetrying))
       .number("current-jobs-buried", view.job_count(JobState::kDead));
 }
@@ -105,6 +107,7 @@ void add_binlog(Yaml& yaml, const Settings& settings, const View& view) {
   const Binlog binlog = settings.binlog ? settings.binlog() : Binlog{};
   yaml.number("binlog-oldest-index", binlog.oldest)
       .number("binlog-current-index", binlog.current)
+      // All zero without a journal, like beanstalkd without -b.
       .number("binlog-records-migrated", settings.binlog ? view.jobs_rewritten() : 0)
       .number("binlog-records-written", settings.binlog ? view.records_written() : 0)
       .number("binlog-max-size", settings.binlog_bytes_max);
@@ -112,6 +115,7 @@ void add_binlog(Yaml& yaml, const Settings& settings, const View& view) {
 
 void add_process(Yaml& yaml, const Shared& shared, const View& view, Time now) {
   const Settings& settings = shared.settings;
+  // Asked of the server: a protocol reads no clock and no process.
   ProcessUsage usage = settings.usage ? settings.usage() : ProcessUsage{};
   yaml.plain("pid", std::to_string(settings.pid))
       .quoted("version", settings.version)
@@ -145,6 +149,7 @@ void stats_job(std::string& out, const Job& job, std::string_view tube, Time now
       .plain("state", state_word(job.state))
       .number("pri", job.pri)
       .number("age", seconds_between(job.created_at, now))
+      // As the client gave it. `time-left` counts down.
       .number("delay", job.delay_s)
       .number("ttr", job.ttr_s)
       .number("time-left", has_time_left(job.state) ? seconds_between(now, job.when) : 0)

@@ -10,6 +10,7 @@ namespace millrace::beanstalk {
 
 Service::Service(Broker& broker, const WorkUnitFormat& format, Settings settings, Time started_at)
     : shared_(new Shared{broker, format, std::move(settings), started_at}) {
+  // The journal could not store a longer body.
   CHECK(shared_->settings.job_bytes_max <= kBodyBytesMax);
 }
 
@@ -25,6 +26,7 @@ void Service::set_job_bytes_max(std::size_t max) {
 }
 
 void Service::drain() {
+  // For good: beanstalkd has no way back from SIGUSR1 either.
   shared_->is_draining = true;
 }
 

@@ -48,11 +48,13 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
   CHECK((job.reservation() != nullptr) == (job.state == JobState::kReserved));
   Queue& queue = queues_.at(job.queue);
   ++counts_[static_cast<std::size_t>(job.state)];
+  // Besides the order of its state: the errors page shows jobs that failed and run again.
   if (has_failed_before(job)) add(failed_before_, failure_entry(job, slot));
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));
       queues_.update_listed(queue);
+      // Counted, since `stats` must not walk the ready jobs.
       if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
       return;
     case JobState::kScheduled:
@@ -82,6 +84,7 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
   if (has_failed_before(job)) take(failed_before_, failure_entry(job, slot));
   switch (job.state) {
     case JobState::kReady:
+      // With the same key as on entry: nothing may change a job between `enter` and `leave`.
       take(queue.ready, ready_entry(job, slot));
       queues_.update_listed(queue);
       if (job.pri < kUrgentPri) count_down(queue.urgent_count), count_down(urgent_count_);

@@ -57,6 +57,7 @@ const Job* View::first_dead(const Queue& queue) const {
 
 void View::page(JobState state, Cursor after, std::size_t limit, const JobVisitor& visit) const {
   const TimeOrder* order = order_of(store(), state);
+  // Ready jobs have another order: see `page_ready`.
   if (order == nullptr) return;
   // Ids are unique, so the slot decides nothing.
   auto place = order->upper_bound(TimeEntry{.when = after.when, .id = after.id, .slot = 0});

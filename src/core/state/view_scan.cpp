@@ -102,6 +102,7 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     const Queue& queue = store.queues().at(job.queue);
     const ScanPlace place = place_of(entry, queue);
     if (only == nullptr || only == &queue) {
+      // Before the visitor sees it: visitors read bodies without asking.
       if (job.state == walk.order.state && job.is_spilled()) {
         store.jobs().load_body(job);
         walk.steps += kLoadSteps;
@@ -114,6 +115,7 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
   if (walk.order.is_backwards) {
     auto next = after ? entries.lower_bound(entry_at(*after, 0, entries)) : entries.end();
     while (next != entries.begin()) {
+      // A walk that stops at the very last entry is complete: no client asks for an empty page.
       if (!step(*--next)) return next == entries.begin();
     }
     return true;
@@ -225,6 +227,7 @@ ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::
   } else {
     is_through = walk_entries(walk, order_of_all(store(), order.state), store(), after, nullptr);
   }
+  // A cursor tells the client to ask again, so a complete walk has none.
   if (is_through) walk.end.next.reset();
   return walk.end;
 }
@@ -245,6 +248,7 @@ ScanEnd View::scan_failed_before(std::optional<ScanPlace> after, std::size_t ste
 }
 
 std::uint64_t View::scan_length(const ScanOrder& order) const {
+  // Reserved jobs are walked in the order of all, whatever queue is asked for.
   if (order.queue.empty() || order.state == JobState::kReserved) return job_count(order.state);
   const Queue* queue = find_queue(order.queue);
   if (queue == nullptr) return 0;
@@ -255,6 +259,7 @@ std::uint64_t View::scan_length(const ScanOrder& order) const {
 Time View::oldest_ready(const Queue& queue) const {
   Time oldest = kNever;
   auto first = queue.ready.begin();
+  // The first job of each priority. Few priorities are in use, so a few looks are enough.
   for (std::size_t i = 0; i < kPrioritiesLookedAt && first != queue.ready.end(); ++i) {
     oldest = std::min(oldest, store().jobs().at(first->slot).enqueued_at);
     first = queue.ready.upper_bound(ReadyEntry{
@@ -270,6 +275,7 @@ void View::page_clients(ClientId after, std::size_t limit,
     if (id > after) ids.push_back(id);
   }
   const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(limit, ids.size()));
+  // Connections are in a hash table. Only the page is sorted.
   std::partial_sort(ids.begin(), end, ids.end());
   for (auto id = ids.begin(); id != end; ++id) visit(clients_.find(*id)->second);
 }

@@ -167,6 +167,7 @@ Parsed parse_queue(std::string_view argument) {
   if (queues.names.size() > kNamedQueuesMax) return Refused{Reason::kTooManyQueues, {}};
   queues.is_all = !queues.names.empty() && queues.names.front() == "*";
   const bool is_only_wildcard = queues.is_all && queues.names.size() == 1;
+  // With other names after it, `*` is a name, which no queue has.
   if (is_only_wildcard && !row->takes_wildcard) return Refused{Reason::kLatencyOfAll, {}};
   return row->make(std::move(queues));
 }
@@ -228,6 +229,7 @@ bool take_hello_member(std::string_view name, const MemberValue& value, Hello& h
 }  // namespace
 
 Parsed parse_command(std::string_view line) {
+  // Exactly one space: what follows it belongs to the argument.
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view verb = line.substr(0, end);
   // Verbs are case-sensitive, subcommands are not, as in the reference.

@@ -60,6 +60,7 @@ std::optional<Operation> read_operation(std::string_view text) {
   // Clients may send broken UTF-8, which the library refuses and the reference replaces.
   const std::optional<std::string> repaired = repaired_json(text);
   if (repaired) text = *repaired;
+  // Dropped while it is read, so that deep nesting takes no memory.
   const auto is_kept = [](int depth, Json::parse_event_t, const Json&) {
     return depth <= kDepthMax;
   };
@@ -110,6 +111,7 @@ Result<Mutate, Refused> parse_mutate(std::string_view argument) {
   }
   std::optional<Operation> operation = read_operation(argument);
   if (!operation) return Refused{Reason::kInvalidMutateJson, {}};
+  // Values are case-sensitive, names of members are not, as in Go.
   const auto action = std::find_if(kActions.begin(), kActions.end(), [&](const ActionRow& row) {
     return row.command == operation->command;
   });

@@ -74,6 +74,7 @@ std::optional<Mutation::Action> parse_action(std::string_view name) {
 }
 
 Outcome<Json> read_members(std::string_view body) {
+  // Changes without members, such as resume, need no body.
   if (body.empty()) return Json::object();
   std::set<std::string> names;
   bool is_doubled = false;

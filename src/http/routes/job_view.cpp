@@ -23,6 +23,7 @@ Json failure_of(const Failure& failure) {
           {"message", failure.message},
           {"group", failure_group(failure)},
           {"backtrace", failure.backtrace},
+          // `retry_count` is 0 after the first failure (Faktory).
           {"failures", failure.retry_count + 1},
           {"retries_left", failure.remaining},
           {"first_at", show_time(failure.failed_at)},
@@ -54,6 +55,7 @@ Json row_of(const Job& job, const Site& site) {
   row["id"] = job.id;
   row["jid"] = summary.jid;
   row["type"] = summary.jobtype;
+  // Beanstalk jobs may look like work units. This says which protocol brought it.
   row["is_pushed"] = job.kind == JobKind::kWorkUnit;
   row["queue"] = site.broker.view().queue_of(job).name;
   row["state"] = name_of(job.state);

@@ -155,12 +155,14 @@ void jobs_of(const std::string& label, const QueueFigures& figures, Page& page) 
 void show_queues(const Queues& queues, Time now, Page& page) {
   page.head("millrace_jobs", "gauge", "Jobs by queue and state.");
   for (const Labelled& each : queues.labelled) jobs_of(each.label, each.figures, page);
+  // Under a name of its own, so that the sum over all samples is the number of jobs.
   if (queues.others_count > 0) jobs_of("queue=\"\"", queues.others, page);
   page.single("millrace_queues_without_label", "gauge",
               "Queues beyond the thousand busiest, whose jobs are counted under an empty name.",
               static_cast<double>(queues.others_count));
   page.head("millrace_oldest_ready_seconds", "gauge", "Age of the oldest ready job; 0: none.");
   for (const Labelled& each : queues.labelled) {
+    // 0 and no gap: an alert for old jobs must see that there are none any more.
     const bool is_empty = each.figures.oldest == kNever;
     page.sample("millrace_oldest_ready_seconds", each.label,
                 number(is_empty ? 0 : seconds_of(now - each.figures.oldest)));
@@ -190,6 +192,7 @@ void show_meters(const Queues& queues, Page& page) {
   }
   page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
   for (const Labelled& each : queues.labelled) {
+    // A histogram is 19 lines. Queues that measured nothing would make up most of the page.
     if (each.meter && each.meter->wait.count() > 0)
       page.histogram("millrace_wait_seconds", each.label, each.meter->wait);
   }
@@ -234,8 +237,10 @@ void show_process(const Snapshot& all, Page& page) {
               as_double(all.jobs_memory_bytes));
   page.single("millrace_memory_limit_bytes", "gauge", "What they may take, 0: no limit.",
               as_double(all.memory_limit_bytes));
+  // Its value is always 1: the label says the version.
   page.head("millrace_info", "gauge", "The version.");
   page.sample("millrace_info", concat("version=\"", all.version, "\""), "1");
+  // With --volatile there is no disk to speak of.
   if (!system.has_journal) return;
   page.single("millrace_journal_bytes", "gauge", "Size of the journal's segments.",
               as_double(system.journal_bytes));
@@ -248,6 +253,7 @@ void show_process(const Snapshot& all, Page& page) {
               "Of what has been written to the segments, how much is still needed.",
               traffic.log_bytes == 0
                   ? 0.0
+                  // At most 1: live bytes count the batch at hand, which is not in a segment yet.
                   : as_double(live) / as_double(std::max<std::uint64_t>(traffic.log_bytes, live)));
   page.single("millrace_journal_segments_removed_total", "counter",
               "Segments cleaned away since the start.", as_double(traffic.segments_removed));
@@ -265,6 +271,7 @@ void show_process(const Snapshot& all, Page& page) {
 std::string write(Snapshot all) {
   Page page;
   for (Labelled& each : all.queues.labelled) {
+    // Once for all samples of the queue.
     each.label = concat("queue=\"", escaped(each.label), "\"");
   }
   show_totals(all, page);
