@@ -8,9 +8,9 @@
 namespace millrace::simulation {
 namespace {
 
-/// The number of the first world in which something that must not be was; 0: in none of a hundred.
-std::uint64_t first_violation(World::Options options) {
-  const std::uint64_t last = options.seed + 99;
+/// The number of the first world in which something that must not be was; 0: in none of so many.
+std::uint64_t first_violation(World::Options options, std::uint64_t worlds = 100) {
+  const std::uint64_t last = options.seed + worlds - 1;
   for (; options.seed <= last; ++options.seed) {
     CAPTURE(options.seed);  // is told of a crash too
     const WorldEnd end = run_world(options);
@@ -21,8 +21,9 @@ std::uint64_t first_violation(World::Options options) {
   return 0;
 }
 
-TEST_CASE("simulation: the server holds in a hundred worlds") {
-  CHECK(first_violation({}) == 0);
+/// The program `simulate` runs many more, from the same one on.
+TEST_CASE("simulation: the server holds in ten worlds") {
+  CHECK(first_violation({}, 10) == 0);
 }
 
 TEST_CASE("simulation: a seed gives the same world each time") {
@@ -100,7 +101,8 @@ TEST_CASE("simulation: a full disk that what is obsolete fills up is found") {
 }
 
 TEST_CASE("simulation: a full disk on which all may write while it is cleaned is found") {
-  CHECK(first_violation({.seed = 100'001, .sizes = Workload::kSiege, .lets_all_write = true}) != 0);
+  // It shows in few worlds, and a siege is long.
+  CHECK(first_violation({.seed = 100'024, .sizes = Workload::kSiege, .lets_all_write = true}) != 0);
 }
 
 TEST_CASE("simulation: a backup that shares what is still written to is found") {

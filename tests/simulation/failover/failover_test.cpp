@@ -20,8 +20,9 @@ std::uint64_t first_broken(Failover::Options options, std::uint64_t worlds = 100
   return 0;
 }
 
-TEST_CASE("failover: two servers hold in a hundred worlds") {
-  CHECK(first_broken({}) == 0);
+/// The program `simulate` runs many more, from the same one on.
+TEST_CASE("failover: two servers hold in ten worlds") {
+  CHECK(first_broken({}, 10) == 0);
 }
 
 TEST_CASE("failover: everything that can happen does") {
