@@ -94,6 +94,10 @@ JobId WebFixture::fail(std::string_view jobtype, std::string_view message, bool 
   return id;
 }
 
+void WebFixture::acknowledge(JobId id) {
+  CHECK(broker.workers().ack(worker_, format.identify(*find(id)).jid, now));
+}
+
 void WebFixture::settle() {
   while (bulks.work(now)) {
   }

@@ -46,6 +46,8 @@ class WebFixture {
   JobId fail(std::string_view jobtype, std::string_view message, bool is_last = false);
   /// Reserves the next job of the queue for a worker.
   JobId fetch(std::string_view queue = "default");
+  /// That worker has done the job.
+  void acknowledge(JobId id);
 
   /// Lets bulk changes run to their end.
   void settle();

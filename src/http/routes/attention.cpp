@@ -22,7 +22,8 @@ void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   const bool grows = now.failed > 2 * before.failed;
   const bool had_runs = before.processed > 0;
   if (!grows && share < 0.5) return;
-  const auto percent = static_cast<int>(share * 100);
+  const std::string percent =
+      share < 0.01 ? "Less than 1" : std::to_string(static_cast<int>(share * 100));
   found.push_back({.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
                    .kind = "failures",
                    .text = concat(percent, " % of runs failed in the last minutes",

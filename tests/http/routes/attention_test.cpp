@@ -58,6 +58,27 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
   CHECK(attention[1]["text"] == "is paused with 1 waiting job");
 }
 
+TEST_CASE("overview: a small share of failures is not said to be none") {
+  const auto sentence = [](int failures, int runs) {
+    WebFixture web;
+    for (Time end = web.now + 10min; web.now < end; web.now += 2s) {
+      web.trend.note(web.broker.view(), web.now);
+    }
+    for (int i = 0; i < runs; ++i) {
+      if (i < failures) {
+        web.fail("Mail", "no");
+      } else {
+        web.push("Mail");
+        web.acknowledge(web.fetch());
+      }
+    }
+    web.trend.note(web.broker.view(), web.now);
+    return std::string(web.read("/api/v1/overview")["attention"][0]["text"]);
+  };
+  CHECK(sentence(18, 2500) == "Less than 1 % of runs failed in the last minutes");
+  CHECK(sentence(30, 2500) == "1 % of runs failed in the last minutes");
+}
+
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {
   WebFixture web;
   web.broker.set_admission(Admission::kNoJobs);
