@@ -19,9 +19,11 @@ set(MILLRACE_http_SET json)
 set(MILLRACE_faktory_TEST_SET json_test)
 set(MILLRACE_http_TEST_SET json_test)
 
-# ccache takes part only when it may trust the precompiled header's own checks.
+# ccache takes part only when it may trust the precompiled header's own checks. It must know results
+# by the files that were read, not by what the preprocessor made of them: after a change of comments
+# it would bring back precompiled headers of the file before, which g++ then reads a second time.
 if(MILLRACE_PRECOMPILE AND CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1
                                   CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
