@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <random>
 #include <utility>
 
@@ -79,6 +80,7 @@ FileJournal::FileJournal(FileSystem& files, std::string directory, FileJournalOp
       options_(std::move(options)),
       lock_(std::move(lock)),
       reader_(std::move(reader)),
+      layout_(options_.segment_bytes, rooms_),
       window_(files, directory_),
       writer_(files, directory_, writer_options(options_)) {}
 
@@ -110,13 +112,15 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   if (!log) return log.error();
   const Outcome<Done> resumed = writer_.resume(*reader_, *log);
   if (!resumed) return resumed.error();
-  for (const Segment& segment : reader_->segments()) segments_.push_back(segment.header.first);
-  if (segments_.empty()) segments_.push_back(writer_.segment());
+  std::deque<Lsn> segments;
+  for (const Segment& segment : reader_->segments()) segments.push_back(segment.header.first);
+  if (segments.empty()) segments.push_back(writer_.segment());
+  layout_.resume(std::move(segments), writer_.synced());
   had_extent_ = reader_->has_extent();
   reader_.reset();
   cut_bytes_ = log->cut_bytes;
-  end_ = sync_done_ = writer_.synced();
-  durable_.store(end_, std::memory_order_release);
+  sync_done_ = layout_.end();
+  durable_.store(sync_done_, std::memory_order_release);
   const Outcome<bool> is_whole = writer_.reserve().take(options_.segment_bytes);
   if (!is_whole) return is_whole.error();
   is_full_ = !*is_whole;
@@ -134,7 +138,11 @@ Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, std::string batc
   CHECK(is_started_);
   CHECK(epoch == kOnlyEpoch);
   CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
-  PlacedBatch placed = place(std::move(batch));
+  const LogLayout::Place place = layout_.place(frame_bytes(batch.size()));
+  window_.note_frame(place.segment, place.begin, place.end);
+  PlacedBatch placed{.segment = place.segment,
+                     .begin = place.begin + kFrameHeaderBytes,
+                     .payload = std::move(batch)};
   const Span span{.begin = placed.begin, .end = placed.end()};
   const std::size_t bytes = placed.payload.size();
   {
@@ -145,32 +153,6 @@ Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, std::string batc
   }
   work_.notify_one();
   return span;
-}
-
-/// The next place in the log; in a new segment when the present one holds something and has no
-/// room.
-PlacedBatch FileJournal::place(std::string batch) {
-  CHECK(!segments_.empty() && segments_.back() + kSegmentHeaderBytes <= end_);
-  const std::size_t bytes = frame_bytes(batch.size());
-  const Lsn used = end_ - segments_.back();
-  if (used > kSegmentHeaderBytes && used + bytes > newest_room()) {
-    segments_.push_back(end_);
-    end_ += kSegmentHeaderBytes;
-  }
-  PlacedBatch placed{
-      .segment = segments_.back(), .begin = end_ + kFrameHeaderBytes, .payload = std::move(batch)};
-  window_.note_frame(placed.segment, end_, end_ + bytes);
-  end_ += bytes;
-  return placed;
-}
-
-/// The length of the newest segment, which the writer may not have begun yet.
-std::uint64_t FileJournal::newest_room() {
-  const std::lock_guard guard(mutex_);
-  const auto present = std::lower_bound(segments_.begin(), segments_.end(), rooms_.first);
-  if (present == segments_.end() || *present != rooms_.first) return options_.segment_bytes;
-  const auto later = static_cast<std::size_t>(segments_.end() - present) - 1;
-  return later < rooms_.bytes.size() ? rooms_.bytes[later] : options_.segment_bytes;
 }
 
 Lsn FileJournal::durable() const {
@@ -215,12 +197,7 @@ Journal::Extent FileJournal::extent() const {
     if (reader_->segments().empty()) return {};
     return {.begin = reader_->segments().front().header.first, .end = reader_->files_end()};
   }
-  const Lsn begin = segments_.front();
-  return {.begin = begin,
-          .oldest_end = segments_.size() > 1 ? segments_[1] : begin,
-          .newest_begin = segments_.back(),
-          .end = end_,
-          .segment_bytes = options_.segment_bytes};
+  return layout_.extent();
 }
 
 std::uint64_t FileJournal::log_bytes_max() const {
@@ -233,17 +210,13 @@ bool FileJournal::is_oldest_shared() const {
 
 std::size_t FileJournal::trim(Lsn before) {
   CHECK(is_started_);
-  std::vector<Lsn> removals;
-  while (segments_.size() > 1 && segments_[1] <= before) {
-    removals.push_back(segments_.front());
-    segments_.pop_front();
-  }
+  const std::vector<Lsn> removals = layout_.trim(before);
   if (removals.empty()) return 0;
-  window_.forget_before(segments_.front());
+  window_.forget_before(layout_.oldest());
   {
     const std::lock_guard guard(mutex_);
     removals_.insert(removals_.end(), removals.begin(), removals.end());
-    oldest_kept_ = segments_.front();
+    oldest_kept_ = layout_.oldest();
   }
   work_.notify_one();
   return removals.size();
@@ -252,15 +225,15 @@ std::size_t FileJournal::trim(Lsn before) {
 void FileJournal::sync() {
   CHECK(is_started_);
   std::unique_lock guard(mutex_);
-  sync_asked_ = end_;
+  sync_asked_ = layout_.end();
   if (options_.is_stepped) {
     guard.unlock();
-    while (sync_done_ < end_ && step()) {
+    while (sync_done_ < layout_.end() && step()) {
     }
     return;
   }
   work_.notify_one();
-  const auto is_through = [&] { return has_failed_ || sync_done_ >= end_; };
+  const auto is_through = [&] { return has_failed_ || sync_done_ >= layout_.end(); };
   while (!synced_.wait_for(guard, kRoomPatience, is_through)) must_not_wait_ = is_full();
 }
 
@@ -448,8 +421,7 @@ void FileJournal::set_full(bool is_full) {
 
 void FileJournal::tell_rooms() {
   log_bytes_max_.store(writer_.bytes_max(), std::memory_order_relaxed);
-  const std::lock_guard guard(mutex_);
-  rooms_ = writer_.rooms();
+  rooms_.tell(writer_.rooms());
 }
 
 void FileJournal::publish(Lsn durable) {

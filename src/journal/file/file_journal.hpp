@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,9 +14,11 @@
 
 #include "core/ports/journal.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file/log_layout.hpp"
 #include "journal/file/log_reader.hpp"
 #include "journal/file/log_window.hpp"
 #include "journal/file/log_writer.hpp"
+#include "journal/writer/segment_rooms.hpp"
 
 namespace millrace::journal {
 
@@ -113,7 +114,7 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] bool is_full() const override;
   [[nodiscard]] std::uint64_t log_bytes_max() const override;
   [[nodiscard]] bool is_oldest_shared() const override;
-  [[nodiscard]] std::size_t segment_count() const override { return segments_.size(); }
+  [[nodiscard]] std::size_t segment_count() const override { return layout_.segment_count(); }
 
   /// Does one round of the writer in the caller's thread. False when there is nothing to do, when
   /// the disk has failed, or when it has no room at all: then the next step tries again. On a full
@@ -149,8 +150,6 @@ class FileJournal final : public Journal, public DiskSpace {
   FileJournal(FileSystem& files, std::string directory, FileJournalOptions options,
               std::unique_ptr<Lock> lock, LogReader reader);
 
-  PlacedBatch place(std::string batch);
-  [[nodiscard]] std::uint64_t newest_room();
   [[nodiscard]] const PlacedBatch* find_in_memory(Lsn begin, std::size_t size) const;
 
   void run();
@@ -177,13 +176,14 @@ class FileJournal final : public Journal, public DiskSpace {
   const FileJournalOptions options_;
   const std::unique_ptr<Lock> lock_;
 
+  SegmentRooms rooms_;  ///< any thread's
+
   // The caller's.
   std::optional<LogReader> reader_;  ///< until it has been replayed
   bool is_started_ = false;          ///< it has been replayed, and can be appended to
-  std::deque<Lsn> segments_;         ///< those not trimmed, written or to be written
-  Lsn end_ = 0;                      ///< where the next frame would begin
   std::uint64_t cut_bytes_ = 0;
   bool had_extent_ = true;
+  LogLayout layout_;
   LogWindow window_;
 
   // The writer's, once the log has been replayed.
@@ -208,7 +208,6 @@ class FileJournal final : public Journal, public DiskSpace {
   std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
   std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only, under the mutex
   std::vector<Lsn> removals_;
-  LogWriter::Rooms rooms_;
   bool must_not_wait_ = false;  ///< for room any longer
   Lsn oldest_kept_ = 0;
   Lsn sync_asked_ = 0;

@@ -1,0 +1,50 @@
+#include "journal/file/log_layout.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "journal/file/log_format.hpp"
+
+namespace millrace::journal {
+
+void LogLayout::resume(std::deque<Lsn> segments, Lsn end) {
+  CHECK(segments_.empty() && !segments.empty());
+  segments_ = std::move(segments);
+  end_ = end;
+}
+
+LogLayout::Place LogLayout::place(std::size_t frame_bytes) {
+  CHECK(!segments_.empty() && segments_.back() + kSegmentHeaderBytes <= end_);
+  const Lsn used = end_ - segments_.back();
+  if (used > kSegmentHeaderBytes && used + frame_bytes > newest_room()) {
+    segments_.push_back(end_);
+    end_ += kSegmentHeaderBytes;
+  }
+  const Place place{.segment = segments_.back(), .begin = end_, .end = end_ + frame_bytes};
+  end_ = place.end;
+  return place;
+}
+
+std::uint64_t LogLayout::newest_room() const {
+  return rooms_.of_newest(segments_).value_or(segment_bytes_);
+}
+
+std::vector<Lsn> LogLayout::trim(Lsn before) {
+  std::vector<Lsn> trimmed;
+  while (segments_.size() > 1 && segments_[1] <= before) {
+    trimmed.push_back(segments_.front());
+    segments_.pop_front();
+  }
+  return trimmed;
+}
+
+Journal::Extent LogLayout::extent() const {
+  const Lsn begin = segments_.front();
+  return {.begin = begin,
+          .oldest_end = segments_.size() > 1 ? segments_[1] : begin,
+          .newest_begin = segments_.back(),
+          .end = end_,
+          .segment_bytes = segment_bytes_};
+}
+
+}  // namespace millrace::journal
