@@ -1,69 +1,32 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "core/ports/journal.hpp"
+#include "journal/file/file_journal_options.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_layout.hpp"
 #include "journal/file/log_reader.hpp"
 #include "journal/file/log_window.hpp"
-#include "journal/file/log_writer.hpp"
 #include "journal/writer/segment_rooms.hpp"
+#include "journal/writer/write_queue.hpp"
+#include "journal/writer/writer_loop.hpp"
+#include "journal/writer/writer_status.hpp"
 
 namespace millrace::journal {
-
-/// What "durable" promises.
-enum class SyncMode {
-  kAlways,    ///< it survives a power cut
-  kInterval,  ///< it survives the end of the process; a power cut, once the interval is over
-  kOff,       ///< it survives the end of the process
-};
 
 /// The status of a process that ended because its journal could not be written or synced.
 inline constexpr int kExitJournalFailed = 3;
 
-/// At least this much of the removed segments is freed at a time, a millisecond apart; and this
-/// many times as much as is written meanwhile, so that the files together take no more than before.
-inline constexpr std::uint64_t kFreedBytesMin = std::uint64_t{256} << 10;
-inline constexpr std::uint64_t kFreePace = 2;
-
 /// Ends the process with that status, at once. Nothing is tidied up, since that could send replies
 /// that wait for the journal.
 [[noreturn]] void end_process();
-
-struct FileJournalOptions {
-  std::uint64_t segment_bytes = std::uint64_t{64} << 20;
-
-  /// How much of the disk is reserved, in segments, so that jobs can still end when the disk is
-  /// full. With more than one, compaction can go on too.
-  std::uint64_t reserved_segments = 0;
-
-  SyncMode sync_mode = SyncMode::kAlways;
-  std::chrono::milliseconds sync_interval{100};  ///< for kInterval
-
-  /// Mixed into the checksums of new segments. nullopt: drawn from the system, so that no client
-  /// can guess it and store a body that is taken for a frame.
-  std::optional<std::uint64_t> salt = std::nullopt;
-
-  /// Called once, on the writer's thread, when the disk has failed. Empty: writes the problem to
-  /// stderr and calls `end_process`. A function that returns leaves a journal that stores nothing
-  /// more: `durable()` stays as it is, and `sync` returns at once.
-  std::function<void(const Problem&)> on_failure = {};
-
-  /// The writer has no thread of its own: the caller runs it with `step`. So a simulation can
-  /// choose every order of events, and repeat it.
-  bool is_stepped = false;
-};
 
 /// The log in a directory of segment files (docs/journal-format.md).
 ///
@@ -79,7 +42,7 @@ class FileJournal final : public Journal, public DiskSpace {
   /// Locks the directory, created when missing, for as long as the journal lives, and checks the
   /// headers of the segments. Changes no segment: `replay` does, once it has read everything.
   /// `files` must outlive the journal.
-  static Outcome<std::unique_ptr<FileJournal>> open(FileSystem& files, std::string directory,
+  static Outcome<std::unique_ptr<FileJournal>> open(FileSystem& files, const std::string& directory,
                                                     FileJournalOptions options);
 
   /// Writes and syncs what was appended.
@@ -93,7 +56,7 @@ class FileJournal final : public Journal, public DiskSpace {
   /// The directory's lock keeps every other process out, so nobody else can lead.
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
   [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
-  [[nodiscard]] Lsn durable() const override;
+  [[nodiscard]] Lsn durable() const override { return status_.durable(); }
 
   /// When it returns, the `wake` set before is not running and will not run again. `wake` may call
   /// `durable` and nothing else of the journal.
@@ -111,9 +74,9 @@ class FileJournal final : public Journal, public DiskSpace {
   void sync() override;
   [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
 
-  [[nodiscard]] bool is_full() const override;
-  [[nodiscard]] std::uint64_t log_bytes_max() const override;
-  [[nodiscard]] bool is_oldest_shared() const override;
+  [[nodiscard]] bool is_full() const override { return status_.is_full(); }
+  [[nodiscard]] std::uint64_t log_bytes_max() const override { return status_.log_bytes_max(); }
+  [[nodiscard]] bool is_oldest_shared() const override { return status_.is_oldest_shared(); }
   [[nodiscard]] std::size_t segment_count() const override { return layout_.segment_count(); }
 
   /// Does one round of the writer in the caller's thread. False when there is nothing to do, when
@@ -129,7 +92,7 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] Lsn synced() const { return writer_.synced(); }
 
   /// How many bytes were appended and are not durable yet. They are in memory.
-  [[nodiscard]] std::uint64_t pending_bytes() const;
+  [[nodiscard]] std::uint64_t pending_bytes() const { return queue_.pending_bytes(); }
 
   /// False when the log did not say which segments it must have, so that one missing at an end of
   /// the log is not noticed.
@@ -139,44 +102,11 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] std::uint64_t cut_bytes() const { return cut_bytes_; }
 
  private:
-  /// What the writer's thread does at a time. It is taken under the mutex, as one.
-  struct Round {
-    std::vector<Lsn> removals;
-    Lsn oldest_kept = 0;  ///< the oldest segment afterwards
-    bool must_sync = false;
-    bool is_last = false;
-  };
-
-  FileJournal(FileSystem& files, std::string directory, FileJournalOptions options,
+  FileJournal(FileSystem& files, const std::string& directory, FileJournalOptions options,
               std::unique_ptr<Lock> lock, LogReader reader);
 
-  [[nodiscard]] const PlacedBatch* find_in_memory(Lsn begin, std::size_t size) const;
-
-  void run();
-  Round next_round();
-  Round take_round(bool is_sync_due);
-  bool work(const Round& round);
-  [[nodiscard]] bool has_work() const;
-  [[nodiscard]] Outcome<Done> carry_out(const Round& round);
-  [[nodiscard]] Outcome<Done> remove(const std::vector<Lsn>& segments, Lsn oldest_kept);
-  [[nodiscard]] Outcome<Done> write_in_flight();
-  [[nodiscard]] Outcome<bool> wait_for_room();
-  [[nodiscard]] Outcome<Done> free_some(std::uint64_t written);
-  [[nodiscard]] Outcome<Done> look_for_room();
-  [[nodiscard]] Outcome<Done> look_at_oldest();
-  void set_full(bool is_full);
-  void tell_rooms();
-  void wake();
-  void publish(Lsn durable);
-  void finish_round();
-  void fail(const Problem& problem);
-
-  FileSystem& files_;
-  const std::string directory_;
   const FileJournalOptions options_;
   const std::unique_ptr<Lock> lock_;
-
-  SegmentRooms rooms_;  ///< any thread's
 
   // The caller's.
   std::optional<LogReader> reader_;  ///< until it has been replayed
@@ -186,39 +116,14 @@ class FileJournal final : public Journal, public DiskSpace {
   LogLayout layout_;
   LogWindow window_;
 
+  // Between the two threads; each locks for itself.
+  WriteQueue queue_;     ///< from the caller to the writer
+  WriterStatus status_;  ///< from the writer to the caller
+  SegmentRooms rooms_;   ///< the same
+
   // The writer's, once the log has been replayed.
-  LogWriter writer_;
-  std::vector<PlacedBatch> finished_;
-  std::optional<Round> unfinished_;  ///< when stepped: it found no room, and is to be tried again
-  std::chrono::steady_clock::time_point
-      sync_by_{};  ///< kInterval: when what is written must be synced
-  std::chrono::steady_clock::time_point look_by_{};  ///< full: when to look for room again
-  std::chrono::steady_clock::time_point free_by_{};  ///< when to free more of what was removed
-  std::uint64_t to_free_ = 0;  ///< what must be freed for what was written since
-
-  // Between the two.
-  std::atomic<Lsn> durable_ = 0;
-  std::atomic<std::uint64_t> pending_bytes_ = 0;
-  std::atomic<bool> is_full_ = false;
-  std::atomic<std::uint64_t> log_bytes_max_ = 0;
-  std::atomic<bool> is_oldest_shared_ = false;  ///< looked at while the disk is full
-  std::mutex mutex_;
-  std::condition_variable work_;        ///< for the writer
-  std::condition_variable synced_;      ///< for `sync`
-  std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
-  std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only, under the mutex
-  std::vector<Lsn> removals_;
-  bool must_not_wait_ = false;  ///< for room any longer
-  Lsn oldest_kept_ = 0;
-  Lsn sync_asked_ = 0;
-  Lsn sync_done_ = 0;
-  bool is_stopping_ = false;
-  bool has_failed_ = false;
-
-  std::mutex wake_mutex_;
-  std::function<void()> wake_;
-
-  std::thread thread_;
+  WriterLoop writer_;
+  std::thread thread_;  ///< none when stepped
 };
 
 }  // namespace millrace::journal

@@ -11,6 +11,7 @@
 #include "journal/file/reserve.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
+#include "journal/writer/freeing_pace.hpp"
 
 namespace millrace::journal {
 namespace {

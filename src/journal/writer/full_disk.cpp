@@ -1,0 +1,42 @@
+#include "journal/writer/full_disk.hpp"
+
+namespace millrace::journal {
+
+Outcome<bool> FullDisk::begin() {
+  const Outcome<bool> is_whole = log_.reserve().take(options_.segment_bytes);
+  if (!is_whole) return is_whole.error();
+  if (!*is_whole) {
+    const Outcome<Done> regained = log_.reserve().regain();
+    if (!regained) return regained.error();
+  }
+  tell_rooms();
+  return !*is_whole;
+}
+
+Outcome<Done> FullDisk::look(Time now) {
+  const Outcome<Done> regained = log_.reserve().regain();
+  if (!regained) return regained;
+  tell_rooms();
+  // In each round, since a backup may begin at any time.
+  const Outcome<bool> is_shared = log_.is_oldest_shared();
+  if (!is_shared) return is_shared.error();
+  status_.set_oldest_shared(*is_shared);
+  if (now < next_look_) return Done{};
+  next_look_ = now + options_.look_interval;
+  const Outcome<bool> found = log_.reserve().take(options_.segment_bytes);
+  if (!found) return found.error();
+  if (*found) set(false, now);
+  return Done{};
+}
+
+void FullDisk::set(bool is_full, Time now) {
+  tell_rooms();
+  if (status_.set_full(is_full)) next_look_ = now + options_.look_interval;
+}
+
+void FullDisk::tell_rooms() {
+  status_.set_log_bytes_max(log_.bytes_max());
+  rooms_.tell(log_.rooms());
+}
+
+}  // namespace millrace::journal

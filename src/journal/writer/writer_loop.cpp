@@ -1,0 +1,180 @@
+#include "journal/writer/writer_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace millrace::journal {
+namespace {
+
+/// How often a full disk is looked at, and how long a write that found no room at all waits.
+constexpr std::chrono::seconds kLookInterval{1};
+constexpr std::chrono::milliseconds kNoRoomPause{100};
+
+LogWriter::Options log_options(const FileJournalOptions& options) {
+  return {.segment_bytes = options.segment_bytes,
+          .salt = options.salt.value(),
+          .zeroes_ahead = options.sync_mode == SyncMode::kAlways,
+          .reserved_segments = options.reserved_segments};
+}
+
+/// Steps do not wait: each looks for room, and frees.
+std::chrono::milliseconds interval(const FileJournalOptions& options,
+                                   std::chrono::milliseconds usual) {
+  return options.is_stepped ? std::chrono::milliseconds{0} : usual;
+}
+
+/// The process must end, and could not wait for room any longer.
+Problem still_no_room(const Problem& problem) {
+  return {.text =
+              "the disk is full, and what nobody was told to be safe could not be stored before "
+              "the end: " +
+              problem.text,
+          .is_out_of_space = true};
+}
+
+}  // namespace
+
+WriterLoop::WriterLoop(FileSystem& files, const std::string& directory,
+                       const FileJournalOptions& options, Shared shared, Clock now)
+    : options_(options),
+      queue_(shared.queue),
+      status_(shared.status),
+      now_(now),
+      log_(files, directory, log_options(options)),
+      full_disk_(log_, shared.status, shared.rooms,
+                 {.segment_bytes = options.segment_bytes,
+                  .look_interval = interval(options, kLookInterval)}),
+      pace_(interval(options, kFreeInterval)) {}
+
+Outcome<Done> WriterLoop::begin(const LogReader& reader, const LogEnd& log) {
+  const Outcome<Done> resumed = log_.resume(reader, log);
+  if (!resumed) return resumed;
+  const Outcome<bool> is_full = full_disk_.begin();
+  if (!is_full) return is_full.error();
+  queue_.begin(log_.synced());
+  status_.begin(log_.synced(), *is_full);
+  return Done{};
+}
+
+void WriterLoop::run() {
+  while (work(next_round())) {
+  }
+}
+
+bool WriterLoop::is_sync_planned() const {
+  return options_.sync_mode == SyncMode::kInterval && log_.synced() < log_.written();
+}
+
+WriteQueue::Round WriterLoop::next_round() {
+  constexpr Time kNever = Time::max();
+  const bool may_be_due = is_sync_planned();
+  const Time until =
+      std::min({may_be_due ? sync_by_ : kNever, status_.is_full() ? full_disk_.next_look() : kNever,
+                log_.removal().is_done() ? kNever : pace_.next()});
+  WriteQueue::Round round = queue_.wait_for_round(until);
+  if (options_.sync_mode == SyncMode::kAlways) round.must_sync = true;
+  if (may_be_due && now_() >= sync_by_) round.must_sync = true;
+  return round;
+}
+
+bool WriterLoop::step(bool is_interval_over) {
+  CHECK(options_.is_stepped);
+  if (queue_.has_failed()) return false;
+  if (unfinished_) {
+    WriteQueue::Round round = *std::exchange(unfinished_, std::nullopt);
+    queue_.refresh(round);
+    return work(round);
+  }
+  const bool is_sync_due = is_interval_over && is_sync_planned();
+  const bool is_idle = !queue_.has_work() && !status_.is_full() && log_.removal().is_done();
+  if (is_idle && !is_sync_due) return false;
+  WriteQueue::Round round = queue_.take_round();
+  if (options_.sync_mode == SyncMode::kAlways || is_sync_due) round.must_sync = true;
+  return work(round);
+}
+
+/// False when that was the last round, or the writer cannot go on.
+bool WriterLoop::work(const WriteQueue::Round& round) {
+  const Outcome<Done> done = carry_out(round);
+  if (done) {
+    queue_.finish_round(log_.synced());
+  } else if (options_.is_stepped && done.error().is_out_of_space && !round.is_last) {
+    unfinished_ = round;
+  } else {
+    queue_.fail();
+    options_.on_failure(done.error());
+  }
+  return done && !round.is_last;
+}
+
+Outcome<Done> WriterLoop::carry_out(const WriteQueue::Round& round) {
+  const Lsn written_before = log_.written();
+  const bool was_synced = log_.synced() == written_before;
+  // Removed first: what is to be written may need their room.
+  Outcome<Done> done = remove(round.removals);
+  if (done) done = write_in_flight();
+  if (done && round.must_sync) done = log_.sync();
+  if (!done) return done;
+  if (was_synced) sync_by_ = now_() + options_.sync_interval;
+  if (status_.is_full()) full_disk_.tell_rooms();
+  status_.set_durable(log_.written());
+  done = free_some(log_.written() - written_before);
+  if (done && status_.is_full()) done = full_disk_.look(now_());
+  if (done && round.is_last) done = log_.close();
+  return done;
+}
+
+/// What replaces the segments was written earlier, but perhaps not synced.
+Outcome<Done> WriterLoop::remove(const WriteQueue::Removals& removals) {
+  if (removals.segments.empty()) return Done{};
+  const Outcome<Done> synced = log_.sync();
+  return synced ? log_.remove(removals.segments, removals.oldest_kept) : synced;
+}
+
+/// On a full disk the writer makes new segments of the reserve. When that is used up, it gives the
+/// rest of the reserve up for a longer batch, and then waits until there is room, perhaps by a
+/// removal.
+Outcome<Done> WriterLoop::write_in_flight() {
+  for (;;) {
+    Outcome<Done> written = log_.write(queue_.in_flight());
+    const bool has_no_room = !written && written.error().is_out_of_space;
+    if (has_no_room && !log_.removal().is_done()) {
+      const Outcome<Done> freed = log_.removal().finish();
+      if (!freed) return freed;
+      continue;
+    }
+    if (has_no_room || !log_.reserve().is_whole()) full_disk_.note_full(now_());
+    if (!has_no_room) return written;
+    const std::uint64_t needed = queue_.in_flight().back().frame_end() - log_.written();
+    const Outcome<bool> given_up = log_.reserve().give_up(needed);
+    if (!given_up) return given_up.error();
+    if (*given_up) continue;
+    if (options_.is_stepped) return written;
+    const Outcome<bool> goes_on = wait_for_room();
+    if (!goes_on) return goes_on.error();
+    if (!*goes_on) return still_no_room(written.error());
+  }
+}
+
+/// False when the process is to end: then nobody waits for room any longer.
+Outcome<bool> WriterLoop::wait_for_room() {
+  const std::optional<WriteQueue::Removals> removals = queue_.wait_for_removals(kNoRoomPause);
+  if (!removals) return false;
+  const Outcome<Done> removed = remove(*removals);
+  return removed ? Outcome<bool>(true) : removed.error();
+}
+
+Outcome<Done> WriterLoop::free_some(std::uint64_t written) {
+  Removal& removal = log_.removal();
+  if (removal.is_done()) return Done{};
+  if (status_.is_full()) return removal.finish();
+  const std::uint64_t due = pace_.due(written, now_());
+  if (due == 0) return Done{};
+  const Outcome<Done> freed = removal.free(due);
+  pace_.freed(now_());
+  return freed;
+}
+
+}  // namespace millrace::journal
