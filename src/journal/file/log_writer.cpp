@@ -132,8 +132,8 @@ Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uin
   if (reserve_.is_whole()) {
     Outcome<RoomyFile> created = create_segment(header, std::max(bytes, options_.segment_bytes));
     if (created || !created.error().is_out_of_space) return created;
-    // What was removed counts as free. The caller frees it and tries again; to use the reserve for
-    // that would call a disk full that is not.
+    // `write` frees what was removed and tries again. To use the reserve for that would call a disk
+    // full that is not.
     if (!removal_.is_done()) return created;
   }
   const auto encoded = encode_segment_header(header);
@@ -193,7 +193,15 @@ Outcome<Done> LogWriter::write_extent(Lsn end) {
 
 // ---- writing ------------------------------------------------------------------------------------
 
+/// What was removed counts as free: the disk has no room only when that was not enough either.
 Outcome<Done> LogWriter::write(std::span<const PlacedBatch> batches) {
+  const Outcome<Done> written = write_rest(batches);
+  if (written || !written.error().is_out_of_space || removal_.is_done()) return written;
+  const Outcome<Done> freed = removal_.finish();
+  return freed ? write_rest(batches) : freed;
+}
+
+Outcome<Done> LogWriter::write_rest(std::span<const PlacedBatch> batches) {
   while (!batches.empty()) {
     const PlacedBatch& front = batches.front();
     // A call that ran out of space is made again with the same batches.

@@ -34,8 +34,7 @@ struct PlacedBatch {
 /// knows no threads.
 ///
 /// After a problem no further call is allowed: the next recovery finds out what is on the disk. A
-/// disk without room is the exception: the same call can be made again, also after `removal()` has
-/// freed room.
+/// disk without room is the exception: the same call can be made again.
 class LogWriter {
  public:
   struct Options {
@@ -68,7 +67,7 @@ class LogWriter {
 
   /// Writes the batches, which follow each other and everything written before. A batch with a new
   /// segment seals the old one first. Batches that an earlier call wrote before it ran out of space
-  /// are skipped.
+  /// are skipped. Out of space: also after `removal()` was finished, for their room.
   [[nodiscard]] Outcome<Done> write(std::span<const PlacedBatch> batches);
 
   [[nodiscard]] Outcome<Done> sync();
@@ -104,6 +103,7 @@ class LogWriter {
   Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
   Outcome<Done> note_extent(Lsn end = 0);
   Outcome<Done> write_extent(Lsn end);
+  Outcome<Done> write_rest(std::span<const PlacedBatch> batches);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<RoomyFile> open_segment(const SegmentHeader& header, std::uint64_t bytes);
   Outcome<RoomyFile> create_segment(const SegmentHeader& header, std::uint64_t room);

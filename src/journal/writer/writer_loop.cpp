@@ -140,11 +140,6 @@ Outcome<Done> WriterLoop::write_in_flight() {
   for (;;) {
     Outcome<Done> written = log_.write(queue_.in_flight());
     const bool has_no_room = !written && written.error().is_out_of_space;
-    if (has_no_room && !log_.removal().is_done()) {
-      const Outcome<Done> freed = log_.removal().finish();
-      if (!freed) return freed;
-      continue;
-    }
     if (has_no_room || !log_.reserve().is_whole()) full_disk_.note_full(now_());
     if (!has_no_room) return written;
     const std::uint64_t needed = queue_.in_flight().back().frame_end() - log_.written();
