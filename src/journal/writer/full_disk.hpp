@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/result.hpp"
-#include "journal/file/log_writer.hpp"
+#include "journal/writer/log_writer.hpp"
 #include "journal/writer/segment_rooms.hpp"
 #include "journal/writer/writer_status.hpp"
 

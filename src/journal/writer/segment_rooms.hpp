@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/model/types.hpp"
-#include "journal/file/log_writer.hpp"
+#include "journal/writer/log_writer.hpp"
 
 namespace millrace::journal {
 

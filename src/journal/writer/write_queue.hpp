@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/model/types.hpp"
-#include "journal/file/log_writer.hpp"
+#include "journal/writer/log_writer.hpp"
 #include "journal/writer/writer_status.hpp"
 
 namespace millrace::journal {

@@ -1,4 +1,4 @@
-#include "journal/file/removal.hpp"
+#include "journal/writer/removal.hpp"
 
 #include <algorithm>
 #include <utility>

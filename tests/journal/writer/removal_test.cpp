@@ -1,4 +1,4 @@
-#include "journal/file/removal.hpp"
+#include "journal/writer/removal.hpp"
 
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"

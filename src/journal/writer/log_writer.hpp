@@ -14,8 +14,8 @@
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_reader.hpp"
-#include "journal/file/removal.hpp"
 #include "journal/file/reserve.hpp"
+#include "journal/writer/removal.hpp"
 
 namespace millrace::journal {
 

@@ -1,4 +1,4 @@
-#include "journal/file/log_writer.hpp"
+#include "journal/writer/log_writer.hpp"
 
 #include <algorithm>
 #include <iterator>
