@@ -33,24 +33,14 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Outcome<bool> has_file(FileSystem& files, const std::string& directory, std::string_view name) {
+Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string& directory) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
   if (!names) return names.error();
-  return std::find(names->begin(), names->end(), name) != names->end();
+  const bool exists = std::find(names->begin(), names->end(), kExtentName) != names->end();
+  return exists ? read_extent(files, directory) : std::optional<LogExtent>();
 }
 
-Outcome<std::unique_ptr<File>> open_or_create(FileSystem& files, const std::string& directory,
-                                              std::string_view name) {
-  const Outcome<bool> exists = has_file(files, directory, name);
-  if (!exists) return exists.error();
-  const std::string path = directory + "/" + std::string(name);
-  return *exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
-}
-
-Outcome<std::optional<LogExtent>> extent_in(FileSystem& files, const std::string& directory) {
-  const Outcome<bool> exists = has_file(files, directory, kExtentName);
-  if (!exists) return exists.error();
-  if (!*exists) return std::optional<LogExtent>();
+Outcome<std::optional<LogExtent>> read_extent(FileSystem& files, const std::string& directory) {
   const Outcome<std::string> bytes = contents_of(files, directory + "/" + kExtentName);
   if (!bytes) return bytes.error();
   return decode_extent(*bytes);

@@ -21,20 +21,16 @@ namespace millrace::journal {
 /// Whether the name is `prefix` and a number.
 [[nodiscard]] bool is_numbered(std::string_view name, std::string_view prefix);
 
-[[nodiscard]] Outcome<bool> has_file(FileSystem& files, const std::string& directory,
-                                     std::string_view name);
-
-/// The file of that name, to read and to write; an empty one where there was none.
-[[nodiscard]] Outcome<std::unique_ptr<File>> open_or_create(FileSystem& files,
-                                                            const std::string& directory,
-                                                            std::string_view name);
-
 /// The file that tells which segments there must be.
 inline constexpr const char* kExtentName = "extent";
 
 /// What that file says; nullopt when it is not there, or was torn when it was written.
 [[nodiscard]] Outcome<std::optional<LogExtent>> extent_in(FileSystem& files,
                                                           const std::string& directory);
+
+/// The same of a file that is there; one that is not is a problem.
+[[nodiscard]] Outcome<std::optional<LogExtent>> read_extent(FileSystem& files,
+                                                            const std::string& directory);
 
 /// The refusal of a segment that another version of the program wrote.
 [[nodiscard]] Problem wrong_version(const std::string& path, std::uint32_t version);

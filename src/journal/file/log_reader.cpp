@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "journal/file/log_files.hpp"
-#include "journal/file/reserve.hpp"
+#include "journal/file/log_names.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -27,14 +27,8 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
 }
 
 /// Reserved files come after the first segment: without one, somebody has taken it away.
-Outcome<Done> check_is_new(FileSystem& files, const std::string& directory) {
-  const Outcome<std::vector<std::string>> names = files.list(directory);
-  if (!names) return names.error();
-  const auto reserved = std::find_if(names->begin(), names->end(), [](const std::string& name) {
-    return is_numbered(name, kReservedPrefix);
-  });
-  if (reserved == names->end()) return Done{};
-  return Problem{directory + " held a journal, of which " + *reserved +
+Problem lost_segments(const std::string& directory, const std::string& reserved) {
+  return Problem{directory + " held a journal, of which " + reserved +
                  " is left and no segment; nothing was changed: bring the segments back, restore "
                  "a backup, or begin in an empty directory"};
 }
@@ -46,27 +40,33 @@ LogReader::LogReader(FileSystem& files, std::string directory)
 
 Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   LogReader reader(files, std::move(directory));
-  // Before the segments are listed: see `check_ends`.
-  const Outcome<std::optional<LogExtent>> extent = extent_in(files, reader.directory_);
-  if (!extent) return extent.error();
-  const Outcome<std::vector<Lsn>> firsts = segments_in(files, reader.directory_);
-  if (!firsts) return firsts.error();
-  // An extent without segments is reported by `check_ends`.
-  if (firsts->empty() && !*extent) {
-    if (const Outcome<Done> is_new = check_is_new(files, reader.directory_); !is_new) {
-      return is_new.error();
-    }
+  Outcome<LogNames> names = names_in(files, reader.directory_);
+  if (!names) return names.error();
+  std::optional<LogExtent> extent;
+  if (names->has_extent) {
+    const Outcome<std::optional<LogExtent>> read = read_extent(files, reader.directory_);
+    if (!read) return read.error();
+    extent = *read;
   }
-  for (const Lsn first : *firsts) {
-    const Outcome<Done> added = reader.add_segment(first, first == firsts->back());
+  // Whoever writes to the log may have begun a segment between the two.
+  if (extent && (names->segments.empty() || names->segments.back() < extent->newest)) {
+    names = names_in(files, reader.directory_);
+    if (!names) return names.error();
+  }
+  const std::vector<Lsn>& firsts = names->segments;
+  if (firsts.empty() && !extent && !names->reserved.empty()) {
+    return lost_segments(reader.directory_, names->reserved.front());
+  }
+  for (const Lsn first : firsts) {
+    const Outcome<Done> added = reader.add_segment(first, first == firsts.back());
     if (!added) return added.error();
   }
   const Outcome<Done> checked = reader.check_lengths();
   if (!checked) return checked.error();
-  const Outcome<Done> complete = reader.check_ends(*extent);
+  const Outcome<Done> complete = reader.check_ends(extent);
   if (!complete) return complete.error();
-  reader.has_extent_ = extent->has_value() || firsts->empty();
-  if (*extent) reader.noted_end_ = (*extent)->end;
+  reader.has_extent_ = extent.has_value() || firsts.empty();
+  if (extent) reader.noted_end_ = extent->end;
   return reader;
 }
 
@@ -119,8 +119,8 @@ Outcome<Done> LogReader::check_lengths() const {
   return Done{};
 }
 
-/// Whoever writes to the log meanwhile begins segments after `before` was read, and removes some
-/// after it has said so: hence the second look.
+/// Whoever writes to the log meanwhile removes segments after the extent has said so. So the extent
+/// is read again before a segment counts as missing at the beginning.
 Outcome<Done> LogReader::check_ends(const std::optional<LogExtent>& before) const {
   const auto missing = [&](Lsn first) { return journal::missing(directory_, segment_name(first)); };
   if (before && (segments_.empty() || segments_.back().header.first < before->newest)) {
@@ -130,9 +130,10 @@ Outcome<Done> LogReader::check_ends(const std::optional<LogExtent>& before) cons
     }
     return missing(before->newest);
   }
+  if (!before || segments_.front().header.first <= before->oldest) return Done{};
   const Outcome<std::optional<LogExtent>> extent = extent_in(*files_, directory_);
   if (!extent) return extent.error();
-  if (!before || !*extent) return Done{};
+  if (!*extent) return Done{};
   const Lsn oldest = (*extent)->oldest;
   return segments_.front().header.first > oldest ? Outcome<Done>(missing(oldest)) : Done{};
 }

@@ -30,13 +30,9 @@ Reserve::Reserve(FileSystem& files, std::string directory, std::uint64_t segment
       step_(std::min(kStepBytesMax, bytes_ / kStepsMin)),
       is_whole_(bytes_ == 0) {}
 
-/// The files that a former process has left become part of this reserve.
-Outcome<Done> Reserve::open() {
-  if (std::exchange(is_open_, true)) return Done{};
-  const Outcome<std::vector<std::string>> names = files_.list(directory_);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    if (!is_numbered(name, kReservedPrefix)) continue;
+Outcome<Done> Reserve::resume(const std::vector<std::string>& left) {
+  if (bytes_ == 0) return Done{};
+  for (const std::string& name : left) {
     const Outcome<Done> opened = open_file(directory_ + "/" + name);
     if (!opened) return opened;
   }
@@ -142,8 +138,6 @@ Outcome<bool> Reserve::grow_one(std::uint64_t bytes) {
 
 Outcome<bool> Reserve::take(std::uint64_t more) {
   if (is_whole_) return true;
-  const Outcome<Done> opened = open();
-  if (!opened) return opened.error();
   const Outcome<std::uint64_t> free = files_.free_space(directory_);
   if (!free) return free.error();
   // Only when `more` would remain: otherwise the reserve would take the room that the next segment

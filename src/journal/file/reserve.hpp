@@ -32,6 +32,10 @@ class Reserve {
   Reserve(FileSystem& files, std::string directory, std::uint64_t segment_bytes,
           std::uint64_t segments);
 
+  /// The files that a former process has left, by their names in the directory, become part of this
+  /// reserve; where there is none, they stay as they are. To be called before everything else.
+  [[nodiscard]] Outcome<Done> resume(const std::vector<std::string>& left);
+
   /// Makes the reserve whole, if there is room for that and for `more` bytes besides. False when
   /// there is not; then the reserve is unchanged.
   [[nodiscard]] Outcome<bool> take(std::uint64_t more);
@@ -71,7 +75,6 @@ class Reserve {
   };
 
   [[nodiscard]] static bool is_shorter(const ReservedFile& one, const ReservedFile& other);
-  [[nodiscard]] Outcome<Done> open();
   [[nodiscard]] Outcome<Done> open_file(const std::string& path);
   [[nodiscard]] Outcome<Done> grow(std::uint64_t bytes);
   [[nodiscard]] Outcome<bool> grow_one(std::uint64_t bytes);
@@ -88,7 +91,6 @@ class Reserve {
   std::uint64_t bytes_;  ///< the length of the whole reserve
   std::uint64_t step_;   ///< no less is given up at a time, and less is not worth taking back
 
-  bool is_open_ = false;
   std::vector<ReservedFile> reserved_;
   std::uint64_t held_ = 0;  ///< the sum of their lengths
   bool is_whole_;

@@ -30,24 +30,27 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       options_(options),
       reserve_(files, directory_, options.segment_bytes, options.reserved_segments),
       removal_(files, directory_),
+      extent_(files, directory_),
       // Made once: zeros pad each frame, and each write ahead of the log uses all of them.
       zeros_(kZeroAheadBytes, '\0') {}
 
 /// Looks before anything is changed: a leftover file that could not be written to refuses the
 /// start.
-Outcome<Done> LogWriter::check_leftovers() {
-  const Outcome<std::vector<std::string>> names = files_.list(directory_);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    if (!is_numbered(name, kReservedPrefix) && !is_numbered(name, kRemovedPrefix)) continue;
-    const auto file = files_.open(directory_ + "/" + name, FileSystem::Access::kReadWrite);
-    if (!file) return file.error();
+Outcome<Done> LogWriter::check_leftovers(const LogNames& names) {
+  for (const auto* const leftovers : {&names.reserved, &names.removed}) {
+    for (const std::string& name : *leftovers) {
+      const auto file = files_.open(directory_ + "/" + name, FileSystem::Access::kReadWrite);
+      if (!file) return file.error();
+    }
   }
   return Done{};
 }
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
-  if (const Outcome<Done> checked = check_leftovers(); !checked) return checked;
+  const Outcome<LogNames> names = names_in(files_, directory_);
+  if (!names) return names.error();
+  if (const Outcome<Done> checked = check_leftovers(*names); !checked) return checked;
+  extent_.resume(names->has_extent);
   // A crash can leave a segment whose header was never synced. It holds nothing, and its name may
   // be needed for a segment that begins there.
   if (reader.begun()) {
@@ -55,6 +58,12 @@ Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
     if (removed) removed = files_.sync_directory(directory_);
     if (!removed) return removed;
   }
+  const Outcome<Done> done = continue_log(reader, log, *names);
+  return done ? reserve_.resume(names->reserved) : done;
+}
+
+Outcome<Done> LogWriter::continue_log(const LogReader& reader, const LogEnd& log,
+                                      const LogNames& names) {
   if (reader.segments().empty()) {
     oldest_ = log.end;
     return begin_segment(log.end, options_.segment_bytes);
@@ -62,7 +71,7 @@ Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
   oldest_ = reader.segments().front().header.first;
   Outcome<Done> done = continue_segment(reader.segments().back(), log);
   if (done) done = note_extent();
-  return done ? removal_.resume() : done;
+  return done ? removal_.resume(names.removed) : done;
 }
 
 /// What the log does not show to have been synced is written once more: after a failed sync the
@@ -160,35 +169,10 @@ Outcome<RoomyFile> LogWriter::create_segment(const SegmentHeader& header, std::u
   return done.error();
 }
 
-// ---- the extent ---------------------------------------------------------------------------------
-
 /// On stable storage before the first frame of a new segment is written, and before an old segment
-/// is removed. Where there is no room for it, the file is left out: then only a gap tells of a
-/// missing segment.
+/// is removed.
 Outcome<Done> LogWriter::note_extent(Lsn end) {
-  const Outcome<Done> written = write_extent(end);
-  if (written || !written.error().is_out_of_space) return written;
-  extent_file_.reset();
-  const Outcome<bool> exists = has_file(files_, directory_, kExtentName);
-  if (!exists) return exists.error();
-  if (!*exists) return Done{};
-  const Outcome<Done> removed = files_.remove(extent_path());
-  return removed ? files_.sync_directory(directory_) : removed;
-}
-
-Outcome<Done> LogWriter::write_extent(Lsn end) {
-  const bool is_new = !extent_file_;
-  if (is_new) {
-    Outcome<std::unique_ptr<File>> file = open_or_create(files_, directory_, kExtentName);
-    if (!file) return file.error();
-    extent_file_ = std::move(*file);
-  }
-  const auto encoded = encode_extent({.oldest = oldest_, .newest = header_.first, .end = end});
-  const std::string_view part = view_of(encoded);
-  Outcome<Done> done = extent_file_->write(0, {&part, 1});
-  if (done) done = extent_file_->sync();
-  if (done && is_new) done = files_.sync_directory(directory_);
-  return done;
+  return extent_.note({.oldest = oldest_, .newest = header_.first, .end = end});
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -318,10 +302,6 @@ LogWriter::Rooms LogWriter::rooms() const {
 std::uint64_t LogWriter::bytes_max() const {
   // A long batch may have made the segment longer than its preallocated room.
   return std::max(written_, header_.first + room_) - oldest_ + reserve_.held();
-}
-
-std::string LogWriter::extent_path() const {
-  return directory_ + "/" + kExtentName;
 }
 
 std::string LogWriter::path_of(Lsn first) const {

@@ -13,8 +13,10 @@
 #include "core/model/types.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
+#include "journal/file/log_names.hpp"
 #include "journal/file/log_reader.hpp"
 #include "journal/file/reserve.hpp"
+#include "journal/writer/extent_file.hpp"
 #include "journal/writer/removal.hpp"
 
 namespace millrace::journal {
@@ -96,25 +98,25 @@ class LogWriter {
   [[nodiscard]] Lsn segment() const { return header_.first; }
 
  private:
-  Outcome<Done> check_leftovers();
+  Outcome<Done> check_leftovers(const LogNames& names);
+  Outcome<Done> continue_log(const LogReader& reader, const LogEnd& log, const LogNames& names);
   Outcome<Done> continue_segment(const Segment& segment, const LogEnd& log);
   Outcome<Done> write_again(Lsn begin, Lsn end);
   Outcome<Done> find_room();
   Outcome<Done> begin_segment(Lsn first, std::uint64_t bytes);
   Outcome<Done> note_extent(Lsn end = 0);
-  Outcome<Done> write_extent(Lsn end);
   Outcome<Done> write_rest(std::span<const PlacedBatch> batches);
   Outcome<Done> write_run(std::span<const PlacedBatch> batches);
   Outcome<RoomyFile> open_segment(const SegmentHeader& header, std::uint64_t bytes);
   Outcome<RoomyFile> create_segment(const SegmentHeader& header, std::uint64_t room);
   [[nodiscard]] std::string path_of(Lsn first) const;
-  [[nodiscard]] std::string extent_path() const;
 
   FileSystem& files_;
   std::string directory_;
   Options options_;
   Reserve reserve_;
   Removal removal_;
+  ExtentFile extent_;
 
   std::unique_ptr<File> file_;
   SegmentHeader header_;
@@ -122,8 +124,7 @@ class LogWriter {
   Lsn zeroed_ = 0;          ///< up to here the disk holds frames or zeros that we wrote
   Lsn written_ = 0;
   Lsn synced_ = 0;
-  Lsn oldest_ = 0;                     ///< the position of the oldest segment's header
-  std::unique_ptr<File> extent_file_;  ///< null: there is none
+  Lsn oldest_ = 0;  ///< the position of the oldest segment's header
 
   const std::vector<char> zeros_;
   std::vector<std::array<char, kFrameHeaderBytes>> headers_;

@@ -2,21 +2,16 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/check.hpp"
-#include "journal/file/log_files.hpp"
 
 namespace millrace::journal {
 
 Removal::Removal(FileSystem& files, std::string directory)
     : files_(files), directory_(std::move(directory)) {}
 
-Outcome<Done> Removal::resume() {
-  const Outcome<std::vector<std::string>> names = files_.list(directory_);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    if (!is_numbered(name, kRemovedPrefix)) continue;
+Outcome<Done> Removal::resume(const std::vector<std::string>& left) {
+  for (const std::string& name : left) {
     // All at once: at the start no client waits for a sync.
     const Outcome<Done> removed = files_.remove(directory_ + "/" + name);
     if (!removed) return removed;

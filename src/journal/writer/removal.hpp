@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "journal/file/file_system.hpp"
@@ -24,8 +25,9 @@ class Removal {
   /// `files` must outlive it.
   Removal(FileSystem& files, std::string directory);
 
-  /// Removes at once the files that a former process has left. To be called before `remove`.
-  [[nodiscard]] Outcome<Done> resume();
+  /// Removes at once the files that a former process has left, by their names in the directory. To
+  /// be called before `remove`.
+  [[nodiscard]] Outcome<Done> resume(const std::vector<std::string>& left);
 
   /// Takes that name from the file for good; its room is free when `is_done()`. A file that has
   /// another name too keeps that name and its contents.

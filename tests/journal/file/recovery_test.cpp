@@ -354,6 +354,19 @@ TEST_CASE("recovery: where nothing but spare files is left, a journal is missed"
   CHECK(replayed_by(disk, kDirectory).empty());
 }
 
+TEST_CASE("recovery: the directory is listed once to read the log, and once to go on with it") {
+  SimulatedDisk disk;
+  FileJournalOptions options = small_segments();
+  options.reserved_segments = 2;
+  append_synced(*start(disk, kDirectory, options), kThreeSegments);
+  const std::uint64_t lists = disk.list_count();
+  const auto journal = start(disk, kDirectory, options);
+  CHECK(disk.list_count() == lists + 2);
+  journal->trim(append_synced(*journal, kThreeSegments).back().begin);
+  journal->sync();
+  CHECK(disk.list_count() == lists + 2);
+}
+
 TEST_CASE("recovery: other files in the directory do not matter") {
   SimulatedDisk disk;
   fill(disk, {"one"});

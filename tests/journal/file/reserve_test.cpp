@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "journal/file/log_names.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "support/doctest.hpp"
 
@@ -11,8 +12,11 @@ namespace {
 const std::string kHome = "/data";
 constexpr std::uint64_t kReservedFileBytes = 4096;
 
-Reserve reserve_of(SimulatedDisk& disk, std::uint64_t segments) {
-  return Reserve(disk, kHome, kReservedFileBytes, segments);
+Reserve reserve_of(SimulatedDisk& disk, std::uint64_t segments,
+                   std::uint64_t segment_bytes = kReservedFileBytes) {
+  Reserve reserve(disk, kHome, segment_bytes, segments);
+  REQUIRE(reserve.resume(names_in(disk, kHome)->reserved));
+  return reserve;
 }
 
 }  // namespace
@@ -185,7 +189,7 @@ TEST_CASE("reserve: a later process uses it, and leaves files of other names alo
     CHECK_FALSE(disk.files().contains(kHome + "/spare-3"));
   }
   SUBCASE("of shorter segments") {
-    Reserve reserve(disk, kHome, kReservedFileBytes / 2, 3);
+    Reserve reserve = reserve_of(disk, 3, kReservedFileBytes / 2);
     CHECK(*reserve.take(0));
     CHECK(reserve.held() == 3 * kReservedFileBytes / 2);
   }

@@ -182,6 +182,11 @@ std::uint64_t SimulatedDisk::sync_count() {
   return syncs_;
 }
 
+std::uint64_t SimulatedDisk::list_count() {
+  const std::lock_guard guard(mutex_);
+  return lists_;
+}
+
 bool SimulatedDisk::wait_for_syncs(std::uint64_t count) {
   std::unique_lock guard(mutex_);
   return moved_.wait_for(guard, std::chrono::seconds(10), [&] { return syncs_ >= count; });
@@ -232,6 +237,7 @@ Outcome<Done> SimulatedDisk::ensure_directory(const std::string& /*path*/) {
 Outcome<std::vector<std::string>> SimulatedDisk::list(const std::string& directory) {
   const std::lock_guard guard(mutex_);
   if (!is_powered_) return powerless();
+  ++lists_;
   std::vector<std::string> found;
   for (const auto& [path, node] : names_) {
     if (path.starts_with(directory + "/")) found.push_back(path.substr(directory.size() + 1));

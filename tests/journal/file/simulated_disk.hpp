@@ -53,6 +53,7 @@ class SimulatedDisk final : public FileSystem {
 
   [[nodiscard]] std::uint64_t write_count();
   [[nodiscard]] std::uint64_t sync_count();
+  [[nodiscard]] std::uint64_t list_count();
 
   /// Returns when `count` syncs have been made; false after 10 seconds.
   [[nodiscard]] bool wait_for_syncs(std::uint64_t count);
@@ -128,6 +129,7 @@ class SimulatedDisk final : public FileSystem {
   std::atomic<std::uint64_t> open_files_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t syncs_ = 0;
+  std::uint64_t lists_ = 0;
 };
 
 }  // namespace millrace::journal

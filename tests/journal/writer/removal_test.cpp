@@ -1,5 +1,6 @@
 #include "journal/writer/removal.hpp"
 
+#include "journal/file/log_names.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
 #include "support/doctest.hpp"
@@ -72,7 +73,7 @@ TEST_CASE("removal: what a former process left half-way is removed, and nothing 
   }
   CHECK(disk.files().size() == 2);
   Removal removal(disk, kDirectory);
-  REQUIRE(removal.resume());
+  REQUIRE(removal.resume(names_in(disk, kDirectory)->removed));
   CHECK(disk.files().size() == 1);
   CHECK(disk.contents(other) == "kept");
 }
