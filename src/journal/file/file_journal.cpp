@@ -15,6 +15,8 @@
 namespace millrace::journal {
 namespace {
 
+/// Random, since it is part of every frame's checksum: so no client can store bytes that look like
+/// a frame, and old frames in reused room never pass for new ones.
 std::uint64_t draw_salt() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
@@ -42,6 +44,7 @@ Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files,
                                                         FileJournalOptions options) {
   const Outcome<Done> ensured = files.ensure_directory(directory);
   if (!ensured) return ensured.error();
+  // The lock comes before the first look: another process may be changing the files.
   Outcome<std::unique_ptr<Lock>> lock = files.lock(directory + "/lock");
   if (!lock) return lock.error();
   Outcome<LogReader> reader = LogReader::open(files, directory);
@@ -74,6 +77,7 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   CHECK(reader_.has_value());
   auto holder = reader_->segments().begin();
   const Outcome<LogEnd> log = reader_->replay([&](std::string_view batch, Lsn begin) {
+    // Segments may be empty, so more than one can end before this batch.
     while (holder->sealed_at && begin >= *holder->sealed_at) ++holder;
     const Lsn frame = begin - kFrameHeaderBytes;
     window_.note_frame(holder->header.first, frame, frame + frame_bytes(batch.size()));
@@ -87,9 +91,11 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   if (segments.empty()) segments.push_back(writer_.segment());
   layout_.resume(std::move(segments), writer_.synced());
   had_extent_ = reader_->has_extent();
+  // It has the headers of all segments, which nobody needs any more.
   reader_.reset();
   cut_bytes_ = log->cut_bytes;
   is_started_ = true;
+  // Last: from here on the writer belongs to that thread.
   if (!options_.is_stepped) thread_ = std::thread([this] { writer_.run(); });
   return Done{};
 }
@@ -113,6 +119,7 @@ void FileJournal::on_durable(std::function<void()> wake) {
 }
 
 Outcome<std::string> FileJournal::read(Lsn begin, std::size_t size) {
+  // A batch leaves this memory only after its write.
   if (std::optional<std::string> bytes = queue_.read(begin, size)) return std::move(*bytes);
   return window_.read(begin, size);
 }

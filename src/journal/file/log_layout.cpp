@@ -16,6 +16,7 @@ void LogLayout::resume(std::deque<Lsn> segments, Lsn end) {
 LogLayout::Place LogLayout::place(std::size_t frame_bytes) {
   CHECK(!segments_.empty() && segments_.back() + kSegmentHeaderBytes <= end_);
   const Lsn used = end_ - segments_.back();
+  // A batch that is longer than a segment gets one of its own: a batch is never cut.
   if (used > kSegmentHeaderBytes && used + frame_bytes > newest_room()) {
     segments_.push_back(end_);
     end_ += kSegmentHeaderBytes;
@@ -31,6 +32,8 @@ std::uint64_t LogLayout::newest_room() const {
 
 std::vector<Lsn> LogLayout::trim(Lsn before) {
   std::vector<Lsn> trimmed;
+  // A segment is needed as long as the next one begins after `before`. The newest always stays: it
+  // is being written.
   while (segments_.size() > 1 && segments_[1] <= before) {
     trimmed.push_back(segments_.front());
     segments_.pop_front();

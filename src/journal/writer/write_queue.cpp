@@ -30,6 +30,7 @@ const PlacedBatch* find_batch(const std::vector<PlacedBatch>& batches, Lsn begin
 void WriteQueue::append(PlacedBatch batch) {
   {
     const std::lock_guard guard(mutex_);
+    // No further batch is taken, so memory does not grow until the process has ended.
     if (has_failed_) return;
     pending_bytes_.fetch_add(batch.payload.size(), std::memory_order_relaxed);
     pending_.push_back(std::move(batch));
@@ -69,6 +70,7 @@ void WriteQueue::sync(Lsn end, const WriterStatus& status) {
   sync_asked_ = end;
   work_.notify_one();
   const auto is_through = [&] { return has_failed_ || sync_done_ >= end; };
+  // A disk that is only slow is waited for without end. A full one may never have room again.
   while (!synced_.wait_for(guard, kRoomPatience, is_through)) must_not_wait_ = status.is_full();
 }
 
@@ -115,6 +117,7 @@ WriteQueue::Round WriteQueue::take_round() {
 
 WriteQueue::Round WriteQueue::take_round_locked() {
   CHECK(in_flight_.empty());
+  // The vectors are exchanged, so the caller never waits for an allocation or a copy here.
   in_flight_.swap(pending_);
   return {.removals = take_removals_locked(),
           .must_sync = sync_asked_ > sync_done_ || is_stopping_,

@@ -15,6 +15,8 @@ constexpr std::chrono::milliseconds kNoRoomPause{100};
 LogWriter::Options log_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
           .salt = options.salt.value(),
+          // Zeros ahead make each sync cheaper. Without a sync per batch they would only be more to
+          // write.
           .zeroes_ahead = options.sync_mode == SyncMode::kAlways,
           .reserved_segments = options.reserved_segments};
 }
@@ -70,6 +72,7 @@ bool WriterLoop::is_sync_planned() const {
 WriteQueue::Round WriterLoop::next_round() {
   constexpr Time kNever = Time::max();
   const bool may_be_due = is_sync_planned();
+  // The earliest of the things that happen without being asked for.
   const Time until =
       std::min({may_be_due ? sync_by_ : kNever, status_.is_full() ? full_disk_.next_look() : kNever,
                 log_.removal().is_done() ? kNever : pace_.next()});
@@ -95,6 +98,9 @@ bool WriterLoop::step(bool is_interval_over) {
   return work(round);
 }
 
+/// A write or sync that failed cannot be tried again: the system may have dropped the bytes and
+/// report success the next time. So the process ends, and recovery reads what the disk has.
+///
 /// False when that was the last round, or the writer cannot go on.
 bool WriterLoop::work(const WriteQueue::Round& round) {
   const Outcome<Done> done = carry_out(round);
@@ -117,9 +123,13 @@ Outcome<Done> WriterLoop::carry_out(const WriteQueue::Round& round) {
   if (done) done = write_in_flight();
   if (done && round.must_sync) done = log_.sync();
   if (!done) return done;
+  // Counted from the first write after a sync, so that no byte stays unsynced for longer than the
+  // interval.
   if (was_synced) sync_by_ = now_() + options_.sync_interval;
   if (status_.is_full()) full_disk_.tell_rooms();
+  // Without --sync always, durable means written: a killed process loses nothing of it.
   status_.set_durable(log_.written());
+  // After publishing: clients do not wait for the freed room.
   done = free_some(log_.written() - written_before);
   if (done && status_.is_full()) done = full_disk_.look(now_());
   if (done && round.is_last) done = log_.close();
@@ -146,6 +156,7 @@ Outcome<Done> WriterLoop::write_in_flight() {
     const Outcome<bool> given_up = log_.reserve().give_up(needed);
     if (!given_up) return given_up.error();
     if (*given_up) continue;
+    // The simulation decides when there is room, and calls again.
     if (options_.is_stepped) return written;
     const Outcome<bool> goes_on = wait_for_room();
     if (!goes_on) return goes_on.error();
@@ -164,6 +175,7 @@ Outcome<bool> WriterLoop::wait_for_room() {
 Outcome<Done> WriterLoop::free_some(std::uint64_t written) {
   Removal& removal = log_.removal();
   if (removal.is_done()) return Done{};
+  // Removed segments still take room, and now all of it is wanted.
   if (status_.is_full()) return removal.finish();
   const std::uint64_t due = pace_.due(written, now_());
   if (due == 0) return Done{};
