@@ -29,6 +29,9 @@ namespace {
 
 const std::filesystem::path kJournals = MILLRACE_GOLDEN;
 
+constexpr const char* kAdvice =
+    "; if the stored bytes were changed, see \"Versions\" in docs/journal-format.md";
+
 /// Hands a broker that has started on the directory to `look`.
 void start_on(const std::string& directory, const std::function<void(const View&)>& look) {
   journal::PosixFileSystem files;
@@ -36,9 +39,9 @@ void start_on(const std::string& directory, const std::function<void(const View&
   Ledger ledger;
   Broker broker(ledger, format, {});
   auto journal = journal::FileJournal::open(files, directory, {});
-  REQUIRE_MESSAGE(journal, journal.error().text);
+  REQUIRE_MESSAGE(journal.has_value(), journal.error().text, kAdvice);
   const auto replayed = server::replay(**journal, ledger, [](Lsn) {});
-  REQUIRE_MESSAGE(replayed, replayed.error().text);
+  REQUIRE_MESSAGE(replayed.has_value(), replayed.error().text, kAdvice);
   look(broker.view());
 }
 

@@ -139,6 +139,7 @@ struct Job : StoredJob {
 };
 
 // Ten million jobs wait in memory, and a chunk of them is one of the allocator's sizes.
-static_assert(sizeof(Job) == 96);
+static_assert(sizeof(Job) == 96,
+              "a Job has another size: see kJobBytes in jobs.cpp, and measure ./dev bench size");
 
 }  // namespace millrace

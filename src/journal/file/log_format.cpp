@@ -55,6 +55,10 @@ std::uint64_t header_sum(const char* header, FramePlace place) {
                               place.lsn + place.salt);
 }
 
+bool is_known(std::uint32_t version) {
+  return version >= kOldestFormatVersion && version <= kFormatVersion;
+}
+
 /// Whether the checksum of what should be a segment's header is right, whatever its version.
 bool has_right_checksum(std::string_view bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return false;
@@ -94,7 +98,7 @@ std::array<char, kSegmentHeaderBytes> encode_segment_header(const SegmentHeader&
 
 std::optional<SegmentHeader> decode_segment_header(std::string_view bytes) {
   if (bytes.size() < kSegmentHeaderBytes || !bytes.starts_with(kMagic)) return std::nullopt;
-  if (load<std::uint32_t>(bytes.data() + kVersionAt) != kFormatVersion) return std::nullopt;
+  if (!is_known(load<std::uint32_t>(bytes.data() + kVersionAt))) return std::nullopt;
   if (!has_right_checksum(bytes)) return std::nullopt;
   return SegmentHeader{.first = load<Lsn>(bytes.data() + kFirstAt),
                        .salt = load<std::uint64_t>(bytes.data() + kSaltAt)};
@@ -105,7 +109,7 @@ std::optional<std::uint32_t> foreign_version(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) return std::nullopt;
   const auto version = load<std::uint32_t>(bytes.data() + kVersionAt);
   // A damaged header must not be taken for a newer format: the checksum has to be right.
-  if (version == 0 || version == kFormatVersion || !has_right_checksum(bytes)) return std::nullopt;
+  if (version == 0 || is_known(version) || !has_right_checksum(bytes)) return std::nullopt;
   return version;
 }
 

@@ -18,7 +18,10 @@
 /// Numbers are little-endian.
 namespace millrace::journal {
 
+/// Segments are written in this version. See "Versions" in docs/journal-format.md.
 inline constexpr std::uint32_t kFormatVersion = 1;
+/// The oldest version that is read.
+inline constexpr std::uint32_t kOldestFormatVersion = 1;
 inline constexpr std::size_t kSegmentHeaderBytes = 40;
 inline constexpr std::size_t kFrameHeaderBytes = 24;
 inline constexpr std::size_t kFrameAlignment = 8;
