@@ -21,8 +21,8 @@
 namespace millrace {
 
 /// The one place where decisions about jobs are made. What all clients do is here, FETCH included
-/// (`reserve`); what only Faktory workers do is in `workers()`, what only operators do in `admin()`.
-/// It knows neither the protocols nor the web API.
+/// (`reserve`). What only Faktory workers do is in `workers()`, what only operators do is in
+/// `admin()`. It knows neither the protocols nor the web API.
 ///
 /// Each operation decides from the present state and either refuses, which changes nothing, or
 /// commits records to the ledger, which applies each of them at once. The ledger collects the
