@@ -102,7 +102,7 @@ TEST_CASE("simulation: a full disk that what is obsolete fills up is found") {
 
 TEST_CASE("simulation: a full disk on which all may write while it is cleaned is found") {
   // It shows in few worlds, and a siege is long.
-  CHECK(first_violation({.seed = 100'024, .sizes = Workload::kSiege, .lets_all_write = true}) != 0);
+  CHECK(first_violation({.seed = 200'041, .sizes = Workload::kSiege, .lets_all_write = true}) != 0);
 }
 
 TEST_CASE("simulation: a backup that shares what is still written to is found") {
