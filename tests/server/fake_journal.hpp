@@ -33,12 +33,12 @@ class FakeJournal final : public Journal, public DiskSpace {
     const Lsn begin = end_;
     end_ += batch.size();
     batches_.push_back(std::move(batch));
-    if (keeps_nothing) durable_ = end_;
+    if (durable_when == Durability::kWhenAppended) durable_ = end_;
     return Span{.begin = begin, .end = end_};
   }
 
   [[nodiscard]] Lsn durable() const override { return durable_; }
-  [[nodiscard]] bool is_safe_at_once() const override { return keeps_nothing; }
+  [[nodiscard]] Durability durability() const override { return durable_when; }
 
   void on_durable(std::function<void()> wake) override {
     const std::lock_guard guard(mutex_);
@@ -88,7 +88,7 @@ class FakeJournal final : public Journal, public DiskSpace {
   std::vector<std::string> to_replay;
   std::function<void()> before_batch;  ///< of a replay; may be empty
   std::atomic<int> sync_count = 0;
-  bool keeps_nothing = false;              ///< what is appended is durable at once
+  Durability durable_when = Durability::kWhenWritten;
   std::atomic<Epoch> leader = kOnlyEpoch;  ///< another one than the server's deposes it
 
  private:

@@ -24,6 +24,13 @@ struct Deposed {
   Epoch by{};
 };
 
+/// When a batch counts as durable.
+enum class Durability {
+  kWhenAppended,  ///< at once: nothing waits, and small batches cost nothing
+  kWhenWritten,   ///< when the system has it, soon or late on the disk
+  kWhenSynced     ///< when the disk has it: each batch costs a sync
+};
+
 /// The log of batches that makes the broker's state durable. It moves opaque bytes: only the ledger
 /// knows what a batch means.
 ///
@@ -59,8 +66,7 @@ class Journal {
   /// more when the server is deposed.
   [[nodiscard]] virtual Lsn durable() const = 0;
 
-  /// Whether a batch is durable as soon as it is appended. Small batches then cost nothing.
-  [[nodiscard]] virtual bool is_safe_at_once() const { return false; }
+  [[nodiscard]] virtual Durability durability() const { return Durability::kWhenWritten; }
 
   /// `wake` is called from another thread each time `durable()`, `epoch()` or
   /// `DiskSpace::is_full()` has changed.

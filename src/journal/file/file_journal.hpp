@@ -55,6 +55,10 @@ class FileJournal final : public Journal, public DiskSpace {
 
   /// The directory's lock keeps every other process out, so nobody else can lead.
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
+  [[nodiscard]] Durability durability() const override {
+    return options_.sync_mode == SyncMode::kAlways ? Durability::kWhenSynced
+                                                   : Durability::kWhenWritten;
+  }
   [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
   [[nodiscard]] Lsn durable() const override { return status_.durable(); }
 

@@ -12,7 +12,7 @@ class VolatileJournal final : public Journal {
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
   [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
   [[nodiscard]] Lsn durable() const override;
-  [[nodiscard]] bool is_safe_at_once() const override { return true; }
+  [[nodiscard]] Durability durability() const override { return Durability::kWhenAppended; }
   void on_durable(std::function<void()> wake) override;
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;
   void expect(Lsn begin, std::size_t size) override;

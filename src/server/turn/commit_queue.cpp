@@ -32,8 +32,8 @@ void CommitQueue::append_if_large() {
   if (parts_.ledger.batch_bytes() >= kBatchBytesPause) append_batch();
 }
 
-void CommitQueue::append_if_safe_at_once() {
-  if (parts_.journal.is_safe_at_once()) append_batch();
+void CommitQueue::append_if_durable_at_once() {
+  if (parts_.journal.durability() == Durability::kWhenAppended) append_batch();
 }
 
 void CommitQueue::measure_lag() {

@@ -38,8 +38,8 @@ class CommitQueue {
   /// The same, if it is so much that nobody should add to it.
   void append_if_large();
 
-  /// The same, if nothing that is appended waits for a disk.
-  void append_if_safe_at_once();
+  /// The same, if it is then durable.
+  void append_if_durable_at_once();
 
   /// Everything that was appended is before this.
   [[nodiscard]] Lsn end() const { return end_; }

@@ -20,6 +20,7 @@ Turn::~Turn() {
 
 void Turn::run() {
   parts_.input.take(longest_wait());
+  gather();
   if (!parts_.commits.leads()) return stand_down();
   const Time now = parts_.clock.now();
   if (is_needed(now)) {
@@ -108,6 +109,17 @@ void Turn::end_pause() {
 
 // ---- the steps of a turn ------------------------------------------------------------------------
 
+/// A sync takes the time of many commands, whatever is synced. A client whose command arrives
+/// during these looks need not wait for the next one.
+void Turn::gather() {
+  if (parts_.journal.durability() != Durability::kWhenSynced) return;
+  for (int i = 0; i < kGatheringLooks; ++i) {
+    const std::size_t bytes = parts_.ledger.batch_bytes();
+    if (bytes == 0 || bytes >= kGatheredBytes) return;
+    parts_.input.take(Duration{});
+  }
+}
+
 /// Those that are enlisted meanwhile only hand over what was delivered to them: they execute in the
 /// next turn, so that sessions which serve each other cannot keep this one from ending.
 void Turn::resume_enlisted(Time now) {
@@ -160,7 +172,7 @@ void Turn::bind_at_once(Responder& responder) {
 
 void Turn::answer_early(Responder& responder) {
   if (!parts_.input.serves_few()) return;
-  parts_.commits.append_if_safe_at_once();
+  parts_.commits.append_if_durable_at_once();
   bind_at_once(responder);
 }
 

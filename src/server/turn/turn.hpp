@@ -117,6 +117,7 @@ class Turn {
   [[nodiscard]] bool is_asked_for() const;
   [[nodiscard]] bool is_needed(Time now) const;
   [[nodiscard]] Duration longest_wait() const;
+  void gather();
   void enlist_woken();
   void resume_enlisted(Time now);
   Compactor::Orders begin(Time now);
@@ -139,5 +140,11 @@ class Turn {
   bool is_durable_awaited_ = false;     ///< compaction goes on when more is durable
   std::atomic<bool> has_news_ = false;  ///< of the journal: the only thing that another thread sets
 };
+
+/// How often a turn looks for more input before it appends a batch that will be synced, and how
+/// large a batch is enough. Measured with 8, 50 and 200 clients that put 128 bytes: 4 looks give up
+/// to a tenth more puts than none, and 8 no more than 4.
+inline constexpr int kGatheringLooks = 4;
+inline constexpr std::size_t kGatheredBytes = 64 * 1024;
 
 }  // namespace millrace::server

@@ -19,7 +19,7 @@ class PassingJournal : public Journal {
     return journal_.append(epoch, std::move(batch));
   }
   [[nodiscard]] Lsn durable() const override { return journal_.durable(); }
-  [[nodiscard]] bool is_safe_at_once() const override { return journal_.is_safe_at_once(); }
+  [[nodiscard]] Durability durability() const override { return journal_.durability(); }
   void on_durable(std::function<void()> wake) override { journal_.on_durable(std::move(wake)); }
   Outcome<std::string> read(Lsn begin, std::size_t size) override {
     return journal_.read(begin, size);
