@@ -18,7 +18,7 @@
 /// Numbers are little-endian.
 namespace millrace::journal {
 
-/// Segments are written in this version. See "Versions" in docs/journal-format.md.
+/// New segments are written in this version. See "Versions" in docs/journal-format.md.
 inline constexpr std::uint32_t kFormatVersion = 1;
 /// The oldest version that is read.
 inline constexpr std::uint32_t kOldestFormatVersion = 1;

@@ -60,8 +60,9 @@ bool Connection::may_receive() {
   return state_ == ConnectionState::kOpen && takes_output() && client_->takes_input();
 }
 
-/// Receives once, and guards all others against what fails in it. The rest is for the next turn, or
-/// for when it is wanted. True when nothing is left but the end of what the client sends.
+/// Receives once, and guards all others against what fails in it. The rest is for the next
+/// `take`, or for when it is wanted. True when nothing is left but the end of what the client
+/// sends.
 bool Connection::serve_input() {
   if (state_ == ConnectionState::kClosed || !known_.is_readable) return false;
   if (!may_receive()) {

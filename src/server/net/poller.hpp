@@ -39,7 +39,7 @@ class Pollee {
 };
 
 /// All that the main loop waits for: sockets, and what other threads have to say. One epoll set,
-/// and one wait for it in a turn.
+/// and one wait for it in each `take`.
 class Poller final : public Input {
  public:
   Poller();
@@ -64,7 +64,7 @@ class Poller final : public Input {
   /// `pollee` is told nothing any more, and the socket may be closed.
   void forget(int descriptor, Pollee& pollee);
 
-  /// `pollee.on_served_again()` is called in the next turn, after what arrives by then.
+  /// `pollee.on_served_again()` is called by the next `take`, after what arrives by then.
   void serve_again(Pollee& pollee);
 
   /// Calls `call` in the main loop's thread, soon. May be called from any thread.
@@ -75,7 +75,7 @@ class Poller final : public Input {
   void wake() override;
 
  private:
-  /// How much is learnt in a turn; the rest is for the next one.
+  /// How much is learnt by a `take`; the rest is for the next one.
   static constexpr std::size_t kEvents = 256;
 
   void wait(Duration longest);
@@ -87,7 +87,7 @@ class Poller final : public Input {
   int wake_;  ///< an eventfd that is written to and never read: edge-triggered, each write tells
   std::array<epoll_event, kEvents> events_{};
   std::size_t events_end_ = 0;
-  std::size_t served_ = 0;  ///< how many this turn has to serve
+  std::size_t served_ = 0;  ///< how many this `take` has to serve
   CallList<Pollee> queued_;
   CallList<Pollee> serving_;  ///< those of `queued_` at work
 

@@ -27,7 +27,8 @@ struct UnsentOutput {
 };
 
 /// The session half of a client's connection: has the session execute what arrives, and hands its
-/// output to the socket half once a turn. Knows the time and the limits, and no socket.
+/// output to the socket half at the end of each turn, or earlier (`Turn::answer_early`). Knows the
+/// time and the limits, and no socket.
 class Client final : public SessionEnd, public Responder, public Deadline {
  public:
   /// What all clients use. It outlives them.

@@ -51,9 +51,10 @@ class Duties {
 
 /// The main loop: `run` is its body.
 ///
-/// What all clients did in a turn is one batch of the journal, and all their replies are bound to
-/// its end. So a reply waits for everything that was recorded before it, whichever client recorded
-/// it. A reply that recorded nothing is bound to what was recorded last.
+/// What all clients did in a turn is one batch of the journal, and their replies are bound to its
+/// end, but for those of `answer_early`. So a reply waits for everything that was recorded before
+/// it, whichever client recorded it. A reply that recorded nothing is bound to what was recorded
+/// last.
 ///
 /// When another server leads the log, nothing is executed, recorded or sent any more, not even what
 /// was executed before: the next leader does not know of it.
@@ -99,8 +100,9 @@ class Turn {
   /// There will be a turn without delay, whether anybody enlists or not.
   void request() { is_requested_ = true; }
 
-  /// True while nothing is read or executed: the disk is far behind, or
-  /// compaction needs what is left of it.
+  /// True while no client of the job ports is read or executed: the disk is far behind, or
+  /// compaction needs what is left of it. Requests of the web port are executed: at most
+  /// `kWebChangesMax` of them wait for the disk at a time.
   [[nodiscard]] bool is_paused() const { return commits().is_behind() || is_compacting_only_; }
 
   /// Only while that is so: the responder is enlisted when it ends.
@@ -134,7 +136,7 @@ class Turn {
   CallList<Responder> binding_;  ///< those of the turn at work
   CallList<Responder> paused_;   ///< to be enlisted when the pause ends
   bool is_requested_ = false;
-  bool is_compacting_only_ = false;  ///< nobody but compaction may write
+  bool is_compacting_only_ = false;  ///< no job client may write, only compaction
   bool has_stood_down_ = false;
   bool was_paused_ = false;             ///< somebody waits for the end of a pause
   bool is_durable_awaited_ = false;     ///< compaction goes on when more is durable
