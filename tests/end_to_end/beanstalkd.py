@@ -18,7 +18,8 @@ class Dropin:
 
     def __init__(self, link, flags, address, **more):
         self.address = address
-        self.errors = tempfile.TemporaryFile("w+")
+        # Each write at the end: the place is shared with the program, and reading moves it.
+        self.errors = tempfile.TemporaryFile("a+")
         self.process = subprocess.Popen(
             [link, *flags],
             stdin=subprocess.DEVNULL,

@@ -60,7 +60,8 @@ class Server:
     def start(self):
         """Returns when the program has said `ready`; `ports` holds what it said before."""
         self.close_errors()
-        self.errors = tempfile.TemporaryFile("w+")
+        # Each write at the end: the place is shared with the program, and reading moves it.
+        self.errors = tempfile.TemporaryFile("a+")
         self.process = subprocess.Popen(
             self.arguments(),
             stdin=subprocess.DEVNULL,

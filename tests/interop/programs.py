@@ -18,7 +18,8 @@ class Process:
     """A started program whose lines are read as they come."""
 
     def __init__(self, command, folder, environment, stdin=subprocess.DEVNULL):
-        self.errors = tempfile.TemporaryFile("w+")
+        # Each write at the end: the place is shared with the program, and reading moves it.
+        self.errors = tempfile.TemporaryFile("a+")
         self.process = subprocess.Popen(
             command,
             cwd=folder,
