@@ -11,7 +11,7 @@
 namespace millrace::server {
 
 /// The main loop with all that belongs to it, over a disk and a clock that the test moves.
-struct TestLoop final : private Duties {
+struct TestLoop final : private Input, private Duties {
   Poller poller;
   faktory::WorkUnits format;
   Ledger ledger;
@@ -22,14 +22,15 @@ struct TestLoop final : private Duties {
                  .ledger = ledger,
                  .journal = journal,
                  .clock = clock,
-                 .input = poller,
+                 .input = *this,
                  .duties = *this}};
   Ticker& ticker = main.ticker;
   CommitQueue& commits = main.commits;
   Turn& turn = main.turn;
 
-  std::function<void(Time now)> on_work;  ///< may be empty
-  Compactor::Orders orders;               ///< hold for all turns
+  std::function<void(Time now)> on_work;          ///< may be empty
+  std::function<void(Duration longest)> on_take;  ///< instead of the poller's; may be empty
+  Compactor::Orders orders;                       ///< hold for all turns
   int stood_down_count = 0;
 
   /// Runs turns until nothing is left to do without waiting.
@@ -48,6 +49,9 @@ struct TestLoop final : private Duties {
   }
 
  private:
+  void take(Duration longest) override { on_take ? on_take(longest) : poller.take(longest); }
+  [[nodiscard]] bool serves_few() const override { return poller.serves_few(); }
+  void wake() override { poller.wake(); }
   Compactor::Orders limit(Compactor::Orders, Time) override { return orders; }
   void work(Time now) override {
     if (on_work) on_work(now);

@@ -223,51 +223,40 @@ TEST_CASE("turn: a journal that keeps nothing takes each of few changes at once"
 }
 
 /// Brings one more put with each look, until there were so many.
-struct Arriving final : Input, Duties {
+struct Arriving {
+  TestLoop loop;
   int left = 0;
   int looks = 0;
   std::size_t body_bytes = 1;
-  faktory::WorkUnits format;
-  Ledger ledger;
-  Broker broker{ledger, format, {}};
-  FakeJournal journal;
-  ManualClock clock;
-  MainLoop main{{.broker = broker,
-                 .ledger = ledger,
-                 .journal = journal,
-                 .clock = clock,
-                 .input = *this,
-                 .duties = *this}};
+
+  Arriving() {
+    loop.on_take = [this](Duration longest) { take(longest); };
+  }
 
   /// One turn, in which the first of `count` puts arrives.
   void run(int count) {
     left = count;
     looks = 0;
-    main.turn.request();
-    main.turn.run();
+    loop.turn.request();
+    loop.turn.run();
   }
 
-  void take(Duration longest) override {
+  void take(Duration longest) {
     CHECK(longest == Duration{});
     ++looks;
     if (left-- <= 0) return;
     const std::string body(body_bytes, 'x');
-    REQUIRE(broker.put({.queue = "default", .body = body}, clock.now()));
+    REQUIRE(loop.broker.put({.queue = "default", .body = body}, loop.clock.now()));
   }
-  [[nodiscard]] bool serves_few() const override { return true; }
-  void wake() override {}
-  Compactor::Orders limit(Compactor::Orders asked, Time) override { return asked; }
-  void work(Time) override {}
-  void stand_down() override {}
 };
 
 TEST_CASE("turn: what arrives while a batch collects that will be synced is part of it") {
   Arriving arriving;
-  arriving.journal.durable_when = Durability::kWhenSynced;
+  arriving.loop.journal.durable_when = Durability::kWhenSynced;
   arriving.run(3);
   CHECK(arriving.looks == 1 + kGatheringLooks);
   CHECK(arriving.left < 0);
-  CHECK(arriving.journal.batch_count() == 1);
+  CHECK(arriving.loop.journal.batch_count() == 1);
   arriving.run(0);
   CHECK(arriving.looks == 1);
   arriving.body_bytes = kGatheredBytes;
@@ -279,7 +268,7 @@ TEST_CASE("turn: a batch that costs no sync is appended without another look") {
   Arriving arriving;
   arriving.run(3);
   CHECK(arriving.looks == 1);
-  CHECK(arriving.journal.batch_count() == 1);
+  CHECK(arriving.loop.journal.batch_count() == 1);
 }
 
 TEST_CASE("turn: a batch that the log refuses is answered to nobody") {
