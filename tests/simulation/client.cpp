@@ -61,7 +61,7 @@ std::vector<Model::Fetch> Client::unsent_fetches() const {
 
 void Client::set_reading(bool is_reading, Lsn durable) {
   is_reading_ = is_reading;
-  release(durable);
+  send_durable(durable);
 }
 
 void Client::resume(Time now) {
@@ -73,11 +73,11 @@ void Client::resume(Time now) {
 bool Client::bind(Lsn lsn, Lsn durable) {
   std::string output = session_->take_output();
   outbox_.take(output, lsn);
-  release(durable);
+  send_durable(durable);
   return outbox_.size() > outbox_.covered(durable).size();
 }
 
-void Client::release(Lsn durable) {
+void Client::send_durable(Lsn durable) {
   const std::size_t bytes = is_reading_ ? outbox_.covered(durable).size() : 0;
   if (bytes == 0) return;
   outbox_.consume(bytes);

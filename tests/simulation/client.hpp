@@ -55,7 +55,7 @@ class Client final : public server::Responder {
 
   void resume(Time now) override;
   bool bind(Lsn lsn, Lsn durable) override;
-  void release(Lsn durable) override;
+  void send_durable(Lsn durable) override;
 
  private:
   struct Mark {

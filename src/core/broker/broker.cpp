@@ -23,29 +23,29 @@ const Ledger& Broker::ledger() const {
 // ---- connections --------------------------------------------------------------------------------
 
 ClientId Broker::connect(Session& session) {
-  return parts_->connections.add(session);
+  return parts_->clients.add(session);
 }
 
 void Broker::disconnect(ClientId id, Time now) {
   stop_waiting(id);
-  parts_->workers.remove(parts_->connections.at(id));
-  parts_->connections.remove(id);
+  parts_->workers.remove(parts_->clients.at(id));
+  parts_->clients.remove(id);
   // Last: these jobs may be handed out at once, and not to this client.
   parts_->expiry.depart(id, now);
 }
 
 std::vector<Session*> Broker::take_woken() {
-  return parts_->connections.take_woken();
+  return parts_->clients.take_woken();
 }
 
 Answer<Done> Broker::use(ClientId client, std::string_view queue) {
-  return parts_->connections.use(client, queue);
+  return parts_->clients.use(client, queue);
 }
 Answer<std::size_t> Broker::watch(ClientId client, std::string_view queue) {
-  return parts_->connections.watch(client, queue);
+  return parts_->clients.watch(client, queue);
 }
 Answer<std::size_t> Broker::ignore(ClientId client, std::string_view queue) {
-  return parts_->connections.ignore(client, queue);
+  return parts_->clients.ignore(client, queue);
 }
 
 // ---- jobs ---------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
 }
 
 std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& request, Time now) {
-  Client& client = parts_->connections.at(id);
+  Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
   Reservations& reservations = parts_->reservations;
   // A job comes before DEADLINE_SOON, as in beanstalkd.
@@ -109,7 +109,7 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
 }
 
 void Broker::stop_waiting(ClientId id) {
-  Client& client = parts_->connections.at(id);
+  Client& client = parts_->clients.at(id);
   if (client.wait) parts_->waits.end(client);
 }
 
@@ -170,7 +170,7 @@ Answer<Done> Broker::touch(ClientId client, JobId id, Time now) {
 }
 
 std::optional<std::uint64_t> Broker::kick(ClientId id, std::uint64_t bound, Time now) {
-  const Client& client = parts_->connections.at(id);
+  const Client& client = parts_->clients.at(id);
   CHECK(client.used);
   const Queue& queue = parts_->ledger.store().queues().at(*client.used);
   return parts_->long_tasks.start(id, KickTask(queue, bound), now);
@@ -215,7 +215,7 @@ Time Broker::tick(Time now) {
 }
 
 std::uint64_t Broker::step_count() const {
-  return parts_->connections.step_count() + parts_->waits.step_count() +
+  return parts_->clients.step_count() + parts_->waits.step_count() +
          parts_->reservations.step_count();
 }
 

@@ -6,9 +6,9 @@ BrokerParts::BrokerParts(Ledger& given, const WorkUnitFormat& format,
                          const Broker::Options& options)
     : ledger(given),
       admission(ledger),
-      connections(ledger.store()),
+      clients(ledger.store()),
       reservations(ledger, format),
-      waits(ledger.store(), connections, reservations, tally),
+      waits(ledger.store(), clients, reservations, tally),
       moves(ledger, waits),
       retries({.ledger = ledger,
                .format = format,
@@ -24,13 +24,13 @@ BrokerParts::BrokerParts(Ledger& given, const WorkUnitFormat& format,
               .tally = tally}),
       dead_set(ledger.store(), moves, tally, options.dead_jobs_max),
       pauses(ledger, admission, waits),
-      workers(connections, waits, tally),
+      workers(clients, waits, tally),
       long_tasks({.ledger = ledger,
                   .admission = admission,
                   .moves = moves,
                   .waits = waits,
                   .pauses = pauses},
-                 connections),
-      view(ledger, connections.all(), workers.all(), tally) {}
+                 clients),
+      view(ledger, clients.all(), workers.all(), tally) {}
 
 }  // namespace millrace

@@ -2,7 +2,7 @@
 
 #include "core/broker/admission_control.hpp"
 #include "core/broker/broker.hpp"
-#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/connected_clients.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/jobs/dead_set.hpp"
@@ -25,7 +25,7 @@ struct BrokerParts {
   Ledger& ledger;
   Tally tally;
   AdmissionControl admission;
-  Connections connections;
+  ConnectedClients clients;
   Reservations reservations;
   Waits waits;
   JobMoves moves;

@@ -14,7 +14,7 @@ Answer<Worker::State> WorkerOperations::beat(std::string_view wid, Worker::State
 }
 
 Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time now) {
-  const std::string& wid = parts_.connections.at(client).wid;
+  const std::string& wid = parts_.clients.at(client).wid;
   const Job* job = parts_.reservations.held_under(jid, wid);
   if (job == nullptr) return Refusal::kNotFound;
   parts_.reservations.count_run(*job, now);
@@ -24,7 +24,7 @@ Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time n
 
 Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, FailedRun run,
                                     Time now) {
-  const std::string& wid = parts_.connections.at(client).wid;
+  const std::string& wid = parts_.clients.at(client).wid;
   const Job* job = parts_.reservations.held_under(jid, wid);
   if (job == nullptr) return Refusal::kNotFound;
   parts_.retries.fail(*job, std::move(run), now);

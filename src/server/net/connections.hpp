@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/ports/session.hpp"
-#include "server/net/connection.hpp"
+#include "server/net/client_socket.hpp"
 #include "server/net/tls.hpp"
-#include "server/turn/client.hpp"
+#include "server/turn/client_session.hpp"
 
 namespace millrace::server {
 
@@ -48,27 +48,27 @@ class Connections {
   /// Removes some of those that were closed.
   void remove_closed();
 
-  /// The server stops: see `Client::stop`.
+  /// The server stops: see `ClientSession::stop`.
   void stop();
 
   void drop_all();
 
  private:
-  /// The client is destroyed first, which drops the connection.
+  /// The session half is destroyed first, which drops the connection.
   struct Entry {
-    Connection connection;
-    Client client;
+    ClientSocket socket_half;
+    ClientSession session_half;
     Entry(int descriptor, std::unique_ptr<TlsStream> tls, std::unique_ptr<Session> session,
-          Connection::Parts& connections, Client::Parts& clients)
-        : connection(descriptor, std::move(tls), connections),
-          client(std::move(session), connection, clients) {}
+          ClientSocket::Parts& socket_parts, ClientSession::Parts& session_parts)
+        : socket_half(descriptor, std::move(tls), socket_parts),
+          session_half(std::move(session), socket_half, session_parts) {}
   };
 
   void drop_slow_readers();
 
   const Parts parts_;
-  Connection::Parts connection_parts_;
-  Client::Parts client_parts_;
+  ClientSocket::Parts socket_parts_;
+  ClientSession::Parts session_parts_;
   std::deque<std::list<Entry>::iterator> closed_;
   std::list<Entry> all_;
 };

@@ -77,14 +77,14 @@ void CommitQueue::forget(const Responder& responder) {
   for (Waiting& waiting : waiting_) waiting.responders.remove(responder);
 }
 
-void CommitQueue::release() {
+void CommitQueue::send_durable() {
   const Lsn until = durable();
   note_durable(until);
   measure_lag();
   while (!waiting_.empty() && waiting_.front().lsn <= until) {
     // The group stays in place while its members are called, so that `forget` finds them.
     CallList<Responder>& responders = waiting_.front().responders;
-    responders.call_each([until](Responder& responder) { responder.release(until); });
+    responders.call_each([until](Responder& responder) { responder.send_durable(until); });
     responders.clear();
     spare_lists_.push_back(std::move(responders));
     waiting_.pop_front();

@@ -45,14 +45,14 @@ class CommitQueue {
   [[nodiscard]] Lsn end() const { return end_; }
   [[nodiscard]] Lsn durable() const { return parts_.journal.durable(); }
 
-  /// Calls `responder.release` once everything before `end()` is durable.
+  /// Calls `responder.send_durable` once everything before `end()` is durable.
   void wait(Responder& responder);
 
   /// `responder` is not called any more.
   void forget(const Responder& responder);
 
   /// Looks at what has become durable, and lets the replies go that waited for it.
-  void release();
+  void send_durable();
 
   /// True while so much waits for the disk that nobody should be listened to.
   [[nodiscard]] bool is_behind() const { return is_behind_; }

@@ -12,15 +12,15 @@
 namespace millrace::server {
 
 /// The session half, as the socket half sees it.
-class SessionEnd {
+class SessionHalf {
  public:
-  virtual ~SessionEnd() = default;
+  virtual ~SessionHalf() = default;
 
   /// The client is connected. Called once, first.
   virtual void start() = 0;
 
   /// Whether `receive` may be called now. When not, the session half calls
-  /// `SocketEnd::read_on` as soon as that may have changed.
+  /// `SocketHalf::read_on` as soon as that may have changed.
   [[nodiscard]] virtual bool takes_input() = 0;
 
   /// The client sent these bytes.
@@ -40,10 +40,10 @@ class SessionEnd {
   virtual void close() noexcept = 0;
 };
 
-/// The socket half, as the session half sees it. Each of these may call `SessionEnd::close`.
-class SocketEnd {
+/// The socket half, as the session half sees it. Each of these may call `SessionHalf::close`.
+class SocketHalf {
  public:
-  virtual ~SocketEnd() = default;
+  virtual ~SocketHalf() = default;
 
   /// Whether there is room for further output. One `give` may exceed it.
   [[nodiscard]] virtual bool takes_output() const = 0;
@@ -54,7 +54,7 @@ class SocketEnd {
 
   /// Everything before `durable` is durable: sends what may leave. True when more of the output
   /// waits for the disk.
-  virtual bool release(Lsn durable) = 0;
+  virtual bool send_durable(Lsn durable) = 0;
 
   /// Input is taken again.
   virtual void read_on() = 0;

@@ -13,12 +13,12 @@ class Responder {
   virtual void resume(Time now) = 0;
 
   /// Takes the output that came since the last call. It may leave once everything before `lsn` is
-  /// durable; what `durable` covers leaves now. True when some of it waits: then `release` follows
-  /// when everything before `lsn` is durable.
+  /// durable; what `durable` covers leaves now. True when some of it waits: then `send_durable`
+  /// follows when everything before `lsn` is durable.
   virtual bool bind(Lsn lsn, Lsn durable) = 0;
 
   /// Everything before `durable` is durable: sends what may leave.
-  virtual void release(Lsn durable) = 0;
+  virtual void send_durable(Lsn durable) = 0;
 
  private:
   friend class Turn;

@@ -36,7 +36,7 @@ void Turn::run() {
     if (!parts_.commits.leads()) return stand_down();
     bind_replies();
   }
-  release_durable();
+  send_durable();
 }
 
 void Turn::stand_down() {
@@ -176,9 +176,9 @@ void Turn::answer_early(Responder& responder) {
   bind_at_once(responder);
 }
 
-void Turn::release_durable() {
+void Turn::send_durable() {
   if (!has_news_.exchange(false)) return;
-  parts_.commits.release();
+  parts_.commits.send_durable();
   end_pause();
   if (std::exchange(is_durable_awaited_, false)) request();
   // There may be room on the disk again, or no more.

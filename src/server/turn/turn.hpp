@@ -126,7 +126,7 @@ class Turn {
   void do_due(const Compactor::Orders& orders, Time now);
   void compact(const Compactor::Orders& orders);
   void bind_replies();
-  void release_durable();
+  void send_durable();
   void end_pause();
   void stand_down();
 

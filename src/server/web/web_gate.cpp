@@ -51,11 +51,11 @@ bool WebGate::bind(Lsn lsn, Lsn durable) {
   for (Pending& each : pending_) {
     if (!each.lsn) each.lsn = lsn;
   }
-  release(durable);
+  send_durable(durable);
   return !pending_.empty();
 }
 
-void WebGate::release(Lsn durable) {
+void WebGate::send_durable(Lsn durable) {
   while (!pending_.empty() && pending_.front().lsn && *pending_.front().lsn <= durable) {
     pending_.front().call->answer(std::move(pending_.front().response));
     pending_.pop_front();

@@ -35,7 +35,7 @@ class WebGate final : public Responder {
 
   void resume(Time) override {}
   bool bind(Lsn lsn, Lsn durable) override;
-  void release(Lsn durable) override;
+  void send_durable(Lsn durable) override;
 
   static constexpr auto kAnswerMax = std::chrono::seconds(20);
 

@@ -13,8 +13,8 @@ namespace {
 struct Waiter final : Responder {
   void resume(Time) override {}
   bool bind(Lsn, Lsn) override { return false; }
-  void release(Lsn durable) override { released.push_back(durable); }
-  std::vector<Lsn> released;
+  void send_durable(Lsn durable) override { sent.push_back(durable); }
+  std::vector<Lsn> sent;
 };
 
 struct Queue {
@@ -33,7 +33,7 @@ struct Queue {
   }
   void make_durable(Lsn lsn) {
     journal.make_durable(lsn);
-    commits.release();
+    commits.send_durable();
   }
 };
 
@@ -43,7 +43,7 @@ TEST_CASE("commit queue: nothing that was recorded, no batch") {
   CHECK(queue.journal.batch_count() == 0);
 }
 
-TEST_CASE("commit queue: one that waits is released when its batch is durable, once") {
+TEST_CASE("commit queue: one that waits is sent when its batch is durable, once") {
   Queue queue;
   Waiter first;
   Waiter second;
@@ -52,17 +52,17 @@ TEST_CASE("commit queue: one that waits is released when its batch is durable, o
   const Lsn second_end = queue.append();
   queue.commits.wait(second);
   queue.make_durable(first_end - 1);
-  CHECK(first.released.empty());
+  CHECK(first.sent.empty());
   queue.make_durable(first_end);
-  CHECK(first.released == std::vector{first_end});
-  CHECK(second.released.empty());
+  CHECK(first.sent == std::vector{first_end});
+  CHECK(second.sent.empty());
   queue.make_durable(second_end);
-  CHECK(first.released.size() == 1);
-  CHECK(second.released == std::vector{second_end});
+  CHECK(first.sent.size() == 1);
+  CHECK(second.sent == std::vector{second_end});
   CHECK_FALSE(queue.commits.has_waiting());
 }
 
-TEST_CASE("commit queue: one that was forgotten is not released") {
+TEST_CASE("commit queue: one that was forgotten is not sent") {
   Queue queue;
   Waiter gone;
   Waiter stays;
@@ -71,8 +71,8 @@ TEST_CASE("commit queue: one that was forgotten is not released") {
   queue.commits.wait(stays);
   queue.commits.forget(gone);
   queue.make_durable(end);
-  CHECK(gone.released.empty());
-  CHECK(stays.released.size() == 1);
+  CHECK(gone.sent.empty());
+  CHECK(stays.sent.size() == 1);
 }
 
 TEST_CASE("commit queue: is behind when much waits, until half of it is durable") {

@@ -33,10 +33,10 @@ class FakeClient final : public Responder {
   bool bind(Lsn lsn, Lsn durable) override {
     std::string output = session.take_output();
     outbox_.take(output, lsn);
-    release(durable);
+    send_durable(durable);
     return !outbox_.is_empty();
   }
-  void release(Lsn durable) override {
+  void send_durable(Lsn durable) override {
     received += outbox_.covered(durable);
     outbox_.consume(outbox_.covered(durable).size());
   }

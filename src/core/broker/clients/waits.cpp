@@ -51,7 +51,7 @@ void Waits::end(Client& client) {
 
 void Waits::end(Client& client, Delivery::Kind kind, Time now) {
   end(client);
-  connections_.deliver(client, {.kind = kind}, now);
+  clients_.deliver(client, {.kind = kind}, now);
 }
 
 std::size_t Waits::serve(QueueId id, Time now) {
@@ -67,14 +67,14 @@ std::size_t Waits::serve(QueueId id, Time now) {
       break;
     }
     // Tickets grow, so the client that has waited for longest is first.
-    Client& client = connections_.at(queue.waiting.begin()->second);
+    Client& client = clients_.at(queue.waiting.begin()->second);
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.
     store_.jobs().load_body(store_.jobs().at(queue.ready.begin()->slot));
     Reservation reservation = reservation_for(client.id, client.wait->wid);
     end(client);
     const Job& job = reservations_.begin_first(queue, std::move(reservation), now);
-    connections_.deliver(client, {.kind = Delivery::Kind::kJob, .job = &job}, now);
+    clients_.deliver(client, {.kind = Delivery::Kind::kJob, .job = &job}, now);
   }
   return served;
 }
@@ -92,7 +92,7 @@ void Waits::end_due(Time now) {
   if (!unserved_.empty()) return;
   for (std::size_t rung = 0; rung < kSliceJobs; ++rung) {
     if (alarms_.empty() || alarms_.begin()->first > now) return;
-    ring(connections_.at(alarms_.begin()->second), now);
+    ring(clients_.at(alarms_.begin()->second), now);
   }
 }
 

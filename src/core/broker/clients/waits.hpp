@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/connected_clients.hpp"
 #include "core/broker/jobs/reservations.hpp"
 #include "core/broker/requests.hpp"
 #include "core/state/view.hpp"
@@ -20,8 +20,8 @@ namespace millrace {
 class Waits {
  public:
   /// All of them outlive this.
-  Waits(Store& store, Connections& connections, Reservations& reservations, Tally& tally)
-      : store_(store), connections_(connections), reservations_(reservations), tally_(tally) {}
+  Waits(Store& store, ConnectedClients& clients, Reservations& reservations, Tally& tally)
+      : store_(store), clients_(clients), reservations_(reservations), tally_(tally) {}
 
   /// The client waits from now on, for one thing at a time. Queues that do not exist are made.
   void begin(Client& client, const ReserveRequest& request);
@@ -56,7 +56,7 @@ class Waits {
   void clear_alarm(const Client& client, const Wait& wait);
 
   Store& store_;
-  Connections& connections_;
+  ConnectedClients& clients_;
   Reservations& reservations_;
   Tally& tally_;
   std::uint64_t next_ticket_ = 1;

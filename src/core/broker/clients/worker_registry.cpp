@@ -12,7 +12,7 @@ constexpr Duration kReapingInterval = 15s;
 
 Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   if (hello.wid.size() > kWidBytesMax) return Refusal::kNameTooLong;
-  Client& client = connections_.at(id);
+  Client& client = clients_.at(id);
   CHECK(client.wid.empty());
   client.wid = hello.wid;
   // A worker has several connections. What the first one said of it stays.
@@ -61,7 +61,7 @@ Worker::State WorkerRegistry::advance(Worker& worker, Worker::State asked, Time 
   worker.state = std::max(worker.state, asked);
   if (worker.state == Worker::State::kRunning) return worker.state;
   for (const ClientId id : worker.clients) {
-    Client& client = connections_.at(id);
+    Client& client = clients_.at(id);
     if (client.wait) waits_.end(client, Delivery::Kind::kTimedOut, now);
   }
   return worker.state;
@@ -86,10 +86,10 @@ void WorkerRegistry::reap(Time now) {
 void WorkerRegistry::evict(const Worker& worker, Time now) {
   ++tally_.workers_reaped;
   for (const ClientId id : worker.clients) {
-    Client& client = connections_.at(id);
+    Client& client = clients_.at(id);
     client.wid.clear();
     if (client.wait) waits_.end(client);
-    connections_.deliver(client, {.kind = Delivery::Kind::kEvicted}, now);
+    clients_.deliver(client, {.kind = Delivery::Kind::kEvicted}, now);
   }
 }
 

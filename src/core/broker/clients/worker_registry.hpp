@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/connected_clients.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
@@ -17,8 +17,8 @@ namespace millrace {
 class WorkerRegistry {
  public:
   /// All of them outlive this.
-  WorkerRegistry(Connections& connections, Waits& waits, Tally& tally)
-      : connections_(connections), waits_(waits), tally_(tally) {}
+  WorkerRegistry(ConnectedClients& clients, Waits& waits, Tally& tally)
+      : clients_(clients), waits_(waits), tally_(tally) {}
 
   [[nodiscard]] const Workers& all() const { return workers_; }
 
@@ -43,7 +43,7 @@ class WorkerRegistry {
   Worker::State advance(Worker& worker, Worker::State asked, Time now);
   void evict(const Worker& worker, Time now);
 
-  Connections& connections_;
+  ConnectedClients& clients_;
   Waits& waits_;
   Tally& tally_;
   Workers workers_;

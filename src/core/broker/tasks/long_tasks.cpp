@@ -30,13 +30,13 @@ void LongTasks::work(Time now) {
   // number.
   Started started = std::move(waiting_.front());
   waiting_.pop_front();
-  Client* client = connections_.find(started.client);
+  Client* client = clients_.find(started.client);
   // A kick may stop half-way. FLUSH, MUTATE and the like are carried out to their end.
   if (client == nullptr && ends_with_client(started.task)) return;
   if (!work_slice(started.task, now)) {
     waiting_.push_back(std::move(started));
   } else if (client != nullptr) {
-    connections_.deliver(
+    clients_.deliver(
         *client,
         {.kind = Delivery::Kind::kFinished, .job = nullptr, .count = changed_by(started.task)},
         now);

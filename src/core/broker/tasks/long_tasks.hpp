@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/connected_clients.hpp"
 #include "core/broker/tasks/flush_task.hpp"
 #include "core/broker/tasks/kick_task.hpp"
 #include "core/broker/tasks/mutate_task.hpp"
@@ -25,9 +25,9 @@ using LongTask = std::variant<KickTask, FlushTask, MutateTask, RemoveQueuesTask,
 /// time the one that has waited for longest.
 class LongTasks {
  public:
-  /// `connections` and the parts of `context` outlive this.
-  LongTasks(TaskContext context, Connections& connections)
-      : context_(context), connections_(connections) {}
+  /// `clients` and the parts of `context` outlive this.
+  LongTasks(TaskContext context, ConnectedClients& clients)
+      : context_(context), clients_(clients) {}
 
   /// Works the first slice. Answers how many jobs or queues were changed if that was all; else
   /// nullopt, and a later `work` delivers kFinished to the client. The client must send no further
@@ -49,7 +49,7 @@ class LongTasks {
   bool work_slice(LongTask& task, Time now);
 
   TaskContext context_;
-  Connections& connections_;
+  ConnectedClients& clients_;
   std::deque<Started> waiting_;  ///< the front one has the next slice
 };
 

@@ -24,9 +24,9 @@ inline constexpr Duration kLingerMax = 1s;
 
 /// The socket half of a client's connection: hands on what arrives, and sends output once it is
 /// durable. While nothing happens it holds no buffer.
-class Connection final : public SocketEnd, public Pollee, public Deadline {
+class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
  public:
-  /// What all connections use. It outlives them.
+  /// What all sockets of clients use. It outlives them.
   struct Parts {
     Poller& poller;
     Ticker& ticker;
@@ -36,13 +36,13 @@ class Connection final : public SocketEnd, public Pollee, public Deadline {
   };
 
   /// `tls`: null on a port without encryption.
-  Connection(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts);
-  /// Only before `open` and after `SessionEnd::close`.
-  ~Connection() override;
+  ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts);
+  /// Only before `open` and after `SessionHalf::close`.
+  ~ClientSocket() override;
 
-  /// Serves `client`, until that is told `close`. Then `on_closed` is called, once: it must not
+  /// Serves `session`, until that is told `close`. Then `on_closed` is called, once: it must not
   /// destroy the connection, which may still be at work.
-  void open(SessionEnd& client, std::function<void()> on_closed);
+  void open(SessionHalf& session, std::function<void()> on_closed);
 
   /// The client has not taken all that was offered to it, and nothing since.
   [[nodiscard]] std::optional<Time> stalled_since() const { return stalled_since_; }
@@ -51,7 +51,7 @@ class Connection final : public SocketEnd, public Pollee, public Deadline {
 
   [[nodiscard]] bool takes_output() const override { return outbox_.size() < kOutboxBytesMax; }
   void give(std::string& bytes, Lsn lsn) override;
-  bool release(Lsn durable) override;
+  bool send_durable(Lsn durable) override;
   void read_on() override;
   void finish() override;
   void drop() override;
@@ -73,7 +73,7 @@ class Connection final : public SocketEnd, public Pollee, public Deadline {
 
   Stream stream_;
   Parts& parts_;
-  SessionEnd* client_ = nullptr;
+  SessionHalf* session_ = nullptr;
   std::function<void()> on_closed_;
   ConnectionState state_ = ConnectionState::kOpen;
   SocketEvents known_;  ///< what the system said and was not served yet

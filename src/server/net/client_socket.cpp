@@ -1,4 +1,4 @@
-#include "server/net/connection.hpp"
+#include "server/net/client_socket.hpp"
 
 #include <exception>
 #include <utility>
@@ -7,27 +7,27 @@
 
 namespace millrace::server {
 
-Connection::Connection(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts)
+ClientSocket::ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts)
     : stream_(descriptor, std::move(tls)), parts_(parts) {}
 
-Connection::~Connection() {
-  CHECK(client_ == nullptr || state_ == ConnectionState::kClosed);
+ClientSocket::~ClientSocket() {
+  CHECK(session_ == nullptr || state_ == ConnectionState::kClosed);
 }
 
-void Connection::open(SessionEnd& client, std::function<void()> on_closed) {
-  CHECK(client_ == nullptr && state_ == ConnectionState::kOpen);
-  client_ = &client;
+void ClientSocket::open(SessionHalf& session, std::function<void()> on_closed) {
+  CHECK(session_ == nullptr && state_ == ConnectionState::kOpen);
+  session_ = &session;
   on_closed_ = std::move(on_closed);
-  client_->start();
+  session_->start();
   // A session that failed has dropped the connection.
   if (is_serving() && !parts_.poller.watch(descriptor(), *this)) drop();
 }
 
-bool Connection::is_serving() const {
+bool ClientSocket::is_serving() const {
   return state_ == ConnectionState::kOpen || state_ == ConnectionState::kHalfOpen;
 }
 
-void Connection::move(ConnectionEvent event) {
+void ClientSocket::move(ConnectionEvent event) {
   const std::optional<ConnectionState> next = next_state(state_, event);
   CHECK(next.has_value());
   state_ = *next;
@@ -35,35 +35,35 @@ void Connection::move(ConnectionEvent event) {
 
 // ---- receiving ----------------------------------------------------------------------------------
 
-void Connection::on_events(SocketEvents events) {
+void ClientSocket::on_events(SocketEvents events) {
   known_.is_readable |= events.is_readable;
   known_.is_over |= events.is_over;
   known_.is_broken |= events.is_broken;
   if (events.is_writable && stream_.is_full()) {
     stream_.has_room();
-    if (is_serving()) client_->has_room();
+    if (is_serving()) session_->has_room();
   }
   // After the last bytes comes the end, which other clients shall see before they ask.
   if (serve_input()) (void)serve_input();
 }
 
-void Connection::on_served_again() {
+void ClientSocket::on_served_again() {
   (void)serve_input();
 }
 
-void Connection::read_on() {
+void ClientSocket::read_on() {
   if (known_.is_readable && may_receive()) parts_.poller.serve_again(*this);
 }
 
-bool Connection::may_receive() {
+bool ClientSocket::may_receive() {
   if (state_ == ConnectionState::kLingering) return true;
-  return state_ == ConnectionState::kOpen && takes_output() && client_->takes_input();
+  return state_ == ConnectionState::kOpen && takes_output() && session_->takes_input();
 }
 
 /// Receives once, and guards all others against what fails in it. The rest is for the next
 /// `take`, or for when it is wanted. True when nothing is left but the end of what the client
 /// sends.
-bool Connection::serve_input() {
+bool ClientSocket::serve_input() {
   if (state_ == ConnectionState::kClosed || !known_.is_readable) return false;
   if (!may_receive()) {
     // What arrived is left where it is, but a connection that is broken must not stay.
@@ -81,7 +81,7 @@ bool Connection::serve_input() {
   return is_end_next;
 }
 
-bool Connection::receive() {
+bool ClientSocket::receive() {
   const bool is_lingering = state_ == ConnectionState::kLingering;
   const Stream::Received received =
       is_lingering ? stream_.discard(parts_.buffer) : stream_.receive(parts_.buffer);
@@ -92,35 +92,35 @@ bool Connection::receive() {
   return is_end_next;
 }
 
-void Connection::hand_on(const Stream::Received& received) {
+void ClientSocket::hand_on(const Stream::Received& received) {
   if (received.is_failed) return drop();
   if (state_ == ConnectionState::kLingering) {
     if (received.is_end) close(ConnectionEvent::kInputEnded);
     return;
   }
-  if (!received.bytes.empty()) client_->receive(received.bytes);
+  if (!received.bytes.empty()) session_->receive(received.bytes);
   if (received.is_end && is_serving()) {
     move(ConnectionEvent::kInputEnded);
-    client_->end_input();
+    session_->end_input();
   }
   // What waited for the end of a handshake can leave now.
-  if (received.has_opened && is_serving()) client_->has_room();
+  if (received.has_opened && is_serving()) session_->has_room();
 }
 
 // ---- sending ------------------------------------------------------------------------------------
 
-void Connection::give(std::string& bytes, Lsn lsn) {
+void ClientSocket::give(std::string& bytes, Lsn lsn) {
   CHECK(is_serving());
   outbox_.take(bytes, lsn);
 }
 
-bool Connection::release(Lsn durable) {
+bool ClientSocket::send_durable(Lsn durable) {
   if (!is_serving()) return false;
   if (!stream_.is_full()) send_covered(durable);
   return outbox_.size() > outbox_.covered(durable).size();
 }
 
-void Connection::send_covered(Lsn durable) {
+void ClientSocket::send_covered(Lsn durable) {
   const std::string_view bytes = outbox_.covered(durable);
   const std::optional<std::size_t> sent = stream_.send(bytes);
   if (!sent) return drop();
@@ -131,39 +131,39 @@ void Connection::send_covered(Lsn durable) {
   }
   if (*sent == 0) return;
   outbox_.consume(*sent);
-  client_->sent(*sent);
+  session_->sent(*sent);
 }
 
 // ---- the end ------------------------------------------------------------------------------------
 
-void Connection::finish() {
+void ClientSocket::finish() {
   CHECK(is_serving() && outbox_.is_empty());
   if (state_ == ConnectionState::kHalfOpen) return close(ConnectionEvent::kFinished);
   linger();
 }
 
-void Connection::linger() {
+void ClientSocket::linger() {
   move(ConnectionEvent::kFinished);
-  client_->close();
+  session_->close();
   stream_.shut_down();
   parts_.ticker.plan(*this, parts_.clock.now() + kLingerMax);
   read_on();
 }
 
-void Connection::expire(Time) {
+void ClientSocket::expire(Time) {
   drop();
 }
 
-void Connection::drop() {
+void ClientSocket::drop() {
   if (state_ != ConnectionState::kClosed) close(ConnectionEvent::kBroken);
 }
 
 /// The socket is closed with the connection's end, which takes the system as long as all that came
 /// before it: that can wait for a moment.
-void Connection::close(ConnectionEvent event) {
+void ClientSocket::close(ConnectionEvent event) {
   move(event);
   CHECK(state_ == ConnectionState::kClosed);
-  client_->close();
+  session_->close();
   parts_.ticker.plan(*this, kNever);
   outbox_.clear();
   stalled_since_.reset();

@@ -1,10 +1,10 @@
-#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/connected_clients.hpp"
 
 #include <algorithm>
 
 namespace millrace {
 
-ClientId Connections::add(Session& session) {
+ClientId ConnectedClients::add(Session& session) {
   const ClientId id = next_id_++;
   Client& client = clients_[id];
   client.id = id;
@@ -12,7 +12,7 @@ ClientId Connections::add(Session& session) {
   return id;
 }
 
-void Connections::remove(ClientId id) {
+void ConnectedClients::remove(ClientId id) {
   Client& client = at(id);
   // `Broker::disconnect` ends the wait first, while the queues know the client.
   CHECK(!client.wait);
@@ -21,19 +21,19 @@ void Connections::remove(ClientId id) {
   clients_.erase(id);
 }
 
-Client& Connections::at(ClientId id) {
+Client& ConnectedClients::at(ClientId id) {
   Client* client = find(id);
   CHECK(client != nullptr);
   return *client;
 }
 
-Client* Connections::find(ClientId id) {
+Client* ConnectedClients::find(ClientId id) {
   const auto found = clients_.find(id);
   return found == clients_.end() ? nullptr : &found->second;
 }
 
 /// The queue may have existed for this client only.
-void Connections::leave_used(Client& client) {
+void ConnectedClients::leave_used(Client& client) {
   if (!client.used) return;
   Queue& queue = store_.queues().at(*client.used);
   CHECK(queue.user_count > 0);
@@ -42,14 +42,14 @@ void Connections::leave_used(Client& client) {
   client.used.reset();
 }
 
-void Connections::leave_watched(QueueId id) {
+void ConnectedClients::leave_watched(QueueId id) {
   Queue& queue = store_.queues().at(id);
   CHECK(queue.watcher_count > 0);
   --queue.watcher_count;
   store_.queues().collect(id);
 }
 
-Answer<Done> Connections::use(ClientId id, std::string_view name) {
+Answer<Done> ConnectedClients::use(ClientId id, std::string_view name) {
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   Client& client = at(id);
   const QueueId queue = store_.queues().open(name);
@@ -60,7 +60,7 @@ Answer<Done> Connections::use(ClientId id, std::string_view name) {
   return Done{};
 }
 
-std::optional<std::size_t> Connections::find_watched(const Client& client, QueueId queue) {
+std::optional<std::size_t> ConnectedClients::find_watched(const Client& client, QueueId queue) {
   // The list is walked without touching a queue, so many of its ids cost as much as one queue.
   constexpr std::size_t kIdsPerStep = 64;
   step_count_ += client.watched.size() / kIdsPerStep;
@@ -69,7 +69,7 @@ std::optional<std::size_t> Connections::find_watched(const Client& client, Queue
   return place - client.watched.begin();
 }
 
-Answer<std::size_t> Connections::watch(ClientId id, std::string_view name) {
+Answer<std::size_t> ConnectedClients::watch(ClientId id, std::string_view name) {
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   Client& client = at(id);
   const Queue* known = store_.queues().find(name);
@@ -82,7 +82,7 @@ Answer<std::size_t> Connections::watch(ClientId id, std::string_view name) {
   return client.watched.size();
 }
 
-Answer<std::size_t> Connections::ignore(ClientId id, std::string_view name) {
+Answer<std::size_t> ConnectedClients::ignore(ClientId id, std::string_view name) {
   Client& client = at(id);
   const Queue* queue = store_.queues().find(name);
   if (queue == nullptr) return client.watched.size();
@@ -94,7 +94,7 @@ Answer<std::size_t> Connections::ignore(ClientId id, std::string_view name) {
   return client.watched.size();
 }
 
-void Connections::deliver(Client& client, const Delivery& delivery, Time now) {
+void ConnectedClients::deliver(Client& client, const Delivery& delivery, Time now) {
   CHECK(client.session != nullptr);
   // Several deliveries in one turn wake the session once.
   if (!client.is_woken) woken_.push_back(client.id);
@@ -102,7 +102,7 @@ void Connections::deliver(Client& client, const Delivery& delivery, Time now) {
   client.session->deliver(delivery, now);
 }
 
-std::vector<Session*> Connections::take_woken() {
+std::vector<Session*> ConnectedClients::take_woken() {
   std::vector<Session*> sessions;
   for (const ClientId id : woken_) {
     Client* client = find(id);

@@ -1,4 +1,4 @@
-#include "server/turn/client.hpp"
+#include "server/turn/client_session.hpp"
 
 #include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
@@ -40,7 +40,7 @@ class EchoSession final : public Session {
 };
 
 /// A socket that is a string. It takes as much as the test lets it.
-class FakeSocket final : public SocketEnd {
+class FakeSocket final : public SocketHalf {
  public:
   [[nodiscard]] bool takes_output() const override { return has_room; }
   void give(std::string& bytes, Lsn lsn) override {
@@ -48,7 +48,7 @@ class FakeSocket final : public SocketEnd {
     bytes.clear();
     last_lsn = lsn;
   }
-  bool release(Lsn durable) override {
+  bool send_durable(Lsn durable) override {
     if (durable < last_lsn) return true;
     const std::string taken = waiting.substr(0, takes);
     waiting.erase(0, taken.size());
@@ -67,7 +67,7 @@ class FakeSocket final : public SocketEnd {
     client->close();
   }
 
-  Client* client = nullptr;
+  ClientSession* client = nullptr;
   std::string waiting;
   std::string received;
   Lsn last_lsn = 0;
@@ -82,10 +82,11 @@ struct Served {
   TestLoop loop;
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
-  Client::Parts parts{.turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log};
+  ClientSession::Parts parts{
+      .turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log};
   Told told;
   FakeSocket socket;
-  Client client{std::make_unique<EchoSession>(told), socket, parts};
+  ClientSession client{std::make_unique<EchoSession>(told), socket, parts};
 
   Served() {
     socket.client = &client;

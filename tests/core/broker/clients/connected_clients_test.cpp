@@ -1,4 +1,4 @@
-#include "core/broker/clients/connections.hpp"
+#include "core/broker/clients/connected_clients.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "server/net/connection.hpp"
+#include "server/net/client_socket.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -19,7 +19,7 @@ namespace millrace::server {
 /// sockets. One reply can exceed it.
 inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{32} << 20;
 
-/// The output of all clients that was not sent yet. Only `Client` counts it.
+/// The output of all clients that was not sent yet. Only `ClientSession` counts it.
 struct UnsentOutput {
   std::size_t bytes = 0;
   std::size_t turn_bytes = 0;  ///< so much was added since the turn began
@@ -29,9 +29,9 @@ struct UnsentOutput {
 /// The session half of a client's connection: has the session execute what arrives, and hands its
 /// output to the socket half at the end of each turn, or earlier (`Turn::answer_early`). Knows the
 /// time and the limits, and no socket.
-class Client final : public SessionEnd, public Responder, public Deadline {
+class ClientSession final : public SessionHalf, public Responder, public Deadline {
  public:
-  /// What all clients use. It outlives them.
+  /// What all sessions use. It outlives them.
   struct Parts {
     Turn& turn;
     Ticker& ticker;
@@ -40,11 +40,11 @@ class Client final : public SessionEnd, public Responder, public Deadline {
     UnsentOutput unsent = {};
   };
 
-  Client(std::unique_ptr<Session> session, SocketEnd& socket, Parts& parts);
+  ClientSession(std::unique_ptr<Session> session, SocketHalf& socket, Parts& parts);
   /// Drops the connection if it is still there.
-  ~Client() override;
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  ~ClientSession() override;
+  ClientSession(const ClientSession&) = delete;
+  ClientSession& operator=(const ClientSession&) = delete;
 
   /// The server stops: takes no further input, and ends the connection when everything is answered.
   void stop();
@@ -62,7 +62,7 @@ class Client final : public SessionEnd, public Responder, public Deadline {
 
   void resume(Time now) override;
   bool bind(Lsn lsn, Lsn durable) override;
-  void release(Lsn durable) override;
+  void send_durable(Lsn durable) override;
 
   void expire(Time now) override;
 
@@ -71,6 +71,7 @@ class Client final : public SessionEnd, public Responder, public Deadline {
   void call_session(Call call);
   void settle();
   void count_unsent();
+  void tell_input_is_over();
   void finish_session();
   /// It is stopped, and its session does not know yet that no more input comes.
   [[nodiscard]] bool is_to_be_told() const;
@@ -78,7 +79,7 @@ class Client final : public SessionEnd, public Responder, public Deadline {
   [[nodiscard]] bool is_turn_output_full() const;
 
   std::unique_ptr<Session> session_;  ///< null once it was closed
-  SocketEnd& socket_;
+  SocketHalf& socket_;
   Parts& parts_;
   std::uint64_t sent_bytes_ = 0;  ///< of the output since the session began
   std::size_t unsent_bytes_ = 0;  ///< as counted in `Parts::unsent`

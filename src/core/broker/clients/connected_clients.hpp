@@ -13,10 +13,10 @@
 namespace millrace {
 
 /// The clients that are connected: their sessions, and the queues that they use and watch.
-class Connections {
+class ConnectedClients {
  public:
   /// `store` outlives this.
-  explicit Connections(Store& store) : store_(store) {}
+  explicit ConnectedClients(Store& store) : store_(store) {}
 
   /// `session` outlives the client.
   ClientId add(Session& session);

@@ -1,4 +1,4 @@
-#include "server/turn/client.hpp"
+#include "server/turn/client_session.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -8,12 +8,12 @@
 
 namespace millrace::server {
 
-Client::Client(std::unique_ptr<Session> session, SocketEnd& socket, Parts& parts)
+ClientSession::ClientSession(std::unique_ptr<Session> session, SocketHalf& socket, Parts& parts)
     : session_(std::move(session)), socket_(socket), parts_(parts) {
   parts_.turn.join(*session_, *this);
 }
 
-Client::~Client() {
+ClientSession::~ClientSession() {
   socket_.drop();
   CHECK(!session_ && unsent_bytes_ == 0);
 }
@@ -23,7 +23,7 @@ Client::~Client() {
 /// An exception that a session lets out is our bug or a lack of memory: it costs the client its
 /// connection and nobody else anything.
 template <typename Call>
-void Client::call_session(Call call) {
+void ClientSession::call_session(Call call) {
   CHECK(session_);
   try {
     call(*session_, parts_.clock.now());
@@ -35,12 +35,12 @@ void Client::call_session(Call call) {
   }
 }
 
-void Client::start() {
+void ClientSession::start() {
   call_session([](Session& session, Time now) { session.start(now); });
 }
 
 /// A client that is turned away is enlisted for when it may go on.
-bool Client::takes_input() {
+bool ClientSession::takes_input() {
   if (!session_ || is_stopping_ || is_input_over_) return false;
   if (!session_->wants_input() || session_->wants_close()) return false;
   if (parts_.turn.is_paused()) {
@@ -54,42 +54,42 @@ bool Client::takes_input() {
   return true;
 }
 
-void Client::receive(std::string_view bytes) {
+void ClientSession::receive(std::string_view bytes) {
   call_session([bytes](Session& session, Time now) { session.receive(bytes, now); });
   if (session_) parts_.turn.answer_early(*this);
 }
 
-void Client::end_input() {
+void ClientSession::end_input() {
   CHECK(!is_input_over_);
-  is_input_over_ = is_session_told_ = true;
-  call_session([](Session& session, Time now) { session.end_of_input(now); });
+  is_input_over_ = true;
+  tell_input_is_over();
   // A client that has closed shall be gone when the commands of others are executed in this turn.
   // That is so unless a reply to it waits for the disk, which must not leave without what it is
   // about.
   if (session_) parts_.turn.bind_at_once(*this);
 }
 
-void Client::resume(Time) {
+void ClientSession::resume(Time) {
   if (!session_ || parts_.turn.is_paused()) return;
   if (is_to_be_told()) return finish_session();
   if (!session_->wants_resume() || is_turn_output_full()) return;
   call_session([](Session& session, Time now) { session.resume(now); });
 }
 
-void Client::expire(Time now) {
+void ClientSession::expire(Time now) {
   if (!session_ || session_->close_at() <= now) return socket_.drop();
   // Afterwards it is planned again, and comes at once.
   if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
   call_session([](Session& session, Time at) { session.resume(at); });
 }
 
-bool Client::is_turn_output_full() const {
+bool ClientSession::is_turn_output_full() const {
   return parts_.unsent.turn_bytes >= kTurnOutputBytesMax;
 }
 
 // ---- its output ---------------------------------------------------------------------------------
 
-bool Client::bind(Lsn lsn, Lsn durable) {
+bool ClientSession::bind(Lsn lsn, Lsn durable) {
   if (!session_) return false;
   // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
   if (socket_.takes_output() && !session_->output().empty()) {
@@ -99,29 +99,29 @@ bool Client::bind(Lsn lsn, Lsn durable) {
   }
   count_unsent();  // What was delivered to the session is not counted yet.
   durable_ = durable;
-  const bool waits = socket_.release(durable);
+  const bool waits = socket_.send_durable(durable);
   settle();
   return waits && session_;
 }
 
-void Client::release(Lsn durable) {
+void ClientSession::send_durable(Lsn durable) {
   durable_ = durable;
-  (void)socket_.release(durable);
+  (void)socket_.send_durable(durable);
   settle();
 }
 
-void Client::has_room() {
-  release(durable_);
+void ClientSession::has_room() {
+  send_durable(durable_);
 }
 
-void Client::sent(std::size_t bytes) {
+void ClientSession::sent(std::size_t bytes) {
   CHECK(bytes <= unsent_bytes_);
   sent_bytes_ += bytes;
   session_->sent(bytes);
   count_unsent();
 }
 
-void Client::count_unsent() {
+void ClientSession::count_unsent() {
   const std::size_t bytes = session_ ? session_->output_end() - sent_bytes_ : 0;
   UnsentOutput& all = parts_.unsent;
   CHECK(all.bytes >= unsent_bytes_);
@@ -132,7 +132,7 @@ void Client::count_unsent() {
 }
 
 /// Looks at what follows from the session's state and from what was sent.
-void Client::settle() {
+void ClientSession::settle() {
   if (!session_) return;
   if (unsent_bytes_ == 0 && is_all_answered()) return socket_.finish();
   parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
@@ -143,18 +143,18 @@ void Client::settle() {
   socket_.read_on();
 }
 
-bool Client::is_to_be_told() const {
+bool ClientSession::is_to_be_told() const {
   return is_stopping_ && !is_session_told_;
 }
 
-bool Client::is_all_answered() const {
+bool ClientSession::is_all_answered() const {
   if (session_->wants_close()) return true;
   return is_stopping_ && !is_to_be_told() && !session_->wants_resume();
 }
 
 // ---- the end ------------------------------------------------------------------------------------
 
-void Client::stop() {
+void ClientSession::stop() {
   // One that lingers has its answers already.
   if (!session_) return socket_.drop();
   is_stopping_ = true;
@@ -163,16 +163,19 @@ void Client::stop() {
   finish_session();
 }
 
+void ClientSession::tell_input_is_over() {
+  is_session_told_ = true;
+  call_session([](Session& session, Time now) { session.end_of_input(now); });
+}
+
 /// A client that waits for a job is answered that nothing came, and what was sent is executed. A
 /// client that has all its answers has nothing to lose.
-void Client::finish_session() {
-  if (!std::exchange(is_session_told_, true)) {
-    call_session([](Session& session, Time now) { session.end_of_input(now); });
-  }
+void ClientSession::finish_session() {
+  if (!is_session_told_) tell_input_is_over();
   if (session_ && unsent_bytes_ == 0 && is_all_answered()) socket_.drop();
 }
 
-void Client::close() noexcept {
+void ClientSession::close() noexcept {
   if (!session_) return;
   parts_.turn.leave(*session_, *this);
   parts_.ticker.plan(*this, kNever);
