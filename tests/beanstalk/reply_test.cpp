@@ -38,15 +38,23 @@ std::string body_of(const std::string& reply) {
   return body;
 }
 
+constexpr std::uint64_t kFirstCount = 100;
+
 Counters distinct_counters() {
   Counters counters;
-  std::uint64_t next = 100;
+  std::uint64_t next = kFirstCount;
   for (auto& count : counters.commands) count = next++;
   counters.connections = 201;
   counters.producers = 202;
   counters.workers = 203;
   counters.total_connections = 204;
   return counters;
+}
+
+/// The line of `stats` that counts a kind of command, as `distinct_counters` counted it.
+template <typename Command>
+std::string counted(std::string_view key) {
+  return std::string(key) + ": " + std::to_string(kFirstCount + command_index<Command>()) + "\n";
 }
 
 }  // namespace
@@ -169,21 +177,27 @@ TEST_CASE("reply: stats shows every counter under its own key") {
   Shared shared{broker, format, settings, kNow - 90s, true, distinct_counters()};
   std::string out;
   reply::stats(out, shared, broker.view(), kNow);
+  const std::string commands =
+      counted<Put>("cmd-put") + counted<Peek>("cmd-peek") + counted<PeekReady>("cmd-peek-ready") +
+      counted<PeekDelayed>("cmd-peek-delayed") + counted<PeekBuried>("cmd-peek-buried") +
+      counted<Reserve>("cmd-reserve") + counted<ReserveWithTimeout>("cmd-reserve-with-timeout") +
+      counted<Delete>("cmd-delete") + counted<Release>("cmd-release") + counted<Use>("cmd-use") +
+      counted<Watch>("cmd-watch") + counted<Ignore>("cmd-ignore") + counted<Bury>("cmd-bury") +
+      counted<Kick>("cmd-kick") + counted<Touch>("cmd-touch") + counted<Stats>("cmd-stats") +
+      counted<StatsJob>("cmd-stats-job") + counted<StatsTube>("cmd-stats-tube") +
+      counted<ListTubes>("cmd-list-tubes") + counted<ListTubeUsed>("cmd-list-tube-used") +
+      counted<ListTubesWatched>("cmd-list-tubes-watched") + counted<PauseTube>("cmd-pause-tube");
   CHECK(body_of(out) ==
         "---\ncurrent-jobs-urgent: 0\ncurrent-jobs-ready: 0\ncurrent-jobs-reserved: 0\n"
-        "current-jobs-delayed: 0\ncurrent-jobs-buried: 0\ncmd-put: 100\ncmd-peek: 101\n"
-        "cmd-peek-ready: 102\ncmd-peek-delayed: 103\ncmd-peek-buried: 104\ncmd-reserve: 105\n"
-        "cmd-reserve-with-timeout: 106\ncmd-delete: 108\ncmd-release: 109\ncmd-use: 114\n"
-        "cmd-watch: 115\ncmd-ignore: 116\ncmd-bury: 110\ncmd-kick: 112\ncmd-touch: 111\n"
-        "cmd-stats: 118\ncmd-stats-job: 119\ncmd-stats-tube: 120\ncmd-list-tubes: 121\n"
-        "cmd-list-tube-used: 122\ncmd-list-tubes-watched: 123\ncmd-pause-tube: 117\n"
-        "job-timeouts: 0\ntotal-jobs: 0\nmax-job-size: 300\ncurrent-tubes: 1\n"
-        "current-connections: 201\ncurrent-producers: 202\ncurrent-workers: 203\n"
-        "current-waiting: 0\ntotal-connections: 204\npid: 4321\nversion: \"1.13\"\n"
-        "rusage-utime: 1.000002\nrusage-stime: 0.000003\nuptime: 90\n"
-        "binlog-oldest-index: 401\nbinlog-current-index: 402\nbinlog-records-migrated: 0\n"
-        "binlog-records-written: 0\nbinlog-max-size: 10485760\ndraining: true\n"
-        "id: 00112233aabbccdd\nhostname: \"host\"\nos: \"#1 SMP\"\nplatform: \"x86_64\"\n");
+        "current-jobs-delayed: 0\ncurrent-jobs-buried: 0\n" +
+            commands +
+            "job-timeouts: 0\ntotal-jobs: 0\nmax-job-size: 300\ncurrent-tubes: 1\n"
+            "current-connections: 201\ncurrent-producers: 202\ncurrent-workers: 203\n"
+            "current-waiting: 0\ntotal-connections: 204\npid: 4321\nversion: \"1.13\"\n"
+            "rusage-utime: 1.000002\nrusage-stime: 0.000003\nuptime: 90\n"
+            "binlog-oldest-index: 401\nbinlog-current-index: 402\nbinlog-records-migrated: 0\n"
+            "binlog-records-written: 0\nbinlog-max-size: 10485760\ndraining: true\n"
+            "id: 00112233aabbccdd\nhostname: \"host\"\nos: \"#1 SMP\"\nplatform: \"x86_64\"\n");
 }
 
 }  // namespace millrace::beanstalk

@@ -578,7 +578,7 @@ export const cases = [
     },
   },
   {
-    title: "a job that is gone is said to be gone",
+    title: "a job that does not exist is said not to exist",
     async run(test) {
       const client = await faktory(test);
       await client.push("gone-0001", "Gone", "mail");
@@ -586,7 +586,7 @@ export const cases = [
       await test.open("jobs/1");
       await page.locator("h1 .badge.ready").waitFor();
       await fetch(`${test.server.base}api/v1/jobs/1/delete`, { method: "POST" });
-      await page.getByText("This job is gone: it was finished or deleted").waitFor();
+      await page.getByText("There is no such job; finished and deleted jobs are not kept").waitFor();
     },
   },
   {
@@ -639,7 +639,7 @@ export const cases = [
       await page.getByRole("button", { name: "Text" }).click();
       await page.getByText(body).waitFor();
       await tube.command(`delete ${id}`);
-      await page.getByText("This job is gone").waitFor();
+      await page.getByText("There is no such job").waitFor();
     },
   },
   {

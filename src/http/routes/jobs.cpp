@@ -76,7 +76,7 @@ const Job* find_job(const Call& call) {
 
 Response say_gone(const Call& call) {
   if (!parse_number<JobId>(call.name)) return refuse(400, "that is not a job number");
-  return refuse(404, "this job is gone: it was finished or deleted");
+  return refuse(404, "there is no such job; finished and deleted jobs are not kept");
 }
 
 Response list_jobs(const Call& call) {

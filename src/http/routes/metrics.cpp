@@ -211,8 +211,8 @@ void show_totals(const Snapshot& all, Page& page) {
               as_double(all.counters.failed));
   page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
               as_double(all.tally.jobs_put));
-  page.single("millrace_accepts_jobs", "gauge", "0 while new jobs are refused for want of room.",
-              all.accepts_jobs ? 1 : 0);
+  page.single("millrace_accepts_jobs", "gauge",
+              "0 while new jobs are refused for lack of disk or memory.", all.accepts_jobs ? 1 : 0);
   page.single("millrace_queues", "gauge", "Queues.",
               as_double(all.queues.labelled.size() + all.queues.others_count));
   page.single("millrace_workers", "gauge", "Worker processes of Faktory clients.",

@@ -42,7 +42,7 @@ inline constexpr const char* kExtentName = "extent";
 [[nodiscard]] Problem missing(const std::string& directory, const std::string& name);
 
 inline constexpr std::string_view kHeaderNotWhole = "the segment header is not whole";
-inline constexpr std::string_view kNotWhole = "a frame that was durable is not whole";
+inline constexpr std::string_view kNotWhole = "a frame that was already durable is damaged";
 
 /// What is wrong with a frame that is whole, though its payload cannot be read.
 [[nodiscard]] std::string no_records(const Problem& problem);

@@ -468,6 +468,10 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return print(std::string(version.what()) + "\n");
   } catch (const CLI::ExtrasError&) {
     return refuse_extras(parser.app);
+  } catch (const CLI::ArgumentMismatch& error) {
+    // CLI11 says "--data: 1 required DIR missing".
+    const std::string_view text = error.what();
+    return refuse(std::string(text.substr(0, text.find(':'))) + " needs a value");
   } catch (const CLI::Error& error) {
     return refuse(error.what());
   }

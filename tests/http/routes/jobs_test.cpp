@@ -96,7 +96,8 @@ TEST_CASE("job: one that has gone is said to be gone") {
   WebFixture web;
   const Response response = web.get("/api/v1/jobs/77");
   CHECK(response.status == 404);
-  CHECK(response.body == R"({"error":"this job is gone: it was finished or deleted"})");
+  CHECK(response.body ==
+        R"({"error":"there is no such job; finished and deleted jobs are not kept"})");
   CHECK(web.post("/api/v1/jobs/77/retry").status == 404);
 }
 

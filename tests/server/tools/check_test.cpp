@@ -65,7 +65,7 @@ TEST_CASE("check: after a damage it continues, and names all") {
   const auto bytes = [](std::size_t n) {
     return std::to_string(frame_at(n)) + " to " + std::to_string(frame_at(n + 1));
   };
-  const std::string frame = ": a frame that was durable is not whole";
+  const std::string frame = ": a frame that was already durable is damaged";
   CHECK(has(report, "damage: " + name_of(paths[0]) + ", bytes " + bytes(1) + frame));
   CHECK(has(report, "damage: " + name_of(paths[0]) + ", bytes " + bytes(3) + frame));
   CHECK(has(report,

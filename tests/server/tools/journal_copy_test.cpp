@@ -47,8 +47,8 @@ TEST_CASE("salvage: what is whole is copied, and what is not is told") {
   REQUIRE_MESSAGE(report, report.error().text);
   CHECK(has(report, "queue mail: 0 scheduled, 2 ready, 0 reserved, 0 retrying, 0 dead"));
   CHECK(has(report,
-            "lost: 00000000000000000000.log, bytes 40 to 88: a frame that was durable is not "
-            "whole"));
+            "lost: 00000000000000000000.log, bytes 40 to 88: a frame that was already "
+            "durable is damaged"));
   CHECK(report->damage->find(": 1 loss, listed in the report") != std::string::npos);
   CHECK(has(check_journal(scratch.path("saved")), "batches: 2"));
   CHECK_FALSE(is_whole(scratch.path("data")));
