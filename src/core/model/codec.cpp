@@ -14,13 +14,27 @@
 namespace millrace {
 namespace {
 
-/// The state byte: the state, and which parts of the history follow. Most jobs have none, and spend
-/// no byte on them.
-constexpr std::uint8_t kStateBits = 0x07;
-constexpr std::uint8_t kHasTallies = 0x08;
-constexpr std::uint8_t kHasFailure = 0x10;
-constexpr std::uint8_t kHasReservation = 0x20;
-constexpr std::uint8_t kKnownFlags = kStateBits | kHasTallies | kHasFailure | kHasReservation;
+/// What the log keeps of a part of a job's history; null when it keeps nothing of it. Most jobs
+/// have no history, and spend no byte on it.
+const Tallies* stored(const Tallies& tallies) {
+  return tallies == Tallies{} ? nullptr : &tallies;
+}
+const Failure* stored(const Box<Failure>& failure) {
+  return failure.get();
+}
+/// Reservations of connections end with the process.
+const Reservation* stored(const Box<Reservation>& held) {
+  return held && held->is_held_by_worker() ? held.get() : nullptr;
+}
+
+/// Where the decoder puts such a part.
+Tallies& filled(Tallies& tallies) {
+  return tallies;
+}
+template <typename Part>
+Part& filled(Box<Part>& part) {
+  return part.emplace();
+}
 
 template <std::size_t... Places>
 constexpr bool have_tags_of_their_own(std::index_sequence<Places...>) {
@@ -124,9 +138,9 @@ class Encoder {
     // Reservations of connections end with the process. A restart finds the job ready (decision 2).
     if (job.is_held_by_connection()) bits = static_cast<std::uint8_t>(JobState::kReady);
     if (history == nullptr) return sink_.byte(bits);
-    if (history->tallies != Tallies{}) bits |= kHasTallies;
-    if (history->failure) bits |= kHasFailure;
-    if (history->reservation && history->reservation->is_held_by_worker()) bits |= kHasReservation;
+    fields::each_part(*history, [&bits](std::uint8_t bit, const auto& part) {
+      if (stored(part) != nullptr) bits |= bit;
+    });
     sink_.byte(bits);
   }
   void operator()(fields::When<const JobFields> when) {
@@ -135,11 +149,9 @@ class Encoder {
   void operator()(fields::HistoryParts<const JobFields> parts) {
     const JobHistory* const history = parts.job.history.get();
     if (history == nullptr) return;
-    if (history->tallies != Tallies{}) put(history->tallies);
-    if (history->failure) put(*history->failure);
-    if (history->reservation && history->reservation->is_held_by_worker()) {
-      put(*history->reservation);
-    }
+    fields::each_part(*history, [this](std::uint8_t, const auto& part) {
+      if (const auto* const value = stored(part)) put(*value);
+    });
   }
   void operator()(const JobFields& job) { put(job); }
 
@@ -228,20 +240,20 @@ class Decoder {
 
   void operator()(fields::StateByte<JobFields> state) {
     flags_ = byte();
-    const std::uint8_t number = flags_ & kStateBits;
+    const std::uint8_t number = flags_ & fields::kStateBits;
     // Unknown flags announce parts that we could not read past.
-    if (flags_ & ~kKnownFlags || number >= kJobStateCount) fail();
+    if ((flags_ & ~fields::kKnownBits) != 0 || number >= kJobStateCount) fail();
     state.job.state = static_cast<JobState>(number);
     const bool is_reserved = state.job.state == JobState::kReserved;
-    if (is_reserved != ((flags_ & kHasReservation) != 0)) fail();
+    if (is_reserved != ((flags_ & fields::kReservationBit) != 0)) fail();
   }
   void operator()(fields::When<JobFields> when) { (*this)(when.job.when); }
   void operator()(fields::HistoryParts<JobFields> parts) {
-    if ((flags_ & ~kStateBits) == 0) return;
+    if ((flags_ & ~fields::kStateBits) == 0) return;
     JobHistory& history = parts.job.edit_history();
-    if (flags_ & kHasTallies) take(history.tallies);
-    if (flags_ & kHasFailure) take(history.failure.emplace());
-    if (flags_ & kHasReservation) take(history.reservation.emplace());
+    fields::each_part(history, [this](std::uint8_t bit, auto& part) {
+      if (flags_ & bit) take(filled(part));
+    });
     // Tallies that are all zero are legal bytes, and mean no more than none.
     if (history.is_empty()) parts.job.history.reset();
   }

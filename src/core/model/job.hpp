@@ -67,7 +67,7 @@ struct JobHistory {
   Box<Failure> failure;
   Box<Reservation> reservation;  ///< set exactly while the job is reserved
 
-  [[nodiscard]] bool is_empty() const { return tallies == Tallies{} && !failure && !reservation; }
+  [[nodiscard]] bool is_empty() const { return *this == JobHistory{}; }
   bool operator==(const JobHistory&) const = default;
 };
 

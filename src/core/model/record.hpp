@@ -15,7 +15,8 @@
 ///
 /// A new kind of record needs a struct here with a tag of its own, its fields in
 /// `core/model/fields.hpp`, and a kind of live thing that applies it (`core/state/live_kind.hpp`).
-/// Nothing compiles while one of them is missing.
+/// Nothing compiles while one of them is missing. Where a kind has a second record with whole
+/// things, as opposed to changes of them, it must give that a place too.
 namespace millrace {
 
 /// A whole job. Its views must live until the record is applied and encoded.
