@@ -167,6 +167,7 @@ Outcome<Done> Server::open(Sockets sockets) {
   role_.has_replayed();
   // Only this process can append to the log, so it stands by for no time.
   role_.lead(journal_->epoch());
+  loop_.commits.lead(*role_.epoch());
   return listen();
 }
 
@@ -284,9 +285,9 @@ void Server::run() {
   if (web_) web_->finish();
 }
 
-Compactor::Orders Server::limit(Compactor::Orders asked, Time now) {
+Compactor::Limits Server::set_limits(Compactor::Limits asked, Time now) {
   asked.admission = look_for_room(asked.admission, now);
-  connections_.begin_turn();
+  connections_.limit_unsent();
   return asked;
 }
 
@@ -295,7 +296,7 @@ void Server::work(Time now) {
   if (web_) web_->work(now);
   notices_.removed_segments(loop_.compactor.removed_segments(), now);
   connections_.remove_closed();
-  if (is_stopping() && connections_.count() == 0) stage_ = Stage::kEnded;
+  if (is_stopping() && connections_.count() == 0) enter(Stage::kEnded);
 }
 
 /// What there is no room for is refused.
@@ -342,6 +343,11 @@ void Server::stop() {
   loop_.ticker.plan(*this, clock_.now() + kStopGrace);
 }
 
+void Server::enter(Stage stage) {
+  CHECK(is_stopping() && stage >= stage_);
+  stage_ = stage;
+}
+
 void Server::drain() {
   beanstalk_.drain();
   faktory_.drain();
@@ -354,7 +360,7 @@ void Server::expire(Time) {
 }
 
 void Server::finish_connections() {
-  stage_ = Stage::kFinishing;
+  enter(Stage::kFinishing);
   connections_.stop();
   loop_.ticker.plan(*this, clock_.now() + kStopMax - kStopGrace);
 }
@@ -370,7 +376,7 @@ void Server::stand_down() {
   connections_.drop_all();
   // There is no further turn to do it in.
   while (connections_.count() > 0) connections_.remove_closed();
-  stage_ = Stage::kEnded;
+  enter(Stage::kEnded);
 }
 
 void Server::drop_connections() {

@@ -155,9 +155,10 @@ class Server : private Duties, private Deadline {
   Outcome<Done> listen();
   void admit(const Gate& gate, Listener::Accepted accepted);
   [[nodiscard]] bool is_stopping() const { return role_.name() == Role::Name::kStopping; }
+  void enter(Stage stage);
   void finish_connections();
   void drop_connections();
-  Compactor::Orders limit(Compactor::Orders asked, Time now) override;
+  Compactor::Limits set_limits(Compactor::Limits asked, Time now) override;
   void work(Time now) override;
   void stand_down() override;
   void expire(Time now) override;

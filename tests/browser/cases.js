@@ -586,7 +586,7 @@ export const cases = [
       await test.open("jobs/1");
       await page.locator("h1 .badge.ready").waitFor();
       await fetch(`${test.server.base}api/v1/jobs/1/delete`, { method: "POST" });
-      await page.getByText("There is no such job; finished and deleted jobs are not kept").waitFor();
+      await page.getByText("There is no such job; finished and deleted jobs").waitFor();
     },
   },
   {

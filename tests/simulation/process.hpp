@@ -45,7 +45,7 @@ class World::Environment final : public server::Input, public server::Duties {
   void take(Duration longest) override { demand(longest == Duration{}, "the server would wait"); }
   [[nodiscard]] bool serves_few() const override { return true; }
   void wake() override {}
-  server::Compactor::Orders limit(server::Compactor::Orders asked, Time) override {
+  server::Compactor::Limits set_limits(server::Compactor::Limits asked, Time) override {
     return world_.limit(asked);
   }
   void work(Time now) override { world_.work(now); }

@@ -37,6 +37,7 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
             .input = environment,
             .duties = environment}) {
   clock.set(world.now_);
+  main.commits.lead(recorder.epoch());
   if (world.memory_bytes_ != 0) ledger.memory().limit(recorder, world.memory_bytes_);
 }
 

@@ -308,7 +308,7 @@ void World::compare_all() {
 }
 
 /// What the server may take on in a turn, the model may.
-server::Compactor::Orders World::limit(server::Compactor::Orders asked) {
+server::Compactor::Limits World::limit(server::Compactor::Limits asked) {
   demand(!is_full(process_->recorder) || disk_.was_full(), "a disk with room is taken for full");
   model_.set_admission(asked.admission);
   asked.is_compacting_only = asked.is_compacting_only && !options_.lets_all_write;

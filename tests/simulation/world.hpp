@@ -143,7 +143,7 @@ class World {
   void say(Client& client, const std::vector<Command>& commands);
   void poll();
   bool disconnect_who_is_done();
-  [[nodiscard]] server::Compactor::Orders limit(server::Compactor::Orders asked);
+  [[nodiscard]] server::Compactor::Limits limit(server::Compactor::Limits asked);
   void work(Time now);
   void count_crowds();
   [[nodiscard]] bool has_moved(JobId id, const ModelJob& expected) const;

@@ -67,7 +67,7 @@ std::string no_records(const Problem& problem) {
 
 std::string lacks_its_end(std::uint64_t missing_bytes) {
   return "the last " + std::to_string(missing_bytes) +
-         " bytes of the log, as it was when the server stopped, are missing";
+         " bytes of the log, as it was when the server stopped, are missing or damaged";
 }
 
 std::string breaks_off_before(Lsn next) {

@@ -93,11 +93,10 @@ void tell_log(const journal::Survey& found, const Contents& contents, std::strin
   if (found.segments.empty()) return;
   const journal::SegmentFinding& last = found.segments.back();
   append_line("log ends at", std::to_string(last.first + last.bytes), out);
+  // Where something is damaged, the next start is refused.
+  const std::string_view what = found.damages.empty() ? " bytes, cut at the next start" : " bytes";
   append_line("torn tail",
-              last.torn_bytes == 0
-                  ? "none"
-                  : std::to_string(last.torn_bytes) + " bytes, cut at the next start",
-              out);
+              last.torn_bytes == 0 ? "none" : std::to_string(last.torn_bytes).append(what), out);
 }
 
 void tell_jobs(const Store& store, std::string& out) {

@@ -40,7 +40,7 @@ void ClientSession::start() {
 }
 
 /// A client that is turned away is enlisted for when it may go on.
-bool ClientSession::takes_input() {
+bool ClientSession::offer_input() {
   if (!session_ || is_stopping_ || is_input_over_) return false;
   if (!session_->wants_input() || session_->wants_close()) return false;
   if (parts_.turn.is_paused()) {

@@ -52,7 +52,7 @@ class ClientSession final : public SessionHalf, public Responder, public Deadlin
   /// How much output was not sent yet.
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
 
-  [[nodiscard]] bool takes_input() override;
+  [[nodiscard]] bool offer_input() override;
   void start() override;
   void receive(std::string_view bytes) override;
   void end_input() override;

@@ -10,7 +10,8 @@ namespace millrace::server {
 
 void CommitQueue::append_batch() {
   if (!parts_.ledger.has_batch()) return;
-  const auto span = parts_.journal.append(epoch_, parts_.ledger.take_batch());
+  CHECK(epoch_.has_value());
+  const auto span = parts_.journal.append(*epoch_, parts_.ledger.take_batch());
   if (!span) {
     is_deposed_ = true;
     return;
@@ -23,9 +24,14 @@ void CommitQueue::append_batch() {
   measure_lag();
 }
 
-bool CommitQueue::leads() {
-  if (parts_.journal.epoch() != epoch_) is_deposed_ = true;
-  return !is_deposed_;
+void CommitQueue::lead(Epoch epoch) {
+  CHECK(!epoch_ && parts_.journal.epoch() == epoch);
+  epoch_ = epoch;
+}
+
+bool CommitQueue::leads() const {
+  CHECK(epoch_.has_value());
+  return !is_deposed_ && parts_.journal.epoch() == *epoch_;
 }
 
 void CommitQueue::append_if_large() {

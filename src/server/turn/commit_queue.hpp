@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/model/meter.hpp"
@@ -23,13 +24,15 @@ class CommitQueue {
     Clock& clock;
   };
 
-  explicit CommitQueue(Parts parts) : parts_(parts), epoch_(parts.journal.epoch()) {}
+  explicit CommitQueue(Parts parts) : parts_(parts) {}
   CommitQueue(const CommitQueue&) = delete;
   CommitQueue& operator=(const CommitQueue&) = delete;
 
-  /// Whether this server still leads the log, as when the queue was made. Once it does not, no
-  /// reply may leave any more.
-  [[nodiscard]] bool leads();
+  /// This server leads the log in that epoch: see `Role`. Once, and before the first turn.
+  void lead(Epoch epoch);
+
+  /// Whether it still does. Once it does not, no reply may leave any more.
+  [[nodiscard]] bool leads() const;
 
   /// Appends what the broker has recorded to the journal, as one batch. It is dropped when another
   /// server leads the log.
@@ -85,8 +88,8 @@ class CommitQueue {
   void note_durable(Lsn durable);
 
   Parts parts_;
-  const Epoch epoch_;  ///< in which this server leads
-  bool is_deposed_ = false;
+  std::optional<Epoch> epoch_;                    ///< in which this server leads
+  bool is_deposed_ = false;                       ///< an append was refused
   std::deque<Waiting> waiting_;                   ///< in the order of LSN
   std::vector<CallList<Responder>> spare_lists_;  ///< empty ones, for their memory
   std::deque<Appended> appended_;                 ///< and not durable yet

@@ -6,13 +6,13 @@
 
 namespace millrace::server {
 
-Compactor::Orders Compactor::begin_turn() {
+Compactor::Limits Compactor::look_at_log() {
   log_ = journal_.extent();
   CHECK(log_.begin <= log_.oldest_end && log_.oldest_end <= log_.end);
-  full_disk_.begin_turn(log_);
-  orders_ = {.admission = full_disk_.admission(),
+  full_disk_.look_at_disk(log_);
+  limits_ = {.admission = full_disk_.admission(),
              .is_compacting_only = full_disk_.is_compacting_only()};
-  return orders_;
+  return limits_;
 }
 
 bool Compactor::is_too_long() const {
@@ -44,7 +44,7 @@ Compactor::Next Compactor::trim() {
 Compactor::Next Compactor::work() {
   const Next next = compact();
   // Clients that were held go on in a further turn, when there is nothing more to do.
-  return next == Next::kNothing && orders_.is_compacting_only ? Next::kTurn : next;
+  return next == Next::kNothing && limits_.is_compacting_only ? Next::kTurn : next;
 }
 
 Compactor::Next Compactor::compact() {

@@ -28,16 +28,17 @@ class Compactor {
     kDurable,  ///< a turn when more has become durable
   };
 
-  /// What holds for a turn.
-  struct Orders {
+  /// What holds from one look at the log to the next: for what is due and compaction in this turn,
+  /// and for the commands that the next turn receives.
+  struct Limits {
     /// Which commands are accepted.
     Admission admission = Admission::kEverything;
     /// Only the compactor may write: it needs the rest of a full disk.
     bool is_compacting_only = false;
   };
 
-  /// Looks at the log. To be called once a turn, before anything of it is executed.
-  Orders begin_turn();
+  /// Looks at the log. To be called once a turn, when its input was executed.
+  Limits look_at_log();
 
   /// Does the turn's share. To be called after everything else that the turn records, and before
   /// its batch is taken.
@@ -61,8 +62,8 @@ class Compactor {
   Ledger& ledger_;
   Journal& journal_;
   FullDisk full_disk_;
-  Journal::Extent log_;  ///< as the turn began
-  Orders orders_;
+  Journal::Extent log_;  ///< as it was at the last look
+  Limits limits_;
   std::optional<Trim> trim_;
   std::uint64_t removed_segments_ = 0;
 };

@@ -13,7 +13,7 @@ std::uint64_t difference(std::uint64_t more, std::uint64_t less) {
 
 }  // namespace
 
-void FullDisk::begin_turn(const Journal::Extent& log) {
+void FullDisk::look_at_disk(const Journal::Extent& log) {
   log_ = log;
   const DiskSpace* const space = journal_.disk_space();
   is_full_ = space != nullptr && space->is_full();

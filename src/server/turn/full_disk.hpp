@@ -41,18 +41,19 @@ class FullDisk {
   /// Both must outlive it.
   FullDisk(const Ledger& ledger, const Journal& journal) : ledger_(ledger), journal_(journal) {}
 
-  /// Looks at the disk. To be called once a turn, with the journal's extent.
-  void begin_turn(const Journal::Extent& log);
+  /// Looks at the disk. To be called once a turn, with the journal's extent. What follows holds
+  /// until the next look.
+  void look_at_disk(const Journal::Extent& log);
 
   [[nodiscard]] bool is_full() const { return is_full_; }
 
   /// On a full disk, a backup keeps the oldest segment, so compaction makes no room.
   [[nodiscard]] bool is_oldest_shared() const { return is_oldest_shared_; }
 
-  /// What is accepted in this turn.
+  /// Which commands are accepted.
   [[nodiscard]] Admission admission() const { return admission_; }
 
-  /// Only compaction may write in this turn: it needs the room that is left, and will make more.
+  /// Only compaction may write: it needs the room that is left, and will make more.
   [[nodiscard]] bool is_compacting_only() const { return is_compacting_only_; }
 
   /// While full: whether a round through the whole log is on, or due now.
@@ -79,7 +80,7 @@ class FullDisk {
   const Ledger& ledger_;
   const Journal& journal_;
 
-  // As the turn began.
+  // As it was at the last look.
   Journal::Extent log_;
   bool is_full_ = false;
   bool is_oldest_shared_ = false;

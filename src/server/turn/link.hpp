@@ -19,9 +19,9 @@ class SessionHalf {
   /// The client is connected. Called once, first.
   virtual void start() = 0;
 
-  /// Whether `receive` may be called now. When not, the session half calls
+  /// Input has arrived. True: `receive` may be called now. False: the session half calls
   /// `SocketHalf::read_on` as soon as that may have changed.
-  [[nodiscard]] virtual bool takes_input() = 0;
+  [[nodiscard]] virtual bool offer_input() = 0;
 
   /// The client sent these bytes.
   virtual void receive(std::string_view bytes) = 0;

@@ -27,9 +27,9 @@ void Turn::run() {
     is_requested_ = false;
     enlist_woken();
     resume_enlisted(now);
-    const Compactor::Orders orders = begin(now);
-    do_due(orders, now);
-    compact(orders);
+    const Compactor::Limits limits = set_limits(now);
+    do_due(limits, now);
+    compact(limits);
     // Also those to which what came due was delivered.
     enlist_woken();
     parts_.commits.append_batch();
@@ -126,24 +126,24 @@ void Turn::resume_enlisted(Time now) {
   enlisted_.call_each([now](Responder& responder) { responder.resume(now); });
 }
 
-Compactor::Orders Turn::begin(Time now) {
-  const Compactor::Orders orders = parts_.duties.limit(parts_.compactor.begin_turn(), now);
-  parts_.broker.set_admission(orders.admission);
-  is_compacting_only_ = orders.is_compacting_only;
+Compactor::Limits Turn::set_limits(Time now) {
+  const Compactor::Limits limits = parts_.duties.set_limits(parts_.compactor.look_at_log(), now);
+  parts_.broker.set_admission(limits.admission);
+  is_compacting_only_ = limits.is_compacting_only;
   end_pause();
-  return orders;
+  return limits;
 }
 
 /// After all that clients asked for, so that what they planned is known.
-void Turn::do_due(const Compactor::Orders& orders, Time now) {
+void Turn::do_due(const Compactor::Limits& limits, Time now) {
   parts_.ticker.work(now,
-                     orders.is_compacting_only ? Ticker::Scope::kDeadlines : Ticker::Scope::kAll);
+                     limits.is_compacting_only ? Ticker::Scope::kDeadlines : Ticker::Scope::kAll);
   parts_.duties.work(now);
 }
 
-void Turn::compact(const Compactor::Orders& orders) {
+void Turn::compact(const Compactor::Limits& limits) {
   // What is rewritten would wait for the disk too, unless it is the way to have room on it again.
-  if (commits().is_behind() && !orders.is_compacting_only) return;
+  if (commits().is_behind() && !limits.is_compacting_only) return;
   const Compactor::Next next = parts_.compactor.work();
   if (next == Compactor::Next::kTurn) request();
   if (next == Compactor::Next::kDurable) is_durable_awaited_ = true;

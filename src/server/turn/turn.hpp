@@ -39,8 +39,8 @@ class Duties {
  public:
   virtual ~Duties() = default;
 
-  /// What holds for the turn, where compaction asks for `asked`.
-  virtual Compactor::Orders limit(Compactor::Orders asked, Time now) = 0;
+  /// What holds until the next turn asks, where compaction asks for `asked`.
+  virtual Compactor::Limits set_limits(Compactor::Limits asked, Time now) = 0;
 
   /// Does what is to be done once a turn.
   virtual void work(Time now) = 0;
@@ -122,9 +122,9 @@ class Turn {
   void gather();
   void enlist_woken();
   void resume_enlisted(Time now);
-  Compactor::Orders begin(Time now);
-  void do_due(const Compactor::Orders& orders, Time now);
-  void compact(const Compactor::Orders& orders);
+  Compactor::Limits set_limits(Time now);
+  void do_due(const Compactor::Limits& limits, Time now);
+  void compact(const Compactor::Limits& limits);
   void bind_replies();
   void send_durable();
   void end_pause();

@@ -157,9 +157,9 @@ TEST_CASE("client: an answer that waits for the disk keeps the connection") {
 TEST_CASE("client: while a turn has brought too much output nothing is taken") {
   Served served;
   served.parts.unsent.turn_bytes = kTurnOutputBytesMax - 1;
-  CHECK(served.client.takes_input());
+  CHECK(served.client.offer_input());
   served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
-  CHECK_FALSE(served.client.takes_input());
+  CHECK_FALSE(served.client.offer_input());
   served.parts.unsent.turn_bytes = 0;
   served.loop.run();
   CHECK(served.socket.read_ons == 1);
@@ -167,26 +167,26 @@ TEST_CASE("client: while a turn has brought too much output nothing is taken") {
 
 TEST_CASE("client: during a pause nothing is taken, and then it is told to read on") {
   Served served;
-  served.loop.orders.is_compacting_only = true;
+  served.loop.limits.is_compacting_only = true;
   served.loop.run();
-  CHECK_FALSE(served.client.takes_input());
+  CHECK_FALSE(served.client.offer_input());
   const int before = served.socket.read_ons;
   served.loop.run();
   CHECK(served.socket.read_ons == before);
-  served.loop.orders.is_compacting_only = false;
+  served.loop.limits.is_compacting_only = false;
   served.loop.run();
   CHECK(served.socket.read_ons > before);
 }
 
 TEST_CASE("client: a session that is stopped during a pause executes what it kept afterwards") {
   Served served;
-  served.loop.orders.is_compacting_only = true;
+  served.loop.limits.is_compacting_only = true;
   served.loop.run();
   served.client.stop();
   served.loop.run();
   CHECK_FALSE(served.told.has_ended);
   CHECK_FALSE(served.socket.is_finished);
-  served.loop.orders.is_compacting_only = false;
+  served.loop.limits.is_compacting_only = false;
   served.loop.run();
   CHECK(served.told.has_ended);
   CHECK(served.told.has_closed);
@@ -197,12 +197,12 @@ TEST_CASE("client: a session whose time comes during a pause is resumed afterwar
   served.told.wake_at = served.loop.clock.now() + 1s;
   served.client.receive("a");
   served.loop.run();
-  served.loop.orders.is_compacting_only = true;
+  served.loop.limits.is_compacting_only = true;
   served.loop.run();
   served.loop.clock.set(served.told.wake_at);
   served.loop.run();
   CHECK(served.told.resumed == 0);
-  served.loop.orders.is_compacting_only = false;
+  served.loop.limits.is_compacting_only = false;
   served.loop.run();
   CHECK(served.told.resumed == 1);
 }
@@ -212,7 +212,7 @@ TEST_CASE("client: one that is stopped is asked nothing more, and has its answer
   served.socket.takes = 0;
   served.client.receive("a");
   served.client.stop();
-  CHECK_FALSE(served.client.takes_input());
+  CHECK_FALSE(served.client.offer_input());
   CHECK_FALSE(served.socket.is_dropped);
   served.socket.takes = 1;
   served.loop.run();

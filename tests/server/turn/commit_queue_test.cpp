@@ -25,6 +25,8 @@ struct Queue {
   ManualClock clock;
   CommitQueue commits{{.ledger = ledger, .journal = journal, .clock = clock}};
 
+  Queue() { commits.lead(journal.epoch()); }
+
   /// One batch with a job whose body has so many bytes; answers its end.
   Lsn append(std::size_t bytes = 1) {
     REQUIRE(broker.put({.queue = "default", .body = std::string(bytes, 'x')}, clock.now()));

@@ -75,7 +75,7 @@ struct Workshop {
 
   /// One that changes as little as clients do meanwhile.
   Compactor::Next turn() {
-    (void)compactor.begin_turn();
+    (void)compactor.look_at_log();
     const Compactor::Next next = compactor.work();
     append();
     return next;
@@ -178,7 +178,7 @@ TEST_CASE("compactor: what ended during a round on a full disk is what the next 
   REQUIRE(needed - shop.ledger.live_bytes() > kPlacesBytes);
   // So there is room for jobs that become longer: it is not counted as if it were needed.
   shop.turn();
-  CHECK(shop.compactor.begin_turn().admission == Admission::kNoJobs);
+  CHECK(shop.compactor.look_at_log().admission == Admission::kNoJobs);
 }
 
 }  // namespace millrace::server

@@ -30,8 +30,10 @@ struct TestLoop final : private Input, private Duties {
 
   std::function<void(Time now)> on_work;          ///< may be empty
   std::function<void(Duration longest)> on_take;  ///< instead of the poller's; may be empty
-  Compactor::Orders orders;                       ///< hold for all turns
+  Compactor::Limits limits;                       ///< hold for all turns
   int stood_down_count = 0;
+
+  TestLoop() { commits.lead(journal.epoch()); }
 
   /// Runs turns until nothing is left to do without waiting.
   void run() {
@@ -52,7 +54,7 @@ struct TestLoop final : private Input, private Duties {
   void take(Duration longest) override { on_take ? on_take(longest) : poller.take(longest); }
   [[nodiscard]] bool serves_few() const override { return poller.serves_few(); }
   void wake() override { poller.wake(); }
-  Compactor::Orders limit(Compactor::Orders, Time) override { return orders; }
+  Compactor::Limits set_limits(Compactor::Limits, Time) override { return limits; }
   void work(Time now) override {
     if (on_work) on_work(now);
   }

@@ -39,6 +39,8 @@ struct Running final : Input, Duties {
   Duration longest_wait{};
   const Time start = clock.now();
 
+  Running() { main.commits.lead(journal.epoch()); }
+
   void take(Duration longest) override {
     ++waits;
     longest_wait = longest;
@@ -46,7 +48,7 @@ struct Running final : Input, Duties {
   }
   [[nodiscard]] bool serves_few() const override { return poller.serves_few(); }
   void wake() override { poller.wake(); }
-  Compactor::Orders limit(Compactor::Orders asked, Time) override { return asked; }
+  Compactor::Limits set_limits(Compactor::Limits asked, Time) override { return asked; }
   void work(Time) override {}
   void stand_down() override {}
 };

@@ -49,6 +49,7 @@ Failover::Term::Term(Failover& world_of, Node& node)
             .input = *this,
             .duties = *this}) {
   clock.set(world.now_);
+  main.commits.lead(*node.role.epoch());
 }
 
 void Failover::Term::run() {
@@ -62,7 +63,8 @@ void Failover::Term::take(Duration longest) {
   demand(longest == Duration{}, "the server would wait");
 }
 
-server::Compactor::Orders Failover::Term::limit(server::Compactor::Orders asked, Time /*now*/) {
+server::Compactor::Limits Failover::Term::set_limits(server::Compactor::Limits asked,
+                                                     Time /*now*/) {
   demand(asked.admission == Admission::kEverything, "a log without a disk has room");
   return asked;
 }

@@ -50,7 +50,7 @@ struct Failover::Term final : public server::Input, public server::Duties {
   void take(Duration longest) override;
   [[nodiscard]] bool serves_few() const override { return true; }
   void wake() override {}
-  server::Compactor::Orders limit(server::Compactor::Orders asked, Time now) override;
+  server::Compactor::Limits set_limits(server::Compactor::Limits asked, Time now) override;
   void work(Time now) override { world.work(*this, now); }
   void stand_down() override { has_stood_down = true; }
 
