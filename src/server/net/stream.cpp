@@ -33,8 +33,9 @@ Stream::Received Stream::discard(ReceiveBuffer& buffer) {
 }
 
 Stream::Received Stream::receive(ReceiveBuffer& buffer) {
-  Received received = discard(buffer);
-  if (tls_ && !received.bytes.empty()) decrypt(buffer, received);
+  const bool has_unread = tls_ && tls_->has_unread();
+  Received received = has_unread ? Received{} : discard(buffer);
+  if (has_unread || (tls_ && !received.bytes.empty())) decrypt(buffer, received);
   return received;
 }
 
@@ -43,6 +44,7 @@ void Stream::decrypt(ReceiveBuffer& buffer, Received& received) {
   buffer.decrypted.clear();
   const bool is_whole = tls_->receive(received.bytes, buffer.decrypted);
   received.bytes = buffer.decrypted;
+  if (tls_->has_unread()) received.is_empty = false;
   received.is_end = tls_->is_input_over();
   received.has_opened = !was_open && tls_->is_open();
   // Its part of the handshake, or why it is over.

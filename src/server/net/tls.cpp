@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.hpp"
@@ -55,19 +56,57 @@ TlsStream::TlsStream(const TlsContext& context)
   SSL_set_accept_state(stream_.get());
 }
 
-bool TlsStream::receive(std::string_view arrived, std::string& plain) {
-  CHECK(BIO_write(arrived_, arrived.data(), size_of(arrived)) == size_of(arrived));
-  std::array<char, kReadBytes> buffer;
-  ERR_clear_error();
-  int read = SSL_read(stream_.get(), buffer.data(), size_of({buffer.data(), buffer.size()}));
-  while (read > 0) {
-    plain.append(buffer.data(), static_cast<std::size_t>(read));
-    read = SSL_read(stream_.get(), buffer.data(), size_of({buffer.data(), buffer.size()}));
+std::size_t TlsStream::Framing::take(std::string_view bytes) {
+  if (is_at_end()) header_bytes = 0;
+  std::size_t taken = 0;
+  while (header_bytes < header.size() && taken < bytes.size()) {
+    header[header_bytes++] = static_cast<std::uint8_t>(bytes[taken++]);
+    if (header_bytes == header.size()) rest_bytes = std::size_t{header[3]} << 8 | header[4];
   }
-  const int reason = SSL_get_error(stream_.get(), read);
-  ERR_clear_error();
+  const std::size_t rest = std::min(rest_bytes, bytes.size() - taken);
+  rest_bytes -= rest;
+  return taken + rest;
+}
+
+/// One record at a time: OpenSSL goes on by itself through all records that bring no data.
+bool TlsStream::receive(std::string_view arrived, std::string& plain) {
+  std::string kept;
+  if (!unread_.empty()) {
+    kept = std::move(unread_);
+    kept += arrived;
+    arrived = kept;
+  }
+  unread_ = {};
+  bool is_good = true;
+  for (std::size_t count = 0; is_good && !arrived.empty() && count < kTlsRecordsPerCall; ++count) {
+    const std::size_t bytes = framing_.take(arrived);
+    is_good = decrypt(arrived.substr(0, bytes), plain);
+    arrived.remove_prefix(bytes);
+  }
+  if (is_good) unread_ = arrived;
   collect();
-  return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_ZERO_RETURN;
+  return is_good;
+}
+
+/// Bytes of one record.
+bool TlsStream::decrypt(std::string_view bytes, std::string& plain) {
+  CHECK(BIO_write(arrived_, bytes.data(), size_of(bytes)) == size_of(bytes));
+  std::array<char, kReadBytes> buffer;
+  const std::size_t before = plain.size();
+  int read = 0;
+  do {
+    ERR_clear_error();
+    read = SSL_read(stream_.get(), buffer.data(), size_of({buffer.data(), buffer.size()}));
+    if (read > 0) plain.append(buffer.data(), static_cast<std::size_t>(read));
+  } while (read > 0 && SSL_pending(stream_.get()) > 0);
+  if (read <= 0) {
+    const int reason = SSL_get_error(stream_.get(), read);
+    ERR_clear_error();
+    if (reason != SSL_ERROR_WANT_READ && reason != SSL_ERROR_ZERO_RETURN) return false;
+  }
+  plain_bytes_ += plain.size() - before;
+  if (framing_.is_at_end() && plain.size() == before) ++idle_records_;
+  return idle_records_ <= kIdleRecordsMax + plain_bytes_ / kBytesPerIdleRecord;
 }
 
 bool TlsStream::is_open() const {

@@ -2,7 +2,9 @@
 
 #include <openssl/ssl.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,9 +39,13 @@ class TlsStream {
   /// The context may go: what the stream needs of it stays.
   explicit TlsStream(const TlsContext& context);
 
-  /// Decrypts what arrived and appends it to `plain`. False: this is no TLS, or TLS broken; what
-  /// `pending` then holds tells the client so.
+  /// Decrypts what arrived, up to `kTlsRecordsPerCall` records, and appends it to `plain`. The rest
+  /// is kept: see `has_unread`. False: this is no TLS, or TLS broken, and what `pending` then holds
+  /// tells the client so; or the client sends records that bring no data.
   [[nodiscard]] bool receive(std::string_view arrived, std::string& plain);
+
+  /// Something arrived that was not decrypted yet: `receive({}, plain)` goes on with it.
+  [[nodiscard]] bool has_unread() const { return !unread_.empty(); }
 
   /// True once the handshake is over: before, nothing can be sent.
   [[nodiscard]] bool is_open() const;
@@ -62,6 +68,20 @@ class TlsStream {
     void operator()(SSL* stream) const { SSL_free(stream); }
   };
 
+  /// The rest of a TLS record, as its header announces it (RFC 8446, section 5.1).
+  struct Framing {
+    std::array<std::uint8_t, 5> header{};
+    std::size_t header_bytes = 0;  ///< so many of them have arrived
+    std::size_t rest_bytes = 0;    ///< of the record, after its header
+
+    /// How many of the first of `bytes` belong to the record.
+    std::size_t take(std::string_view bytes);
+    [[nodiscard]] bool is_at_end() const {
+      return header_bytes == header.size() && rest_bytes == 0;
+    }
+  };
+
+  [[nodiscard]] bool decrypt(std::string_view bytes, std::string& plain);
   void collect();
 
   std::unique_ptr<SSL, Free> stream_;
@@ -69,9 +89,23 @@ class TlsStream {
   BIO* leaving_ = nullptr;
   std::string pending_;
   std::size_t sent_ = 0;  ///< so much of `pending_` is gone
+  std::string unread_;
+  Framing framing_;
+  std::uint64_t idle_records_ = 0;  ///< that brought no data
+  std::uint64_t plain_bytes_ = 0;
 };
 
 /// So much is encrypted at a time: the rest waits as plain text.
 inline constexpr std::size_t kTlsWriteBytes = 64 * 1024;
+
+/// A record of one byte costs as much as one of hundreds, about a microsecond, and 32 KiB can hold
+/// 1,400 of them.
+inline constexpr std::size_t kTlsRecordsPerCall = 256;
+
+/// A client may send so many records that bring no data, and one more for each
+/// `kBytesPerIdleRecord` bytes of data. A handshake takes three to five of them. Each KeyUpdate
+/// costs us 15 microseconds and an answer; clients send one after gigabytes, if ever.
+inline constexpr std::uint64_t kIdleRecordsMax = 64;
+inline constexpr std::uint64_t kBytesPerIdleRecord = 64 * 1024;
 
 }  // namespace millrace::server

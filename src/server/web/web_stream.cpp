@@ -107,7 +107,8 @@ WebStream::Arrival WebStream::take_arrived() {
     return Arrival::kSome;
   }
   const std::size_t before = input_.size();
-  const bool is_good = tls_->receive(arrived, input_);
+  bool is_good = tls_->receive(arrived, input_);
+  while (is_good && tls_->has_unread()) is_good = tls_->receive({}, input_);
   if (!flush() || !is_good) return Arrival::kOver;
   return input_.size() == before && tls_->is_input_over() ? Arrival::kOver : Arrival::kSome;
 }
