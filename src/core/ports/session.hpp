@@ -56,8 +56,8 @@ class Session {
   /// it may only read and render: what follows is done by the next `resume`.
   virtual void deliver(const Delivery& delivery, Time now) = 0;
 
-  /// So many further bytes of the output were handed over for the client. What is not told so
-  /// before `close` never reached it, and a session may undo what only that output told of.
+  /// So many further bytes of the output were handed over for the client. Output not reported as
+  /// sent before `close` was lost; the session may undo what only that output announced.
   virtual void sent(std::size_t /*bytes*/) {}
 
   /// The connection is gone: leaves the broker. Nothing is called afterwards.

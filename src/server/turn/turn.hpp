@@ -105,7 +105,7 @@ class Turn {
   /// `kWebChangesMax` of them wait for the disk at a time.
   [[nodiscard]] bool is_paused() const { return commits().is_behind() || is_compacting_only_; }
 
-  /// Only while that is so: the responder is enlisted when it ends.
+  /// Call only while paused. Enlists the responder when the pause ends.
   void enlist_after_pause(Responder& responder);
 
   /// True when `run` has something to do without waiting.

@@ -37,10 +37,11 @@ class WebStream final : public httplib::Stream {
   /// True when the next request has this method.
   [[nodiscard]] bool is_asked_by(std::string_view method) const;
 
-  /// Marks the begin of the next request. True: its head was read before (see `rewind`).
+  /// Marks the beginning of the next request. True: its head was read before (see `rewind`).
   bool mark();
 
-  /// Goes back to the begin of the request. It is read again, once `request_bytes` have arrived.
+  /// Goes back to the beginning of the request. It is read again, once `request_bytes` have
+  /// arrived.
   void rewind(std::size_t request_bytes);
   [[nodiscard]] bool awaits_body() const { return awaited_ > 0; }
 
@@ -76,8 +77,7 @@ class WebStream final : public httplib::Stream {
   /// True when a part of the next request has arrived.
   [[nodiscard]] bool has_input() const { return taken_ < input_.size(); }
 
-  // ---- httplib::Stream: -1 means that the connection cannot be used any more
-  // ---------------------
+  // ---- httplib::Stream; -1: the connection cannot be used any more ------------------------------
   [[nodiscard]] bool is_readable() const override;
   [[nodiscard]] bool is_writable() const override;
   ssize_t read(char* bytes, std::size_t size) override;
