@@ -24,8 +24,8 @@ Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
     const std::string name = entries->path().filename().string();
     const std::string_view owner = owner_of(name);
     if (owner.empty()) continue;
-    return Problem{directory + " holds jobs stored by another " + std::string(owner) + " (" + name +
-                   "), which cannot be read; let that server finish them, or use another "
+    return Problem{directory + " holds jobs stored by " + std::string(owner) + " (" + name +
+                   "), which Millrace cannot read; let that server finish them, or use another "
                    "directory"};
   }
   return Done{};

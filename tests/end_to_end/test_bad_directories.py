@@ -210,7 +210,7 @@ class ForeignTest(ServerTest):
                 with self.subTest(name=name, file=file):
                     os.makedirs(self.path("data"))
                     write(os.path.join(self.path("data"), file), b"jobs")
-                    text = rf"^{name}: .*data holds jobs .* another {owner} .*\({file}\)"
+                    text = rf"^{name}: .*data holds jobs stored by {owner} \({file}\)"
                     self.assert_refused(arguments, text, status=status)
                     self.assertEqual(contents(self.path("data")), {file: b"jobs"})
                     shutil.rmtree(self.path("data"))

@@ -207,13 +207,13 @@ constexpr std::array kRows = {
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},
     Row{"memory-limit", "BYTES",
-        "Memory limit for jobs; beyond it, bodies stay on disk; 0: no limit (default: 0)",
+        "Memory limit for jobs, 65536 or more; beyond it, bodies stay on disk (default: 0, none)",
         [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },
         is_same<&Config::memory_bytes_max>},
-    Row{"segment-bytes", "BYTES", "Size of a journal file (default: 67108864)",
+    Row{"segment-bytes", "BYTES", "Size of a journal file, 1 MiB to 1 GiB (default: 67108864)",
         [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },
         is_same<&Config::segment_bytes>},
-    Row{"max-job-size", "BYTES", "Longest body that beanstalk clients may put (default: 65535)",
+    Row{"max-job-size", "BYTES", "Longest body of a beanstalk put, up to 1 GiB (default: 65535)",
         [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); },
         any_change},
     Row{"user", "USER", "When started as root: switch to this user once the ports are open",
@@ -226,14 +226,16 @@ constexpr std::array kRows = {
 
 constexpr const char* kFooter =
     "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit.\n"
-    "Every option is also a key of the config file (data = \"/var/lib/millrace\") and an\n"
-    "environment variable (MILLRACE_DATA). A flag wins over the environment, and the\n"
-    "environment wins over the file. FAKTORY_PASSWORD holds the password itself, or the\n"
-    "path of its file if it begins with '/'.";
+    "Every option is also an environment variable (MILLRACE_DATA) and, except --config, a\n"
+    "key of the config file (data = \"/var/lib/millrace\"). Flags win over the environment, and\n"
+    "the environment wins over the file. FAKTORY_PASSWORD holds the password, or the path of\n"
+    "its file if it begins with '/'.";
 
-constexpr const char* kJournalFooter =
-    "Exit status 0: no damage. 1: the command failed. 2: wrong arguments. 4: the journal is\n"
-    "damaged, or not everything could be copied.";
+constexpr const char* kCheckFooter =
+    "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed.\n"
+    "2: wrong arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
+constexpr const char* kBackupFooter =
+    "Exit status 0: copied. 1: not copied; the journal may be damaged. 2: wrong arguments.";
 
 constexpr std::string_view kVariableStart = "MILLRACE_";
 
@@ -277,8 +279,9 @@ struct Parser {
       command->add_option("DIR", directory, "The data directory; it is not changed")
           ->required()
           ->type_name("");
-      command->footer(kJournalFooter);
     }
+    check->footer(kCheckFooter);
+    backup->footer(kBackupFooter);
     check
         ->add_option("--salvage", target,
                      "Copy everything that is not damaged to this new directory")

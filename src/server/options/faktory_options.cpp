@@ -32,8 +32,10 @@ constexpr const char* kDefaultBinding = "localhost:7419";
 constexpr const char* kDefaultWebBinding = "localhost:7420";
 constexpr const char* kNoWebBinding = ":0";
 constexpr const char* kPasswordFile = "/etc/faktory/password";
+/// After the name of the environment.
 constexpr const char* kNoPassword =
-    "faktory requires a password to be set in staging or production, see the Security wiki page";
+    " requires a password; set FAKTORY_PASSWORD, or write it into /etc/faktory/password "
+    "(FAKTORY_SKIP_PASSWORD=1 starts without one)";
 
 bool is_file(const fs::path& path) {
   std::error_code error;
@@ -209,7 +211,7 @@ class FlagReader {
     (password.starts_with('/') ? read_.config.password_file : read_.config.password) = password;
     const std::string skip = environment_variable("FAKTORY_SKIP_PASSWORD").value_or("");
     const bool is_skipped = skip == "1" || skip == "true" || skip == "yes";
-    if (password.empty() && !is_development() && !is_skipped) fail(kNoPassword);
+    if (password.empty() && !is_development() && !is_skipped) fail(environment_ + kNoPassword);
   }
 
   void settle_tls() {

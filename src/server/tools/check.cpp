@@ -115,8 +115,8 @@ std::string report(const journal::Survey& found, const Contents& contents) {
   tell_jobs(contents.ledger.store(), out);
   if (!found.has_extent) {
     append_line("warning",
-                "the file `extent` is missing or damaged, so missing segments at the begin or end "
-                "of the log cannot be detected; the next start writes it again",
+                "the file `extent` is missing or damaged, so missing segments at the beginning or "
+                "end of the log cannot be detected; the next start writes it again",
                 out);
   }
   for (const journal::Damage& damage : found.damages) {

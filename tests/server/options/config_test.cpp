@@ -104,8 +104,11 @@ TEST_CASE("config: sizes are in bytes, which a refusal says") {
 TEST_CASE("config: the help of check and backup names directories and statuses") {
   const std::string check = read_invocation({"check", "--help"}).text;
   CHECK(check.find("DIR REQUIRED") != std::string::npos);
-  CHECK(check.find("Exit status 0") != std::string::npos);
-  CHECK(read_invocation({"backup", "--help"}).text.find("DEST REQUIRED") != std::string::npos);
+  CHECK(check.find("4: the journal is damaged") != std::string::npos);
+  const std::string backup = read_invocation({"backup", "--help"}).text;
+  CHECK(backup.find("DEST REQUIRED") != std::string::npos);
+  CHECK(backup.find("1: not copied") != std::string::npos);
+  CHECK(backup.find("4:") == std::string::npos);
 }
 
 TEST_CASE("config: certificate and key need each other") {
