@@ -191,8 +191,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
     if (traffic.is_stalled) return refuse(503, "the disk does not respond: nothing was changed");
     const auto instance = request.headers.find("x-instance");
     if (instance != request.headers.end() && instance->second != site.facts.instance) {
-      return refuse(409,
-                    "the server was restarted after this page was loaded: nothing was changed");
+      return refuse(409, "X-Instance is of a different server process: nothing was changed");
     }
   }
   Found found = find_route(request);

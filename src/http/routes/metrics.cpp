@@ -226,8 +226,9 @@ void show_process(const Snapshot& all, Page& page) {
   const TrafficFacts& traffic = all.traffic;
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.head("millrace_connections", "gauge", "Open connections.");
-  page.sample("millrace_connections", "door=\"beanstalk\"", concat(traffic.beanstalk_connections));
-  page.sample("millrace_connections", "door=\"faktory\"", concat(traffic.faktory_connections));
+  page.sample("millrace_connections", "protocol=\"beanstalk\"",
+              concat(traffic.beanstalk_connections));
+  page.sample("millrace_connections", "protocol=\"faktory\"", concat(traffic.faktory_connections));
   page.single("millrace_uptime_seconds", "gauge", "Since the start.",
               seconds_of(all.now - all.started_at));
   page.single("process_resident_memory_bytes", "gauge", "Resident memory.",

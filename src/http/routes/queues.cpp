@@ -146,7 +146,7 @@ const Queue* find_queue(const Call& call) {
 }
 
 Response say_gone() {
-  return refuse(404, "there is no such queue: it was deleted, or removed with its last job");
+  return refuse(404, "there is no such queue");
 }
 
 Response pause(const Call& call, std::optional<std::uint32_t> seconds) {

@@ -78,7 +78,7 @@ Response tell(const Call& call, Worker::State state) {
   for (const std::string& each : wids) {
     if (call.site.broker.admin().tell_worker(each, state, call.moment.now)) ++told;
   }
-  if (!is_all && told == 0) return refuse(404, "this worker is gone: it has disconnected");
+  if (!is_all && told == 0) return refuse(404, "no connected worker has this wid");
   return {.body = dump({{"told", told}}), .is_change = true};
 }
 

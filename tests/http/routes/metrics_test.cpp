@@ -27,6 +27,15 @@ TEST_CASE("metrics: jobs by queue and state, age, counters and histograms") {
   CHECK(has_line(text, "millrace_failed_total 1"));
 }
 
+TEST_CASE("metrics: open connections by protocol") {
+  WebFixture web;
+  web.traffic.beanstalk_connections = 2;
+  web.traffic.faktory_connections = 3;
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, R"(millrace_connections{protocol="beanstalk"} 2)"));
+  CHECK(has_line(text, R"(millrace_connections{protocol="faktory"} 3)"));
+}
+
 TEST_CASE("metrics: a queue that never ran has no histograms") {
   WebFixture web;
   web.put("x", "idle");

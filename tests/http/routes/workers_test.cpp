@@ -20,7 +20,9 @@ TEST_CASE("workers: quiet one, stop all") {
   CHECK(web.read("/api/v1/workers")["workers"][0]["state"] == "quiet");
   CHECK(web.post("/api/v1/workers/stop", {{"all", true}}).body == R"({"told":1})");
   CHECK(web.read("/api/v1/workers")["workers"][0]["state"] == "stopping");
-  CHECK(web.post("/api/v1/workers/quiet", {{"wid", "w2"}}).status == 404);
+  const Response unknown = web.post("/api/v1/workers/quiet", {{"wid", "w2"}});
+  CHECK(unknown.status == 404);
+  CHECK(unknown.body == R"({"error":"no connected worker has this wid"})");
   CHECK(web.post("/api/v1/workers/quiet").status == 400);
 }
 
