@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 from program import PROGRAM, ServerTest, environment
@@ -95,6 +96,25 @@ class PagesTest(unittest.TestCase):
                     self.assertTrue(os.path.exists(os.path.join(ROOT, path)))
                     if anchor:
                         self.assertIn(anchor, anchors(path))
+
+    def test_links_of_installed_pages_lead_to_installed_files(self):
+        build = os.path.dirname(os.path.abspath(PROGRAM))
+        if not os.path.exists(os.path.join(build, "cmake_install.cmake")):
+            self.skipTest("the program is not in its build folder")
+        with tempfile.TemporaryDirectory(prefix="millrace-test-") as prefix:
+            subprocess.run(
+                ["cmake", "--install", build, "--component", "pages", "--prefix", prefix],
+                capture_output=True,
+                check=True,
+            )
+            root = os.path.join(prefix, "share/doc/millrace")
+            found = [page for page in pages() if os.path.exists(os.path.join(root, page))]
+            self.assertIn("README.md", found)
+            self.assertIn("docs/api.md", found)
+            for page in found:
+                for path, _ in links(page):
+                    with self.subTest(page, link=path):
+                        self.assertTrue(os.path.exists(os.path.join(root, path)))
 
     def test_every_file_that_a_page_names_is_there(self):
         for page in pages():
