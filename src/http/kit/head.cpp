@@ -32,11 +32,27 @@ std::string header_name(std::string_view line) {
   return is_good ? lower_case(name) : std::string();
 }
 
+/// Method, target and version with one space between them (RFC 9112, section 3). Another reader may
+/// end the target at a further space or a control character, and see another one.
+bool is_request_line(std::string_view line) {
+  const std::size_t method_end = line.find(' ');
+  const std::size_t target_end = line.rfind(' ');
+  if (method_end == line.npos || method_end == target_end) return false;
+  const std::string_view method = line.substr(0, method_end);
+  const std::string_view target = line.substr(method_end + 1, target_end - method_end - 1);
+  return !method.empty() && std::all_of(method.begin(), method.end(), is_token_char) &&
+         !target.empty() &&
+         std::none_of(target.begin(), target.end(),
+                      [](char c) { return c == ' ' || c == '\t' || is_control(c); }) &&
+         line.substr(target_end + 1).starts_with("HTTP/");
+}
+
 }  // namespace
 
 std::optional<Problem> find_ambiguity(std::string_view head) {
   std::set<std::string> names;
   const std::string_view first = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+  if (!is_request_line(first)) return Problem{"the first line is no request line"};
   head.remove_prefix(first.size());
   while (head.starts_with(kLineEnd)) {
     head.remove_prefix(kLineEnd.size());

@@ -12,6 +12,23 @@ std::string ambiguity_in(const std::string& headers) {
   return problem ? problem->text : "";
 }
 
+TEST_CASE("head: the first line has one space between method, target and version") {
+  const auto problem_of = [](const std::string& line) {
+    const auto problem = find_ambiguity(line + "\r\nHost: a\r\n\r\n");
+    return problem ? problem->text : "";
+  };
+  const std::string no_line = "the first line is no request line";
+  CHECK(problem_of("GET /a?b=%20c HTTP/1.1") == "");
+  CHECK(problem_of("OPTIONS * HTTP/1.0") == "");
+  for (const char* const line :
+       {"GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / HTTP/1.1 ", " GET / HTTP/1.1", "GET HTTP/1.1",
+        "GET /a b HTTP/1.1", "GET /a\vb HTTP/1.1", "GET /a\tb HTTP/1.1", "GET /\x7F HTTP/1.1",
+        "G\x01T / HTTP/1.1", "GET / HTTX/1.1", ""}) {
+    CAPTURE(line);
+    CHECK(problem_of(line) == no_line);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("head: one that everybody reads alike passes") {
