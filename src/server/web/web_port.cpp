@@ -1,6 +1,7 @@
 #include "server/web/web_port.hpp"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@ namespace {
 
 /// The longest time between two looks at the limits of the connections.
 constexpr auto kWatchMax = std::chrono::seconds(1);
+/// The same while the port is full: more and more may wait in the backlog.
+constexpr auto kFullWatchMax = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -106,9 +109,9 @@ WebPort::TimePoint WebPort::ends_at(const Connection& connection) {
 
 /// From when on a new connection may replace it. A delayed client waits for the server, not the
 /// server for it: it keeps its place.
-WebPort::TimePoint WebPort::makes_room_at(const Connection& connection) {
+WebPort::TimePoint WebPort::makes_room_at(const Connection& connection) const {
   if (connection.phase == Phase::kDelayed) return TimePoint::max();
-  return connection.since + kWebGrace;
+  return connection.phase == Phase::kLeaving ? connection.since : connection.since + grace_;
 }
 
 // ---- the thread that watches --------------------------------------------------------------------
@@ -119,11 +122,12 @@ void WebPort::watch() {
     std::vector<pollfd> watched;
     watched.push_back({.fd = wake_descriptor_, .events = POLLIN, .revents = 0});
     const auto now = WebStream::Steady::now();
+    grace_ = look_for_grace();
     const auto room_at = has_room_at(waiting);
     const bool has_room = room_at <= now;
     watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
     TimePoint next = now + kWatchMax;
-    if (!has_room) next = std::min(next, room_at);
+    if (!has_room) next = std::min({next, room_at, now + kFullWatchMax});
     for (const Connection& each : waiting) {
       const short events = each.stream->has_output() ? POLLOUT : POLLIN;
       const int descriptor = each.phase == Phase::kDelayed ? -1 : each.stream->socket();
@@ -199,13 +203,25 @@ WebPort::Next WebPort::refuse_late(Connection& connection) {
   return send_rest(connection);
 }
 
-/// The connection to replace first. A body that is arriving was let in by its head, so among the
-/// connections that can be replaced now it is the last.
-WebPort::Connections::iterator WebPort::find_replaceable(Connections& waiting) {
+/// All that wait in the backlog shall have been let in after `kWebBacklogMax`, a portful at a time.
+std::chrono::milliseconds WebPort::look_for_grace() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  // Of a listening socket this is the length of the backlog. Unix sockets do not tell theirs.
+  const bool is_known = bound_.family() != AF_UNIX &&
+                        ::getsockopt(bound_.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+  const auto rounds = static_cast<int>(is_known ? info.tcpi_unacked / kWebConnectionsMax : 0);
+  return rounds <= 1 ? kWebGrace : kWebBacklogMax / rounds;
+}
+
+/// The connection to replace first: one that has its last answer. A body that is arriving was let
+/// in by its head, so among the connections that can be replaced now it is the last.
+WebPort::Connections::iterator WebPort::find_replaceable(Connections& waiting) const {
   const auto now = WebStream::Steady::now();
-  const auto rank = [now](const Connection& connection) {
+  const auto rank = [this, now](const Connection& connection) {
     const auto at = makes_room_at(connection);
-    return std::tuple(std::max(at, now), connection.stream->awaits_body(), at);
+    return std::tuple(std::max(at, now), connection.phase != Phase::kLeaving,
+                      connection.stream->awaits_body(), at);
   };
   return std::min_element(
       waiting.begin(), waiting.end(),

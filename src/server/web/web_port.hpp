@@ -21,6 +21,16 @@
 
 namespace millrace::server {
 
+/// Limit of connections. One more replaces a connection that got its last answer, or else the one
+/// on whose client the server has waited for longest, if that is at least the grace. A client whose
+/// body is arriving is replaced last. While there is nothing to replace, new connections wait in
+/// the system's backlog.
+inline constexpr std::size_t kWebConnectionsMax = 128;
+/// The time in which no connection is replaced. It is shorter while many wait in the backlog, so
+/// that a new connection, which may be a liveness probe, waits `kWebBacklogMax` at most.
+inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
+inline constexpr auto kWebBacklogMax = std::chrono::milliseconds(100);
+
 /// The web port with its connections and threads. One thread watches every connection on which the
 /// server waits. A few threads answer requests, one request at a time each. So a connection holds
 /// no thread while it is idle, sends its request or reads its answer slowly, or is delayed after
@@ -82,7 +92,7 @@ class WebPort {
   static void enter(Connection& connection, Phase phase);
   static void note_arriving(Connection& connection);
   [[nodiscard]] static TimePoint ends_at(const Connection& connection);
-  [[nodiscard]] static TimePoint makes_room_at(const Connection& connection);
+  [[nodiscard]] TimePoint makes_room_at(const Connection& connection) const;
 
   // In the thread that watches.
   void watch();
@@ -90,8 +100,9 @@ class WebPort {
   [[nodiscard]] static Next next_of(Connection& connection, bool has_event);
   [[nodiscard]] static Next send_rest(Connection& connection);
   [[nodiscard]] static Next refuse_late(Connection& connection);
-  [[nodiscard]] static Connections::iterator find_replaceable(Connections& waiting);
+  [[nodiscard]] Connections::iterator find_replaceable(Connections& waiting) const;
   [[nodiscard]] TimePoint has_room_at(Connections& waiting) const;
+  [[nodiscard]] std::chrono::milliseconds look_for_grace() const;
   void accept_all(Connections& waiting);
   void take_returned(Connections& waiting);
   void hand_over(Connection connection);
@@ -111,6 +122,7 @@ class WebPort {
   BoundSocket bound_;
   Parts parts_;
   WebLogins logins_;
+  std::chrono::milliseconds grace_ = kWebGrace;  ///< used by the thread that watches
   int wake_descriptor_ = -1;
   std::vector<std::thread> threads_;
   std::atomic<bool> is_closing_ = false;
@@ -124,13 +136,6 @@ class WebPort {
   std::deque<Connection> change_waiters_;
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
-
-/// Limit of connections. One more replaces the connection on whose client the server has waited for
-/// longest, if that is at least `kWebGrace`. A client whose body is arriving is replaced last.
-/// While there is nothing to replace, new connections wait in the system's backlog.
-inline constexpr std::size_t kWebConnectionsMax = 128;
-/// The time in which no connection is replaced.
-inline constexpr auto kWebGrace = std::chrono::milliseconds(500);
 
 /// Threads that answer requests.
 inline constexpr std::size_t kWebThreads = 6;

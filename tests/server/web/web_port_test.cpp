@@ -92,8 +92,25 @@ TEST_CASE("web port: a refused client that stays connected can be replaced") {
     refused.back().send("POST /api/v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
   }
   for (SocketClient& each : refused) REQUIRE(read_answer(each).status == 415);
-  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
+  // At once, and so again and again.
+  const auto took = time_of([&] {
+    for (int i = 0; i < 20; ++i) {
+      refused.push_back(running.connect("web"));
+      refused.back().send("GET /  HTTP/1.1\r\nHost: a\r\n\r\n");
+      REQUIRE(read_answer(refused.back()).status == 400);
+    }
+    CHECK(ask(running, get("/health")).status == 200);
+  });
   CHECK(took < 2 * kWebGrace);
+}
+
+TEST_CASE(
+    "web port: a probe does not wait for a thousand idle clients, one grace after the other") {
+  RunningServer running(with_web());
+  std::vector<SocketClient> idle;
+  for (int i = 0; i < 1000; ++i) idle.push_back(running.connect("web"));
+  const auto took = time_of([&] { CHECK(ask(running, get("/health")).status == 200); });
+  CHECK(took < 3 * kWebGrace);
 }
 
 TEST_CASE("web port: more clients than the limit are all answered") {
