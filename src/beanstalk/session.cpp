@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/check.hpp"
+#include "beanstalk/foreign.hpp"
 #include "beanstalk/reply.hpp"
 
 namespace millrace::beanstalk {
@@ -157,6 +158,12 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
   }
   bytes_needed_ = 1;
   if (const auto* refused = std::get_if<Refused>(&parsed.result)) {
+    if (is_foreign(input)) {
+      // Not even the reply to a long line, which would come after the rest of it.
+      is_closing_ = true;
+      output_ += reply::kUnknownCommand;
+      return parsed.consumed;
+    }
     refuse(*refused);
     return parsed.consumed;
   }

@@ -1,0 +1,31 @@
+#include "beanstalk/foreign.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace millrace::beanstalk {
+namespace {
+
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+/// `GET /path`, `OPTIONS *`, and what is sent to a proxy: `POST http://host/`.
+bool is_request_line(std::string_view line) {
+  const auto method_end = std::find_if_not(line.begin(), line.end(), is_upper);
+  if (method_end == line.begin()) return false;
+  const std::string_view rest(method_end, line.end());
+  return rest.starts_with(" /") || rest.starts_with(" *") || rest.starts_with(" http");
+}
+
+}  // namespace
+
+bool is_foreign(std::string_view line) {
+  // A handshake record of TLS, any version (RFC 8446, section 5.1).
+  if (line.starts_with("\x16\x03")) return true;
+  constexpr std::string_view kHost = "host:";
+  return is_request_line(line) || lower_case(line.substr(0, kHost.size())) == kHost;
+}
+
+}  // namespace millrace::beanstalk
