@@ -269,6 +269,9 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
   if (file_journal != nullptr && !file_journal->had_extent()) log.event("extent_missing");
+  if (file_journal != nullptr && !file_journal->locks_directory()) {
+    log.event("directory_not_locked");
+  }
   const Config& config = start.context.config;
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});

@@ -70,6 +70,13 @@ class SimulatedLock final : public Lock {
  public:
   SimulatedLock(SimulatedDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
   ~SimulatedLock() override { disk_.unlock(path_); }
+  SimulatedLock(const SimulatedLock&) = delete;
+  SimulatedLock& operator=(const SimulatedLock&) = delete;
+
+  Outcome<Done> check() override {
+    if (disk_.is_locked(path_)) return Done{};
+    return Problem{path_ + " was moved: simulated"};
+  }
 
  private:
   SimulatedDisk& disk_;
@@ -101,6 +108,10 @@ void SimulatedDisk::let_others_take_room() {
 void SimulatedDisk::fail_syncs(bool fails) {
   const std::lock_guard guard(mutex_);
   fails_syncs_ = fails;
+}
+
+void SimulatedDisk::take_away(const std::string& directory) {
+  unlock(directory);
 }
 
 void SimulatedDisk::cut_power_at(std::uint64_t count) {
@@ -312,15 +323,20 @@ Outcome<Done> SimulatedDisk::sync_directory(const std::string& path) {
   return Done{};
 }
 
-Outcome<std::unique_ptr<Lock>> SimulatedDisk::lock(const std::string& path) {
+Outcome<std::unique_ptr<Lock>> SimulatedDisk::lock(const std::string& directory) {
   const std::lock_guard guard(mutex_);
-  if (!locks_.insert(path).second) return Problem{path + " is held"};
-  return std::unique_ptr<Lock>(std::make_unique<SimulatedLock>(*this, path));
+  if (!locks_.insert(directory).second) return Problem{directory + " is held"};
+  return std::unique_ptr<Lock>(std::make_unique<SimulatedLock>(*this, directory));
 }
 
-void SimulatedDisk::unlock(const std::string& path) {
+bool SimulatedDisk::is_locked(const std::string& directory) {
   const std::lock_guard guard(mutex_);
-  locks_.erase(path);
+  return locks_.contains(directory);
+}
+
+void SimulatedDisk::unlock(const std::string& directory) {
+  const std::lock_guard guard(mutex_);
+  locks_.erase(directory);
 }
 
 void SimulatedDisk::apply(const Change& change, std::string& bytes) {
