@@ -82,6 +82,7 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
 
   [[nodiscard]] bool is_full() const override { return status_.is_full(); }
+  [[nodiscard]] std::string problem() const override { return status_.problem(); }
   [[nodiscard]] std::uint64_t log_bytes_max() const override { return status_.log_bytes_max(); }
   [[nodiscard]] bool is_oldest_shared() const override { return status_.is_oldest_shared(); }
   [[nodiscard]] std::size_t segment_count() const override { return layout_.segment_count(); }

@@ -118,6 +118,8 @@ class PosixFile final : public File {
     return *now < size ? truncate(size) : Outcome<Done>(Done{});
   }
 
+  void set_path(const std::string& path) override { path_ = path; }
+
   Outcome<Done> sync() override {
     // The length is synced too when it changed. Other metadata, such as times, need not be.
     if (uninterrupted([&] { return ::fdatasync(descriptor_.get()); }) < 0) {

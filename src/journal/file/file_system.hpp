@@ -39,6 +39,9 @@ class File {
   /// before reads as zeros.
   virtual Outcome<Done> preallocate(std::uint64_t size) = 0;
 
+  /// The file was renamed: problems name it so from now on.
+  virtual void set_path(const std::string& /*path*/) {}
+
   /// Returns when the contents and the size are on stable storage. After a failure nobody knows
   /// what was stored, and trying again proves nothing.
   virtual Outcome<Done> sync() = 0;

@@ -157,7 +157,9 @@ Outcome<Done> WriterLoop::write_in_flight() {
   for (;;) {
     Outcome<Done> written = log_.write(queue_.in_flight());
     const bool has_no_room = !written && written.error().is_out_of_space;
-    if (has_no_room || !log_.reserve().is_whole()) full_disk_.note_full(now_());
+    if (has_no_room || !log_.reserve().is_whole()) {
+      full_disk_.note_full(now_(), has_no_room ? written.error().text : log_.no_room());
+    }
     if (!has_no_room) return written;
     const std::uint64_t needed = queue_.in_flight().back().frame_end() - log_.written();
     const Outcome<bool> given_up = log_.reserve().give_up(needed);

@@ -30,6 +30,7 @@ class WebPort {
   struct Parts {
     WebAnswers answers;
     std::size_t body_bytes_max = 0;
+    std::size_t connections_max = 0;  ///< at most kWebConnectionsMax
     /// Shared with the owner of the certificate, who may exchange it; null: no encryption. Unix
     /// sockets are never encrypted.
     std::shared_ptr<const TlsContext> tls;
@@ -125,9 +126,10 @@ class WebPort {
   std::shared_ptr<const TlsContext> tls_;  ///< shared as in Parts
 };
 
-/// Limit of connections. One more replaces the connection on whose client the server has waited for
-/// longest, if that is at least `kWebGrace`. A client whose body is arriving is replaced last.
-/// While there is nothing to replace, new connections wait in the system's backlog.
+/// Limit of connections; lower where descriptors are few. One more replaces the connection on whose
+/// client the server has waited for longest, if that is at least `kWebGrace`. A client whose body
+/// is arriving is replaced last. While there is nothing to replace, new connections wait in the
+/// system's backlog.
 inline constexpr std::size_t kWebConnectionsMax = 128;
 /// The time in which no connection is replaced.
 inline constexpr auto kWebGrace = std::chrono::milliseconds(500);

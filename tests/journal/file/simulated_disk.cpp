@@ -14,6 +14,10 @@ Problem powerless() {
   return Problem{"the power is off"};
 }
 
+Problem too_many_files() {
+  return {.text = "too many open files: simulated", .is_out_of_space = true};
+}
+
 }  // namespace
 
 class SimulatedFile final : public File {
@@ -108,6 +112,11 @@ void SimulatedDisk::let_others_take_room() {
 void SimulatedDisk::fail_syncs(bool fails) {
   const std::lock_guard guard(mutex_);
   fails_syncs_ = fails;
+}
+
+void SimulatedDisk::limit_open_files(std::uint64_t count) {
+  const std::lock_guard guard(mutex_);
+  open_files_max_ = count;
 }
 
 void SimulatedDisk::take_away(const std::string& directory) {
@@ -258,6 +267,7 @@ Outcome<std::vector<std::string>> SimulatedDisk::list(const std::string& directo
 
 Outcome<std::unique_ptr<File>> SimulatedDisk::create(const std::string& path) {
   const std::lock_guard guard(mutex_);
+  if (open_files_ >= open_files_max_) return too_many_files();
   if (const std::optional<Problem> problem = count_change()) return *problem;
   if (names_.contains(path)) return Problem{"cannot create " + path + ": it exists"};
   names_[path] = std::make_shared<Node>();
@@ -267,6 +277,7 @@ Outcome<std::unique_ptr<File>> SimulatedDisk::create(const std::string& path) {
 Outcome<std::unique_ptr<File>> SimulatedDisk::open(const std::string& path, Access /*access*/) {
   const std::lock_guard guard(mutex_);
   if (!is_powered_) return powerless();
+  if (open_files_ >= open_files_max_) return too_many_files();
   if (!names_.contains(path)) return Problem{"cannot open " + path + ": it does not exist"};
   return std::unique_ptr<File>(std::make_unique<SimulatedFile>(*this, names_[path]));
 }

@@ -37,6 +37,9 @@ class SimulatedDisk final : public FileSystem {
   /// one: reads of the file still show it. So do real systems.
   void fail_syncs(bool fails);
 
+  /// The process has no more descriptors than these for files.
+  void limit_open_files(std::uint64_t count);
+
   /// Somebody moves a locked directory away: its lock says so from now on. The files stay, as they
   /// do for the process that has the directory open.
   void take_away(const std::string& directory);
@@ -128,6 +131,7 @@ class SimulatedDisk final : public FileSystem {
   std::uint64_t capacity_ = UINT64_MAX;
   bool others_take_room_ = false;
   bool fails_writes_ = false;
+  std::uint64_t open_files_max_ = UINT64_MAX;
   bool fails_syncs_ = false;
   bool holds_syncs_ = false;
   std::uint64_t held_syncs_ = 0;
