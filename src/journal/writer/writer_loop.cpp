@@ -12,9 +12,10 @@ namespace {
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::chrono::milliseconds kNoRoomPause{100};
 
-/// How often it looks whether the directory is still ours: operators are promised that the server
-/// notices within a second.
-constexpr std::chrono::milliseconds kLockLookInterval{500};
+/// How often it looks whether the directory is still ours, while it writes and while it does not. A
+/// look takes some microseconds. Operators are promised that the server notices within a second.
+constexpr std::chrono::milliseconds kLockLookInterval{10};
+constexpr std::chrono::milliseconds kIdleLockLookInterval{500};
 
 LogWriter::Options log_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
@@ -78,9 +79,9 @@ WriteQueue::Round WriterLoop::next_round() {
   constexpr Time kNever = Time::max();
   const bool may_be_due = is_sync_planned();
   // The earliest of the things that happen without being asked for.
-  const Time until =
-      std::min({may_be_due ? sync_by_ : kNever, status_.is_full() ? full_disk_.next_look() : kNever,
-                log_.removal().is_done() ? kNever : pace_.next(), next_lock_look_});
+  const Time until = std::min(
+      {may_be_due ? sync_by_ : kNever, status_.is_full() ? full_disk_.next_look() : kNever,
+       log_.removal().is_done() ? kNever : pace_.next(), lock_looked_at_ + kIdleLockLookInterval});
   WriteQueue::Round round = queue_.wait_for_round(until);
   if (options_.sync_mode == SyncMode::kAlways) round.must_sync = true;
   if (may_be_due && now_() >= sync_by_) round.must_sync = true;
@@ -184,8 +185,8 @@ Outcome<bool> WriterLoop::wait_for_room() {
 
 Outcome<Done> WriterLoop::look_at_lock() {
   const Time now = now_();
-  if (now < next_lock_look_) return Done{};
-  next_lock_look_ = now + interval(options_, kLockLookInterval);
+  if (now < lock_looked_at_ + interval(options_, kLockLookInterval)) return Done{};
+  lock_looked_at_ = now;
   return lock_.check();
 }
 

@@ -23,8 +23,8 @@ namespace millrace::journal {
 /// once, and tells how far the log is durable. Then, when nobody waits for the round any more, it
 /// frees removed segments and looks for room on a full disk.
 ///
-/// Twice a second, and before it tells, it makes sure that the directory is still locked: see
-/// `Lock::check`. Where it is not, that is a failure of the disk.
+/// Every 10 ms, before it tells, it makes sure that the directory is still locked (`Lock::check`);
+/// twice a second when there is nothing to tell. Where it is not, that is a failure of the disk.
 ///
 /// Belongs to one thread: that of the replay until `begin` returns, then that of `run`, or of
 /// `step`.
@@ -83,7 +83,7 @@ class WriterLoop {
   LogWriter log_;
   FullDisk full_disk_;
   FreeingPace pace_;
-  Time next_lock_look_{};                        ///< when to look at the lock again
+  Time lock_looked_at_{};
   Time sync_by_{};                               ///< when what is written must be synced
   std::optional<WriteQueue::Round> unfinished_;  ///< when stepped: it found no room
 };
