@@ -11,7 +11,9 @@ namespace millrace {
 /// Why something outside (a file, an address, an option) could not be used: one line for a person.
 struct Problem {
   std::string text;
-  bool is_out_of_space = false;  ///< it would be none if the disk had more room
+  /// It would be none if the disk had more room, or the process more descriptors: both are waited
+  /// for.
+  bool is_out_of_space = false;
 };
 
 /// A value, or the reason why there is none. Test before use: `value()` of an error is our own bug.

@@ -1,12 +1,16 @@
 #include "server/notices.hpp"
 
+#include <string>
 #include <utility>
 
 namespace millrace::server {
 
 void Notices::disk(bool is_full) {
   if (std::exchange(is_disk_full_, is_full) == is_full) return;
-  log_.event(is_full ? "disk_full" : "disk_has_room");
+  if (!is_full) return log_.event("disk_has_room");
+  const DiskSpace* const space = journal_.disk_space();
+  const std::string problem = space != nullptr ? space->problem() : std::string();
+  problem.empty() ? log_.event("disk_full") : log_.event("disk_full", {{"problem", problem}});
 }
 
 void Notices::memory(bool is_full) {

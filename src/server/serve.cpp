@@ -19,6 +19,7 @@
 #include "server/net/signals.hpp"
 #include "server/options/config_in_force.hpp"
 #include "server/options/password.hpp"
+#include "server/process/descriptors.hpp"
 #include "server/process/memory_return.hpp"
 #include "server/process/process.hpp"
 #include "server/process/user.hpp"
@@ -26,10 +27,6 @@
 
 namespace millrace::server {
 namespace {
-
-/// Descriptors that job clients cannot use. Without one for the next journal segment the server
-/// could not continue. The journal and the ports need about fifteen; the rest is for browsers.
-constexpr std::uint64_t kDescriptorsReserved = 32 + kWebConnectionsMax;
 
 journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   switch (mode) {
@@ -269,6 +266,9 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
   if (file_journal != nullptr && !file_journal->had_extent()) log.event("extent_missing");
+  if (file_journal != nullptr && !file_journal->locks_directory()) {
+    log.event("directory_not_locked");
+  }
   const Config& config = start.context.config;
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
@@ -314,11 +314,18 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   std::signal(SIGPIPE, SIG_IGN);
   // A write beyond the file size limit then fails with an error, and does not end the process.
   std::signal(SIGXFSZ, SIG_IGN);
-  const std::uint64_t descriptors = raise_descriptor_limit();
+  // Before anything else is opened.
+  const auto connections = share_descriptors({.limit = raise_descriptor_limit(),
+                                              .open_already = open_descriptors(),
+                                              .has_journal = !config.is_volatile,
+                                              .has_web = config.web.has_value(),
+                                              .web_connections_max = kWebConnectionsMax});
+  if (!connections) return failure(Step::kOther, connections.error());
   const Outcome<Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());
   Server::Options options = server_options(config, *secrets);
-  options.clients_max = descriptors - std::min(descriptors / 2, kDescriptorsReserved);
+  options.clients_max = connections->clients;
+  options.web_connections_max = connections->web;
   options.random_seed = random_number();
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
     options.on_visit = announce_visit;

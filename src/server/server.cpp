@@ -207,6 +207,7 @@ void Server::add_web(BoundSocket socket) {
                     .is_read_only = options_.is_web_read_only},
           .data_directory = options_.data_directory,
           .job_bytes_max = options_.job_bytes_max,
+          .connections_max = options_.web_connections_max,
           .tls = options_.tls,
           .traffic = [this] { return traffic(); },
           .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },

@@ -48,6 +48,7 @@ class Server : private Duties, private Deadline {
                                              ///< shared by all copies of the options
     std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
+    std::size_t web_connections_max = kWebConnectionsMax;
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
     std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`

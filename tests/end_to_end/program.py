@@ -39,6 +39,7 @@ class Server:
         self.data = data
         self.flags = list(flags)
         self.env = env
+        self.preexec_fn = None
         self.beanstalk_address = ("127.0.0.1", free_port())
         self.faktory_address = ("127.0.0.1", free_port())
         self.web_address = None
@@ -68,6 +69,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             env=environment(self.env),
+            preexec_fn=self.preexec_fn,
             text=True,
         )
         lines = queue.Queue()
@@ -159,7 +161,7 @@ class ServerTest(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def assert_refused(self, arguments, text, env=None, status=None):
+    def assert_refused(self, arguments, text, env=None, status=None, preexec_fn=None):
         """The program ends with a failure, or that status, and one line on stderr that matches
         `text`."""
         done = subprocess.run(
@@ -167,6 +169,7 @@ class ServerTest(unittest.TestCase):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=environment(env),
+            preexec_fn=preexec_fn,
             text=True,
             timeout=START_SECONDS_MAX,
         )

@@ -64,8 +64,8 @@ class InterruptedFiles final : public FileSystem {
     interrupt_();
     return files_.sync_directory(path);
   }
-  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override {
-    return files_.lock(path);
+  Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) override {
+    return files_.lock(directory);
   }
 
  private:

@@ -179,6 +179,28 @@ class Unsynced final : public PassingFiles {
   const Forgets forgets_;
 };
 
+/// A file system whose locks never say that they are lost.
+class CarelessFiles final : public PassingFiles {
+ public:
+  using PassingFiles::PassingFiles;
+
+  Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& directory) override {
+    Outcome<std::unique_ptr<journal::Lock>> lock = files_.lock(directory);
+    if (!lock) return lock;
+    return std::unique_ptr<journal::Lock>(std::make_unique<CarelessLock>(std::move(*lock)));
+  }
+
+ private:
+  class CarelessLock final : public journal::Lock {
+   public:
+    explicit CarelessLock(std::unique_ptr<journal::Lock> lock) : lock_(std::move(lock)) {}
+    Outcome<Done> check() override { return Done{}; }
+
+   private:
+    std::unique_ptr<journal::Lock> lock_;
+  };
+};
+
 /// A file system on which the copy of a segment that is not the newest is a second name of it.
 class SharedSegments final : public PassingFiles {
  public:
@@ -257,6 +279,10 @@ DiskWrap skipped_directory_sync() {
   return [](FileSystem& files) {
     return std::make_unique<Unsynced>(files, Unsynced::Forgets::kDirectories);
   };
+}
+
+DiskWrap careless_lock() {
+  return [](FileSystem& files) { return std::make_unique<CarelessFiles>(files); };
 }
 
 DiskWrap shared_segments() {

@@ -45,6 +45,9 @@ DiskWrap skipped_sync();
 /// The same for directories.
 DiskWrap skipped_directory_sync();
 
+/// Does not look whether the directory is still in its place.
+DiskWrap careless_lock();
+
 /// A backup shares all segments but the newest, also one that may still be written to.
 DiskWrap shared_segments();
 

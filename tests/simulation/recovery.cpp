@@ -82,6 +82,21 @@ void World::note_fault() {
   ++totals_.faults[static_cast<std::size_t>(*fault_)];
 }
 
+/// The files stay as they are: for the process that has them open, and for the next one, since
+/// somebody moves the directory back.
+void World::take_away() {
+  tell("somebody moves the directory");
+  ++totals_.taken_away;
+  taken_at_ = process_->journal->durable();
+  platter_.take_away(kDirectory);
+}
+
+void World::check_taken() const {
+  if (!taken_at_) return;
+  demand(process_->journal->durable() == *taken_at_,
+         "something became durable in a directory that was moved away");
+}
+
 /// A bit of something durable, which is never written again.
 void World::decay() {
   const Journal::Extent log = process_->recorder.extent();

@@ -62,6 +62,7 @@ std::string to_text(const Totals& totals) {
       row(totals.settled_full, "full disks at rest, with all that was accepted on them") +
       row(totals.sieges, "of them with jobs that fail with much to say") +
       row(totals.emptied_full, "of them where all jobs could be ended") +
+      row(totals.taken_away, "directories moved away") +
       row(totals.clock_jumps, "jumps of the clock") +
       row(totals.crowds, "crowds of more than 512 jobs that came and went") +
       row(totals.unsynced_lost, "batches told of and lost before the interval was over");

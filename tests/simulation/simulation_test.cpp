@@ -75,6 +75,10 @@ TEST_CASE("simulation: a skipped sync of the directory is found") {
   CHECK(first_violation({.wrap_disk = broken::skipped_directory_sync()}) != 0);
 }
 
+TEST_CASE("simulation: a server that does not notice that its directory was moved is found") {
+  CHECK(first_violation({.wrap_disk = broken::careless_lock()}) != 0);
+}
+
 TEST_CASE("simulation: a dropped record is found") {
   CHECK(first_violation({.wrap_journal = broken::dropped_record(50)}) != 0);
 }

@@ -16,6 +16,9 @@ constexpr std::size_t kTurnsMax = 2000;
 /// So many steps there are for each backup.
 constexpr std::uint64_t kOneBackupIn = 300;
 
+/// So many steps there are for each directory that is moved away.
+constexpr std::uint64_t kOneTakenIn = 2000;
+
 /// By how much a process lives longer in a siege, and there are fewer.
 constexpr int kSiegeFactor = 40;
 
@@ -61,6 +64,7 @@ Totals& Totals::operator+=(const Totals& other) {
   sieges += other.sieges;
   backups += other.backups;
   backups_failed += other.backups_failed;
+  taken_away += other.taken_away;
   clock_jumps += other.clock_jumps;
   crowds += other.crowds;
   unsynced_lost += other.unsynced_lost;
@@ -70,6 +74,7 @@ Totals& Totals::operator+=(const Totals& other) {
 World::World(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
+      taking_(options_.seed),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
       disk_(platter_, random_),
       conversation_(
@@ -137,6 +142,8 @@ void World::live() {
   backup_.reset();
   if (is_orderly && !disk_.is_dead()) let_read([&] { end_orderly(); });
   note_synced();
+  check_taken();
+  taken_at_.reset();
   tell(disk_.is_dead() ? "crash" : "end");
   const Broker& broker = process_->broker;
   live_held_.clear();
@@ -159,6 +166,9 @@ void World::live() {
 
 void World::step() {
   if (disk_.strikes(Fault::kDecay)) decay();
+  // Not in a siege, which is about one disk for long.
+  const bool may_be_taken = !taken_at_ && !workload_.sizes().is_siege;
+  if (may_be_taken && taking_.one_in(kOneTakenIn)) take_away();
   const bool is_acting = random_.below(100) < 75;
   let_read([&] { is_acting ? act() : write(); });
   if (disk_.is_dead()) return;
@@ -226,6 +236,7 @@ void World::write_as_it_is() {
   const bool is_over = sync_mode_ == journal::SyncMode::kInterval && random_.one_in(4);
   const bool is_done = process_->journal->step(is_over ? Interval::kIsOver : Interval::kGoesOn);
   is_writing_ = false;
+  check_taken();
   note_synced();
   if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
   tell(is_done ? "the disk has worked" : "the disk has nothing to do, or failed");

@@ -53,6 +53,7 @@ struct Totals {
   std::uint64_t sieges = 0;        ///< of the full ones, with long texts of failures
   std::uint64_t backups = 0;       ///< made while the server worked on, and started on
   std::uint64_t backups_failed = 0;
+  std::uint64_t taken_away = 0;   ///< directories that somebody moved while they were in use
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
   std::uint64_t crowds = 0;       ///< more jobs than a chunk of the table has, that came and went
   std::uint64_t unsynced_lost =
@@ -67,7 +68,8 @@ struct Totals {
 ///  * every reply is the one that the model foretells, and the server's state is the model's;
 ///  * after a crash the state is one that the server was in between two batches, not before the
 ///    last one that a client had a reply about; and replaying all batches gives the live state;
-///  * a flipped bit or a read that fails never changes anything unnoticed.
+///  * a flipped bit or a read that fails never changes anything unnoticed;
+///  * nothing becomes durable in a directory that somebody has moved away.
 ///
 /// The parts are the real ones: sessions, broker, commit queue, journal. A `Violation` is thrown
 /// when something does not hold.
@@ -174,6 +176,8 @@ class World {
   // Crashes and what follows (recovery.cpp).
   void plan_fault();
   void note_fault();
+  void take_away();
+  void check_taken() const;
   void decay();
   void undo_decay();
   void let_read(const std::function<void()>& act);
@@ -193,6 +197,7 @@ class World {
 
   const Options options_;
   Random random_;
+  Random taking_;  ///< of its own: it was added later, and leaves all else as it was
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;
@@ -234,7 +239,9 @@ class World {
   };
   bool is_crowded_ = false;     ///< there were more jobs than a chunk has, and not few since
   std::optional<Decay> decay_;  ///< of the process at hand
-  bool is_body_lost_ = false;   ///< for a fault that the process at hand met
+  /// Somebody has moved the directory of the process at hand: what was durable then.
+  std::optional<Lsn> taken_at_;
+  bool is_body_lost_ = false;              ///< for a fault that the process at hand met
   std::optional<std::string> live_state_;  ///< of the last process, when it ended
   std::set<JobId> live_held_;
   Totals totals_;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace millrace {
 
@@ -13,6 +14,10 @@ class DiskSpace {
   /// True while the disk has no room but what is reserved for ending jobs: new jobs must be
   /// refused. A change is told by the wake-up of `Journal::on_durable`.
   [[nodiscard]] virtual bool is_full() const = 0;
+
+  /// While the disk is full: what the system said when there was no room. Empty when there only was
+  /// less than the reserve needs.
+  [[nodiscard]] virtual std::string problem() const { return {}; }
 
   /// While the disk is full: how long the log can become, in bytes, from its beginning.
   [[nodiscard]] virtual std::uint64_t log_bytes_max() const = 0;

@@ -45,7 +45,7 @@ Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files,
   const Outcome<Done> ensured = files.ensure_directory(directory);
   if (!ensured) return ensured.error();
   // The lock comes before the first look: another process may be changing the files.
-  Outcome<std::unique_ptr<Lock>> lock = files.lock(directory + "/lock");
+  Outcome<std::unique_ptr<Lock>> lock = files.lock(directory);
   if (!lock) return lock.error();
   Outcome<LogReader> reader = LogReader::open(files, directory);
   if (!reader) return reader.error();
@@ -60,7 +60,8 @@ FileJournal::FileJournal(FileSystem& files, const std::string& directory,
       reader_(std::move(reader)),
       layout_(options_.segment_bytes, rooms_),
       window_(files, directory),
-      writer_(files, directory, options_, {.queue = queue_, .status = status_, .rooms = rooms_},
+      writer_(files, directory, options_,
+              {.queue = queue_, .status = status_, .rooms = rooms_, .lock = *lock_},
               std::chrono::steady_clock::now) {}
 
 FileJournal::~FileJournal() {

@@ -37,6 +37,9 @@ inline constexpr int kExitJournalFailed = 3;
 /// A full disk is no failure: the reserve is used, and `is_full` says so. When the reserve is used
 /// up too, batches wait in memory until there is room again. The journal looks for room every
 /// second, and reserves at once what has become free.
+///
+/// The journal fails, as with a disk, when its directory is taken away: when it is moved, deleted
+/// or replaced, or the file `lock` in it.
 class FileJournal final : public Journal, public DiskSpace {
  public:
   /// Locks the directory, created when missing, for as long as the journal lives, and checks the
@@ -79,6 +82,7 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
 
   [[nodiscard]] bool is_full() const override { return status_.is_full(); }
+  [[nodiscard]] std::string problem() const override { return status_.problem(); }
   [[nodiscard]] std::uint64_t log_bytes_max() const override { return status_.log_bytes_max(); }
   [[nodiscard]] bool is_oldest_shared() const override { return status_.is_oldest_shared(); }
   [[nodiscard]] std::size_t segment_count() const override { return layout_.segment_count(); }
@@ -101,6 +105,9 @@ class FileJournal final : public Journal, public DiskSpace {
   /// False when the log did not say which segments it must have, so that one missing at an end of
   /// the log is not noticed.
   [[nodiscard]] bool had_extent() const { return had_extent_; }
+
+  /// False when only the file `lock` keeps other processes out: see `Lock::is_on_directory`.
+  [[nodiscard]] bool locks_directory() const { return lock_->is_on_directory(); }
 
   /// How many bytes `replay` cut off as a torn tail.
   [[nodiscard]] std::uint64_t cut_bytes() const { return cut_bytes_; }

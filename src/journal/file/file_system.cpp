@@ -3,17 +3,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
+
+#include "journal/posix/directory_lock.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -21,37 +20,6 @@ namespace {
 /// For the owner only: jobs may hold secrets.
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
-
-Problem failed_to(std::string_view verb, const std::string& path, int error) {
-  return Problem{.text = "cannot " + std::string(verb) + " " + path + ": " +
-                         std::system_category().message(error),
-                 .is_out_of_space = error == ENOSPC || error == EDQUOT};
-}
-
-/// Owns a file descriptor; negative: none.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-
-  [[nodiscard]] int get() const { return number_; }
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
-/// Calls again when a signal came between.
-template <typename Call>
-auto uninterrupted(Call call) {
-  auto answer = call();
-  while (answer < 0 && errno == EINTR) answer = call();
-  return answer;
-}
 
 /// The parts of a gathered write that are still to be written.
 class Remainder {
@@ -150,6 +118,8 @@ class PosixFile final : public File {
     return *now < size ? truncate(size) : Outcome<Done>(Done{});
   }
 
+  void set_path(const std::string& path) override { path_ = path; }
+
   Outcome<Done> sync() override {
     // The length is synced too when it changed. Other metadata, such as times, need not be.
     if (uninterrupted([&] { return ::fdatasync(descriptor_.get()); }) < 0) {
@@ -163,36 +133,11 @@ class PosixFile final : public File {
   std::string path_;
 };
 
-class PosixLock final : public Lock {
- public:
-  explicit PosixLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
-
- private:
-  Descriptor descriptor_;
-};
-
-Descriptor open_descriptor(const std::string& path, int flags) {
-  return Descriptor(
-      uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kFileMode); }));
-}
-
 std::string parent_of(const std::string& path) {
   const std::size_t last = path.find_last_not_of('/');
   const std::size_t slash = path.find_last_of('/', last);
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// What the holder of a lock wrote into its file, as words to append; empty when it is not a
-/// number.
-std::string holder_of(const Descriptor& file) {
-  std::array<char, 24> text = {};
-  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
-  const std::string_view read(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  const std::string_view digits = read.substr(0, read.find('\n'));
-  const bool is_number =
-      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  return is_number ? " (pid " + std::string(digits) + ")" : std::string();
 }
 
 }  // namespace
@@ -208,8 +153,12 @@ Outcome<Done> PosixFileSystem::ensure_directory(const std::string& path) {
 }
 
 Outcome<std::vector<std::string>> PosixFileSystem::list(const std::string& directory) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
+  Descriptor descriptor = open_directory(directory);
+  if (!descriptor.is_open()) return failed_to("list", directory, errno);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(descriptor.get()), ::closedir);
   if (!stream) return failed_to("list", directory, errno);
+  // It closes with the stream.
+  (void)descriptor.release();
   std::vector<std::string> names;
   // A null entry means the end or a failure, and only errno tells which.
   errno = 0;
@@ -240,59 +189,119 @@ Outcome<std::unique_ptr<File>> PosixFileSystem::open(const std::string& path, Ac
 }
 
 Outcome<Done> PosixFileSystem::link(const std::string& path, const std::string& new_path) {
-  if (::link(path.c_str(), new_path.c_str()) == 0) return Done{};
+  const Place from = place_of(path);
+  const Place to = place_of(new_path);
+  if (::linkat(from.directory, from.name.c_str(), to.directory, to.name.c_str(), 0) == 0) {
+    return Done{};
+  }
   return failed_to("link", new_path, errno);
 }
 
 Outcome<Done> PosixFileSystem::rename(const std::string& path, const std::string& new_path) {
-  if (::rename(path.c_str(), new_path.c_str()) == 0) return Done{};
+  const Place from = place_of(path);
+  const Place to = place_of(new_path);
+  if (::renameat(from.directory, from.name.c_str(), to.directory, to.name.c_str()) == 0) {
+    return Done{};
+  }
   return failed_to("rename", path, errno);
 }
 
 Outcome<bool> PosixFileSystem::has_other_name(const std::string& path) {
+  const Place place = place_of(path);
   struct stat status = {};
-  if (::stat(path.c_str(), &status) < 0) return failed_to("examine", path, errno);
+  if (::fstatat(place.directory, place.name.c_str(), &status, 0) < 0) {
+    return failed_to("examine", path, errno);
+  }
   return status.st_nlink > 1;
 }
 
 Outcome<Done> PosixFileSystem::remove(const std::string& path) {
-  if (::unlink(path.c_str()) < 0) return failed_to("remove", path, errno);
+  const Place place = place_of(path);
+  if (::unlinkat(place.directory, place.name.c_str(), 0) < 0) {
+    return failed_to("remove", path, errno);
+  }
   return Done{};
 }
 
 Outcome<std::uint64_t> PosixFileSystem::free_space(const std::string& directory) {
   struct statvfs status = {};
-  if (::statvfs(directory.c_str(), &status) < 0) {
-    return failed_to("examine the disk of", directory, errno);
-  }
+  const std::optional<int> locked = locked_as(directory);
+  const int answer = locked ? ::fstatvfs(*locked, &status) : ::statvfs(directory.c_str(), &status);
+  if (answer < 0) return failed_to("examine the disk of", directory, errno);
   // What is available to us, without the blocks kept for root.
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
 Outcome<Done> PosixFileSystem::sync_directory(const std::string& path) {
-  const Descriptor directory = open_descriptor(path, O_RDONLY | O_DIRECTORY);
-  if (!directory.is_open()) return failed_to("open", path, errno);
-  if (uninterrupted([&] { return ::fsync(directory.get()); }) < 0) {
+  const auto sync = [&](int descriptor) -> Outcome<Done> {
+    if (uninterrupted([&] { return ::fsync(descriptor); }) == 0) return Done{};
     return failed_to("sync", path, errno);
-  }
-  return Done{};
+  };
+  if (const std::optional<int> locked = locked_as(path)) return sync(*locked);
+  const Descriptor directory = open_directory(path);
+  if (!directory.is_open()) return failed_to("open", path, errno);
+  return sync(directory.get());
 }
 
-/// The lock is flock's, which the system drops however the process ends; the pid in the file only
-/// tells people who it was.
-Outcome<std::unique_ptr<Lock>> PosixFileSystem::lock(const std::string& path) {
-  Descriptor file = open_descriptor(path, O_RDWR | O_CREAT);
-  if (!file.is_open()) return failed_to("open", path, errno);
-  if (uninterrupted([&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) < 0) {
-    if (errno != EWOULDBLOCK) return failed_to("lock", path, errno);
-    return Problem{parent_of(path) + " is in use by another process" + holder_of(file)};
+// ---- locked directories -------------------------------------------------------------------------
+
+/// While it lives, its file system finds the directory by its descriptor.
+class PosixFileSystem::PosixLock final : public Lock {
+ public:
+  PosixLock(PosixFileSystem& files, std::string path, DirectoryLock lock)
+      : files_(files), path_(std::move(path)), lock_(std::move(lock)) {
+    const std::lock_guard guard(files_.mutex_);
+    files_.locked_.emplace(path_, lock_.descriptor());
   }
-  const std::string pid = std::to_string(::getpid()) + "\n";
-  // A full disk has no room for it, and does not matter.
-  if (::pwrite(file.get(), pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size())) {
-    (void)!::ftruncate(file.get(), static_cast<off_t>(pid.size()));
+  ~PosixLock() override {
+    const std::lock_guard guard(files_.mutex_);
+    files_.locked_.erase(path_);
   }
-  return std::unique_ptr<Lock>(std::make_unique<PosixLock>(std::move(file)));
+  PosixLock(const PosixLock&) = delete;
+  PosixLock& operator=(const PosixLock&) = delete;
+
+  Outcome<Done> check() override { return lock_.check(); }
+  [[nodiscard]] bool is_on_directory() const override { return lock_.is_on_directory(); }
+
+ private:
+  PosixFileSystem& files_;
+  const std::string path_;
+  const DirectoryLock lock_;
+};
+
+Outcome<std::unique_ptr<Lock>> PosixFileSystem::lock(const std::string& directory) {
+  Outcome<DirectoryLock> lock = DirectoryLock::take(directory);
+  if (!lock) return lock.error();
+  return std::unique_ptr<Lock>(std::make_unique<PosixLock>(*this, directory, std::move(*lock)));
+}
+
+std::optional<int> PosixFileSystem::locked_as(const std::string& directory) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = locked_.find(directory);
+  return found == locked_.end() ? std::nullopt : std::optional<int>(found->second);
+}
+
+PosixFileSystem::Place PosixFileSystem::place_of(const std::string& path) const {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash != std::string::npos) {
+    const std::optional<int> locked = locked_as(path.substr(0, slash));
+    if (locked) return {.directory = *locked, .name = path.substr(slash + 1)};
+  }
+  return {.directory = AT_FDCWD, .name = path};
+}
+
+Descriptor PosixFileSystem::open_descriptor(const std::string& path, int flags) const {
+  const Place place = place_of(path);
+  return Descriptor(uninterrupted(
+      [&] { return ::openat(place.directory, place.name.c_str(), flags | O_CLOEXEC, kFileMode); }));
+}
+
+Descriptor PosixFileSystem::open_directory(const std::string& path) const {
+  const std::optional<int> locked = locked_as(path);
+  const int at = locked.value_or(AT_FDCWD);
+  const char* const name = locked ? "." : path.c_str();
+  return Descriptor(
+      uninterrupted([&] { return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
 }
 
 }  // namespace millrace::journal

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "journal/posix/descriptor.hpp"
 
 namespace millrace::journal {
 
@@ -35,15 +39,26 @@ class File {
   /// before reads as zeros.
   virtual Outcome<Done> preallocate(std::uint64_t size) = 0;
 
+  /// The file was renamed: problems name it so from now on.
+  virtual void set_path(const std::string& /*path*/) {}
+
   /// Returns when the contents and the size are on stable storage. After a failure nobody knows
   /// what was stored, and trying again proves nothing.
   virtual Outcome<Done> sync() = 0;
 };
 
-/// What keeps others out, for as long as it lives.
+/// What keeps others out of a directory, for as long as it lives.
 class Lock {
  public:
   virtual ~Lock() = default;
+
+  /// A problem when the directory is not the one at its path any more, or the lock was taken away:
+  /// then another process may use what is there.
+  [[nodiscard]] virtual Outcome<Done> check() = 0;
+
+  /// False where the file system cannot lock a directory: then others are kept out only as long as
+  /// nobody removes the file `lock` in it.
+  [[nodiscard]] virtual bool is_on_directory() const { return true; }
 };
 
 /// All that the journal needs of a disk. Problems name the file and what the system said. May be
@@ -85,9 +100,13 @@ class FileSystem {
   /// Returns when the names created and removed in the directory are on stable storage.
   virtual Outcome<Done> sync_directory(const std::string& path) = 0;
 
-  /// Takes the lock file, created when missing. A problem when somebody holds it, in this process
-  /// or another; the text names the holder where it can be told.
-  virtual Outcome<std::unique_ptr<Lock>> lock(const std::string& path) = 0;
+  /// Takes a directory that exists, and the file `lock` in it, created when missing. A problem when
+  /// somebody holds one of them, in this process or another; the text names the holder where it can
+  /// be told.
+  ///
+  /// While the lock lives, paths that begin with `directory` mean that directory, also when it has
+  /// another path by then.
+  virtual Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) = 0;
 };
 
 /// The real disk.
@@ -103,7 +122,24 @@ class PosixFileSystem final : public FileSystem {
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
-  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override;
+  Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) override;
+
+ private:
+  class PosixLock;
+
+  /// For the calls of the system that go by a directory's descriptor.
+  struct Place {
+    int directory;  ///< or AT_FDCWD
+    std::string name;
+  };
+
+  [[nodiscard]] std::optional<int> locked_as(const std::string& directory) const;
+  [[nodiscard]] Place place_of(const std::string& path) const;
+  [[nodiscard]] Descriptor open_descriptor(const std::string& path, int flags) const;
+  [[nodiscard]] Descriptor open_directory(const std::string& path) const;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, int> locked_;  ///< under the mutex; the descriptors of locked directories
 };
 
 }  // namespace millrace::journal

@@ -1,6 +1,7 @@
 #include "journal/file/log_survey.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "journal/file/log_files.hpp"
@@ -42,6 +43,7 @@ class Surveyor {
   void check_end();
   Outcome<Done> take_segment(const Place& place, std::string_view bytes);
   Outcome<Done> take_damaged_header(const Place& place, std::string_view bytes);
+  void note_writer(std::uint64_t salt);
   Outcome<Done> take_frames(const SegmentHeader& header, const Place& place,
                             std::string_view bytes);
   Outcome<Done> take_frame(const Frame& frame, FramePlace place, std::uint64_t offset);
@@ -58,6 +60,8 @@ class Surveyor {
   const BatchTaker& take_;
   std::optional<LogExtent> extent_;   ///< as it was before the segments were listed
   std::vector<std::uint64_t> salts_;  ///< of the headers that are whole
+  std::set<std::uint64_t> writers_;   ///< of the segments so far, by their salts
+  std::optional<std::uint64_t> last_writer_;
   Survey survey_;
 };
 
@@ -169,6 +173,7 @@ Outcome<Done> Surveyor::take_damaged_header(const Place& place, std::string_view
 Outcome<Done> Surveyor::take_segment(const Place& place, std::string_view bytes) {
   const std::optional<SegmentHeader> header = decode_segment_header(bytes);
   if (header && header->first == place.first) {
+    note_writer(header->salt);
     return take_frames(*header, place, bytes);
   }
   const bool is_empty =
@@ -179,6 +184,16 @@ Outcome<Done> Surveyor::take_segment(const Place& place, std::string_view bytes)
     return Done{};
   }
   return take_damaged_header(place, bytes);
+}
+
+/// Of the segment found last. A process draws its salt, so none has that of an earlier one.
+void Surveyor::note_writer(std::uint64_t salt) {
+  const bool has_written = !writers_.insert(salt).second;
+  const bool is_next = last_writer_ != salt;
+  if (has_written && is_next && !survey_.mixed_at) {
+    survey_.mixed_at = survey_.segments.back().first;
+  }
+  last_writer_ = salt;
 }
 
 Outcome<Done> Surveyor::take_file(Place place) {

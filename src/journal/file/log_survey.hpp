@@ -41,7 +41,10 @@ struct SegmentFinding {
 struct Survey {
   std::vector<SegmentFinding> segments;  ///< oldest first
   std::vector<Damage> damages;           ///< in the order of the log
-  bool has_extent = false;               ///< false: a segment missing at either end shows nowhere
+  /// The segments of one process come between those of another, so both wrote at the same time: the
+  /// first one of those that come too late.
+  std::optional<Lsn> mixed_at;
+  bool has_extent = false;  ///< false: a segment missing at either end shows nowhere
 };
 
 /// What became of a batch.

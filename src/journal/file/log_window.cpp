@@ -56,6 +56,11 @@ Outcome<LogWindow::OpenSegment*> LogWindow::open_segment(Lsn segment) {
   const auto found = segments_.find(segment);
   if (found != segments_.end()) return &found->second;
   auto file = files_.open(path_of(segment), FileSystem::Access::kRead);
+  // Of those that the process has, one is used again.
+  if (!file && file.error().is_out_of_space && !segments_.empty()) {
+    segments_.erase(segments_.begin());
+    file = files_.open(path_of(segment), FileSystem::Access::kRead);
+  }
   if (!file) return file.error();
   std::string bytes(kSegmentHeaderBytes, '\0');
   const Outcome<std::size_t> got = (*file)->read(0, bytes);

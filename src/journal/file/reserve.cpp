@@ -19,6 +19,9 @@ constexpr std::uint64_t kStepsMin = 48;
 /// rest.
 constexpr std::uint64_t kLeftPart = 64;
 
+/// How many files stay open. A full disk may leave many short ones, and descriptors are few.
+constexpr std::size_t kOpenFilesMax = 4;
+
 }  // namespace
 
 Reserve::Reserve(FileSystem& files, std::string directory, std::uint64_t segment_bytes,
@@ -45,11 +48,24 @@ Outcome<Done> Reserve::open_file(const std::string& path) {
   if (!is_shared) return is_shared.error();
   if (*is_shared || lacking() == 0) return files_.remove(path);
   Outcome<std::unique_ptr<File>> file = files_.open(path, FileSystem::Access::kReadWrite);
+  if (!file && file.error().is_out_of_space) return files_.remove(path);
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
   // All of it may hold old bytes: it was a segment, or a former process has left it.
   return add({.path = path, .file = std::move(*file), .bytes = *size, .used_bytes = *size});
+}
+
+Outcome<Done> Reserve::open_again(ReservedFile& reserved) {
+  if (reserved.file) return Done{};
+  auto file = files_.open(reserved.path, FileSystem::Access::kReadWrite);
+  if (!file) return file.error();
+  reserved.file = std::move(*file);
+  return Done{};
+}
+
+void Reserve::close_surplus() {
+  for (std::size_t i = kOpenFilesMax; i < reserved_.size(); ++i) reserved_[i].file.reset();
 }
 
 /// A reserved file is no longer than a segment. When the reserve then has too much, its shortest
@@ -61,7 +77,9 @@ Outcome<Done> Reserve::add(ReservedFile reserved) {
     const Outcome<Done> done = cut(reserved_.back(), segment_bytes_);
     if (!done) return done;
   }
-  return held_ > bytes_ ? shed(held_ - bytes_) : Outcome<Done>(Done{});
+  const Outcome<Done> shed_surplus = held_ > bytes_ ? shed(held_ - bytes_) : Done{};
+  close_surplus();
+  return shed_surplus;
 }
 
 /// From the shortest file on, so that those which are long enough for a segment stay.
@@ -79,6 +97,11 @@ Outcome<Done> Reserve::shed(std::uint64_t bytes) {
 
 Outcome<Done> Reserve::cut(ReservedFile& reserved, std::uint64_t bytes) {
   CHECK(bytes <= reserved.bytes);
+  if (bytes > 0) {
+    const Outcome<Done> opened = open_again(reserved);
+    if (!opened && opened.error().is_out_of_space) return cut(reserved, 0);
+    if (!opened) return opened;
+  }
   held_ -= reserved.bytes - bytes;
   reserved.bytes = bytes;
   reserved.used_bytes = std::min(reserved.used_bytes, bytes);
@@ -108,6 +131,7 @@ Outcome<Done> Reserve::grow(std::uint64_t bytes) {
     if (!*has_grown) break;
     bytes -= held_ - before;
   }
+  close_surplus();
   return Done{};
 }
 
@@ -123,6 +147,9 @@ Outcome<bool> Reserve::grow_one(std::uint64_t bytes) {
     reserved_.push_back({.path = path, .file = std::move(*file), .bytes = 0, .used_bytes = 0});
     reserved = std::prev(reserved_.end());
   }
+  const Outcome<Done> opened = open_again(*reserved);
+  if (!opened && opened.error().is_out_of_space) return false;
+  if (!opened) return opened.error();
   const std::uint64_t longer = std::min(segment_bytes_, reserved->bytes + bytes);
   const Outcome<Done> grown = reserved->file->preallocate(longer);
   if (grown) {
@@ -188,6 +215,7 @@ Outcome<bool> Reserve::give_up(std::uint64_t bytes) {
   is_whole_ = bytes_ == 0;
   if (reserved_.empty()) return false;
   const Outcome<Done> done = shed(std::max(bytes, step_));
+  close_surplus();
   return done ? Outcome<bool>(true) : done.error();
 }
 
@@ -196,6 +224,8 @@ Outcome<std::optional<RoomyFile>> Reserve::lend(const std::string& path, std::st
   const auto longest = std::max_element(reserved_.begin(), reserved_.end(), is_shorter);
   // The longest first: short files are good for giving up, not for segments.
   if (longest == reserved_.end() || longest->bytes < bytes) return std::optional<RoomyFile>();
+  // Before anything is changed: without a descriptor this is tried again.
+  if (const Outcome<Done> opened = open_again(*longest); !opened) return opened.error();
   is_whole_ = false;
   // The header is durable before the name: a file with a segment's name and old contents would
   // refuse the next start as damaged.
@@ -205,10 +235,8 @@ Outcome<std::optional<RoomyFile>> Reserve::lend(const std::string& path, std::st
   if (done) done = files_.rename(longest->path, path);
   if (done) done = files_.sync_directory(directory_);
   if (!done) return done.error();
-  // Opened again, so that problems name the file as it is called now.
-  Outcome<std::unique_ptr<File>> file = files_.open(path, FileSystem::Access::kReadWrite);
-  if (!file) return file.error();
-  RoomyFile lent{.file = std::move(*file), .bytes = longest->bytes};
+  longest->file->set_path(path);
+  RoomyFile lent{.file = std::move(longest->file), .bytes = longest->bytes};
   held_ -= lent.bytes;
   reserved_.erase(longest);
   return std::optional<RoomyFile>(std::move(lent));

@@ -26,6 +26,9 @@ struct RoomyFile {
 ///
 /// A reserved file becomes a segment, and a segment a reserved file, by being renamed. So the
 /// reserved space is never free in between, and no other program can take it.
+///
+/// A few of the files stay open: they become segments without a new descriptor. Where the process
+/// has none for another file, that file is removed instead.
 class Reserve {
  public:
   /// `files` must outlive it. With no segments there is no reserve.
@@ -69,13 +72,15 @@ class Reserve {
  private:
   struct ReservedFile {
     std::string path;
-    std::unique_ptr<File> file;
+    std::unique_ptr<File> file;    ///< null: it is not open
     std::uint64_t bytes = 0;       ///< its length
     std::uint64_t used_bytes = 0;  ///< so many may hold something else than zeros
   };
 
   [[nodiscard]] static bool is_shorter(const ReservedFile& one, const ReservedFile& other);
   [[nodiscard]] Outcome<Done> open_file(const std::string& path);
+  [[nodiscard]] Outcome<Done> open_again(ReservedFile& reserved);
+  void close_surplus();
   [[nodiscard]] Outcome<Done> grow(std::uint64_t bytes);
   [[nodiscard]] Outcome<bool> grow_one(std::uint64_t bytes);
   [[nodiscard]] Outcome<Done> cut(ReservedFile& reserved, std::uint64_t bytes);

@@ -29,9 +29,9 @@ Outcome<Done> FullDisk::look(Time now) {
   return Done{};
 }
 
-void FullDisk::set(bool is_full, Time now) {
+void FullDisk::set(bool is_full, Time now, std::string problem) {
   tell_rooms();
-  if (status_.set_full(is_full)) next_look_ = now + options_.look_interval;
+  if (status_.set_full(is_full, std::move(problem))) next_look_ = now + options_.look_interval;
 }
 
 void FullDisk::tell_rooms() {

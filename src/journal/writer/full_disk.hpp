@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "base/result.hpp"
 #include "journal/writer/log_writer.hpp"
@@ -32,8 +34,8 @@ class FullDisk {
   /// only what there is room for.
   [[nodiscard]] Outcome<bool> begin();
 
-  /// A write has found no room, or has used the reserve.
-  void note_full(Time now) { set(true, now); }
+  /// A write has found no room, or has used the reserve, because of `problem`.
+  void note_full(Time now, std::string problem) { set(true, now, std::move(problem)); }
 
   /// After each round on a full disk: takes back what the reserve lacks. Once the interval is over,
   /// also looks whether there is room for the whole reserve and a segment: then the disk is not
@@ -47,7 +49,7 @@ class FullDisk {
   void tell_rooms();
 
  private:
-  void set(bool is_full, Time now);
+  void set(bool is_full, Time now, std::string problem = {});
 
   LogWriter& log_;
   WriterStatus& status_;

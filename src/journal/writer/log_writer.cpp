@@ -144,6 +144,7 @@ Outcome<RoomyFile> LogWriter::open_segment(const SegmentHeader& header, std::uin
     // `write` frees what was removed and tries again. To use the reserve for that would call a disk
     // full that is not.
     if (!removal_.is_done()) return created;
+    no_room_ = created.error().text;
   }
   const auto encoded = encode_segment_header(header);
   auto lent = reserve_.lend(path_of(header.first), view_of(encoded), bytes);

@@ -84,6 +84,9 @@ class LogWriter {
   /// The position of the oldest segment's header.
   [[nodiscard]] Lsn oldest() const { return oldest_; }
 
+  /// Why the reserve was used for a segment, the last time; empty: it never was.
+  [[nodiscard]] const std::string& no_room() const { return no_room_; }
+
   /// Whether its file has another name, so that removing it frees nothing.
   [[nodiscard]] Outcome<bool> is_oldest_shared();
 
@@ -125,6 +128,7 @@ class LogWriter {
   Lsn written_ = 0;
   Lsn synced_ = 0;
   Lsn oldest_ = 0;  ///< the position of the oldest segment's header
+  std::string no_room_;
 
   const std::vector<char> zeros_;
   std::vector<std::array<char, kFrameHeaderBytes>> headers_;

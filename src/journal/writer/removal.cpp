@@ -33,6 +33,8 @@ Outcome<Done> Removal::remove(const std::string& path) {
   // Cutting it would destroy the backup. Removing the name frees nothing, so it is quick.
   if (*is_shared) return files_.remove(removed);
   const Outcome<std::unique_ptr<File>> file = files_.open(removed, FileSystem::Access::kReadWrite);
+  // Without a descriptor it is freed at once.
+  if (!file && file.error().is_out_of_space) return files_.remove(removed);
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
@@ -62,6 +64,10 @@ Outcome<Done> Removal::cut_first() {
   if (!first_) {
     Outcome<std::unique_ptr<File>> file =
         files_.open(removed_.front().path, FileSystem::Access::kReadWrite);
+    if (!file && file.error().is_out_of_space) {
+      bytes_ -= removed_.front().bytes;
+      return drop_first();
+    }
     if (!file) return file.error();
     first_ = std::move(*file);
   }

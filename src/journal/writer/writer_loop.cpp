@@ -12,6 +12,11 @@ namespace {
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::chrono::milliseconds kNoRoomPause{100};
 
+/// How often it looks whether the directory is still ours, while it writes and while it does not. A
+/// look takes some microseconds. Operators are promised that the server notices within a second.
+constexpr std::chrono::milliseconds kLockLookInterval{10};
+constexpr std::chrono::milliseconds kIdleLockLookInterval{500};
+
 LogWriter::Options log_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
           .salt = options.salt.value(),
@@ -43,6 +48,7 @@ WriterLoop::WriterLoop(FileSystem& files, const std::string& directory,
     : options_(options),
       queue_(shared.queue),
       status_(shared.status),
+      lock_(shared.lock),
       now_(now),
       log_(files, directory, log_options(options)),
       full_disk_(log_, shared.status, shared.rooms,
@@ -73,9 +79,9 @@ WriteQueue::Round WriterLoop::next_round() {
   constexpr Time kNever = Time::max();
   const bool may_be_due = is_sync_planned();
   // The earliest of the things that happen without being asked for.
-  const Time until =
-      std::min({may_be_due ? sync_by_ : kNever, status_.is_full() ? full_disk_.next_look() : kNever,
-                log_.removal().is_done() ? kNever : pace_.next()});
+  const Time until = std::min(
+      {may_be_due ? sync_by_ : kNever, status_.is_full() ? full_disk_.next_look() : kNever,
+       log_.removal().is_done() ? kNever : pace_.next(), lock_looked_at_ + kIdleLockLookInterval});
   WriteQueue::Round round = queue_.wait_for_round(until);
   if (options_.sync_mode == SyncMode::kAlways) round.must_sync = true;
   if (may_be_due && now_() >= sync_by_) round.must_sync = true;
@@ -122,6 +128,8 @@ Outcome<Done> WriterLoop::carry_out(const WriteQueue::Round& round) {
   Outcome<Done> done = remove(round.removals);
   if (done) done = write_in_flight();
   if (done && round.must_sync) done = log_.sync();
+  // Before publishing: what is written to a directory that somebody has taken away may be lost.
+  if (done) done = look_at_lock();
   if (!done) return done;
   // Counted from the first write after a sync, so that no byte stays unsynced for longer than the
   // interval.
@@ -150,7 +158,9 @@ Outcome<Done> WriterLoop::write_in_flight() {
   for (;;) {
     Outcome<Done> written = log_.write(queue_.in_flight());
     const bool has_no_room = !written && written.error().is_out_of_space;
-    if (has_no_room || !log_.reserve().is_whole()) full_disk_.note_full(now_());
+    if (has_no_room || !log_.reserve().is_whole()) {
+      full_disk_.note_full(now_(), has_no_room ? written.error().text : log_.no_room());
+    }
     if (!has_no_room) return written;
     const std::uint64_t needed = queue_.in_flight().back().frame_end() - log_.written();
     const Outcome<bool> given_up = log_.reserve().give_up(needed);
@@ -166,10 +176,18 @@ Outcome<Done> WriterLoop::write_in_flight() {
 
 /// False when the process is to end: then nobody waits for room any longer.
 Outcome<bool> WriterLoop::wait_for_room() {
+  if (const Outcome<Done> held = look_at_lock(); !held) return held.error();
   const std::optional<WriteQueue::Removals> removals = queue_.wait_for_removals(kNoRoomPause);
   if (!removals) return false;
   const Outcome<Done> removed = remove(*removals);
   return removed ? Outcome<bool>(true) : removed.error();
+}
+
+Outcome<Done> WriterLoop::look_at_lock() {
+  const Time now = now_();
+  if (now < lock_looked_at_ + interval(options_, kLockLookInterval)) return Done{};
+  lock_looked_at_ = now;
+  return lock_.check();
 }
 
 Outcome<Done> WriterLoop::free_some(std::uint64_t written) {

@@ -23,6 +23,9 @@ namespace millrace::journal {
 /// once, and tells how far the log is durable. Then, when nobody waits for the round any more, it
 /// frees removed segments and looks for room on a full disk.
 ///
+/// Every 10 ms, before it tells, it makes sure that the directory is still locked (`Lock::check`);
+/// twice a second when there is nothing to tell. Where it is not, that is a failure of the disk.
+///
 /// Belongs to one thread: that of the replay until `begin` returns, then that of `run`, or of
 /// `step`.
 class WriterLoop {
@@ -35,6 +38,7 @@ class WriterLoop {
     WriteQueue& queue;
     WriterStatus& status;
     SegmentRooms& rooms;
+    Lock& lock;  ///< of the directory
   };
 
   /// `files` and `options`, whose `salt` and `on_failure` must be set, must outlive the loop.
@@ -66,6 +70,7 @@ class WriterLoop {
   [[nodiscard]] Outcome<Done> write_in_flight();
   [[nodiscard]] Outcome<bool> wait_for_room();
   [[nodiscard]] Outcome<Done> free_some(std::uint64_t written);
+  [[nodiscard]] Outcome<Done> look_at_lock();
 
   /// With `kInterval`: something is written that an interval must sync.
   [[nodiscard]] bool is_sync_planned() const;
@@ -73,10 +78,12 @@ class WriterLoop {
   const FileJournalOptions& options_;
   WriteQueue& queue_;
   WriterStatus& status_;
+  Lock& lock_;
   const Clock now_;
   LogWriter log_;
   FullDisk full_disk_;
   FreeingPace pace_;
+  Time lock_looked_at_{};
   Time sync_by_{};                               ///< when what is written must be synced
   std::optional<WriteQueue::Round> unfinished_;  ///< when stepped: it found no room
 };

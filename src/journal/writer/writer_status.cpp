@@ -24,7 +24,17 @@ void WriterStatus::set_durable(Lsn durable) {
   wake();
 }
 
-bool WriterStatus::set_full(bool is_full) {
+std::string WriterStatus::problem() const {
+  const std::lock_guard guard(problem_mutex_);
+  return problem_;
+}
+
+bool WriterStatus::set_full(bool is_full, std::string problem) {
+  if (is_full_.load(std::memory_order_relaxed) != is_full) {
+    // First: whoever sees that it is full asks why.
+    const std::lock_guard guard(problem_mutex_);
+    problem_ = std::move(problem);
+  }
   if (is_full_.exchange(is_full, std::memory_order_acq_rel) == is_full) return false;
   wake();
   return true;

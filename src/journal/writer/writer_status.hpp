@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 
 #include "core/model/types.hpp"
 
@@ -18,6 +19,9 @@ class WriterStatus {
   [[nodiscard]] Lsn durable() const { return durable_.load(std::memory_order_acquire); }
 
   [[nodiscard]] bool is_full() const { return is_full_.load(std::memory_order_acquire); }
+
+  /// Why it became full, in the words of the system; empty when the system said nothing.
+  [[nodiscard]] std::string problem() const;
 
   /// How long the log can become on a full disk, in bytes.
   [[nodiscard]] std::uint64_t log_bytes_max() const {
@@ -40,8 +44,8 @@ class WriterStatus {
 
   void set_durable(Lsn durable);
 
-  /// False when nothing has changed.
-  bool set_full(bool is_full);
+  /// False when nothing has changed: then the first problem stays.
+  bool set_full(bool is_full, std::string problem = {});
 
   void set_log_bytes_max(std::uint64_t bytes) {
     log_bytes_max_.store(bytes, std::memory_order_relaxed);
@@ -57,6 +61,9 @@ class WriterStatus {
   std::atomic<bool> is_full_ = false;
   std::atomic<std::uint64_t> log_bytes_max_ = 0;
   std::atomic<bool> is_oldest_shared_ = false;
+
+  mutable std::mutex problem_mutex_;
+  std::string problem_;  ///< under the mutex
 
   std::mutex wake_mutex_;       ///< held while `wake_` runs
   std::function<void()> wake_;  ///< under the mutex

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -66,6 +68,17 @@ std::uint64_t machine_memory_bytes() {
   std::uint64_t granted = 0;
   const bool is_limited{std::ifstream("/sys/fs/cgroup/memory.max") >> granted};
   return is_limited ? std::min(all, granted) : all;
+}
+
+std::uint64_t open_descriptors() {
+  std::error_code error;
+  std::uint64_t count = 0;
+  for (std::filesystem::directory_iterator each("/proc/self/fd", error), end; !error && each != end;
+       each.increment(error)) {
+    ++count;
+  }
+  // Its own look takes one. Without /proc, there are at least the three that each process gets.
+  return std::max<std::uint64_t>(count, 4) - 1;
 }
 
 std::uint64_t raise_descriptor_limit() {

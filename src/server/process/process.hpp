@@ -34,6 +34,9 @@ struct HostFacts {
 /// Memory of the machine, or of the container if it has a limit; 0 if unknown.
 [[nodiscard]] std::uint64_t machine_memory_bytes();
 
+/// How many descriptors this process has now, those that it inherited included.
+[[nodiscard]] std::uint64_t open_descriptors();
+
 /// Raises the limit of open files to its hard limit. Returns the new limit.
 std::uint64_t raise_descriptor_limit();
 

@@ -119,6 +119,12 @@ std::string report(const journal::Survey& found, const Contents& contents) {
                 "end of the log cannot be detected; the next start writes it again",
                 out);
   }
+  if (found.mixed_at) {
+    append_line("warning",
+                "two servers wrote at the same time: " + journal::segment_name(*found.mixed_at) +
+                    " was begun by one of them after the other had begun an earlier segment",
+                out);
+  }
   for (const journal::Damage& damage : found.damages) {
     append_line("damage", journal::text_of(damage), out);
   }

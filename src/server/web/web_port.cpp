@@ -210,7 +210,7 @@ std::chrono::milliseconds WebPort::look_for_grace() const {
   // Of a listening socket this is the length of the backlog. Unix sockets do not tell theirs.
   const bool is_known = bound_.family() != AF_UNIX &&
                         ::getsockopt(bound_.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
-  const auto rounds = static_cast<int>(is_known ? info.tcpi_unacked / kWebConnectionsMax : 0);
+  const auto rounds = static_cast<int>(is_known ? info.tcpi_unacked / parts_.connections_max : 0);
   return rounds <= 1 ? kWebGrace : kWebBacklogMax / rounds;
 }
 
@@ -231,8 +231,8 @@ WebPort::Connections::iterator WebPort::find_replaceable(Connections& waiting) c
 /// When there is room for a new connection. Connections that are being answered have their places
 /// until they are back.
 WebPort::TimePoint WebPort::has_room_at(Connections& waiting) const {
-  CHECK(connection_count_ <= kWebConnectionsMax);
-  if (connection_count_ < kWebConnectionsMax) return TimePoint::min();
+  CHECK(connection_count_ <= parts_.connections_max);
+  if (connection_count_ < parts_.connections_max) return TimePoint::min();
   const auto replaceable = find_replaceable(waiting);
   return replaceable == waiting.end() ? TimePoint::max() : makes_room_at(*replaceable);
 }
@@ -251,7 +251,7 @@ void WebPort::accept_all(Connections& waiting) {
     const int descriptor = ::accept4(bound_.descriptor(), address, &size, SOCK_CLOEXEC);
     if (descriptor < 0) break;
     // Only now: without a new connection nothing is replaced.
-    if (connection_count_ >= kWebConnectionsMax) {
+    if (connection_count_ >= parts_.connections_max) {
       waiting.erase(find_replaceable(waiting));
       --connection_count_;
     }
@@ -377,7 +377,7 @@ bool WebPort::serve(Connection& connection, WebEngine& engine) {
 void WebPort::give_back(Connection connection, bool stays) {
   if (!stays || is_closing_) {
     connection.stream.reset();
-    if (connection_count_-- == kWebConnectionsMax) wake();
+    if (connection_count_-- == parts_.connections_max) wake();
     return;
   }
   const bool takes_requests =

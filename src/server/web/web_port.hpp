@@ -21,10 +21,10 @@
 
 namespace millrace::server {
 
-/// Limit of connections. One more replaces a connection that got its last answer, or else the one
-/// on whose client the server has waited for longest, if that is at least the grace. A client whose
-/// body is arriving is replaced last. While there is nothing to replace, new connections wait in
-/// the system's backlog.
+/// Limit of connections; lower where descriptors are few. One more replaces a connection that got
+/// its last answer, or else the one on whose client the server has waited for longest, if that is
+/// at least the grace. A client whose body is arriving is replaced last. While there is nothing to
+/// replace, new connections wait in the system's backlog.
 inline constexpr std::size_t kWebConnectionsMax = 128;
 /// The time in which no connection is replaced. It is shorter while many wait in the backlog, so
 /// that a new connection, which may be a liveness probe, waits `kWebBacklogMax` at most.
@@ -40,6 +40,7 @@ class WebPort {
   struct Parts {
     WebAnswers answers;
     std::size_t body_bytes_max = 0;
+    std::size_t connections_max = 0;  ///< at most kWebConnectionsMax
     /// Shared with the owner of the certificate, who may exchange it; null: no encryption. Unix
     /// sockets are never encrypted.
     std::shared_ptr<const TlsContext> tls;

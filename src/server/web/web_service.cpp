@@ -149,6 +149,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
                        return http::body_bytes_max(r, bytes);
                      }},
              .body_bytes_max = options.job_bytes_max + kBodyRoom,
+             .connections_max = options.connections_max,
              .tls = std::move(options.tls),
              .log = parts.log}) {}
 

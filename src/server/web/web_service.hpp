@@ -40,6 +40,7 @@ class WebService final : public Deadline {
     http::ServerFacts facts;
     std::string data_directory;  ///< empty: the journal is not on a disk
     std::size_t job_bytes_max = 0;
+    std::size_t connections_max = 0;  ///< see WebPort::Parts
     /// Shared with the options of the server; null: no encryption.
     std::shared_ptr<const TlsContext> tls;
     std::function<http::TrafficFacts()> traffic;

@@ -223,6 +223,22 @@ TEST_CASE("failure: the failure is told once, on the way out") {
   CHECK(failure == "cannot sync: simulated");
 }
 
+TEST_CASE("failure: once the directory was taken away nothing becomes durable") {
+  SimulatedDisk disk;
+  std::string failure;
+  {
+    FileJournalOptions options = surviving(small_segments(), failure);
+    options.is_stepped = true;
+    const auto journal = start(disk, kDirectory, options);
+    append_synced(*journal, {"one"});
+    const Lsn durable = journal->durable();
+    disk.take_away(kDirectory);
+    append_synced(*journal, {"two"});
+    CHECK(journal->durable() == durable);
+  }
+  CHECK(failure == kDirectory + " was moved: simulated");
+}
+
 TEST_CASE("failure: what a failed sync left in memory is stored by the next start") {
   SimulatedDisk disk;
   std::string failure;

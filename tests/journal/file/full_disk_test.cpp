@@ -317,6 +317,29 @@ TEST_CASE("full disk: a journal starts on one, and says so") {
   CHECK(journal->is_full());
 }
 
+TEST_CASE("full disk: a process without descriptors has no room, until it has some again") {
+  SimulatedDisk disk;
+  FileJournalOptions options = with_reserve();
+  options.is_stepped = true;
+  Batches appended;
+  {
+    const auto journal = start(disk, kDirectory, options);
+    disk.limit_open_files(0);
+    for (int i = 0; i < 12; ++i) appended.push_back(std::to_string(i) + std::string(1000, 'x'));
+    const auto spans = append_synced(*journal, appended);
+    CHECK(journal->is_full());
+    CHECK(journal->problem() == "too many open files: simulated");
+    // The reserve became a segment, and then there was nothing left.
+    CHECK(journal->durable() > spans[4].end);
+    CHECK(journal->durable() < spans[11].end);
+    disk.limit_open_files(UINT64_MAX);
+    journal->sync();
+    CHECK(journal->durable() >= spans[11].end);
+    CHECK_FALSE(journal->is_full());
+  }
+  CHECK(replayed_by(disk, kDirectory) == appended);
+}
+
 TEST_CASE("full disk: stopping while nothing can be written does not hang") {
   SimulatedDisk disk;
   std::string failure;

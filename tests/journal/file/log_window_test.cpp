@@ -54,6 +54,13 @@ TEST_CASE("window: every part of every frame is read, in any order") {
   }
 }
 
+TEST_CASE("window: without more descriptors, one of its own is used again") {
+  Filled log;
+  REQUIRE(log.read_end(0));
+  log.disk.limit_open_files(log.disk.open_files());
+  for (std::size_t i = 0; i < log.batches.size(); i += 50) REQUIRE(log.read_end(i));
+}
+
 TEST_CASE("window: a log that was replayed is read like one that was written") {
   Filled log;
   log.journal.reset();

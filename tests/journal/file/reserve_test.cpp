@@ -32,6 +32,28 @@ TEST_CASE("reserve: it is as many files as it has segments") {
   CHECK(disk.contents(kHome + "/spare-1").size() == kReservedFileBytes);
 }
 
+TEST_CASE("reserve: without descriptors its first files are lent, and others are removed") {
+  SimulatedDisk disk;
+  Reserve reserve = reserve_of(disk, 6);
+  REQUIRE(*reserve.take(0));
+  CHECK(disk.open_files() == 4);
+  disk.limit_open_files(0);
+  for (const char* const name : {"/1", "/2", "/3", "/4"}) {
+    REQUIRE(*reserve.lend(kHome + name, "header", 100));
+  }
+  const auto lent = reserve.lend(kHome + "/5", "header", 100);
+  REQUIRE_FALSE(lent);
+  CHECK(lent.error().is_out_of_space);
+  CHECK(*reserve.give_up(1));
+  CHECK(reserve.held() == kReservedFileBytes);
+  REQUIRE(*reserve.adopt(kHome + "/1"));
+  CHECK(reserve.held() == kReservedFileBytes);
+  CHECK_FALSE(disk.files().contains(kHome + "/1"));
+  CHECK_FALSE(*reserve.take(0));
+  disk.limit_open_files(UINT64_MAX);
+  CHECK(*reserve.take(0));
+}
+
 TEST_CASE("reserve: it is not taken where too little room would remain") {
   SimulatedDisk disk;
   disk.set_capacity(3 * kReservedFileBytes);

@@ -14,6 +14,10 @@ Problem powerless() {
   return Problem{"the power is off"};
 }
 
+Problem too_many_files() {
+  return {.text = "too many open files: simulated", .is_out_of_space = true};
+}
+
 }  // namespace
 
 class SimulatedFile final : public File {
@@ -70,6 +74,13 @@ class SimulatedLock final : public Lock {
  public:
   SimulatedLock(SimulatedDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
   ~SimulatedLock() override { disk_.unlock(path_); }
+  SimulatedLock(const SimulatedLock&) = delete;
+  SimulatedLock& operator=(const SimulatedLock&) = delete;
+
+  Outcome<Done> check() override {
+    if (disk_.is_locked(path_)) return Done{};
+    return Problem{path_ + " was moved: simulated"};
+  }
 
  private:
   SimulatedDisk& disk_;
@@ -101,6 +112,15 @@ void SimulatedDisk::let_others_take_room() {
 void SimulatedDisk::fail_syncs(bool fails) {
   const std::lock_guard guard(mutex_);
   fails_syncs_ = fails;
+}
+
+void SimulatedDisk::limit_open_files(std::uint64_t count) {
+  const std::lock_guard guard(mutex_);
+  open_files_max_ = count;
+}
+
+void SimulatedDisk::take_away(const std::string& directory) {
+  unlock(directory);
 }
 
 void SimulatedDisk::cut_power_at(std::uint64_t count) {
@@ -247,6 +267,7 @@ Outcome<std::vector<std::string>> SimulatedDisk::list(const std::string& directo
 
 Outcome<std::unique_ptr<File>> SimulatedDisk::create(const std::string& path) {
   const std::lock_guard guard(mutex_);
+  if (open_files_ >= open_files_max_) return too_many_files();
   if (const std::optional<Problem> problem = count_change()) return *problem;
   if (names_.contains(path)) return Problem{"cannot create " + path + ": it exists"};
   names_[path] = std::make_shared<Node>();
@@ -256,6 +277,7 @@ Outcome<std::unique_ptr<File>> SimulatedDisk::create(const std::string& path) {
 Outcome<std::unique_ptr<File>> SimulatedDisk::open(const std::string& path, Access /*access*/) {
   const std::lock_guard guard(mutex_);
   if (!is_powered_) return powerless();
+  if (open_files_ >= open_files_max_) return too_many_files();
   if (!names_.contains(path)) return Problem{"cannot open " + path + ": it does not exist"};
   return std::unique_ptr<File>(std::make_unique<SimulatedFile>(*this, names_[path]));
 }
@@ -312,15 +334,20 @@ Outcome<Done> SimulatedDisk::sync_directory(const std::string& path) {
   return Done{};
 }
 
-Outcome<std::unique_ptr<Lock>> SimulatedDisk::lock(const std::string& path) {
+Outcome<std::unique_ptr<Lock>> SimulatedDisk::lock(const std::string& directory) {
   const std::lock_guard guard(mutex_);
-  if (!locks_.insert(path).second) return Problem{path + " is held"};
-  return std::unique_ptr<Lock>(std::make_unique<SimulatedLock>(*this, path));
+  if (!locks_.insert(directory).second) return Problem{directory + " is held"};
+  return std::unique_ptr<Lock>(std::make_unique<SimulatedLock>(*this, directory));
 }
 
-void SimulatedDisk::unlock(const std::string& path) {
+bool SimulatedDisk::is_locked(const std::string& directory) {
   const std::lock_guard guard(mutex_);
-  locks_.erase(path);
+  return locks_.contains(directory);
+}
+
+void SimulatedDisk::unlock(const std::string& directory) {
+  const std::lock_guard guard(mutex_);
+  locks_.erase(directory);
 }
 
 void SimulatedDisk::apply(const Change& change, std::string& bytes) {

@@ -37,6 +37,13 @@ class SimulatedDisk final : public FileSystem {
   /// one: reads of the file still show it. So do real systems.
   void fail_syncs(bool fails);
 
+  /// The process has no more descriptors than these for files.
+  void limit_open_files(std::uint64_t count);
+
+  /// Somebody moves a locked directory away: its lock says so from now on. The files stay, as they
+  /// do for the process that has the directory open.
+  void take_away(const std::string& directory);
+
   /// The power fails during the `count`-th change from now on (1: the next one).
   void cut_power_at(std::uint64_t count);
   [[nodiscard]] bool is_powered();
@@ -83,7 +90,7 @@ class SimulatedDisk final : public FileSystem {
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
-  Outcome<std::unique_ptr<Lock>> lock(const std::string& path) override;
+  Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) override;
 
  private:
   friend class SimulatedFile;
@@ -111,7 +118,8 @@ class SimulatedDisk final : public FileSystem {
   Outcome<Done> sync(Node& node);
   /// Called before each change: a problem once the power is off.
   [[nodiscard]] std::optional<Problem> count_change();
-  void unlock(const std::string& path);
+  [[nodiscard]] bool is_locked(const std::string& directory);
+  void unlock(const std::string& directory);
 
   std::mutex mutex_;
   std::condition_variable moved_;
@@ -123,6 +131,7 @@ class SimulatedDisk final : public FileSystem {
   std::uint64_t capacity_ = UINT64_MAX;
   bool others_take_room_ = false;
   bool fails_writes_ = false;
+  std::uint64_t open_files_max_ = UINT64_MAX;
   bool fails_syncs_ = false;
   bool holds_syncs_ = false;
   std::uint64_t held_syncs_ = 0;

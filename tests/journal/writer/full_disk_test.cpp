@@ -53,10 +53,11 @@ TEST_CASE("full disk watch: a full disk is told once, with the rooms of its segm
   REQUIRE_FALSE(watched.begin());
   int wakes = 0;
   watched.status.on_change([&] { ++wakes; });
-  watched.full_disk.note_full(kBegin);
-  watched.full_disk.note_full(kBegin);
+  watched.full_disk.note_full(kBegin, "no room");
+  watched.full_disk.note_full(kBegin, "no room again");
   CHECK(wakes == 1);
   CHECK(watched.status.is_full());
+  CHECK(watched.status.problem() == "no room");
   CHECK(watched.rooms.of_newest({0}) == kRoomBytes);
 }
 

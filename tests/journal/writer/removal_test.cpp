@@ -31,6 +31,21 @@ TEST_CASE("removal: the name disappears at once, the room is freed a little at a
   CHECK(removal.free(kPart));
 }
 
+TEST_CASE("removal: without descriptors, files are freed at once") {
+  SimulatedDisk disk;
+  Removal removal(disk, kDirectory);
+  disk.set_contents(kSegment, std::string(3 * kPart, 'x'));
+  REQUIRE(removal.remove(kSegment));
+  disk.set_contents(kSegment, std::string(kPart, 'x'));
+  disk.limit_open_files(0);
+  REQUIRE(removal.remove(kSegment));
+  CHECK(removal.bytes() == 3 * kPart);
+  REQUIRE(removal.free(1));
+  CHECK(removal.is_done());
+  CHECK(removal.bytes() == 0);
+  CHECK(disk.files().empty());
+}
+
 TEST_CASE("removal: many files at once, of which one is open at a time") {
   SimulatedDisk disk;
   Removal removal(disk, kDirectory);

@@ -24,10 +24,12 @@ struct LoopOfEmptyLog {
   WriteQueue queue;
   WriterStatus status;
   SegmentRooms rooms;
-  WriterLoop loop{
-      disk, kDirectory, options, {.queue = queue, .status = status, .rooms = rooms}, [] {
-        return WriterLoop::Time{};
-      }};
+  std::unique_ptr<Lock> lock = std::move(*disk.lock(kDirectory));
+  WriterLoop loop{disk,
+                  kDirectory,
+                  options,
+                  {.queue = queue, .status = status, .rooms = rooms, .lock = *lock},
+                  [] { return WriterLoop::Time{}; }};
   Lsn end = kSegmentHeaderBytes;
 
   explicit LoopOfEmptyLog(SyncMode mode) : options(surviving(stepped_with(mode), failure)) {
@@ -92,6 +94,28 @@ TEST_CASE("loop: a round without room is tried again as a whole") {
   log.disk.set_capacity(UINT64_MAX);
   CHECK(log.loop.step(false));
   CHECK(log.status.durable() > log.end);
+}
+
+TEST_CASE("loop: nothing is durable once the directory was taken away") {
+  LoopOfEmptyLog log(SyncMode::kAlways);
+  const Lsn durable = log.status.durable();
+  log.disk.take_away(kDirectory);
+  log.append("batch");
+  CHECK_FALSE(log.loop.step(false));
+  CHECK(log.status.durable() == durable);
+  CHECK(log.failure == kDirectory + " was moved: simulated");
+  CHECK(log.queue.has_failed());
+}
+
+TEST_CASE("loop: a directory that is taken away on a full disk is noticed too") {
+  LoopOfEmptyLog log(SyncMode::kAlways);
+  log.disk.set_capacity(0);
+  log.append(std::string(5000, 'x'));
+  CHECK_FALSE(log.loop.step(false));
+  log.disk.set_capacity(UINT64_MAX);
+  log.disk.take_away(kDirectory);
+  CHECK_FALSE(log.loop.step(false));
+  CHECK(log.queue.has_failed());
 }
 
 TEST_CASE("loop: after a failure there are no rounds") {

@@ -97,6 +97,20 @@ TEST_CASE("check: each segment is whole, damaged at an offset, or torn") {
   CHECK(text.ends_with("damages: 1\n"));
 }
 
+TEST_CASE("check: segments of one server between those of another are told") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  write_segments(data, 1);
+  write_segments(data, 2);
+  write_segments(data, 3);
+  CHECK(check_journal(data)->text.find("two servers") == std::string::npos);
+  write_segments(data, 2);
+  const auto report = check_journal(data);
+  REQUIRE(report);
+  CHECK_FALSE(report->damage);
+  CHECK(report->text.find("warning: two servers wrote at the same time: ") != std::string::npos);
+}
+
 TEST_CASE("check: a log that was left in order has no torn tail") {
   const Scratch scratch;
   const std::string data = scratch.path("data");

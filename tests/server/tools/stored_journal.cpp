@@ -41,10 +41,10 @@ std::string put_batch(JobId id, std::string_view queue) {
   return batch;
 }
 
-void write_segments(const std::string& directory) {
+void write_segments(const std::string& directory, std::optional<std::uint64_t> salt) {
   std::vector<std::string> batches;
   for (JobId id = 1; id <= 100; ++id) batches.push_back(put_batch(id, "mail"));
-  append_synced(directory, batches, {.segment_bytes = 1024});
+  append_synced(directory, batches, {.segment_bytes = 1024, .salt = salt});
 }
 
 void forget_end(const std::string& directory) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <ios>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +20,8 @@ void write_journal(const std::string& directory, const std::vector<std::string>&
 [[nodiscard]] std::string put_batch(JobId id, std::string_view queue);
 
 /// A journal of one process with several segments, and 100 ready jobs in the queue mail, each in a
-/// batch of its own.
-void write_segments(const std::string& directory);
+/// batch of its own. `salt`: of the process; nullopt: any.
+void write_segments(const std::string& directory, std::optional<std::uint64_t> salt = {});
 
 /// The journal is as one whose server was killed.
 void forget_end(const std::string& directory);

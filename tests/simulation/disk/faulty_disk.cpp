@@ -210,8 +210,8 @@ Outcome<Done> FaultyDisk::sync_directory(const std::string& path) {
   });
 }
 
-Outcome<std::unique_ptr<Lock>> FaultyDisk::lock(const std::string& path) {
-  return disk_.lock(path);
+Outcome<std::unique_ptr<Lock>> FaultyDisk::lock(const std::string& directory) {
+  return disk_.lock(directory);
 }
 
 }  // namespace millrace::simulation

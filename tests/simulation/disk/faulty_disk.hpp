@@ -89,7 +89,7 @@ class FaultyDisk final : public journal::FileSystem {
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
-  Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& path) override;
+  Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& directory) override;
 
  private:
   friend class FaultyFile;

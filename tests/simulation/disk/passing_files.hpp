@@ -41,8 +41,8 @@ class PassingFiles : public journal::FileSystem {
   Outcome<Done> sync_directory(const std::string& path) override {
     return files_.sync_directory(path);
   }
-  Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& path) override {
-    return files_.lock(path);
+  Outcome<std::unique_ptr<journal::Lock>> lock(const std::string& directory) override {
+    return files_.lock(directory);
   }
 
  protected:
