@@ -27,6 +27,7 @@ What else there is, each with its own --help:
   many          idle and waiting connections, and many tubes
   churn         the journal's size under endless change
   full-disk     what a client waits on a full disk
+  long-lines    the longest wait while one client sends a long line
   lateness      how late scheduled jobs are, of a server that runs
   web           what the web pages cost the clients
   core          the core alone, by time (Google Benchmark's options)

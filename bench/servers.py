@@ -160,7 +160,7 @@ def beanstalkd(*flags, binlog=False):
 
 
 def least(protocol="faktory"):
-    """What no server can pass: see least.cpp."""
+    """What no server can pass: see load/least.cpp."""
     ports = {protocol: free_port()}
     folder = tempfile.mkdtemp(prefix="least-bench-")
     flags = ["--beanstalk"] if protocol == "beanstalk" else []
