@@ -148,7 +148,9 @@ MaybeProblem take_member(ondemand::document& document, ondemand::field& field, s
 Outcome<JobMembers> read_job(ondemand::document& document, ondemand::object object,
                              std::size_t depth) {
   JobMembers job;
+  std::size_t count = 0;
   for (auto member : object) {
+    if (++count > kMembersMax) return too_many_members();
     ondemand::field field;
     if (const auto error = std::move(member).get(field)) return json_problem(error);
     if (MaybeProblem problem = take_member(document, field, depth, job)) return *problem;
@@ -169,6 +171,10 @@ Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
 }
 
 }  // namespace
+
+Problem too_many_members() {
+  return Problem{"a job of more than " + std::to_string(kMembersMax) + " members"};
+}
 
 simdjson::error_code JobReader::open(std::string_view json) {
   text_.assign(json);

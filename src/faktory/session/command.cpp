@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
+#include "faktory/job/failed_run.hpp"
 #include "faktory/json/object_reader.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
@@ -183,28 +184,51 @@ Parsed parse_simple(std::string_view) {
   return Command{Simple{}};
 }
 
-/// A verb, whether it needs an argument, and how the argument is read.
+/// Lines that bring jobs: the limit is the operator's.
+constexpr std::size_t kAnyLength = SIZE_MAX;
+
+// What is stored of the line, and as much again as a short line for what is not.
+constexpr std::size_t kAckLineBytesMax = kJidBytesMax + kShortLineBytes;
+constexpr std::size_t kBeatLineBytesMax = kWidBytesMax + kShortLineBytes;
+constexpr std::size_t kFailLineBytesMax = kJidBytesMax + kErrtypeBytesMax + kMessageBytesMax +
+                                          kBacktraceLinesMax * kBacktraceEntryBytesMax +
+                                          kShortLineBytes;
+/// As many names as a line may have, each with its blank.
+constexpr std::size_t kNamesLineBytesMax =
+    kNamedQueuesMax * (kQueueNameBytesMax + 1) + kShortLineBytes;
+/// As many jids as a MUTATE may have, of 50 bytes: a UUID has 36.
+constexpr std::size_t kMutateLineBytesMax = 512 * 1024;
+
+/// A verb, whether it needs an argument, how the argument is read, and how long the line may be.
 struct Row {
   std::string_view verb;
   bool needs_argument;
   Parsed (*parse)(std::string_view argument);
+  std::size_t line_bytes_max = kShortLineBytes;
 };
 
 constexpr std::array kRows = {
-    Row{"PUSH", true, parse_push},
-    Row{"PUSHB", true, parse_push_bulk},
-    Row{"FETCH", false, parse_fetch},
-    Row{"ACK", true, parse_ack},
-    Row{"FAIL", true, parse_fail},
-    Row{"BEAT", true, parse_beat},
+    Row{"PUSH", true, parse_push, kAnyLength},
+    Row{"PUSHB", true, parse_push_bulk, kAnyLength},
+    Row{"FETCH", false, parse_fetch, kNamesLineBytesMax},
+    Row{"ACK", true, parse_ack, kAckLineBytesMax},
+    Row{"FAIL", true, parse_fail, kFailLineBytesMax},
+    Row{"BEAT", true, parse_beat, kBeatLineBytesMax},
     Row{"INFO", false, parse_simple<Info>},
     Row{"FLUSH", false, parse_simple<Flush>},
-    Row{"QUEUE", true, parse_queue},
-    Row{"MUTATE", false, parse_mutation},
+    Row{"QUEUE", true, parse_queue, kNamesLineBytesMax},
+    Row{"MUTATE", false, parse_mutation, kMutateLineBytesMax},
     Row{"TRACK", false, parse_simple<Track>},
     Row{"BATCH", false, parse_simple<Batch>},
     Row{"END", false, parse_simple<End>},
 };
+
+/// Null: there is no such verb. They are case-sensitive, subcommands are not, as in the reference.
+const Row* row_of_verb(std::string_view verb) {
+  const auto row = std::find_if(kRows.begin(), kRows.end(),
+                                [&](const Row& candidate) { return candidate.verb == verb; });
+  return row == kRows.end() ? nullptr : &*row;
+}
 
 /// Takes one member of HELLO. False: the handshake fails.
 bool take_hello_member(std::string_view name, const MemberValue& value, Hello& hello) {
@@ -228,14 +252,17 @@ bool take_hello_member(std::string_view name, const MemberValue& value, Hello& h
 
 }  // namespace
 
+std::size_t line_bytes_max(std::string_view beginning) {
+  const Row* const row = row_of_verb(beginning.substr(0, beginning.find(' ')));
+  return row == nullptr ? kShortLineBytes : row->line_bytes_max;
+}
+
 Parsed parse_command(std::string_view line) {
   // Exactly one space: what follows it belongs to the argument.
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view verb = line.substr(0, end);
-  // Verbs are case-sensitive, subcommands are not, as in the reference.
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [&](const Row& candidate) { return candidate.verb == verb; });
-  if (row == kRows.end()) return Refused{Reason::kUnknownVerb, verb};
+  const Row* const row = row_of_verb(verb);
+  if (row == nullptr) return Refused{Reason::kUnknownVerb, verb};
   if (end < line.size()) return row->parse(line.substr(end + 1));
   if (row->needs_argument) return Refused{Reason::kNoArgument, {}};
   return row->parse({});

@@ -119,6 +119,7 @@ struct Refused {
     kUnknownMutation,
     kInvalidTarget,
     kGlobTooLong,
+    kTooManyJids,
   };
   Reason reason;
   std::string_view text;
@@ -126,6 +127,15 @@ struct Refused {
 
 /// How many queues a line may name.
 inline constexpr std::size_t kNamedQueuesMax = 1024;
+
+/// How many jids a MUTATE may name.
+inline constexpr std::size_t kMutateJidsMax = 10'000;
+
+/// How long a line may be that begins so, without its line end. Only a line that brings jobs has a
+/// reason to be long; all others are read in one go, and may hold up other clients for no longer
+/// than a moment. At least `kShortLineBytes`.
+[[nodiscard]] std::size_t line_bytes_max(std::string_view beginning);
+inline constexpr std::size_t kShortLineBytes = 64 * 1024;
 
 /// Every verb, for the test that looks for its transcript.
 [[nodiscard]] std::vector<std::string_view> verbs();

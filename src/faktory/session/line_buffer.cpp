@@ -1,15 +1,23 @@
 #include "faktory/session/line_buffer.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.hpp"
 
 namespace millrace::faktory {
+namespace {
+
+/// What a limit can depend on.
+constexpr std::size_t kVerbBytesMax = 16;
+
+}  // namespace
 
 void LineBuffer::add(std::string_view bytes) {
-  if (is_dropping_) {
+  if (dropping_bytes_max_ != 0) {
     const std::size_t end = bytes.find('\n');
     if (end == std::string_view::npos) return;
-    is_dropping_ = false;
-    has_dropped_line_ = true;
+    dropped_bytes_max_ = std::exchange(dropping_bytes_max_, 0);
     bytes.remove_prefix(end + 1);
   }
   bytes_ += bytes;
@@ -17,9 +25,8 @@ void LineBuffer::add(std::string_view bytes) {
 
 std::optional<LineBuffer::Line> LineBuffer::next() {
   // In its place among the lines, so that replies stay in order.
-  if (has_dropped_line_) {
-    has_dropped_line_ = false;
-    return Line{.text = {}, .is_too_long = true};
+  if (dropped_bytes_max_ != 0) {
+    return Line{.text = {}, .exceeded_bytes_max = std::exchange(dropped_bytes_max_, 0)};
   }
   const std::size_t end = bytes_.find('\n', searched_);
   if (end == std::string::npos) {
@@ -27,8 +34,9 @@ std::optional<LineBuffer::Line> LineBuffer::next() {
     searched_ = bytes_.size();
     // One more than the limit may be the CR of a line that is just short enough.
     // The rest of the line is dropped as it comes, so that it needs no memory.
-    if (kept_bytes() > line_bytes_max_ + 1) {
-      is_dropping_ = true;
+    const std::size_t limit = limit_for(std::string_view(bytes_).substr(taken_));
+    if (kept_bytes() > limit + 1) {
+      dropping_bytes_max_ = limit;
       taken_ = searched_;
     }
     return std::nullopt;
@@ -36,8 +44,15 @@ std::optional<LineBuffer::Line> LineBuffer::next() {
   std::string_view text = std::string_view(bytes_).substr(taken_, end - taken_);
   taken_ = searched_ = end + 1;
   if (text.ends_with('\r')) text.remove_suffix(1);
-  if (text.size() > line_bytes_max_) return Line{.text = {}, .is_too_long = true};
+  const std::size_t limit = limit_for(text);
+  if (text.size() > limit) return Line{.text = {}, .exceeded_bytes_max = limit};
   return Line{.text = text};
+}
+
+/// Whose limit may be asked for before all of it has arrived.
+std::size_t LineBuffer::limit_for(std::string_view line) const {
+  if (limit_of_ == nullptr || line.size() <= short_bytes_) return line_bytes_max_;
+  return std::min(line_bytes_max_, limit_of_(line.substr(0, kVerbBytesMax)));
 }
 
 void LineBuffer::compact() {

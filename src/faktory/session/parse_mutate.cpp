@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/text.hpp"
 #include "faktory/json/text.hpp"
@@ -15,9 +17,6 @@ namespace {
 using Json = nlohmann::json;
 using Reason = Refused::Reason;
 
-/// The deepest value that we read is `filter.jids[0]`. Deeper ones are not even kept.
-constexpr int kDepthMax = 3;
-
 /// The members as they were sent.
 struct Operation {
   std::string command;
@@ -25,57 +24,122 @@ struct Operation {
   JobFilter filter;
 };
 
-bool take_text(const Json& value, std::string& field) {
-  if (value.is_null()) return true;
-  if (!value.is_string()) return false;
-  field = value.get<std::string>();
-  return true;
-}
+/// Reads an operation as the library comes upon its parts, and stops at the first that is wrong or
+/// too much. So nothing is kept of what is passed over, however much or deep that is.
+class OperationReader : public nlohmann::json_sax<Json> {
+ public:
+  Operation operation;
+  bool has_too_many_jids = false;
 
-bool take_texts(const Json& value, std::vector<std::string>& field) {
-  field.clear();
-  if (value.is_null()) return true;
-  if (!value.is_array()) return false;
-  for (const Json& entry : value) {
-    if (!take_text(entry, field.emplace_back())) return false;
+  bool null() override {
+    if (place() == Place::kJid) return take_jid({});
+    if (place() == Place::kJids) operation.filter.jids.clear();
+    return depth_ > 0;
   }
-  return true;
-}
-
-bool take_filter(const Json& value, JobFilter& filter) {
-  if (value.is_null()) return true;
-  if (!value.is_object()) return false;
-  for (const auto& member : value.items()) {
-    const auto is = [&](std::string_view name) { return equals_ignoring_case(member.key(), name); };
-    bool fits = true;
-    if (is("jids")) fits = take_texts(member.value(), filter.jids);
-    if (is("regexp")) fits = take_text(member.value(), filter.regexp);
-    if (is("jobtype")) fits = take_text(member.value(), filter.jobtype);
-    if (!fits) return false;
+  bool string(std::string& text) override {
+    switch (place()) {
+      case Place::kElsewhere:
+        return true;
+      case Place::kText:
+        *field_ = std::move(text);
+        return true;
+      case Place::kJid:
+        return take_jid(std::move(text));
+      case Place::kRoot:
+      case Place::kFilter:
+      case Place::kJids:
+        return false;
+    }
+    return false;
   }
-  return true;
-}
+  bool boolean(bool) override { return place() == Place::kElsewhere; }
+  bool number_integer(std::int64_t) override { return place() == Place::kElsewhere; }
+  bool number_unsigned(std::uint64_t) override { return place() == Place::kElsewhere; }
+  bool number_float(double, const std::string&) override { return place() == Place::kElsewhere; }
+  bool binary(binary_t&) override { return false; }
 
-std::optional<Operation> read_operation(std::string_view text) {
+  bool start_object(std::size_t) override {
+    const Place at = place();
+    ++depth_;
+    is_in_filter_ |= at == Place::kFilter;
+    return at == Place::kRoot || at == Place::kFilter || at == Place::kElsewhere;
+  }
+  bool start_array(std::size_t) override {
+    const Place at = place();
+    ++depth_;
+    is_in_jids_ |= at == Place::kJids;
+    if (at == Place::kJids) operation.filter.jids.clear();
+    return at == Place::kJids || at == Place::kElsewhere;
+  }
+  bool end_object() override {
+    if (--depth_ == kOperationDepth) is_in_filter_ = false;
+    return true;
+  }
+  bool end_array() override {
+    if (--depth_ == kFilterDepth) is_in_jids_ = false;
+    return true;
+  }
+
+  bool key(std::string& name) override {
+    const auto is = [&](std::string_view other) { return equals_ignoring_case(name, other); };
+    if (depth_ == kOperationDepth) {
+      is_filter_ = is("filter");
+      field_ = is("cmd") ? &operation.command : is("target") ? &operation.target : nullptr;
+    } else if (is_in_filter_ && depth_ == kFilterDepth) {
+      JobFilter& filter = operation.filter;
+      is_jids_ = is("jids");
+      field_ = is("regexp") ? &filter.regexp : is("jobtype") ? &filter.jobtype : nullptr;
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  /// What the value is that begins here.
+  enum class Place { kRoot, kText, kFilter, kJids, kJid, kElsewhere };
+
+  static constexpr int kOperationDepth = 1;
+  static constexpr int kFilterDepth = 2;
+  static constexpr int kJidsDepth = 3;
+
+  [[nodiscard]] Place place() const {
+    if (depth_ == 0) return Place::kRoot;
+    if (is_in_jids_ && depth_ == kJidsDepth) return Place::kJid;
+    const bool is_member = depth_ == kOperationDepth || (is_in_filter_ && depth_ == kFilterDepth);
+    if (!is_member) return Place::kElsewhere;
+    if (field_ != nullptr) return Place::kText;
+    if (depth_ == kOperationDepth) return is_filter_ ? Place::kFilter : Place::kElsewhere;
+    return is_jids_ ? Place::kJids : Place::kElsewhere;
+  }
+
+  bool take_jid(std::string jid) {
+    has_too_many_jids = operation.filter.jids.size() == kMutateJidsMax;
+    if (!has_too_many_jids) operation.filter.jids.push_back(std::move(jid));
+    return !has_too_many_jids;
+  }
+
+  int depth_ = 0;  ///< how many containers are around
+  // Of the last name in the operation, or in its filter.
+  std::string* field_ = nullptr;  ///< of a text; else null
+  bool is_filter_ = false;
+  bool is_jids_ = false;
+  // What is around.
+  bool is_in_filter_ = false;
+  bool is_in_jids_ = false;
+};
+
+Result<Operation, Refused> read_operation(std::string_view text) {
   // Clients may send broken UTF-8, which the library refuses and the reference replaces.
   const std::optional<std::string> repaired = repaired_json(text);
   if (repaired) text = *repaired;
-  // Dropped while it is read, so that deep nesting takes no memory.
-  const auto is_kept = [](int depth, Json::parse_event_t, const Json&) {
-    return depth <= kDepthMax;
-  };
-  const Json json = Json::parse(text.begin(), text.end(), is_kept, false);
-  if (!json.is_object()) return std::nullopt;
-  Operation operation;
-  for (const auto& member : json.items()) {
-    const auto is = [&](std::string_view name) { return equals_ignoring_case(member.key(), name); };
-    bool fits = true;
-    if (is("cmd")) fits = take_text(member.value(), operation.command);
-    if (is("target")) fits = take_text(member.value(), operation.target);
-    if (is("filter")) fits = take_filter(member.value(), operation.filter);
-    if (!fits) return std::nullopt;
-  }
-  return operation;
+  OperationReader reader;
+  if (Json::sax_parse(text.begin(), text.end(), &reader)) return std::move(reader.operation);
+  const Reason reason =
+      reader.has_too_many_jids ? Reason::kTooManyJids : Reason::kInvalidMutateJson;
+  return Refused{reason, {}};
 }
 
 struct ActionRow {
@@ -109,8 +173,8 @@ Result<Mutate, Refused> parse_mutate(std::string_view argument) {
   if (argument.empty() || argument.find(' ') != std::string_view::npos) {
     return Refused{Reason::kInvalidMutateFormat, {}};
   }
-  std::optional<Operation> operation = read_operation(argument);
-  if (!operation) return Refused{Reason::kInvalidMutateJson, {}};
+  Result<Operation, Refused> operation = read_operation(argument);
+  if (!operation) return operation.error();
   // Values are case-sensitive, names of members are not, as in Go.
   const auto action = std::find_if(kActions.begin(), kActions.end(), [&](const ActionRow& row) {
     return row.command == operation->command;

@@ -81,6 +81,8 @@ std::string refusal(const Refused& refused) {
       return "invalid target for mutation command";
     case Refused::Reason::kGlobTooLong:
       return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
+    case Refused::Reason::kTooManyJids:
+      return "more than " + std::to_string(kMutateJidsMax) + " jids";
   }
   return {};
 }

@@ -128,8 +128,8 @@ void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
     is_closing_ = true;
     return;
   }
-  if (line.is_too_long) {
-    return reply::error(output_, reply::line_too_long(shared_.settings.line_bytes_max));
+  if (line.is_too_long()) {
+    return reply::error(output_, reply::line_too_long(line.exceeded_bytes_max));
   }
   const Result<Command, Refused> command = parse_command(line.text);
   if (!command) return reply::error(output_, reply::refusal(command.error()));

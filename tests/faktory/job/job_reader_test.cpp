@@ -25,6 +25,13 @@ std::string nested(std::size_t depth) {
 
 }  // namespace
 
+TEST_CASE("read: a thousand members and no more") {
+  std::string members = R"("m":1)";
+  for (std::size_t i = 1; i < kMembersMax; ++i) members += R"(,"m":1)";
+  CHECK(problem_of("{" + members + "}").empty());
+  CHECK(problem_of("{" + members + R"(,"m":1})") == "a job of more than 1000 members");
+}
+
 TEST_CASE("read: every member") {
   JobReader reader;
   const Outcome<JobMembers> job = reader.read(

@@ -99,6 +99,18 @@ std::string nested(std::size_t depth) {
 
 }  // namespace
 
+/// The command with as many bytes more, in a member that means nothing.
+std::string padded(const std::string& verb, const std::string& members, std::size_t bytes) {
+  std::string line = verb + " {" + members + R"(,"x":")";
+  line += std::string(bytes - line.size() - 2, 'x') + "\"}";
+  CHECK(line.size() == bytes);
+  return line + "\r\n";
+}
+
+std::string too_long(std::size_t bytes_max) {
+  return "-ERR line is longer than " + std::to_string(bytes_max) + " bytes\r\n";
+}
+
 TEST_CASE("hostile: each of many random lines gets exactly one reply") {
   InMemoryServer server;
   join(server, "a");
@@ -211,6 +223,35 @@ TEST_CASE("hostile: a client cannot write a second reply") {
                                  "\"at\":\"" +
                                      forged + "\"}\n")) == 1);
   CHECK(count_replies(server.ask("a", "PUSHB [{\"jid\":\"" + forged + "\"}]\n")) == 1);
+}
+
+TEST_CASE("long lines: FAIL, ACK and BEAT have no reason to be much longer than what is stored") {
+  InMemoryServer server;
+  join(server, "worker");
+  constexpr std::size_t kFailMax = 1024 + 100 + 1000 + 50 * 1024 + 65536;
+  const std::string jid = R"("jid":"job-00001")";
+  CHECK(server.ask("worker", padded("FAIL", jid, kFailMax)) == "-ERR Job not found job-00001\r\n");
+  CHECK(server.ask("worker", padded("FAIL", jid, kFailMax + 1)) == too_long(kFailMax));
+  CHECK(server.ask("worker", padded("ACK", jid, 66560)) == "+OK\r\n");
+  CHECK(server.ask("worker", padded("ACK", jid, 66561)) == too_long(66560));
+  CHECK(server.ask("worker", padded("BEAT", R"("wid":"w")", 66560)) == "+OK\r\n");
+  CHECK(server.ask("worker", padded("BEAT", R"("wid":"w")", 66561)) == too_long(66560));
+  CHECK(server.ask("worker", "FLUSH " + std::string(65531, ' ') + "\n") == too_long(65536));
+  CHECK(server.ask("worker", "FLUSH\r\n") == "+OK\r\n");
+}
+
+TEST_CASE("long lines: MUTATE and lists of queues have limits of their own") {
+  InMemoryServer server;
+  join(server, "worker");
+  const std::string kill = R"("cmd":"kill","target":"dead","filter":{"jids":["a"]})";
+  CHECK(server.ask("worker", padded("MUTATE", kill, 512 * 1024)) == "+OK\r\n");
+  CHECK(server.ask("worker", padded("MUTATE", kill, 512 * 1024 + 1)) == too_long(512 * 1024));
+  constexpr std::size_t kNamesMax = 1024 * 1025 + 65536;
+  const auto latency = [](std::size_t bytes) {
+    return "QUEUE LATENCY" + std::string(bytes - 13, ' ') + "\r\n";
+  };
+  CHECK(server.ask("worker", latency(kNamesMax)) == "$2\r\n{}\r\n");
+  CHECK(server.ask("worker", latency(kNamesMax + 1)) == too_long(kNamesMax));
 }
 
 }  // namespace millrace::test

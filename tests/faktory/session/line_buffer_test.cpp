@@ -13,7 +13,7 @@ constexpr std::size_t kLimit = 10;
 std::string take(LineBuffer& lines) {
   const std::optional<LineBuffer::Line> line = lines.next();
   if (!line) return "-";
-  return line->is_too_long ? "!" : std::string(line->text);
+  return line->is_too_long() ? "!" : std::string(line->text);
 }
 
 }  // namespace
@@ -82,6 +82,29 @@ TEST_CASE("a line that is too long is dropped while it comes") {
   lines.add("x\nnext\n");
   CHECK(take(lines) == "!");
   CHECK(take(lines) == "next");
+}
+
+TEST_CASE("a line that is not short has a limit of its own") {
+  LineBuffer lines(kLimit);
+  lines.set_limits(kLimit, 4, [](std::string_view line) {
+    return line.starts_with('a') ? std::size_t{6} : std::size_t{100};
+  });
+  lines.add("aaaaaa\naaaaaaa\nbbbbbbbbbb\nbbbbbbbbbbb\n");
+  CHECK(take(lines) == "aaaaaa");
+  CHECK(lines.next()->exceeded_bytes_max == 6);
+  CHECK(take(lines) == "bbbbbbbbbb");
+  CHECK(lines.next()->exceeded_bytes_max == kLimit);
+}
+
+TEST_CASE("a line past a limit of its own is dropped while it comes") {
+  LineBuffer lines(1000);
+  lines.set_limits(1000, 4, [](std::string_view) { return std::size_t{6}; });
+  lines.add("aaaaaaaa");
+  CHECK(take(lines) == "-");
+  lines.compact();
+  CHECK(lines.kept_bytes() == 0);
+  lines.add("\n");
+  CHECK(lines.next()->exceeded_bytes_max == 6);
 }
 
 TEST_CASE("may_have_line: false once everything was looked at") {

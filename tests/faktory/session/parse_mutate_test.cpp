@@ -69,6 +69,33 @@ TEST_CASE("mutate: wrong types") {
   CHECK(refused("{") == Reason::kInvalidMutateJson);
 }
 
+TEST_CASE("mutate: a text, a filter or jids that are containers of another kind") {
+  for (const char* filter : {R"([])", R"({"jids":{}})", R"({"jids":[[]]})", R"({"jids":[{}]})",
+                             R"({"jobtype":[]})", R"({"jids":"a"})", R"({"regexp":true})"}) {
+    const std::string text = R"({"cmd":"kill","target":"dead","filter":)";
+    CHECK(refused(text + filter + "}") == Reason::kInvalidMutateJson);
+  }
+}
+
+TEST_CASE("mutate: names mean something in their place only") {
+  const Mutate kill = mutate(
+      R"({"x":{"filter":{"jids":["a"]},"cmd":"clear"},"jids":["b"],"cmd":"kill","target":"dead",)"
+      R"("filter":{"y":[{"jids":["c"]}],"cmd":1,"jobtype":"T"},"regexp":"d"})");
+  CHECK(kill.filter.jids.empty());
+  CHECK(kill.filter.regexp.empty());
+  CHECK(kill.filter.jobtype == "T");
+}
+
+TEST_CASE("mutate: ten thousand jids and no more") {
+  const auto with_jids = [](std::size_t count) {
+    std::string jids = R"("a")";
+    for (std::size_t i = 1; i < count; ++i) jids += R"(,"a")";
+    return R"({"cmd":"kill","target":"dead","filter":{"jids":[)" + jids + "]}}";
+  };
+  CHECK(mutate(with_jids(kMutateJidsMax)).filter.jids.size() == kMutateJidsMax);
+  CHECK(refused(with_jids(kMutateJidsMax + 1)) == Reason::kTooManyJids);
+}
+
 TEST_CASE("mutate: bytes that are not UTF-8 are replaced") {
   CHECK(mutate("{\"cmd\":\"kill\",\"target\":\"dead\",\"filter\":{\"jobtype\":\"\xff\"}}")
             .filter.jobtype == "\xEF\xBF\xBD");
