@@ -190,9 +190,9 @@ constexpr std::size_t kAnyLength = SIZE_MAX;
 // What is stored of the line, and as much again as a short line for what is not.
 constexpr std::size_t kAckLineBytesMax = kJidBytesMax + kShortLineBytes;
 constexpr std::size_t kBeatLineBytesMax = kWidBytesMax + kShortLineBytes;
-constexpr std::size_t kFailLineBytesMax = kJidBytesMax + kErrtypeBytesMax + kMessageBytesMax +
-                                          kBacktraceLinesMax * kBacktraceEntryBytesMax +
-                                          kShortLineBytes;
+/// Far more than is stored: libraries send whole messages, which may quote a long query, and a FAIL
+/// that is refused would leave its job reserved. To read so much takes some 4 ms.
+constexpr std::size_t kFailLineBytesMax = 1024 * 1024;
 /// As many names as a line may have, each with its blank.
 constexpr std::size_t kNamesLineBytesMax =
     kNamedQueuesMax * (kQueueNameBytesMax + 1) + kShortLineBytes;

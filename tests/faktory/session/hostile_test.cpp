@@ -228,7 +228,7 @@ TEST_CASE("hostile: a client cannot write a second reply") {
 TEST_CASE("long lines: FAIL, ACK and BEAT have no reason to be much longer than what is stored") {
   InMemoryServer server;
   join(server, "worker");
-  constexpr std::size_t kFailMax = 1024 + 100 + 1000 + 50 * 1024 + 65536;
+  constexpr std::size_t kFailMax = 1024 * 1024;
   const std::string jid = R"("jid":"job-00001")";
   CHECK(server.ask("worker", padded("FAIL", jid, kFailMax)) == "-ERR Job not found job-00001\r\n");
   CHECK(server.ask("worker", padded("FAIL", jid, kFailMax + 1)) == too_long(kFailMax));
