@@ -150,7 +150,7 @@ class Encoder {
     const JobHistory* const history = parts.job.history.get();
     if (history == nullptr) return;
     fields::each_part(*history, [this](std::uint8_t, const auto& part) {
-      if (const auto* const value = stored(part)) put(*value);
+      if (const auto* const value = stored(part)) this->put(*value);
     });
   }
   void operator()(const JobFields& job) { put(job); }
