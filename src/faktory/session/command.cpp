@@ -191,7 +191,7 @@ constexpr std::size_t kAnyLength = SIZE_MAX;
 constexpr std::size_t kAckLineBytesMax = kJidBytesMax + kShortLineBytes;
 constexpr std::size_t kBeatLineBytesMax = kWidBytesMax + kShortLineBytes;
 /// Far more than is stored: libraries send whole messages, which may quote a long query, and a FAIL
-/// that is refused would leave its job reserved. To read so much takes some 4 ms.
+/// that is refused would leave its job reserved.
 constexpr std::size_t kFailLineBytesMax = 1024 * 1024;
 /// As many names as a line may have, each with its blank.
 constexpr std::size_t kNamesLineBytesMax =

@@ -98,13 +98,12 @@ class TlsStream {
 /// So much is encrypted at a time: the rest waits as plain text.
 inline constexpr std::size_t kTlsWriteBytes = 64 * 1024;
 
-/// A record of one byte costs as much as one of hundreds, about a microsecond, and 32 KiB can hold
-/// 1,400 of them.
+/// A record of one byte costs about as much as one of hundreds, and 32 KiB can hold 1,400 of them.
 inline constexpr std::size_t kTlsRecordsPerCall = 256;
 
 /// A client may send so many records that bring no data, and one more for each
 /// `kBytesPerIdleRecord` bytes of data. A handshake takes three to five of them. Each KeyUpdate
-/// costs us 15 microseconds and an answer; clients send one after gigabytes, if ever.
+/// costs us new keys and an answer; clients send one after gigabytes, if ever.
 inline constexpr std::uint64_t kIdleRecordsMax = 64;
 inline constexpr std::uint64_t kBytesPerIdleRecord = 64 * 1024;
 
