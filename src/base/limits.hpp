@@ -19,4 +19,7 @@ inline constexpr std::size_t kPipelinedBytesMax = 64 * 1024;
 /// job must not keep its memory for ever.
 inline constexpr std::size_t kKeptBufferBytesMax = 256 * 1024;
 
+/// The same for a buffer that each connection has.
+inline constexpr std::size_t kIdleBufferBytesMax = 512;
+
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/buffer.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "faktory/json/json_check.hpp"
@@ -207,7 +208,7 @@ void JobReader::shrink() {
   // First, since it points into the parser and the text.
   document_ = {};
   parser_ = simdjson::ondemand::parser{};
-  text_ = std::string{};
+  reset(text_, 0);
 }
 
 }  // namespace millrace::faktory

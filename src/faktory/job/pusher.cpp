@@ -1,5 +1,6 @@
 #include "faktory/job/pusher.hpp"
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
 
@@ -47,7 +48,7 @@ Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now) {
 
 void Pusher::shrink() {
   reader_.shrink();
-  if (body_.capacity() > kKeptBufferBytesMax) body_.shrink_to_fit();
+  reset(body_, kKeptBufferBytesMax);
 }
 
 }  // namespace millrace::faktory

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "faktory/job/failed_run.hpp"
@@ -15,11 +16,6 @@
 
 namespace millrace::faktory {
 namespace {
-
-void clear(std::string& buffer) {
-  buffer.clear();
-  if (buffer.capacity() > kKeptBufferBytesMax) buffer.shrink_to_fit();
-}
 
 /// The named queues, or with the wildcard all of them. Tubes whose names FWP cannot write are left
 /// out.
@@ -109,7 +105,7 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
   // Into a buffer that all sessions share: a reply begins with the length of the job.
   shared_.format.render(*delivery.job, queue.name, shared_.shown);
   reply::bulk(output_, shared_.shown);
-  clear(shared_.shown);
+  reset(shared_.shown, kKeptBufferBytesMax);
   // Until the reply has left, the job can be given back: see `close`.
   fetched_.push_back({.id = delivery.job->id,
                       .reserved_at = delivery.job->reservation()->reserved_at,
@@ -194,7 +190,7 @@ void ClientSession::execute(const QueueLatency& queues, Time now) {
     append_number(seconds, shared_.shown);
   }
   reply::bulk(output_, '{' + shared_.shown + '}');
-  clear(shared_.shown);
+  reset(shared_.shown, kKeptBufferBytesMax);
 }
 
 void ClientSession::execute(const Mutate& mutate, Time now) {

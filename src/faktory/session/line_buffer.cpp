@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
+#include "base/limits.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -58,7 +60,7 @@ std::size_t LineBuffer::limit_for(std::string_view line) const {
 void LineBuffer::compact() {
   CHECK(taken_ <= searched_ && searched_ <= bytes_.size());
   if (taken_ == bytes_.size()) {
-    bytes_ = std::string{};
+    reset(bytes_, kIdleBufferBytesMax);
   } else if (taken_ > 0) {
     bytes_.erase(0, taken_);
   }

@@ -2,28 +2,18 @@
 
 #include <algorithm>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
+#include "base/limits.hpp"
 
 namespace millrace::server {
-namespace {
-
-void empty_out(std::string& buffer) {
-  if (buffer.capacity() > kIdleBufferBytesMax) {
-    std::string().swap(buffer);
-  } else {
-    buffer.clear();
-  }
-}
-
-}  // namespace
-
 void Outbox::take(std::string& output, Lsn lsn) {
   if (output.empty()) return;
   if (bytes_.empty()) {
     bytes_.swap(output);
   } else {
     bytes_ += output;
-    empty_out(output);
+    reset(output, kIdleBufferBytesMax);
   }
   const std::uint64_t end = bytes_begin_ + bytes_.size();
   if (!marks_.empty() && marks_.back().lsn == lsn) {
@@ -60,7 +50,7 @@ void Outbox::consume(std::size_t bytes) {
 
 void Outbox::clear() {
   bytes_begin_ += bytes_.size();
-  empty_out(bytes_);
+  reset(bytes_, kIdleBufferBytesMax);
   sent_ = 0;
   marks_.clear();
 }

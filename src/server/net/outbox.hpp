@@ -41,8 +41,4 @@ class Outbox {
   absl::InlinedVector<Mark, 1> marks_;
 };
 
-/// A buffer with more room than this is freed once it is empty; smaller ones are kept for the next
-/// reply.
-inline constexpr std::size_t kIdleBufferBytesMax = 256;
-
 }  // namespace millrace::server

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
 
 namespace millrace::server {
@@ -146,7 +147,7 @@ std::string_view TlsStream::pending() const {
 void TlsStream::consume(std::size_t bytes) {
   sent_ += bytes;
   if (sent_ < pending_.size()) return;
-  pending_ = std::string{};
+  reset(pending_, 0);
   sent_ = 0;
 }
 

@@ -1,5 +1,6 @@
 #include "server/net/outbox.hpp"
 
+#include "base/limits.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
