@@ -83,17 +83,17 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 bool ClientSession::wants_input() const {
   if (is_closing_ || has_input_ended_) return false;
   // While it can execute it empties the inbox: a body may be larger than the limit.
-  return can_execute() || inbox_.size() - inbox_begin_ < kPipelinedBytesMax;
+  return can_execute() || kept_bytes() < kPipelinedBytesMax;
 }
 
 bool ClientSession::wants_resume() const {
-  return listing_ || (can_execute() && inbox_.size() - inbox_begin_ >= bytes_needed_);
+  return listing_ || (can_execute() && kept_bytes() >= bytes_needed_);
 }
 
 bool ClientSession::wants_close() const {
   if (is_closing_) return true;
   return has_input_ended_ && wait_ == Wait::kNothing && !listing_ &&
-         inbox_.size() - inbox_begin_ < bytes_needed_;
+         kept_bytes() < bytes_needed_;
 }
 
 bool ClientSession::can_execute() const {

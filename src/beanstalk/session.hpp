@@ -33,6 +33,7 @@ class ClientSession final : public Session {
   void close(Time now) override;
 
   [[nodiscard]] bool wants_input() const override;
+  [[nodiscard]] std::size_t kept_bytes() const override { return inbox_.size() - inbox_begin_; }
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override;
 

@@ -56,6 +56,7 @@ class Server : private Duties, private Deadline {
     std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
     bool is_volatile = false;            ///< the journal keeps nothing
     std::size_t unsent_bytes_max = kUnsentBytesMax;
+    std::size_t kept_input_bytes_max = kKeptInputBytesMax;
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
     /// Called when a client connects and when it has left, with its descriptor. Another client may

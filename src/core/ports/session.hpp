@@ -66,6 +66,9 @@ class Session {
   /// False while enough is kept: the driver then leaves further bytes in the socket.
   [[nodiscard]] virtual bool wants_input() const = 0;
 
+  /// How many bytes of input are kept.
+  [[nodiscard]] virtual std::size_t kept_bytes() const { return 0; }
+
   /// True when `resume` would get further.
   [[nodiscard]] virtual bool wants_resume() const = 0;
 

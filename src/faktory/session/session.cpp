@@ -87,7 +87,7 @@ void ClientSession::close(Time now) {
 bool ClientSession::wants_input() const {
   const bool is_held_up =
       wait_ != Wait::kNothing || bulk_ || login_ || output_.size() >= kOutputBytesPause;
-  return !is_closing_ && !(is_held_up && lines_.kept_bytes() >= kPipelinedBytesMax);
+  return !is_closing_ && !(is_held_up && kept_bytes() >= kPipelinedBytesMax);
 }
 
 bool ClientSession::wants_resume() const {

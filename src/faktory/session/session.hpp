@@ -48,6 +48,7 @@ class ClientSession final : public Session {
   void close(Time now) override;
 
   [[nodiscard]] bool wants_input() const override;
+  [[nodiscard]] std::size_t kept_bytes() const override { return lines_.kept_bytes(); }
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override { return is_closing_; }
   [[nodiscard]] Time close_at() const override { return close_at_; }

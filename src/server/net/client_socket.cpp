@@ -57,7 +57,7 @@ void ClientSocket::read_on() {
 
 bool ClientSocket::may_receive() {
   if (state_ == ConnectionState::kLingering) return true;
-  return state_ == ConnectionState::kOpen && takes_output() && session_->offer_input();
+  return state_ == ConnectionState::kOpen && session_->offer_input();
 }
 
 /// Receives once, and guards all others against what fails in it. The rest is for the next

@@ -13,8 +13,16 @@ Connections::Connections(Parts parts)
                     .ticker = parts_.ticker,
                     .clock = parts_.clock,
                     .log = parts_.log},
-      session_parts_{
-          .turn = parts_.turn, .ticker = parts_.ticker, .clock = parts_.clock, .log = parts_.log} {}
+      kept_input_({.turn = parts_.turn,
+                   .ticker = parts_.ticker,
+                   .clock = parts_.clock,
+                   .log = parts_.log,
+                   .bytes_max = parts_.kept_input_bytes_max}),
+      session_parts_{.turn = parts_.turn,
+                     .ticker = parts_.ticker,
+                     .clock = parts_.clock,
+                     .log = parts_.log,
+                     .kept = kept_input_} {}
 
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
                       std::unique_ptr<Session> session) {

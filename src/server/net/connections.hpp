@@ -28,6 +28,7 @@ class Connections {
     Clock& clock;
     const Log& log;
     std::size_t unsent_bytes_max;
+    std::size_t kept_input_bytes_max;
     /// Called when a connection's socket, with this descriptor, is closed. May be empty.
     std::function<void(int descriptor)> on_removed;
   };
@@ -69,6 +70,7 @@ class Connections {
 
   const Parts parts_;
   ClientSocket::Parts socket_parts_;
+  KeptInput kept_input_;
   ClientSession::Parts session_parts_;
   std::deque<std::list<Entry>::iterator> closed_;
   std::list<Entry> all_;

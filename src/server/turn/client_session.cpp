@@ -28,6 +28,7 @@ void ClientSession::call_session(Call call) {
   try {
     call(*session_, parts_.clock.now());
     count_unsent();
+    parts_.kept.count(*this, session_->kept_bytes());
     parts_.turn.enlist(*this);
   } catch (const std::exception& exception) {
     parts_.log.event("session_failed", {{"error", exception.what()}});
@@ -39,10 +40,14 @@ void ClientSession::start() {
   call_session([](Session& session, Time now) { session.start(now); });
 }
 
+bool ClientSession::wants_input() const {
+  if (!session_ || is_stopping_ || is_input_over_ || !socket_.takes_output()) return false;
+  return session_->wants_input() && !session_->wants_close();
+}
+
 /// A client that is turned away is enlisted for when it may go on.
 bool ClientSession::offer_input() {
-  if (!session_ || is_stopping_ || is_input_over_) return false;
-  if (!session_->wants_input() || session_->wants_close()) return false;
+  if (!wants_input()) return false;
   if (parts_.turn.is_paused()) {
     parts_.turn.enlist_after_pause(*this);
     return false;
@@ -51,7 +56,11 @@ bool ClientSession::offer_input() {
     parts_.turn.enlist(*this);
     return false;
   }
-  return true;
+  return parts_.kept.admits(*this);
+}
+
+void ClientSession::ask_again() {
+  parts_.turn.enlist(*this);
 }
 
 void ClientSession::receive(std::string_view bytes) {
@@ -175,8 +184,13 @@ void ClientSession::finish_session() {
   if (session_ && unsent_bytes_ == 0 && is_all_answered()) socket_.drop();
 }
 
+void ClientSession::drop() {
+  socket_.drop();
+}
+
 void ClientSession::close() noexcept {
   if (!session_) return;
+  parts_.kept.count(*this, 0);
   parts_.turn.leave(*session_, *this);
   parts_.ticker.plan(*this, kNever);
   session_->close(parts_.clock.now());

@@ -8,6 +8,7 @@
 #include "core/ports/session.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
+#include "server/turn/kept_input.hpp"
 #include "server/turn/link.hpp"
 #include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
@@ -29,7 +30,10 @@ struct UnsentOutput {
 /// The session half of a client's connection: has the session execute what arrives, and hands its
 /// output to the socket half at the end of each turn, or earlier (`Turn::answer_early`). Knows the
 /// time and the limits, and no socket.
-class ClientSession final : public SessionHalf, public Responder, public Deadline {
+class ClientSession final : public SessionHalf,
+                            public Responder,
+                            public Deadline,
+                            private InputKeeper {
  public:
   /// What all sessions use. It outlives them.
   struct Parts {
@@ -37,6 +41,7 @@ class ClientSession final : public SessionHalf, public Responder, public Deadlin
     Ticker& ticker;
     Clock& clock;
     const Log& log;
+    KeptInput& kept;
     UnsentOutput unsent = {};
   };
 
@@ -72,6 +77,9 @@ class ClientSession final : public SessionHalf, public Responder, public Deadlin
   void settle();
   void count_unsent();
   void tell_input_is_over();
+  [[nodiscard]] bool wants_input() const override;
+  void ask_again() override;
+  void drop() override;
   void finish_session();
   /// It is stopped, and its session does not know yet that no more input comes.
   [[nodiscard]] bool is_to_be_told() const;

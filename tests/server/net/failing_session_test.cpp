@@ -72,6 +72,7 @@ struct Served {
                            .clock = loop.clock,
                            .log = log,
                            .unsent_bytes_max = kUnsentBytesMax,
+                           .kept_input_bytes_max = kKeptInputBytesMax,
                            .on_removed = [this](int) { has_ended = true; }}};
   int client = -1;
   bool has_ended = false;

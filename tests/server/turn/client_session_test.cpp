@@ -11,6 +11,7 @@ struct Told {
   bool has_closed = false;
   bool has_ended = false;
   std::size_t sent_bytes = 0;
+  std::size_t kept_bytes = 0;
   int resumed = 0;
   Time wake_at = kNever;
 };
@@ -31,6 +32,7 @@ class EchoSession final : public Session {
   void sent(std::size_t bytes) override { told_.sent_bytes += bytes; }
   void close(Time) override { told_.has_closed = true; }
   [[nodiscard]] bool wants_input() const override { return true; }
+  [[nodiscard]] std::size_t kept_bytes() const override { return told_.kept_bytes; }
   [[nodiscard]] bool wants_resume() const override { return false; }
   [[nodiscard]] bool wants_close() const override { return told_.has_ended; }
   [[nodiscard]] Time wake_at() const override { return told_.wake_at; }
@@ -82,8 +84,13 @@ struct Served {
   TestLoop loop;
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
+  KeptInput kept{{.turn = loop.turn,
+                  .ticker = loop.ticker,
+                  .clock = loop.clock,
+                  .log = log,
+                  .bytes_max = kPipelinedBytesMax + 1}};
   ClientSession::Parts parts{
-      .turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log};
+      .turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log, .kept = kept};
   Told told;
   FakeSocket socket;
   ClientSession client{std::make_unique<EchoSession>(told), socket, parts};
@@ -163,6 +170,40 @@ TEST_CASE("client: while a turn has brought too much output nothing is taken") {
   served.parts.unsent.turn_bytes = 0;
   served.loop.run();
   CHECK(served.socket.read_ons == 1);
+}
+
+TEST_CASE("client: what it keeps is counted until it closes") {
+  Served served;
+  served.told.kept_bytes = 5;
+  served.client.receive("a");
+  CHECK(served.kept.bytes() == 5);
+  served.told.kept_bytes = 3;
+  served.client.receive("b");
+  CHECK(served.kept.bytes() == 3);
+  served.socket.drop();
+  CHECK(served.kept.bytes() == 0);
+}
+
+TEST_CASE("client: while another long line comes to its end it is not read, and then read on") {
+  struct Other final : InputKeeper {
+    [[nodiscard]] bool wants_input() const override { return true; }
+    void ask_again() override {}
+    void drop() override {}
+  } other;
+  Served served;
+  served.kept.count(other, kPipelinedBytesMax + 1);
+  served.told.kept_bytes = kPipelinedBytesMax + 1;
+  served.client.receive("a");
+  served.loop.run();
+  const int read_ons = served.socket.read_ons;
+  CHECK_FALSE(served.client.offer_input());
+  served.loop.run();
+  CHECK(served.socket.read_ons == read_ons);
+  served.kept.count(other, 0);
+  served.loop.run();
+  CHECK(served.socket.read_ons == read_ons + 1);
+  CHECK(served.client.offer_input());
+  served.socket.drop();
 }
 
 TEST_CASE("client: during a pause nothing is taken, and then it is told to read on") {

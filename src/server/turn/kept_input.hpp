@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <optional>
+
+#include "base/limits.hpp"
+#include "core/model/types.hpp"
+#include "server/process/clock.hpp"
+#include "server/process/logging.hpp"
+#include "server/turn/ticker.hpp"
+#include "server/turn/turn.hpp"
+
+namespace millrace::server {
+
+/// While all clients together have this much input that was not executed yet, most of them are not
+/// read. Eight of the longest lines.
+inline constexpr std::size_t kKeptInputBytesMax = std::size_t{256} << 20;
+
+/// How long one client may then keep all others from being read. A line of 32 MiB comes in that
+/// time at ten megabits a second.
+inline constexpr Duration kKeptInputTime = 30s;
+
+/// A client whose input is kept until it can be executed.
+class InputKeeper {
+ public:
+  virtual ~InputKeeper() = default;
+
+  /// It would take input if it might.
+  [[nodiscard]] virtual bool wants_input() const = 0;
+
+  /// It was not admitted, and may ask again. It does so later.
+  virtual void ask_again() = 0;
+
+  /// Ends its connection.
+  virtual void drop() = 0;
+
+ private:
+  friend class KeptInput;
+  std::size_t bytes_ = 0;
+  std::optional<std::list<InputKeeper*>::iterator> place_;
+  bool is_waiting_ = false;
+};
+
+/// The input of all clients that was not executed yet. When it reaches the limit, only these are
+/// read: clients that keep no more than `kPipelinedBytesMax`, so that short commands go on, and one
+/// other, so that its line can come to its end. It is the one that has executed nothing for the
+/// longest, and it is dropped if that does not change in `kKeptInputTime`.
+class KeptInput final : private Deadline {
+ public:
+  struct Parts {
+    Turn& turn;
+    Ticker& ticker;
+    Clock& clock;
+    const Log& log;
+    std::size_t bytes_max;
+  };
+
+  explicit KeptInput(Parts parts) : parts_(parts) {}
+  ~KeptInput() override;
+  KeptInput(const KeptInput&) = delete;
+  KeptInput& operator=(const KeptInput&) = delete;
+
+  /// `keeper` keeps so much now. To be called whenever that may have changed, and with 0 before it
+  /// is destroyed.
+  void count(InputKeeper& keeper, std::size_t bytes) {
+    if (bytes != keeper.bytes_) change(keeper, bytes);
+  }
+
+  /// Whether `keeper` may take input. If not, it is told when it may.
+  [[nodiscard]] bool admits(InputKeeper& keeper) {
+    return bytes_ < parts_.bytes_max || admits_beyond(keeper);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  void change(InputKeeper& keeper, std::size_t bytes);
+  [[nodiscard]] bool admits_beyond(InputKeeper& keeper);
+  void choose();
+  void choose_nobody();
+  void let_all_ask();
+  void stop_waiting(InputKeeper& keeper);
+  void expire(Time now) override;
+
+  const Parts parts_;
+  std::size_t bytes_ = 0;
+  /// Those that keep more than `kPipelinedBytesMax`. In front the one that has executed nothing for
+  /// the longest.
+  std::list<InputKeeper*> keepers_;
+  std::size_t waiting_count_ = 0;  ///< of them, those that were not admitted
+  InputKeeper* chosen_ = nullptr;  ///< the one that is read; null below the limit
+};
+
+}  // namespace millrace::server
