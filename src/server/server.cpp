@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "http/kit/text.hpp"
 #include "server/process/process.hpp"
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 
 namespace millrace::server {
 namespace {

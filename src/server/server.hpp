@@ -22,8 +22,8 @@
 #include "server/notices.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
+#include "server/role/role.hpp"
 #include "server/turn/main_loop.hpp"
-#include "server/turn/role.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/web/web_service.hpp"
 

@@ -20,8 +20,8 @@
 #include "golden/scenario.hpp"
 #include "journal/file/file_journal.hpp"
 #include "journal/file/log_format.hpp"
+#include "server/role/replay.hpp"
 #include "server/scratch.hpp"
-#include "server/turn/replay.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::golden {

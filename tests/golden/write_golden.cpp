@@ -14,7 +14,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_reader.hpp"
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 
 namespace millrace::golden {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "journal/file/backup.hpp"
 #include "journal/file/reserve.hpp"
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"

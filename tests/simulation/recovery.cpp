@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "journal/file/log_format.hpp"
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 #include "simulation/audit.hpp"
 #include "simulation/failover/node.hpp"
 #include "simulation/violation.hpp"

@@ -7,9 +7,9 @@
 #include "faktory/service.hpp"
 #include "journal/shared/shared_log_journal.hpp"
 #include "server/manual_clock.hpp"
+#include "server/role/role.hpp"
+#include "server/role/standby.hpp"
 #include "server/turn/main_loop.hpp"
-#include "server/turn/role.hpp"
-#include "server/turn/standby.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/failover/failover.hpp"
 

@@ -1,4 +1,4 @@
-#include "server/turn/role.hpp"
+#include "server/role/role.hpp"
 
 #include "support/doctest.hpp"
 

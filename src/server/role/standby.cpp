@@ -1,4 +1,4 @@
-#include "server/turn/standby.hpp"
+#include "server/role/standby.hpp"
 
 #include <optional>
 #include <string_view>

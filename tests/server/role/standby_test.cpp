@@ -1,11 +1,11 @@
-#include "server/turn/standby.hpp"
+#include "server/role/standby.hpp"
 
 #include <string>
 
 #include "core/broker/broker.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "journal/shared/shared_log_journal.hpp"
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

@@ -1,4 +1,4 @@
-#include "server/turn/replay.hpp"
+#include "server/role/replay.hpp"
 
 #include <stdexcept>
 
