@@ -70,6 +70,13 @@ def resident_bytes(process):
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
+def most_resident_bytes(process):
+    """Since the process began."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        line = next(line for line in file if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
 class DropinTest(ServerTest):
     """A test with a link named `beanstalkd` in its directory."""
 

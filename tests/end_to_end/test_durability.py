@@ -4,6 +4,7 @@ import os
 import threading
 import unittest
 
+from beanstalkd import most_resident_bytes
 from clients import Beanstalk, Faktory, Gone
 from program import ServerTest, wait_until
 
@@ -204,6 +205,20 @@ class RestartTest(ServerTest):
         self.assertEqual(server.process.wait(20), 1)
         last = server.error_text().splitlines()[-1]
         self.assertRegex(last, r"^millrace: .*0{20}\.log is damaged at offset \d+: ")
+
+    def test_a_restart_needs_less_memory_than_two_long_jobs(self):
+        size = 100_000_000
+        flags = (f"--max-job-size={size}", "--memory-limit=10000000", "--sync=off")
+        server = self.server(*flags).start()
+        client = self.beanstalk(server)
+        for number in range(6):
+            self.assertEqual(client.put(b"%d" % number + b"b" * (size - 1)), number + 1)
+        self.assertEqual(server.terminate(), 0)
+        server.start()
+        self.assertLess(most_resident_bytes(server.process), 2 * size)
+        client = self.beanstalk(server)
+        for number in range(6):
+            self.assertEqual(client.reserve(), (number + 1, b"%d" % number + b"b" * (size - 1)))
 
     def test_stats_tell_the_journal(self):
         server = self.server("--segment-bytes=1048576", "--max-job-size=100000").start()

@@ -29,8 +29,14 @@ void Bodies::spill_to(Journal& journal, std::size_t bytes_max) {
 }
 
 void Bodies::keep(Job& job, std::string_view body) {
-  job.body = copy_of(body);
   job.body_bytes = static_cast<std::uint32_t>(body.size());
+  const bool fits = bytes_ + other_bytes_ + body.size() + kAllocationBytes <= bytes_max_;
+  if (is_replaying_ && !fits && !body.empty()) {
+    job.body.reset();
+    ++spilled_count_;
+    return;
+  }
+  job.body = copy_of(body);
   if (job.body) bytes_ += body.size() + kAllocationBytes;
 }
 

@@ -22,6 +22,9 @@ class Bodies {
   /// memory. `journal` outlives this. Without a call all bodies stay in memory.
   void spill_to(Journal& journal, std::size_t bytes_max);
 
+  /// The log holds the bodies of new jobs already: those that would be too much stay there.
+  void set_replaying(bool is_replaying) { is_replaying_ = is_replaying; }
+
   /// The job is new, with this body, which is copied.
   void keep(Job& job, std::string_view body);
 
@@ -53,6 +56,7 @@ class Bodies {
   std::size_t bytes_ = 0;
   std::size_t spilled_count_ = 0;
   std::size_t other_bytes_ = 0;  ///< of the last `is_too_much`
+  bool is_replaying_ = false;
 
   struct Loaded {
     JobSlot slot;

@@ -76,9 +76,9 @@ Outcome<Done> Ledger::replay(std::string_view batch, Lsn begin) {
 
 void Ledger::replay(std::vector<Record>&& records) {
   // While true, a paused queue without jobs stays: its jobs may come later in the log.
-  store_.queues().set_replaying(true);
+  store_.set_replaying(true);
   for (Record& record : records) store_.apply(std::move(record));
-  store_.queues().set_replaying(false);
+  store_.set_replaying(false);
   records_replayed_ += records.size();
 }
 

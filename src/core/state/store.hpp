@@ -27,6 +27,12 @@ class Store {
   /// record counts as being in the batch, until `place`.
   void apply(Record&& record);
 
+  /// From now on records are read from the log.
+  void set_replaying(bool is_replaying) {
+    queues_.set_replaying(is_replaying);
+    jobs_.bodies().set_replaying(is_replaying);
+  }
+
   [[nodiscard]] const Jobs& jobs() const { return jobs_; }
   [[nodiscard]] const JobOrders& orders() const { return jobs_.orders(); }
   [[nodiscard]] Queues& queues() { return queues_; }

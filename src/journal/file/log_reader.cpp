@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/buffer.hpp"
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_names.hpp"
 
@@ -166,7 +167,10 @@ Outcome<Done> LogReader::load(const Segment& segment, std::string& bytes) const 
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
-  bytes.resize(segment.sealed_at ? *segment.sealed_at - first : *size);
+  const std::size_t wanted = segment.sealed_at ? *segment.sealed_at - first : *size;
+  // Not beside the room of a shorter one, which would be copied too.
+  if (bytes.capacity() < wanted) reset(bytes, 0);
+  bytes.resize(wanted);
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return got.error();
   if (*got < bytes.size())

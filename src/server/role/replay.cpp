@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,20 +15,22 @@
 namespace millrace::server {
 namespace {
 
-/// At most this much is decoded ahead, and less than the second is not worth a wake-up.
+/// At most this much is decoded ahead, and less than the second is not worth a wake-up. A batch
+/// that is longer is applied before the next one is read.
 constexpr std::size_t kAheadBytes = std::size_t{4} << 20;
 constexpr std::size_t kWorthBytes = std::size_t{256} << 10;
 
 /// Some records of a batch.
 struct Portion {
-  std::shared_ptr<const std::string> batch;  ///< the records' views point into it
-  Lsn begin = 0;                             ///< of the batch
+  std::shared_ptr<const std::string> copy;  ///< of the batch; null: the reading thread keeps it
+  std::string_view batch;                   ///< the records' views point into it
+  Lsn begin = 0;                            ///< of the batch
   std::vector<Record> records;
   bool is_first = false;  ///< of the batch
   bool is_last = false;
 
   [[nodiscard]] std::size_t bytes() const {
-    return records.size() * sizeof(Record) + (is_first ? batch->size() : 0);
+    return records.size() * sizeof(Record) + (is_first ? batch.size() : 0);
   }
 };
 
@@ -48,10 +51,23 @@ class Portions {
     if (bytes_ >= kWorthBytes) pushed_.notify_one();
   }
 
-  /// Waits for some; empty when it is closed and all have been taken.
+  /// Waits until all were taken and applied; false when it is closed.
+  bool wait_until_applied() {
+    std::unique_lock lock(mutex_);
+    is_rest_wanted_ = true;
+    pushed_.notify_one();
+    taken_.wait(lock, [&] { return !is_rest_wanted_ || is_closed_; });
+    return !is_closed_;
+  }
+
+  /// Waits for some; empty when it is closed and all have been taken. Those of the last call were
+  /// applied.
   std::deque<Portion> take() {
     std::unique_lock lock(mutex_);
-    pushed_.wait(lock, [&] { return bytes_ >= kWorthBytes || is_closed_; });
+    pushed_.wait(lock, [&] {
+      if (portions_.empty() && std::exchange(is_rest_wanted_, false)) taken_.notify_one();
+      return bytes_ >= kWorthBytes || is_rest_wanted_ || is_closed_;
+    });
     bytes_ = 0;
     taken_.notify_one();
     return std::exchange(portions_, {});
@@ -70,6 +86,7 @@ class Portions {
   std::condition_variable taken_;
   std::deque<Portion> portions_;
   std::size_t bytes_ = 0;
+  bool is_rest_wanted_ = false;  ///< the reading thread waits until all are applied
   bool is_closed_ = false;
 };
 
@@ -85,25 +102,30 @@ class Closer {
   Portions& portions_;
 };
 
-/// A batch is copied when there is room for a portion of it. So besides those that are ahead, one
-/// batch is in the journal's hands, one here, and one is being applied.
+/// A batch is copied when there is room for a portion of it, so that the journal can read on. A
+/// long one is not: two of them would take too much memory.
 Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions) {
   const Problem given_up{"the replay was given up"};
   if (!portions.wait_for_room()) return given_up;
+  const bool is_long = bytes.size() > kAheadBytes;
   // Its last portion to be applied frees it.
-  const auto batch = std::make_shared<const std::string>(bytes);
-  BatchReader reader(*batch);
+  const auto copy = is_long ? nullptr : std::make_shared<const std::string>(bytes);
+  const std::string_view batch = copy ? std::string_view(*copy) : bytes;
+  BatchReader reader(batch);
   for (bool is_first = true;; is_first = false) {
     Outcome<std::vector<Record>> records = reader.next();
     if (!records) return records.error();
-    portions.push({.batch = batch,
+    portions.push({.copy = copy,
+                   .batch = batch,
                    .begin = begin,
                    .records = std::move(*records),
                    .is_first = is_first,
                    .is_last = reader.is_done()});
-    if (reader.is_done()) return Done{};
+    if (reader.is_done()) break;
     if (!portions.wait_for_room()) return given_up;
   }
+  if (is_long && !portions.wait_until_applied()) return given_up;
+  return Done{};
 }
 
 /// Reads and decodes in a thread of its own. To destroy it ends that thread.
@@ -145,7 +167,7 @@ Outcome<std::uint64_t> replay(Journal& journal, Ledger& ledger,
       ledger.replay(std::move(portion.records));
       if (!portion.is_last) continue;
       ledger.place(portion.begin);
-      bytes += portion.batch->size();
+      bytes += portion.batch.size();
     }
   }
   if (Outcome<Done> read = reading.outcome(); !read) return read.error();

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/broker_fixture.hpp"
+#include "core/state/batch_reader.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {
@@ -88,6 +89,28 @@ TEST_CASE("bodies: those of the next jobs are read ahead") {
   const ClientId client = small.fixture.client();
   REQUIRE(small.fixture.reserve(client));
   CHECK(small.log.expected.size() == 39);
+}
+
+TEST_CASE("bodies: a replay brings no more of them into memory than may stay") {
+  constexpr std::size_t kLong = 15'000;
+  BrokerFixture writer;
+  for (int i = 0; i < 6; ++i) writer.put(std::string(kLong, static_cast<char>('a' + i)));
+  const std::string batch = writer.ledger.take_batch();
+  Small small;
+  const Lsn begin = small.log.append(kOnlyEpoch, batch)->begin;
+  BatchReader reader(batch);
+  auto records = reader.next();
+  REQUIRE(records);
+  small.fixture.ledger.replay(std::move(*records));
+  REQUIRE(reader.is_done());
+  CHECK(small.fixture.ledger.memory().bytes() < 40'000);
+  small.fixture.ledger.place(begin);
+  const ClientId client = small.fixture.client();
+  for (int i = 0; i < 6; ++i) {
+    const JobId id = small.fixture.reserve(client).value();
+    CHECK(small.fixture.job(id).body_view() == std::string(kLong, static_cast<char>('a' + i)));
+  }
+  CHECK(small.log.read_count >= 4);
 }
 
 TEST_CASE("bodies: a record that moves in the log takes its body along") {

@@ -52,6 +52,39 @@ TEST_CASE("replay: everything is read, in the order of the log") {
   CHECK(log.ledger.store().jobs().oldest_place().value() < log.journal.to_replay.front().size());
 }
 
+/// Too long to be copied, between short ones.
+void add_long_batches(Logged& log) {
+  Ledger written;
+  Broker writer(written, log.format, {});
+  for (int batch = 0; batch < 10; ++batch) {
+    const std::size_t bytes = batch % 3 == 0 ? std::size_t{5} << 20 : 100;
+    REQUIRE(writer.put({.queue = "long", .body = std::string(bytes, 'b')}, Time{1s}));
+    log.journal.to_replay.push_back(written.take_batch());
+    log.bytes += log.journal.to_replay.back().size();
+  }
+}
+
+TEST_CASE("replay: batches that are too long to be copied") {
+  for (int round = 0; round < 20; ++round) {
+    Logged log;
+    log.journal.to_replay.clear();
+    log.bytes = 0;
+    add_long_batches(log);
+    const auto read = replay(log.journal, log.ledger, ignore);
+    REQUIRE(read);
+    CHECK(*read == log.bytes);
+    CHECK(log.jobs() == 10);
+  }
+}
+
+TEST_CASE("replay: applying can give up while the reading thread waits for a long batch") {
+  Logged log;
+  log.journal.to_replay.clear();
+  add_long_batches(log);
+  const auto give_up = [](Lsn) { throw std::runtime_error("enough"); };
+  CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, give_up), "enough");
+}
+
 TEST_CASE("replay: an empty log") {
   faktory::WorkUnits format;
   FakeJournal journal;
