@@ -17,6 +17,13 @@ class UnusableTest(ServerTest):
             with self.subTest(flag):
                 self.assert_refused([PROGRAM, "serve", flag], flag.split("=")[1])
 
+    def test_no_command(self):
+        self.assert_refused([PROGRAM], "serve, check or backup.*--help", status=2)
+
+    def test_a_contradiction(self):
+        flags = ("--volatile", "--sync=always")
+        self.assert_refused(self.server(*flags).arguments(), "--volatile.*--sync", status=2)
+
     def test_a_taken_port(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

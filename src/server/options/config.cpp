@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "http/kit/text.hpp"
+#include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
 
@@ -200,10 +201,13 @@ constexpr std::array kRows = {
     Row{"sync", "MODE",
         "When a reply may be sent: always (change on disk), interval:MS (written, on disk every MS "
         "milliseconds) or off (written) (default: always)",
-        [](Config& c, const std::string& text) { return set_sync(c.sync, text); },
+        [](Config& c, const std::string& text) {
+          const auto set = set_sync(c.sync, text);
+          c.has_asked_for_syncs = c.sync.mode == SyncChoice::Mode::kAlways;
+          return set;
+        },
         is_same<&Config::sync>},
-    Row{"volatile", nullptr,
-        "Keep no journal; --data and --sync have no effect, and a restart loses all jobs",
+    Row{"volatile", nullptr, "Keep no journal; --data has no effect, and a restart loses all jobs",
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},
     Row{"memory-limit", "BYTES",
@@ -396,20 +400,6 @@ std::vector<std::string> unknown_variables(const Parser& parser) {
   return unknown;
 }
 
-/// The system would bind two ports to one address, and then refuse to open the second.
-Outcome<Done> check_addresses(const Config& config) {
-  const std::array ports = {std::pair{"--beanstalk", config.beanstalk},
-                            std::pair{"--faktory", config.faktory}, std::pair{"--web", config.web}};
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    for (std::size_t j = i + 1; j < ports.size(); ++j) {
-      if (!are_same_place(ports[i].second, ports[j].second)) continue;
-      return Problem{std::string(ports[i].first) + " and " + ports[j].first + " are both " +
-                     ports[i].second->text() + "; each port needs an address of its own"};
-    }
-  }
-  return Done{};
-}
-
 Invocation read_serve(const Parser& parser) {
   Invocation invocation{.action = Invocation::Action::kServe, .config = {}, .text = {}};
   Config& config = invocation.config;
@@ -422,20 +412,7 @@ Invocation read_serve(const Parser& parser) {
   apply_faktory_password(config);
   config.handover = read_handover();
   invocation.unknown_variables = unknown_variables(parser);
-  if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
-    return refuse("--tls-cert and --tls-key must be set together");
-  }
-  // Smaller segments are a choice for a disk that may become full, and there a job must fit into
-  // the reserved segments. Jobs longer than a segment of the default size are allowed.
-  if (config.job_bytes_max > config.segment_bytes &&
-      config.segment_bytes < Config{}.segment_bytes) {
-    return refuse("--max-job-size is larger than --segment-bytes; set one of them differently");
-  }
-  if (!config.beanstalk && !config.faktory) {
-    return refuse(
-        "--beanstalk and --faktory are both off, so there is nothing to serve; enable one");
-  }
-  if (const auto checked = check_addresses(config); !checked) return refuse(checked.error().text);
+  if (const auto checked = check_together(config); !checked) return refuse(checked.error().text);
   return invocation;
 }
 
@@ -493,7 +470,9 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
             .text = parser.directory,
             .target = parser.target};
   }
-  if (!parser.serve->parsed()) return print(parser.app.help());
+  if (!parser.serve->parsed()) {
+    return refuse("say what to do: serve, check or backup; see millrace --help");
+  }
   return read_serve(parser);
 }
 

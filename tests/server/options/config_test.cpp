@@ -270,13 +270,16 @@ TEST_CASE("config: a certificate can be exchanged, and a password set, without a
   CHECK(options_for_restart(started, wanted).empty());
 }
 
-TEST_CASE("config: version, help, and nothing at all print and are done") {
+TEST_CASE("config: version and help print and are done") {
   CHECK(read_invocation({"--version"}).text == "millrace " MILLRACE_VERSION "\n");
   CHECK(read_invocation({"--help"}).action == Action::kPrint);
-  CHECK(read_invocation({}).action == Action::kPrint);
-  CHECK(read_invocation({}).text.find("serve") != std::string::npos);
   CHECK(read_invocation({"serve", "--help"}).text.find("MILLRACE_MAX_JOB_SIZE") !=
         std::string::npos);
+}
+
+TEST_CASE("config: no command at all is refused, with where to look") {
+  CHECK(read_invocation({}).action == Action::kRefuse);
+  CHECK(read_invocation({}).text == "say what to do: serve, check or backup; see millrace --help");
 }
 
 TEST_CASE("config: a command that does not exist is refused") {
