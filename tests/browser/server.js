@@ -5,6 +5,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
+import { fileURLToPath } from "node:url";
 
 const PROGRAM = process.env.MILLRACE ?? "build/release/millrace";
 
@@ -26,6 +27,15 @@ async function freePort() {
     if (await isFree(port)) return port;
   }
 }
+
+/** Ends the servers of a run that was killed: tests/support/keeper.py says how. */
+const keeper = spawn("python3", [fileURLToPath(new URL("../support/keeper.py", import.meta.url))], {
+  stdio: ["pipe", "ignore", "inherit"],
+  detached: true,
+});
+keeper.unref();
+keeper.stdin.on("error", () => {});
+keeper.stdin.unref?.();
 
 export class Server {
   static async make(...flags) {
@@ -53,6 +63,7 @@ export class Server {
       ],
       { stdio: ["ignore", "pipe", "inherit"] },
     );
+    keeper.stdin.write(`keep ${this.process.pid}\n`);
     this.ended = new Promise((resolve) => {
       this.process.on("exit", resolve);
     });

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from clients import Beanstalk, Gone
-from program import PROGRAM, STOP_SECONDS_MAX, ServerTest, environment, free_port
+from program import PROGRAM, STOP_SECONDS_MAX, ServerTest, environment, free_port, keep
 
 START_SECONDS_MAX = 20
 
@@ -29,6 +29,7 @@ class Dropin:
             text=True,
             **more,
         )
+        keep(self.process)
 
     def client(self):
         """A connection, made as soon as it can be."""

@@ -15,6 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 
+from keeper import keep  # noqa: E402
 from ports import free_port  # noqa: E402
 
 PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
@@ -72,6 +73,7 @@ class Server:
             preexec_fn=self.preexec_fn,
             text=True,
         )
+        keep(self.process)
         lines = queue.Queue()
         threading.Thread(target=forward, args=(self.process.stdout, lines), daemon=True).start()
         self.ports = []

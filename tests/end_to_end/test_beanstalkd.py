@@ -11,7 +11,7 @@ import unittest
 
 from beanstalkd import DropinTest
 from clients import Beanstalk, Faktory
-from program import PROGRAM, wait_until
+from program import PROGRAM, keep, wait_until
 
 NOBODY = "nobody"
 
@@ -323,6 +323,7 @@ class ActivationTest(DropinTest):
         )
         for i in range(len(sockets)):
             os.close(SPARE + i)
+        keep(process)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

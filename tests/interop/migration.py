@@ -17,7 +17,7 @@ from dataclasses import dataclass
 sys.dont_write_bytecode = True
 
 from languages import HERE  # noqa: E402
-from servers import free_address, serving, wait_for_port  # noqa: E402
+from servers import free_address, keep, serving, wait_for_port  # noqa: E402
 
 PROGRAM_SECONDS_MAX = 120
 STOP_SECONDS_MAX = 60
@@ -60,6 +60,7 @@ def printed(command, server):
         stdout=subprocess.PIPE,
         text=True,
     )
+    keep(process)
     giving_up = threading.Timer(PROGRAM_SECONDS_MAX, process.kill)
     giving_up.start()
     lines = []
@@ -84,7 +85,10 @@ def started(command, address, more=None):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        # With the server that it has started itself.
+        start_new_session=True,
     )
+    keep(process)
     try:
         wait_for_port(address)
         yield

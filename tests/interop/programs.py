@@ -6,8 +6,14 @@ import queue
 import signal
 import subprocess
 import tempfile
+import sys
 import threading
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+
+from keeper import keep  # noqa: E402
 
 ANSWER_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 60
@@ -31,6 +37,7 @@ class Process:
             encoding="utf-8",
             start_new_session=True,
         )
+        keep(self.process)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
 
 from clients import Beanstalk  # noqa: E402
-from program import PROGRAM, Server, free_port, wait_until  # noqa: E402
+from program import PROGRAM, Server, free_port, keep, wait_until  # noqa: E402
 from web import Web  # noqa: E402
 
 PASSWORD = "very-secret"
@@ -160,4 +160,12 @@ def serving(password=None, tls=False, unix=False):
             server.end()
 
 
-__all__ = ["PASSWORD", "PROGRAM", "free_address", "serving", "wait_for_port", "wait_until"]
+__all__ = [
+    "PASSWORD",
+    "PROGRAM",
+    "free_address",
+    "keep",
+    "serving",
+    "wait_for_port",
+    "wait_until",
+]

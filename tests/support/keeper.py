@@ -1,0 +1,89 @@
+"""Ends the servers of a test program that was killed and so could not end them itself.
+
+`keep(process)` tells a second process of them, the keeper. It reads their ids, and when its input
+ends, the test program is gone, however it ended. So it also works for servers that change their
+user, for which the kernel forgets PR_SET_PDEATHSIG, for those that a thread has started, and for
+what a server has started in its own process group.
+
+Run alone it is the keeper: each line of its input is `keep PID`.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+LOCK = threading.Lock()
+KEEPERS = {}  # by the process that asked: a fork has none yet
+
+
+def keep(process):
+    """Answers the process, which will not outlive this one."""
+    with LOCK:
+        keeper = KEEPERS.get(os.getpid())
+        if keeper is None:
+            keeper = KEEPERS[os.getpid()] = start_keeper()
+        # When it has ended, the servers run on as if nobody had asked.
+        with contextlib.suppress(BrokenPipeError):
+            keeper.stdin.write(b"keep %d\n" % process.pid)
+            keeper.stdin.flush()
+    return process
+
+
+def start_keeper():
+    keeper = subprocess.Popen(
+        [sys.executable, "-S", "-E", os.path.abspath(__file__)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # Ctrl-C ends the test program, not this one.
+        start_new_session=True,
+    )
+    # It ends after us, so nobody waits for it.
+    keeper.returncode = 0
+    return keeper
+
+
+def stat(pid):
+    """(when it was started, its process group), or None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin1") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return int(fields[19]), int(fields[2])
+
+
+def running():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def end(pid, started, is_leader):
+    """Kills the process, and its group when it has one of its own. One that ended may have left
+    children in the group; then no other process can have been given its id."""
+    now = stat(pid)
+    if now is not None and now[0] != started:
+        return
+    victims = [pid] if now else []
+    if is_leader:
+        victims += [each for each in running() if (stat(each) or (0, 0))[1] == pid]
+    for victim in victims:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(victim, signal.SIGKILL)
+
+
+def main():
+    kept = {}
+    for line in sys.stdin.buffer:
+        pid = int(line.split()[1])
+        now = stat(pid)
+        if now is not None:
+            kept[pid] = (now[0], now[1] == pid)
+    for pid, (started, is_leader) in kept.items():
+        end(pid, started, is_leader)
+
+
+if __name__ == "__main__":
+    main()
