@@ -16,7 +16,7 @@ import sys
 import threading
 
 LOCK = threading.Lock()
-KEEPERS = {}  # by the process that asked: a fork has none yet
+KEEPERS = {}  # the input of each, by the process that asked: a fork has none yet
 
 
 def keep(process):
@@ -27,12 +27,12 @@ def keep(process):
             keeper = KEEPERS[os.getpid()] = start_keeper()
         # When it has ended, the servers run on as if nobody had asked.
         with contextlib.suppress(BrokenPipeError):
-            keeper.stdin.write(b"keep %d\n" % process.pid)
-            keeper.stdin.flush()
+            os.write(keeper, b"keep %d\n" % process.pid)
     return process
 
 
 def start_keeper():
+    """Answers its input. Nobody closes that: it ends with this process."""
     keeper = subprocess.Popen(
         [sys.executable, "-S", "-E", os.path.abspath(__file__)],
         stdin=subprocess.PIPE,
@@ -43,7 +43,8 @@ def start_keeper():
     )
     # It ends after us, so nobody waits for it.
     keeper.returncode = 0
-    return keeper
+    with keeper.stdin as stdin:
+        return os.dup(stdin.fileno())
 
 
 def stat(pid):
