@@ -10,6 +10,7 @@ import { cases as queueCases } from "./queue_cases.js";
 import { cases as viewCases } from "./view_cases.js";
 import { cases as staleCases } from "./stale_cases.js";
 import { cases as nameCases } from "./name_cases.js";
+import { cases as hostileCases } from "./hostile_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -50,7 +51,14 @@ async function runCase({ title, flags, run }, browser) {
   }
 }
 
-const cases = [...pageCases, ...queueCases, ...viewCases, ...staleCases, ...nameCases];
+const cases = [
+  ...pageCases,
+  ...queueCases,
+  ...viewCases,
+  ...staleCases,
+  ...nameCases,
+  ...hostileCases,
+];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
