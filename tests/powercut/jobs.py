@@ -171,8 +171,11 @@ class BeanstalkProducer(Producer):
         self.client.send(text)
         for job, change in begun:
             answer = self.client.line().split()
-            assert answer[0] == "INSERTED", answer
-            job.id = int(answer[1])
+            if answer == ["OUT_OF_MEMORY"]:
+                change.after = GONE
+            else:
+                assert answer[0] == "INSERTED", answer
+                job.id = int(answer[1])
             self.end(change)
         return count
 
@@ -240,7 +243,10 @@ class FaktoryProducer(Producer):
         job.retry = more["retry"]
         change = self.begin(job, self.state("delayed" if waits else "ready", marks=marks))
         answer = self.client.push(jid, self.queue, [payload], **more)
-        assert answer == "+OK", answer
+        if answer.startswith("-ERR") and "memory" in answer:
+            change.after = GONE
+        else:
+            assert answer == "+OK", answer
         self.end(change)
 
     def fetch(self):
