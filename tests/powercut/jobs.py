@@ -243,7 +243,7 @@ class FaktoryProducer(Producer):
         job.retry = more["retry"]
         change = self.begin(job, self.state("delayed" if waits else "ready", marks=marks))
         answer = self.client.push(jid, self.queue, [payload], **more)
-        if answer.startswith("-ERR") and "memory" in answer:
+        if "server is out of space" in answer:
             change.after = GONE
         else:
             assert answer == "+OK", answer
