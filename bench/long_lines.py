@@ -112,7 +112,7 @@ def put(server):
     client.line()
 
 
-def peek_without_reading(server):
+def peek(server, does_read=False):
     sockets = []
     for _ in range(PEEKERS):
         peeker = socket.create_connection(("127.0.0.1", server.port))
@@ -124,9 +124,16 @@ def peek_without_reading(server):
         for peeker in sockets:
             try:
                 unsent[peeker] = unsent[peeker][peeker.send(unsent[peeker]):]
+                if does_read:
+                    peeker.recv(1 << 20)
             except (BlockingIOError, BrokenPipeError, ConnectionResetError):
                 pass
-        time.sleep(0.01)
+        if not does_read:
+            time.sleep(0.01)
+
+
+def peek_and_read(server):
+    peek(server, does_read=True)
 
 
 def prepare_long_job(server):
@@ -162,7 +169,8 @@ EVENTS = [
     Event("FAIL of 29 MB", say(fail)),
     Event("BEAT of 23 MB", say(beat)),
     Event(f"{PEEKERS} clients pipeline `peek-ready` of {PEEKED_BYTES:,} bytes and never read",
-          peek_without_reading, prepare_peeked),
+          peek, prepare_peeked),
+    Event("the same, and they do read", peek_and_read, prepare_peeked),
 ]
 
 

@@ -37,6 +37,7 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
 
 void Connections::limit_unsent() {
   session_parts_.unsent.turn_bytes = 0;
+  session_parts_.unsent.turn_sent_bytes = 0;
   if (session_parts_.unsent.bytes > parts_.unsent_bytes_max) drop_slow_readers();
 }
 

@@ -96,6 +96,11 @@ bool ClientSession::is_turn_output_full() const {
   return parts_.unsent.turn_bytes >= kTurnOutputBytesMax;
 }
 
+/// Its `bind` then sends what this turn does not.
+bool ClientSession::waits_for_next_turn() const {
+  return parts_.unsent.turn_sent_bytes >= kTurnSentBytesMax && unsent_bytes_ > kShortOutputBytes;
+}
+
 // ---- its output ---------------------------------------------------------------------------------
 
 bool ClientSession::bind(Lsn lsn, Lsn durable) {
@@ -108,6 +113,10 @@ bool ClientSession::bind(Lsn lsn, Lsn durable) {
   }
   count_unsent();  // What was delivered to the session is not counted yet.
   durable_ = durable;
+  if (waits_for_next_turn()) {
+    parts_.turn.enlist(*this);
+    return false;
+  }
   const bool waits = socket_.send_durable(durable);
   settle();
   return waits && session_;
@@ -115,6 +124,7 @@ bool ClientSession::bind(Lsn lsn, Lsn durable) {
 
 void ClientSession::send_durable(Lsn durable) {
   durable_ = durable;
+  if (waits_for_next_turn()) return parts_.turn.enlist(*this);
   (void)socket_.send_durable(durable);
   settle();
 }
@@ -126,6 +136,7 @@ void ClientSession::has_room() {
 void ClientSession::sent(std::size_t bytes) {
   CHECK(bytes <= unsent_bytes_);
   sent_bytes_ += bytes;
+  parts_.unsent.turn_sent_bytes += bytes;
   session_->sent(bytes);
   count_unsent();
 }

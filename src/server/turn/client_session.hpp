@@ -17,14 +17,20 @@
 namespace millrace::server {
 
 /// When a turn has brought so much output, nothing more is executed before that was offered to the
-/// sockets. One reply can exceed it.
-inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{32} << 20;
+/// sockets. One reply can exceed it. To make and to send a megabyte takes one to two milliseconds.
+inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{1} << 20;
+
+/// When a turn has sent so much, output of a client with more than `kShortOutputBytes` of it waits
+/// for the next turn. A send can exceed it. So a short reply never waits for long ones.
+inline constexpr std::size_t kTurnSentBytesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kShortOutputBytes = 4 * 1024;
 
 /// The output of all clients that was not sent yet. Only `ClientSession` counts it.
 struct UnsentOutput {
   std::size_t bytes = 0;
-  std::size_t turn_bytes = 0;  ///< so much was added since the turn began
-  std::string spare = {};      ///< an empty buffer that is handed round
+  std::size_t turn_bytes = 0;       ///< so much was added since the turn began
+  std::size_t turn_sent_bytes = 0;  ///< and so much was sent
+  std::string spare = {};           ///< an empty buffer that is handed round
 };
 
 /// The session half of a client's connection: has the session execute what arrives, and hands its
@@ -85,6 +91,7 @@ class ClientSession final : public SessionHalf,
   [[nodiscard]] bool is_to_be_told() const;
   [[nodiscard]] bool is_all_answered() const;
   [[nodiscard]] bool is_turn_output_full() const;
+  [[nodiscard]] bool waits_for_next_turn() const;
 
   std::unique_ptr<Session> session_;  ///< null once it was closed
   SocketHalf& socket_;

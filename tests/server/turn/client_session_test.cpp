@@ -206,6 +206,29 @@ TEST_CASE("client: while another long line comes to its end it is not read, and 
   served.socket.drop();
 }
 
+TEST_CASE("client: when a turn has sent much, long output waits for the next turn") {
+  Served served;
+  served.socket.takes = 0;
+  served.client.receive(std::string(kShortOutputBytes + 1, 'a'));
+  served.loop.run();
+  served.socket.takes = std::string::npos;
+  served.parts.unsent.turn_sent_bytes = kTurnSentBytesMax;
+  served.client.has_room();
+  CHECK(served.socket.received.empty());
+  served.parts.unsent.turn_sent_bytes = kTurnSentBytesMax - 1;
+  served.loop.run();
+  CHECK(served.socket.received.size() == kShortOutputBytes + 1);
+  CHECK(served.parts.unsent.turn_sent_bytes == kTurnSentBytesMax + kShortOutputBytes);
+}
+
+TEST_CASE("client: when a turn has sent much, short output is sent in it all the same") {
+  Served served;
+  served.parts.unsent.turn_sent_bytes = kTurnSentBytesMax;
+  served.client.receive(std::string(kShortOutputBytes, 'a'));
+  served.loop.run();
+  CHECK(served.socket.received.size() == kShortOutputBytes);
+}
+
 TEST_CASE("client: during a pause nothing is taken, and then it is told to read on") {
   Served served;
   served.loop.limits.is_compacting_only = true;
