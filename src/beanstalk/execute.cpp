@@ -131,7 +131,7 @@ void ClientSession::execute(const StatsJob& stats, Time now) {
   const View& view = shared_.broker.view();
   const Job* job = view.find(stats.id);
   if (job) {
-    reply::stats_job(output_, *job, view.queue_of(*job).name, now);
+    reply::stats_job(output_, shown(*job), now);
   } else {
     output_ += reply::kNotFound;
   }
@@ -193,16 +193,24 @@ void ClientSession::reserve_until(Time wait_until, Time now) {
   if (delivery) deliver(*delivery, now);
 }
 
+reply::ShownJob ClientSession::shown(const Job& job) const {
+  const View& view = shared_.broker.view();
+  return {.job = job,
+          .tube = view.queue_of(job).name,
+          .format = shared_.format,
+          .clock = view.wall_clock()};
+}
+
 void ClientSession::answer_found(const Job* job) {
   if (!job) {
     output_ += reply::kNotFound;
     return;
   }
-  reply::found(output_, {*job, shared_.broker.view().queue_of(*job).name, shared_.format});
+  reply::found(output_, shown(*job));
 }
 
 void ClientSession::answer_reserved(const Job& job) {
-  reply::reserved(output_, {job, shared_.broker.view().queue_of(job).name, shared_.format});
+  reply::reserved(output_, shown(job));
 }
 
 void ClientSession::answer(const Answer<Done>& answer, std::string_view success) {

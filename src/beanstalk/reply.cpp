@@ -39,7 +39,7 @@ void append_job(std::string& out, std::string_view word, const ShownJob& shown) 
     return;
   }
   std::string body;
-  shown.format.render(shown.job, shown.tube, body);
+  shown.format.render(shown.job, shown.tube, shown.clock, body);
   append_body(out, word, shown.job.id, body);
 }
 

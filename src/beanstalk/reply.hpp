@@ -40,18 +40,19 @@ void kicked(std::string& out, std::uint64_t count);
 void using_tube(std::string& out, std::string_view tube);
 void watching(std::string& out, std::size_t count);
 
-/// A job to show in RESERVED or FOUND: a pushed work unit as FETCH would return it.
+/// A job to show. RESERVED and FOUND have a pushed work unit as FETCH would return it.
 struct ShownJob {
   const Job& job;
   std::string_view tube;
   const WorkUnitFormat& format;
+  WallClock clock;
 };
 void reserved(std::string& out, const ShownJob& shown);
 void found(std::string& out, const ShownJob& shown);
 
 void tube_list(std::string& out, const std::vector<std::string_view>& tubes);
 void stats(std::string& out, const Shared& shared, const View& view, Time now);
-void stats_job(std::string& out, const Job& job, std::string_view tube, Time now);
+void stats_job(std::string& out, const ShownJob& shown, Time now);
 void stats_tube(std::string& out, const Queue& tube, Time now);
 
 }  // namespace millrace::beanstalk::reply

@@ -141,18 +141,20 @@ void stats(std::string& out, const Shared& shared, const View& view, Time now) {
   yaml.append_to(out);
 }
 
-void stats_job(std::string& out, const Job& job, std::string_view tube, Time now) {
+void stats_job(std::string& out, const ShownJob& shown, Time now) {
+  const Job& job = shown.job;
   Tallies tallies = job.tallies();
   Yaml{}
       .number("id", job.id)
-      .quoted("tube", tube)
+      .quoted("tube", shown.tube)
       .plain("state", state_word(job.state))
       .number("pri", job.pri)
       .number("age", seconds_between(job.created_at, now))
       // As the client gave it. `time-left` counts down.
       .number("delay", job.delay_s)
       .number("ttr", job.ttr_s)
-      .number("time-left", has_time_left(job.state) ? seconds_between(now, job.when) : 0)
+      .number("time-left",
+              has_time_left(job.state) ? seconds_between(now, job.even_when(shown.clock)) : 0)
       .number("file", kNoFile)
       .number("reserves", tallies.reserves)
       .number("timeouts", tallies.timeouts)

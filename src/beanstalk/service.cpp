@@ -25,6 +25,10 @@ void Service::set_job_bytes_max(std::size_t max) {
   shared_->settings.job_bytes_max = max;
 }
 
+void Service::shift_start(Duration jump) {
+  shared_->started_at += jump;
+}
+
 void Service::drain() {
   // For good: beanstalkd has no way back from SIGUSR1 either.
   shared_->is_draining = true;

@@ -29,6 +29,9 @@ class Service {
   /// For puts that begin from now on. At most kBodyBytesMax.
   void set_job_bytes_max(std::size_t max);
 
+  /// The clock jumps by this, before anybody has connected.
+  void shift_start(Duration jump);
+
   /// From now on every put is answered with DRAINING. There is no way back.
   void drain();
 

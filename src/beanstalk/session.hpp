@@ -9,6 +9,7 @@
 
 #include "base/limits.hpp"
 #include "beanstalk/command.hpp"
+#include "beanstalk/reply.hpp"
 #include "beanstalk/shared.hpp"
 #include "beanstalk/yaml.hpp"
 #include "core/model/refusal.hpp"
@@ -92,6 +93,7 @@ class ClientSession final : public Session {
 
   void list_slice();
   void reserve_until(Time wait_until, Time now);
+  [[nodiscard]] reply::ShownJob shown(const Job& job) const;
   void answer_found(const Job* job);
   void answer_reserved(const Job& job);
   void answer(const Answer<Done>& answer, std::string_view success);

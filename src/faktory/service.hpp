@@ -28,6 +28,9 @@ class Service {
   /// clients that try passwords are slowed down by it.
   [[nodiscard]] std::unique_ptr<Session> open(std::string peer = {});
 
+  /// The clock jumps by this, before anybody has connected.
+  void shift_start(Duration jump) { shared_.started_at += jump; }
+
   /// For clients that connect from now on.
   void set_password(std::string password) { shared_.settings.password = std::move(password); }
 

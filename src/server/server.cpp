@@ -16,11 +16,6 @@ namespace {
 /// A replay that takes longer says this often how far it is.
 constexpr Duration kReplayLogInterval = 1s;
 
-std::string seconds_text(Duration duration) {
-  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
-}
-
 std::uint64_t all_jobs(const View& view) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < kJobStateCount; ++i)
@@ -108,6 +103,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
              .duties = *this}),
       stall_watch_(
           {.ticker = loop_.ticker, .commits = loop_.commits, .journal = *journal_, .log = log}),
+      clock_watch_({.ticker = loop_.ticker, .clock = clock, .broker = broker_, .log = log}),
       notices_(log, ledger_, *journal_),
       connections_({.poller = poller_,
                     .turn = loop_.turn,
@@ -165,6 +161,7 @@ Outcome<Done> Server::open(Sockets sockets) {
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
   if (sockets.web) add_web(std::move(*sockets.web));
   if (auto replayed = replay(); !replayed) return replayed;
+  begin_time();
   role_.has_replayed();
   // Only this process can append to the log, so it stands by for no time.
   role_.lead(journal_->epoch());
@@ -226,6 +223,7 @@ http::TrafficFacts Server::traffic() const {
           .segments_removed = loop_.compactor.removed_segments(),
           .log_bytes = log.end - log.begin,
           .commits = loop_.commits.waits(),
+          .clock_steps = clock_watch_.steps(),
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping()};
 }
@@ -250,6 +248,18 @@ Outcome<Done> Server::replay() {
                               {"seconds", seconds_text(clock_.now() - started_at)}});
   }
   return Done{};
+}
+
+/// A log that was written before the wall clock was set back tells of times to come. Without going
+/// on from there, its delays and reservations would last longer by as much.
+void Server::begin_time() {
+  const Time before = clock_.now();
+  clock_watch_.begin(ledger_.latest_time());
+  const Duration jump = clock_.now() - before;
+  // Uptimes are told in that time.
+  beanstalk_.shift_start(jump);
+  faktory_.shift_start(jump);
+  if (web_) web_->shift_start(jump);
 }
 
 Outcome<Done> Server::listen() {

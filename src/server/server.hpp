@@ -14,6 +14,7 @@
 #include "core/ports/journal.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
+#include "server/clock_watch.hpp"
 #include "server/net/bound_socket.hpp"
 #include "server/net/connections.hpp"
 #include "server/net/listener.hpp"
@@ -154,6 +155,7 @@ class Server : private Duties, private Deadline {
   void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
+  void begin_time();
   Outcome<Done> listen();
   void admit(const Gate& gate, Listener::Accepted accepted);
   [[nodiscard]] bool is_stopping() const { return role_.name() == Role::Name::kStopping; }
@@ -178,6 +180,7 @@ class Server : private Duties, private Deadline {
   Poller poller_;
   MainLoop loop_;
   StallWatch stall_watch_;
+  ClockWatch clock_watch_;
   Notices notices_;
   std::vector<Gate> gates_;
   Connections connections_;

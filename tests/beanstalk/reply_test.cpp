@@ -23,7 +23,7 @@ Job make_job(std::string_view body) {
 class Shout final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job&) const override { return {}; }
-  void render(const Job&, std::string_view queue, std::string& out) const override {
+  void render(const Job&, std::string_view queue, WallClock, std::string& out) const override {
     out += "unit in ";
     out += queue;
   }
@@ -62,8 +62,8 @@ std::string counted(std::string_view key) {
 TEST_CASE("reply: RESERVED and FOUND with the job's bytes") {
   Job job = make_job("a\r\nb");
   std::string out;
-  reply::reserved(out, {job, "default", Shout{}});
-  reply::found(out, {job, "default", Shout{}});
+  reply::reserved(out, {job, "default", Shout{}, {}});
+  reply::found(out, {job, "default", Shout{}, {}});
   CHECK(out == "RESERVED 7 4\r\na\r\nb\r\nFOUND 7 4\r\na\r\nb\r\n");
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("reply: a pushed work unit is shown as FETCH returns it") {
   Job job = make_job("stored form");
   job.kind = JobKind::kWorkUnit;
   std::string out;
-  reply::reserved(out, {job, "mail", Shout{}});
+  reply::reserved(out, {job, "mail", Shout{}, {}});
   CHECK(out == "RESERVED 7 12\r\nunit in mail\r\n");
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("reply: stats-job") {
   job.edit_history().tallies = {
       .reserves = 10, .timeouts = 11, .releases = 12, .buries = 13, .kicks = 14};
   std::string out;
-  reply::stats_job(out, job, "mail", kNow);
+  reply::stats_job(out, {job, "mail", Shout{}, {}}, kNow);
   CHECK(body_of(out) ==
         "---\nid: 7\ntube: \"mail\"\nstate: reserved\npri: 1\nage: 4\ndelay: 2\nttr: 3\n"
         "time-left: 5\nfile: 0\nreserves: 10\ntimeouts: 11\nreleases: 12\nburies: 13\n"
@@ -113,7 +113,7 @@ TEST_CASE("reply: stats-job words for the states") {
   auto state_line = [&job](JobState state) {
     job.state = state;
     std::string out;
-    reply::stats_job(out, job, "mail", kNow);
+    reply::stats_job(out, {job, "mail", Shout{}, {}}, kNow);
     auto begin = out.find("state: ");
     return out.substr(begin, out.find('\n', begin) - begin);
   };
@@ -129,7 +129,7 @@ TEST_CASE("reply: a job that is overdue has no time left") {
   job.state = JobState::kReserved;
   job.when = kNow - 5s;
   std::string out;
-  reply::stats_job(out, job, "mail", kNow);
+  reply::stats_job(out, {job, "mail", Shout{}, {}}, kNow);
   CHECK(out.find("\ntime-left: 0\n") != std::string::npos);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("reply: stats-tube") {
   tube.ready.insert({.pri = 0, .slot = 1, .sequence = 1});
   tube.urgent_count = 1;
   tube.reserved_count = 2;
-  tube.delayed.insert({.when = kNow, .id = 2, .slot = 2});
+  tube.delayed.even.insert({.when = kNow, .id = 2, .slot = 2});
   tube.dead.insert({.when = kNow, .id = 3, .slot = 3});
   tube.total_jobs = 6;
   tube.user_count = 7;

@@ -14,7 +14,7 @@ WorkUnitFormat::Identity PlainFormat::identify(const Job& job) const {
   return identity;
 }
 
-void PlainFormat::render(const Job& job, std::string_view, std::string& out) const {
+void PlainFormat::render(const Job& job, std::string_view, WallClock, std::string& out) const {
   out.append(job.body_view());
 }
 

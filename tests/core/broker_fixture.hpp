@@ -15,7 +15,8 @@ inline constexpr Time kStart{1'600'000'000s};
 class PlainFormat : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
-  void render(const Job& job, std::string_view queue, std::string& out) const override;
+  void render(const Job& job, std::string_view queue, WallClock clock,
+              std::string& out) const override;
 };
 
 /// Remembers what the broker delivers.

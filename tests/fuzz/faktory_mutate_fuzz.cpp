@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto mutate = parse_mutate(bytes);
   if (!mutate) return 0;
   static const WorkUnits format;
-  const auto matches = make_matcher(mutate->filter, format);
+  const auto matches = make_matcher(mutate->filter, format, {});
   if (matches == nullptr) return 0;
   Queue queue;
   queue.name = "default";

@@ -36,7 +36,7 @@ Job make_job(JobKind kind, std::string_view body) {
 void check_shown(const Job& job) {
   static const WorkUnits format;
   std::string text;
-  format.render(job, "default", text);
+  format.render(job, "default", {}, text);
   const auto json = nlohmann::json::parse(text, nullptr, false);
   check(json.is_object() && text.find('\n') == std::string::npos);
   check(json["jid"].is_string() && json["jobtype"].is_string() && json["args"].is_array());
@@ -49,7 +49,7 @@ void show_damaged(std::string_view body) {
   static const WorkUnits format;
   const Job job = make_job(JobKind::kWorkUnit, body);
   std::string text;
-  format.render(job, "default", text);
+  format.render(job, "default", {}, text);
   check(!text.empty());
   (void)format.identify(job);
   (void)format.summarize(job);
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto members = reader.read(bytes);
   if (!members) return 0;
   std::string body;
-  const auto pushed = make_pushed_job(*members, Time{1s}, body);
+  const auto pushed = make_pushed_job(*members, Time{1s}, {}, body);
   if (pushed) check_shown(make_job(JobKind::kWorkUnit, body));
   return 0;
 }

@@ -62,7 +62,7 @@ std::string shown_of(const std::string& golden) {
     for (JobId id = 1; id < view.counters().next_id; ++id) {
       const Job* const job = view.find(id);
       if (job == nullptr) continue;
-      faktory::WorkUnits().render(*job, view.queue_of(*job).name, shown);
+      faktory::WorkUnits().render(*job, view.queue_of(*job).name, {}, shown);
       shown += '\n';
     }
   });

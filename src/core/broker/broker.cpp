@@ -5,6 +5,14 @@
 #include "core/broker/parts.hpp"
 
 namespace millrace {
+namespace {
+
+/// As even time.
+Time due_of(const NewJob& job, WallClock clock) {
+  return job.kind == JobKind::kWorkUnit ? clock.even(job.due) : job.due;
+}
+
+}  // namespace
 
 Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
     : parts_(std::make_unique<BrokerParts>(ledger, format, options)),
@@ -55,7 +63,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   CHECK(job.body.size() <= kBodyBytesMax);
   Ledger& ledger = parts_->ledger;
-  const bool is_due = job.due <= now;
+  const bool is_due = due_of(job, ledger.store().wall_clock()) <= now;
   StoredJob fields;
   fields.kind = job.kind;
   // As beanstalkd: a job with 0 seconds would expire before its worker has it.
@@ -196,6 +204,10 @@ Admission Broker::admission() const {
 }
 
 // ---- time ---------------------------------------------------------------------------------------
+
+void Broker::set_wall_clock(WallClock clock) {
+  parts_->ledger.store().set_wall_clock(clock);
+}
 
 Time Broker::tick(Time now) {
   BrokerParts& parts = *parts_;

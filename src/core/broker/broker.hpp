@@ -124,6 +124,10 @@ class Broker {
 
   // ---- time -------------------------------------------------------------------------------------
 
+  /// What the wall clock shows from now on. Scheduled jobs that follow it may be due at once, and
+  /// all times are shown anew; nothing else changes. To be followed by `tick`.
+  void set_wall_clock(WallClock clock);
+
   /// Does a slice of everything that has come due. Answers when to call again: kAtOnce when
   /// more waits already, kNever when nothing is planned.
   Time tick(Time now);

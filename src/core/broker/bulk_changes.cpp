@@ -8,8 +8,8 @@ namespace millrace {
 namespace {
 
 /// The place of a job that is not ready.
-ScanPlace place_of(const Job& job) {
-  return {.major = job.when.time_since_epoch().count(), .minor = job.id};
+ScanPlace place_of(const Job& job, WallClock clock) {
+  return {.major = job.even_when(clock).time_since_epoch().count(), .minor = job.id};
 }
 
 /// The earliest time at which the job can have entered its state.
@@ -76,6 +76,7 @@ void BulkChanges::begin_state(Change& change) const {
   change.after.reset();
   change.last.reset();
   change.has_begun_state = true;
+  change.clock = broker_.view().wall_clock();
   // The last job of now is the end: jobs that enter the state later come after it, also those that
   // this change moves there.
   ScanOrder backwards = order_of(change);
@@ -84,7 +85,7 @@ void BulkChanges::begin_state(Change& change) const {
   backwards.is_backwards = true;
   std::optional<ScanPlace> last;
   const ScanEnd end = broker_.view().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
-    last = place_of(job);
+    last = place_of(job, change.clock);
     return false;
   });
   // The slice may have met jobs of other states only: the last job of this state is before them.
@@ -103,7 +104,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   const ScanEnd end = view.scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
     const bool has_when = job.state != JobState::kReady;
     if (has_when && change.last) {
-      is_past_last = *change.last < place_of(job);
+      is_past_last = *change.last < place_of(job, change.clock);
       if (is_past_last) return false;
     }
     // The job was not among those that were counted when the person agreed.
@@ -129,7 +130,9 @@ bool BulkChanges::work(Time now) {
   Change change = std::move(running_.front());
   running_.pop_front();
   if (change.has_work()) {
-    if (!change.has_begun_state) begin_state(change);
+    // Scheduled jobs are in another order when the wall clock was set meanwhile.
+    const bool is_in_order = change.clock == broker_.view().wall_clock();
+    if (!change.has_begun_state || !is_in_order) begin_state(change);
     for (const JobId id : collect(change)) {
       // A refusal is no failure: the job may be in that state already, or the disk may be full.
       if (broker_.admin().change(id, change.request.action, now)) ++change.progress.changed;

@@ -85,6 +85,7 @@ class BulkChanges {
     std::size_t next_state = 0;
     std::optional<ScanPlace> after;  ///< the place reached in the present state
     std::optional<ScanPlace> last;   ///< the end of that state when it was begun
+    WallClock clock;                 ///< what it was then
     bool has_begun_state = false;
 
     [[nodiscard]] bool has_work() const {

@@ -21,9 +21,10 @@ struct NewJob {
   std::string_view queue;
   std::string_view body;
   Pri pri = 0;
-  std::uint32_t ttr_s = 1;                        ///< 0 counts as 1
-  std::uint32_t delay_s = 0;                      ///< as it was asked for: shown, not used
-  Time due{};                                     ///< later than now: scheduled; else ready at once
+  std::uint32_t ttr_s = 1;    ///< 0 counts as 1
+  std::uint32_t delay_s = 0;  ///< as it was asked for: shown, not used
+  /// Later than now: scheduled; else ready at once. Of a work unit it is a time of the wall clock.
+  Time due{};
   std::optional<Failure> failure = std::nullopt;  ///< its failures on another server
   std::optional<Time> created_at = std::nullopt;  ///< now, unless it is set
 };

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "core/model/log_place.hpp"
 #include "core/model/types.hpp"
+#include "core/model/wall_clock.hpp"
 
 namespace millrace {
 
@@ -77,7 +78,7 @@ struct JobFields {
   Sequence sequence = 0;
   Time enqueued_at{};  ///< when it last became ready; the epoch when it never was
   /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when, never the same for
-  /// two dead jobs. Ready: not used.
+  /// two dead jobs. Ready: not used. See `StoredJob::follows_wall`.
   Time when{};
   Box<JobHistory> history;  ///< empty until it is first reserved or fails
   Pri pri = 0;
@@ -113,6 +114,20 @@ struct StoredJob : JobFields {
   JobKind kind = JobKind::kBytes;
   std::uint32_t ttr_s = 1;  ///< how long a reservation lasts, at least 1
   Time created_at{};
+
+  /// True for a job that was pushed with `at` and has not been ready since: its `when` is a time of
+  /// the wall clock. Once it has left the schedule, only a release with a delay brings it back.
+  [[nodiscard]] bool follows_wall() const {
+    return state == JobState::kScheduled && kind == JobKind::kWorkUnit && tallies().releases == 0;
+  }
+
+  /// `when` as even time, and as wall time.
+  [[nodiscard]] Time even_when(WallClock clock) const {
+    return follows_wall() ? clock.even(when) : when;
+  }
+  [[nodiscard]] Time wall_when(WallClock clock) const {
+    return follows_wall() ? when : clock.shown(when);
+  }
 
   bool operator==(const StoredJob&) const = default;
 };

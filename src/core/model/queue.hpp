@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/due_order.hpp"
 #include "core/model/log_place.hpp"
 #include "core/model/meter.hpp"
 #include "core/model/order.hpp"
@@ -24,8 +25,8 @@ struct Queue {
   std::uint64_t created = 0;  ///< place in the order of creation
 
   ReadyOrder ready;
-  TimeOrder delayed;  ///< scheduled and retrying, soonest first
-  TimeOrder dead;     ///< oldest first
+  DueOrder delayed;  ///< scheduled and retrying
+  TimeOrder dead;    ///< oldest first
   std::uint64_t reserved_count = 0;
   std::uint64_t retrying_count = 0;  ///< of `delayed`
   std::uint64_t urgent_count = 0;    ///< ready with pri < kUrgentPri

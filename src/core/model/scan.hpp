@@ -11,7 +11,7 @@
 namespace millrace {
 
 /// Which jobs a walk visits: those in one state, of one queue or of all. Ready jobs come queue by
-/// queue, in the order in which they will be served. All others come by `Job::when`.
+/// queue, in the order in which they will be served. All others come by `Job::even_when`.
 struct ScanOrder {
   JobState state = JobState::kReady;
   std::string queue = {};     ///< empty: all
@@ -22,7 +22,7 @@ struct ScanOrder {
 /// the order since.
 struct ScanPlace {
   std::uint64_t created = 0;  ///< ready jobs: the queue's number in the order of creation
-  std::int64_t major = 0;     ///< ready jobs: pri; others: `when` in nanoseconds
+  std::int64_t major = 0;     ///< ready jobs: pri; others: that time in nanoseconds
   std::uint64_t minor = 0;    ///< ready jobs: sequence; others: id
 
   auto operator<=>(const ScanPlace&) const = default;

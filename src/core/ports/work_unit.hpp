@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/model/job.hpp"
+#include "core/model/wall_clock.hpp"
 
 namespace millrace {
 
@@ -48,8 +49,10 @@ class WorkUnitFormat {
             .is_cut = body.size() > kSummaryArgsBytes};
   }
 
-  /// Appends the job as FETCH returns it: one line of compact JSON, with its failure and times.
-  virtual void render(const Job& job, std::string_view queue, std::string& out) const = 0;
+  /// Appends the job as FETCH returns it: one line of compact JSON, with its failure, and times as
+  /// the wall clock shows them.
+  virtual void render(const Job& job, std::string_view queue, WallClock clock,
+                      std::string& out) const = 0;
 };
 
 }  // namespace millrace

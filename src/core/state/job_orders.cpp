@@ -17,6 +17,11 @@ bool has_failed_before(const Job& job) {
          job.state != JobState::kDead;
 }
 
+/// The part of a due order that the scheduled or retrying job is in.
+TimeOrder& part_of(DueOrder& order, const Job& job) {
+  return job.follows_wall() ? order.wall : order.even;
+}
+
 TimeEntry failure_entry(const Job& job, JobSlot slot) {
   return {.when = job.failure()->failed_at, .id = job.id, .slot = slot};
 }
@@ -58,11 +63,11 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
       if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
       return;
     case JobState::kScheduled:
-      add(queue.delayed, time_entry(job, slot));
-      add(scheduled_, time_entry(job, slot));
+      add(part_of(queue.delayed, job), time_entry(job, slot));
+      add(part_of(scheduled_, job), time_entry(job, slot));
       return;
     case JobState::kRetrying:
-      add(queue.delayed, time_entry(job, slot));
+      add(queue.delayed.even, time_entry(job, slot));
       ++queue.retrying_count;
       add(retrying_, time_entry(job, slot));
       return;
@@ -90,11 +95,11 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
       if (job.pri < kUrgentPri) count_down(queue.urgent_count), count_down(urgent_count_);
       return;
     case JobState::kScheduled:
-      take(queue.delayed, time_entry(job, slot));
-      take(scheduled_, time_entry(job, slot));
+      take(part_of(queue.delayed, job), time_entry(job, slot));
+      take(part_of(scheduled_, job), time_entry(job, slot));
       return;
     case JobState::kRetrying:
-      take(queue.delayed, time_entry(job, slot));
+      take(queue.delayed.even, time_entry(job, slot));
       count_down(queue.retrying_count);
       take(retrying_, time_entry(job, slot));
       return;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text_map.hpp"
+#include "core/model/due_order.hpp"
 #include "core/model/job.hpp"
 #include "core/model/order.hpp"
 #include "core/state/queues.hpp"
@@ -28,7 +29,7 @@ class JobOrders {
   /// To be called before the job changes or is removed: its entries are found by its fields.
   void leave(const Job& job, JobSlot slot);
 
-  [[nodiscard]] const TimeOrder& scheduled() const { return scheduled_; }
+  [[nodiscard]] const DueOrder& scheduled() const { return scheduled_; }
   [[nodiscard]] const TimeOrder& retrying() const { return retrying_; }
   [[nodiscard]] const TimeOrder& reserved() const { return reserved_; }
   [[nodiscard]] const TimeOrder& dead() const { return dead_; }
@@ -62,7 +63,7 @@ class JobOrders {
   }
 
   Queues& queues_;
-  TimeOrder scheduled_;
+  DueOrder scheduled_;
   TimeOrder retrying_;
   TimeOrder reserved_;
   TimeOrder dead_;

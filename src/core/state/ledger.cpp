@@ -1,5 +1,6 @@
 #include "core/state/ledger.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -7,6 +8,39 @@
 #include "core/state/batch_reader.hpp"
 
 namespace millrace {
+namespace {
+
+/// When the record was made, or earlier. Times that a client may have given tell nothing.
+Time made_at(const JobFields& fields) {
+  if (fields.state == JobState::kScheduled) {
+    // It was released then, or put with a time of a client's.
+    const bool was_released = fields.tallies().releases > 0;
+    return was_released ? fields.when - std::chrono::seconds(fields.delay_s) : Time{};
+  }
+  const Reservation* const held =
+      fields.state == JobState::kReserved ? fields.reservation() : nullptr;
+  return held != nullptr ? held->reserved_at : fields.enqueued_at;
+}
+
+Time made_at(const JobChanged& changed) {
+  return made_at(changed.fields);
+}
+
+Time made_at(const JobAdded& added) {
+  return std::max(added.fields.created_at, made_at(added.fields));
+}
+
+Time made_at(const QueueChanged& changed) {
+  if (changed.paused_until == Time{} || changed.paused_until == kNever) return Time{};
+  return changed.paused_until - std::chrono::seconds(changed.pause_s);
+}
+
+template <typename Other>
+Time made_at(const Other&) {
+  return Time{};
+}
+
+}  // namespace
 
 // ---- committing ---------------------------------------------------------------------------------
 
@@ -77,7 +111,11 @@ Outcome<Done> Ledger::replay(std::string_view batch, Lsn begin) {
 void Ledger::replay(std::vector<Record>&& records) {
   // While true, a paused queue without jobs stays: its jobs may come later in the log.
   store_.set_replaying(true);
-  for (Record& record : records) store_.apply(std::move(record));
+  for (Record& record : records) {
+    const auto at = std::visit([](const auto& value) { return made_at(value); }, record);
+    latest_time_ = std::max(latest_time_, at);
+    store_.apply(std::move(record));
+  }
   store_.set_replaying(false);
   records_replayed_ += records.size();
 }
@@ -97,7 +135,8 @@ void Ledger::rewrite(Lsn before, std::size_t bytes_max) {
 
 void Ledger::begin_day(Time now) {
   // With the first run of a day, not at midnight: so no timer is needed.
-  if (const auto over = store_.totals().begin_day(now)) commit(store_.days().with(*over));
+  if (const auto over = store_.totals().begin_day(store_.wall_clock().shown(now)))
+    commit(store_.days().with(*over));
 }
 
 void Ledger::count_processed(Time now) {

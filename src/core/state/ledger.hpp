@@ -54,6 +54,10 @@ class Ledger {
   /// The same in steps: some of its records, in order, and after the last ones `place`.
   void replay(std::vector<Record>&& records);
 
+  /// The latest time that has passed for certain, by the records that were replayed; the epoch when
+  /// there are none.
+  [[nodiscard]] Time latest_time() const { return latest_time_; }
+
   // ---- compaction -------------------------------------------------------------------------------
 
   /// Everything in the log before this position is obsolete. Nullopt: all of the log is, once the
@@ -75,7 +79,8 @@ class Ledger {
   /// An id, or a sequence, never given before.
   [[nodiscard]] JobId draw_id() { return store_.totals().draw_id(); }
 
-  /// A run ended; a run failed, which is counted besides. They are written once a batch.
+  /// A run ended; a run failed, which is counted besides. They are written once a batch, with the
+  /// day that the wall clock shows.
   void count_processed(Time now);
   void count_failed(Time now);
   void reset_counters();
@@ -102,6 +107,7 @@ class Ledger {
   std::string batch_;
   std::uint64_t records_written_ = 0;
   std::uint64_t records_replayed_ = 0;
+  Time latest_time_{};
 };
 
 }  // namespace millrace

@@ -5,7 +5,9 @@
 #include <string>
 #include <tuple>
 
+#include "core/model/due_order.hpp"
 #include "core/model/record.hpp"
+#include "core/model/wall_clock.hpp"
 #include "core/state/jobs.hpp"
 #include "core/state/queues.hpp"
 #include "core/state/totals.hpp"
@@ -41,6 +43,16 @@ class Store {
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const Days& days() const { return days_; }
 
+  // ---- the wall clock ---------------------------------------------------------------------------
+
+  /// Not part of what the log tells: the owner says what the clock shows.
+  void set_wall_clock(WallClock clock) { wall_clock_ = clock; }
+  [[nodiscard]] WallClock wall_clock() const { return wall_clock_; }
+
+  /// The jobs of `orders().scheduled()`, or those of a queue's `delayed`, soonest first.
+  [[nodiscard]] MergedDue scheduled() const { return {orders().scheduled(), wall_clock_}; }
+  [[nodiscard]] MergedDue delayed(const Queue& queue) const { return {queue.delayed, wall_clock_}; }
+
   // ---- the log ----------------------------------------------------------------------------------
 
   /// The batch of everything applied or rewritten since the last call begins there.
@@ -74,6 +86,7 @@ class Store {
   Queues queues_;
   Jobs jobs_{queues_, totals_};
   Days days_;
+  WallClock wall_clock_;
 };
 
 }  // namespace millrace

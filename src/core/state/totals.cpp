@@ -29,8 +29,8 @@ void Totals::reset() {
   counters_.processed_today = counters_.failed_today = 0;
 }
 
-std::optional<DayCounts> Totals::begin_day(Time now) {
-  const auto day = std::chrono::floor<std::chrono::days>(now.time_since_epoch()).count();
+std::optional<DayCounts> Totals::begin_day(Time wall) {
+  const auto day = std::chrono::floor<std::chrono::days>(wall.time_since_epoch()).count();
   // A clock that was set back stays in the later day, so that no day is told twice.
   if (day <= counters_.day) return std::nullopt;
   const DayCounts over{.day = counters_.day,

@@ -29,9 +29,9 @@ class Totals {
   /// All but the ids begin again at zero.
   void reset();
 
-  /// Begins the day of `now`, if it is later than the present one: a clock that was set back does
+  /// Begins the day of `wall`, if it is later than the present one: a clock that was set back does
   /// not begin a day anew. Answers the day that is over, if anything happened on it.
-  [[nodiscard]] std::optional<DayCounts> begin_day(Time now);
+  [[nodiscard]] std::optional<DayCounts> begin_day(Time wall);
 
   /// True when they changed since they were last written.
   [[nodiscard]] bool is_changed() const { return is_changed_; }

@@ -5,23 +5,33 @@ namespace {
 
 template <typename Order>
 const Job* first_of(const Store& store, const Order& order) {
-  return order.empty() ? nullptr : &store.jobs().with_body(order.begin()->slot);
+  return order.empty() ? nullptr : &store.jobs().with_body((*order.begin()).slot);
 }
 
+/// Null for states that have no order by one time.
 const TimeOrder* order_of(const Store& store, JobState state) {
   switch (state) {
-    case JobState::kScheduled:
-      return &store.orders().scheduled();
     case JobState::kRetrying:
       return &store.orders().retrying();
     case JobState::kReserved:
       return &store.orders().reserved();
     case JobState::kDead:
       return &store.orders().dead();
+    case JobState::kScheduled:
     case JobState::kReady:
       return nullptr;
   }
   return nullptr;
+}
+
+template <typename Order>
+void page_of(const Store& store, const Order& order, const View::Cursor& after, std::size_t limit,
+             const View::JobVisitor& visit) {
+  // Ids are unique, so the slot decides nothing.
+  auto place = order.upper_bound(TimeEntry{.when = after.when, .id = after.id, .slot = 0});
+  for (; place != order.end() && limit > 0; ++place, --limit) {
+    visit(store.jobs().with_body((*place).slot));
+  }
 }
 
 }  // namespace
@@ -49,20 +59,20 @@ const Job* View::first_ready(const Queue& queue) const {
   return first_of(store(), queue.ready);
 }
 const Job* View::first_delayed(const Queue& queue) const {
-  return first_of(store(), queue.delayed);
+  return first_of(store(), store().delayed(queue));
 }
 const Job* View::first_dead(const Queue& queue) const {
   return first_of(store(), queue.dead);
 }
 
 void View::page(JobState state, Cursor after, std::size_t limit, const JobVisitor& visit) const {
-  const TimeOrder* order = order_of(store(), state);
+  if (state == JobState::kScheduled) {
+    return page_of(store(), store().scheduled(), after, limit, visit);
+  }
   // Ready jobs have another order: see `page_ready`.
-  if (order == nullptr) return;
-  // Ids are unique, so the slot decides nothing.
-  auto place = order->upper_bound(TimeEntry{.when = after.when, .id = after.id, .slot = 0});
-  for (; place != order->end() && limit > 0; ++place, --limit)
-    visit(store().jobs().with_body(place->slot));
+  if (const TimeOrder* order = order_of(store(), state)) {
+    page_of(store(), *order, after, limit, visit);
+  }
 }
 
 void View::page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,

@@ -48,6 +48,9 @@ class View {
     return store().queues().at(job.queue);
   }
 
+  /// For showing times, which are even times here.
+  [[nodiscard]] WallClock wall_clock() const { return store().wall_clock(); }
+
   /// In the order of their creation.
   void each_queue(const std::function<void(const Queue&)>& visit) const;
   /// Up to `limit` of them, from place `begin` in that order and before place `end`. Answers the
@@ -75,8 +78,8 @@ class View {
 
   using JobVisitor = std::function<void(const Job&)>;
 
-  /// Up to `limit` jobs in `state`, all queues, in the order of (`Job::when`, id), strictly after
-  /// the cursor. Ready jobs have no such order: they are paged by queue.
+  /// Up to `limit` jobs in `state`, all queues, in the order of (`Job::even_when`, id), strictly
+  /// after the cursor. Ready jobs have no such order: they are paged by queue.
   struct Cursor {
     Time when = Time::min();
     JobId id = 0;

@@ -20,7 +20,8 @@ ReadyEntry entry_at(const ScanPlace& place, JobSlot slot, const ReadyOrder&) {
   return {.pri = static_cast<Pri>(place.major), .slot = slot, .sequence = place.minor};
 }
 
-TimeEntry entry_at(const ScanPlace& place, JobSlot slot, const TimeOrder&) {
+template <typename Order>
+TimeEntry entry_at(const ScanPlace& place, JobSlot slot, const Order&) {
   return {.when = Time{Duration{place.major}}, .id = place.minor, .slot = slot};
 }
 
@@ -75,14 +76,14 @@ class FetchAhead {
 
   void fetch_job() {
     if (job_ == end_) return;
-    const auto* const job = reinterpret_cast<const char*>(&store_.jobs().at(job_->slot));
+    const auto* const job = reinterpret_cast<const char*>(&store_.jobs().at((*job_).slot));
     for (std::size_t at = 0; at < sizeof(Job); at += kLineBytes) __builtin_prefetch(job + at);
     ++job_;
   }
 
   void fetch_body() {
     if (body_ == end_) return;
-    const Job& job = store_.jobs().at(body_->slot);
+    const Job& job = store_.jobs().at((*body_).slot);
     if (job.body) __builtin_prefetch(job.body.get());
     ++body_;
   }
@@ -171,35 +172,33 @@ bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>&
   return true;
 }
 
-/// Null for ready jobs, which have another order, and for reserved ones: queues keep no order of
-/// these.
-const TimeOrder* order_in(const Queue& queue, JobState state) {
+/// Of jobs that are neither ready nor scheduled: their order in the queue, if it keeps one, else
+/// that of the whole server.
+const TimeOrder& order_of(const Store& store, const Queue* queue, JobState state) {
   switch (state) {
-    case JobState::kScheduled:
     case JobState::kRetrying:
-      return &queue.delayed;
+      return queue != nullptr ? queue->delayed.even : store.orders().retrying();
     case JobState::kDead:
-      return &queue.dead;
-    case JobState::kReady:
+      return queue != nullptr ? queue->dead : store.orders().dead();
     case JobState::kReserved:
-      return nullptr;
-  }
-  return nullptr;
-}
-
-const TimeOrder& order_of_all(const Store& store, JobState state) {
-  switch (state) {
+    case JobState::kReady:
     case JobState::kScheduled:
-      return store.orders().scheduled();
-    case JobState::kRetrying:
-      return store.orders().retrying();
-    case JobState::kDead:
-      return store.orders().dead();
-    case JobState::kReady:
-    case JobState::kReserved:
       break;
   }
   return store.orders().reserved();
+}
+
+/// Jobs that are not ready, of the queue or of all.
+bool walk_by_time(Walk& walk, const Store& store, const Queue* queue,
+                  std::optional<ScanPlace> after) {
+  const JobState state = walk.order.state;
+  if (state == JobState::kScheduled) {
+    const MergedDue due = queue != nullptr ? store.delayed(*queue) : store.scheduled();
+    return walk_entries(walk, due, store, after, nullptr);
+  }
+  // Queues keep no order of reserved jobs.
+  const Queue* const only = state == JobState::kReserved ? queue : nullptr;
+  return walk_entries(walk, order_of(store, queue, state), store, after, only);
 }
 
 bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
@@ -208,10 +207,7 @@ bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> aft
   if (walk.order.state == JobState::kReady) {
     return walk_entries(walk, queue->ready, store, after, nullptr);
   }
-  if (const TimeOrder* order = order_in(*queue, walk.order.state)) {
-    return walk_entries(walk, *order, store, after, nullptr);
-  }
-  return walk_entries(walk, store.orders().reserved(), store, after, queue);
+  return walk_by_time(walk, store, queue, after);
 }
 
 }  // namespace
@@ -225,7 +221,7 @@ ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::
   } else if (order.state == JobState::kReady) {
     is_through = walk_queues(walk, store(), after);
   } else {
-    is_through = walk_entries(walk, order_of_all(store(), order.state), store(), after, nullptr);
+    is_through = walk_by_time(walk, store(), nullptr, after);
   }
   // A cursor tells the client to ask again, so a complete walk has none.
   if (is_through) walk.end.next.reset();
@@ -253,7 +249,8 @@ std::uint64_t View::scan_length(const ScanOrder& order) const {
   const Queue* queue = find_queue(order.queue);
   if (queue == nullptr) return 0;
   if (order.state == JobState::kReady) return queue->ready.size();
-  return order_in(*queue, order.state)->size();
+  if (order.state == JobState::kScheduled) return queue->delayed.size();
+  return order_of(store(), queue, order.state).size();
 }
 
 Time View::oldest_ready(const Queue& queue) const {

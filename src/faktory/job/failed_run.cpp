@@ -54,7 +54,7 @@ FailedRun cleaned(FailedRun run) {
   return run;
 }
 
-Outcome<Failure> parse_failure(std::string_view json, Time now) {
+Outcome<Failure> parse_failure(std::string_view json, Time now, WallClock clock) {
   FailureMembers members;
   const auto take = [&](std::string_view name, const MemberValue& value) {
     return members.take(name, value);
@@ -65,20 +65,21 @@ Outcome<Failure> parse_failure(std::string_view json, Time now) {
   FailedRun run = cleaned(std::move(members.run));
   Failure failure = members.failure;
   // A bad time is no reason to refuse a job that was moved from another server.
-  failure.failed_at = parse_time(members.failed_at).value_or(now);
-  failure.next_at = parse_time(members.next_at).value_or(Time{});
+  const auto failed_at = parse_time(members.failed_at);
+  failure.failed_at = failed_at ? clock.even(*failed_at) : now;
+  failure.next_at = clock.even(parse_time(members.next_at).value_or(Time{}));
   failure.errtype = std::move(run.errtype);
   failure.message = std::move(run.message);
   failure.backtrace = std::move(run.backtrace);
   return failure;
 }
 
-void append_failure(const Failure& failure, std::string& out) {
+void append_failure(const Failure& failure, WallClock clock, std::string& out) {
   out += R"({"failed_at":")";
-  append_time(failure.failed_at, out);
+  append_time(clock.shown(failure.failed_at), out);
   if (failure.next_at != Time{}) {
     out += R"(","next_at":")";
-    append_time(failure.next_at, out);
+    append_time(clock.shown(failure.next_at), out);
   }
   out += '"';
   append_member(R"(,"message":)", failure.message, out);

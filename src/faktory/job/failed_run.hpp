@@ -23,10 +23,10 @@ inline constexpr std::size_t kBacktraceEntryBytesMax = 1024;
 [[nodiscard]] FailedRun cleaned(FailedRun run);
 
 /// Reads the `failure` member of a pushed job, as another server wrote it. A time that is missing
-/// or not RFC 3339 becomes `now` (failed_at) or none (next_at).
-[[nodiscard]] Outcome<Failure> parse_failure(std::string_view json, Time now);
+/// or not RFC 3339 becomes `now` (failed_at) or none (next_at); others are times of the wall clock.
+[[nodiscard]] Outcome<Failure> parse_failure(std::string_view json, Time now, WallClock clock);
 
 /// Appends the failure as FETCH shows it.
-void append_failure(const Failure& failure, std::string& out);
+void append_failure(const Failure& failure, WallClock clock, std::string& out);
 
 }  // namespace millrace::faktory

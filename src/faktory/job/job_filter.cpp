@@ -25,8 +25,8 @@ std::vector<Glob> globs_of(const JobFilter& filter) {
 /// again.
 class TextMatcher {
  public:
-  TextMatcher(std::vector<Glob> globs, const WorkUnitFormat& format)
-      : globs_(std::move(globs)), format_(&format) {}
+  TextMatcher(std::vector<Glob> globs, const WorkUnitFormat& format, WallClock clock)
+      : globs_(std::move(globs)), format_(&format), clock_(clock) {}
 
   Match operator()(const Job& job, const Queue& queue, Steps& steps) {
     // The broker asks about one job again until it is decided. Another job means a new text.
@@ -49,7 +49,7 @@ class TextMatcher {
     next_glob_ = 0;
     read_bytes_ = 0;
     text_.clear();
-    format_->render(job, queue.name, text_);
+    format_->render(job, queue.name, clock_, text_);
   }
 
   Match end(Match verdict) {
@@ -59,6 +59,7 @@ class TextMatcher {
 
   std::vector<Glob> globs_;
   const WorkUnitFormat* format_;
+  WallClock clock_;
   JobId job_ = 0;  ///< 0: none is begun
   Time when_{};    ///< of that job: if it has changed, the text may have too
   std::string text_;
@@ -69,9 +70,10 @@ class TextMatcher {
 }  // namespace
 
 std::function<Match(const Job&, const Queue&, Steps&)> make_matcher(const JobFilter& filter,
-                                                                    const WorkUnitFormat& format) {
+                                                                    const WorkUnitFormat& format,
+                                                                    WallClock clock) {
   if (filter.is_empty()) return {};
-  if (filter.jids.empty()) return TextMatcher(globs_of(filter), format);
+  if (filter.jids.empty()) return TextMatcher(globs_of(filter), format, clock);
   absl::flat_hash_set<std::string> jids(filter.jids.begin(), filter.jids.end());
   return [jids = std::move(jids), &format](const Job& job, const Queue&, Steps&) {
     return jids.contains(format.identify(job).jid) ? Match::kYes : Match::kNo;

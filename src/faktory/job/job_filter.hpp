@@ -23,8 +23,9 @@ struct JobFilter {
 /// A longer glob is refused, since it is compared with many jobs.
 inline constexpr std::size_t kGlobBytesMax = 1024;
 
-/// The filter as a function for the broker; empty: all jobs match. `format` must outlive it.
+/// The filter as a function for the broker; empty: all jobs match. `format` must outlive it. Texts
+/// have times as `clock` shows them, also when that is set while the MUTATE runs.
 [[nodiscard]] std::function<Match(const Job& job, const Queue& queue, Steps& steps)> make_matcher(
-    const JobFilter& filter, const WorkUnitFormat& format);
+    const JobFilter& filter, const WorkUnitFormat& format, WallClock clock);
 
 }  // namespace millrace::faktory

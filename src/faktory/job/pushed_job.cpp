@@ -59,11 +59,12 @@ Pri pri_of(const JobMembers& members) {
 
 }  // namespace
 
-Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, std::string& body) {
+Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, WallClock clock,
+                                           std::string& body) {
   CHECK(body.empty());
   NewJob job;
   if (!members.raw_failure.empty()) {
-    Outcome<Failure> failure = parse_failure(members.raw_failure, now);
+    Outcome<Failure> failure = parse_failure(members.raw_failure, now, clock);
     if (!failure) return RefusedJob{JobReason::kInvalidJson, failure.error().text};
     job.failure = std::move(*failure);
   }
@@ -79,7 +80,8 @@ Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, 
   job.ttr_s = ttr_of(members);
   job.due = parse_time(members.at).value_or(Time{});
   // Beanstalk clients see it in `stats-job`. The exact time is `due`.
-  if (job.due > now) job.delay_s = whole_seconds(job.due - now);
+  const Time wall = clock.shown(now);
+  if (job.due > wall) job.delay_s = whole_seconds(job.due - wall);
   return job;
 }
 

@@ -38,9 +38,9 @@ inline constexpr std::size_t kJidBytesMin = 8;
 inline constexpr int kDefaultPriority = 5;
 
 /// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
-/// to `body`, which must be empty. `now` becomes its time of creation. The result points into
-/// `members` and `body`.
+/// to `body`, which must be empty. `now` becomes its time of creation; its own times are those of
+/// the wall clock. The result points into `members` and `body`.
 [[nodiscard]] Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now,
-                                                         std::string& body);
+                                                         WallClock clock, std::string& body);
 
 }  // namespace millrace::faktory

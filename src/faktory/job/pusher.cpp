@@ -29,7 +29,8 @@ RefusedJob refused_by_broker(Refusal refusal) {
 Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now) {
   const Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
-  const Result<NewJob, RefusedJob> job = make_pushed_job(*members, now, body_);
+  const Result<NewJob, RefusedJob> job =
+      make_pushed_job(*members, now, broker_.view().wall_clock(), body_);
   Result<JobId, RefusedJob> id = job ? put(*job, now) : job.error();
   body_.clear();
   shrink();

@@ -28,32 +28,39 @@ void append_time_member(std::string_view start, std::string_view time, std::stri
 
 /// Appends created_at, unless it is stored, and enqueued_at. Most jobs were ready when they were
 /// created: then both are the same, and it is formatted once.
-void append_times(const StoredForm& form, const Job& job, std::string& out) {
+void append_times(const StoredForm& form, const Job& job, WallClock clock, std::string& out) {
   std::string time;
   if (form.created_at() == form.head.size()) {
-    append_time(job.created_at, time);
+    append_time(clock.shown(job.created_at), time);
     append_time_member(kCreatedStart, time, out);
   }
   if (job.enqueued_at == Time{}) return;
   if (time.empty() || job.enqueued_at != job.created_at) {
     time.clear();
-    append_time(job.enqueued_at, time);
+    append_time(clock.shown(job.enqueued_at), time);
   }
   append_time_member(R"(,"enqueued_at":)", time, out);
 }
 
-void append_form(const StoredForm& form, const Job& job, std::string_view queue, std::string& out) {
+/// A job, and how it is to be shown.
+struct Shown {
+  const Job& job;
+  std::string_view queue;
+  WallClock clock;
+};
+
+void append_form(const StoredForm& form, const Shown& shown, std::string& out) {
   // The members are in the order of the reference.
   out += form.until_retry;
-  if (const Failure* failure = job.failure()) {
+  if (const Failure* failure = shown.job.failure()) {
     out += R"(,"failure":)";
-    append_failure(*failure, out);
+    append_failure(*failure, shown.clock, out);
   }
   out += form.until_jid;
   out += R"(,"queue":)";
-  append_json_string(queue, out);
+  append_json_string(shown.queue, out);
   out += form.head;
-  append_times(form, job, out);
+  append_times(form, shown.job, shown.clock, out);
   out += form.rest;
 }
 
@@ -182,9 +189,11 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
   return summary;
 }
 
-void WorkUnits::render(const Job& job, std::string_view queue, std::string& out) const {
+void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,
+                       std::string& out) const {
+  const Shown shown{.job = job, .queue = queue, .clock = clock};
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
-    append_form(*form, job, queue, out);
+    append_form(*form, shown, out);
     return;
   }
   Substitutes substitutes;
@@ -199,7 +208,7 @@ void WorkUnits::render(const Job& job, std::string_view queue, std::string& out)
   std::string body;
   encode_work_unit(*members, body);
   reader_.shrink();
-  if (const auto form = decode_work_unit(body)) append_form(*form, job, queue, out);
+  if (const auto form = decode_work_unit(body)) append_form(*form, shown, out);
 }
 
 }  // namespace millrace::faktory

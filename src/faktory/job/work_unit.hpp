@@ -16,7 +16,8 @@ class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
   [[nodiscard]] Summary summarize(const Job& job) const override;
-  void render(const Job& job, std::string_view queue, std::string& out) const override;
+  void render(const Job& job, std::string_view queue, WallClock clock,
+              std::string& out) const override;
 
  private:
   mutable JobReader reader_;

@@ -15,7 +15,7 @@ BulkPush::BulkPush(std::string_view json, Time started_at)
 
 bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
-    const Outcome<Done> read = read_slice(shared.pusher);
+    const Outcome<Done> read = read_slice(shared);
     // One large job must not keep its memory in the parser for ever.
     shared.pusher.shrink();
     // Nothing is pushed unless all of it is JSON: a client that is refused may send it again.
@@ -32,23 +32,24 @@ bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   return true;
 }
 
-Outcome<Done> BulkPush::read_slice(Pusher& pusher) {
+Outcome<Done> BulkPush::read_slice(Shared& shared) {
+  const WallClock clock = shared.broker.view().wall_clock();
   for (std::size_t bytes = 0; bytes < kBulkSliceBytes;) {
     const Outcome<std::optional<std::string_view>> element = cutter_.next();
     if (!element) return element.error();
     is_read_ = !element->has_value();
     if (is_read_) break;
-    const Outcome<JobMembers> members = pusher.read_element(**element);
+    const Outcome<JobMembers> members = shared.pusher.read_element(**element);
     if (!members) return members.error();
-    take(*members);
+    take(*members, clock);
     bytes += (*element)->size();
   }
   return Done{};
 }
 
-void BulkPush::take(const JobMembers& members) {
+void BulkPush::take(const JobMembers& members, WallClock clock) {
   Part part;
-  const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, part.body);
+  const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, clock, part.body);
   if (!job) {
     // By jid, as the reference answers. A job without one is under the empty name.
     refused_[std::string(members.jid)] = reply::refusal(job.error());

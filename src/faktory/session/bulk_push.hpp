@@ -34,8 +34,8 @@ class BulkPush {
     NewJob job;
   };
 
-  [[nodiscard]] Outcome<Done> read_slice(Pusher& pusher);
-  void take(const JobMembers& members);
+  [[nodiscard]] Outcome<Done> read_slice(Shared& shared);
+  void take(const JobMembers& members, WallClock clock);
   void push_slice(Shared& shared, Time now);
   void append_reply(std::string& out) const;
 

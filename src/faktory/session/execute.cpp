@@ -103,7 +103,8 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
   if (delivery.kind != Delivery::Kind::kJob) return reply::nil(output_);
   const Queue& queue = shared_.broker.view().queue_of(*delivery.job);
   // Into a buffer that all sessions share: a reply begins with the length of the job.
-  shared_.format.render(*delivery.job, queue.name, shared_.shown);
+  shared_.format.render(*delivery.job, queue.name, shared_.broker.view().wall_clock(),
+                        shared_.shown);
   reply::bulk(output_, shared_.shown);
   reset(shared_.shown, kKeptBufferBytesMax);
   // Until the reply has left, the job can be given back: see `close`.
@@ -194,12 +195,12 @@ void ClientSession::execute(const QueueLatency& queues, Time now) {
 }
 
 void ClientSession::execute(const Mutate& mutate, Time now) {
-  answer_long_task(
-      shared_.broker.admin().mutate(client_,
-                                    {.set = mutate.set,
-                                     .action = mutate.action,
-                                     .matches = make_matcher(mutate.filter, shared_.format)},
-                                    now));
+  answer_long_task(shared_.broker.admin().mutate(
+      client_,
+      {.set = mutate.set,
+       .action = mutate.action,
+       .matches = make_matcher(mutate.filter, shared_.format, shared_.broker.view().wall_clock())},
+      now));
 }
 
 void ClientSession::execute(const Track&, Time) {

@@ -107,8 +107,9 @@ std::string render_info(const Shared& shared, Time now) {
 std::function<std::string()> prepare_info(const Shared& shared, Time now, QueueSizes sizes) {
   constexpr std::string_view kNoQueues = R"("queues":{)";
   OrderedJson info;
-  info["now"] = format_time(now);
-  info["server_utc_time"] = format_clock(now);
+  const Time wall = shared.broker.view().wall_clock().shown(now);
+  info["now"] = format_time(wall);
+  info["server_utc_time"] = format_clock(wall);
   info["faktory"] = render_jobs(shared.broker.view(), sizes.size());
   info["server"] = render_server(shared, now);
   const std::string frame = info.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);

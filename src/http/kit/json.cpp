@@ -10,18 +10,19 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json show_time(Time time) {
-  if (time == Time{} || time == kNever) return nullptr;
+Json show_time(Time even, WallClock clock) {
+  if (even == Time{} || even == kNever) return nullptr;
+  const Time time = clock.shown(even);
   const auto days = std::chrono::floor<std::chrono::days>(time.time_since_epoch());
   const std::chrono::year_month_day date{std::chrono::sys_days{days}};
-  const std::chrono::hh_mm_ss clock{
+  const std::chrono::hh_mm_ss of_day{
       std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch() - days)};
   char text[64];
   std::snprintf(
       text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+      static_cast<int>(of_day.hours().count()), static_cast<int>(of_day.minutes().count()),
+      static_cast<int>(of_day.seconds().count()), static_cast<int>(of_day.subseconds().count()));
   return text;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/model/types.hpp"
+#include "core/model/wall_clock.hpp"
 
 /// How values are written in answers.
 namespace millrace::http {
@@ -14,8 +14,9 @@ using Json = nlohmann::ordered_json;
 /// Compact; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string dump(const Json& json);
 
-/// `2026-11-21T00:59:20.184Z`; null for the epoch and for `kNever`.
-[[nodiscard]] Json show_time(Time time);
+/// What the wall clock shows then, as `2026-11-21T00:59:20.184Z`; null for the epoch and for
+/// `kNever`.
+[[nodiscard]] Json show_time(Time even, WallClock clock);
 
 [[nodiscard]] double seconds_of(Duration duration);
 

@@ -52,7 +52,7 @@ void add(const Job& job, const View& view, Groups& groups) {
   if (group.queues.size() < kQueuesShownMax) group.queues.insert(view.queue_of(job).name);
 }
 
-Json show(const Groups& groups) {
+Json show(const Groups& groups, WallClock clock) {
   std::vector<const Groups::value_type*> sorted;
   for (const Groups::value_type& each : groups) sorted.push_back(&each);
   std::sort(sorted.begin(), sorted.end(),
@@ -63,8 +63,8 @@ Json show(const Groups& groups) {
     all.push_back({{"group", each->first},
                    {"type", group.type},
                    {"message", group.message},
-                   {"first_at", show_time(group.first)},
-                   {"last_at", show_time(group.last)},
+                   {"first_at", show_time(group.first, clock)},
+                   {"last_at", show_time(group.last, clock)},
                    {"sample", group.sample},
                    {"queues", group.queues}});
     for (std::size_t state = 0; state < kJobStateCount; ++state) {
@@ -124,7 +124,7 @@ Response list_errors(const Call& call) {
   const ScanEnd end = scan(view, *place, [&](const Job& job) { add(job, view, groups); });
   const std::uint64_t all = view.job_count(JobState::kRetrying) + view.job_count(JobState::kDead) +
                             view.failed_before_count();
-  return {.body = dump({{"groups", show(groups)},
+  return {.body = dump({{"groups", show(groups, view.wall_clock())},
                         {"looked_at", end.jobs},
                         {"to_look_at", all},
                         {"next", show_cursor(place->set, end.next)}})};

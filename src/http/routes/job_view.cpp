@@ -9,16 +9,16 @@
 namespace millrace::http {
 namespace {
 
-Json reservation_of(const Job& job) {
+Json reservation_of(const Job& job, WallClock clock) {
   const Reservation* held = job.reservation();
   if (held == nullptr) return nullptr;
-  return {{"since", show_time(held->reserved_at)},
-          {"until", show_time(job.when)},
+  return {{"since", show_time(held->reserved_at, clock)},
+          {"until", show_time(job.when, clock)},
           {"wid", held->is_held_by_worker() ? Json(held->wid) : Json(nullptr)},
           {"client", held->is_held_by_worker() ? Json(nullptr) : Json(held->client)}};
 }
 
-Json failure_of(const Failure& failure) {
+Json failure_of(const Failure& failure, WallClock clock) {
   return {{"type", failure.errtype},
           {"message", failure.message},
           {"group", failure_group(failure)},
@@ -26,8 +26,8 @@ Json failure_of(const Failure& failure) {
           // `retry_count` is 0 after the first failure (Faktory).
           {"failures", failure.retry_count + 1},
           {"retries_left", failure.remaining},
-          {"first_at", show_time(failure.failed_at)},
-          {"next_at", show_time(failure.next_at)}};
+          {"first_at", show_time(failure.failed_at, clock)},
+          {"next_at", show_time(failure.next_at, clock)}};
 }
 
 Json body_of(std::string_view body) {
@@ -51,6 +51,7 @@ Json show_counts(const View& view) {
 
 Json row_of(const Job& job, const Site& site) {
   const WorkUnitFormat::Summary summary = site.format.summarize(job);
+  const WallClock clock = site.broker.view().wall_clock();
   Json row;
   row["id"] = job.id;
   row["jid"] = summary.jid;
@@ -62,11 +63,11 @@ Json row_of(const Job& job, const Site& site) {
   row["args"] = cut(summary.args, WorkUnitFormat::kSummaryArgsBytes);
   row["is_cut"] = summary.is_cut;
   row["pri"] = job.pri;
-  row["created_at"] = show_time(job.created_at);
-  row["enqueued_at"] = show_time(job.enqueued_at);
+  row["created_at"] = show_time(job.created_at, clock);
+  row["enqueued_at"] = show_time(job.enqueued_at, clock);
   // When it is due, or how long it is reserved, or when it died. A ready job has none.
-  row["when"] = show_time(job.when);
-  row["reservation"] = reservation_of(job);
+  row["when"] = show_time(job.even_when(clock), clock);
+  row["reservation"] = reservation_of(job, clock);
   row["error"] = nullptr;
   if (const Failure* failure = job.failure()) {
     row["error"] = {{"type", failure->errtype},
@@ -78,8 +79,9 @@ Json row_of(const Job& job, const Site& site) {
 }
 
 std::string write_detail(const Job& job, const Site& site) {
+  const WallClock clock = site.broker.view().wall_clock();
   Json detail = row_of(job, site);
-  detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure());
+  detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
   const Tallies tallies = job.tallies();
@@ -92,7 +94,7 @@ std::string write_detail(const Job& job, const Site& site) {
   std::string unit;
   if (job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
       (is_pushed || detail["type"] != "beanstalk")) {
-    site.format.render(job, site.broker.view().queue_of(job).name, unit);
+    site.format.render(job, site.broker.view().queue_of(job).name, clock, unit);
   }
   if (!is_pushed) detail["body"] = body_of(job.body_view());
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);

@@ -123,7 +123,8 @@ Response show_body(const Call& call) {
   if (job->kind == JobKind::kBytes) {
     response.body = job->body_view();
   } else {
-    call.site.format.render(*job, call.site.broker.view().queue_of(*job).name, response.body);
+    const View& view = call.site.broker.view();
+    call.site.format.render(*job, view.queue_of(*job).name, view.wall_clock(), response.body);
   }
   // A download: a body may be a page with scripts, which must not run as ours.
   response.headers["Content-Disposition"] =

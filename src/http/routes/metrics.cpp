@@ -95,6 +95,7 @@ struct Queues {
 /// should wait for the broker's thread, so another thread does it.
 struct Snapshot {
   Time now;
+  WallClock wall_clock;
   Queues queues;
   CountersChanged counters;
   Tally tally;
@@ -231,6 +232,11 @@ void show_process(const Snapshot& all, Page& page) {
   page.sample("millrace_connections", "protocol=\"faktory\"", concat(traffic.faktory_connections));
   page.single("millrace_uptime_seconds", "gauge", "Since the start.",
               seconds_of(all.now - all.started_at));
+  page.single("millrace_clock_steps_total", "counter", "How often the wall clock was set.",
+              as_double(traffic.clock_steps));
+  page.single("millrace_clock_ahead_seconds", "gauge",
+              "The wall clock less the time that timeouts are counted in.",
+              seconds_of(all.wall_clock.ahead));
   page.single("process_resident_memory_bytes", "gauge", "Resident memory.",
               as_double(system.memory_bytes));
   page.single("millrace_jobs_memory_bytes", "gauge",
@@ -296,6 +302,7 @@ struct Survey {
 Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueues& busiest) {
   const View& view = site.broker.view();
   return {.now = moment.now,
+          .wall_clock = view.wall_clock(),
           .queues = collect(view, busiest, moment.now),
           .counters = view.counters(),
           .tally = view.tally(),

@@ -6,7 +6,7 @@
 
 namespace millrace::http {
 
-[[nodiscard]] Json show_progress(const BulkChanges::Progress& progress);
+[[nodiscard]] Json show_progress(const BulkChanges::Progress& progress, WallClock clock);
 
 /// The members `as_of` and `at_most`.
 [[nodiscard]] Outcome<BulkChanges::Bounds> read_bounds(const Json& members);

@@ -51,13 +51,21 @@ std::optional<std::uint64_t> id_of(const Call& call) {
   return parse_number<std::uint64_t>(call.name);
 }
 
+WallClock clock_of(const Call& call) {
+  return call.site.broker.view().wall_clock();
+}
+
+std::string show_one(const Call& call, const BulkChanges::Progress& progress) {
+  return dump(show_progress(progress, clock_of(call)));
+}
+
 Response say_unknown() {
   return refuse(404, "no such operation: only the last ones are remembered");
 }
 
 }  // namespace
 
-Json show_progress(const BulkChanges::Progress& progress) {
+Json show_progress(const BulkChanges::Progress& progress, WallClock clock) {
   const auto name = [](BulkChanges::Phase phase) {
     switch (phase) {
       case BulkChanges::Phase::kRunning:
@@ -75,12 +83,13 @@ Json show_progress(const BulkChanges::Progress& progress) {
           {"looked_at", progress.looked_at},
           {"to_look_at", std::max(progress.to_look_at, progress.looked_at)},
           {"changed", progress.changed},
-          {"started_at", show_time(progress.started_at)},
-          {"ended_at", show_time(progress.ended_at)}};
+          {"started_at", show_time(progress.started_at, clock)},
+          {"ended_at", show_time(progress.ended_at, clock)}};
 }
 
 std::string show_as_of(const View& view, Time now) {
   // The page sends it back with a change: jobs that came later are not meant.
+  // Its time is the even one, which no step of the wall clock makes wrong.
   return concat(view.counters().next_id, ".", now.time_since_epoch().count());
 }
 
@@ -106,8 +115,7 @@ Response begin_operation(const Call& call, BulkChanges::Request request) {
   const auto id = call.site.bulks.start(std::move(request), call.moment.now);
   // Each takes a slice of every turn, and keeps its filter.
   if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
-  return {
-      .status = 202, .body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};
+  return {.status = 202, .body = show_one(call, *call.site.bulks.find(*id)), .is_change = true};
 }
 
 Response start_operation(const Call& call) {
@@ -135,7 +143,8 @@ Response start_operation(const Call& call) {
 
 Response list_operations(const Call& call) {
   Json all = Json::array();
-  for (const auto& progress : call.site.bulks.list()) all.push_back(show_progress(progress));
+  for (const auto& progress : call.site.bulks.list())
+    all.push_back(show_progress(progress, clock_of(call)));
   return {.body = dump({{"operations", std::move(all)}})};
 }
 
@@ -143,7 +152,7 @@ Response show_operation(const Call& call) {
   const auto id = id_of(call);
   const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
   if (progress == nullptr) return say_unknown();
-  return {.body = dump(show_progress(*progress))};
+  return {.body = show_one(call, *progress)};
 }
 
 Response cancel_operation(const Call& call) {
@@ -153,7 +162,7 @@ Response cancel_operation(const Call& call) {
   if (!call.site.bulks.cancel(*id, call.moment.now)) {
     return refuse(409, "this operation has ended already");
   }
-  return {.body = dump(show_progress(*call.site.bulks.find(*id))), .is_change = true};
+  return {.body = show_one(call, *call.site.bulks.find(*id)), .is_change = true};
 }
 
 }  // namespace millrace::http

@@ -57,7 +57,7 @@ Json show_concerns(const Situation& situation) {
 std::string name_of_day(std::int32_t day) {
   constexpr std::size_t kDateBytes = 10;
   // Noon, since the first moment of 1970 counts as no time.
-  return show_time(Time{std::chrono::days(day) + 12h}).get<std::string>().substr(0, kDateBytes);
+  return show_time(Time{std::chrono::days(day) + 12h}, {}).get<std::string>().substr(0, kDateBytes);
 }
 
 Json show_day(std::int32_t day, std::uint64_t processed, std::uint64_t failed) {
@@ -82,9 +82,10 @@ std::string write_overview(const Site& site, const Situation& situation) {
   const TrafficFacts traffic = site.traffic();
   shown["connections"] = {{"beanstalk", traffic.beanstalk_connections},
                           {"faktory", traffic.faktory_connections}};
-  shown["oldest_ready"] = situation.oldest == kNever ? Json(nullptr)
-                                                     : Json{{"queue", situation.oldest_queue},
-                                                            {"since", show_time(situation.oldest)}};
+  shown["oldest_ready"] = situation.oldest == kNever
+                              ? Json(nullptr)
+                              : Json{{"queue", situation.oldest_queue},
+                                     {"since", show_time(situation.oldest, view.wall_clock())}};
   shown["attention"] = show_concerns(situation);
   shown["attention_left_out"] = situation.left_out;
   shown["is_read_only"] = site.facts.is_read_only;
@@ -141,7 +142,8 @@ Response show_trend(const Call& call) {
   if (!since_ms) return refuse(400, "since is not a number of milliseconds");
   Json samples = Json::array();
   for (const Trend::Sample& sample : call.site.trend.samples()) {
-    const auto at = std::chrono::floor<std::chrono::milliseconds>(sample.at.time_since_epoch());
+    const Time wall = call.site.broker.view().wall_clock().shown(sample.at);
+    const auto at = std::chrono::floor<std::chrono::milliseconds>(wall.time_since_epoch());
     if (at.count() <= *since_ms) continue;
     samples.push_back({at.count(), sample.processed, sample.failed, sample.enqueued, sample.ready,
                        sample.reserved});
@@ -159,8 +161,10 @@ Response show_history(const Call& call) {
   }
   const View& view = call.site.broker.view();
   const CountersChanged& counters = view.counters();
-  const auto today = static_cast<std::int32_t>(
-      std::chrono::floor<std::chrono::days>(call.moment.now.time_since_epoch()).count());
+  const auto today =
+      static_cast<std::int32_t>(std::chrono::floor<std::chrono::days>(
+                                    view.wall_clock().shown(call.moment.now).time_since_epoch())
+                                    .count());
   const auto first = today - static_cast<std::int32_t>(*days) + 1;
   Json shown = Json::array();
   for (const DayCounts& day : view.history()) {
@@ -197,7 +201,7 @@ Response show_server(const Call& call) {
   return {.body = dump({{"version", facts.version},
                         {"hostname", facts.hostname},
                         {"pid", facts.pid},
-                        {"started_at", show_time(facts.started_at)},
+                        {"started_at", show_time(facts.started_at, broker.view().wall_clock())},
                         {"memory_bytes", system.memory_bytes},
                         {"memory_total_bytes", system.memory_total_bytes},
                         {"job_memory_bytes", broker.ledger().memory().bytes()},

@@ -27,7 +27,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   return figures;
 }
 
-Json show_figures(const QueueFigures& figures) {
+Json show_figures(const QueueFigures& figures, WallClock clock) {
   const Queue& queue = *figures.queue;
   const bool ends = figures.is_paused && queue.paused_until != kNever;
   return {{"name", queue.name},
@@ -36,12 +36,12 @@ Json show_figures(const QueueFigures& figures) {
           {"scheduled", figures.scheduled},
           {"retrying", figures.retrying},
           {"dead", figures.dead},
-          {"oldest_ready_at", show_time(figures.oldest)},
+          {"oldest_ready_at", show_time(figures.oldest, clock)},
           {"enqueued_per_s", show_rate(figures.enqueued_rate)},
           {"processed_per_s", show_rate(figures.processed_rate)},
           {"failed_per_s", show_rate(figures.failed_rate)},
           {"is_paused", figures.is_paused},
-          {"paused_until", ends ? show_time(queue.paused_until) : Json(nullptr)},
+          {"paused_until", ends ? show_time(queue.paused_until, clock) : Json(nullptr)},
           {"takers", figures.takers}};
 }
 

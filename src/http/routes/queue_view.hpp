@@ -39,7 +39,7 @@ class QueueWalk {
 };
 
 [[nodiscard]] QueueFigures figures_of(const Queue& queue, const View& view, Time now);
-[[nodiscard]] Json show_figures(const QueueFigures& figures);
+[[nodiscard]] Json show_figures(const QueueFigures& figures, WallClock clock);
 
 /// True when jobs are ready, but no client has taken one, or waited for one, for `kAbandonedAfter`.
 [[nodiscard]] bool is_abandoned(const QueueFigures& figures, Time now);

@@ -181,7 +181,8 @@ Response list_queues(const Call& call) {
                     });
   Json queues = Json::array();
   for (std::size_t i = 0; i < count; ++i) {
-    queues.push_back(show_figures(figures_of(*rows[i].queue, view, call.moment.now)));
+    queues.push_back(
+        show_figures(figures_of(*rows[i].queue, view, call.moment.now), view.wall_clock()));
     queues.back()["place"] = place_of(rows[i]);
   }
   const bool is_through = slice.next >= view.queues_end();
@@ -195,7 +196,8 @@ Response list_queues(const Call& call) {
 Response show_queue(const Call& call) {
   const Queue* queue = find_queue(call);
   if (queue == nullptr) return say_gone();
-  Json shown = show_figures(figures_of(*queue, call.site.broker.view(), call.moment.now));
+  const View& view = call.site.broker.view();
+  Json shown = show_figures(figures_of(*queue, view, call.moment.now), view.wall_clock());
   shown["users"] = queue->user_count;
   shown["watchers"] = queue->watcher_count;
   shown["waiting"] = queue->waiting.size();

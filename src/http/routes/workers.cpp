@@ -29,7 +29,7 @@ const char* name_of(Worker::State state) {
   return "";
 }
 
-Json show(const Worker& worker, std::uint64_t jobs) {
+Json show(const Worker& worker, std::uint64_t jobs, WallClock clock) {
   return {{"wid", worker.wid},
           {"hostname", worker.hostname},
           {"pid", worker.pid},
@@ -38,8 +38,8 @@ Json show(const Worker& worker, std::uint64_t jobs) {
           {"state", name_of(worker.state)},
           {"jobs", jobs},
           {"connections", worker.clients.size()},
-          {"started_at", show_time(worker.started_at)},
-          {"last_beat_at", show_time(worker.last_beat)}};
+          {"started_at", show_time(worker.started_at, clock)},
+          {"last_beat_at", show_time(worker.last_beat, clock)}};
 }
 
 Json show(const Client& client, const View& view) {
@@ -99,7 +99,7 @@ Response list_workers(const Call& call) {
   const Workers& all = view.workers();
   auto place = all.upper_bound(std::string(call.request.param("cursor")));
   for (; place != all.end() && workers.size() < *limit; ++place) {
-    workers.push_back(show(place->second, jobs[place->first]));
+    workers.push_back(show(place->second, jobs[place->first], view.wall_clock()));
   }
   if (place != all.end()) next = workers.back()["wid"];
   return {.body = dump({{"workers", std::move(workers)},

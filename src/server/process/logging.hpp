@@ -26,6 +26,9 @@ struct LogField {
 /// The names as one value, separated by commas.
 [[nodiscard]] std::string join(const std::vector<std::string>& names);
 
+/// Seconds with tenths, as log lines have them.
+[[nodiscard]] std::string seconds_text(Duration duration);
+
 /// Log lines for the operator: `2030-01-31T12:00:00.000Z event key=value key="two words"`. They
 /// never have a secret or the body of a job. Programs read the names of events and keys.
 /// Thread-safe.

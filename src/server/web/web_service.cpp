@@ -225,8 +225,9 @@ http::Response WebService::take_turn(const Part& part) {
   http::Response answered = part(now);
   has_bulk_work_ = has_bulk_work_ || bulks_.is_running();
   if (has_bulk_work_) parts_.turn.request();
-  answered.headers["X-Now-Ms"] =
-      std::to_string(std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+  const Time wall = parts_.broker.view().wall_clock().shown(now);
+  answered.headers["X-Now-Ms"] = std::to_string(
+      std::chrono::floor<std::chrono::milliseconds>(wall.time_since_epoch()).count());
   answered.headers["X-As-Of"] = http::show_as_of(parts_.broker.view(), now);
   answered.headers["X-Instance"] = site_.facts.instance;
   if (site_.facts.is_read_only) answered.headers["X-Read-Only"] = "1";

@@ -59,6 +59,8 @@ class WebService final : public Deadline {
   /// Runs the next slice of the bulk changes.
   void work(Time now);
   void expire(Time now) override;
+  /// The clock jumps by this, before anybody has connected.
+  void shift_start(Duration jump) { site_.facts.started_at += jump; }
   void show_options(std::vector<std::pair<std::string, std::string>> options);
   void reload(const std::string& password, std::shared_ptr<const TlsContext> tls /* see Options */);
 

@@ -48,6 +48,26 @@ TEST_CASE("bulk changes: a cancelled one leaves the rest alone") {
   CHECK(fixture.broker.view().job_count(JobState::kReady) == kSliceChanges);
 }
 
+TEST_CASE("bulk changes: a step of the wall clock hides no scheduled job") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  for (std::size_t i = 0; i < kSliceChanges; ++i) fixture.schedule("x", 2h);
+  for (std::size_t i = 0; i < 2 * kSliceChanges; ++i) {
+    fixture.put("y", {.queue = "default", .due = fixture.now + 3h});
+  }
+  const auto id = changes.start({.states = {JobState::kScheduled}}, fixture.now);
+  REQUIRE(id);
+  CHECK(changes.work(fixture.now));
+  // The jobs of the wall clock come last now, and then first.
+  fixture.schedule("z", 2h);
+  fixture.broker.set_wall_clock({.ahead = -9h});
+  CHECK(changes.work(fixture.now));
+  fixture.broker.set_wall_clock({.ahead = 1h});
+  finish(fixture, changes);
+  CHECK(changes.find(*id)->changed == 3 * kSliceChanges);
+  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 1);
+}
+
 TEST_CASE("bulk changes: as many as the limit run at a time, and one more is refused") {
   BrokerFixture fixture;
   BulkChanges changes(fixture.broker);

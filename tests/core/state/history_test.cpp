@@ -38,6 +38,18 @@ TEST_CASE("history: a day that is over is remembered") {
   CHECK(fixture.broker.view().counters().processed == 3);
 }
 
+TEST_CASE("history: the day is that of the wall clock") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  fixture.broker.set_wall_clock({.ahead = 48h});
+  finish_one(fixture, client);
+  CHECK(fixture.broker.view().counters().day == day_of(fixture.now + 48h));
+  fixture.broker.set_wall_clock({});
+  finish_one(fixture, client);
+  CHECK(fixture.broker.view().counters().day == day_of(fixture.now + 48h));
+  CHECK(fixture.broker.view().counters().processed_today == 2);
+}
+
 TEST_CASE("history: a day in whose midst the server restarts is one day") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

@@ -46,6 +46,55 @@ TEST_CASE("queue: pages are in the order of creation, up to an end") {
   CHECK(names == "default a b c ");
 }
 
+TEST_CASE("view: scheduled jobs are listed soonest first, whichever clock they follow") {
+  BrokerFixture fixture;
+  const JobId delayed = fixture.put("x", {.queue = "default", .due = fixture.now + 2h});
+  const JobId timed = fixture.schedule("y", 3h);
+  const View& view = fixture.broker.view();
+  const auto listed = [&](const ScanOrder& order) {
+    std::vector<JobId> ids;
+    (void)view.scan(order, {}, 9, [&](const Job& job) {
+      ids.push_back(job.id);
+      return true;
+    });
+    return ids;
+  };
+  const Queue& queue = *view.find_queue("default");
+  CHECK((listed({.state = JobState::kScheduled}) == std::vector<JobId>{delayed, timed}));
+  CHECK(view.first_delayed(queue)->id == delayed);
+  fixture.broker.set_wall_clock({.ahead = 2h});
+  const std::vector<JobId> swapped{timed, delayed};
+  CHECK(listed({.state = JobState::kScheduled}) == swapped);
+  CHECK(listed({.state = JobState::kScheduled, .queue = "default"}) == swapped);
+  CHECK((listed({.state = JobState::kScheduled, .is_backwards = true}) ==
+         std::vector<JobId>{delayed, timed}));
+  CHECK(view.first_delayed(queue)->id == timed);
+  CHECK(view.scan_length({.state = JobState::kScheduled, .queue = "default"}) == 2);
+}
+
+TEST_CASE("view: a walk over scheduled jobs goes on from its place") {
+  BrokerFixture fixture;
+  fixture.broker.set_wall_clock({.ahead = 1h});
+  std::vector<JobId> wanted;
+  for (int i = 1; i <= 3; ++i) {
+    wanted.push_back(
+        fixture.put("x", {.queue = "default", .due = fixture.now + std::chrono::hours(2 * i)}));
+    wanted.push_back(fixture.schedule("y", std::chrono::hours(2 * i + 2)));
+  }
+  std::vector<JobId> seen;
+  std::optional<ScanPlace> after;
+  do {
+    after = fixture.broker.view()
+                .scan({.state = JobState::kScheduled}, after, 1,
+                      [&](const Job& job) {
+                        seen.push_back(job.id);
+                        return true;
+                      })
+                .next;
+  } while (after);
+  CHECK(seen == wanted);
+}
+
 TEST_CASE("view: pages dead jobs oldest first, from a cursor on") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

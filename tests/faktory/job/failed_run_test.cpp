@@ -10,7 +10,7 @@ namespace {
 
 std::string shown(const Failure& failure) {
   std::string out;
-  append_failure(failure, out);
+  append_failure(failure, {}, out);
   return out;
 }
 
@@ -73,13 +73,13 @@ TEST_CASE("parse_failure: what append_failure writes") {
   const std::string text =
       R"({"failed_at":"2023-11-14T22:13:20Z","next_at":"2023-11-14T22:13:21.5Z","message":"m",)"
       R"("errtype":"E","backtrace":["a"],"retry_count":3,"remaining":22})";
-  const Outcome<Failure> failure = parse_failure(text, Time{});
+  const Outcome<Failure> failure = parse_failure(text, Time{}, {});
   REQUIRE(failure);
   CHECK(shown(*failure) == text);
 }
 
 TEST_CASE("parse_failure: what is missing or no time") {
-  const Outcome<Failure> failure = parse_failure(R"({"next_at":"soon"})", kNow);
+  const Outcome<Failure> failure = parse_failure(R"({"next_at":"soon"})", kNow, {});
   REQUIRE(failure);
   CHECK(failure->failed_at == kNow);
   CHECK(failure->next_at == Time{});
@@ -87,9 +87,9 @@ TEST_CASE("parse_failure: what is missing or no time") {
 }
 
 TEST_CASE("parse_failure: wrong types") {
-  CHECK_FALSE(parse_failure(R"({"retry_count":"1"})", kNow));
-  CHECK_FALSE(parse_failure(R"({"backtrace":"x"})", kNow));
-  CHECK_FALSE(parse_failure(R"({"message":1})", kNow));
+  CHECK_FALSE(parse_failure(R"({"retry_count":"1"})", kNow, {}));
+  CHECK_FALSE(parse_failure(R"({"backtrace":"x"})", kNow, {}));
+  CHECK_FALSE(parse_failure(R"({"message":1})", kNow, {}));
 }
 
 }  // namespace millrace::faktory

@@ -12,7 +12,7 @@ namespace {
 /// Jobs that were put, and a filter that is asked about them with few steps at a time.
 class Filtering {
  public:
-  explicit Filtering(const JobFilter& filter) : matcher_(make_matcher(filter, format_)) {}
+  explicit Filtering(const JobFilter& filter) : matcher_(make_matcher(filter, format_, {})) {}
 
   Match ask(const Job& job, std::size_t count = kSliceSteps) {
     Steps steps(count);

@@ -16,7 +16,7 @@ std::string encoded(std::string_view json) {
   const Outcome<JobMembers> members = reader.read(json);
   REQUIRE(members);
   std::string body;
-  REQUIRE(make_pushed_job(*members, kNow, body));
+  REQUIRE(make_pushed_job(*members, kNow, {}, body));
   return body;
 }
 
@@ -35,7 +35,7 @@ Job make_job(JobKind kind, std::string_view body) {
 
 std::string rendered(const Job& job, std::string_view queue = "q") {
   std::string out;
-  WorkUnits().render(job, queue, out);
+  WorkUnits().render(job, queue, {}, out);
   return out;
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
   for (JobId id = 1; id <= 1'201; ++id) CHECK(view.find(id)->created_at == came);
   CHECK(view.find(1'201)->enqueued_at == now);
   std::string shown;
-  format.render(*view.find(1'201), "default", shown);
+  format.render(*view.find(1'201), "default", {}, shown);
   CHECK(contains(shown, R"("created_at":"2023-11-14T22:13:20.000000001Z","enqueued_at":)"));
   session->close(now);
 }

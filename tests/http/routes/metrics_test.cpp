@@ -36,6 +36,15 @@ TEST_CASE("metrics: open connections by protocol") {
   CHECK(has_line(text, R"(millrace_connections{protocol="faktory"} 3)"));
 }
 
+TEST_CASE("metrics: steps of the wall clock, and what it is ahead") {
+  WebFixture web;
+  web.traffic.clock_steps = 2;
+  web.broker.set_wall_clock({.ahead = -90min});
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, "millrace_clock_steps_total 2"));
+  CHECK(has_line(text, "millrace_clock_ahead_seconds -5400"));
+}
+
 TEST_CASE("metrics: a queue that never ran has no histograms") {
   WebFixture web;
   web.put("x", "idle");

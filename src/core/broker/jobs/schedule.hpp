@@ -21,7 +21,8 @@ class Schedule {
   [[nodiscard]] Time next_due() const;
 
  private:
-  void enqueue_due(const TimeOrder& order, std::uint64_t& count, Time now);
+  template <typename Order>
+  void enqueue_due(const Order& order, std::uint64_t& count, Time now);
 
   const Store& store_;
   const AdmissionControl& admission_;

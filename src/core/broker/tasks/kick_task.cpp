@@ -16,10 +16,15 @@ KickTask::KickTask(const Queue& given, std::uint64_t bound)
 bool KickTask::work(TaskContext& context, Time now) {
   Store& store = context.ledger.store();
   const Queue& kicked = store.queues().at(queue);
-  const TimeOrder& order = kicks_dead ? kicked.dead : kicked.delayed;
+  return kicks_dead ? kick_first(kicked.dead, context, now)
+                    : kick_first(store.delayed(kicked), context, now);
+}
+
+template <typename Order>
+bool KickTask::kick_first(const Order& order, TaskContext& context, Time now) {
   for (std::size_t i = 0; i < kSliceChanges && left > 0 && !order.empty(); ++i) {
     if (context.admission.is_batch_full()) return false;
-    context.moves.kick(store.jobs().at(order.begin()->slot), now);
+    context.moves.kick(context.ledger.store().jobs().at((*order.begin()).slot), now);
     --left;
     ++changed;
   }

@@ -17,6 +17,9 @@ struct KickTask {
   /// One slice. True when nothing is left to do.
   bool work(TaskContext& context, Time now);
 
+  template <typename Order>
+  bool kick_first(const Order& order, TaskContext& context, Time now);
+
   QueueId queue;
   bool kicks_dead;
   std::uint64_t left;

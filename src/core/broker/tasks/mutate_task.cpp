@@ -3,18 +3,44 @@
 namespace millrace {
 namespace {
 
-const TimeOrder& order_of_set(const Store& store, JobState set) {
+/// Null: the set has no part that follows the wall clock.
+const TimeOrder* wall_order_of(const Store& store, JobState set) {
+  return set == JobState::kScheduled ? &store.orders().scheduled().wall : nullptr;
+}
+
+const TimeOrder& even_order_of(const Store& store, JobState set) {
   CHECK(set == JobState::kScheduled || set == JobState::kRetrying || set == JobState::kDead);
-  if (set == JobState::kScheduled) return store.orders().scheduled();
+  if (set == JobState::kScheduled) return store.orders().scheduled().even;
   return set == JobState::kRetrying ? store.orders().retrying() : store.orders().dead();
 }
 
 }  // namespace
 
+const TimeEntry* MutateTask::Part::next(const TimeOrder& order) const {
+  const auto place = order.upper_bound(after);
+  return place == order.end() || last < *place ? nullptr : &*place;
+}
+
 MutateTask::MutateTask(const Ledger& ledger, Mutation given)
     : mutation(std::move(given)), id_end(ledger.counters().next_id) {
-  const TimeOrder& order = order_of_set(ledger.store(), mutation.set);
-  if (!order.empty()) last = *order.rbegin();
+  const TimeOrder& even_order = even_order_of(ledger.store(), mutation.set);
+  if (!even_order.empty()) even.last = *even_order.rbegin();
+  const TimeOrder* const wall_order = wall_order_of(ledger.store(), mutation.set);
+  if (wall_order != nullptr && !wall_order->empty()) wall.last = *wall_order->rbegin();
+}
+
+/// The part whose next job is due sooner, and that entry. The parts have a place each, so that no
+/// job is met twice or left out when the wall clock is set meanwhile.
+MutateTask::Next MutateTask::next(const Store& store) {
+  const TimeOrder* const wall_order = wall_order_of(store, mutation.set);
+  const Next of_even{&even, even.next(even_order_of(store, mutation.set))};
+  const Next of_wall{&wall, wall_order == nullptr ? nullptr : wall.next(*wall_order)};
+  if (of_even.entry == nullptr || of_wall.entry == nullptr) {
+    return of_even.entry == nullptr ? of_wall : of_even;
+  }
+  TimeEntry shifted = *of_wall.entry;
+  shifted.when = store.wall_clock().even(shifted.when);
+  return shifted < *of_even.entry ? of_wall : of_even;
 }
 
 /// From entry to entry, up to the one that was last at the start. A job that it kills dies after
@@ -22,15 +48,14 @@ MutateTask::MutateTask(const Ledger& ledger, Mutation given)
 /// nothing is changed twice, and nobody can prolong the task.
 bool MutateTask::work(TaskContext& context, Time now) {
   const Store& store = context.ledger.store();
-  const TimeOrder& order = order_of_set(store, mutation.set);
   std::size_t read_bytes = 0;
   Steps steps(kSliceSteps);
   for (std::size_t i = 0; i < kSliceChanges && read_bytes < kSliceBodyBytes; ++i) {
-    const auto place = order.upper_bound(after);
-    if (place == order.end() || last < *place) return true;
+    const Next found = next(store);
+    if (found.entry == nullptr) return true;
     if (context.admission.is_batch_full()) return false;
     // A copy: the change removes the entry from the order.
-    const TimeEntry entry = *place;
+    const TimeEntry entry = *found.entry;
     const Job& job = store.jobs().at(entry.slot);
     bool is_chosen = job.sequence < id_end;
     if (is_chosen && mutation.matches) {
@@ -38,11 +63,11 @@ bool MutateTask::work(TaskContext& context, Time now) {
       read_bytes += job.body_bytes;
       store.jobs().load_body(job);
       const Match match = mutation.matches(job, store.queues().at(job.queue), steps);
-      // `after` stays: the filter is asked about this job again.
+      // The place stays: the filter is asked about this job again.
       if (match == Match::kUnfinished) return false;
       is_chosen = match == Match::kYes;
     }
-    after = entry;
+    found.part->after = entry;
     if (!is_chosen) continue;
     context.moves.change(job, mutation.action, now);
     ++changed;

@@ -99,6 +99,43 @@ TEST_CASE("mutate: more than a slice continues in ticks, and its end is delivere
   CHECK(fixture.delivered(client)->count == 2 * kSliceChanges + 1);
 }
 
+TEST_CASE("mutate: requeued jobs enter in the order in which they were due") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId timed = fixture.schedule("a", 2h);
+  const JobId released = fixture.push("b");
+  CHECK(fixture.reserve(client) == released);
+  CHECK(fixture.broker.release(client, released, 0, 3600, fixture.now));
+  const Mutation requeue{.set = JobState::kScheduled, .action = Action::kRequeue};
+  SUBCASE("by the wall clock as it was") {
+    CHECK(fixture.broker.admin().mutate(client, requeue, fixture.now) == 2);
+    CHECK(fixture.reserve(client) == released);
+  }
+  SUBCASE("and after it was set") {
+    fixture.broker.set_wall_clock({.ahead = 90min});
+    CHECK(fixture.broker.admin().mutate(client, requeue, fixture.now) == 2);
+    CHECK(fixture.reserve(client) == timed);
+  }
+}
+
+TEST_CASE("mutate: a step of the wall clock meanwhile hides no job") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  schedule_many(fixture, kSliceChanges);
+  for (std::size_t i = 0; i < kSliceChanges; ++i) {
+    fixture.put("y", {.queue = "default", .due = fixture.now + 2h});
+  }
+  // Every other job is skipped, so that its place is in the middle of both orders.
+  const auto is_even = [](const Job& job, const Queue&, Steps&) {
+    return job.id % 2 == 0 ? Match::kYes : Match::kNo;
+  };
+  const Mutation mutation{.set = JobState::kScheduled, .matches = is_even};
+  CHECK_FALSE(fixture.broker.admin().mutate(client, mutation, fixture.now));
+  fixture.broker.set_wall_clock({.ahead = -9h});
+  fixture.settle();
+  CHECK(fixture.delivered(client)->count == kSliceChanges);
+}
+
 TEST_CASE("mutate: a slice that reads large bodies ends early") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

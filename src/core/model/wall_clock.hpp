@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// The sum, or the end of what fits into a Time: times may come from a client or a log.
+[[nodiscard]] constexpr Time moved_by(Time time, Duration by) {
+  Time::rep sum = 0;
+  if (!__builtin_add_overflow(time.time_since_epoch().count(), by.count(), &sum)) {
+    return Time{Duration{sum}};
+  }
+  return by < Duration{} ? Time::min() : Time::max();
+}
+
+/// The wall clock, seen from the even time that everything else is told in. The server sets it at
+/// once when somebody sets the clock of the machine; then `ahead` changes and no stored time does.
+/// It is not stored: a process begins with what its server tells it.
+struct WallClock {
+  Duration ahead{};  ///< wall time less even time; within half of what a Duration holds
+
+  /// What the wall clock shows at that time. The epoch and kNever mean no time, and stay.
+  [[nodiscard]] constexpr Time shown(Time even) const {
+    return even == Time{} || even == kNever ? even : moved_by(even, ahead);
+  }
+  /// When the wall clock will show, or has shown, that time; the opposite of `shown`.
+  [[nodiscard]] constexpr Time even(Time wall) const {
+    return wall == Time{} || wall == kNever ? wall : moved_by(wall, -ahead);
+  }
+
+  bool operator==(const WallClock&) const = default;
+};
+
+}  // namespace millrace

@@ -1,0 +1,64 @@
+#include "core/state/ledger.hpp"
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+/// The latest time that the broker's log tells.
+Time told(BrokerFixture& fixture) {
+  BrokerFixture fresh;
+  REQUIRE(fresh.ledger.replay(fixture.ledger.take_batch(), 1));
+  return fresh.ledger.latest_time();
+}
+
+}  // namespace
+
+TEST_CASE("latest time: an empty log tells none") {
+  BrokerFixture fixture;
+  CHECK(told(fixture) == Time{});
+}
+
+TEST_CASE("latest time: it is when the last job was put, whatever its delay") {
+  BrokerFixture fixture;
+  fixture.advance(3h);
+  fixture.put("x", {.queue = "default", .delay_s = 7200, .due = fixture.now + 2h});
+  CHECK(told(fixture) == fixture.now);
+}
+
+TEST_CASE("latest time: a job with a time of the wall clock tells when it was pushed") {
+  BrokerFixture fixture;
+  fixture.broker.set_wall_clock({.ahead = 5h});
+  fixture.put(
+      "x",
+      {.kind = JobKind::kWorkUnit, .queue = "default", .delay_s = 3600, .due = fixture.now + 6h});
+  CHECK(told(fixture) == fixture.now);
+}
+
+TEST_CASE("latest time: releases, reservations of workers and pauses tell it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("x");
+  CHECK(fixture.reserve(client) == id);
+  fixture.now += 1h;
+  CHECK(fixture.broker.release(client, id, 0, 600, fixture.now));
+  CHECK(told(fixture) == fixture.now);
+  fixture.push("y");
+  fixture.now += 1min;
+  CHECK(fixture.fetch(client, "w"));
+  CHECK(told(fixture) == fixture.now);
+  fixture.now += 1h;
+  CHECK(fixture.broker.admin().pause("default", 300, fixture.now));
+  CHECK(told(fixture) == fixture.now);
+}
+
+TEST_CASE("latest time: the failure of another server tells nothing") {
+  BrokerFixture fixture;
+  NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .ttr_s = 60};
+  job.failure = Failure{.failed_at = fixture.now + 99h, .next_at = fixture.now + 99h};
+  fixture.put("x", job);
+  CHECK(told(fixture) == fixture.now);
+}
+
+}  // namespace millrace::test
