@@ -38,7 +38,7 @@ class Expected:
 
 @dataclass
 class Step:
-    kind: str  # send, line, body, nothing, closed, open, close, half-close, advance, drain
+    kind: str  # send, line, body, nothing, closed, open, close, half-close, advance, wall, drain
     number: int
     connection: str = "a"
     data: bytes = b""
@@ -91,6 +91,8 @@ def expected_line(text):
 
 def parse_step(number, line, newline):
     """`newline` ends what is sent, unless a backslash is there."""
+    if line.startswith("@ wall "):
+        return Step("wall", number)  # for given clocks only
     if line.startswith("@ "):
         count, unit = re.fullmatch(r"@ \+(\d+)(\w+)", line).groups()
         return Step("advance", number, seconds=int(count) * UNIT_SECONDS[unit])
@@ -136,7 +138,7 @@ def read_transcript(path, name):
         elif line and not line.startswith("#"):
             newline = b"\n" if transcript.options.get("newline") == "lf" else b"\r\n"
             step = parse_step(number, line, newline)
-            if step.kind not in ("send", "advance", "open"):
+            if step.kind not in ("send", "advance", "wall", "open"):
                 step.unlike, unlike = unlike, None
             transcript.steps.append(step)
     return transcript

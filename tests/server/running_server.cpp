@@ -22,6 +22,7 @@ Server::Options RunningServer::default_options() {
 
 RunningServer::RunningServer(Setup setup) {
   if (!setup.journal) setup.journal = std::make_unique<journal::VolatileJournal>();
+  if (setup.is_clock_set) clock_.let_step();
   server_ = std::make_unique<Server>(setup.options, std::move(setup.journal), clock_, log_);
   const Outcome<Done> opened = server_->open();
   REQUIRE_MESSAGE(opened, opened.error().text);

@@ -24,6 +24,7 @@ class RunningServer {
   struct Setup {
     Server::Options options = default_options();
     std::unique_ptr<Journal> journal;  ///< null: a volatile one
+    bool is_clock_set = false;         ///< the test steps the clock: each second is looked at it
   };
 
   RunningServer() : RunningServer(Setup{}) {}

@@ -13,7 +13,9 @@ using test::Transcript;
 class SocketDriver final : public test::Driver {
  public:
   SocketDriver(const Transcript& transcript, std::string protocol)
-      : running_({.options = options_of(transcript)}), protocol_(std::move(protocol)) {}
+      : running_({.options = options_of(transcript),
+                  .is_clock_set = transcript.has(test::Step::Kind::kStepWall)}),
+        protocol_(std::move(protocol)) {}
 
   ~SocketDriver() override {
     // With nobody connected any more the server stops at once.
@@ -46,6 +48,10 @@ class SocketDriver final : public test::Driver {
   }
   bool is_closed(char connection) override { return client(connection).is_closed_by_server(); }
   void advance(Duration duration) override { running_.advance(duration); }
+  void step_wall(Duration by) override {
+    running_.clock().step(by);
+    running_.advance(1s);
+  }
   void drain() override {
     running_.settle();
     running_.on_loop([this] { running_.server().drain(); });

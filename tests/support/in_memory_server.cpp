@@ -89,6 +89,11 @@ void InMemoryServer::advance(Duration duration) {
   }
 }
 
+void InMemoryServer::step_wall(Duration by) {
+  broker_.set_wall_clock({.ahead = broker_.view().wall_clock().ahead + by});
+  come_to_rest();
+}
+
 void InMemoryServer::drain() {
   beanstalk_.drain();
   faktory_.drain();

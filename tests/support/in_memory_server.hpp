@@ -65,6 +65,9 @@ class InMemoryServer {
   /// Moves the clock step by step, doing at each what is planned for it.
   void advance(Duration duration);
 
+  /// Sets the wall clock ahead, or back, of what it showed.
+  void step_wall(Duration by);
+
   /// Neither protocol takes new work from now on.
   void drain();
 

@@ -92,6 +92,9 @@ class Player {
       case Step::Kind::kAdvance:
         driver_.advance(step.duration);
         break;
+      case Step::Kind::kStepWall:
+        driver_.step_wall(step.duration);
+        break;
       case Step::Kind::kDrain:
         driver_.drain();
         break;
@@ -100,7 +103,8 @@ class Player {
   }
 
   static bool touches_connection(Step::Kind kind) {
-    return kind != Step::Kind::kAdvance && kind != Step::Kind::kDrain;
+    return kind != Step::Kind::kAdvance && kind != Step::Kind::kStepWall &&
+           kind != Step::Kind::kDrain;
   }
 
   /// Sends adjacent lines together, cut into pieces.

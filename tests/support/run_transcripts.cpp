@@ -25,6 +25,10 @@ class InMemoryDriver final : public Driver {
   }
   bool is_closed(char connection) override { return !server_.is_open(name(connection)); }
   void advance(Duration duration) override { server_.advance(duration); }
+  void step_wall(Duration by) override {
+    server_.advance(1s);
+    server_.step_wall(by);
+  }
   void drain() override { server_.drain(); }
 
  private:

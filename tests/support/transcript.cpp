@@ -87,7 +87,6 @@ Unescaped unescape(std::string_view text, int line) {
 
 Duration parse_duration(std::string_view text, int line) {
   std::int64_t count = 0;
-  if (!take(text, "+")) refuse(line, "the clock moves by +N and a unit");
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{}) refuse(line, "the clock moves by +N and a unit");
   std::string_view unit{rest, static_cast<std::size_t>(text.data() + text.size() - rest)};
@@ -115,10 +114,7 @@ class Parser {
 
  private:
   void parse_line(std::string_view line) {
-    if (take(line, "@ ")) {
-      add(Step::Kind::kAdvance, 'a').duration = parse_duration(line, line_);
-      return;
-    }
+    if (take(line, "@ ")) return parse_time(line);
     char connection = 'a';
     if (line.front() >= 'a' && line.front() <= 'z') {
       connection = line.front();
@@ -133,6 +129,15 @@ class Parser {
     } else {
       refuse(line_, "neither >, <, @, ! nor #");
     }
+  }
+
+  void parse_time(std::string_view line) {
+    const bool is_wall = take(line, "wall ");
+    const bool is_back = is_wall && take(line, "-");
+    if (!is_back && !take(line, "+"))
+      refuse(line_, "the clock moves by +N and a unit, the wall clock by -N too");
+    const Duration by = parse_duration(line, line_);
+    add(is_wall ? Step::Kind::kStepWall : Step::Kind::kAdvance, 'a').duration = is_back ? -by : by;
   }
 
   void parse_send(char connection, std::string_view text) {

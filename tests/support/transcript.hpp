@@ -32,6 +32,7 @@ struct Step {
     kClose,
     kHalfClose,
     kAdvance,
+    kStepWall,
     kDrain,
   };
   Kind kind = Kind::kSend;
@@ -79,6 +80,10 @@ class Driver {
 
   /// Moves the clock, and does whatever comes due on the way.
   virtual void advance(Duration duration) = 0;
+
+  /// Sets the wall clock ahead, or back, of what it showed. The clock moves by a second, at whose
+  /// end the server notices.
+  virtual void step_wall(Duration by) = 0;
 
   /// Tells the server to take no new work.
   virtual void drain() = 0;
