@@ -1,0 +1,118 @@
+"""Somebody sets the wall clock under a running server. It is the clock of that process alone."""
+
+import os
+import subprocess
+import time
+import unittest
+from datetime import datetime, timedelta, timezone
+
+from clients import Beanstalk, Faktory
+from program import HERE, ServerTest, free_port, wait_until
+from web import Web
+
+HOURS_5 = 5 * 3600
+
+
+class WallClockTest(ServerTest):
+    def setUp(self):
+        super().setUp()
+        library = self.path("wall_clock.so")
+        source = os.path.join(HERE, "wall_clock.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+        self.shift_file = self.path("shift")
+        self.set_ahead(0)
+        env = {"LD_PRELOAD": library, "SHIFT_FILE": self.shift_file}
+        self.running = self.server(env=env)
+        self.running.web_address = ("127.0.0.1", free_port())
+
+    def set_ahead(self, seconds):
+        """Sets the server's wall clock so far ahead of the machine's."""
+        with open(self.shift_file + ".new", "w", encoding="ascii") as file:
+            file.write(f"{seconds}\n")
+        os.replace(self.shift_file + ".new", self.shift_file)
+
+    def step(self, seconds):
+        """Sets it, and returns when the server has noticed."""
+        logged = self.running.error_text().count("clock_step")
+        begun = time.monotonic()
+        self.set_ahead(seconds)
+        wait_until(
+            lambda: self.running.error_text().count("clock_step") > logged, "a look at the clock"
+        )
+        return time.monotonic() - begun
+
+    def metric(self, name):
+        text = Web(self.running.web_address).get("/metrics")[2].decode()
+        return next(float(line.split()[1]) for line in text.splitlines() if line.startswith(name))
+
+    def push_in(self, client, jid, seconds, queue="default"):
+        at = datetime.now(timezone.utc) + timedelta(seconds=seconds)
+        self.assertEqual(client.push(jid, queue, at=at.isoformat()), "+OK")
+
+    def clients(self):
+        worker = self.open(Faktory(self.running.faktory_address, wid="worker-1"))
+        return worker, self.open(Beanstalk(self.running.beanstalk_address))
+
+    def hold(self, worker, producer):
+        """A reservation and a delay, both of 600 s."""
+        worker.push("jid-held", "held", reserve_for=600)
+        self.assertEqual(worker.fetch("held")["jid"], "jid-held")
+        return producer.put(b"later", delay=600)
+
+    def assert_held(self, worker, producer, delayed):
+        self.assertEqual(worker.info()["faktory"]["sets"]["working"], 1)
+        left = int(producer.stats(f"stats-job {delayed}")["time-left"])
+        self.assertTrue(400 < left <= 600, left)
+
+    def test_forward(self):
+        self.running.start()
+        worker, producer = self.clients()
+        delayed = self.hold(worker, producer)
+        self.push_in(worker, "jid-00001", HOURS_5)
+        self.assertIsNone(worker.fetch())
+        self.assertEqual(self.metric("millrace_clock_steps_total"), 0)
+        # It looks each second; more for a machine that is busy.
+        self.assertLess(self.step(HOURS_5 + 60), 5)
+        job = worker.fetch()
+        self.assertEqual(job["jid"], "jid-00001")
+        self.assertGreaterEqual(job["enqueued_at"], job["at"][:19])
+        self.assertEqual(worker.ack("jid-00001"), "+OK")
+        self.assertRegex(
+            self.running.error_text(), r"clock_step seconds=180[56]\d\.\d direction=forward\n"
+        )
+        self.assertEqual(self.metric("millrace_clock_steps_total"), 1)
+        self.assertAlmostEqual(self.metric("millrace_clock_ahead_seconds"), HOURS_5 + 60, delta=2)
+        self.assert_held(worker, producer, delayed)
+
+    def test_back(self):
+        self.running.start()
+        worker, producer = self.clients()
+        delayed = self.hold(worker, producer)
+        self.step(-HOURS_5)
+        self.push_in(worker, "jid-00001", 1)
+        self.push_in(worker, "jid-00002", 1 - HOURS_5, "early")
+        self.assertEqual(worker.fetch("early")["jid"], "jid-00002")
+        self.assertIsNone(worker.fetch())
+        self.assertRegex(
+            self.running.error_text(), r"clock_step seconds=(17999|18000)\.\d direction=back\n"
+        )
+        self.assertAlmostEqual(self.metric("millrace_clock_ahead_seconds"), -HOURS_5, delta=2)
+        self.step(5)
+        self.assertEqual(worker.fetch()["jid"], "jid-00001")
+        self.assertEqual(worker.ack("jid-00001"), "+OK")
+        self.assertEqual(worker.ack("jid-00002"), "+OK")
+        self.assert_held(worker, producer, delayed)
+
+    def test_a_restart_after_a_step_back_prolongs_nothing(self):
+        self.set_ahead(HOURS_5)
+        self.running.start()
+        worker, producer = self.clients()
+        delayed = self.hold(worker, producer)
+        self.set_ahead(0)
+        self.running.restart()
+        self.assert_held(*self.clients(), delayed)
+        self.assertRegex(self.running.error_text(), "clock_step .* direction=back")
+
+
+if __name__ == "__main__":
+    unittest.main()
