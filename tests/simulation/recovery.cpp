@@ -12,6 +12,9 @@ namespace {
 
 const std::string kDirectory = "/journal";
 
+/// See Workload::draw_beanstalk.
+constexpr Duration kPauseMax = 5s;
+
 /// Past the last byte that is not zero.
 std::size_t used_bytes(const std::string& bytes) {
   return bytes.find_last_not_of('\0') + 1;
@@ -150,6 +153,9 @@ void World::recover() {
     if (fault_ == Fault::kPowerCut && !may_lose_power) fault_ = Fault::kKill;
     disk_.plan(*fault_, random_.between(1, 8));
   }
+  // A process begins with what the wall clock shows.
+  now_ += model_.wall_ahead();
+  model_.set_wall_ahead(Duration{});
   now_ += std::chrono::milliseconds(random_.below(5'000));
   if (random_.one_in(8)) {
     ++totals_.clock_jumps;
@@ -165,9 +171,37 @@ void World::recover() {
   Stream stream;
   if (!try_start(stream)) return;
   disk_.plan_none();
+  begin_time(now_);
   check_recovered(stream);
+  check_waits();
   ++totals_.recoveries;
   if (is_flipping) flip_a_bit(*copy, stream);
+}
+
+/// As the server does: from the wall clock, or from the latest time that its log tells.
+void World::begin_time(Time wall) {
+  const Time latest = process_->ledger.latest_time();
+  demand(latest <= latest_now_, "the log tells of times to come");
+  now_ = std::max(wall, latest);
+  latest_now_ = std::max(latest_now_, now_);
+  const Duration ahead = wall - now_;
+  process_->clock.set(now_);
+  process_->broker.set_wall_clock({.ahead = ahead});
+  model_.set_wall_ahead(ahead);
+}
+
+/// Nothing waits for longer than a client asked for, even if the clock was set back meanwhile.
+void World::check_waits() const {
+  for (const auto& [id, job] : model_.facts.jobs) {
+    const bool is_delayed = job.state == JobState::kScheduled && !job.follows_wall;
+    const bool is_held = job.state == JobState::kReserved;
+    if (!is_delayed && !is_held) continue;
+    const std::chrono::seconds longest(is_delayed ? job.delay_s : job.ttr_s);
+    demand(job.due <= now_ + longest, "a restart prolongs a delay or a reservation");
+  }
+  for (const auto& [queue, until] : model_.facts.pauses) {
+    demand(until == kNever || until <= now_ + kPauseMax, "a restart prolongs a pause");
+  }
 }
 
 /// Writes down each batch that is replayed.

@@ -64,6 +64,7 @@ std::string to_text(const Totals& totals) {
       row(totals.emptied_full, "of them where all jobs could be ended") +
       row(totals.taken_away, "directories moved away") +
       row(totals.clock_jumps, "jumps of the clock") +
+      row(totals.clock_steps, "steps of the wall clock") +
       row(totals.crowds, "crowds of more than 512 jobs that came and went") +
       row(totals.unsynced_lost, "batches told of and lost before the interval was over");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);

@@ -66,6 +66,7 @@ Totals& Totals::operator+=(const Totals& other) {
   backups_failed += other.backups_failed;
   taken_away += other.taken_away;
   clock_jumps += other.clock_jumps;
+  clock_steps += other.clock_steps;
   crowds += other.crowds;
   unsynced_lost += other.unsynced_lost;
   return *this;
@@ -75,6 +76,7 @@ World::World(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
       taking_(options_.seed),
+      steps_random_(~options_.seed),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
       disk_(platter_, random_),
       conversation_(
@@ -264,10 +266,30 @@ void World::advance() {
   if (kind >= 99) bound_ms = 10ull * 24 * 3'600'000;
   const milliseconds by(random_.below(bound_ms));
   if (by >= milliseconds(60'000)) ++totals_.clock_jumps;
+  const Time before = now_;
   now_ = std::max(now_, std::min(now_ + by, model_.second_pause_end() - Duration{1}));
-  process_->clock.set(now_);
+  latest_now_ = std::max(latest_now_, now_);
+  process_->clock.set(process_->clock.now() + (now_ - before));
   process_->turn.request();
   if (options_.trace) tell("the clock moves by " + std::to_string(by.count()) + " ms");
+  if (steps_random_.one_in(6)) step_wall_clock();
+}
+
+/// No longer than what jobs are scheduled for, or by hours.
+void World::step_wall_clock() {
+  using std::chrono::milliseconds;
+  const std::uint64_t bound_ms = steps_random_.one_in(3) ? 5 * 3'600'000 : 6'000;
+  const milliseconds size(steps_random_.below(bound_ms));
+  const Duration step = steps_random_.one_in(2) ? size : -size;
+  ++totals_.clock_steps;
+  model_.set_wall_ahead(model_.wall_ahead() + step);
+  if (options_.steps == Options::Steps::kByDelaysToo && step > Duration{}) {
+    process_->clock.set(process_->clock.now() + step);
+  } else if (options_.steps != Options::Steps::kUnnoticed) {
+    Broker& broker = process_->broker;
+    broker.set_wall_clock({.ahead = broker.view().wall_clock().ahead + step});
+  }
+  if (options_.trace) tell("the wall clock is set by " + std::to_string(step / 1ms) + " ms");
 }
 
 /// Where the server thinks that the log holds a body, it does, however it was moved about.

@@ -55,6 +55,7 @@ struct Totals {
   std::uint64_t backups_failed = 0;
   std::uint64_t taken_away = 0;   ///< directories that somebody moved while they were in use
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
+  std::uint64_t clock_steps = 0;  ///< of the wall clock, by somebody who sets it
   std::uint64_t crowds = 0;       ///< more jobs than a chunk of the table has, that came and went
   std::uint64_t unsynced_lost =
       0;  ///< batches that replies told of and a power cut took, as it may
@@ -97,6 +98,14 @@ class World {
     std::function<void(Ledger&, Random&)> meddle = {};  ///< called once a step
 
     bool lets_all_write = false;  ///< also while the room of a full disk is needed to clean
+
+    /// What a server makes of a step of the wall clock.
+    enum class Steps {
+      kFollowed,     ///< as it should be
+      kUnnoticed,    ///< nothing: jobs with a time come by the even time
+      kByDelaysToo,  ///< all of its time jumps forward with the wall clock
+    };
+    Steps steps = Steps::kFollowed;
 
     /// Is told what happens.
     std::function<void(const std::string&)> trace = {};
@@ -153,6 +162,7 @@ class World {
   void write_as_it_is();
   void note_synced();
   void advance();
+  void step_wall_clock();
   void observe();
   void observe(Client& client);
   void end_orderly();
@@ -188,6 +198,8 @@ class World {
   void check_recovered(const Stream& stream);
   [[noreturn]] void fail_recovery();
   void check_live_is_replayed();
+  void begin_time(Time wall);
+  void check_waits() const;
   [[nodiscard]] std::uint64_t last_point() const { return first_point_ + landmarks_.size() - 1; }
   void advance_shadow();
   void flip_a_bit(journal::SimulatedDisk& disk, const Stream& whole);
@@ -198,12 +210,15 @@ class World {
   const Options options_;
   Random random_;
   Random taking_;  ///< of its own: it was added later, and leaves all else as it was
+  /// For the wall clock alone: so the worlds are those that they were before it could be set.
+  Random steps_random_;
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;
   Model model_;
   Conversation conversation_;
   Time now_;
+  Time latest_now_{};  ///< of all processes so far
   std::uint64_t segment_bytes_;
   std::uint64_t memory_bytes_;
   journal::SyncMode sync_mode_;

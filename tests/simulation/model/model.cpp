@@ -45,9 +45,14 @@ std::vector<JobId> Model::in_order(JobState state, const std::string& queue) con
     const ModelJob& x = facts.jobs.at(a);
     const ModelJob& y = facts.jobs.at(b);
     if (state == JobState::kReady) return std::tie(x.pri, x.sequence) < std::tie(y.pri, y.sequence);
-    return std::tie(x.due, a) < std::tie(y.due, b);
+    return std::pair(due_of(x), a) < std::pair(due_of(y), b);
   });
   return ids;
+}
+
+Time Model::due_of(const ModelJob& job) const {
+  const bool is_of_wall = job.follows_wall && job.state == JobState::kScheduled;
+  return is_of_wall ? job.due - wall_ahead_ : job.due;
 }
 
 bool Model::exists(const std::string& queue) const {
@@ -99,7 +104,7 @@ bool Model::is_overdue(Time now) const {
   if (!departed_.empty() || !tasks_.empty()) return true;
   return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
     const JobState state = entry.second.state;
-    return state != JobState::kReady && state != JobState::kDead && entry.second.due <= now;
+    return state != JobState::kReady && state != JobState::kDead && due_of(entry.second) <= now;
   });
 }
 
@@ -154,8 +159,9 @@ void Model::add(const ModelJob& job, Time now) {
   const JobId id = facts.next_id++;
   ModelJob& added = facts.jobs[id] = job;
   added.sequence = id;
-  added.state = job.due > now ? JobState::kScheduled : JobState::kReady;
-  if (added.state == JobState::kScheduled) return;
+  added.state = JobState::kScheduled;
+  if (due_of(added) > now) return;
+  added.state = JobState::kReady;
   added.due = Time{};
   if (added.is_pushed) facts.kept.insert(added.queue);
   serve(job.queue, now);
@@ -285,7 +291,7 @@ void Model::tick(Time now) {
   for (const JobState state : {JobState::kScheduled, JobState::kRetrying, JobState::kReserved}) {
     for (const JobId id : in_order(state, "")) {
       const ModelJob& job = facts.jobs.at(id);
-      if (job.due > now || !has_moved(id, job)) break;
+      if (due_of(job) > now || !has_moved(id, job)) break;
       state == JobState::kReserved ? expire(id, now) : make_ready(id, now);
     }
   }

@@ -31,6 +31,9 @@ struct ModelJob {
   JobState state = JobState::kReady;
   /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when.
   Time due{};
+  /// Its `due`, while it is scheduled, is a time of the wall clock: it was pushed with one.
+  bool follows_wall = false;
+  std::uint32_t delay_s = 0;  ///< of a scheduled one that does not
   /// Retrying: a back-off has a random part, so the job may be due anywhere from `due` to here.
   Time due_latest{};
 
@@ -88,6 +91,10 @@ class Model {
   void connect_worker(ClientNumber client, const std::string& wid, Time now);
 
   void execute(ClientNumber client, const Command& command, Time now);
+
+  /// What the wall clock is ahead of the time that all are told.
+  void set_wall_ahead(Duration ahead) { wall_ahead_ = ahead; }
+  [[nodiscard]] Duration wall_ahead() const { return wall_ahead_; }
 
   /// From now on the server takes on no more than this.
   void set_admission(Admission admission) { admission_ = admission; }
@@ -187,6 +194,9 @@ class Model {
   [[nodiscard]] bool takes_longer() const { return admission_ < Admission::kNoGrowth; }
   [[nodiscard]] bool takes_reservations() const { return admission_ < Admission::kEndingsOnly; }
 
+  /// When it is due, whichever clock it follows.
+  [[nodiscard]] Time due_of(const ModelJob& job) const;
+
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
   ModelJob* held_by_worker(const std::string& jid, JobId& id);
@@ -228,6 +238,7 @@ class Model {
   std::map<std::string, Time> beats_;  ///< by wid, when the worker was last heard of
   std::uint64_t next_ticket_ = 1;
   Time ticked_at_{};
+  Duration wall_ahead_{};
   Admission admission_ = Admission::kEverything;
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.

@@ -103,6 +103,8 @@ bool Model::execute_held(ClientNumber client, const Command& command, Time now) 
   } else {
     job->state = JobState::kScheduled;
     job->due = now + seconds(command.seconds);
+    job->delay_s = command.seconds;
+    job->follows_wall = false;
     job->client = 0;
   }
   return true;
@@ -122,7 +124,8 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
            .queue = self.used,
            .pri = command.pri,
            .ttr_s = std::max(command.ttr_s, 1u),
-           .due = now + seconds(command.seconds)},
+           .due = now + seconds(command.seconds),
+           .delay_s = command.seconds},
           now);
       return true;
     case Verb::kReserve:
@@ -231,7 +234,7 @@ std::vector<JobId> Model::kickable(const Task& task) const {
   if (task.set == JobState::kDead) return ids;
   for (const JobId id : in_order(JobState::kRetrying, task.queue)) ids.push_back(id);
   std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
-    return std::tie(facts.jobs.at(a).due, a) < std::tie(facts.jobs.at(b).due, b);
+    return std::pair(due_of(facts.jobs.at(a)), a) < std::pair(due_of(facts.jobs.at(b)), b);
   });
   return ids;
 }
@@ -318,7 +321,8 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
          .pri = static_cast<Pri>(9 - job.priority) * 256,
          .ttr_s = std::max(job.reserve_for_s, 60u),
          .retry = job.retry,
-         .due = job.at},
+         .due = job.at,
+         .follows_wall = true},
         now);
   }
   expect(client, is_bulk ? "$2\r\n{}\r\n" : "+OK\r\n");
@@ -341,7 +345,7 @@ void Model::mutate(ClientNumber client, const Command& command, Time now) {
                                                   : JobState::kScheduled;
   Task task{.client = client, .command = command, .set = set, .id_end = facts.next_id};
   const std::vector<JobId> ids = in_order(set, "");
-  if (!ids.empty()) task.last = {facts.jobs.at(ids.back()).due, ids.back()};
+  if (!ids.empty()) task.last = {due_of(facts.jobs.at(ids.back())), ids.back()};
   start(std::move(task), now);
 }
 
@@ -350,7 +354,7 @@ bool Model::work_mutate(Task& task, Time now) {
   const Command& command = task.command;
   for (const JobId id : in_order(task.set, "")) {
     const ModelJob& job = facts.jobs.at(id);
-    const std::pair entry{job.due, id};
+    const std::pair entry{due_of(job), id};
     if (entry <= task.after || entry > task.last || job.sequence >= task.id_end) continue;
     const auto& jids = command.jids;
     const bool is_meant =

@@ -141,7 +141,7 @@ JobText Workload::draw_job(const Model& model, Time now) {
   job.priority = static_cast<int>(random_.between(1, 9));
   job.padding_bytes = draw_size();
   if (random_.one_in(sizes_.one_scheduled_in))
-    job.at = now + std::chrono::milliseconds(random_.below(5000));
+    job.at = now + model.wall_ahead() + std::chrono::milliseconds(random_.below(5000));
   return job;
 }
 
