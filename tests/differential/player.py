@@ -3,13 +3,7 @@
 import os
 import signal
 import socket
-import sys
 import time
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
-
-from keeper import keep  # noqa: E402
 
 EXPECTED_SECONDS_MAX = 5
 # A clock move that ends just before something is due ends this much earlier: commands take time
@@ -196,7 +190,7 @@ class Process:
     """A server process under test: what a player needs of it."""
 
     def __init__(self, process, address, translate=lambda body: body):
-        self.process = keep(process)
+        self.process = process
         self.address = address
         self.translate = translate
 

@@ -11,11 +11,23 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
-from player import Process
-from runs import Runs, compatibility_rows, named_in_readme, play_linked, report, transcripts
-from transcript import Unlike
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+
+from keeper import start_kept  # noqa: E402
+from player import Process  # noqa: E402
+from runs import (  # noqa: E402
+    Runs,
+    compatibility_rows,
+    named_in_readme,
+    play_linked,
+    report,
+    transcripts,
+)
+from transcript import Unlike  # noqa: E402
 
 PROTOCOL = "beanstalk"
 
@@ -26,7 +38,7 @@ def start(program, transcript, directory):
     arguments = [program, "-l", f"unix:{address}"]
     if "job_bytes_max" in transcript.options:
         arguments += ["-z", transcript.options["job_bytes_max"]]
-    process = subprocess.Popen(
+    process = start_kept(
         arguments,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 
+from keeper import start_kept  # noqa: E402
 from player import Process  # noqa: E402
 from ports import free_port  # noqa: E402
 from runs import (  # noqa: E402
@@ -50,7 +51,7 @@ def start(program, transcript, directory):
     environment["HOME"] = directory
     if "password" in transcript.options:
         environment["FAKTORY_PASSWORD"] = transcript.options["password"]
-    process = subprocess.Popen(
+    process = start_kept(
         arguments,
         env=environment,
         stdin=subprocess.DEVNULL,

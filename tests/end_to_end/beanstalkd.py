@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from clients import Beanstalk, Gone
-from program import PROGRAM, STOP_SECONDS_MAX, ServerTest, environment, free_port, keep
+from program import PROGRAM, STOP_SECONDS_MAX, ServerTest, environment, free_port, start_kept
 
 START_SECONDS_MAX = 20
 
@@ -20,7 +20,7 @@ class Dropin:
         self.address = address
         # Each write at the end: the place is shared with the program, and reading moves it.
         self.errors = tempfile.TemporaryFile("a+")
-        self.process = subprocess.Popen(
+        self.process = start_kept(
             [link, *flags],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -29,7 +29,6 @@ class Dropin:
             text=True,
             **more,
         )
-        keep(self.process)
 
     def client(self):
         """A connection, made as soon as it can be."""

@@ -15,7 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 
-from keeper import keep  # noqa: E402
+from keeper import start_kept  # noqa: E402
 from ports import free_port  # noqa: E402
 
 PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
@@ -64,7 +64,7 @@ class Server:
         self.close_errors()
         # Each write at the end: the place is shared with the program, and reading moves it.
         self.errors = tempfile.TemporaryFile("a+")
-        self.process = subprocess.Popen(
+        self.process = start_kept(
             self.arguments(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -73,7 +73,6 @@ class Server:
             preexec_fn=self.preexec_fn,
             text=True,
         )
-        keep(self.process)
         lines = queue.Queue()
         threading.Thread(target=forward, args=(self.process.stdout, lines), daemon=True).start()
         self.ports = []

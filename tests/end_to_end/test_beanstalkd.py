@@ -11,7 +11,7 @@ import unittest
 
 from beanstalkd import DropinTest
 from clients import Beanstalk, Faktory
-from program import PROGRAM, keep, wait_until
+from program import PROGRAM, start_kept, wait_until
 
 NOBODY = "nobody"
 
@@ -312,7 +312,7 @@ class ActivationTest(DropinTest):
         env = {**(env or {}), "LISTEN_FDS": str(len(sockets))}
         if names:
             env["LISTEN_FDNAMES"] = names
-        process = subprocess.Popen(
+        process = start_kept(
             ["bash", "-c", f"{ACTIVATE} {moves}", program, *flags],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -323,7 +323,6 @@ class ActivationTest(DropinTest):
         )
         for i in range(len(sockets)):
             os.close(SPARE + i)
-        keep(process)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 sys.dont_write_bytecode = True
 
 from languages import HERE  # noqa: E402
-from servers import free_address, keep, serving, wait_for_port  # noqa: E402
+from servers import free_address, serving, start_kept, wait_for_port  # noqa: E402
 
 PROGRAM_SECONDS_MAX = 120
 STOP_SECONDS_MAX = 60
@@ -52,7 +52,7 @@ def restart(millrace):
 
 
 def printed(command, server):
-    process = subprocess.Popen(
+    process = start_kept(
         command,
         cwd=os.path.join(HERE, "migration"),
         env={**os.environ, **server.environment},
@@ -60,7 +60,6 @@ def printed(command, server):
         stdout=subprocess.PIPE,
         text=True,
     )
-    keep(process)
     giving_up = threading.Timer(PROGRAM_SECONDS_MAX, process.kill)
     giving_up.start()
     lines = []
@@ -79,7 +78,7 @@ def printed(command, server):
 @contextmanager
 def started(command, address, more=None):
     """A peer's process, listening."""
-    process = subprocess.Popen(
+    process = start_kept(
         command,
         env={**os.environ, **(more or {})},
         stdin=subprocess.DEVNULL,
@@ -88,7 +87,6 @@ def started(command, address, more=None):
         # With the server that it has started itself.
         start_new_session=True,
     )
-    keep(process)
     try:
         wait_for_port(address)
         yield

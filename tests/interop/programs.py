@@ -13,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 
-from keeper import keep  # noqa: E402
+from keeper import start_kept  # noqa: E402
 
 ANSWER_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 60
@@ -26,7 +26,7 @@ class Process:
     def __init__(self, command, folder, environment, stdin=subprocess.DEVNULL):
         # Each write at the end: the place is shared with the program, and reading moves it.
         self.errors = tempfile.TemporaryFile("a+")
-        self.process = subprocess.Popen(
+        self.process = start_kept(
             command,
             cwd=folder,
             env={**os.environ, **environment},
@@ -37,7 +37,6 @@ class Process:
             encoding="utf-8",
             start_new_session=True,
         )
-        keep(self.process)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 

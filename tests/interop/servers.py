@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
 
 from clients import Beanstalk  # noqa: E402
-from program import PROGRAM, Server, free_port, keep, wait_until  # noqa: E402
+from program import PROGRAM, Server, free_port, start_kept, wait_until  # noqa: E402
 from web import Web  # noqa: E402
 
 PASSWORD = "very-secret"
@@ -164,8 +164,8 @@ __all__ = [
     "PASSWORD",
     "PROGRAM",
     "free_address",
-    "keep",
     "serving",
+    "start_kept",
     "wait_for_port",
     "wait_until",
 ]

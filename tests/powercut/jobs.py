@@ -18,8 +18,11 @@ import clients  # noqa: E402
 FAR = 100_000  # s: nothing that waits comes due
 FAR_TIME = "2099-01-01T00:00:00Z"
 # Of a body one in so many is long: so that segments fill, and writes have many sectors.
-LONG_BODIES = 5
+LONG_BODIES = 3
 PIPELINED_MAX = 8
+# The refusals of a full disk or memory.
+NO_ROOM = "OUT_OF_MEMORY"
+NO_ROOM_OF_FAKTORY = "server is out of space"
 
 GONE = ("gone",)
 
@@ -148,7 +151,7 @@ class BeanstalkProducer(Producer):
     def step(self):
         """Puts or changes something; how many changes that were."""
         live = sum(job.last() != GONE for job in self.jobs)
-        job = self.pick() if self.random.random() < live / (live + 15) else None
+        job = self.pick() if self.random.random() < live / (live + 10) else None
         if job is None:
             return self.put(self.random.choice((1, 1, self.random.randint(2, PIPELINED_MAX))))
         self.change(job)
@@ -171,7 +174,7 @@ class BeanstalkProducer(Producer):
         self.client.send(text)
         for job, change in begun:
             answer = self.client.line().split()
-            if answer == ["OUT_OF_MEMORY"]:
+            if answer == [NO_ROOM]:
                 change.after = GONE
             else:
                 assert answer[0] == "INSERTED", answer
@@ -180,21 +183,27 @@ class BeanstalkProducer(Producer):
         return count
 
     def say(self, job, after, command, answer):
+        before = job.last()
         change = self.begin(job, after)
         got = self.client.command(command)
-        assert got == answer, (command, got)
+        if got == NO_ROOM:
+            change.after = before
+        else:
+            assert got == answer, (command, got)
         self.end(change)
 
     def change(self, job):
         state = job.last()
         kind = state.kinds[0]
         what = self.random.random()
-        if what < 0.4:
+        if what < 0.45:
             return self.say(job, GONE, f"delete {job.id}", "DELETED")
         if kind in ("delayed", "buried"):
             after = State(("ready",), state.pri)
             return self.say(job, after, f"kick-job {job.id}", "KICKED")
         answer = self.client.command(f"reserve-job {job.id}").split()
+        if answer == [NO_ROOM]:
+            return None
         assert answer[0] == "RESERVED", answer
         assert self.client.body(int(answer[2])) == job.body
         pri = self.random.randrange(1000)
@@ -243,22 +252,26 @@ class FaktoryProducer(Producer):
         job.retry = more["retry"]
         change = self.begin(job, self.state("delayed" if waits else "ready", marks=marks))
         answer = self.client.push(jid, self.queue, [payload], **more)
-        if "server is out of space" in answer:
+        if NO_ROOM_OF_FAKTORY in answer:
             change.after = GONE
         else:
             assert answer == "+OK", answer
         self.end(change)
 
     def fetch(self):
-        unit = self.client.fetch(self.queue)
-        assert unit is not None, "a job that waits is not fetched"
+        answer = self.client.command(f"FETCH {self.queue}")
+        if answer and NO_ROOM_OF_FAKTORY in answer:
+            return
+        assert answer is not None, "a job that waits is not fetched"
+        unit = json.loads(answer)
         job = next(job for job in self.jobs if job.tag == unit["jid"])
         assert job.last() != GONE, f"{job.tag} came back"
         change = self.begin(job, self.state("reserved", marks=job.last().marks))
         self.end(change)
 
     def finish(self, job):
-        marks = job.last().marks
+        before = job.last()
+        marks = before.marks
         if self.random.random() < 0.6:
             change = self.begin(job, GONE)
             answer = self.client.ack(job.tag)
@@ -272,5 +285,8 @@ class FaktoryProducer(Producer):
             }[job.retry]
             change = self.begin(job, after)
             answer = self.client.command("FAIL " + json.dumps(failure))
-        assert answer == "+OK", (job.tag, answer)
+        if NO_ROOM_OF_FAKTORY in answer:
+            change.after = before
+        else:
+            assert answer == "+OK", (job.tag, answer)
         self.end(change)

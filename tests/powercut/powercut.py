@@ -8,6 +8,7 @@ disk of the next run, so that recoveries are cut as well.
 """
 
 import argparse
+import contextlib
 import os
 import random as chance
 import shutil
@@ -43,6 +44,28 @@ PROBLEMS_SHOWN = 40
 TELLING = {"B", "E", "O", "R", "U", "S", "T", "A", "M"}
 
 
+@contextlib.contextmanager
+def filling(path, random, is_disk_small):
+    """The disk is full now and then, while the file is there."""
+    is_over = threading.Event()
+
+    def fill():
+        while not is_over.wait(random.uniform(0.05, 0.8)):
+            with open(path, "w", encoding="utf-8"):
+                is_over.wait(random.uniform(0.1, 1.5))
+            os.unlink(path)
+
+    thread = threading.Thread(target=fill)
+    if is_disk_small:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if is_disk_small:
+            thread.join()
+
+
 def build_recorder(directory):
     library = os.path.join(directory, "recorder.so")
     command = ["cc", "-O1", "-shared", "-fPIC", "-o", library, os.path.join(HERE, "recorder.c")]
@@ -63,6 +86,7 @@ class World:
         self.flags = list(FLAGS)
         if self.random.random() < 0.3:
             self.flags.append(MEMORY_FLAG)
+        self.is_disk_small = self.random.random() < 0.3
         self.jobs = {name: [] for name in self.producer_names()}
         self.base = None
         self.images = 0
@@ -89,10 +113,12 @@ class World:
             "RECORDER_LOG": log,
             "RECORDER_SYNC_US": str(self.random.randrange(SYNC_US_MAX)),
             "RECORDER_LOSE": self.lose or "",
+            "RECORDER_FULL": os.path.join(place, "full"),
         }
         try:
             server.start()
-            self.work(server)
+            with filling(os.path.join(place, "full"), self.random, self.is_disk_small):
+                self.work(server)
             server.kill() if self.random.random() < 0.5 else server.terminate()
         finally:
             server.end()

@@ -4,7 +4,8 @@
  *
  * RECORDER_DATA is the data directory (absolute), RECORDER_LOG the file to write. RECORDER_SYNC_US:
  * each sync takes up to so many microseconds longer. RECORDER_LOSE is a planted mistake: `files`
- * or `directories` are said to be synced and are not.
+ * or `directories` are said to be synced and are not. While the file RECORDER_FULL exists, the disk
+ * has no room for more.
  *
  * One lock is held during each call and the note of it, so the notes have the order of the calls.
  * A sync has two notes, before and after, and is not held: what was written before the first is on
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -41,6 +43,7 @@ struct note {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char data[NAME_MAX_BYTES], parent[NAME_MAX_BYTES];
 static const char* lose = "";
+static const char* full = "";
 static long sync_us;
 static unsigned delay_state = 1;
 static int log_descriptor = -1;
@@ -60,6 +63,7 @@ __attribute__((constructor)) static void begin(void) {
   snprintf(parent, sizeof parent, "%s", directory);
   *strrchr(parent, '/') = 0;
   if (getenv("RECORDER_LOSE")) lose = getenv("RECORDER_LOSE");
+  if (getenv("RECORDER_FULL")) full = getenv("RECORDER_FULL");
   if (getenv("RECORDER_SYNC_US")) sync_us = atol(getenv("RECORDER_SYNC_US"));
   log_descriptor = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
@@ -148,6 +152,14 @@ int close(int descriptor) {
   return result;
 }
 
+static int is_full(void) { return *full && access(full, F_OK) == 0; }
+
+/* Whether the file would need room that it has not. */
+static int needs_room(int descriptor, off_t end) {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 && end > status.st_size && is_full();
+}
+
 static int is_zero(const struct iovec* parts, int count) {
   for (int i = 0; i < count; ++i) {
     const char* bytes = parts[i].iov_base;
@@ -158,9 +170,12 @@ static int is_zero(const struct iovec* parts, int count) {
 }
 
 static ssize_t written(int descriptor, const struct iovec* parts, int count, off_t offset) {
+  off_t end = offset;
+  for (int i = 0; i < count; ++i) end += parts[i].iov_len;
   pthread_mutex_lock(&lock);
-  ssize_t done = REAL(pwritev)(descriptor, parts, count, offset);
-  int error = errno;
+  int has_room = !handle_of(descriptor) || !needs_room(descriptor, end);
+  ssize_t done = has_room ? REAL(pwritev)(descriptor, parts, count, offset) : -1;
+  int error = has_room ? errno : ENOSPC;
   if (handle_of(descriptor) && done > 0) {
     int zeros = is_zero(parts, count);
     note('W', zeros, handle_of(descriptor), offset, done, 0);
@@ -213,7 +228,24 @@ int ftruncate(int descriptor, off_t size) {
 int fallocate(int descriptor, int mode, off_t offset, off_t size) {
   if (!handle_of(descriptor)) return REAL(fallocate)(descriptor, mode, offset, size);
   if (mode != 0) abort();
+  if (needs_room(descriptor, offset + size)) {
+    errno = ENOSPC;
+    return -1;
+  }
   NOTED(REAL(fallocate)(descriptor, mode, offset, size), 'A', handle_of(descriptor), offset, size, 0)
+}
+
+static int free_room(int result, struct statvfs* status) {
+  if (result == 0 && is_full()) status->f_bavail = status->f_bfree = 0;
+  return result;
+}
+
+int statvfs(const char* path, struct statvfs* status) {
+  return free_room(REAL(statvfs)(path, status), status);
+}
+
+int fstatvfs(int descriptor, struct statvfs* status) {
+  return free_room(REAL(fstatvfs)(descriptor, status), status);
 }
 
 static void wait_a_moment(void) {

@@ -3,13 +3,19 @@
 import os
 import signal
 import subprocess
+import sys
 import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+
+from keeper import start_kept  # noqa: E402
 
 SIMULATE = os.environ["SIMULATE"]
 
 
 def start(*arguments):
-    return subprocess.Popen(
+    return start_kept(
         [SIMULATE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 

@@ -41,12 +41,20 @@ STOP_SECONDS_MAX = 60
 LAST_STREAMS = 200
 PASSWORD = "secret"
 REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "LeakSanitizer", "Sanitizer:DEADLY")
+REPORT_BYTES_MAX = 8000
 OPTIONS = (
     ("--segment-bytes=1048576",),
     ("--volatile",),
     ("--segment-bytes=1048576", "--memory-limit=65536", "--max-job-size=100000"),
     ("--sync=off", "--max-connections=100", "--dead-max-jobs=5"),
 )
+
+
+def report_in(said):
+    """The beginning of the first report of a sanitizer."""
+    first = min(said.index(each) for each in REPORTS if each in said)
+    begin = said.rfind("\n", 0, first) + 1
+    return said[begin : begin + REPORT_BYTES_MAX]
 
 
 class Session:
@@ -111,7 +119,7 @@ class Session:
             self.problem(f"it has ended with status {status}")
         said = self.server.error_text()
         if any(each in said for each in REPORTS):
-            self.problem("a sanitizer reports:\n" + said[-6000:])
+            self.problem("a sanitizer reports:\n" + report_in(said))
 
     # --- the witness ---
 

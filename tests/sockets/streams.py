@@ -51,6 +51,7 @@ FAKTORY = (
     b'ACK {"jid":"abcdefgh1"}\r\n',
     b'FAIL {"jid":"abcdefgh1","errtype":"E","message":"m","backtrace":["a","b"]}\r\n',
     b'BEAT {"wid":"fuzz-1","rss_kb":5}\r\n',
+    b'BEAT {"wid":"fuzz-1","rss_kb":5,"current_state":"quiet"}\r\n',
     b"INFO\r\n",
     b"FLUSH\r\n",
     b"QUEUE PAUSE *\r\nQUEUE RESUME *\r\n",

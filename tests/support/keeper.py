@@ -1,9 +1,9 @@
 """Ends the servers of a test program that was killed and so could not end them itself.
 
-`keep(process)` tells a second process of them, the keeper. It reads their ids, and when its input
-ends, the test program is gone, however it ended. So it also works for servers that change their
-user, for which the kernel forgets PR_SET_PDEATHSIG, for those that a thread has started, and for
-what a server has started in its own process group.
+`start_kept` starts them. A second process, the keeper, reads their ids, and when its input ends,
+the test program is gone, however it ended. So it also works for servers that change their user,
+for which the kernel forgets PR_SET_PDEATHSIG, for those that a thread has started, and for what a
+server has started in its own process group.
 
 Run alone it is the keeper: each line of its input is `keep PID`.
 """
@@ -19,16 +19,28 @@ LOCK = threading.Lock()
 KEEPERS = {}  # the input of each, by the process that asked: a fork has none yet
 
 
-def keep(process):
-    """Answers the process, which will not outlive this one."""
-    with LOCK:
-        keeper = KEEPERS.get(os.getpid())
-        if keeper is None:
-            keeper = KEEPERS[os.getpid()] = start_keeper()
-        # When it has ended, the servers run on as if nobody had asked.
+def start_kept(command, preexec_fn=None, **more):
+    """A subprocess.Popen that will not outlive this process.
+
+    It says so itself, before it becomes its program: until then it holds the keeper's input, so
+    there is no moment at which its starter can die and leave it behind."""
+    keeper = input_of_keeper()
+
+    def prepare():
+        # When the keeper has ended, the servers run on as if nobody had asked.
         with contextlib.suppress(BrokenPipeError):
-            os.write(keeper, b"keep %d\n" % process.pid)
-    return process
+            os.write(keeper, b"keep %d\n" % os.getpid())
+        if preexec_fn:
+            preexec_fn()
+
+    return subprocess.Popen(command, preexec_fn=prepare, **more)
+
+
+def input_of_keeper():
+    with LOCK:
+        if os.getpid() not in KEEPERS:
+            KEEPERS[os.getpid()] = start_keeper()
+        return KEEPERS[os.getpid()]
 
 
 def start_keeper():

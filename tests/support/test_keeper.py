@@ -19,7 +19,7 @@ PATHS = [os.path.join(TESTS, name) for name in ("support", "end_to_end", "differ
 HEAD = f"import sys; sys.path[:0] = {PATHS!r}\n"
 SLEEPER = """
 import subprocess
-from keeper import keep
+from keeper import start_kept
 """
 
 
@@ -29,6 +29,18 @@ def is_running(pid):
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def sleepers(argument):
+    """Those that sleep for so long."""
+    found = []
+    for pid in keeper.running():
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                found += [pid] if file.read() == b"sleep\0" + argument + b"\0" else []
+        except OSError:
+            pass
+    return found
 
 
 class KeeperTest(unittest.TestCase):
@@ -84,24 +96,44 @@ class KeeperTest(unittest.TestCase):
         self.assert_ends_with(
             SLEEPER + "import threading\n"
             "def run():\n"
-            "    print(keep(subprocess.Popen(['sleep', '600'])).pid, flush=True)\n"
+            "    print(start_kept(['sleep', '600']).pid, flush=True)\n"
             "thread = threading.Thread(target=run); thread.start(); thread.join(); input()"
         )
+
+    def test_those_that_are_just_being_started(self):
+        program, pids = self.victims(
+            [
+                sys.executable,
+                "-c",
+                HEAD + SLEEPER + "import os, threading, time\n"
+                "print(os.getpid(), flush=True)\n"
+                "def run():\n"
+                "    while True:\n"
+                "        start_kept(['sleep', '600.25']); time.sleep(0.01)\n"
+                "for _ in range(8): threading.Thread(target=run).start()",
+            ]
+        )
+        time.sleep(0.7)
+        program.kill()
+        program.wait()
+        end = time.monotonic() + GONE_SECONDS_MAX
+        while sleepers(b"600.25"):
+            self.assertLess(time.monotonic(), end, "it still runs")
+            time.sleep(0.02)
+        self.assertFalse(is_running(pids[0]))
 
     def test_what_it_has_started_too(self):
         self.assert_ends_with(
             SLEEPER + "command = ['sh', '-c', 'sleep 600 & echo $! $$; wait']\n"
-            "process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)\n"
-            "keep(process)\n"
+            "process = start_kept(command, stdout=subprocess.PIPE, start_new_session=True)\n"
             "print(process.stdout.readline().decode(), end='', flush=True); input()"
         )
 
     def test_what_a_dead_one_has_started(self):
         self.assert_ends_with(
             SLEEPER + "command = ['sh', '-c', 'sleep 600 & echo $!; read line']\n"
-            "process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,\n"
-            "                           start_new_session=True)\n"
-            "keep(process)\n"
+            "process = start_kept(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,\n"
+            "                     start_new_session=True)\n"
             "pid = process.stdout.readline().decode()\n"
             "import time; time.sleep(1); process.stdin.close(); process.wait()\n"
             "print(pid, end='', flush=True); input()"

@@ -1,6 +1,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
@@ -29,12 +30,19 @@ const char* name_of(Worker::State state) {
   return "";
 }
 
+/// A worker may say any number of it.
+std::int64_t memory_bytes(const Worker& worker) {
+  constexpr std::int64_t kKilobyte = 1024;
+  constexpr std::int64_t kKilobytesMax = std::numeric_limits<std::int64_t>::max() / kKilobyte;
+  return std::clamp<std::int64_t>(worker.rss_kb, 0, kKilobytesMax) * kKilobyte;
+}
+
 Json show(const Worker& worker, std::uint64_t jobs, WallClock clock) {
   return {{"wid", worker.wid},
           {"hostname", worker.hostname},
           {"pid", worker.pid},
           {"labels", worker.labels},
-          {"rss_bytes", worker.rss_kb * 1024},
+          {"rss_bytes", memory_bytes(worker)},
           {"state", name_of(worker.state)},
           {"jobs", jobs},
           {"connections", worker.clients.size()},

@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <limits>
+
 #include "http/asking.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
@@ -24,6 +27,19 @@ TEST_CASE("workers: quiet one, stop all") {
   CHECK(unknown.status == 404);
   CHECK(unknown.body == R"({"error":"no connected worker has this wid"})");
   CHECK(web.post("/api/v1/workers/quiet").status == 400);
+}
+
+TEST_CASE("workers: a worker may say any number as its memory") {
+  WebFixture web;
+  const auto shown_after = [&](std::int64_t kilobytes) {
+    CHECK(web.broker.workers().beat("w1", Worker::State::kRunning, kilobytes, web.now));
+    return web.read("/api/v1/workers")["workers"][0]["rss_bytes"].get<std::int64_t>();
+  };
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  CHECK(shown_after(5) == 5 * 1024);
+  CHECK(shown_after(kMax / 1024) == kMax / 1024 * 1024);
+  CHECK(shown_after(kMax) == kMax / 1024 * 1024);
+  CHECK(shown_after(std::numeric_limits<std::int64_t>::min()) == 0);
 }
 
 TEST_CASE("workers: jobs in hand are counted and listed") {
