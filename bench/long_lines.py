@@ -1,30 +1,20 @@
 """How long one client with a long line, or with long replies, holds up everybody else.
 
-A witness asks for a job that is not there, again and again, while another process sends the line,
-and until 0.3 s after its answer. Shown is the witness's longest wait, and how much processor time
-the server's main thread took during one of its waits at most: this is what the server is to blame
-for, also where the machine is busy with something else. Of several times the median is shown, with
-the worst in brackets; the worst time of the thread is compared with what is wanted.
+attack.py says what is measured.
 """
 
-import os
 import socket
-import statistics
-import sys
 import time
-from dataclasses import dataclass
-from typing import Callable
 
 import arguments
+import attack
 import heading
 import servers
+from attack import Event
 from client import Client
 from goal import at_most
 
 LONGEST_MS = at_most(10, 5)
-AFTERMATH_S = 0.3
-MISSING = b"peek 999999999\r\n"
-NOT_FOUND = b"NOT_FOUND\r\n"
 MILLION = 1_000_000
 LONG_JOB_BYTES = 30 * MILLION
 PEEKERS = 200
@@ -147,13 +137,6 @@ def prepare_peeked(server):
     client.line()
 
 
-@dataclass
-class Event:
-    title: str
-    attack: Callable
-    prepare: Callable = lambda server: None
-
-
 EVENTS = [
     Event("nothing", lambda server: time.sleep(1)),
     Event("MUTATE with 2,000,000 `jids`", say(mutate)),
@@ -174,75 +157,6 @@ EVENTS = [
 ]
 
 
-class MainThread:
-    """The processor time of a server's main thread."""
-
-    def __init__(self, server):
-        self.file = os.open(f"/proc/{server.pid}/task/{server.pid}/schedstat", os.O_RDONLY)
-
-    def ms(self):
-        return int(os.pread(self.file, 64, 0).split()[0]) / 1e6
-
-
-@dataclass
-class Wait:
-    longest_ms: float = 0
-    own_ms: float = 0
-
-
-def watch(server, attacker):
-    """Until it has ended and the aftermath is over."""
-    client = socket.create_connection(("127.0.0.1", server.port))
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    thread, found, end = MainThread(server), Wait(), None
-    while end is None or time.monotonic() < end:
-        own, began = thread.ms(), time.monotonic()
-        client.sendall(MISSING)
-        if client.recv(64) != NOT_FOUND:
-            raise RuntimeError("the witness was not answered")
-        found.longest_ms = max(found.longest_ms, (time.monotonic() - began) * 1000)
-        found.own_ms = max(found.own_ms, thread.ms() - own)
-        if end is None and os.waitpid(attacker, os.WNOHANG)[0] == attacker:
-            end = time.monotonic() + AFTERMATH_S
-    client.close()
-    return found
-
-
-def attack_from_child(event, server):
-    child = os.fork()
-    if child:
-        return child
-    servers.end_with_parent()
-    try:
-        event.attack(server)
-    except (OSError, RuntimeError, ValueError, IndexError) as problem:
-        print(f"  {event.title}: {problem}", file=sys.stderr)
-    os._exit(0)
-
-
-def measure(flags, options):
-    rows = []
-    for event in EVENTS:
-        if options.only not in event.title:
-            continue
-        waits = []
-        for _ in range(options.times):
-            with servers.millrace(*flags, "--max-job-size", str(LONG_JOB_BYTES),
-                                  others=("faktory",)) as server:
-                event.prepare(server)
-                waits.append(watch(server, attack_from_child(event, server)))
-        rows.append(row(event.title, waits))
-        print(f"  {rows[-1]}", file=sys.stderr)
-    return rows
-
-
-def row(title, waits):
-    longest = [wait.longest_ms for wait in waits]
-    own = [wait.own_ms for wait in waits]
-    return (f"| {title} | {statistics.median(longest):.1f} ({max(longest):.1f}) "
-            f"| {statistics.median(own):.1f} ({max(own):.1f}) | {LONGEST_MS.columns(max(own))} |")
-
-
 def main():
     parser = arguments.Parser("long-lines", __doc__)
     parser.add_argument("--times", type=arguments.positive, default=3, help="of each; default: 3")
@@ -250,10 +164,17 @@ def main():
     parser.add_argument("--flags", default="--volatile", help="of the server; default: --volatile")
     options = parser.parse_args()
     arguments.build("millrace")
+
+    def start():
+        return servers.millrace(*options.flags.split(), "--max-job-size", str(LONG_JOB_BYTES),
+                                others=("faktory",))
+
     lines = [heading.heading(f"`{options.flags}`", f"{options.times} times each"), "",
-             "| while | longest wait, ms | of it the server's own | floor | aim | |",
-             f"|{'---|' * 6}"]
-    print("\n".join(lines + measure(options.flags.split(), options)))
+             *attack.HEAD]
+    for event in EVENTS:
+        if options.only in event.title:
+            lines.append(attack.measure(event, options.times, start, LONGEST_MS))
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

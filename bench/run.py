@@ -28,6 +28,7 @@ What else there is, each with its own --help:
   churn         the journal's size under endless change
   full-disk     what a client waits on a full disk
   long-lines    the longest wait while one client sends a long line
+  floods        the longest wait while many connections bring no work
   lateness      how late scheduled jobs are, of a server that runs
   web           what the web pages cost the clients
   core          the core alone, by time (Google Benchmark's options)
