@@ -108,9 +108,9 @@ WebPort::TimePoint WebPort::ends_at(const Connection& connection) {
 }
 
 /// From when on a new connection may replace it. A delayed client waits for the server, not the
-/// server for it: it keeps its place.
+/// server for it: it keeps its place. So does one whose request may have arrived unseen.
 WebPort::TimePoint WebPort::makes_room_at(const Connection& connection) const {
-  if (connection.phase == Phase::kDelayed) return TimePoint::max();
+  if (connection.phase == Phase::kDelayed || !connection.was_seen) return TimePoint::max();
   return connection.phase == Phase::kLeaving ? connection.since : connection.since + grace_;
 }
 
@@ -132,7 +132,7 @@ void WebPort::watch() {
       const short events = each.stream->has_output() ? POLLOUT : POLLIN;
       const int descriptor = each.phase == Phase::kDelayed ? -1 : each.stream->socket();
       watched.push_back({.fd = descriptor, .events = events, .revents = 0});
-      next = std::min(next, ends_at(each));
+      next = std::min(next, each.was_seen ? ends_at(each) : now);
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - WebStream::Steady::now());
     ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
@@ -165,6 +165,7 @@ void WebPort::sort_out(Connections& waiting, const std::vector<pollfd>& watched)
 
 /// The state table of a connection on which the server waits.
 WebPort::Next WebPort::next_of(Connection& connection, bool has_event) {
+  connection.was_seen = true;
   const bool is_over = ends_at(connection) <= WebStream::Steady::now();
   switch (connection.phase) {
     case Phase::kIdle:

@@ -83,6 +83,7 @@ class WebPort {
     std::string peer;
     Phase phase = Phase::kIdle;
     TimePoint since = {};         ///< when the phase began
+    bool was_seen = false;        ///< whether something had arrived, since it was let in
     bool knows_password = false;  ///< an earlier request had the right one
     /// Set exactly in kDelayed.
     std::optional<WebLogins::Turn> turn = {};
