@@ -1,7 +1,7 @@
 # Precompiled headers: most of the time to build goes into reading the same headers again. There are
 # a few sets, which targets share: g++ takes some seconds to make a set, and about a second to read
-# one with all headers. The dev and tsan presets build without, so that a file that forgets an
-# include is found.
+# one with all headers. The dev preset builds without, so that a file that forgets an include
+# is found.
 option(MILLRACE_PRECOMPILE "Precompile the headers of the libraries that are used" ON)
 
 set(MILLRACE_STANDARD_HEADERS
