@@ -9,17 +9,7 @@
 namespace millrace::faktory {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-constexpr std::string_view kReplacementEscape = "\\ufffd";
 constexpr std::size_t kEscapeBytes = 6;  // \uXXXX
-
-/// The length of the UTF-8 sequence at the front, or 0 when there is none.
-std::size_t sequence_bytes(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  // By the lead byte only: `is_utf8` checks the rest.
-  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  return bytes <= text.size() && is_utf8(text.substr(0, bytes)) ? bytes : 0;
-}
 
 enum class Escape { kOther, kHighSurrogate, kLowSurrogate };
 
@@ -55,6 +45,13 @@ void each_lone_surrogate(std::string_view json, Visit visit) {
 }
 
 }  // namespace
+
+std::size_t sequence_bytes(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  // By the lead byte only: `is_utf8` checks the rest.
+  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  return bytes <= text.size() && is_utf8(text.substr(0, bytes)) ? bytes : 0;
+}
 
 std::string valid_utf8(std::string_view text) {
   if (is_utf8(text)) return std::string(text);

@@ -8,6 +8,13 @@
 /// Text in JSON and in replies. More general questions about text are in base/text.hpp.
 namespace millrace::faktory {
 
+/// What takes the place of bytes that are not UTF-8, and of an escape of half a surrogate pair.
+inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+inline constexpr std::string_view kReplacementEscape = "\\ufffd";
+
+/// The length of the UTF-8 sequence at the front, or 0 when there is none. The text is not empty.
+[[nodiscard]] std::size_t sequence_bytes(std::string_view text);
+
 /// The text with every byte that is no part of a UTF-8 sequence replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
