@@ -23,7 +23,7 @@ void Rope::append(std::string_view text) {
 std::string_view Rope::piece(std::size_t begin, std::size_t bytes_max) const {
   CHECK(begin <= size_);
   if (begin == size_) return {};
-  const std::string_view all = pieces_[begin / kPieceBytes];
+  const std::string_view all = pieces_[first_ + begin / kPieceBytes];
   return all.substr(begin % kPieceBytes, bytes_max);
 }
 
@@ -37,10 +37,10 @@ void Rope::copy(std::size_t begin, std::size_t end, std::string& out) const {
 }
 
 std::string Rope::take_front() {
-  if (pieces_.empty()) return {};
-  std::string front = std::move(pieces_.front());
-  pieces_.pop_front();
+  if (size_ == 0) return {};
+  std::string front = std::exchange(pieces_[first_++], {});
   size_ -= front.size();
+  if (size_ == 0) *this = Rope();
   return front;
 }
 
@@ -53,6 +53,7 @@ void Rope::shorten(std::size_t size) {
     size_ -= bytes;
     if (last.empty()) pieces_.pop_back();
   }
+  if (size_ == 0) *this = Rope();
 }
 
 }  // namespace millrace

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace {
 
@@ -31,7 +31,8 @@ class Rope {
   static constexpr std::size_t kPieceBytes = 64 * 1024;
 
  private:
-  std::deque<std::string> pieces_;
+  std::vector<std::string> pieces_;  ///< an empty one needs no memory, unlike a deque
+  std::size_t first_ = 0;            ///< those before it were taken
   std::size_t size_ = 0;
 };
 

@@ -9,7 +9,6 @@ namespace {
 
 using Reason = Refused::Reason;
 
-constexpr std::string_view kLineEnd = "\r\n";
 /// The longest timeout that beanstalkd takes: 2^31 - 1.
 constexpr std::uint32_t kTimeoutMax = 2147483647;
 
@@ -143,6 +142,9 @@ Parsed parse_put(std::string_view rest, std::size_t line_bytes, std::string_view
   if (!rest.empty()) return {line_bytes, Refused{Reason::kBadFormat, 0, kCounted}};
 
   std::size_t total = line_bytes + *body_bytes + kLineEnd.size();
+  if (input.size() < total && *body_bytes > kLongPutBytes) {
+    return {line_bytes, LongPut{.put = {*pri, *delay_s, *ttr_s, {}}, .body_bytes = *body_bytes}};
+  }
   // Nothing is consumed until the body is whole: the session keeps the bytes, and the line is
   // parsed again once.
   if (input.size() < total) return {0, NeedMore{total}};

@@ -128,12 +128,23 @@ constexpr std::size_t command_index() {
 
 /// The longest command line, with its CR LF, as in beanstalkd since 1.11.
 inline constexpr std::size_t kLineBytesMax = 224;
+inline constexpr std::string_view kLineEnd = "\r\n";
 inline constexpr std::size_t kTubeNameBytesMax = 200;
 
 /// The rest of the command has not arrived.
 struct NeedMore {
   std::size_t bytes;  ///< parse again when the input has this many
 };
+
+/// A put whose long body has not arrived whole: `put.body` is empty. The body and its line end come
+/// after what was consumed.
+struct LongPut {
+  Put put;
+  std::size_t body_bytes = 0;
+};
+
+/// The body of such a put is longer than this.
+inline constexpr std::size_t kLongPutBytes = 128 * 1024;
 
 /// Why there is no command, and how much of the input belongs to the refused one.
 struct Refused {
@@ -152,7 +163,7 @@ struct Refused {
 
 struct Parsed {
   std::size_t consumed = 0;
-  std::variant<NeedMore, Refused, Command> result;
+  std::variant<NeedMore, Refused, Command, LongPut> result;
 };
 
 /// Takes one command off the front of `input`. A refusal is answered after its bytes were skipped.

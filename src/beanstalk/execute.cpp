@@ -11,6 +11,11 @@ namespace millrace::beanstalk {
 using std::chrono::seconds;
 
 void ClientSession::execute(const Put& put, Time now) {
+  execute(put, nullptr, now);
+}
+
+/// `body`: that of a long put, or null.
+void ClientSession::execute(const Put& put, LongBody* body, Time now) {
   mark_producer();
   if (shared_.is_draining) {
     output_ += reply::kDraining;
@@ -22,7 +27,8 @@ void ClientSession::execute(const Put& put, Time now) {
                                 .pri = put.pri,
                                 .ttr_s = put.ttr_s,
                                 .delay_s = put.delay_s,
-                                .due = now + seconds{put.delay_s}},
+                                .due = now + seconds{put.delay_s},
+                                .long_body = body},
                                now);
   if (!id) {
     output_ += reply::kOutOfMemory;
@@ -206,11 +212,25 @@ void ClientSession::answer_found(const Job* job) {
     output_ += reply::kNotFound;
     return;
   }
-  reply::found(output_, shown(*job));
+  answer_job(*job, reply::found, reply::long_found);
 }
 
 void ClientSession::answer_reserved(const Job& job) {
-  reply::reserved(output_, shown(job));
+  answer_job(job, reply::reserved, reply::long_reserved);
+}
+
+/// A long job is sent in slices between other clients' commands.
+template <typename Render, typename RenderLong>
+void ClientSession::answer_job(const Job& job, Render render, RenderLong render_long) {
+  std::optional<LongText> text;
+  if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
+    text = render_long(shown(job), shared_.broker.view().pin_body(job));
+  }
+  if (text) {
+    begin_long_reply(std::move(*text));
+  } else {
+    render(output_, shown(job));
+  }
 }
 
 void ClientSession::answer(const Answer<Done>& answer, std::string_view success) {

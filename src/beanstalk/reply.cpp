@@ -1,6 +1,7 @@
 #include "beanstalk/reply.hpp"
 
 #include <charconv>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -21,12 +22,17 @@ void append_count(std::string& out, std::string_view word, std::uint64_t number)
   out += "\r\n";
 }
 
-/// <word> <id> <bytes>\r\n<body>\r\n
-void append_body(std::string& out, std::string_view word, JobId id, std::string_view body) {
+/// <word> <id> <bytes>\r\n
+void append_head(std::string& out, std::string_view word, JobId id, std::size_t bytes) {
   out += word;
   append_number(out, id);
   out += ' ';
-  append_count(out, "", body.size());
+  append_count(out, "", bytes);
+}
+
+/// <word> <id> <bytes>\r\n<body>\r\n
+void append_body(std::string& out, std::string_view word, JobId id, std::string_view body) {
+  append_head(out, word, id, body.size());
   out += body;
   out += "\r\n";
 }
@@ -42,6 +48,27 @@ void append_job(std::string& out, std::string_view word, const ShownJob& shown) 
   shown.format.render(shown.job, shown.tube, shown.clock, body);
   append_body(out, word, shown.job.id, body);
 }
+
+std::optional<LongText> long_job(std::string_view word, const ShownJob& shown,
+                                 const TextOwner& body) {
+  std::optional<LongText> text;
+  if (shown.job.kind == JobKind::kBytes) {
+    text.emplace().add(shown.job.body_view(), body);
+  } else {
+    text = shown.format.render_long(shown.job, shown.tube, shown.clock, body);
+  }
+  if (!text) return std::nullopt;
+  std::string head;
+  append_head(head, word, shown.job.id, text->size());
+  LongText reply;
+  reply.add(head);
+  reply.add(std::move(*text));
+  reply.add("\r\n");
+  return reply;
+}
+
+constexpr std::string_view kReserved = "RESERVED ";
+constexpr std::string_view kFound = "FOUND ";
 
 }  // namespace
 
@@ -80,11 +107,19 @@ void using_tube(std::string& out, std::string_view tube) {
 }
 
 void reserved(std::string& out, const ShownJob& shown) {
-  append_job(out, "RESERVED ", shown);
+  append_job(out, kReserved, shown);
 }
 
 void found(std::string& out, const ShownJob& shown) {
-  append_job(out, "FOUND ", shown);
+  append_job(out, kFound, shown);
+}
+
+std::optional<LongText> long_reserved(const ShownJob& shown, const TextOwner& body) {
+  return long_job(kReserved, shown, body);
+}
+
+std::optional<LongText> long_found(const ShownJob& shown, const TextOwner& body) {
+  return long_job(kFound, shown, body);
 }
 
 }  // namespace millrace::beanstalk::reply

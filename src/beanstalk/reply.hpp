@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/long_text.hpp"
 #include "beanstalk/shared.hpp"
 #include "core/model/job.hpp"
 #include "core/model/queue.hpp"
@@ -49,6 +51,11 @@ struct ShownJob {
 };
 void reserved(std::string& out, const ShownJob& shown);
 void found(std::string& out, const ShownJob& shown);
+
+/// The same for a long job, whose body stays where it is for as long as `body` is there. nullopt:
+/// the job can only be rendered as a whole.
+[[nodiscard]] std::optional<LongText> long_reserved(const ShownJob& shown, const TextOwner& body);
+[[nodiscard]] std::optional<LongText> long_found(const ShownJob& shown, const TextOwner& body);
 
 void tube_list(std::string& out, const std::vector<std::string_view>& tubes);
 void stats(std::string& out, const Shared& shared, const View& view, Time now);

@@ -40,6 +40,7 @@ void ClientSession::receive(std::string_view bytes, Time now) {
 }
 
 void ClientSession::resume(Time now) {
+  if (has_long_reply()) continue_long_reply();
   if (listing_) list_slice();
   work_through_inbox(now);
 }
@@ -83,21 +84,22 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
 bool ClientSession::wants_input() const {
   if (is_closing_ || has_input_ended_) return false;
   // While it can execute it empties the inbox: a body may be larger than the limit.
-  return can_execute() || kept_bytes() < kPipelinedBytesMax;
+  return can_execute() || inbox_bytes() < kPipelinedBytesMax;
 }
 
 bool ClientSession::wants_resume() const {
-  return listing_ || (can_execute() && kept_bytes() >= bytes_needed_);
+  if (has_long_reply()) return output_.size() < kOutputBytesPause;
+  return listing_ || (can_execute() && inbox_bytes() >= bytes_needed_);
 }
 
 bool ClientSession::wants_close() const {
+  if (has_long_reply()) return false;
   if (is_closing_) return true;
-  return has_input_ended_ && wait_ == Wait::kNothing && !listing_ &&
-         kept_bytes() < bytes_needed_;
+  return has_input_ended_ && wait_ == Wait::kNothing && !listing_ && inbox_bytes() < bytes_needed_;
 }
 
 bool ClientSession::can_execute() const {
-  return !is_closing_ && wait_ == Wait::kNothing && !listing_ &&
+  return !is_closing_ && wait_ == Wait::kNothing && !listing_ && !has_long_reply() &&
          // A client that does not read is not served: its replies would fill the memory.
          output_.size() < kOutputBytesPause &&
          // Decision 11: the records of a turn are bounded.
@@ -125,7 +127,7 @@ std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   while (can_execute() && input.size() - consumed >= bytes_needed_ &&
          shared_.broker.step_count() < steps_end) {
     std::string_view rest = input.substr(consumed);
-    consumed += skip_ ? skip(rest) : execute_one(rest, now);
+    consumed += skip_ ? skip(rest) : long_put_ ? take_body(rest, now) : execute_one(rest, now);
     CHECK(consumed <= input.size());
   }
   return consumed;
@@ -150,6 +152,31 @@ std::size_t ClientSession::skip(std::string_view input) {
   return skipped.consumed;
 }
 
+/// The body is copied as it arrives, into the memory that the job will have: so the last piece
+/// costs no more than the first.
+std::size_t ClientSession::take_body(std::string_view input, Time now) {
+  bytes_needed_ = 1;
+  LongBody& body = long_put_->body;
+  const std::string_view some = input.substr(0, body.missing_bytes());
+  body.append(some);
+  (void)body.make_room(2 * some.size());
+  const std::string_view rest = input.substr(some.size());
+  if (body.missing_bytes() > 0) return some.size();
+  if (rest.size() < kLineEnd.size()) {
+    bytes_needed_ = kLineEnd.size();
+    return some.size();
+  }
+  const std::unique_ptr<ArrivingPut> put = std::move(long_put_);
+  if (!rest.starts_with(kLineEnd)) {
+    refuse({Refused::Reason::kExpectedCrlf, 0, command_index<Put>()});
+  } else {
+    ++shared_.counters.commands[command_index<Put>()];
+    put->put.body = put->body.view();
+    execute(put->put, &put->body, now);
+  }
+  return some.size() + kLineEnd.size();
+}
+
 std::size_t ClientSession::execute_one(std::string_view input, Time now) {
   Parsed parsed = parse_command(input, shared_.settings.job_bytes_max);
   if (const auto* more = std::get_if<NeedMore>(&parsed.result)) {
@@ -157,6 +184,11 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
     return parsed.consumed;
   }
   bytes_needed_ = 1;
+  if (const auto* arriving = std::get_if<LongPut>(&parsed.result)) {
+    long_put_ = std::make_unique<ArrivingPut>(
+        ArrivingPut{.put = arriving->put, .body = LongBody(arriving->body_bytes)});
+    return parsed.consumed;
+  }
   if (const auto* refused = std::get_if<Refused>(&parsed.result)) {
     if (is_foreign(input)) {
       // Not even the reply to a long line, which would come after the rest of it.

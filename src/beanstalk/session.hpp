@@ -12,6 +12,7 @@
 #include "beanstalk/reply.hpp"
 #include "beanstalk/shared.hpp"
 #include "beanstalk/yaml.hpp"
+#include "core/model/long_body.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
@@ -34,7 +35,9 @@ class ClientSession final : public Session {
   void close(Time now) override;
 
   [[nodiscard]] bool wants_input() const override;
-  [[nodiscard]] std::size_t kept_bytes() const override { return inbox_.size() - inbox_begin_; }
+  [[nodiscard]] std::size_t kept_bytes() const override {
+    return inbox_bytes() + (long_put_ ? long_put_->body.view().size() : 0);
+  }
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override;
 
@@ -50,6 +53,12 @@ class ClientSession final : public Session {
     Yaml yaml;
   };
 
+  /// A put whose body arrives.
+  struct ArrivingPut {
+    Put put;
+    LongBody body;
+  };
+
   /// Input that is dropped before the reply is sent.
   struct Skip {
     bool is_line = false;     ///< up to the end of the line, with its CR LF
@@ -61,11 +70,14 @@ class ClientSession final : public Session {
   std::size_t execute_from(std::string_view input, Time now);
   [[nodiscard]] bool can_execute() const;
   std::size_t skip(std::string_view input);
+  std::size_t take_body(std::string_view input, Time now);
+  [[nodiscard]] std::size_t inbox_bytes() const { return inbox_.size() - inbox_begin_; }
   std::size_t execute_one(std::string_view input, Time now);
   void refuse(const Refused& refused);
 
   // One for each command (execute.cpp). Each appends one reply, or makes the client wait.
   void execute(const Put& put, Time now);
+  void execute(const Put& put, LongBody* body, Time now);
   void execute(const Peek& peek, Time now);
   void execute(const PeekReady& peek, Time now);
   void execute(const PeekDelayed& peek, Time now);
@@ -96,6 +108,8 @@ class ClientSession final : public Session {
   [[nodiscard]] reply::ShownJob shown(const Job& job) const;
   void answer_found(const Job* job);
   void answer_reserved(const Job& job);
+  template <typename Render, typename RenderLong>
+  void answer_job(const Job& job, Render render, RenderLong render_long);
   void answer(const Answer<Done>& answer, std::string_view success);
   void answer_refused(Refusal refusal);
   void mark_producer();
@@ -110,6 +124,7 @@ class ClientSession final : public Session {
   /// With fewer bytes in the inbox there is nothing to execute.
   std::size_t bytes_needed_ = 1;
   std::optional<Skip> skip_;
+  std::unique_ptr<ArrivingPut> long_put_;
   Wait wait_ = Wait::kNothing;
   std::unique_ptr<Listing> listing_;
   bool has_input_ended_ = false;

@@ -41,9 +41,12 @@ TEST_CASE("rope: goes away from both ends") {
   CHECK(rope.take_front() == "aaaaaaaaaabce");
   CHECK(rope.take_front().empty());
   CHECK(rope.size() == 0);
-  rope.append("x");
+  rope.append(std::string(Rope::kPieceBytes, 'x') + "y");
+  CHECK(rope.take_front().size() == Rope::kPieceBytes);
   rope.shorten(0);
   CHECK(rope.size() == 0);
+  rope.append("z");
+  CHECK(text_of(rope, 0, 1) == "z");
 }
 
 }  // namespace millrace

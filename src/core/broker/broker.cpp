@@ -78,6 +78,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   const JobId id = ledger.draw_id();
   // So put jobs of one priority are served in the order of their ids, and are put back there.
   fields.sequence = id;
+  if (job.long_body != nullptr) ledger.take_over(*job.long_body);
   ledger.commit(
       JobAdded{.id = id, .queue = job.queue, .body = job.body, .fields = std::move(fields)});
   // Only now: applying the record may have made the queue.

@@ -9,13 +9,14 @@
 
 #include "base/steps.hpp"
 #include "core/model/job.hpp"
+#include "core/model/long_body.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
 
 /// The values that clients, workers and operators hand to the broker.
 namespace millrace {
 
-/// A job to be made. The views are copied.
+/// A job to be made. The views are copied, but for the body of a long one.
 struct NewJob {
   JobKind kind = JobKind::kBytes;
   std::string_view queue;
@@ -27,6 +28,7 @@ struct NewJob {
   Time due{};
   std::optional<Failure> failure = std::nullopt;  ///< its failures on another server
   std::optional<Time> created_at = std::nullopt;  ///< now, unless it is set
+  LongBody* long_body = nullptr;                  ///< has `body`, and loses it to the job
 };
 
 /// The job that a client asks for.

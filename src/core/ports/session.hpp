@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/check.hpp"
+#include "base/long_text.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
 
@@ -25,6 +27,10 @@ struct Delivery {
   const Job* job = nullptr;  ///< valid during the call only
   std::uint64_t count = 0;
 };
+
+/// A session leaves the rest of its input alone while this much output waits to be taken, so that
+/// small commands with large replies cannot fill the memory.
+inline constexpr std::size_t kOutputBytesPause = 256 * 1024;
 
 /// One connection's conversation in one protocol: bytes in, bytes out, no socket and no clock.
 ///
@@ -93,22 +99,34 @@ class Session {
     return spare;
   }
 
+  /// How much of a long reply was not rendered yet.
+  [[nodiscard]] std::size_t unrendered_bytes() const { return long_reply_.size(); }
+
   /// How many bytes were rendered since the session began, taken or not.
   [[nodiscard]] std::uint64_t output_end() const { return taken_bytes_ + output_.size(); }
 
  protected:
+  /// Begins a reply of megabytes. Until `has_long_reply` is false nothing else may be rendered.
+  void begin_long_reply(LongText&& reply) {
+    CHECK(!has_long_reply());
+    long_reply_ = std::move(reply);
+    continue_long_reply();
+  }
+  void continue_long_reply() {
+    if (output_.size() >= kOutputBytesPause) return;
+    long_reply_.take(kOutputBytesPause - output_.size(), output_);
+  }
+  [[nodiscard]] bool has_long_reply() const { return long_reply_.size() > 0; }
+
   std::string output_;
 
  private:
+  LongText long_reply_;
   std::uint64_t taken_bytes_ = 0;
 };
 
-/// A session leaves the rest of its input alone while this much output waits to be taken, so that
-/// small commands with large replies cannot fill the memory.
-inline constexpr std::size_t kOutputBytesPause = 256 * 1024;
-
-/// Nor while the records of this turn have grown to so much (`Ledger::batch_bytes`): they go to the
-/// journal first.
+/// Nor does it while the records of this turn have grown to so much (`Ledger::batch_bytes`): they
+/// go to the journal first.
 inline constexpr std::size_t kBatchBytesPause = std::size_t{1} << 20;
 
 }  // namespace millrace

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/long_text.hpp"
 #include "core/model/job.hpp"
 #include "core/model/wall_clock.hpp"
 
@@ -53,6 +55,18 @@ class WorkUnitFormat {
   /// the wall clock shows them.
   virtual void render(const Job& job, std::string_view queue, WallClock clock,
                       std::string& out) const = 0;
+
+  /// The same without a copy of what is long in it, which is in the job's body and stays there for
+  /// as long as `body` is there. nullopt: this job can only be rendered as a whole.
+  [[nodiscard]] virtual std::optional<LongText> render_long(const Job& /*job*/,
+                                                            std::string_view /*queue*/,
+                                                            WallClock /*clock*/,
+                                                            const TextOwner& /*body*/) const {
+    return std::nullopt;
+  }
+
+  /// A job with a longer body is worth it.
+  static constexpr std::size_t kLongBodyBytes = 128 * 1024;
 };
 
 }  // namespace millrace

@@ -36,7 +36,8 @@ void Bodies::keep(Job& job, std::string_view body) {
     ++spilled_count_;
     return;
   }
-  job.body = copy_of(body);
+  const bool is_taken_over = taken_over_ && taken_over_.get() == body.data();
+  job.body = is_taken_over ? std::move(taken_over_) : copy_of(body);
   if (job.body) bytes_ += body.size() + kAllocationBytes;
 }
 
@@ -48,6 +49,7 @@ bool Bodies::is_too_much(std::size_t other_bytes) {
 void Bodies::spill(const Job& job) {
   // A body whose batch has no place yet is nowhere else.
   if (!job.body || !job.log.place.is_in_log()) return;
+  if (!pins_.empty()) leave_to_pin(job);
   job.body.reset();
   bytes_ -= job.body_bytes + kAllocationBytes;
   ++spilled_count_;
@@ -83,11 +85,34 @@ void Bodies::expect(const Job& job) {
   if (job.is_spilled()) journal_->expect(job.body_at(), job.body_bytes);
 }
 
+BodyPin Bodies::pin(const Job& job) {
+  CHECK(job.body != nullptr);
+  std::erase_if(pins_, [](const auto& pin) { return pin.expired(); });
+  for (const auto& weak : pins_) {
+    const auto pin = weak.lock();
+    if (pin->bytes_ == job.body.get()) return pin;
+  }
+  // Shared: see BodyPin.
+  auto pin = std::make_shared<PinnedBody>(job);
+  pins_.push_back(pin);
+  return pin;
+}
+
+void Bodies::leave_to_pin(const Job& job) {
+  for (const auto& weak : pins_) {
+    const auto pin = weak.lock();
+    if (!pin || pin->bytes_ != job.body.get()) continue;
+    pin->owned_ = std::move(job.body);
+    return;
+  }
+}
+
 void Bodies::forget(const Job& job) {
   if (job.is_spilled()) {
     --spilled_count_;
   } else if (job.body) {
     bytes_ -= job.body_bytes + kAllocationBytes;
+    if (!pins_.empty()) leave_to_pin(job);
   }
 }
 

@@ -3,13 +3,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/slab.hpp"
 #include "core/model/job.hpp"
 #include "core/ports/journal.hpp"
 
 namespace millrace {
+
+/// A body that stays in memory for as long as somebody has this, also when its job is gone.
+class PinnedBody {
+ public:
+  explicit PinnedBody(const Job& job) : bytes_(job.body.get()), size_(job.body_bytes) {}
+  [[nodiscard]] std::string_view view() const { return {bytes_, size_}; }
+
+ private:
+  friend class Bodies;
+  const char* const bytes_;
+  const std::size_t size_;
+  std::unique_ptr<char[]> owned_;  ///< null: the job has it
+};
+
+/// Shared: several replies may show the same body.
+using BodyPin = std::shared_ptr<const PinnedBody>;
 
 /// Keeps the bodies of jobs in memory, and beyond a limit in the log only. The newest are spilled
 /// first, since they are needed last; the next ones in line are announced to the system ahead of
@@ -25,8 +44,11 @@ class Bodies {
   /// The log holds the bodies of new jobs already: those that would be too much stay there.
   void set_replaying(bool is_replaying) { is_replaying_ = is_replaying; }
 
-  /// The job is new, with this body, which is copied.
+  /// The job is new, with this body, which is copied, unless it was taken over.
   void keep(Job& job, std::string_view body);
+
+  /// The body that is kept next.
+  void take_over(std::unique_ptr<char[]> body) { taken_over_ = std::move(body); }
 
   /// True when bodies in memory and `other_bytes` of everything else are more than they may be.
   [[nodiscard]] bool is_too_much(std::size_t other_bytes);
@@ -41,6 +63,9 @@ class Bodies {
   /// It will be loaded soon: the system may read it meanwhile.
   void expect(const Job& job);
 
+  /// The body is in memory.
+  [[nodiscard]] BodyPin pin(const Job& job);
+
   /// The job is about to be removed.
   void forget(const Job& job);
 
@@ -50,6 +75,8 @@ class Bodies {
   [[nodiscard]] std::size_t spilled_count() const { return spilled_count_; }
 
  private:
+  void leave_to_pin(const Job& job);
+
   Slab<Job>& jobs_;
   Journal* journal_ = nullptr;  ///< null: nothing is spilled
   std::size_t bytes_max_ = SIZE_MAX;
@@ -57,6 +84,8 @@ class Bodies {
   std::size_t spilled_count_ = 0;
   std::size_t other_bytes_ = 0;  ///< of the last `is_too_much`
   bool is_replaying_ = false;
+  std::unique_ptr<char[]> taken_over_;
+  std::vector<std::weak_ptr<PinnedBody>> pins_;
 
   struct Loaded {
     JobSlot slot;

@@ -61,6 +61,15 @@ void Ledger::commit(Record&& record) {
   store_.apply(std::move(record));
 }
 
+void Ledger::take_over(LongBody& body) {
+  std::string room = body.take_room();
+  if (room.capacity() > batch_.capacity()) {
+    room += batch_;
+    batch_.swap(room);
+  }
+  store_.jobs().bodies().take_over(body.take_bytes());
+}
+
 void Ledger::commit_whole(JobChanged&& record) {
   const JobId id = record.id;
   // Before anything changes: a body that cannot be read back leaves all as it was.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "core/model/long_body.hpp"
 #include "core/model/record.hpp"
 #include "core/model/types.hpp"
 #include "core/state/job_memory.hpp"
@@ -29,6 +30,9 @@ class Ledger {
  public:
   /// Views in the record may point into the store.
   void commit(Record&& record);
+
+  /// The body of the job that is added next: it is not copied into new memory.
+  void take_over(LongBody& body);
 
   /// Writes the changed job whole at the end of the log, and not only the change: so that a segment
   /// of the log is never needed for much more than is in it. The job is there. Throws

@@ -41,6 +41,8 @@ class View {
       : ledger_(ledger), clients_(clients), workers_(workers), tally_(tally) {}
 
   [[nodiscard]] const Job* find(JobId id) const { return store().jobs().find_with_body(id); }
+  /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
+  [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {
     return store().queues().find(name);
   }

@@ -54,6 +54,9 @@ class JobReader {
   /// The same for an element of an array, which counts as one level of nesting.
   [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
 
+  /// What was read last. Raw texts of members are in it.
+  [[nodiscard]] std::string_view text() const { return text_; }
+
   /// Frees the buffers if a long text has made them long.
   void shrink();
 

@@ -59,9 +59,7 @@ Pri pri_of(const JobMembers& members) {
 
 }  // namespace
 
-Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, WallClock clock,
-                                           std::string& body) {
-  CHECK(body.empty());
+Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now, WallClock clock) {
   NewJob job;
   if (!members.raw_failure.empty()) {
     Outcome<Failure> failure = parse_failure(members.raw_failure, now, clock);
@@ -69,11 +67,8 @@ Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, 
     job.failure = std::move(*failure);
   }
   if (std::optional<RefusedJob> refused = find_refusal(members)) return *refused;
-
-  encode_work_unit(members, body);
   job.kind = JobKind::kWorkUnit;
   job.queue = queue_of(members);
-  job.body = body;
   // The client's own `created_at` is a text of the work unit.
   job.created_at = now;
   job.pri = pri_of(members);
@@ -82,6 +77,16 @@ Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, 
   // Beanstalk clients see it in `stats-job`. The exact time is `due`.
   const Time wall = clock.shown(now);
   if (job.due > wall) job.delay_s = whole_seconds(job.due - wall);
+  return job;
+}
+
+Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, WallClock clock,
+                                           std::string& body) {
+  CHECK(body.empty());
+  Result<NewJob, RefusedJob> job = make_bodiless_job(members, now, clock);
+  if (!job) return job;
+  encode_work_unit(members, body);
+  job->body = body;
   return job;
 }
 

@@ -43,4 +43,8 @@ inline constexpr int kDefaultPriority = 5;
 [[nodiscard]] Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now,
                                                          WallClock clock, std::string& body);
 
+/// The same without a body.
+[[nodiscard]] Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now,
+                                                           WallClock clock);
+
 }  // namespace millrace::faktory

@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
 #include "faktory/job/job_reader.hpp"
+#include "faktory/job/long_job.hpp"
 #include "faktory/job/pushed_job.hpp"
 
 namespace millrace::faktory {
@@ -25,6 +26,9 @@ class Pusher {
 
   /// Reads one job of an array. The members point into the pusher and are good until its next call.
   [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
+
+  /// Reads a long one.
+  [[nodiscard]] Outcome<JobMembers> read(LongJob& job) { return job.read(reader_); }
 
   /// Puts a job that `make_pushed_job` made.
   [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now);

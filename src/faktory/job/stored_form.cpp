@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/varint.hpp"
@@ -21,20 +23,128 @@ std::optional<std::size_t> take_size(std::string_view& bytes) {
   return static_cast<std::size_t>(*size);
 }
 
-/// Appends valid JSON without its insignificant white space.
-void append_compact(std::string_view json, std::string& out) {
-  const std::size_t before = out.size();
-  std::size_t written = 0;
-  out.resize(before + json.size() + simdjson::SIMDJSON_PADDING);
-  const auto error = simdjson::minify(json.data(), json.size(), out.data() + before, written);
-  // The reader has checked it.
-  CHECK(error == simdjson::SUCCESS);
-  out.resize(before + written);
+/// The text of a form as one string.
+struct WholeText {
+  std::string text;
+
+  [[nodiscard]] std::size_t size() const { return text.size(); }
+  void add(std::string_view part) { text += part; }
+
+  /// Appends valid JSON without its insignificant white space.
+  void add_compact(std::string_view json) {
+    const std::size_t before = text.size();
+    std::size_t written = 0;
+    text.resize(before + json.size() + simdjson::SIMDJSON_PADDING);
+    const auto error = simdjson::minify(json.data(), json.size(), text.data() + before, written);
+    // The reader has checked it.
+    CHECK(error == simdjson::SUCCESS);
+    text.resize(before + written);
+  }
+
+  /// As in the reference, which omits an empty map.
+  void drop_empty_map(std::size_t before) {
+    if (text.ends_with(":{}")) text.resize(before);
+  }
+};
+
+/// The same in parts. Values are compact already.
+class SplicedText {
+ public:
+  explicit SplicedText(const Splices& splices) : splices_(splices) {}
+
+  [[nodiscard]] std::size_t size() const { return body_.size; }
+
+  void add(std::string_view part) {
+    if (const Splices::Splice* const splice = splices_.find(part)) {
+      return add_part({.is_long = true, .begin = splice->begin, .end = splice->end});
+    }
+    add_part(
+        {.is_long = false, .begin = body_.text.size(), .end = body_.text.size() + part.size()});
+    body_.text += part;
+  }
+  void add_compact(std::string_view json) { add(json); }
+
+  void drop_empty_map(std::size_t before) {
+    // A short value is the last part by itself.
+    const SplicedBody::Part& last = body_.parts.back();
+    if (last.is_long || std::string_view(body_.text).substr(last.begin) != "{}") return;
+    while (body_.size > before) {
+      body_.size -= body_.parts.back().end - body_.parts.back().begin;
+      body_.text.resize(body_.parts.back().begin);
+      body_.parts.pop_back();
+    }
+  }
+
+  [[nodiscard]] SplicedBody& body() { return body_; }
+
+ private:
+  void add_part(const SplicedBody::Part& part) {
+    body_.parts.push_back(part);
+    body_.size += part.end - part.begin;
+  }
+
+  const Splices& splices_;
+  SplicedBody body_;
+};
+
+template <typename Text>
+void append_member(std::string_view start, std::int64_t value, Text& text) {
+  text.add(start);
+  text.add(std::to_string(value));
 }
 
-void append_member(std::string_view start, std::int64_t value, std::string& out) {
-  out += start;
-  out += std::to_string(value);
+/// Where the jid is in a text, and how long what follows it is until the head ends.
+struct Positions {
+  std::size_t jid_at;
+  std::size_t jid_end;
+  std::size_t head_end;
+
+  void append_to(std::string& out) const {
+    append_varint(jid_at, out);
+    append_varint(jid_end - jid_at, out);
+    append_varint(head_end - jid_end, out);
+  }
+};
+
+template <typename Text>
+Positions write_text(const JobMembers& members, Text& text) {
+  CHECK(!members.raw_jid.empty() && !members.raw_jobtype.empty() && !members.raw_args.empty());
+  Positions positions{};
+  const std::int64_t retry = members.retry.value_or(kRetryDefault);
+  if (retry != kRetryDefault) append_member(kRetryStart, retry, text);
+  if (!members.raw_custom.empty()) {
+    const std::size_t before = text.size();
+    text.add(R"(,"custom":)");
+    text.add_compact(members.raw_custom);
+    text.drop_empty_map(before);
+  }
+  text.add(R"(,"jid":)");
+  positions.jid_at = text.size();
+  text.add(members.raw_jid);
+  positions.jid_end = text.size();
+  text.add(R"(,"jobtype":)");
+  text.add(members.raw_jobtype);
+  if (!members.created_at.empty()) {
+    text.add(kCreatedStart);
+    text.add(members.raw_created_at);
+  }
+  positions.head_end = text.size();
+  if (!members.at.empty()) {
+    text.add(R"(,"at":)");
+    text.add(members.raw_at);
+  }
+  text.add(R"(,"args":)");
+  text.add_compact(members.raw_args);
+  if (members.reserve_for != 0) append_member(R"(,"reserve_for":)", members.reserve_for, text);
+  if (members.backtrace != 0) append_member(R"(,"backtrace":)", members.backtrace, text);
+  for (const auto& [name, value] : members.others) {
+    text.add(",");
+    text.add(name);
+    text.add(":");
+    text.add_compact(value);
+  }
+  text.add("}");
+  return positions;
 }
 
 /// How long the beginning of a text is that has `retry`; 0: the text begins with the next member.
@@ -56,51 +166,37 @@ std::size_t StoredForm::created_at() const {
   return std::min(head.find(kCreatedStart), head.size());
 }
 
-void encode_work_unit(const JobMembers& members, std::string& out) {
-  CHECK(!members.raw_jid.empty() && !members.raw_jobtype.empty() && !members.raw_args.empty());
-  std::string text;
-  text.reserve(256);
-  const std::int64_t retry = members.retry.value_or(kRetryDefault);
-  if (retry != kRetryDefault) append_member(kRetryStart, retry, text);
-  if (!members.raw_custom.empty()) {
-    const std::size_t before = text.size();
-    text += R"(,"custom":)";
-    append_compact(members.raw_custom, text);
-    // As in the reference, which omits an empty map.
-    if (text.ends_with(":{}")) text.resize(before);
+const Splices::Splice* Splices::find(std::string_view view) const {
+  const std::less<const char*> before;
+  if (before(view.data(), text_.data()) || !before(view.data(), text_.data() + text_.size())) {
+    return nullptr;
   }
-  text += R"(,"jid":)";
-  const std::size_t jid_at = text.size();
-  text += members.raw_jid;
-  const std::size_t jid_end = text.size();
-  text += R"(,"jobtype":)";
-  text += members.raw_jobtype;
-  if (!members.created_at.empty()) {
-    text += kCreatedStart;
-    text += members.raw_created_at;
-  }
-  const std::size_t head_end = text.size();
-  if (!members.at.empty()) {
-    text += R"(,"at":)";
-    text += members.raw_at;
-  }
-  text += R"(,"args":)";
-  append_compact(members.raw_args, text);
-  if (members.reserve_for != 0) append_member(R"(,"reserve_for":)", members.reserve_for, text);
-  if (members.backtrace != 0) append_member(R"(,"backtrace":)", members.backtrace, text);
-  for (const auto& [name, value] : members.others) {
-    text += ',';
-    text += name;
-    text += ':';
-    append_compact(value, text);
-  }
-  text += '}';
+  const auto offset = static_cast<std::size_t>(view.data() - text_.data());
+  const auto splice = std::lower_bound(
+      splices_.begin(), splices_.end(), offset,
+      [](const Splice& candidate, std::size_t place) { return candidate.offset < place; });
+  return splice == splices_.end() || splice->offset != offset ? nullptr : &*splice;
+}
 
-  // Positions first: ACK and lists find jid and jobtype without reading JSON.
-  append_varint(jid_at, out);
-  append_varint(jid_end - jid_at, out);
-  append_varint(head_end - jid_end, out);
-  out += text;
+// Positions come first: ACK and lists find jid and jobtype without reading JSON.
+
+void encode_work_unit(const JobMembers& members, std::string& out) {
+  WholeText text;
+  text.text.reserve(256);
+  write_text(members, text).append_to(out);
+  out += text.text;
+}
+
+SplicedBody encode_work_unit(const JobMembers& members, const Splices& splices) {
+  SplicedText text(splices);
+  const Positions positions = write_text(members, text);
+  SplicedBody body = std::move(text.body());
+  const std::size_t begin = body.text.size();
+  positions.append_to(body.text);
+  const std::size_t end = body.text.size();
+  body.parts.insert(body.parts.begin(), {.is_long = false, .begin = begin, .end = end});
+  body.size += end - begin;
+  return body;
 }
 
 std::optional<StoredForm> decode_work_unit(std::string_view body) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
@@ -49,19 +50,58 @@ struct Shown {
   WallClock clock;
 };
 
-void append_form(const StoredForm& form, const Shown& shown, std::string& out) {
-  // The members are in the order of the reference.
-  out += form.until_retry;
-  if (const Failure* failure = shown.job.failure()) {
-    out += R"(,"failure":)";
-    append_failure(*failure, shown.clock, out);
+/// What the members of a form are appended to: one text,
+struct WholeJob {
+  std::string& out;
+
+  void add(std::string_view part) { out += part; }
+  std::string& text() { return out; }
+};
+
+/// or one whose long parts stay in the body.
+class LongJobText {
+ public:
+  explicit LongJobText(TextOwner body) : body_(std::move(body)) {}
+
+  void add(std::string_view part) {
+    if (part.size() <= kShortPartBytes) {
+      text_ += part;
+      return;
+    }
+    end_text();
+    job_.add(part, body_);
   }
-  out += form.until_jid;
-  out += R"(,"queue":)";
-  append_json_string(shown.queue, out);
-  out += form.head;
-  append_times(form, shown.job, shown.clock, out);
-  out += form.rest;
+  std::string& text() { return text_; }
+
+  LongText take() {
+    end_text();
+    return std::move(job_);
+  }
+
+ private:
+  static constexpr std::size_t kShortPartBytes = 4 * 1024;
+
+  void end_text() { job_.add(std::exchange(text_, {})); }
+
+  TextOwner body_;
+  std::string text_;
+  LongText job_;
+};
+
+template <typename Out>
+void append_form(const StoredForm& form, const Shown& shown, Out&& out) {
+  // The members are in the order of the reference.
+  out.add(form.until_retry);
+  if (const Failure* failure = shown.job.failure()) {
+    out.text() += R"(,"failure":)";
+    append_failure(*failure, shown.clock, out.text());
+  }
+  out.add(form.until_jid);
+  out.text() += R"(,"queue":)";
+  append_json_string(shown.queue, out.text());
+  out.add(form.head);
+  append_times(form, shown.job, shown.clock, out.text());
+  out.add(form.rest);
 }
 
 /// What a checked JSON string means.
@@ -193,7 +233,7 @@ void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,
                        std::string& out) const {
   const Shown shown{.job = job, .queue = queue, .clock = clock};
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
-    append_form(*form, shown, out);
+    append_form(*form, shown, WholeJob{out});
     return;
   }
   Substitutes substitutes;
@@ -208,7 +248,16 @@ void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,
   std::string body;
   encode_work_unit(*members, body);
   reader_.shrink();
-  if (const auto form = decode_work_unit(body)) append_form(*form, shown, out);
+  if (const auto form = decode_work_unit(body)) append_form(*form, shown, WholeJob{out});
+}
+
+std::optional<LongText> WorkUnits::render_long(const Job& job, std::string_view queue,
+                                               WallClock clock, const TextOwner& body) const {
+  const std::optional<StoredForm> form = stored_form_of(job);
+  if (!form) return std::nullopt;
+  LongJobText text(body);
+  append_form(*form, Shown{.job = job, .queue = queue, .clock = clock}, text);
+  return text.take();
 }
 
 }  // namespace millrace::faktory

@@ -18,6 +18,9 @@ class WorkUnits final : public WorkUnitFormat {
   [[nodiscard]] Summary summarize(const Job& job) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;
+  [[nodiscard]] std::optional<LongText> render_long(const Job& job, std::string_view queue,
+                                                    WallClock clock,
+                                                    const TextOwner& body) const override;
 
  private:
   mutable JobReader reader_;

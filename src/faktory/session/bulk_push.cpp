@@ -1,39 +1,41 @@
 #include "faktory/session/bulk_push.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "core/ports/session.hpp"
 #include "faktory/job/pushed_job.hpp"
-#include "faktory/json/text.hpp"
+#include "faktory/session/line_buffer.hpp"
 #include "faktory/session/reply.hpp"
 
 namespace millrace::faktory {
+namespace {
+
+/// Nothing is pushed unless all of it is JSON: a client that is refused may send it again.
+bool refuse(const Problem& problem, std::string& out) {
+  reply::error(out, reply::refusal(RefusedJob{RefusedJob::Reason::kInvalidJson, problem.text}));
+  return true;
+}
+
+}  // namespace
+
+// ---- in one piece -------------------------------------------------------------------------------
 
 BulkPush::BulkPush(std::string_view json, Time started_at)
-    : json_(json), started_at_(started_at), cutter_(json_) {}
+    : json_(json), cutter_(json_), jobs_(started_at) {}
 
 bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
     const Outcome<Done> read = read_slice(shared);
     // One large job must not keep its memory in the parser for ever.
     shared.pusher.shrink();
-    // Nothing is pushed unless all of it is JSON: a client that is refused may send it again.
-    if (!read) {
-      const RefusedJob refused{RefusedJob::Reason::kInvalidJson, read.error().text};
-      reply::error(out, reply::refusal(refused));
-      return true;
-    }
+    if (!read) return refuse(read.error(), out);
     if (!is_read_) return false;
   }
-  push_slice(shared, now);
-  if (pushed_ < parts_.size()) return false;
-  append_reply(out);
-  return true;
+  return jobs_.work(shared, now, out);
 }
 
 Outcome<Done> BulkPush::read_slice(Shared& shared) {
-  const WallClock clock = shared.broker.view().wall_clock();
   for (std::size_t bytes = 0; bytes < kBulkSliceBytes;) {
     const Outcome<std::optional<std::string_view>> element = cutter_.next();
     if (!element) return element.error();
@@ -41,51 +43,98 @@ Outcome<Done> BulkPush::read_slice(Shared& shared) {
     if (is_read_) break;
     const Outcome<JobMembers> members = shared.pusher.read_element(**element);
     if (!members) return members.error();
-    take(*members, clock);
-    bytes += (*element)->size();
+    jobs_.take(*members, shared.broker.view().wall_clock());
+    bytes += std::max((*element)->size(), kLeastJobBytes);
   }
   return Done{};
 }
 
-void BulkPush::take(const JobMembers& members, WallClock clock) {
-  Part part;
-  const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, clock, part.body);
-  if (!job) {
-    // By jid, as the reference answers. A job without one is under the empty name.
-    refused_[std::string(members.jid)] = reply::refusal(job.error());
-    return;
-  }
-  part.jid = members.jid;
-  // Copies, since the views of `job` end with this slice.
-  part.queue = job->queue;
-  part.job = *job;
-  parts_.push_back(std::move(part));
+// ---- in many ------------------------------------------------------------------------------------
+
+LongBulkPush::LongBulkPush(Rope&& line, Time started_at)
+    : line_(std::move(line)), verb_bytes_(kLongBulkPush.size()), jobs_(started_at) {}
+
+bool LongBulkPush::work(Shared& shared, Time now, std::string& out) {
+  if (is_read_) return jobs_.work(shared, now, out);
+  const Outcome<Done> read = read_slice(shared);
+  if (!read) return refuse(read.error(), out);
+  return false;
 }
 
-void BulkPush::push_slice(Shared& shared, Time now) {
-  for (std::size_t i = 0; i < kSliceJobs && pushed_ < parts_.size(); ++i, ++pushed_) {
-    // The records so far go to the journal first, so that no batch grows without a limit.
-    if (shared.broker.ledger().batch_bytes() >= kBatchBytesPause) return;
-    Part& part = parts_[pushed_];
-    part.job.queue = part.queue;
-    part.job.body = part.body;
-    if (const auto id = shared.pusher.put(part.job, now); !id) {
-      refused_[part.jid] = reply::refusal(id.error());
+Outcome<Done> LongBulkPush::read_slice(Shared& shared) {
+  if (line_.size() > 0) {
+    const std::string piece = line_.take_front();
+    return compactor_.add(std::string_view(piece).substr(std::exchange(verb_bytes_, 0)));
+  }
+  if (!is_checked_) {
+    is_checked_ = true;
+    return compactor_.finish();
+  }
+  if (piece_at_ == piece_.size()) {
+    piece_ = json_.take_front();
+    piece_at_ = 0;
+    // `null` is an empty array, as in Go.
+    is_read_ = piece_.empty() || (depth_ == 0 && piece_ == "null");
+    if (is_read_) return Done{};
+  }
+  Outcome<Done> read = read_piece(shared);
+  shared.pusher.shrink();
+  return read;
+}
+
+Outcome<Done> LongBulkPush::read_piece(Shared& shared) {
+  const std::string_view piece = piece_;
+  std::size_t begin = piece_at_;
+  std::size_t at = begin;
+  for (std::size_t bytes = 0; at < piece.size() && bytes < kBulkSliceBytes; ++at) {
+    const bool is_open = depth_ > 0;
+    if (ends_job(piece[at])) {
+      if (auto added = add_to_job(piece.substr(begin, at - begin)); !added) return added;
+      if (auto ended = end_job(shared); !ended) return ended;
+      bytes += std::max(at - begin, kLeastJobBytes);
+      begin = at + 1;
+    } else if (!is_open) {
+      begin = at + 1;  // The bracket of the array.
     }
-    part = Part{};  // Its memory is freed during the work, not after it.
   }
+  piece_at_ = at;
+  return add_to_job(piece.substr(begin, at - begin));
 }
 
-void BulkPush::append_reply(std::string& out) const {
-  std::string object;
-  const char* separator = "";
-  for (const auto& [jid, text] : refused_) {
-    object += std::exchange(separator, ",");
-    append_json_string(jid, object);
-    object += ':';
-    append_json_string(text, object);
+/// Whether that is the comma or the bracket after a job. The array was checked.
+bool LongBulkPush::ends_job(char c) {
+  if (is_in_string_) {
+    is_in_string_ = is_escaped_ || c != '"';
+    is_escaped_ = !is_escaped_ && c == '\\';
+    return false;
   }
-  reply::bulk(out, '{' + object + '}');
+  is_in_string_ = c == '"';
+  if (c == '[' || c == '{') ++depth_;
+  if (c == ']' || c == '}') --depth_;
+  return depth_ == 0 || (depth_ == 1 && c == ',');
+}
+
+Outcome<Done> LongBulkPush::add_to_job(std::string_view json) {
+  if (long_job_) return long_job_->add(json);
+  job_ += json;
+  if (job_.size() <= kLongLineBytes) return Done{};
+  long_job_ = std::make_unique<LongJob>(Compactor::Root::kJobOfArray);
+  return long_job_->add(std::exchange(job_, {}));
+}
+
+Outcome<Done> LongBulkPush::end_job(Shared& shared) {
+  // Nothing is between the brackets of an empty array.
+  if (!long_job_ && job_.empty()) return Done{};
+  const Outcome<JobMembers> members =
+      long_job_ ? shared.pusher.read(*long_job_) : shared.pusher.read_element(job_);
+  if (!members) return members.error();
+  if (long_job_) {
+    jobs_.take(*members, shared.broker.view().wall_clock(), std::exchange(long_job_, nullptr));
+  } else {
+    jobs_.take(*members, shared.broker.view().wall_clock());
+    job_.clear();
+  }
+  return Done{};
 }
 
 }  // namespace millrace::faktory

@@ -1,54 +1,79 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "core/broker/broker.hpp"
+#include "base/rope.hpp"
 #include "core/model/types.hpp"
+#include "faktory/job/long_job.hpp"
 #include "faktory/json/array_cutter.hpp"
-#include "faktory/shared.hpp"
+#include "faktory/json/compactor.hpp"
+#include "faktory/session/job_list.hpp"
+#include "faktory/session/sliced_push.hpp"
 
 namespace millrace::faktory {
 
-/// A PUSHB at work, in slices between other clients' commands. First it reads all jobs, since none
-/// may be pushed if the array is not valid JSON. Then it pushes them.
-class BulkPush {
+/// A PUSHB. First it reads all jobs, since none may be pushed if the array is not valid JSON. Then
+/// it pushes them.
+class BulkPush final : public SlicedPush {
  public:
   BulkPush(std::string_view json, Time started_at);
   BulkPush(const BulkPush&) = delete;
   BulkPush& operator=(const BulkPush&) = delete;
 
-  /// Works one slice. True: it was the last one, and the reply was appended to `out`.
-  [[nodiscard]] bool work(Shared& shared, Time now, std::string& out);
+  [[nodiscard]] bool work(Shared& shared, Time now, std::string& out) override;
 
  private:
-  /// A job that was read and is not pushed yet. `push_slice` sets the views in `job`: parts move
-  /// in memory while their list grows.
-  struct Part {
-    std::string jid;
-    std::string queue;
-    std::string body;
-    NewJob job;
-  };
-
   [[nodiscard]] Outcome<Done> read_slice(Shared& shared);
-  void take(const JobMembers& members, WallClock clock);
-  void push_slice(Shared& shared, Time now);
-  void append_reply(std::string& out) const;
 
   const std::string json_;
-  const Time started_at_;
   ArrayCutter cutter_;
   bool is_read_ = false;
-  std::vector<Part> parts_;
-  std::size_t pushed_ = 0;
-  std::map<std::string, std::string> refused_;  ///< the text of each refusal, by jid
+  JobList jobs_;
 };
 
-/// A slice that reads ends with the job that takes it past this.
+/// A PUSHB of a long line. Checks all of it before it reads the first job: so it knows where each
+/// begins and ends, whatever is in it.
+class LongBulkPush final : public SlicedPush {
+ public:
+  /// `line`: with its verb.
+  LongBulkPush(Rope&& line, Time started_at);
+
+  [[nodiscard]] bool work(Shared& shared, Time now, std::string& out) override;
+  [[nodiscard]] std::size_t kept_bytes() const override { return line_.size() + json_.size(); }
+
+ private:
+  [[nodiscard]] Outcome<Done> read_slice(Shared& shared);
+  [[nodiscard]] Outcome<Done> read_piece(Shared& shared);
+  [[nodiscard]] Outcome<Done> add_to_job(std::string_view json);
+  [[nodiscard]] Outcome<Done> end_job(Shared& shared);
+  [[nodiscard]] bool ends_job(char c);
+
+  Rope line_;
+  Rope json_;  ///< the same, checked and compact
+  Compactor compactor_{Compactor::Root::kJobs, json_};
+  std::size_t verb_bytes_;
+  bool is_checked_ = false;
+  bool is_read_ = false;
+  // Where in the array the reading is.
+  std::string piece_;  ///< of `json_`,
+  std::size_t piece_at_ = 0;
+  std::size_t depth_ = 0;
+  bool is_in_string_ = false;
+  bool is_escaped_ = false;
+  std::string job_;                    ///< its JSON up to there,
+  std::unique_ptr<LongJob> long_job_;  ///< unless it is long
+  JobList jobs_;
+};
+
+/// A slice that reads ends with the job that takes it past this. Jobs that are shorter than the
+/// other number count as so many bytes: reading one takes as long.
 inline constexpr std::size_t kBulkSliceBytes = 64 * 1024;
+inline constexpr std::size_t kLeastJobBytes = 256;
+
+/// How the line of a long PUSHB begins.
+inline constexpr std::string_view kLongBulkPush = "PUSHB ";
 
 }  // namespace millrace::faktory

@@ -10,7 +10,9 @@
 #include "base/limits.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/json/text.hpp"
+#include "faktory/session/bulk_push.hpp"
 #include "faktory/session/info.hpp"
+#include "faktory/session/long_push.hpp"
 #include "faktory/session/reply.hpp"
 #include "faktory/session/session.hpp"
 
@@ -64,12 +66,26 @@ void ClientSession::execute(const Push& push, Time now) {
 
 void ClientSession::execute(const PushBulk& push, Time now) {
   // It copies the text: the line buffer may move while the push runs in slices.
-  bulk_.emplace(push.json, now);
-  work_bulk(now);
+  begin_push(std::make_unique<BulkPush>(push.json, now), now);
 }
 
-void ClientSession::work_bulk(Time now) {
-  if (bulk_->work(shared_, now, output_)) bulk_.reset();
+/// A PUSH or a PUSHB: no other line is long.
+void ClientSession::execute_long(Rope&& line, Time now) {
+  ++shared_.command_count;
+  if (line.piece(0, kLongPush.size()) == kLongPush) {
+    begin_push(std::make_unique<LongPush>(std::move(line), now), now);
+  } else {
+    begin_push(std::make_unique<LongBulkPush>(std::move(line), now), now);
+  }
+}
+
+void ClientSession::begin_push(std::unique_ptr<SlicedPush> push, Time now) {
+  push_ = std::move(push);
+  work_push(now);
+}
+
+void ClientSession::work_push(Time now) {
+  if (push_->work(shared_, now, output_)) push_.reset();
 }
 
 // ---- workers ------------------------------------------------------------------------------------
@@ -102,15 +118,26 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
   if (delivery.kind == Delivery::Kind::kNoRoom) return reply::error(output_, reply::kNoRoom);
   if (delivery.kind != Delivery::Kind::kJob) return reply::nil(output_);
   const Queue& queue = shared_.broker.view().queue_of(*delivery.job);
-  // Into a buffer that all sessions share: a reply begins with the length of the job.
-  shared_.format.render(*delivery.job, queue.name, shared_.broker.view().wall_clock(),
-                        shared_.shown);
-  reply::bulk(output_, shared_.shown);
-  reset(shared_.shown, kKeptBufferBytesMax);
+  if (!answer_long_job(*delivery.job, queue.name)) {
+    // Into a buffer that all sessions share: a reply begins with the length of the job.
+    shared_.format.render(*delivery.job, queue.name, shared_.broker.view().wall_clock(),
+                          shared_.shown);
+    reply::bulk(output_, shared_.shown);
+    reset(shared_.shown, kKeptBufferBytesMax);
+  }
   // Until the reply has left, the job can be given back: see `close`.
   fetched_.push_back({.id = delivery.job->id,
                       .reserved_at = delivery.job->reservation()->reserved_at,
-                      .reply_end = output_end()});
+                      .reply_end = output_end() + unrendered_bytes()});
+}
+
+bool ClientSession::answer_long_job(const Job& job, std::string_view queue) {
+  if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) return false;
+  const View& view = shared_.broker.view();
+  std::optional<LongText> shown =
+      shared_.format.render_long(job, queue, view.wall_clock(), view.pin_body(job));
+  if (shown) begin_long_reply(reply::long_bulk(std::move(*shown)));
+  return shown.has_value();
 }
 
 void ClientSession::execute(const Ack& ack, Time now) {

@@ -1,5 +1,7 @@
 #include "faktory/session/reply.hpp"
 
+#include <utility>
+
 #include "base/text.hpp"
 #include "faktory/json/text.hpp"
 
@@ -19,11 +21,31 @@ void ok(std::string& out) {
 }
 
 void bulk(std::string& out, std::string_view bytes) {
-  out += '$';
-  out += std::to_string(bytes.size());
-  out += "\r\n";
+  begin_bulk(out, bytes.size());
   out += bytes;
+  end_bulk(out);
+}
+
+void begin_bulk(std::string& out, std::size_t bytes) {
+  out += '$';
+  out += std::to_string(bytes);
   out += "\r\n";
+}
+
+void end_bulk(std::string& out) {
+  out += "\r\n";
+}
+
+LongText long_bulk(LongText&& bytes) {
+  std::string begin;
+  begin_bulk(begin, bytes.size());
+  std::string end;
+  end_bulk(end);
+  LongText reply;
+  reply.add(begin);
+  reply.add(std::move(bytes));
+  reply.add(end);
+  return reply;
 }
 
 void nil(std::string& out) {

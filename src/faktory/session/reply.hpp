@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/long_text.hpp"
 #include "core/model/worker.hpp"
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/session/auth.hpp"
@@ -25,6 +26,12 @@ void ok(std::string& out);
 
 /// `$<count>`, and the bytes
 void bulk(std::string& out, std::string_view bytes);
+
+/// The same in parts, with the bytes in between.
+void begin_bulk(std::string& out, std::size_t bytes);
+void end_bulk(std::string& out);
+
+[[nodiscard]] LongText long_bulk(LongText&& bytes);
 
 /// `$-1`: no job
 void nil(std::string& out);

@@ -86,28 +86,35 @@ void ClientSession::close(Time now) {
 
 bool ClientSession::wants_input() const {
   const bool is_held_up =
-      wait_ != Wait::kNothing || bulk_ || login_ || output_.size() >= kOutputBytesPause;
+      wait_ != Wait::kNothing || push_ || login_ || output_.size() >= kOutputBytesPause;
   return !is_closing_ && !(is_held_up && kept_bytes() >= kPipelinedBytesMax);
+}
+
+std::size_t ClientSession::kept_bytes() const {
+  return lines_.kept_bytes() + (push_ ? push_->kept_bytes() : 0);
 }
 
 bool ClientSession::wants_resume() const {
   // A login that waits for its turn is resumed by the clock, not by the loop.
   if (login_) return !is_closing_ && !login_->is_waiting();
-  return can_execute() && (bulk_ || lines_.may_have_line() || has_input_ended_);
+  if (has_long_reply()) return output_.size() < kOutputBytesPause;
+  return can_execute() && (push_ || lines_.may_have_line() || has_input_ended_);
 }
 
 // ---- lines --------------------------------------------------------------------------------------
 
 bool ClientSession::can_execute() const {
-  return !is_closing_ && wait_ == Wait::kNothing && output_.size() < kOutputBytesPause &&
+  return !is_closing_ && wait_ == Wait::kNothing && !has_long_reply() &&
+         output_.size() < kOutputBytesPause &&
          shared_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
 void ClientSession::work_through_lines(Time now) {
+  if (has_long_reply()) continue_long_reply();
   if (login_ && !is_closing_) check_login(now);
-  if (bulk_ && can_execute()) work_bulk(now);
+  if (push_ && can_execute()) work_push(now);
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
-  while (!bulk_ && !login_ && can_execute() && shared_.broker.step_count() < steps_end) {
+  while (!push_ && !login_ && can_execute() && shared_.broker.step_count() < steps_end) {
     const std::optional<LineBuffer::Line> line = lines_.next();
     if (!line) {
       // Only now: what was sent before the end is still executed.
@@ -131,6 +138,7 @@ void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
   if (line.is_too_long()) {
     return reply::error(output_, reply::line_too_long(line.exceeded_bytes_max));
   }
+  if (line.pieces != nullptr) return execute_long(std::move(*line.pieces), now);
   const Result<Command, Refused> command = parse_command(line.text);
   if (!command) return reply::error(output_, reply::refusal(command.error()));
   ++shared_.command_count;

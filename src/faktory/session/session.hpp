@@ -13,9 +13,9 @@
 #include "core/ports/session.hpp"
 #include "faktory/service.hpp"
 #include "faktory/session/auth.hpp"
-#include "faktory/session/bulk_push.hpp"
 #include "faktory/session/command.hpp"
 #include "faktory/session/line_buffer.hpp"
+#include "faktory/session/sliced_push.hpp"
 
 namespace millrace::faktory {
 
@@ -48,9 +48,9 @@ class ClientSession final : public Session {
   void close(Time now) override;
 
   [[nodiscard]] bool wants_input() const override;
-  [[nodiscard]] std::size_t kept_bytes() const override { return lines_.kept_bytes(); }
+  [[nodiscard]] std::size_t kept_bytes() const override;
   [[nodiscard]] bool wants_resume() const override;
-  [[nodiscard]] bool wants_close() const override { return is_closing_; }
+  [[nodiscard]] bool wants_close() const override { return is_closing_ && !has_long_reply(); }
   [[nodiscard]] Time close_at() const override { return close_at_; }
   [[nodiscard]] Time wake_at() const override;
 
@@ -103,9 +103,12 @@ class ClientSession final : public Session {
   void execute(const Batch& batch, Time now);
   void execute(const End& end, Time now);
 
-  void work_bulk(Time now);
+  void execute_long(Rope&& line, Time now);
+  void begin_push(std::unique_ptr<SlicedPush> push, Time now);
+  void work_push(Time now);
   [[nodiscard]] bool is_told_to_stop() const;
   void answer_fetch(const Delivery& delivery);
+  [[nodiscard]] bool answer_long_job(const Job& job, std::string_view queue);
   void answer_long_task(std::optional<std::uint64_t> moved);
 
   Shared& shared_;
@@ -118,7 +121,7 @@ class ClientSession final : public Session {
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
   Wait wait_ = Wait::kNothing;
-  std::optional<BulkPush> bulk_;  ///< a PUSHB at work
+  std::unique_ptr<SlicedPush> push_;  ///< at work
   Time close_at_ = kNever;
   bool has_input_ended_ = false;
   bool is_closing_ = false;

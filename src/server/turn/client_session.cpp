@@ -144,11 +144,13 @@ void ClientSession::sent(std::size_t bytes) {
 void ClientSession::count_unsent() {
   const std::size_t bytes = session_ ? session_->output_end() - sent_bytes_ : 0;
   UnsentOutput& all = parts_.unsent;
-  CHECK(all.bytes >= unsent_bytes_);
+  const std::size_t unrendered = session_ ? session_->unrendered_bytes() : 0;
+  CHECK(all.bytes >= unsent_bytes_ + unrendered_bytes_);
   if (bytes > unsent_bytes_) all.turn_bytes += bytes - unsent_bytes_;
-  all.bytes += bytes;
-  all.bytes -= unsent_bytes_;
+  all.bytes += bytes + unrendered;
+  all.bytes -= unsent_bytes_ + unrendered_bytes_;
   unsent_bytes_ = bytes;
+  unrendered_bytes_ = unrendered;
 }
 
 /// Looks at what follows from the session's state and from what was sent.

@@ -61,7 +61,7 @@ class ClientSession final : public SessionHalf,
   void stop();
 
   /// How much output was not sent yet.
-  [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
+  [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_ + unrendered_bytes_; }
 
   [[nodiscard]] bool offer_input() override;
   void start() override;
@@ -96,9 +96,10 @@ class ClientSession final : public SessionHalf,
   std::unique_ptr<Session> session_;  ///< null once it was closed
   SocketHalf& socket_;
   Parts& parts_;
-  std::uint64_t sent_bytes_ = 0;  ///< of the output since the session began
-  std::size_t unsent_bytes_ = 0;  ///< as counted in `Parts::unsent`
-  Lsn durable_ = 0;               ///< the greatest that we were told
+  std::uint64_t sent_bytes_ = 0;      ///< of the output since the session began
+  std::size_t unsent_bytes_ = 0;      ///< as counted in `Parts::unsent`
+  std::size_t unrendered_bytes_ = 0;  ///< the same for what is rendered later
+  Lsn durable_ = 0;                   ///< the greatest that we were told
   bool is_input_over_ = false;
   bool is_stopping_ = false;
   bool is_session_told_ = false;  ///< that no more input comes

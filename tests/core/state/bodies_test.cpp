@@ -181,6 +181,25 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
   }
 }
 
+TEST_CASE("bodies: one that is pinned outlives its job, and its place in memory") {
+  Small small;
+  const JobId first = small.put(std::string(10'000, 'a'));
+  const JobId second = small.put(std::string(10'000, 'b'));
+  Bodies& bodies = small.fixture.ledger.store().jobs().bodies();
+  const auto job = [&](JobId id) { return small.fixture.broker.view().find(id); };
+  const auto pin = bodies.pin(*job(first));
+  CHECK(bodies.pin(*job(first)) == pin);
+  const auto other = bodies.pin(*job(second));
+  CHECK(other != pin);
+  bodies.spill(*job(second));
+  CHECK(other->view() == std::string(10'000, 'b'));
+  CHECK(job(second)->body_view() == other->view());
+  CHECK(job(second)->body_view().data() != other->view().data());
+  small.fixture.ledger.commit(JobRemoved{.id = first});
+  CHECK(job(first) == nullptr);
+  CHECK(pin->view() == std::string(10'000, 'a'));
+}
+
 TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   Small small(20'000);
   int taken = 0;

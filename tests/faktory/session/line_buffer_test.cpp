@@ -1,6 +1,7 @@
 #include "faktory/session/line_buffer.hpp"
 
 #include <string>
+#include <vector>
 
 #include "support/doctest.hpp"
 
@@ -105,6 +106,53 @@ TEST_CASE("a line past a limit of its own is dropped while it comes") {
   CHECK(lines.kept_bytes() == 0);
   lines.add("\n");
   CHECK(lines.next()->exceeded_bytes_max == 6);
+}
+
+TEST_CASE("a long line of any length is kept in pieces") {
+  constexpr std::size_t kMost = kLongLineBytes + 10;
+  const auto any_length = [](std::string_view) { return SIZE_MAX; };
+  const auto long_line = [](LineBuffer& lines) {
+    const std::optional<LineBuffer::Line> line = lines.next();
+    REQUIRE(line);
+    REQUIRE(line->pieces != nullptr);
+    std::string text;
+    line->pieces->copy(0, line->pieces->size(), text);
+    return text;
+  };
+  for (const std::size_t piece : {1'000UL, kMost / 2, 2 * kMost}) {
+    LineBuffer lines(kMost);
+    lines.set_limits(kMost, 4, any_length);
+    std::string text = "a\n";
+    const std::string least(kLongLineBytes + 1, 'x');
+    const std::string most(kMost, 'x');
+    for (const std::string& line : {least, most + '\r', most + 'x', std::string("b")}) {
+      text += line + '\n';
+    }
+    std::vector<std::string> found;
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+      lines.add(std::string_view(text).substr(at, piece));
+      while (lines.may_have_line()) {
+        const std::optional<LineBuffer::Line> line = lines.next();
+        if (!line) break;
+        std::string& one = found.emplace_back(line->text);
+        if (line->is_too_long()) one = "too long";
+        if (line->pieces != nullptr) line->pieces->copy(0, line->pieces->size(), one);
+      }
+      lines.compact();
+      CHECK(lines.kept_bytes() <= kMost + 2 * piece);
+    }
+    CHECK(found == std::vector<std::string>{"a", least, most, "too long", "b"});
+    CHECK(lines.kept_bytes() == 0);
+  }
+  LineBuffer lines(kMost);
+  lines.set_limits(kMost, 4, any_length);
+  lines.add(std::string(kLongLineBytes + 1, 'x'));
+  CHECK(take(lines) == "-");
+  CHECK_FALSE(lines.may_have_line());
+  lines.add("y\nb\n");
+  CHECK(lines.kept_bytes() == kLongLineBytes + 4);
+  CHECK(long_line(lines).ends_with("xy"));
+  CHECK(take(lines) == "b");
 }
 
 TEST_CASE("may_have_line: false once everything was looked at") {

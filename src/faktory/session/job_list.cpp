@@ -1,0 +1,89 @@
+#include "faktory/session/job_list.hpp"
+
+#include <utility>
+
+#include "core/ports/session.hpp"
+#include "faktory/job/pushed_job.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/session/reply.hpp"
+
+namespace millrace::faktory {
+
+void JobList::take(const JobMembers& members, WallClock clock) {
+  Part part;
+  const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, clock, part.body);
+  if (!job) {
+    // By jid, as the reference answers. A job without one is under the empty name.
+    refused_[std::string(members.jid)] = reply::refusal(job.error());
+    return;
+  }
+  part.jid = members.jid;
+  // Copies, since the views of `job` end with this slice.
+  part.queue = job->queue;
+  part.job = *job;
+  parts_.push_back(std::move(part));
+}
+
+void JobList::take(const JobMembers& members, WallClock clock, std::unique_ptr<LongJob> job) {
+  const Result<Done, RefusedJob> made = job->make(members, started_at_, clock);
+  if (!made) {
+    refused_[std::string(members.jid)] = reply::refusal(made.error());
+    return;
+  }
+  Part part;
+  part.jid = members.jid;
+  part.long_job = std::move(job);
+  parts_.push_back(std::move(part));
+}
+
+bool JobList::work(Shared& shared, Time now, std::string& out) {
+  if (!parts_.empty()) push_slice(shared, now);
+  if (!parts_.empty()) return false;
+  if (!is_length_sent_) {
+    render_slice();
+    if (!refused_.empty()) return false;
+    reply_.append(reply_.size() == 0 ? "{}" : "}");
+    reply::begin_bulk(out, reply_.size());
+    is_length_sent_ = true;
+  }
+  out += reply_.take_front();
+  if (reply_.size() > 0) return false;
+  reply::end_bulk(out);
+  return true;
+}
+
+void JobList::push_slice(Shared& shared, Time now) {
+  for (std::size_t i = 0; i < kSliceJobs && !parts_.empty(); ++i) {
+    // The records so far go to the journal first, so that no batch grows without a limit.
+    if (shared.broker.ledger().batch_bytes() >= kBatchBytesPause) return;
+    if (!put(parts_.front(), shared, now)) return;
+    parts_.pop_front();  // Its memory is freed during the work, not after it.
+  }
+}
+
+/// False: the job needs another slice before it can be put.
+bool JobList::put(Part& part, Shared& shared, Time now) {
+  if (part.long_job && !part.long_job->copy_some()) return false;
+  part.job.queue = part.queue;
+  part.job.body = part.body;
+  const NewJob& job = part.long_job ? part.long_job->job() : part.job;
+  if (const auto id = shared.pusher.put(job, now); !id) {
+    refused_[part.jid] = reply::refusal(id.error());
+  }
+  return true;
+}
+
+void JobList::render_slice() {
+  std::string text;
+  for (std::size_t i = 0; i < kSliceJobs && !refused_.empty(); ++i) {
+    const auto first = refused_.begin();
+    text += reply_.size() == 0 && text.empty() ? '{' : ',';
+    append_json_string(first->first, text);
+    text += ':';
+    append_json_string(first->second, text);
+    refused_.erase(first);
+  }
+  reply_.append(text);
+}
+
+}  // namespace millrace::faktory

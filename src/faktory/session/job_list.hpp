@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/rope.hpp"
+#include "core/model/types.hpp"
+#include "faktory/job/job_reader.hpp"
+#include "faktory/job/long_job.hpp"
+#include "faktory/session/sliced_push.hpp"
+
+namespace millrace::faktory {
+
+/// The jobs of a PUSHB that were read, and what comes of them.
+class JobList {
+ public:
+  explicit JobList(Time started_at) : started_at_(started_at) {}
+
+  /// Checks a job that was read by the rules of PUSH.
+  void take(const JobMembers& members, WallClock clock);
+  void take(const JobMembers& members, WallClock clock, std::unique_ptr<LongJob> job);
+
+  /// Pushes some jobs; when all are pushed, appends a part of the reply. True: it was the last one.
+  [[nodiscard]] bool work(Shared& shared, Time now, std::string& out);
+
+ private:
+  /// A job that is not pushed yet. `put` sets the views in `job`: parts move in memory while they
+  /// are taken.
+  struct Part {
+    std::string jid;
+    std::string queue;
+    std::string body;
+    NewJob job;
+    std::unique_ptr<LongJob> long_job;
+  };
+
+  void push_slice(Shared& shared, Time now);
+  [[nodiscard]] bool put(Part& part, Shared& shared, Time now);
+  void render_slice();
+
+  const Time started_at_;
+  std::deque<Part> parts_;
+  std::map<std::string, std::string> refused_;  ///< the text of each refusal, by jid
+  Rope reply_;
+  bool is_length_sent_ = false;
+};
+
+}  // namespace millrace::faktory

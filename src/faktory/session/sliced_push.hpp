@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/model/types.hpp"
+#include "faktory/shared.hpp"
+
+namespace millrace::faktory {
+
+/// A PUSH or PUSHB at work, in slices between other clients' commands.
+class SlicedPush {
+ public:
+  virtual ~SlicedPush() = default;
+
+  /// Works one slice. True: it was the last one, and the reply was appended to `out`.
+  [[nodiscard]] virtual bool work(Shared& shared, Time now, std::string& out) = 0;
+
+  /// How much of the line is kept, in whichever form.
+  [[nodiscard]] virtual std::size_t kept_bytes() const { return 0; }
+};
+
+}  // namespace millrace::faktory
