@@ -36,7 +36,7 @@ class ClientSession final : public Session {
 
   [[nodiscard]] bool wants_input() const override;
   [[nodiscard]] std::size_t kept_bytes() const override {
-    return inbox_bytes() + (long_put_ ? long_put_->body.view().size() : 0);
+    return inbox_bytes() + (long_put_ ? long_put_->body.memory_bytes() : 0);
   }
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override;

@@ -37,6 +37,9 @@ class LongBody {
   [[nodiscard]] std::size_t missing_bytes() const { return size_ - filled_; }
   [[nodiscard]] std::string_view view() const { return {bytes_.get(), filled_}; }
 
+  /// What has been used of both memories.
+  [[nodiscard]] std::size_t memory_bytes() const { return filled_ + room_.size(); }
+
   /// Where `view` is. The view stays good as long as the result.
   [[nodiscard]] std::unique_ptr<char[]> take_bytes() { return std::move(bytes_); }
 

@@ -41,8 +41,8 @@ class LongJob {
   /// For the broker, when all is copied. Its views and its body are in here.
   [[nodiscard]] const NewJob& job() const { return job_; }
 
-  /// How much of its JSON is kept.
-  [[nodiscard]] std::size_t kept_bytes() const { return json_.size(); }
+  /// The memory of its JSON and its copy.
+  [[nodiscard]] std::size_t kept_bytes() const { return json_.size() + copied_.memory_bytes(); }
 
  private:
   [[nodiscard]] std::string stand_in();
