@@ -136,7 +136,9 @@ TEST_CASE("tls: a client that sends nothing but KeyUpdates is refused after a fe
   Pair pair;
   std::string bytes;
   for (int i = 0; i < 1000; ++i) bytes += pair.key_update();
-  CHECK_FALSE(pair.server.receive(bytes, pair.plain));
+  bool is_good = pair.server.receive(bytes, pair.plain);
+  while (is_good && pair.server.has_unread()) is_good = pair.server.receive({}, pair.plain);
+  CHECK_FALSE(is_good);
   CHECK(pair.server.pending().size() < 8 * 1024);
   CHECK(pair.plain.empty());
 }
