@@ -92,8 +92,8 @@ bool refuse_line(WebStream& stream) {
 
 class WebEngine::Library : public httplib::Server {
  public:
-  Library(const WebAnswers& answers, std::size_t body_bytes_max)
-      : answers_(answers), body_bytes_max_(body_bytes_max) {
+  Library(const WebAnswers& answers, std::size_t body_bytes_max, BodyRoom& room)
+      : answers_(answers), body_bytes_max_(body_bytes_max), room_(room) {
     set_payload_max_length(body_bytes_max);
     // The library only shows these to clients: the port manages the connections.
     set_keep_alive_timeout(kWebIdleMax.count());
@@ -152,6 +152,7 @@ class WebEngine::Library : public httplib::Server {
         request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
     if (!response && has_body && from.method == "POST") {
       response = check_length(request);
+      if (!response) response = make_room(request);
       if (!response) return await_body(request);
     }
     if (!response) response = answers_.answer(std::move(request));
@@ -175,6 +176,16 @@ class WebEngine::Library : public httplib::Server {
     return http::refuse(413, http::concat("the body is longer than ", bytes_max, " bytes"));
   }
 
+  /// For a body that has not arrived yet.
+  std::optional<http::Response> make_room(const http::Request& request) {
+    const std::size_t body_bytes = *length_of(request);
+    if (stream_->unread_bytes() >= body_bytes) return std::nullopt;
+    std::optional<BodyRoom::Share> share = room_.take(body_bytes);
+    if (!share) return http::refuse(503, "too many long requests arrive at once; try again later");
+    stream_->hold(std::move(*share));
+    return std::nullopt;
+  }
+
   /// Called after the guard let the head pass: nobody else can make the server collect a body.
   HandlerResponse await_body(const http::Request& request) {
     const std::size_t body_bytes = *length_of(request);
@@ -192,6 +203,7 @@ class WebEngine::Library : public httplib::Server {
 
   const WebAnswers& answers_;
   std::size_t body_bytes_max_;
+  BodyRoom& room_;
   WebStream* stream_ = nullptr;    ///< of the request that is being served
   std::size_t request_bytes_ = 0;  ///< of one that is arriving
   Served served_;                  ///< by the request that is being served
@@ -202,8 +214,8 @@ std::string write_late_answer() {
   return write_last(http::refuse(408, "the request took too long to arrive"), "Request Timeout");
 }
 
-WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max)
-    : library_(std::make_unique<Library>(answers, body_bytes_max)) {}
+WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max, BodyRoom& room)
+    : library_(std::make_unique<Library>(answers, body_bytes_max, room)) {}
 
 WebEngine::~WebEngine() = default;
 

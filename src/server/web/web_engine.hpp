@@ -8,6 +8,7 @@
 
 #include "http/kit/guard.hpp"
 #include "http/kit/message.hpp"
+#include "server/web/body_room.hpp"
 #include "server/web/web_stream.hpp"
 
 namespace millrace::server {
@@ -28,8 +29,8 @@ struct WebAnswers {
 /// HTTP library and without its sockets and threads. Each thread has its own engine.
 class WebEngine {
  public:
-  /// `answers` outlives it.
-  WebEngine(const WebAnswers& answers, std::size_t body_bytes_max);
+  /// `answers` and `room` outlive it.
+  WebEngine(const WebAnswers& answers, std::size_t body_bytes_max, BodyRoom& room);
   ~WebEngine();
   WebEngine(const WebEngine&) = delete;
   WebEngine& operator=(const WebEngine&) = delete;

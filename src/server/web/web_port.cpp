@@ -211,8 +211,9 @@ std::chrono::milliseconds WebPort::look_for_grace() const {
   // Of a listening socket this is the length of the backlog. Unix sockets do not tell theirs.
   const bool is_known = bound_.family() != AF_UNIX &&
                         ::getsockopt(bound_.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
-  const auto rounds = static_cast<int>(is_known ? info.tcpi_unacked / parts_.connections_max : 0);
-  return rounds <= 1 ? kWebGrace : kWebBacklogMax / rounds;
+  if (!is_known || info.tcpi_unacked == 0) return kWebGrace;
+  const std::size_t rounds = 1 + (info.tcpi_unacked - 1) / parts_.connections_max;
+  return kWebBacklogMax / static_cast<int>(rounds);
 }
 
 /// The connection to replace first: one that has its last answer. A body that is arriving was let
@@ -281,7 +282,7 @@ void WebPort::hand_over(Connection connection) {
 // ---- the threads that answer --------------------------------------------------------------------
 
 void WebPort::answer_requests() {
-  WebEngine engine(parts_.answers, parts_.body_bytes_max);
+  WebEngine engine(parts_.answers, parts_.body_bytes_max, body_room_);
   while (std::optional<Connection> connection = next_ready()) {
     process(std::move(*connection), engine);
   }

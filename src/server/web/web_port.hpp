@@ -124,6 +124,7 @@ class WebPort {
   BoundSocket bound_;
   Parts parts_;
   WebLogins logins_;
+  BodyRoom body_room_;  ///< before the connections, which have shares of it
   std::chrono::milliseconds grace_ = kWebGrace;  ///< used by the thread that watches
   int wake_descriptor_ = -1;
   std::vector<std::thread> threads_;

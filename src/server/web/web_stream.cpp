@@ -87,7 +87,9 @@ bool WebStream::is_asked_by(std::string_view method) const {
 
 bool WebStream::mark() {
   request_at_ = taken_;
-  return std::exchange(awaited_, 0) > 0;
+  const bool is_resumed = std::exchange(awaited_, 0) > 0;
+  if (!is_resumed) share_.reset();
+  return is_resumed;
 }
 
 void WebStream::rewind(std::size_t request_bytes) {

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "server/net/tls.hpp"
+#include "server/web/body_room.hpp"
 
 namespace millrace::server {
 
@@ -43,6 +45,8 @@ class WebStream final : public httplib::Stream {
   /// Goes back to the beginning of the request. It is read again, once `request_bytes` have
   /// arrived.
   void rewind(std::size_t request_bytes);
+  /// Keeps the room of the body until the next request.
+  void hold(BodyRoom::Share share) { share_ = std::move(share); }
   [[nodiscard]] bool awaits_body() const { return awaited_ > 0; }
 
   /// The part of the request that was read so far.
@@ -102,6 +106,7 @@ class WebStream final : public httplib::Stream {
   std::size_t taken_ = 0;       ///< of `input_`
   std::size_t request_at_ = 0;  ///< where in `input_` the request begins
   std::size_t awaited_ = 0;     ///< length of the request whose body is arriving; else 0
+  std::optional<BodyRoom::Share> share_;
   bool is_muted_ = false;
   std::size_t allowed_ = 0;
   Steady::time_point until_{};

@@ -67,6 +67,34 @@ TEST_CASE("web port: of slow bodies, the one that began first is replaced") {
   CHECK(ask(slow.back(), request.substr(request.size() - 1)).status == 201);
 }
 
+TEST_CASE("web port: long bodies that arrive at once are refused beyond a limit") {
+  RunningServer::Setup setup = with_web();
+  setup.options.job_bytes_max = kWebBodiesMax;
+  RunningServer running(std::move(setup));
+  const auto begin_post = [&](std::size_t body_bytes) {
+    SocketClient client = running.connect("web");
+    const std::string whole = post("/api/v1/jobs", kJob);
+    const std::string length = "Content-Length: " + std::to_string(kJob.size());
+    std::string head = whole.substr(0, whole.size() - kJob.size());
+    head.replace(head.find(length), length.size(), "Content-Length: " + std::to_string(body_bytes));
+    client.send(head);
+    return client;
+  };
+  {
+    SocketClient first = begin_post(kWebBodiesMax);
+    CHECK(first.read_some(100ms).empty());
+    SocketClient second = begin_post(kWebBodiesMax / 2);
+    CHECK(read_answer(second).status == 503);
+    SocketClient small = begin_post(kJob.size());
+    CHECK(ask(small, kJob).status == 201);
+  }
+  // Until the server has noticed that the first is gone.
+  for (;;) {
+    SocketClient third = begin_post(kWebBodiesMax / 2);
+    if (third.read_some(100ms).empty()) break;
+  }
+}
+
 TEST_CASE("web port: a body that arrives byte by byte can be replaced") {
   RunningServer running(with_web());
   const std::string request = post("/api/v1/jobs", std::string(5000, ' '));
