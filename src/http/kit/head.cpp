@@ -32,8 +32,16 @@ std::string header_name(std::string_view line) {
   return is_good ? lower_case(name) : std::string();
 }
 
+/// In no part of a target (RFC 3986, section 2). Those that browsers send all the same are left
+/// out.
+bool is_never_in_target(char c) {
+  constexpr std::string_view kSigns = " \t\"<>#";
+  return is_control(c) || static_cast<unsigned char>(c) >= 0x80 || kSigns.find(c) != kSigns.npos;
+}
+
 /// Method, target and version with one space between them (RFC 9112, section 3). Another reader may
-/// end the target at a further space or a control character, and see another one.
+/// end the target at a further space or a control character, and see another one. A target with a
+/// host of its own, as a proxy gets it, could differ from the header that access rules look at.
 bool is_request_line(std::string_view line) {
   const std::size_t method_end = line.find(' ');
   const std::size_t target_end = line.rfind(' ');
@@ -41,9 +49,8 @@ bool is_request_line(std::string_view line) {
   const std::string_view method = line.substr(0, method_end);
   const std::string_view target = line.substr(method_end + 1, target_end - method_end - 1);
   return !method.empty() && std::all_of(method.begin(), method.end(), is_token_char) &&
-         !target.empty() &&
-         std::none_of(target.begin(), target.end(),
-                      [](char c) { return c == ' ' || c == '\t' || is_control(c); }) &&
+         (target.starts_with('/') || target == "*") &&
+         std::none_of(target.begin(), target.end(), is_never_in_target) &&
          line.substr(target_end + 1).starts_with("HTTP/");
 }
 

@@ -23,7 +23,8 @@ TEST_CASE("head: the first line has one space between method, target and version
   for (const char* const line :
        {"GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / HTTP/1.1 ", " GET / HTTP/1.1", "GET HTTP/1.1",
         "GET /a b HTTP/1.1", "GET /a\vb HTTP/1.1", "GET /a\tb HTTP/1.1", "GET /\x7F HTTP/1.1",
-        "G\x01T / HTTP/1.1", "GET / HTTX/1.1", ""}) {
+        "G\x01T / HTTP/1.1", "GET http://a/ HTTP/1.1", "GET /\xFF HTTP/1.1", "GET /<b> HTTP/1.1",
+        "GET /\" HTTP/1.1", "GET /#a HTTP/1.1", "GET a HTTP/1.1", "GET / HTTX/1.1", ""}) {
     CAPTURE(line);
     CHECK(problem_of(line) == no_line);
   }
