@@ -16,20 +16,20 @@ void KeptInput::change(InputKeeper& keeper, std::size_t bytes) {
   bytes_ += bytes;
   bytes_ -= keeper.bytes_;
   keeper.bytes_ = bytes;
-  if (keeper.place_ && (has_executed || bytes <= kPipelinedBytesMax)) {
+  requeue(keeper, has_executed);
+  if (bytes_ < parts_.bytes_max) return admit_all();
+  if (has_executed && chosen_ == &keeper) choose_nobody();
+  if (waiting_count_ > 0) choose();
+}
+
+/// One that has executed something goes to the end.
+void KeptInput::requeue(InputKeeper& keeper, bool has_executed) {
+  const bool is_long = keeper.bytes_ > kPipelinedBytesMax;
+  if (keeper.place_ && (has_executed || !is_long)) {
     stop_waiting(keeper);
     keepers_.erase(*std::exchange(keeper.place_, std::nullopt));
   }
-  if (!keeper.place_ && bytes > kPipelinedBytesMax) {
-    keeper.place_ = keepers_.insert(keepers_.end(), &keeper);
-  }
-  if (chosen_ == &keeper && has_executed) choose_nobody();
-  if (bytes_ < parts_.bytes_max) {
-    if (chosen_ != nullptr) choose_nobody();
-    if (waiting_count_ > 0) let_all_ask();
-  } else if (waiting_count_ > 0) {
-    choose();
-  }
+  if (is_long && !keeper.place_) keeper.place_ = keepers_.insert(keepers_.end(), &keeper);
 }
 
 bool KeptInput::admits_beyond(InputKeeper& keeper) {
@@ -61,7 +61,9 @@ void KeptInput::choose_nobody() {
   parts_.ticker.plan(*this, kNever);
 }
 
-void KeptInput::let_all_ask() {
+void KeptInput::admit_all() {
+  if (chosen_ != nullptr) choose_nobody();
+  if (waiting_count_ == 0) return;
   for (InputKeeper* keeper : keepers_) {
     if (!keeper->is_waiting_) continue;
     stop_waiting(*keeper);
@@ -74,8 +76,7 @@ void KeptInput::stop_waiting(InputKeeper& keeper) {
 }
 
 void KeptInput::expire(Time now) {
-  CHECK(chosen_ != nullptr);
-  if (waiting_count_ == 0) return;
+  if (chosen_ == nullptr || waiting_count_ == 0) return;
   // During a pause nobody is read, and it is not to blame.
   if (parts_.turn.is_paused()) return parts_.ticker.plan(*this, now + kKeptInputTime);
   parts_.log.event("slow_sender_dropped", {{"bytes", chosen_->bytes_}});

@@ -77,9 +77,10 @@ class KeptInput final : private Deadline {
  private:
   void change(InputKeeper& keeper, std::size_t bytes);
   [[nodiscard]] bool admits_beyond(InputKeeper& keeper);
+  void requeue(InputKeeper& keeper, bool has_executed);
+  void admit_all();
   void choose();
   void choose_nobody();
-  void let_all_ask();
   void stop_waiting(InputKeeper& keeper);
   void expire(Time now) override;
 
