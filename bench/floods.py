@@ -9,6 +9,7 @@ import os
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 
 import arguments
@@ -34,11 +35,11 @@ def make_certificate(folder):
     return ["--tls-cert", certificate, "--tls-key", key]
 
 
-# Python's ssl cannot ask for new keys, so the library is called itself.
-
-
 class KeyUpdates:
-    """Connections that send nothing else. One that is closed is opened again."""
+    """Connections that send nothing else. One that is closed is opened again.
+
+    Python's ssl cannot ask for new keys, so the library is called itself.
+    """
 
     def __init__(self):
         self.library = ctypes.CDLL("libssl.so.3")
@@ -134,9 +135,9 @@ def is_closed(one):
 
 
 FLOODS = [
-    Event(f"{count} TLS connections send nothing but KeyUpdates", key_updates(count),
-          witness=encrypted_peeks)
-    for count in (1, 3, 8)
+    Event(f"{connections} nothing but KeyUpdates", key_updates(count), witness=encrypted_peeks)
+    for count, connections in (
+        (1, "1 TLS connection sends"), (3, "3 TLS connections send"), (8, "8 TLS connections send"))
 ]
 PROBED = [
     Event(title, flood, witness=Probes, is_own_compared=False)
@@ -154,7 +155,7 @@ def main():
     arguments.build("millrace")
     servers.raise_descriptor_limit(2 * LINGERING)
     lines = [heading.heading("`--volatile`", f"{options.times} times each"), "", *attack.HEAD]
-    with servers.tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         flags = ["--volatile", *make_certificate(folder)]
         for event in FLOODS:
             lines.append(attack.measure(event, options.times, lambda: servers.millrace(*flags),

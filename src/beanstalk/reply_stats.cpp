@@ -154,7 +154,7 @@ void stats_job(std::string& out, const ShownJob& shown, Time now) {
       .number("delay", job.delay_s)
       .number("ttr", job.ttr_s)
       .number("time-left",
-              has_time_left(job.state) ? seconds_between(now, job.even_when(shown.clock)) : 0)
+              has_time_left(job.state) ? seconds_between(now, job.steady_when(shown.clock)) : 0)
       .number("file", kNoFile)
       .number("reserves", tallies.reserves)
       .number("timeouts", tallies.timeouts)

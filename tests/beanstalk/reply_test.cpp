@@ -139,7 +139,7 @@ TEST_CASE("reply: stats-tube") {
   tube.ready.insert({.pri = 0, .slot = 1, .sequence = 1});
   tube.urgent_count = 1;
   tube.reserved_count = 2;
-  tube.delayed.even.insert({.when = kNow, .id = 2, .slot = 2});
+  tube.delayed.steady.insert({.when = kNow, .id = 2, .slot = 2});
   tube.dead.insert({.when = kNow, .id = 3, .slot = 3});
   tube.total_jobs = 6;
   tube.user_count = 7;

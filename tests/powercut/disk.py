@@ -73,7 +73,7 @@ def length_after(length, note):
     return note.a if note.kind == "T" else max(length, note.a + note.b)
 
 
-def rename(names, note):
+def apply_naming(names, note):
     """Carries out a change of names, as far as it is possible without those before it."""
     if note.kind == "U":
         names.pop(note.name, None)
@@ -141,7 +141,7 @@ class Disk:
             self.is_kept = self.is_made
         elif what == ROOT:
             while self.pending_names and self.pending_names[0][0] < until:
-                rename(self.durable_names, self.pending_names.pop(0)[1])
+                apply_naming(self.durable_names, self.pending_names.pop(0)[1])
         else:
             what.sync(until)
 
@@ -158,7 +158,7 @@ class Disk:
 
     def name_changes(self, kind, name, file):
         naming = Naming(kind, name, file)
-        rename(self.names, naming)
+        apply_naming(self.names, naming)
         self.pending_names.append((self.place, naming))
 
 
@@ -195,7 +195,7 @@ def image(disk, luck, random):
     moment = random.choice(places) if places else 0
     names = dict(disk.durable_names)
     for naming in chosen(disk.pending_names, luck.names, moment, random):
-        rename(names, naming)
+        apply_naming(names, naming)
     return {name: contents(file, luck, moment, random) for name, file in names.items()}
 
 

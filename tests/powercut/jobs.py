@@ -54,6 +54,7 @@ class Job:
     first: object = GONE  # before the first change
     changes: list = field(default_factory=list)
     id: int = 0  # when it is known
+    retry: int = 25  # of a Faktory job, as it was pushed
 
     def may_be(self, told):
         """What it may be, given how many bytes each port was sent."""
@@ -242,14 +243,13 @@ class FaktoryProducer(Producer):
     def push(self):
         jid = self.new_tag()
         payload = random_body(self.random, jid).decode()
-        job = Job(jid, self.queue)
         more = {"retry": self.random.choice((25, 25, 0, -1)), "reserve_for": 80_000}
         waits = self.random.random() < 0.2
         if waits:
             more["at"] = FAR_TIME
         marks = (f'"jid":"{jid}"'.encode(), json.dumps(payload).encode())
+        job = Job(jid, self.queue, retry=more["retry"])
         self.jobs.append(job)
-        job.retry = more["retry"]
         change = self.begin(job, self.state("delayed" if waits else "ready", marks=marks))
         answer = self.client.push(jid, self.queue, [payload], **more)
         if NO_ROOM_OF_FAKTORY in answer:

@@ -119,7 +119,10 @@ class World:
             server.start()
             with filling(os.path.join(place, "full"), self.random, self.is_disk_small):
                 self.work(server)
-            server.kill() if self.random.random() < 0.5 else server.terminate()
+            if self.random.random() < 0.5:
+                server.kill()
+            else:
+                server.terminate()
         finally:
             server.end()
         return disk.read_notes(log)

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -65,7 +66,8 @@ __attribute__((constructor)) static void begin(void) {
   if (getenv("RECORDER_LOSE")) lose = getenv("RECORDER_LOSE");
   if (getenv("RECORDER_FULL")) full = getenv("RECORDER_FULL");
   if (getenv("RECORDER_SYNC_US")) sync_us = atol(getenv("RECORDER_SYNC_US"));
-  log_descriptor = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  log_descriptor = syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
 
 static void put(const void* bytes, size_t size) {
@@ -142,6 +144,10 @@ int openat(int at, const char* path, int flags, ...) {
   return open_noted(at, path, flags, mode);
 }
 
+/* With 64 bits they are the same. */
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
+int openat64(int at, const char* path, int flags, ...) __attribute__((alias("openat")));
+
 int close(int descriptor) {
   pthread_mutex_lock(&lock);
   if (descriptor >= 0 && descriptor < DESCRIPTORS_MAX) handles[descriptor] = 0;
@@ -200,7 +206,7 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
   return written(descriptor, &part, 1, offset);
 }
 
-/* What the recorder does not understand must not go unnoticed. */
+/* The recorder cannot note these calls. So none of them may reach the data directory. */
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   if (handle_of(descriptor)) abort();
   return REAL(write)(descriptor, bytes, size);
@@ -209,6 +215,32 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
 ssize_t writev(int descriptor, const struct iovec* parts, int count) {
   if (handle_of(descriptor)) abort();
   return REAL(writev)(descriptor, parts, count);
+}
+
+void* mmap(void* at, size_t size, int access, int flags, int descriptor, off_t offset) {
+  if ((flags & MAP_SHARED) && (access & PROT_WRITE) && handle_of(descriptor)) abort();
+  return (void*)syscall(SYS_mmap, at, size, access, flags, descriptor, offset);
+}
+
+static void refuse_here(const char* path) {
+  if (name_of(AT_FDCWD, path)) abort();
+}
+
+int rename(const char* from, const char* to) {
+  refuse_here(from);
+  refuse_here(to);
+  return REAL(rename)(from, to);
+}
+
+int link(const char* from, const char* to) {
+  refuse_here(from);
+  refuse_here(to);
+  return REAL(link)(from, to);
+}
+
+int unlink(const char* path) {
+  refuse_here(path);
+  return REAL(unlink)(path);
 }
 
 #define NOTED(call, kind, handle, a, b, name) \
@@ -232,7 +264,8 @@ int fallocate(int descriptor, int mode, off_t offset, off_t size) {
     errno = ENOSPC;
     return -1;
   }
-  NOTED(REAL(fallocate)(descriptor, mode, offset, size), 'A', handle_of(descriptor), offset, size, 0)
+  int32_t handle = handle_of(descriptor);
+  NOTED(REAL(fallocate)(descriptor, mode, offset, size), 'A', handle, offset, size, 0)
 }
 
 static int free_room(int result, struct statvfs* status) {
@@ -281,6 +314,8 @@ static int two_names(char kind, int (*real)(int, const char*, int, const char*, 
   const char* one = name_of(from_at, from);
   const char* other = name_of(to_at, to);
   /* A link from here to elsewhere is a backup: it changes nothing here. */
+  int is_backup = kind == 'L' && !other;
+  if (!is_backup && !one != !other) abort();
   if (!one || !other) return real(from_at, from, to_at, to, flags);
   snprintf(names, sizeof names, "%s/%s", one, other);
   NOTED(real(from_at, from, to_at, to, flags), kind, 0, 0, 0, names)

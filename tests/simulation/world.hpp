@@ -102,7 +102,7 @@ class World {
     /// What a server makes of a step of the wall clock.
     enum class Steps {
       kFollowed,     ///< as it should be
-      kUnnoticed,    ///< nothing: jobs with a time come by the even time
+      kUnnoticed,    ///< nothing: jobs with a time come by the steady time
       kByDelaysToo,  ///< all of its time jumps forward with the wall clock
     };
     Steps steps = Steps::kFollowed;

@@ -8,12 +8,14 @@ with status 0, and no sanitizer has reported anything.
 
 import argparse
 import contextlib
+import itertools
 import os
 import random as chance
 import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -110,7 +112,7 @@ class Session:
             process.send_signal(signal.SIGTERM)
             try:
                 status = process.wait(STOP_SECONDS_MAX)
-            except Exception:
+            except subprocess.TimeoutExpired:
                 self.problem(f"it does not stop within {STOP_SECONDS_MAX} s")
                 return
             if status != 0:
@@ -160,7 +162,7 @@ class Session:
     # --- the clients ---
 
     def attack(self, number):
-        for count in range(1 << 40):
+        for count in itertools.count():
             if self.is_over.is_set():
                 return
             self.connect(chance.Random(f"{self.seed}-{number}-{count}"))

@@ -7,9 +7,9 @@
 namespace millrace {
 namespace {
 
-/// As even time.
+/// As steady time.
 Time due_of(const NewJob& job, WallClock clock) {
-  return job.kind == JobKind::kWorkUnit ? clock.even(job.due) : job.due;
+  return job.kind == JobKind::kWorkUnit ? clock.steady(job.due) : job.due;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 /// The place of a job that is not ready.
 ScanPlace place_of(const Job& job, WallClock clock) {
-  return {.major = job.even_when(clock).time_since_epoch().count(), .minor = job.id};
+  return {.major = job.steady_when(clock).time_since_epoch().count(), .minor = job.id};
 }
 
 /// The earliest time at which the job can have entered its state.

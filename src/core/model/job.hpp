@@ -121,9 +121,9 @@ struct StoredJob : JobFields {
     return state == JobState::kScheduled && kind == JobKind::kWorkUnit && tallies().releases == 0;
   }
 
-  /// `when` as even time, and as wall time.
-  [[nodiscard]] Time even_when(WallClock clock) const {
-    return follows_wall() ? clock.even(when) : when;
+  /// `when` as steady time, and as wall time.
+  [[nodiscard]] Time steady_when(WallClock clock) const {
+    return follows_wall() ? clock.steady(when) : when;
   }
   [[nodiscard]] Time wall_when(WallClock clock) const {
     return follows_wall() ? when : clock.shown(when);

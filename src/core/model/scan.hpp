@@ -11,7 +11,7 @@
 namespace millrace {
 
 /// Which jobs a walk visits: those in one state, of one queue or of all. Ready jobs come queue by
-/// queue, in the order in which they will be served. All others come by `Job::even_when`.
+/// queue, in the order in which they will be served. All others come by `Job::steady_when`.
 struct ScanOrder {
   JobState state = JobState::kReady;
   std::string queue = {};     ///< empty: all

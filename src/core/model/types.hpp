@@ -36,7 +36,7 @@ using JobSlot = std::uint32_t;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
 /// Calendar time in nanoseconds since 1970. It has no `now()`: only the server reads a clock, and
-/// passes the time on. That time runs evenly: it does not follow a wall clock that is set. Where a
+/// passes the time on. This steady time does not follow a wall clock that is set. Where a
 /// `Time` is one of the wall clock, its comment says so (`core/model/wall_clock.hpp`).
 struct Calendar {
   using duration = std::chrono::nanoseconds;

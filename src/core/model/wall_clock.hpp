@@ -13,18 +13,18 @@ namespace millrace {
   return by < Duration{} ? Time::min() : Time::max();
 }
 
-/// The wall clock, seen from the even time that everything else is told in. The server sets it at
-/// once when somebody sets the clock of the machine; then `ahead` changes and no stored time does.
-/// It is not stored: a process begins with what its server tells it.
+/// The wall clock, seen from the steady time that everything else is told in. When the machine's
+/// clock is set, only `ahead` changes; stored times stay. It is not stored: a process begins with
+/// what its server tells it.
 struct WallClock {
-  Duration ahead{};  ///< wall time less even time; within half of what a Duration holds
+  Duration ahead{};  ///< wall time less steady time; within half of what a Duration holds
 
   /// What the wall clock shows at that time. The epoch and kNever mean no time, and stay.
-  [[nodiscard]] constexpr Time shown(Time even) const {
-    return even == Time{} || even == kNever ? even : moved_by(even, ahead);
+  [[nodiscard]] constexpr Time shown(Time steady) const {
+    return steady == Time{} || steady == kNever ? steady : moved_by(steady, ahead);
   }
   /// When the wall clock will show, or has shown, that time; the opposite of `shown`.
-  [[nodiscard]] constexpr Time even(Time wall) const {
+  [[nodiscard]] constexpr Time steady(Time wall) const {
     return wall == Time{} || wall == kNever ? wall : moved_by(wall, -ahead);
   }
 

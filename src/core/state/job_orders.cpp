@@ -19,7 +19,7 @@ bool has_failed_before(const Job& job) {
 
 /// The part of a due order that the scheduled or retrying job is in.
 TimeOrder& part_of(DueOrder& order, const Job& job) {
-  return job.follows_wall() ? order.wall : order.even;
+  return job.follows_wall() ? order.wall : order.steady;
 }
 
 TimeEntry failure_entry(const Job& job, JobSlot slot) {
@@ -67,7 +67,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
       add(part_of(scheduled_, job), time_entry(job, slot));
       return;
     case JobState::kRetrying:
-      add(queue.delayed.even, time_entry(job, slot));
+      add(queue.delayed.steady, time_entry(job, slot));
       ++queue.retrying_count;
       add(retrying_, time_entry(job, slot));
       return;
@@ -99,7 +99,7 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
       take(part_of(scheduled_, job), time_entry(job, slot));
       return;
     case JobState::kRetrying:
-      take(queue.delayed.even, time_entry(job, slot));
+      take(queue.delayed.steady, time_entry(job, slot));
       count_down(queue.retrying_count);
       take(retrying_, time_entry(job, slot));
       return;

@@ -50,7 +50,7 @@ class View {
     return store().queues().at(job.queue);
   }
 
-  /// For showing times, which are even times here.
+  /// For showing times, which are steady times here.
   [[nodiscard]] WallClock wall_clock() const { return store().wall_clock(); }
 
   /// In the order of their creation.
@@ -80,7 +80,7 @@ class View {
 
   using JobVisitor = std::function<void(const Job&)>;
 
-  /// Up to `limit` jobs in `state`, all queues, in the order of (`Job::even_when`, id), strictly
+  /// Up to `limit` jobs in `state`, all queues, in the order of (`Job::steady_when`, id), strictly
   /// after the cursor. Ready jobs have no such order: they are paged by queue.
   struct Cursor {
     Time when = Time::min();

@@ -177,7 +177,7 @@ bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>&
 const TimeOrder& order_of(const Store& store, const Queue* queue, JobState state) {
   switch (state) {
     case JobState::kRetrying:
-      return queue != nullptr ? queue->delayed.even : store.orders().retrying();
+      return queue != nullptr ? queue->delayed.steady : store.orders().retrying();
     case JobState::kDead:
       return queue != nullptr ? queue->dead : store.orders().dead();
     case JobState::kReserved:

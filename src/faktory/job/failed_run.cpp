@@ -66,8 +66,8 @@ Outcome<Failure> parse_failure(std::string_view json, Time now, WallClock clock)
   Failure failure = members.failure;
   // A bad time is no reason to refuse a job that was moved from another server.
   const auto failed_at = parse_time(members.failed_at);
-  failure.failed_at = failed_at ? clock.even(*failed_at) : now;
-  failure.next_at = clock.even(parse_time(members.next_at).value_or(Time{}));
+  failure.failed_at = failed_at ? clock.steady(*failed_at) : now;
+  failure.next_at = clock.steady(parse_time(members.next_at).value_or(Time{}));
   failure.errtype = std::move(run.errtype);
   failure.message = std::move(run.message);
   failure.backtrace = std::move(run.backtrace);

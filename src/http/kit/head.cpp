@@ -59,7 +59,7 @@ bool is_request_line(std::string_view line) {
 std::optional<Problem> find_ambiguity(std::string_view head) {
   std::set<std::string> names;
   const std::string_view first = head.substr(0, std::min(head.find(kLineEnd), head.size()));
-  if (!is_request_line(first)) return Problem{"the first line is no request line"};
+  if (!is_request_line(first)) return Problem{"the request line is malformed"};
   head.remove_prefix(first.size());
   while (head.starts_with(kLineEnd)) {
     head.remove_prefix(kLineEnd.size());
@@ -71,7 +71,9 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     const bool is_single =
         name == "content-length" || name == "host" || name == "transfer-encoding";
     // A proxy may believe the first and we the last, and the two see different requests.
-    if (!names.insert(name).second && is_single) return Problem{concat(name, " is there twice")};
+    if (!names.insert(name).second && is_single) {
+      return Problem{concat("the head has two ", name, " headers")};
+    }
   }
   if (first.ends_with("HTTP/1.1") && !names.contains("host")) {
     return Problem{"the head has no Host"};

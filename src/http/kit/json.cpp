@@ -10,9 +10,9 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json show_time(Time even, WallClock clock) {
-  if (even == Time{} || even == kNever) return nullptr;
-  const Time time = clock.shown(even);
+Json show_time(Time steady, WallClock clock) {
+  if (steady == Time{} || steady == kNever) return nullptr;
+  const Time time = clock.shown(steady);
   const auto days = std::chrono::floor<std::chrono::days>(time.time_since_epoch());
   const std::chrono::year_month_day date{std::chrono::sys_days{days}};
   const std::chrono::hh_mm_ss of_day{

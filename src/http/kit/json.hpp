@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 /// What the wall clock shows then, as `2026-11-21T00:59:20.184Z`; null for the epoch and for
 /// `kNever`.
-[[nodiscard]] Json show_time(Time even, WallClock clock);
+[[nodiscard]] Json show_time(Time steady, WallClock clock);
 
 [[nodiscard]] double seconds_of(Duration duration);
 

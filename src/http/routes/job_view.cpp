@@ -66,7 +66,7 @@ Json row_of(const Job& job, const Site& site) {
   row["created_at"] = show_time(job.created_at, clock);
   row["enqueued_at"] = show_time(job.enqueued_at, clock);
   // When it is due, or how long it is reserved, or when it died. A ready job has none.
-  row["when"] = show_time(job.even_when(clock), clock);
+  row["when"] = show_time(job.steady_when(clock), clock);
   row["reservation"] = reservation_of(job, clock);
   row["error"] = nullptr;
   if (const Failure* failure = job.failure()) {

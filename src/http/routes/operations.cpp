@@ -89,7 +89,7 @@ Json show_progress(const BulkChanges::Progress& progress, WallClock clock) {
 
 std::string show_as_of(const View& view, Time now) {
   // The page sends it back with a change: jobs that came later are not meant.
-  // Its time is the even one, which no step of the wall clock makes wrong.
+  // Its time is the steady time, which no step of the wall clock makes wrong.
   return concat(view.counters().next_id, ".", now.time_since_epoch().count());
 }
 

@@ -54,7 +54,7 @@ void Listener::on_events(SocketEvents) {
 /// False when no more are to be accepted in this turn.
 bool Listener::accept_one() {
   if (parts_.has_room && !parts_.has_room()) {
-    pause("as many clients as there are descriptors for");
+    pause("the limit of open files allows no more clients");
     return false;
   }
   sockaddr_storage storage{};

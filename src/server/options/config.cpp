@@ -471,7 +471,7 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
             .target = parser.target};
   }
   if (!parser.serve->parsed()) {
-    return refuse("say what to do: serve, check or backup; see millrace --help");
+    return refuse("a command is missing: serve, check or backup; see millrace --help");
   }
   return read_serve(parser);
 }

@@ -28,7 +28,7 @@ Outcome<Done> check_together(const Config& config) {
     return Problem{"--tls-cert and --tls-key must be set together"};
   }
   if (config.is_volatile && config.has_asked_for_syncs) {
-    return Problem{"--volatile keeps no journal, so --sync always is not possible; leave one out"};
+    return Problem{"--volatile and --sync always contradict each other: leave one out"};
   }
   // Smaller segments are a choice for a disk that may become full, and there a job must fit into
   // the reserved segments. Jobs longer than a segment of the default size are allowed.

@@ -21,10 +21,11 @@ class Clock {
   virtual void go_on_from(Time) {}
 };
 
-/// Calendar time that runs evenly. It starts at the wall clock and advances with a steady clock. A
-/// small difference to the wall clock is made up slowly, as clocks drift. A larger one is a step:
-/// somebody set the wall clock. No step changes this time, so that no reservation expires at once
-/// and no delay takes hours longer; `wall` tells how far the wall clock is ahead since.
+/// Steady time: calendar time that runs evenly. It starts at the wall clock and advances with a
+/// monotonic clock. A small difference to the wall clock is made up slowly, as clocks drift. A
+/// larger one is a step: somebody set the wall clock. No step changes this time, so that no
+/// reservation expires at once and no delay takes hours longer; `wall` tells how far the wall clock
+/// is ahead since.
 class SteadyCalendar {
  public:
   using Steady = std::chrono::nanoseconds;

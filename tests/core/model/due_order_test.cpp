@@ -14,9 +14,9 @@ TimeEntry entry(Duration after_noon, JobId id) {
   return {.when = kNoon + after_noon, .id = id, .slot = static_cast<JobSlot>(id)};
 }
 
-/// 1 and 3 are of even time, 2 and 4 follow the wall clock.
+/// 1 and 3 are of steady time, 2 and 4 follow the wall clock.
 DueOrder four_jobs() {
-  return {.even = {entry(1h, 1), entry(3h, 3)}, .wall = {entry(2h, 2), entry(4h, 4)}};
+  return {.steady = {entry(1h, 1), entry(3h, 3)}, .wall = {entry(2h, 2), entry(4h, 4)}};
 }
 
 std::string ids(MergedDue::Iterator from, MergedDue::Iterator to) {
@@ -40,7 +40,7 @@ TEST_CASE("due order: both parts are one order, in which the wall clock moves on
   CHECK(order.size() == 4);
 }
 
-TEST_CASE("due order: entries have even times") {
+TEST_CASE("due order: entries have steady times") {
   const DueOrder order = four_jobs();
   const MergedDue due(order, {.ahead = 5h});
   CHECK((*due.begin()).when == kNoon - 3h);
@@ -66,7 +66,7 @@ TEST_CASE("due order: a walk begins at or after any place") {
 }
 
 TEST_CASE("due order: jobs that are due at the same moment come by id") {
-  const DueOrder order{.even = {entry(1h, 1), entry(1h, 3)}, .wall = {entry(2h, 2)}};
+  const DueOrder order{.steady = {entry(1h, 1), entry(1h, 3)}, .wall = {entry(2h, 2)}};
   CHECK(ids(MergedDue(order, {.ahead = 1h})) == "123");
 }
 

@@ -17,7 +17,7 @@ TEST_CASE("head: the first line has one space between method, target and version
     const auto problem = find_ambiguity(line + "\r\nHost: a\r\n\r\n");
     return problem ? problem->text : "";
   };
-  const std::string no_line = "the first line is no request line";
+  const std::string no_line = "the request line is malformed";
   CHECK(problem_of("GET /a?b=%20c HTTP/1.1") == "");
   CHECK(problem_of("OPTIONS * HTTP/1.0") == "");
   for (const char* const line :
@@ -39,8 +39,8 @@ TEST_CASE("head: one that everybody reads alike passes") {
 
 TEST_CASE("head: a length, a host or a coding that is there twice is refused") {
   CHECK(ambiguity_in("Content-Length: 1\r\ncontent-length: 1\r\n") ==
-        "content-length is there twice");
-  CHECK(ambiguity_in("HOST: b\r\n") == "host is there twice");
+        "the head has two content-length headers");
+  CHECK(ambiguity_in("HOST: b\r\n") == "the head has two host headers");
   CHECK(ambiguity_in("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n") ==
         "the head has both a Content-Length and a Transfer-Encoding");
 }

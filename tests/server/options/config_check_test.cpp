@@ -13,7 +13,7 @@ namespace {
 using Action = Invocation::Action;
 
 constexpr const char* kNoJournalToSync =
-    "--volatile keeps no journal, so --sync always is not possible; leave one out";
+    "--volatile and --sync always contradict each other: leave one out";
 
 Invocation serve_with(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "serve");

@@ -279,7 +279,8 @@ TEST_CASE("config: version and help print and are done") {
 
 TEST_CASE("config: no command at all is refused, with where to look") {
   CHECK(read_invocation({}).action == Action::kRefuse);
-  CHECK(read_invocation({}).text == "say what to do: serve, check or backup; see millrace --help");
+  CHECK(read_invocation({}).text ==
+        "a command is missing: serve, check or backup; see millrace --help");
 }
 
 TEST_CASE("config: a command that does not exist is refused") {

@@ -8,9 +8,9 @@ const TimeOrder* wall_order_of(const Store& store, JobState set) {
   return set == JobState::kScheduled ? &store.orders().scheduled().wall : nullptr;
 }
 
-const TimeOrder& even_order_of(const Store& store, JobState set) {
+const TimeOrder& steady_order_of(const Store& store, JobState set) {
   CHECK(set == JobState::kScheduled || set == JobState::kRetrying || set == JobState::kDead);
-  if (set == JobState::kScheduled) return store.orders().scheduled().even;
+  if (set == JobState::kScheduled) return store.orders().scheduled().steady;
   return set == JobState::kRetrying ? store.orders().retrying() : store.orders().dead();
 }
 
@@ -23,8 +23,8 @@ const TimeEntry* MutateTask::Part::next(const TimeOrder& order) const {
 
 MutateTask::MutateTask(const Ledger& ledger, Mutation given)
     : mutation(std::move(given)), id_end(ledger.counters().next_id) {
-  const TimeOrder& even_order = even_order_of(ledger.store(), mutation.set);
-  if (!even_order.empty()) even.last = *even_order.rbegin();
+  const TimeOrder& steady_order = steady_order_of(ledger.store(), mutation.set);
+  if (!steady_order.empty()) steady.last = *steady_order.rbegin();
   const TimeOrder* const wall_order = wall_order_of(ledger.store(), mutation.set);
   if (wall_order != nullptr && !wall_order->empty()) wall.last = *wall_order->rbegin();
 }
@@ -33,14 +33,14 @@ MutateTask::MutateTask(const Ledger& ledger, Mutation given)
 /// job is met twice or left out when the wall clock is set meanwhile.
 MutateTask::Next MutateTask::next(const Store& store) {
   const TimeOrder* const wall_order = wall_order_of(store, mutation.set);
-  const Next of_even{&even, even.next(even_order_of(store, mutation.set))};
+  const Next of_steady{&steady, steady.next(steady_order_of(store, mutation.set))};
   const Next of_wall{&wall, wall_order == nullptr ? nullptr : wall.next(*wall_order)};
-  if (of_even.entry == nullptr || of_wall.entry == nullptr) {
-    return of_even.entry == nullptr ? of_wall : of_even;
+  if (of_steady.entry == nullptr || of_wall.entry == nullptr) {
+    return of_steady.entry == nullptr ? of_wall : of_steady;
   }
   TimeEntry shifted = *of_wall.entry;
-  shifted.when = store.wall_clock().even(shifted.when);
-  return shifted < *of_even.entry ? of_wall : of_even;
+  shifted.when = store.wall_clock().steady(shifted.when);
+  return shifted < *of_steady.entry ? of_wall : of_steady;
 }
 
 /// From entry to entry, up to the one that was last at the start. A job that it kills dies after

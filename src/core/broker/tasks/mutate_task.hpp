@@ -34,7 +34,7 @@ struct MutateTask {
 
   Mutation mutation;
   JobId id_end;  ///< younger jobs stay
-  Part even;     ///< jobs by even time
+  Part steady;   ///< jobs by steady time
   Part wall;     ///< those that follow the wall clock
   std::uint64_t changed = 0;
 };
