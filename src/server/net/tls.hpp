@@ -98,8 +98,8 @@ class TlsStream {
 /// So much is encrypted at a time: the rest waits as plain text.
 inline constexpr std::size_t kTlsWriteBytes = 64 * 1024;
 
-/// A record of one byte costs about as much as one of hundreds, and 32 KiB can hold 1,400 of them. A
-/// KeyUpdate costs ten times as much.
+/// A record of one byte costs about as much as one of hundreds, and 32 KiB can hold 1,400 of them.
+/// A KeyUpdate costs ten times as much.
 inline constexpr std::size_t kTlsRecordsPerCall = 32;
 
 /// A client may send so many records that bring no data, and one more for each
