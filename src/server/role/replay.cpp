@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,13 +52,12 @@ class Portions {
     if (bytes_ >= kWorthBytes) pushed_.notify_one();
   }
 
-  /// Waits until all were taken and applied; false when it is closed.
-  bool wait_until_applied() {
+  /// Waits until all were taken and applied, or it is closed.
+  void wait_until_applied() {
     std::unique_lock lock(mutex_);
     is_rest_wanted_ = true;
     pushed_.notify_one();
     taken_.wait(lock, [&] { return !is_rest_wanted_ || is_closed_; });
-    return !is_closed_;
   }
 
   /// Waits for some; empty when it is closed and all have been taken. Those of the last call were
@@ -102,6 +102,19 @@ class Closer {
   Portions& portions_;
 };
 
+/// Keeps the bytes of a batch until all of it was applied that was pushed, whatever ends the
+/// reading.
+class Lent {
+ public:
+  explicit Lent(Portions& portions) : portions_(portions) {}
+  ~Lent() { portions_.wait_until_applied(); }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+ private:
+  Portions& portions_;
+};
+
 /// A batch is copied when there is room for a portion of it, so that the journal can read on. A
 /// long one is not: two of them would take too much memory.
 Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions) {
@@ -111,6 +124,8 @@ Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions
   // Its last portion to be applied frees it.
   const auto copy = is_long ? nullptr : std::make_shared<const std::string>(bytes);
   const std::string_view batch = copy ? std::string_view(*copy) : bytes;
+  std::optional<Lent> lent;
+  if (is_long) lent.emplace(portions);
   BatchReader reader(batch);
   for (bool is_first = true;; is_first = false) {
     Outcome<std::vector<Record>> records = reader.next();
@@ -121,11 +136,9 @@ Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions
                    .records = std::move(*records),
                    .is_first = is_first,
                    .is_last = reader.is_done()});
-    if (reader.is_done()) break;
+    if (reader.is_done()) return Done{};
     if (!portions.wait_for_room()) return given_up;
   }
-  if (is_long && !portions.wait_until_applied()) return given_up;
-  return Done{};
 }
 
 /// Reads and decodes in a thread of its own. To destroy it ends that thread.

@@ -77,6 +77,21 @@ TEST_CASE("replay: batches that are too long to be copied") {
   }
 }
 
+TEST_CASE("replay: a long batch stays until what was read of it is applied") {
+  for (int round = 0; round < 20; ++round) {
+    Logged log;
+    log.journal.to_replay.clear();
+    Ledger written;
+    Broker writer(written, log.format, {});
+    for (int job = 0; job < 2'000; ++job) {
+      REQUIRE(writer.put({.queue = "long", .body = std::string(3'000, 'b')}, Time{1s}));
+    }
+    log.journal.to_replay.push_back(written.take_batch() + "\xff");
+    CHECK_FALSE(replay(log.journal, log.ledger, ignore));
+    CHECK(log.jobs() > 0);
+  }
+}
+
 TEST_CASE("replay: applying can give up while the reading thread waits for a long batch") {
   Logged log;
   log.journal.to_replay.clear();
