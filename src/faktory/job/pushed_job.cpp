@@ -16,6 +16,10 @@
 namespace millrace::faktory {
 namespace {
 
+/// The year 2200: later than any job is meant for, and so early that no step of the wall clock
+/// takes it past what a Time holds.
+constexpr Time kLatestDue{std::chrono::seconds{7'258'118'400}};
+
 using JobReason = RefusedJob::Reason;
 
 std::string_view queue_of(const JobMembers& members) {
@@ -73,7 +77,7 @@ Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now
   job.created_at = now;
   job.pri = pri_of(members);
   job.ttr_s = ttr_of(members);
-  job.due = parse_time(members.at).value_or(Time{});
+  job.due = std::min(parse_time(members.at).value_or(Time{}), kLatestDue);
   // Beanstalk clients see it in `stats-job`. The exact time is `due`.
   const Time wall = clock.shown(now);
   if (job.due > wall) job.delay_s = whole_seconds(job.due - wall);
