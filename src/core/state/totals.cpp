@@ -31,7 +31,13 @@ void Totals::reset() {
 
 std::optional<DayCounts> Totals::begin_day(Time wall) {
   const auto day = std::chrono::floor<std::chrono::days>(wall.time_since_epoch()).count();
-  // A clock that was set back stays in the later day, so that no day is told twice.
+  // A clock that was set back stays in the later day, so that no day is told twice. But somebody
+  // may have set it years ahead for a moment.
+  constexpr int kDaysAheadMax = 2;
+  if (counters_.day > day + kDaysAheadMax) {
+    is_changed_ = true;
+    counters_.day = static_cast<std::int32_t>(day);
+  }
   if (day <= counters_.day) return std::nullopt;
   const DayCounts over{.day = counters_.day,
                        .processed = counters_.processed_today,

@@ -101,6 +101,21 @@ TEST_CASE("history: a clock that was set back opens no day anew") {
   CHECK(fixture.broker.view().counters().processed_today == 2);
 }
 
+TEST_CASE("history: a clock that was years ahead for a moment stops no later day") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  fixture.broker.set_wall_clock({.ahead = 24h * 4000});
+  finish_one(fixture, client);
+  fixture.broker.set_wall_clock({});
+  finish_one(fixture, client);
+  CHECK(fixture.broker.view().counters().day == day_of(fixture.now));
+  CHECK(fixture.broker.view().counters().processed_today == 2);
+  fixture.now += 24h;
+  finish_one(fixture, client);
+  CHECK(fixture.broker.view().counters().day == day_of(fixture.now));
+  CHECK(fixture.broker.view().counters().processed_today == 1);
+}
+
 TEST_CASE("history: flushed with the totals") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
