@@ -131,7 +131,11 @@ class WebEngine::Library : public httplib::Server {
     stream.mute(false);
     // A first line that is longer than a whole head may be: the library sends no answer.
     if (!is_done && !is_answered_ && !stream.may_read()) served_.is_cut = refuse_line(stream);
-    if (served_.is_arriving) stream.rewind(request_bytes_);
+    if (served_.is_arriving) {
+      stream.rewind(request_bytes_);
+    } else {
+      stream.end_request();
+    }
     served_.can_go_on = is_done && !is_closed && !served_.is_cut && !served_.is_arriving;
     return served_;
   }

@@ -87,9 +87,14 @@ bool WebStream::is_asked_by(std::string_view method) const {
 
 bool WebStream::mark() {
   request_at_ = taken_;
-  const bool is_resumed = std::exchange(awaited_, 0) > 0;
-  if (!is_resumed) share_.reset();
-  return is_resumed;
+  return std::exchange(awaited_, 0) > 0;
+}
+
+void WebStream::end_request() {
+  input_.erase(0, taken_);
+  taken_ = request_at_ = 0;
+  if (input_.capacity() > kPipelinedBytesMax) input_.shrink_to_fit();
+  share_.reset();
 }
 
 void WebStream::rewind(std::size_t request_bytes) {

@@ -45,8 +45,10 @@ class WebStream final : public httplib::Stream {
   /// Goes back to the beginning of the request. It is read again, once `request_bytes` have
   /// arrived.
   void rewind(std::size_t request_bytes);
-  /// Keeps the room of the body until the next request.
+  /// Keeps the room of the body until `end_request`.
   void hold(BodyRoom::Share share) { share_ = std::move(share); }
+  /// The request was answered: frees what it took.
+  void end_request();
   [[nodiscard]] bool awaits_body() const { return awaited_ > 0; }
 
   /// The part of the request that was read so far.
