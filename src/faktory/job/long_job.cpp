@@ -9,10 +9,14 @@
 namespace millrace::faktory {
 namespace {
 
-/// Texts up to this length are read as they are: all that the server reads are shorter, so a longer
-/// one is refused as its stand-in is.
-constexpr std::size_t kShortTextBytes = 2 * 1024;
-static_assert(kShortTextBytes > kJidBytesMax && kShortTextBytes > kQueueNameBytesMax);
+/// Texts up to this length are read as they are: all that the server reads are shorter, however
+/// they are written. A byte can take six, as `\u0041`. So a longer one is refused as its stand-in
+/// is.
+constexpr std::size_t kShortTextBytes = 6 * 1024 + 2;
+static_assert(kShortTextBytes >= 6 * kJidBytesMax + 2 &&
+              kShortTextBytes >= 6 * kQueueNameBytesMax + 2);
+constexpr std::size_t kStandInBytes = 2 * 1024;
+static_assert(kStandInBytes > kJidBytesMax && kStandInBytes > kQueueNameBytesMax);
 
 /// No member that the server knows has a longer name, whichever way it is written.
 constexpr std::size_t kShortNameBytes = 128;
@@ -26,7 +30,7 @@ std::string stand_in_for(char first) {
   // No whole number.
   if (first != '"') return "0.5";
   return "\"(a text of more than " + std::to_string(kShortTextBytes) + " bytes)" +
-         std::string(kShortTextBytes, '.') + '"';
+         std::string(kStandInBytes, '.') + '"';
 }
 
 }  // namespace

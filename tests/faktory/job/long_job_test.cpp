@@ -65,7 +65,14 @@ void check_same(const std::string& json, std::size_t piece) {
 }
 
 std::string long_text(char c) {
-  return '"' + std::string(5'000, c) + "\\u0041\\ud800\"";
+  return '"' + std::string(8'000, c) + "\\u0041\\ud800\"";
+}
+
+/// So many letters, in the longest way to write them.
+std::string escaped(std::size_t letters) {
+  std::string text;
+  for (std::size_t i = 0; i < letters; ++i) text += "\\u0041";
+  return text;
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ TEST_CASE("long job: is what a short one would be") {
   const std::string text = long_text('x');
   const std::string list = "[ " + text + " , [ ] , { \"a\" : " + text + " } ]";
   const std::string map = "{ \"a\" : " + list + " }";
-  const std::string digits = std::string(5'000, '7');
+  const std::string digits = std::string(8'000, '7');
   const std::string begin = R"({"jid":"12345678","jobtype":"T","args":)";
   for (const std::string& json : {
            begin + list + "}",
@@ -85,6 +92,9 @@ TEST_CASE("long job: is what a short one would be") {
            begin + "[]," + text + ":" + text + "," + text + ":[]}",
            "{\"jobtype\":" + text + R"(,"jid":"12345678","args":[],"at":"2026-11-21T00:00:00Z"})",
            "{\"jid\":" + text + R"(,"jobtype":"T","args":[]})",
+           "{\"jid\":\"" + escaped(400) + "\",\"jobtype\":\"T\",\"args\":" + list + "}",
+           "{\"jid\":\"" + escaped(1'025) + "\",\"jobtype\":\"T\",\"args\":" + list + "}",
+           begin + list + ",\"queue\":\"" + escaped(1'024) + "\"}",
            begin + "[],\"queue\":" + text + "}",
            begin + "[],\"at\":" + text + "}",
            begin + "[],\"retry\":" + digits + "}",
