@@ -50,8 +50,8 @@ class LongBody {
   }
 
  private:
-  /// For the other parts of the record, and other records of the turn.
-  static constexpr std::size_t kRestBytes = 64 * 1024;
+  /// For the other parts of the record, and the other records of the turn: see `kBatchBytesPause`.
+  static constexpr std::size_t kRestBytes = (std::size_t{1} << 20) + 64 * 1024;
 
   std::unique_ptr<char[]> bytes_;
   std::size_t size_ = 0;

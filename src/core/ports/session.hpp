@@ -100,7 +100,7 @@ class Session {
   }
 
   /// How much of a long reply was not rendered yet.
-  [[nodiscard]] std::size_t unrendered_bytes() const { return long_reply_.size(); }
+  [[nodiscard]] virtual std::size_t unrendered_bytes() const { return long_reply_.size(); }
 
   /// How many bytes were rendered since the session began, taken or not.
   [[nodiscard]] std::uint64_t output_end() const { return taken_bytes_ + output_.size(); }

@@ -24,6 +24,10 @@ class BulkPush final : public SlicedPush {
   BulkPush& operator=(const BulkPush&) = delete;
 
   [[nodiscard]] bool work(Shared& shared, Time now, std::string& out) override;
+  [[nodiscard]] std::size_t kept_bytes() const override {
+    return json_.size() + jobs_.kept_bytes();
+  }
+  [[nodiscard]] std::size_t unrendered_bytes() const override { return jobs_.unrendered_bytes(); }
 
  private:
   [[nodiscard]] Outcome<Done> read_slice(Shared& shared);
@@ -42,7 +46,11 @@ class LongBulkPush final : public SlicedPush {
   LongBulkPush(Rope&& line, Time started_at);
 
   [[nodiscard]] bool work(Shared& shared, Time now, std::string& out) override;
-  [[nodiscard]] std::size_t kept_bytes() const override { return line_.size() + json_.size(); }
+  [[nodiscard]] std::size_t kept_bytes() const override {
+    return line_.size() + json_.size() + job_.size() + (long_job_ ? long_job_->kept_bytes() : 0) +
+           jobs_.kept_bytes();
+  }
+  [[nodiscard]] std::size_t unrendered_bytes() const override { return jobs_.unrendered_bytes(); }
 
  private:
   [[nodiscard]] Outcome<Done> read_slice(Shared& shared);

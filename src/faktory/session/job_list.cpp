@@ -8,32 +8,56 @@
 #include "faktory/session/reply.hpp"
 
 namespace millrace::faktory {
+namespace {
+
+/// A slice that renders ends with the refusal that takes it past this.
+constexpr std::size_t kRenderedBytes = 64 * 1024;
+
+std::size_t refusal_bytes(std::string_view jid, std::string_view text) {
+  // What a node of a map takes besides, about.
+  constexpr std::size_t kNodeBytes = 112;
+  return kNodeBytes + jid.size() + text.size();
+}
+
+}  // namespace
 
 void JobList::take(const JobMembers& members, WallClock clock) {
   Part part;
   const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, clock, part.body);
   if (!job) {
-    // By jid, as the reference answers. A job without one is under the empty name.
-    refused_[std::string(members.jid)] = reply::refusal(job.error());
-    return;
+    return refuse(members.jid, reply::refusal(job.error()));
   }
   part.jid = members.jid;
   // Copies, since the views of `job` end with this slice.
   part.queue = job->queue;
   part.job = *job;
-  parts_.push_back(std::move(part));
+  add(std::move(part));
 }
 
 void JobList::take(const JobMembers& members, WallClock clock, std::unique_ptr<LongJob> job) {
   const Result<Done, RefusedJob> made = job->make(members, started_at_, clock);
   if (!made) {
-    refused_[std::string(members.jid)] = reply::refusal(made.error());
-    return;
+    return refuse(members.jid, reply::refusal(made.error()));
   }
   Part part;
   part.jid = members.jid;
   part.long_job = std::move(job);
+  add(std::move(part));
+}
+
+void JobList::add(Part&& part) {
+  part.counted_bytes = sizeof(Part) + part.jid.size() + part.queue.size() + part.body.size() +
+                       (part.long_job ? part.long_job->kept_bytes() : 0);
+  kept_bytes_ += part.counted_bytes;
   parts_.push_back(std::move(part));
+}
+
+/// By jid, as the reference answers. A job without one is under the empty name.
+void JobList::refuse(std::string_view jid, std::string text) {
+  std::string& refusal = refused_[std::string(jid)];
+  if (!refusal.empty()) kept_bytes_ -= refusal_bytes(jid, refusal);
+  kept_bytes_ += refusal_bytes(jid, text);
+  refusal = std::move(text);
 }
 
 bool JobList::work(Shared& shared, Time now, std::string& out) {
@@ -57,6 +81,7 @@ void JobList::push_slice(Shared& shared, Time now) {
     // The records so far go to the journal first, so that no batch grows without a limit.
     if (shared.broker.ledger().batch_bytes() >= kBatchBytesPause) return;
     if (!put(parts_.front(), shared, now)) return;
+    kept_bytes_ -= parts_.front().counted_bytes;
     parts_.pop_front();  // Its memory is freed during the work, not after it.
   }
 }
@@ -68,19 +93,20 @@ bool JobList::put(Part& part, Shared& shared, Time now) {
   part.job.body = part.body;
   const NewJob& job = part.long_job ? part.long_job->job() : part.job;
   if (const auto id = shared.pusher.put(job, now); !id) {
-    refused_[part.jid] = reply::refusal(id.error());
+    refuse(part.jid, reply::refusal(id.error()));
   }
   return true;
 }
 
 void JobList::render_slice() {
   std::string text;
-  for (std::size_t i = 0; i < kSliceJobs && !refused_.empty(); ++i) {
+  while (text.size() < kRenderedBytes && !refused_.empty()) {
     const auto first = refused_.begin();
     text += reply_.size() == 0 && text.empty() ? '{' : ',';
     append_json_string(first->first, text);
     text += ':';
     append_json_string(first->second, text);
+    kept_bytes_ -= refusal_bytes(first->first, first->second);
     refused_.erase(first);
   }
   reply_.append(text);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/rope.hpp"
 #include "core/model/types.hpp"
@@ -26,6 +27,10 @@ class JobList {
   /// Pushes some jobs; when all are pushed, appends a part of the reply. True: it was the last one.
   [[nodiscard]] bool work(Shared& shared, Time now, std::string& out);
 
+  /// The memory of the jobs that were not pushed, and of the refusals that were not rendered.
+  [[nodiscard]] std::size_t kept_bytes() const { return kept_bytes_; }
+  [[nodiscard]] std::size_t unrendered_bytes() const { return reply_.size(); }
+
  private:
   /// A job that is not pushed yet. `put` sets the views in `job`: parts move in memory while they
   /// are taken.
@@ -35,8 +40,11 @@ class JobList {
     std::string body;
     NewJob job;
     std::unique_ptr<LongJob> long_job;
+    std::size_t counted_bytes = 0;  ///< in `kept_bytes_`
   };
 
+  void add(Part&& part);
+  void refuse(std::string_view jid, std::string text);
   void push_slice(Shared& shared, Time now);
   [[nodiscard]] bool put(Part& part, Shared& shared, Time now);
   void render_slice();
@@ -44,6 +52,7 @@ class JobList {
   const Time started_at_;
   std::deque<Part> parts_;
   std::map<std::string, std::string> refused_;  ///< the text of each refusal, by jid
+  std::size_t kept_bytes_ = 0;
   Rope reply_;
   bool is_length_sent_ = false;
 };

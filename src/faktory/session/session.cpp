@@ -85,13 +85,17 @@ void ClientSession::close(Time now) {
 }
 
 bool ClientSession::wants_input() const {
-  const bool is_held_up =
-      wait_ != Wait::kNothing || push_ || login_ || output_.size() >= kOutputBytesPause;
+  const bool is_held_up = wait_ != Wait::kNothing || push_ || login_ || has_long_reply() ||
+                          output_.size() >= kOutputBytesPause;
   return !is_closing_ && !(is_held_up && kept_bytes() >= kPipelinedBytesMax);
 }
 
 std::size_t ClientSession::kept_bytes() const {
   return lines_.kept_bytes() + (push_ ? push_->kept_bytes() : 0);
+}
+
+std::size_t ClientSession::unrendered_bytes() const {
+  return Session::unrendered_bytes() + (push_ ? push_->unrendered_bytes() : 0);
 }
 
 bool ClientSession::wants_resume() const {

@@ -49,6 +49,7 @@ class ClientSession final : public Session {
 
   [[nodiscard]] bool wants_input() const override;
   [[nodiscard]] std::size_t kept_bytes() const override;
+  [[nodiscard]] std::size_t unrendered_bytes() const override;
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override { return is_closing_ && !has_long_reply(); }
   [[nodiscard]] Time close_at() const override { return close_at_; }

@@ -16,8 +16,11 @@ class SlicedPush {
   /// Works one slice. True: it was the last one, and the reply was appended to `out`.
   [[nodiscard]] virtual bool work(Shared& shared, Time now, std::string& out) = 0;
 
-  /// How much of the line is kept, in whichever form.
-  [[nodiscard]] virtual std::size_t kept_bytes() const { return 0; }
+  /// The memory of the line and its jobs, in whichever form they are kept.
+  [[nodiscard]] virtual std::size_t kept_bytes() const = 0;
+
+  /// How much of the reply was not appended yet.
+  [[nodiscard]] virtual std::size_t unrendered_bytes() const { return 0; }
 };
 
 }  // namespace millrace::faktory

@@ -61,6 +61,36 @@ TEST_CASE("PUSH of a long line: is worked in slices, and others are served betwe
   session->close(server.now());
 }
 
+TEST_CASE("PUSHB of a long line: what it takes counts until it is answered") {
+  InMemoryServer server;
+  WorkUnits format;
+  Service service(server.broker(), format, {}, server.now());
+  const std::unique_ptr<Session> session = service.open();
+  session->start(server.now());
+  session->receive("HELLO {\"v\":2}\n", server.now());
+  (void)session->take_output();
+  std::string line = "PUSHB [" + job("job-12345", long_args());
+  for (int i = 0; i < 20'000; ++i) line += R"(,{"jid":"bad-)" + std::to_string(i) + R"("})";
+  session->receive(line + "]\n", server.now());
+  std::size_t unrendered = 0;
+  while (session->output().empty()) {
+    CHECK(session->kept_bytes() + session->unrendered_bytes() > kLongLineBytes);
+    unrendered = session->unrendered_bytes();
+    session->resume(server.now());
+  }
+  // A refusal has some fifty bytes.
+  CHECK(unrendered > 20'000 * 40);
+  std::size_t reply = 0;
+  while (session->wants_resume()) {
+    reply += session->take_output().size();
+    session->resume(server.now());
+  }
+  CHECK(reply + session->output().size() > unrendered);
+  CHECK(session->kept_bytes() == 0);
+  CHECK(session->unrendered_bytes() == 0);
+  session->close(server.now());
+}
+
 TEST_CASE("PUSH of a long line: mistakes") {
   InMemoryServer server;
   join(server, "a");
