@@ -39,12 +39,13 @@ class BodyRoom {
     std::size_t bytes_;
   };
 
-  /// nullopt: there is no room now. A short body always has room, and so has one alone.
+  /// nullopt: there is no room now. A short body takes none, and one alone always has room.
   [[nodiscard]] std::optional<Share> take(std::size_t bytes) {
+    if (bytes <= kPipelinedBytesMax) return Share(*this, 0);
     std::size_t used = used_;
     do {
       const bool fits = bytes <= kWebBodiesMax && used <= kWebBodiesMax - bytes;
-      if (!fits && used > 0 && bytes > kPipelinedBytesMax) return std::nullopt;
+      if (!fits && used > 0) return std::nullopt;
     } while (!used_.compare_exchange_weak(used, used + bytes));
     return Share(*this, bytes);
   }

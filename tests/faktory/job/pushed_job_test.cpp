@@ -101,8 +101,7 @@ TEST_CASE("push: at in the future is scheduled, else not") {
   CHECK(Pushed(job_with(R"(,"at":"2023-11-14T22:13:20Z")")).job().delay_s == 0);
   CHECK(Pushed(job_with(R"(,"at":"")")).job().due <= kNow);
   // A step of the clock must not take it past the end of time.
-  CHECK(Pushed(job_with(R"(,"at":"9999-12-31T23:59:59Z")")).job().due ==
-        Time{7'258'118'400s});
+  CHECK(Pushed(job_with(R"(,"at":"9999-12-31T23:59:59Z")")).job().due == Time{7'258'118'400s});
 }
 
 TEST_CASE("push: a failure brought along") {
