@@ -22,7 +22,7 @@ from goal import at_most
 LONGEST_MS = at_most(10, 5)
 HEALTH_MS = at_most(200, 50)
 FLOOD_S = 5
-LINGERING = 1_000
+LINGERING = (200, 300, 1_000)
 SSL_KEY_UPDATE_REQUESTED = 1
 HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
@@ -104,17 +104,21 @@ class Probes:
         pass
 
 
-def linger(server):
-    """Connections that send half a request and stay, also those that the server has refused."""
-    address = ("127.0.0.1", server.ports["web"])
-    lingering = [half_a_request(address) for _ in range(LINGERING)]
-    end = time.monotonic() + FLOOD_S
-    while time.monotonic() < end:
-        time.sleep(0.05)
-        for place, one in enumerate(lingering):
-            if is_closed(one):
-                one.close()
-                lingering[place] = half_a_request(address)
+def linger(connections):
+    """They send half a request and stay, also those that the server has refused."""
+
+    def flood(server):
+        address = ("127.0.0.1", server.ports["web"])
+        lingering = [half_a_request(address) for _ in range(connections)]
+        end = time.monotonic() + FLOOD_S
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            for place, one in enumerate(lingering):
+                if is_closed(one):
+                    one.close()
+                    lingering[place] = half_a_request(address)
+
+    return flood
 
 
 def half_a_request(address):
@@ -143,8 +147,8 @@ PROBED = [
     Event(title, flood, witness=Probes, is_own_compared=False)
     for title, flood in (
         ("nothing, and `/health` is asked for", lambda server: time.sleep(1)),
-        (f"{LINGERING:,} web connections send half a request and stay, and `/health` is asked for",
-         linger))
+        *((f"{count:,} web connections send half a request and stay, and `/health` is asked for",
+           linger(count)) for count in LINGERING))
 ]
 
 
@@ -153,7 +157,7 @@ def main():
     parser.add_argument("--times", type=arguments.positive, default=3, help="of each; default: 3")
     options = parser.parse_args()
     arguments.build("millrace")
-    servers.raise_descriptor_limit(2 * LINGERING)
+    servers.raise_descriptor_limit(2 * max(LINGERING))
     lines = [heading.heading("`--volatile`", f"{options.times} times each"), "", *attack.HEAD]
     with tempfile.TemporaryDirectory() as folder:
         flags = ["--volatile", *make_certificate(folder)]
