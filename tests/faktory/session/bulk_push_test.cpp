@@ -18,14 +18,10 @@ TEST_CASE("PUSHB: more jobs than one slice") {
 }
 
 TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing pushed") {
-  InMemoryServer server;
+  LoneSession lone;
+  InMemoryServer& server = lone.server;
+  Session* const session = lone.session.get();
   join(server, "b");
-  WorkUnits format;
-  Service service(server.broker(), format, {}, server.now());
-  const std::unique_ptr<Session> session = service.open();
-  session->start(server.now());
-  session->receive("HELLO {\"v\":2}\n", server.now());
-  (void)session->take_output();
   std::string jobs;
   while (jobs.size() < 2 * kBulkSliceBytes) jobs += job("job-12345") + ",";
   session->receive("PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n", server.now());
@@ -34,7 +30,6 @@ TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing
   while (session->wants_resume()) session->resume(server.now());
   CHECK(session->output() == "-ERR invalid JSON: a job must be an object\r\n+OK\r\n");
   CHECK(contains(info(server, "b"), R"("total_enqueued":0)"));
-  session->close(server.now());
 }
 
 TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {

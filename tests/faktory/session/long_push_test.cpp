@@ -38,13 +38,9 @@ TEST_CASE("PUSH of a long line: the job is stored and shown as it is") {
 }
 
 TEST_CASE("PUSH of a long line: is worked in slices, and others are served between them") {
-  InMemoryServer server;
-  WorkUnits format;
-  Service service(server.broker(), format, {}, server.now());
-  const std::unique_ptr<Session> session = service.open();
-  session->start(server.now());
-  session->receive("HELLO {\"v\":2}\n", server.now());
-  (void)session->take_output();
+  LoneSession lone;
+  InMemoryServer& server = lone.server;
+  Session* const session = lone.session.get();
   session->receive("PUSH " + job("job-12345", long_args(3 * kLongLineBytes)) + "\nEND\n",
                    server.now());
   int slices = 0;
@@ -58,17 +54,12 @@ TEST_CASE("PUSH of a long line: is worked in slices, and others are served betwe
   while (session->wants_resume()) session->resume(server.now());
   CHECK(session->output() == "+OK\r\n+OK\r\n");
   CHECK(session->wants_close());
-  session->close(server.now());
 }
 
 TEST_CASE("PUSHB of a long line: what it takes counts until it is answered") {
-  InMemoryServer server;
-  WorkUnits format;
-  Service service(server.broker(), format, {}, server.now());
-  const std::unique_ptr<Session> session = service.open();
-  session->start(server.now());
-  session->receive("HELLO {\"v\":2}\n", server.now());
-  (void)session->take_output();
+  LoneSession lone;
+  InMemoryServer& server = lone.server;
+  Session* const session = lone.session.get();
   std::string line = "PUSHB [" + job("job-12345", long_args());
   for (int i = 0; i < 20'000; ++i) line += R"(,{"jid":"bad-)" + std::to_string(i) + R"("})";
   session->receive(line + "]\n", server.now());
@@ -88,7 +79,6 @@ TEST_CASE("PUSHB of a long line: what it takes counts until it is answered") {
   CHECK(reply + session->output().size() > unrendered);
   CHECK(session->kept_bytes() == 0);
   CHECK(session->unrendered_bytes() == 0);
-  session->close(server.now());
 }
 
 TEST_CASE("PUSH of a long line: mistakes") {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "faktory/job/work_unit.hpp"
+#include "faktory/service.hpp"
 #include "faktory/session/auth.hpp"
 #include "support/doctest.hpp"
 #include "support/in_memory_server.hpp"
@@ -21,6 +24,23 @@ inline void join(InMemoryServer& server, const std::string& name, const std::str
   CHECK(server.take_output(name) == kHi);
   CHECK(server.ask(name, "HELLO {\"v\":2,\"wid\":\"" + wid + "\"}\r\n") == "+OK\r\n");
 }
+
+/// A session without a connection, which the test drives itself. It has shaken hands.
+struct LoneSession {
+  LoneSession() {
+    session->start(server.now());
+    session->receive("HELLO {\"v\":2}\n", server.now());
+    (void)session->take_output();
+  }
+  ~LoneSession() { session->close(server.now()); }
+  LoneSession(const LoneSession&) = delete;
+  LoneSession& operator=(const LoneSession&) = delete;
+
+  InMemoryServer server;
+  WorkUnits format;
+  Service service{server.broker(), format, {}, server.now()};
+  const std::unique_ptr<Session> session = service.open();
+};
 
 inline std::string job(const std::string& jid, const std::string& more = "") {
   return R"({"jid":")" + jid + R"(","jobtype":"T","args":[],"created_at":"c")" + more + "}";
