@@ -1,6 +1,7 @@
 #include "simulation/client.hpp"
 
 #include <charconv>
+#include <utility>
 
 #include "simulation/violation.hpp"
 
@@ -40,7 +41,7 @@ Client::Client(ClientNumber number, std::string wid, std::unique_ptr<Session> se
 std::vector<std::string> Client::take_produced() {
   std::vector<std::string> replies;
   const std::uint64_t unparsed = session_->output_end() - parsed_;
-  const std::string& output = session_->output();
+  const std::string output = unbound_ + session_->output();
   std::string_view bytes = std::string_view(output).substr(output.size() - unparsed);
   parsed_ = session_->output_end();
   while (!bytes.empty()) replies.push_back(take_reply(bytes));
@@ -64,14 +65,28 @@ void Client::set_reading(bool is_reading, Lsn durable) {
   send_durable(durable);
 }
 
+void Client::receive(std::string_view bytes, Time now) {
+  session_->receive(bytes, now);
+  make_room(now);
+}
+
 void Client::resume(Time now) {
   if (!session_->wants_resume()) return;
   session_->resume(now);
+  make_room(now);
   events_.on_session_called();
 }
 
+/// The model executes all that was said at once.
+void Client::make_room(Time now) {
+  while (session_->output().size() >= kOutputBytesPause) {
+    unbound_ += session_->take_output();
+    if (session_->wants_resume()) session_->resume(now);
+  }
+}
+
 bool Client::bind(Lsn lsn, Lsn durable) {
-  std::string output = session_->take_output();
+  std::string output = std::exchange(unbound_, {}) + session_->take_output();
   outbox_.take(output, lsn);
   send_durable(durable);
   return outbox_.size() > outbox_.covered(durable).size();

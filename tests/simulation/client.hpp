@@ -53,6 +53,7 @@ class Client final : public server::Responder {
   [[nodiscard]] const std::string& wid() const { return wid_; }
   [[nodiscard]] Session& session() { return *session_; }
 
+  void receive(std::string_view bytes, Time now);
   void resume(Time now) override;
   bool bind(Lsn lsn, Lsn durable) override;
   void send_durable(Lsn durable) override;
@@ -64,10 +65,13 @@ class Client final : public server::Responder {
     std::optional<Model::Fetch> fetch;
   };
 
+  void make_room(Time now);
+
   const ClientNumber number_;
   const std::string wid_;
   const std::unique_ptr<Session> session_;
   const Events events_;
+  std::string unbound_;  ///< output that was taken to make room, and that no turn has bound yet
   server::Outbox outbox_;
   std::deque<Mark> marks_;      ///< of replies that the client does not have yet
   std::uint64_t parsed_ = 0;    ///< bytes of output given out by `take_produced`

@@ -460,8 +460,8 @@ void World::say(Client& client, const std::vector<Command>& commands) {
   std::string text;
   for (const Command& command : commands) text += render(command);
   const std::size_t cut = random_.one_in(4) ? random_.below(text.size()) : 0;
-  if (cut > 0) client.session().receive(text.substr(0, cut), now_);
-  client.session().receive(text.substr(cut), now_);
+  if (cut > 0) client.receive(text.substr(0, cut), now_);
+  client.receive(text.substr(cut), now_);
   for (const Command& command : commands) model_.execute(client.number(), command, now_);
   observe();
   process_->turn.enlist(client);

@@ -72,11 +72,11 @@ TEST_CASE("PUSHB of a long line: what it takes counts until it is answered") {
   // A refusal has some fifty bytes.
   CHECK(unrendered > 20'000 * 40);
   std::size_t reply = 0;
-  while (session->wants_resume()) {
+  while (!session->output().empty()) {
     reply += session->take_output().size();
     session->resume(server.now());
   }
-  CHECK(reply + session->output().size() > unrendered);
+  CHECK(reply > unrendered);
   CHECK(session->kept_bytes() == 0);
   CHECK(session->unrendered_bytes() == 0);
 }

@@ -228,7 +228,7 @@ void Failover::step_deposed() {
     const std::unique_ptr<Client>& client = term.clients[random_.below(kFailoverClients)];
     if (!client || client->is_silent() || term.has_stood_down) return;
     ++totals_.unheard_commands;
-    client->session().receive(client->is_worker() ? "INFO\r\n" : "stats-tube default\r\n", now_);
+    client->receive(client->is_worker() ? "INFO\r\n" : "stats-tube default\r\n", now_);
     term.turn.enlist(*client);
   } else {
     end_deposed();

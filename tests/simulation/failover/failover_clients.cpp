@@ -128,7 +128,7 @@ void Failover::converse(Client& client) {
   if (said.empty()) return;
   std::string text;
   for (const Command& command : said) text += render(command);
-  client.session().receive(text, now_);
+  client.receive(text, now_);
   for (const Command& command : said) model_.execute(client.number(), command, now_);
   observe();
   term.turn.enlist(client);
