@@ -32,7 +32,8 @@ FOLDERS = {
     "beanstalk": {"base", "core"},
     "faktory": {"base", "core"},
     "http": {"base", "core"},
-    "server": {"base", "core", "journal", "beanstalk", "faktory", "http"},
+    "engines": {"base", "core", "journal"},
+    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines"},
 }
 
 # Library headers that a folder must not see. Server may see all.
@@ -48,6 +49,7 @@ LIBRARIES_BANNED = {
     "beanstalk": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b"],
     "faktory": [SOCKETS, FILES, THREADS, r"CLI\b"],
     "http": [SOCKETS, FILES, THREADS, CRYPTO, r"CLI\b"],
+    "engines": [JSON, CRYPTO, r"CLI\b"],
     "server": [],
 }
 
@@ -75,7 +77,7 @@ WRITER = r"src/journal/file/file_journal\.cpp"
 TOOLS = r"(tests|bench)/"
 
 BANS = [
-    Ban(CLOCKS, rf"src/server/|{WRITER}|{TOOLS}", "only src/server reads a clock"),
+    Ban(CLOCKS, rf"src/(server|engines)/|{WRITER}|{TOOLS}", "only src/server reads a clock"),
     Ban(CHANCE, rf"src/server/|{WRITER}|{TOOLS}", "only src/server draws random numbers"),
     Ban(r"\bgetenv\b", rf"src/server/options/config\.|{TOOLS}", "only options/config reads the environment"),
     Ban(
@@ -158,7 +160,7 @@ def numbered(lines):
 
 
 def folder_directions(source):
-    """core <- beanstalk, faktory, http, journal <- server; protocols never include each other."""
+    """core <- beanstalk, faktory, http, journal <- engines <- server; protocols never include each other."""
     if source.folder not in FOLDERS:
         return
     allowed = FOLDERS[source.folder] | {source.folder}

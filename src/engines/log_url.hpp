@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace millrace::engines {
+
+/// The URL of a log as it may be shown and logged: without user, password and parameters.
+[[nodiscard]] std::string shown_url(const std::string& url);
+
+}  // namespace millrace::engines

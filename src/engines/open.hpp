@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "journal/shared/log_service.hpp"
+
+namespace millrace::engines {
+
+struct Options {
+  /// Use an engine that may lose what it acknowledged when machines lose power (NATS that syncs
+  /// later, PostgreSQL without synchronous commits or without a synchronous standby).
+  bool allows_unsynced = false;
+  std::string credentials_file;  ///< of NATS (`nsc`); empty: none
+  std::string ca_file;           ///< to check the engine's certificate with; empty: the system's
+  std::string certificate_file;  ///< to show to the engine; empty: none
+  std::string key_file;          ///< set exactly when there is a certificate
+};
+
+/// Connects to the engine that `url` names, makes the log if it is not there yet, and checks that
+/// it keeps what it acknowledges:
+///
+///     nats://[user:password@]host[:port][,host[:port]...]/stream      tls:// for TLS
+///     postgresql://...                                                as libpq reads it
+///
+/// Passwords and tokens may also come from the environment (`MILLRACE_LOG_PASSWORD`), and libpq's
+/// from its own variables and files. A problem is one line without any of them.
+[[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log_service(
+    const std::string& url, const Options& options);
+
+}  // namespace millrace::engines
