@@ -57,7 +57,7 @@ class WorkUnitFormat {
                       std::string& out) const = 0;
 
   /// The same without a copy of what is long in it, which is in the job's body and stays there for
-  /// as long as `body` is there. nullopt: this job can only be rendered as a whole.
+  /// as long as `body` is there. nullopt: it is not in there as it is shown.
   [[nodiscard]] virtual std::optional<LongText> render_long(const Job& /*job*/,
                                                             std::string_view /*queue*/,
                                                             WallClock /*clock*/,
@@ -65,7 +65,7 @@ class WorkUnitFormat {
     return std::nullopt;
   }
 
-  /// A job with a longer body is worth it.
+  /// A job with a longer body is worth it. A longer body that was put is no work unit.
   static constexpr std::size_t kLongBodyBytes = 128 * 1024;
 };
 

@@ -118,6 +118,8 @@ std::string fallback_jid(const Job& job) {
 
 /// The members of a body that is a work unit: an object with a jobtype and args.
 std::optional<JobMembers> read_body(JobReader& reader, std::string_view body) {
+  // It is read in one step, in which all other clients wait.
+  if (body.size() > WorkUnitFormat::kLongBodyBytes) return std::nullopt;
   // A cheap look, which most bodies that are no work unit do not pass.
   if (!trimmed(body).starts_with('{')) return std::nullopt;
   const Outcome<JobMembers> members = reader.read(body);

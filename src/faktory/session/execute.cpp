@@ -1,6 +1,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -10,11 +11,12 @@
 #include "base/limits.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/json/text.hpp"
-#include "faktory/session/bulk_push.hpp"
 #include "faktory/session/info.hpp"
-#include "faktory/session/long_push.hpp"
 #include "faktory/session/reply.hpp"
 #include "faktory/session/session.hpp"
+#include "faktory/session/sliced/bulk_push.hpp"
+#include "faktory/session/sliced/long_fetch.hpp"
+#include "faktory/session/sliced/long_push.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -44,6 +46,9 @@ double latency_of(const View& view, std::string_view name, Time now) {
   return std::chrono::duration<double>(now - job->enqueued_at).count();
 }
 
+/// Of a reply that is still being made.
+constexpr std::uint64_t kUnknownEnd = std::numeric_limits<std::uint64_t>::max();
+
 /// Appends the number as the reference writes it: without an exponent, and 0 as `0`.
 void append_number(double value, std::string& out) {
   std::array<char, 64> digits;
@@ -66,26 +71,30 @@ void ClientSession::execute(const Push& push, Time now) {
 
 void ClientSession::execute(const PushBulk& push, Time now) {
   // It copies the text: the line buffer may move while the push runs in slices.
-  begin_push(std::make_unique<BulkPush>(push.json, now), now);
+  begin_sliced(std::make_unique<BulkPush>(push.json, now), now);
 }
 
 /// A PUSH or a PUSHB: no other line is long.
 void ClientSession::execute_long(Rope&& line, Time now) {
   ++shared_.command_count;
   if (line.piece(0, kLongPush.size()) == kLongPush) {
-    begin_push(std::make_unique<LongPush>(std::move(line), now), now);
+    begin_sliced(std::make_unique<LongPush>(std::move(line), now), now);
   } else {
-    begin_push(std::make_unique<LongBulkPush>(std::move(line), now), now);
+    begin_sliced(std::make_unique<LongBulkPush>(std::move(line), now), now);
   }
 }
 
-void ClientSession::begin_push(std::unique_ptr<SlicedPush> push, Time now) {
-  push_ = std::move(push);
-  work_push(now);
+void ClientSession::begin_sliced(std::unique_ptr<SlicedCommand> command, Time now) {
+  sliced_ = std::move(command);
+  work_sliced(now);
 }
 
-void ClientSession::work_push(Time now) {
-  if (push_->work(shared_, now, output_)) push_.reset();
+void ClientSession::work_sliced(Time now) {
+  if (!sliced_->work(shared_, now, output_)) return;
+  sliced_.reset();
+  if (!fetched_.empty() && fetched_.back().reply_end == kUnknownEnd) {
+    fetched_.back().reply_end = output_end();
+  }
 }
 
 // ---- workers ------------------------------------------------------------------------------------
@@ -117,27 +126,29 @@ void ClientSession::execute(const Fetch& fetch, Time now) {
 void ClientSession::answer_fetch(const Delivery& delivery) {
   if (delivery.kind == Delivery::Kind::kNoRoom) return reply::error(output_, reply::kNoRoom);
   if (delivery.kind != Delivery::Kind::kJob) return reply::nil(output_);
-  const Queue& queue = shared_.broker.view().queue_of(*delivery.job);
-  if (!answer_long_job(*delivery.job, queue.name)) {
+  const Job& job = *delivery.job;
+  const std::string_view queue = shared_.broker.view().queue_of(job).name;
+  if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
+    answer_long_job(job, queue);
+  } else {
     // Into a buffer that all sessions share: a reply begins with the length of the job.
-    shared_.format.render(*delivery.job, queue.name, shared_.broker.view().wall_clock(),
-                          shared_.shown);
+    shared_.format.render(job, queue, shared_.broker.view().wall_clock(), shared_.shown);
     reply::bulk(output_, shared_.shown);
     reset(shared_.shown, kKeptBufferBytesMax);
   }
   // Until the reply has left, the job can be given back: see `close`.
-  fetched_.push_back({.id = delivery.job->id,
-                      .reserved_at = delivery.job->reservation()->reserved_at,
-                      .reply_end = output_end() + unrendered_bytes()});
+  fetched_.push_back({.id = job.id,
+                      .reserved_at = job.reservation()->reserved_at,
+                      .reply_end = sliced_ ? kUnknownEnd : output_end() + unrendered_bytes()});
 }
 
-bool ClientSession::answer_long_job(const Job& job, std::string_view queue) {
-  if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) return false;
+void ClientSession::answer_long_job(const Job& job, std::string_view queue) {
   const View& view = shared_.broker.view();
-  std::optional<LongText> shown =
-      shared_.format.render_long(job, queue, view.wall_clock(), view.pin_body(job));
-  if (shown) begin_long_reply(reply::long_bulk(std::move(*shown)));
-  return shown.has_value();
+  const BodyPin body = view.pin_body(job);
+  std::optional<LongText> shown = shared_.format.render_long(job, queue, view.wall_clock(), body);
+  if (shown) return begin_long_reply(reply::long_bulk(std::move(*shown)));
+  // Its first slice is worked by the next `resume`: this may be inside of the broker.
+  sliced_ = std::make_unique<LongFetch>(job, queue, view.wall_clock(), body);
 }
 
 void ClientSession::execute(const Ack& ack, Time now) {

@@ -85,24 +85,24 @@ void ClientSession::close(Time now) {
 }
 
 bool ClientSession::wants_input() const {
-  const bool is_held_up = wait_ != Wait::kNothing || push_ || login_ || has_long_reply() ||
+  const bool is_held_up = wait_ != Wait::kNothing || sliced_ || login_ || has_long_reply() ||
                           output_.size() >= kOutputBytesPause;
   return !is_closing_ && !(is_held_up && kept_bytes() >= kPipelinedBytesMax);
 }
 
 std::size_t ClientSession::kept_bytes() const {
-  return lines_.kept_bytes() + (push_ ? push_->kept_bytes() : 0);
+  return lines_.kept_bytes() + (sliced_ ? sliced_->kept_bytes() : 0);
 }
 
 std::size_t ClientSession::unrendered_bytes() const {
-  return Session::unrendered_bytes() + (push_ ? push_->unrendered_bytes() : 0);
+  return Session::unrendered_bytes() + (sliced_ ? sliced_->unrendered_bytes() : 0);
 }
 
 bool ClientSession::wants_resume() const {
   // A login that waits for its turn is resumed by the clock, not by the loop.
   if (login_) return !is_closing_ && !login_->is_waiting();
   if (has_long_reply()) return output_.size() < kOutputBytesPause;
-  return can_execute() && (push_ || lines_.may_have_line() || has_input_ended_);
+  return can_execute() && (sliced_ || lines_.may_have_line() || has_input_ended_);
 }
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -116,9 +116,9 @@ bool ClientSession::can_execute() const {
 void ClientSession::work_through_lines(Time now) {
   if (has_long_reply()) continue_long_reply();
   if (login_ && !is_closing_) check_login(now);
-  if (push_ && can_execute()) work_push(now);
+  if (sliced_ && can_execute()) work_sliced(now);
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
-  while (!push_ && !login_ && can_execute() && shared_.broker.step_count() < steps_end) {
+  while (!sliced_ && !login_ && can_execute() && shared_.broker.step_count() < steps_end) {
     const std::optional<LineBuffer::Line> line = lines_.next();
     if (!line) {
       // Only now: what was sent before the end is still executed.

@@ -15,7 +15,7 @@
 #include "faktory/session/auth.hpp"
 #include "faktory/session/command.hpp"
 #include "faktory/session/line_buffer.hpp"
-#include "faktory/session/sliced_push.hpp"
+#include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {
 
@@ -105,11 +105,11 @@ class ClientSession final : public Session {
   void execute(const End& end, Time now);
 
   void execute_long(Rope&& line, Time now);
-  void begin_push(std::unique_ptr<SlicedPush> push, Time now);
-  void work_push(Time now);
+  void begin_sliced(std::unique_ptr<SlicedCommand> command, Time now);
+  void work_sliced(Time now);
   [[nodiscard]] bool is_told_to_stop() const;
   void answer_fetch(const Delivery& delivery);
-  [[nodiscard]] bool answer_long_job(const Job& job, std::string_view queue);
+  void answer_long_job(const Job& job, std::string_view queue);
   void answer_long_task(std::optional<std::uint64_t> moved);
 
   Shared& shared_;
@@ -122,7 +122,7 @@ class ClientSession final : public Session {
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
   Wait wait_ = Wait::kNothing;
-  std::unique_ptr<SlicedPush> push_;  ///< at work
+  std::unique_ptr<SlicedCommand> sliced_;  ///< at work
   Time close_at_ = kNever;
   bool has_input_ended_ = false;
   bool is_closing_ = false;

@@ -8,15 +8,15 @@
 
 namespace millrace::faktory {
 
-/// A PUSH or PUSHB at work, in slices between other clients' commands.
-class SlicedPush {
+/// A command at work, in slices between other clients' commands: a PUSH, PUSHB or FETCH of much.
+class SlicedCommand {
  public:
-  virtual ~SlicedPush() = default;
+  virtual ~SlicedCommand() = default;
 
-  /// Works one slice. True: it was the last one, and the reply was appended to `out`.
+  /// Works one slice. True: it was the last one, and all of the reply was appended to `out`.
   [[nodiscard]] virtual bool work(Shared& shared, Time now, std::string& out) = 0;
 
-  /// The memory of the line and its jobs, in whichever form they are kept.
+  /// The memory of what was sent, in whichever form it is kept.
   [[nodiscard]] virtual std::size_t kept_bytes() const = 0;
 
   /// How much of the reply was not appended yet.

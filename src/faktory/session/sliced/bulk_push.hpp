@@ -10,14 +10,14 @@
 #include "faktory/job/long_job.hpp"
 #include "faktory/json/array_cutter.hpp"
 #include "faktory/json/compactor.hpp"
-#include "faktory/session/job_list.hpp"
-#include "faktory/session/sliced_push.hpp"
+#include "faktory/session/sliced/job_list.hpp"
+#include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {
 
 /// A PUSHB. First it reads all jobs, since none may be pushed if the array is not valid JSON. Then
 /// it pushes them.
-class BulkPush final : public SlicedPush {
+class BulkPush final : public SlicedCommand {
  public:
   BulkPush(std::string_view json, Time started_at);
   BulkPush(const BulkPush&) = delete;
@@ -40,7 +40,7 @@ class BulkPush final : public SlicedPush {
 
 /// A PUSHB of a long line. Checks all of it before it reads the first job: so it knows where each
 /// begins and ends, whatever is in it.
-class LongBulkPush final : public SlicedPush {
+class LongBulkPush final : public SlicedCommand {
  public:
   /// `line`: with its verb.
   LongBulkPush(Rope&& line, Time started_at);

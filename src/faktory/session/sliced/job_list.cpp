@@ -1,4 +1,4 @@
-#include "faktory/session/job_list.hpp"
+#include "faktory/session/sliced/job_list.hpp"
 
 #include <utility>
 

@@ -6,7 +6,7 @@
 #include "base/rope.hpp"
 #include "core/model/types.hpp"
 #include "faktory/job/long_job.hpp"
-#include "faktory/session/sliced_push.hpp"
+#include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {
 
@@ -14,7 +14,7 @@ namespace millrace::faktory {
 inline constexpr std::string_view kLongPush = "PUSH ";
 
 /// A PUSH of a long line: see `LongJob`.
-class LongPush final : public SlicedPush {
+class LongPush final : public SlicedCommand {
  public:
   /// `line`: with its verb.
   LongPush(Rope&& line, Time started_at);

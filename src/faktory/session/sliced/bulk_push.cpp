@@ -1,4 +1,4 @@
-#include "faktory/session/bulk_push.hpp"
+#include "faktory/session/sliced/bulk_push.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "faktory/session/long_push.hpp"
+#include "faktory/session/sliced/long_push.hpp"
 
 #include <utility>
 

@@ -11,7 +11,7 @@
 #include "core/model/types.hpp"
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/long_job.hpp"
-#include "faktory/session/sliced_push.hpp"
+#include "faktory/shared.hpp"
 
 namespace millrace::faktory {
 

@@ -1,8 +1,8 @@
-#include "faktory/session/long_push.hpp"
+#include "faktory/session/sliced/long_push.hpp"
 
 #include "faktory/service.hpp"
-#include "faktory/session/bulk_push.hpp"
 #include "faktory/session/line_buffer.hpp"
+#include "faktory/session/sliced/bulk_push.hpp"
 #include "faktory/session/talking.hpp"
 #include "support/doctest.hpp"
 

@@ -1,4 +1,4 @@
-#include "faktory/session/bulk_push.hpp"
+#include "faktory/session/sliced/bulk_push.hpp"
 
 #include "faktory/service.hpp"
 #include "faktory/session/talking.hpp"
