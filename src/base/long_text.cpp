@@ -32,14 +32,29 @@ void LongText::take(std::size_t bytes_max, std::string& out) {
     Part& first = parts_[first_];
     const std::string_view some = first.rest().substr(0, bytes_max);
     out += some;
-    first.taken += some.size();
-    size_ -= some.size();
     bytes_max -= some.size();
-    if (!first.rest().empty()) continue;
-    first = Part();
-    ++first_;
+    pass(first, some.size());
   }
   if (size_ == 0) *this = LongText();
+}
+
+void LongText::drop(std::size_t bytes) {
+  CHECK(bytes <= size_);
+  while (bytes > 0) {
+    Part& first = parts_[first_];
+    const std::size_t some = std::min(bytes, first.rest().size());
+    bytes -= some;
+    pass(first, some);
+  }
+  if (size_ == 0) *this = LongText();
+}
+
+void LongText::pass(Part& first, std::size_t bytes) {
+  first.taken += bytes;
+  size_ -= bytes;
+  if (!first.rest().empty()) return;
+  first = Part();
+  ++first_;
 }
 
 }  // namespace millrace

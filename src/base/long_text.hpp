@@ -27,6 +27,9 @@ class LongText {
   /// Moves up to so many bytes from the front of it to the end of `out`.
   void take(std::size_t bytes_max, std::string& out);
 
+  /// Drops so many bytes from the front of it, which it has.
+  void drop(std::size_t bytes);
+
  private:
   struct Part {
     std::string text;
@@ -38,6 +41,8 @@ class LongText {
       return (owner ? view : std::string_view(text)).substr(taken);
     }
   };
+
+  void pass(Part& first, std::size_t bytes);
 
   std::vector<Part> parts_;  ///< an empty one needs no memory, unlike a deque
   std::size_t first_ = 0;    ///< those before it were taken

@@ -28,4 +28,19 @@ TEST_CASE("long text: is taken in parts, in order") {
   CHECK(owned.use_count() == 1);
 }
 
+TEST_CASE("long text: what is dropped is not taken") {
+  const auto owned = std::make_shared<const std::string>("0123456789");
+  for (std::size_t dropped = 0; dropped <= 14; ++dropped) {
+    LongText text;
+    text.add("ab");
+    text.add(*owned, owned);
+    text.add("cd");
+    text.drop(dropped);
+    CHECK(text.size() == 14 - dropped);
+    std::string rest;
+    text.take(100, rest);
+    CHECK(rest == std::string("ab0123456789cd").substr(dropped));
+  }
+}
+
 }  // namespace millrace

@@ -1,6 +1,7 @@
 #include "core/broker/bulk_changes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/model/codec.hpp"
 
@@ -75,6 +76,8 @@ std::vector<BulkChanges::Progress> BulkChanges::list() const {
 void BulkChanges::begin_state(Change& change) const {
   change.after.reset();
   change.last.reset();
+  change.asked = 0;
+  change.is_state_over = false;
   change.has_begun_state = true;
   change.clock = broker_.view().wall_clock();
   // The last job of now is the end: jobs that enter the state later come after it, also those that
@@ -98,30 +101,50 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   const View& view = broker_.view();
   std::vector<JobId> ids;
   std::size_t read_bytes = 0;
+  Steps steps(kSliceSteps);
   bool is_past_last = false;
-  const Bounds& bounds = change.request.bounds;
-  const std::uint64_t left = bounds.changes_max - change.progress.changed;
+  const std::uint64_t left = change.request.bounds.changes_max - change.progress.changed;
   const ScanEnd end = view.scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
     const bool has_when = job.state != JobState::kReady;
     if (has_when && change.last) {
       is_past_last = *change.last < place_of(job, change.clock);
       if (is_past_last) return false;
     }
-    // The job was not among those that were counted when the person agreed.
-    if (job.sequence >= bounds.id_end || came_at(job) > bounds.counted_at) return true;
+    if (!is_meant(change, job)) return true;
     // By the record's length, which includes error texts.
     read_bytes += encoded_bytes(job, view.queue_of(job).name);
-    const auto& matches = change.request.matches;
-    if (!matches || matches(job, view.queue_of(job))) ids.push_back(job.id);
+    const JobMatcher& matches = change.request.matches;
+    const Match match = matches ? matches(job, view.queue_of(job), steps) : Match::kYes;
+    if (match == Match::kUnfinished) {
+      change.asked = job.id;
+      return false;
+    }
+    if (match == Match::kYes) ids.push_back(job.id);
     return read_bytes < kSliceBodyBytes && ids.size() < left;
   });
   change.progress.looked_at += end.jobs;
   change.after = end.next;
-  if (!end.next || is_past_last) {
-    ++change.next_state;
-    change.has_begun_state = false;
-  }
+  change.is_state_over = !end.next || is_past_last;
   return ids;
+}
+
+/// About the job for which the slice before had too few steps left.
+std::vector<JobId> BulkChanges::ask_again(Change& change) const {
+  const View& view = broker_.view();
+  const JobId id = std::exchange(change.asked, 0);
+  const Job* job = view.find(id);
+  const bool is_there = job != nullptr && job->state == order_of(change).state;
+  if (!is_there || !is_meant(change, *job)) return {};
+  Steps steps(kSliceSteps);
+  const Match match = change.request.matches(*job, view.queue_of(*job), steps);
+  if (match == Match::kUnfinished) change.asked = id;
+  return match == Match::kYes ? std::vector<JobId>{id} : std::vector<JobId>{};
+}
+
+/// False: the job was not among those that were counted when the person agreed.
+bool BulkChanges::is_meant(const Change& change, const Job& job) {
+  const Bounds& bounds = change.request.bounds;
+  return job.sequence < bounds.id_end && came_at(job) <= bounds.counted_at;
 }
 
 bool BulkChanges::work(Time now) {
@@ -133,9 +156,14 @@ bool BulkChanges::work(Time now) {
     // Scheduled jobs are in another order when the wall clock was set meanwhile.
     const bool is_in_order = change.clock == broker_.view().wall_clock();
     if (!change.has_begun_state || !is_in_order) begin_state(change);
-    for (const JobId id : collect(change)) {
+    const bool is_asking = change.asked != 0;
+    for (const JobId id : is_asking ? ask_again(change) : collect(change)) {
       // A refusal is no failure: the job may be in that state already, or the disk may be full.
       if (broker_.admin().change(id, change.request.action, now)) ++change.progress.changed;
+    }
+    if (change.is_state_over && change.asked == 0) {
+      ++change.next_state;
+      change.has_begun_state = false;
     }
   }
   if (change.has_work()) {

@@ -35,8 +35,9 @@ class BulkChanges {
     std::vector<JobState> states;  ///< visited one after the other; reserved jobs stay
     std::string queue = {};        ///< empty: all
     Mutation::Action action = Mutation::Action::kDiscard;
-    /// Which jobs; empty: all. It is kept until the change has ended.
-    std::function<bool(const Job& job, const Queue& queue)> matches = {};
+    /// Which jobs; empty: all. It is kept until the change has ended. A job about which its steps
+    /// did not suffice it is asked again before any other one.
+    JobMatcher matches = {};
     Bounds bounds = {};
     bool forgets_queue = false;  ///< at the end, if it is empty: `AdminOperations::forget_queue`
     std::string title = {};      ///< shown with the progress
@@ -87,6 +88,8 @@ class BulkChanges {
     std::optional<ScanPlace> last;   ///< the end of that state when it was begun
     WallClock clock;                 ///< what it was then
     bool has_begun_state = false;
+    bool is_state_over = false;  ///< but for the job of the next member
+    JobId asked = 0;             ///< the matcher needs more steps for it; 0: for none
 
     [[nodiscard]] bool has_work() const {
       return next_state < request.states.size() && progress.changed < request.bounds.changes_max;
@@ -96,6 +99,8 @@ class BulkChanges {
   [[nodiscard]] ScanOrder order_of(const Change& change) const;
   void begin_state(Change& change) const;
   [[nodiscard]] std::vector<JobId> collect(Change& change) const;
+  [[nodiscard]] std::vector<JobId> ask_again(Change& change) const;
+  [[nodiscard]] static bool is_meant(const Change& change, const Job& job);
   void end(Change change, Phase phase, Time now);
 
   Broker& broker_;

@@ -52,6 +52,7 @@ struct FailedRun {
 
 /// The answer of a mutation's filter. kUnfinished: its steps were used up before it knew.
 enum class Match { kNo, kYes, kUnfinished };
+using JobMatcher = std::function<Match(const Job& job, const Queue& queue, Steps& steps)>;
 
 /// A change to some jobs of a server-wide set.
 struct Mutation {
@@ -66,7 +67,7 @@ struct Mutation {
   /// Which jobs; empty: all. It is kept until the mutation has ended, so it must be able to outlive
   /// the client. After `kUnfinished` it is asked again with new steps, about the same job if that
   /// is still in the set.
-  std::function<Match(const Job& job, const Queue& queue, Steps& steps)> matches = {};
+  JobMatcher matches = {};
 };
 
 /// The facts that HELLO gives of a worker.

@@ -2,10 +2,12 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "faktory/job/glob.hpp"
+#include "faktory/job/job_text.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -21,59 +23,82 @@ std::vector<Glob> globs_of(const JobFilter& filter) {
   return globs;
 }
 
-/// Compares jobs' JSON with globs. It keeps a long JSON, and continues with it when it is asked
-/// again.
+/// Compares jobs' JSON with globs. When it is asked about a job again, it goes on where it was.
 class TextMatcher {
  public:
   TextMatcher(std::vector<Glob> globs, const WorkUnitFormat& format, WallClock clock)
-      : globs_(std::move(globs)), format_(&format), clock_(clock) {}
+      : globs_(std::move(globs)), text_(format, clock) {}
 
   Match operator()(const Job& job, const Queue& queue, Steps& steps) {
     // The broker asks about one job again until it is decided. Another job means a new text.
-    if (job.id != job_ || job.when != when_) begin(job, queue);
-    for (; next_glob_ < globs_.size(); ++next_glob_, read_bytes_ = 0) {
+    if (job.id != job_ || job.when != when_) {
+      job_ = job.id;
+      when_ = job.when;
+      next_glob_ = 0;
+      begin_glob();
+    }
+    text_.show(job, queue);
+    while (next_glob_ < globs_.size()) {
       Glob& glob = globs_[next_glob_];
-      if (read_bytes_ == 0) glob.restart();
-      read_bytes_ += glob.read(std::string_view(text_).substr(read_bytes_), steps);
-      const bool is_through = glob.is_decided() || read_bytes_ == text_.size();
-      if (!is_through) return Match::kUnfinished;
+      if (!read_on(glob, job, steps)) return Match::kUnfinished;
       if (!glob.matches()) return end(Match::kNo);
+      ++next_glob_;
+      begin_glob();
+      text_.show(job, queue);
     }
     return end(Match::kYes);
   }
 
  private:
-  void begin(const Job& job, const Queue& queue) {
-    job_ = job.id;
-    when_ = job.when;
-    next_glob_ = 0;
+  void begin_glob() {
+    if (next_glob_ < globs_.size()) globs_[next_glob_].restart();
+    text_.begin();
+    part_.clear();
     read_bytes_ = 0;
-    text_.clear();
-    format_->render(job, queue.name, clock_, text_);
+  }
+
+  /// True: the glob has read enough.
+  bool read_on(Glob& glob, const Job& job, Steps& steps) {
+    while (!glob.is_decided()) {
+      if (read_bytes_ == part_.size()) {
+        const std::optional<std::string_view> part = text_.next(job, steps);
+        if (!part) return false;
+        if (part->empty()) return true;
+        part_ = *part;
+        read_bytes_ = 0;
+      }
+      read_bytes_ += glob.read(std::string_view(part_).substr(read_bytes_), steps);
+      if (read_bytes_ < part_.size() && !glob.is_decided()) return false;
+    }
+    return true;
   }
 
   Match end(Match verdict) {
     job_ = 0;
+    text_.begin();
     return verdict;
   }
 
   std::vector<Glob> globs_;
-  const WorkUnitFormat* format_;
-  WallClock clock_;
+  JobText text_;
   JobId job_ = 0;  ///< 0: none is begun
   Time when_{};    ///< of that job: if it has changed, the text may have too
-  std::string text_;
+  std::string part_;
   std::size_t next_glob_ = 0;
-  std::size_t read_bytes_ = 0;  ///< by that one
+  std::size_t read_bytes_ = 0;  ///< of the part, by that one
 };
 
 }  // namespace
 
-std::function<Match(const Job&, const Queue&, Steps&)> make_matcher(const JobFilter& filter,
-                                                                    const WorkUnitFormat& format,
-                                                                    WallClock clock) {
+JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format, WallClock clock) {
   if (filter.is_empty()) return {};
-  if (filter.jids.empty()) return TextMatcher(globs_of(filter), format, clock);
+  if (filter.jids.empty()) {
+    // Shared: a function that can be copied has it.
+    return [matcher = std::make_shared<TextMatcher>(globs_of(filter), format, clock)](
+               const Job& job, const Queue& queue, Steps& steps) {
+      return (*matcher)(job, queue, steps);
+    };
+  }
   absl::flat_hash_set<std::string> jids(filter.jids.begin(), filter.jids.end());
   return [jids = std::move(jids), &format](const Job& job, const Queue&, Steps&) {
     return jids.contains(format.identify(job).jid) ? Match::kYes : Match::kNo;

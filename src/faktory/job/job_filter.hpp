@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,7 @@ inline constexpr std::size_t kGlobBytesMax = 1024;
 
 /// The filter as a function for the broker; empty: all jobs match. `format` must outlive it. Texts
 /// have times as `clock` shows them, also when that is set while the MUTATE runs.
-[[nodiscard]] std::function<Match(const Job& job, const Queue& queue, Steps& steps)> make_matcher(
-    const JobFilter& filter, const WorkUnitFormat& format, WallClock clock);
+[[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format,
+                                      WallClock clock);
 
 }  // namespace millrace::faktory

@@ -1,10 +1,12 @@
 #include "http/routes/job_filter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "base/text_search.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 
@@ -79,6 +81,56 @@ bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& for
   return has_id || summary.jid.starts_with(*filter.id);
 }
 
+/// Compares jobs with a filter. Of a long body it remembers how far it was searched.
+class Matcher {
+ public:
+  Matcher(const JobFilter& filter, const WorkUnitFormat& format, Time now)
+      : filter_(filter), format_(&format) {
+    const auto age = std::chrono::seconds(
+        // Bounded, since more seconds would not fit into a time.
+        std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
+    if (filter.older_than_s) created_before_ = now - age;
+    if (filter.text) search_.emplace(*filter.text);
+  }
+
+  Match operator()(const Job& job, const Queue& queue, Steps& steps) {
+    // The cheap comparisons come first.
+    if (filter_.queue && queue.name != *filter_.queue) return Match::kNo;
+    // Jobs are often searched by age, and the time is in memory. A body may not be.
+    if (job.created_at > created_before_) return Match::kNo;
+    if (!is_held_by(job, filter_) || !fails_as(job, filter_)) return Match::kNo;
+    if (search_) {
+      const Match found = search(job, steps);
+      if (found != Match::kYes) return found;
+    }
+    return is_named(job, filter_, *format_) ? Match::kYes : Match::kNo;
+  }
+
+ private:
+  /// A body never changes: so the search can go on where it was.
+  Match search(const Job& job, Steps& steps) {
+    if (std::exchange(searched_, 0) != job.id) {
+      search_->restart();
+      read_bytes_ = 0;
+    }
+    const std::string_view rest = job.body_view().substr(read_bytes_);
+    const std::string_view part = rest.substr(0, steps.left());
+    steps.use_up(part.size());
+    if (search_->read(part)) return Match::kYes;
+    if (part.size() == rest.size()) return Match::kNo;
+    searched_ = job.id;
+    read_bytes_ += part.size();
+    return Match::kUnfinished;
+  }
+
+  JobFilter filter_;
+  const WorkUnitFormat* format_;
+  Time created_before_ = kNever;
+  std::optional<TextSearch> search_;
+  JobId searched_ = 0;  ///< 0: no body is searched in part
+  std::size_t read_bytes_ = 0;
+};
+
 }  // namespace
 
 Outcome<JobFilter> read_filter(const Request& request) {
@@ -130,22 +182,9 @@ std::string describe(const JobFilter& filter) {
   return said;
 }
 
-std::function<bool(const Job&, const Queue&)> make_matcher(const JobFilter& filter,
-                                                           const WorkUnitFormat& format, Time now) {
+JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format, Time now) {
   if (filter.is_empty()) return {};
-  const auto age = std::chrono::seconds(
-      // Bounded, since more seconds would not fit into a time.
-      std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
-  const Time created_before = filter.older_than_s ? now - age : kNever;
-  // The cheap comparisons come first.
-  return [filter, created_before, &format](const Job& job, const Queue& queue) {
-    if (filter.queue && queue.name != *filter.queue) return false;
-    // Jobs are often searched by age, and the time is in memory. A body may not be.
-    if (job.created_at > created_before) return false;
-    if (!is_held_by(job, filter) || !fails_as(job, filter)) return false;
-    if (filter.text && job.body_view().find(*filter.text) == std::string_view::npos) return false;
-    return is_named(job, filter, format);
-  };
+  return Matcher(filter, format, now);
 }
 
 std::string normalized_message(std::string_view message) {

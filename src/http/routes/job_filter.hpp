@@ -43,9 +43,10 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 /// `type "Send*", error "timeout"`, for people. Long texts are cut.
 [[nodiscard]] std::string describe(const JobFilter& filter);
 
-/// The filter as a function; empty: all jobs match. `format` must outlive it.
-[[nodiscard]] std::function<bool(const Job&, const Queue&)> make_matcher(
-    const JobFilter& filter, const WorkUnitFormat& format, Time now);
+/// The filter as a function; empty: all jobs match. `format` must outlive it. A job about which its
+/// steps did not suffice is to be asked about again before any other one.
+[[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format,
+                                      Time now);
 
 /// The group of a failure, 16 hexadecimal digits: the same for failures that differ in numbers
 /// only, in every process and version, since links name it.

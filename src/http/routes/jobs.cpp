@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
@@ -45,26 +48,110 @@ std::size_t steps_of(const JobFilter& filter) {
   return is_cheap ? kJidSearchSteps : kSearchSteps;
 }
 
-/// Walks on from the cursor until `found` answers false or the slice is over. Answers how far it
-/// got.
-Json walk(const Call& call, const Search& search, const std::function<bool(const Job&)>& found) {
-  const View& view = call.site.broker.view();
-  const auto matches = make_matcher(search.filter, call.site.format, call.moment.now);
-  const bool reads_all = search.filter.text.has_value();
-  // The jid of a beanstalk job may be in its body.
-  const bool reads_put = search.filter.id.has_value();
-  const std::size_t steps = steps_of(search.filter);
-  std::size_t read_bytes = 0;
-  const ScanEnd end = view.scan(search.order, search.after, steps, [&](const Job& job) {
-    const bool is_read = reads_all || (reads_put && job.kind == JobKind::kBytes);
-    // Bodies may have to be read from the disk: a slice is bounded by their bytes too.
-    if (is_read) read_bytes += job.body_bytes;
-    const bool goes_on = (matches && !matches(job, view.queue_of(job))) || found(job);
-    return goes_on && read_bytes < kSearchBytes;
+/// A walk from the cursor on over the jobs that match, in as many turns as it takes.
+class JobWalk {
+ public:
+  JobWalk(const Call& call, const Search& search)
+      : view_(call.site.broker.view()),
+        order_(search.order),
+        after_(search.after),
+        matches_(make_matcher(search.filter, call.site.format, call.moment.now)),
+        reads_all_(search.filter.text.has_value()),
+        reads_put_(search.filter.id.has_value()),
+        steps_left_(steps_of(search.filter)) {}
+
+  /// One turn. Goes on until `found` answers false for a job. True: the walk is over.
+  bool work(const std::function<bool(const Job&)>& found) {
+    Steps steps(kSliceSteps);
+    bool goes_on = true;
+    if (const JobId id = std::exchange(asked_, 0); id != 0) {
+      const Job* job = view_.find(id);
+      goes_on = job == nullptr || job->state != order_.state || look_at(*job, steps, found);
+    }
+    if (goes_on && steps_left_ > 0 && !is_at_end_) scan(steps, found);
+    return asked_ == 0;
+  }
+
+  [[nodiscard]] JobState state() const { return order_.state; }
+
+  [[nodiscard]] Json progress() const {
+    return {{"looked_at", looked_at_},
+            {"to_look_at", view_.scan_length(order_)},
+            {"next", is_at_end_ ? Json(nullptr) : Json(show_place(*after_))}};
+  }
+
+ private:
+  using Found = std::function<bool(const Job&)>;
+
+  void scan(Steps& steps, const Found& found) {
+    const ScanEnd end = view_.scan(order_, after_, steps_left_, [&](const Job& job) {
+      const bool is_read = reads_all_ || (reads_put_ && job.kind == JobKind::kBytes);
+      // Bodies may have to be read from the disk: a request is bounded by their bytes too.
+      if (is_read) read_bytes_ += job.body_bytes;
+      return look_at(job, steps, found);
+    });
+    looked_at_ += end.jobs;
+    steps_left_ -= std::min(steps_left_, end.jobs);
+    after_ = end.next;
+    is_at_end_ = !end.next;
+  }
+
+  bool look_at(const Job& job, Steps& steps, const Found& found) {
+    const Match match = matches_ ? matches_(job, view_.queue_of(job), steps) : Match::kYes;
+    if (match == Match::kUnfinished) {
+      asked_ = job.id;
+      return false;
+    }
+    return (match == Match::kNo || found(job)) && read_bytes_ < kSearchBytes;
+  }
+
+  const View& view_;
+  ScanOrder order_;
+  std::optional<ScanPlace> after_;
+  JobMatcher matches_;
+  bool reads_all_;
+  bool reads_put_;  ///< the jid of a beanstalk job may be in its body
+  std::size_t steps_left_;
+  std::size_t read_bytes_ = 0;
+  std::size_t looked_at_ = 0;
+  JobId asked_ = 0;  ///< the job that the next turn begins with; 0: none
+  bool is_at_end_ = false;
+};
+
+/// A list that is being made.
+struct Listing {
+  Site& site;
+  std::size_t limit;
+  JobWalk walk;
+  Json rows = Json::array();
+};
+
+// Shared by the copies of a function: it can only have what can be copied.
+Response go_on_listing(const std::shared_ptr<Listing>& listing) {
+  const bool is_over = listing->walk.work([&](const Job& job) {
+    listing->rows.push_back(row_of(job, listing->site));
+    return listing->rows.size() < listing->limit;
   });
-  return {{"looked_at", end.jobs},
-          {"to_look_at", view.scan_length(search.order)},
-          {"next", end.next ? Json(show_place(*end.next)) : Json(nullptr)}};
+  if (!is_over) return {.go_on = [listing](Time) { return go_on_listing(listing); }};
+  Json page{{"state", name_of(listing->walk.state())}, {"jobs", std::move(listing->rows)}};
+  page["counts"] = show_counts(listing->site.broker.view());
+  page.update(listing->walk.progress());
+  return {.body = dump(page)};
+}
+
+struct Counting {
+  JobWalk walk;
+  std::uint64_t matched = 0;
+};
+
+// Shared: see above.
+Response go_on_counting(const std::shared_ptr<Counting>& counting) {
+  if (!counting->walk.work([&](const Job&) { return ++counting->matched > 0; })) {
+    return {.go_on = [counting](Time) { return go_on_counting(counting); }};
+  }
+  Json count{{"matched", counting->matched}};
+  count.update(counting->walk.progress());
+  return {.body = dump(count)};
 }
 
 const Job* find_job(const Call& call) {
@@ -82,15 +169,9 @@ Response say_gone(const Call& call) {
 Response list_jobs(const Call& call) {
   const Outcome<Search> search = read_search(call.request);
   if (!search) return refuse(400, search.error().text);
-  Json rows = Json::array();
-  const Json progress = walk(call, *search, [&](const Job& job) {
-    rows.push_back(row_of(job, call.site));
-    return rows.size() < search->limit;
-  });
-  Json page{{"state", name_of(search->order.state)}, {"jobs", std::move(rows)}};
-  page["counts"] = show_counts(call.site.broker.view());
-  page.update(progress);
-  return {.body = dump(page)};
+  // Shared: see there.
+  return go_on_listing(std::make_shared<Listing>(
+      Listing{.site = call.site, .limit = search->limit, .walk = JobWalk(call, *search)}));
 }
 
 Response count_jobs(const Call& call) {
@@ -104,11 +185,8 @@ Response count_jobs(const Call& call) {
     count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});
     return {.body = dump(count)};
   }
-  std::uint64_t matched = 0;
-  const Json progress = walk(call, *search, [&](const Job&) { return ++matched > 0; });
-  count["matched"] = matched;
-  count.update(progress);
-  return {.body = dump(count)};
+  // Shared: see there.
+  return go_on_counting(std::make_shared<Counting>(Counting{.walk = JobWalk(call, *search)}));
 }
 
 Response show_job(const Call& call) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "faktory/job/stored_form.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "support/doctest.hpp"
 
@@ -72,6 +73,42 @@ TEST_CASE("filter: with a regexp the jobtype is a text, without one a glob") {
   CHECK(Filtering({.jids = {}, .regexp = "*", .jobtype = "F*"}).ask(job) == Match::kNo);
   CHECK(Filtering({.jids = {}, .regexp = {}, .jobtype = "F*"}).ask(job) == Match::kYes);
   CHECK(Filtering({.jids = {}, .regexp = {}, .jobtype = "F[o]o*"}).ask(job) == Match::kNo);
+}
+
+TEST_CASE("filter: a job of megabytes is never rendered in one call") {
+  const std::string hay(10 * WorkUnitFormat::kLongBodyBytes, 'a');
+  for (const std::string& end : {std::string("b"), std::string("\xFF")}) {
+    for (const bool is_match : {true, false}) {
+      const std::string needle = end == "b" ? "ab\"" : "\"encoding\":\"base64\"";
+      Filtering filtering({.jids = {}, .regexp = is_match ? "*" + needle + "*" : "*zz*"});
+      const Job job = Filtering::job(1, hay + end);
+      int calls = 1;
+      Match match = filtering.ask(job, 10'000);
+      for (; match == Match::kUnfinished; ++calls) match = filtering.ask(job, 10'000);
+      CHECK(match == (is_match ? Match::kYes : Match::kNo));
+      CHECK(calls > 10);
+    }
+  }
+}
+
+TEST_CASE("filter: a long pushed job goes on where it was, though its body moved") {
+  JobReader reader;
+  std::string body;
+  const std::string hay(10 * WorkUnitFormat::kLongBodyBytes, 'a');
+  const auto members = reader.read(R"({"jid":"12345678","jobtype":"T","args":[")" + hay + R"("]})");
+  REQUIRE(members);
+  encode_work_unit(*members, body);
+  for (const bool is_match : {true, false}) {
+    Filtering filtering({.jids = {}, .regexp = is_match ? "*aa\"]}" : "*ba\"]}", .jobtype = "T"});
+    int calls = 0;
+    for (Match match = Match::kUnfinished; match == Match::kUnfinished; ++calls) {
+      Job job = Filtering::job(1, body);
+      job.kind = JobKind::kWorkUnit;
+      match = filtering.ask(job, 10'000);
+      if (match != Match::kUnfinished) CHECK(match == (is_match ? Match::kYes : Match::kNo));
+    }
+    CHECK(calls > 10);
+  }
 }
 
 }  // namespace millrace::faktory

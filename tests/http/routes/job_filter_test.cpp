@@ -54,4 +54,58 @@ TEST_CASE("jobs: a filter that says nothing is refused") {
   }
 }
 
+TEST_CASE("jobs: a long body is searched in as many turns as it takes") {
+  WebFixture web;
+  web.put("before");
+  const JobId id = web.put(std::string(5 * kSliceSteps, 'a') + "b");
+  web.put("after");
+  const std::string part(1000, 'a');
+  Json page = web.read("/api/v1/jobs?text=" + part + "b");
+  CHECK(web.turns == 6);
+  REQUIRE(page["jobs"].size() == 1);
+  CHECK(page["jobs"][0]["id"] == id);
+  CHECK(page["looked_at"] == 3);
+  CHECK(page["next"] == nullptr);
+  CHECK(web.read("/api/v1/jobs?text=" + part + "c")["jobs"].empty());
+  CHECK(web.read("/api/v1/jobs?limit=1&text=" + part + "b")["next"] != nullptr);
+  CHECK(web.read("/api/v1/jobs/count?text=" + part + "b")["matched"] == 1);
+  CHECK(web.turns == 6);
+}
+
+TEST_CASE("jobs: a list ends with a long body that is the last job") {
+  WebFixture web;
+  const JobId id = web.put(std::string(5 * kSliceSteps, 'a') + "b");
+  const Json page = web.read("/api/v1/jobs?text=ab");
+  REQUIRE(page["jobs"].size() == 1);
+  CHECK(page["jobs"][0]["id"] == id);
+  CHECK(page["next"] == nullptr);
+}
+
+TEST_CASE("jobs: one that is gone while it is searched is not found") {
+  WebFixture web;
+  const JobId id = web.put(std::string(5 * kSliceSteps, 'a') + "b");
+  Response part = web.ask(request_of("GET", "/api/v1/jobs?text=ab"));
+  REQUIRE(part.go_on);
+  CHECK(web.broker.admin().change(id, Mutation::Action::kDiscard, web.now));
+  part = part.go_on(web.now);
+  CHECK_FALSE(part.go_on);
+  CHECK(Json::parse(part.body)["jobs"].empty());
+}
+
+TEST_CASE("operations: a long body is searched in as many slices as it takes") {
+  WebFixture web;
+  web.put("xab");
+  const JobId found = web.put(std::string(5 * kSliceSteps, 'a') + "b");
+  const JobId other = web.put(std::string(5 * kSliceSteps, 'a'));
+  const Json filter{{"action", "delete"}, {"states", {"ready", "dead"}}, {"text", "aab"}};
+  CHECK(web.post("/api/v1/operations", filter).status == 202);
+  int slices = 1;
+  while (web.bulks.work(web.now)) ++slices;
+  CHECK(slices > 10);
+  CHECK(web.find(found) == nullptr);
+  CHECK(web.find(other) != nullptr);
+  CHECK(web.bulks.list().front().changed == 1);
+  CHECK(web.bulks.list().front().looked_at == 3);
+}
+
 }  // namespace millrace::http

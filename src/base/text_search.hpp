@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+/// Finds a part in a text that comes in any pieces. Whatever both are, each byte of the text costs
+/// two comparisons at most (Knuth, Morris and Pratt 1977).
+class TextSearch {
+ public:
+  /// Not empty.
+  explicit TextSearch(std::string part);
+
+  /// Begins a new text.
+  void restart() { matched_ = 0; }
+
+  /// Reads on. True: the part is in the text; nothing more may be read of it.
+  [[nodiscard]] bool read(std::string_view bytes);
+
+ private:
+  std::string part_;
+  /// For each length of a beginning of the part: how long its longest other beginning is that it
+  /// ends with.
+  std::vector<std::size_t> borders_;
+  std::size_t matched_ = 0;  ///< so much of the part ends where the text was read to
+};
+
+}  // namespace millrace
