@@ -5,6 +5,7 @@
 #include "faktory/session/info.hpp"
 #include "faktory/session/reply.hpp"
 #include "faktory/session/session.hpp"
+#include "faktory/session/sliced/parted_push.hpp"
 
 namespace millrace::faktory {
 
@@ -22,8 +23,11 @@ Outcome<JobId> Service::push(std::string_view json, Time now) {
   if (shared_.is_draining) return Problem{std::string(reply::kShutdown)};
   const Result<JobId, RefusedJob> id = shared_.pusher.push(json, now);
   if (id) return *id;
-  return Problem{.text = reply::refusal(id.error()),
-                 .is_out_of_space = id.error().reason == RefusedJob::Reason::kNoRoom};
+  return problem_of(id.error());
+}
+
+std::unique_ptr<PushInParts> Service::push_in_parts() {
+  return std::make_unique<PartedPush>(shared_);
 }
 
 std::function<std::string()> Service::info(Time now, QueueSizes sizes) const {

@@ -11,6 +11,7 @@
 #include "core/broker/broker.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
+#include "core/ports/push_in_parts.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
 #include "faktory/settings.hpp"
@@ -40,6 +41,9 @@ class Service {
   /// Takes a job as PUSH does, from a caller that has no session. The problem is one line in the
   /// words of PUSH.
   [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now);
+
+  /// The same for a long job. Any thread may call it.
+  [[nodiscard]] std::unique_ptr<PushInParts> push_in_parts();
 
   /// What INFO answers, with these queues. The returned function writes it and reads nothing of the
   /// service, so any thread may call it.

@@ -210,7 +210,8 @@ void Server::add_web(BoundSocket socket) {
           .traffic = [this] { return traffic(); },
           .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
           .info = [this](Time now,
-                         QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); }},
+                         QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); },
+          .push_in_parts = [this] { return faktory_.push_in_parts(); }},
       std::move(socket));
 }
 

@@ -55,6 +55,7 @@ struct SampleWeb {
       .traffic = [] { return TrafficFacts{}; },
       .push = [this](std::string_view json, Time at) { return service.push(json, at); },
       .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
+      .push_in_parts = [this] { return service.push_in_parts(); },
       .random = [] { return std::uint64_t{7}; }};
 };
 

@@ -30,6 +30,7 @@ WebFixture::WebFixture()
            .traffic = [this] { return traffic; },
            .push = [this](std::string_view json, Time at) { return service.push(json, at); },
            .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
+           .push_in_parts = [this] { return service.push_in_parts(); },
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
   CHECK(broker.workers().add(worker_,
@@ -46,7 +47,16 @@ Response WebFixture::get(const std::string& target) {
 Response WebFixture::post(const std::string& target, const Json& body) {
   Request request = request_of("POST", target);
   request.body = body.dump();
-  return ask(std::move(request));
+  return ask_all(std::move(request));
+}
+
+Response WebFixture::ask_all(Request request) {
+  Response response = ask(std::move(request));
+  for (turns = 1; response.go_on; ++turns) {
+    if (response.meanwhile) response.meanwhile();
+    response = response.go_on(now);
+  }
+  return response;
 }
 
 Response WebFixture::ask(Request request) {

@@ -34,8 +34,9 @@ class WebFixture {
 
   Response get(const std::string& target);
   Response post(const std::string& target, const Json& body = Json::object());
-  /// Of an answer in several turns the first part.
+  /// Of an answer in several turns the first part, or the last one.
   Response ask(Request request);
+  Response ask_all(Request request);
   /// The JSON of a GET that succeeds.
   Json read(const std::string& target);
 
@@ -64,7 +65,7 @@ class WebFixture {
   TrafficFacts traffic;
   SystemFacts system;
   Site site;
-  int turns = 0;  ///< of the broker, that the last answer to `get` took
+  int turns = 0;  ///< of the broker, that the last answer to `get` or `post` took
 
  private:
   SilentSession session_;

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/model/types.hpp"
+#include "core/ports/push_in_parts.hpp"
 #include "http/kit/json.hpp"
 
 /// HTTP as the handlers see it: no socket, no thread.
@@ -22,6 +24,8 @@ struct Request {
   std::string body;
   /// The members of the body of a change, each once: see `prepare`.
   Json members = Json::object();
+  /// Not null: the body was a long job, and is in here. Shared: requests are copied.
+  std::shared_ptr<PushInParts> long_push = {};
 
   /// Empty: it is absent or empty. `name` of a header is in lower case.
   [[nodiscard]] std::string_view header(const std::string& name) const;
@@ -41,6 +45,9 @@ struct Response {
   /// called once, in that thread, in a later turn; it returns the answer or one more part of it.
   /// Empty: this is the answer.
   std::function<Response(Time now)> go_on = {};
+  /// To be called before `go_on`, outside of the broker's thread: works on data of its own. May be
+  /// empty.
+  std::function<void()> meanwhile = {};
 };
 
 /// The error that the API answers: `{"error": text}`.

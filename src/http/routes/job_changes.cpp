@@ -1,4 +1,4 @@
-
+#include <memory>
 #include <set>
 
 #include "base/check.hpp"
@@ -78,6 +78,36 @@ std::string with_jid(std::string_view json, std::string_view jid, bool has_membe
                 json.substr(inside));
 }
 
+std::optional<Problem> begin_long_push(const Site& site, Request& request) {
+  request.long_push = site.push_in_parts();
+  const Outcome<Done> added = request.long_push->add(request.body);
+  // It is in the other form now.
+  request.body = std::string();
+  return added ? std::nullopt : std::optional(added.error());
+}
+
+Response say_pushed(const Site& site, const Outcome<JobId>& id) {
+  if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
+  // A worker that waited for it may hold it by now, but cannot have finished it.
+  const Job* job = site.broker.view().find(*id);
+  CHECK(job != nullptr);
+  return {
+      .status = 201,
+      .body = dump(
+          {{"id", *id}, {"jid", site.format.identify(*job).jid}, {"state", name_of(job->state)}}),
+      .is_change = true};
+}
+
+Response make_long_push(const Call& call) {
+  // Shared: functions that can be copied have it.
+  const std::shared_ptr<PushInParts> push = call.request.long_push;
+  if (const Outcome<Done> made = push->make(call.moment.now); !made) {
+    return refuse(400, made.error().text);
+  }
+  return {.go_on = [&site = call.site, push](Time now) { return say_pushed(site, push->put(now)); },
+          .meanwhile = [push] { push->copy(); }};
+}
+
 }  // namespace
 
 Response retry_job(const Call& call) {
@@ -125,20 +155,12 @@ std::optional<Problem> prepare_push(const Site& site, Request& request) {
   if (trimmed(request.body).starts_with('{') && !differing.contains("jid")) {
     request.body = with_jid(request.body, "web-" + hex(site.random()), !names.empty());
   }
-  return std::nullopt;
+  return request.body.size() > kLongPushBytes ? begin_long_push(site, request) : std::nullopt;
 }
 
 Response push_job(const Call& call) {
-  const Outcome<JobId> id = call.site.push(call.request.body, call.moment.now);
-  if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
-  // A worker that waited for it may hold it by now, but cannot have finished it.
-  const Job* job = call.site.broker.view().find(*id);
-  CHECK(job != nullptr);
-  return {.status = 201,
-          .body = dump({{"id", *id},
-                        {"jid", call.site.format.identify(*job).jid},
-                        {"state", name_of(job->state)}}),
-          .is_change = true};
+  if (call.request.long_push) return make_long_push(call);
+  return say_pushed(call.site, call.site.push(call.request.body, call.moment.now));
 }
 
 }  // namespace millrace::http

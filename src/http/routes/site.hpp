@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/broker/broker.hpp"
 #include "core/broker/bulk_changes.hpp"
 #include "core/model/meter.hpp"
+#include "core/ports/push_in_parts.hpp"
 #include "core/ports/work_unit.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/trend.hpp"
@@ -67,6 +69,8 @@ struct Site {
   /// returned function, which writes it.
   std::function<Outcome<JobId>(std::string_view json, Time now)> push;
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
+  /// Takes a long job. Any thread may call it.
+  std::function<std::unique_ptr<PushInParts>()> push_in_parts;
   /// For the jids of jobs that are pushed without one. Any thread may call it.
   std::function<std::uint64_t()> random;
 };
@@ -78,7 +82,8 @@ struct Moment {
 };
 
 /// Reads the request's parameters or members, and completes it. Any thread may call it: of `site`
-/// it uses only `random`. Returns the answer if the request makes no sense; else nullopt.
+/// it uses only `random` and `push_in_parts`. Returns the answer if the request makes no sense;
+/// else nullopt.
 [[nodiscard]] std::optional<Response> prepare(const Site& site, Request& request);
 
 /// Answers `/api/v1/...`, `/metrics`, `/stats` and `/health`. The guard has let the request in, and
@@ -91,6 +96,9 @@ struct Moment {
 /// How long the body of this request may be: `job_bytes_max` for a pushed job, else
 /// `kMembersBytesMax`.
 [[nodiscard]] std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max);
+
+/// A pushed job that is longer is read outside of the broker's thread.
+inline constexpr std::size_t kLongPushBytes = 64 * 1024;
 
 /// Longer than any body of members that makes sense.
 inline constexpr std::size_t kMembersBytesMax = 64 * 1024;

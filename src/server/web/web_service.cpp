@@ -135,6 +135,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .traffic = std::move(options.traffic),
             .push = std::move(options.push),
             .info = std::move(options.info),
+            .push_in_parts = std::move(options.push_in_parts),
             .random = random_number},
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),
@@ -257,6 +258,7 @@ http::Response WebService::answer(http::Request asked) {
     });
     if (!response) return refuse_without_answer();
     part = std::exchange(response->go_on, {});
+    if (response->meanwhile) response->meanwhile();
   } while (part);
   if (response->write_body) response->body = response->write_body();
   return tagged(*request, std::move(*response));

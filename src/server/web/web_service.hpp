@@ -46,6 +46,7 @@ class WebService final : public Deadline {
     std::function<http::TrafficFacts()> traffic;
     std::function<Outcome<JobId>(std::string_view json, Time now)> push;
     std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
+    std::function<std::unique_ptr<PushInParts>()> push_in_parts;
   };
 
   WebService(Parts parts, Options options, BoundSocket socket);

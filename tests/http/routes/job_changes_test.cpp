@@ -8,7 +8,7 @@ namespace {
 Response push_text(WebFixture& web, const std::string& json) {
   Request request = request_of("POST", "/api/v1/jobs");
   request.body = json;
-  return web.ask(request);
+  return web.ask_all(request);
 }
 
 }  // namespace
@@ -129,6 +129,39 @@ TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   const Response response = web.post("/api/v1/jobs", {{"args", {1}}});
   CHECK(response.status == 400);
   CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
+}
+
+TEST_CASE("push: a long job is like any other, and is read outside of the broker's thread") {
+  WebFixture web;
+  const auto json_of = [](std::size_t bytes) {
+    return R"({ "jobtype":"Mail","args":["\u00e9)" + std::string(bytes, 'x') + R"("],"queue":"q"})";
+  };
+  const Response response = push_text(web, json_of(kLongPushBytes));
+  CHECK(response.status == 201);
+  CHECK(response.is_change);
+  CHECK(web.turns == 2);
+  const Json pushed = Json::parse(response.body);
+  CHECK(pushed["jid"] == "web-0000000000000abc");
+  CHECK(pushed["state"] == "ready");
+  const std::string body = web.get("/api/v1/jobs/" + pushed["id"].dump() + "/body").body;
+  CHECK(body.find(R"("args":["\u00e9)" + std::string(kLongPushBytes, 'x') + R"("])") !=
+        std::string::npos);
+  CHECK(push_text(web, json_of(1)).status == 201);
+  CHECK(web.turns == 1);
+}
+
+TEST_CASE("push: a long job that PUSH would refuse is refused in the same words") {
+  WebFixture web;
+  const std::string args = R"("args":[")" + std::string(kLongPushBytes, 'x') + R"("])";
+  const Response no_type = push_text(web, "{" + args + "}");
+  CHECK(no_type.status == 400);
+  CHECK(no_type.body == R"({"error":"jobs must have a jobtype parameter"})");
+  for (const char* const end : {"", "}}", ",}", R"(,"jobtype":1})", R"(,"args":[]})"}) {
+    CAPTURE(end);
+    CHECK(push_text(web, "{" + args + end).status == 400);
+  }
+  CHECK(push_text(web, "[" + std::string(kLongPushBytes, ' ') + "]").status == 400);
+  CHECK(web.broker.view().job_count(JobState::kReady) == 0);
 }
 
 }  // namespace millrace::http
