@@ -1,6 +1,7 @@
 #include "core/state/totals.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "core/model/codec.hpp"
 
@@ -67,11 +68,24 @@ std::uint64_t Totals::live_bytes() const {
   return encoded_bytes(counters_);
 }
 
+std::vector<DayCounts> merged(std::vector<DayCounts> days, const DayCounts& day) {
+  days.push_back(day);
+  std::map<std::int32_t, DayCounts> by_day;
+  for (const DayCounts& each : days) {
+    DayCounts& sum = by_day[each.day];
+    sum.day = each.day;
+    sum.processed += each.processed;
+    sum.failed += each.failed;
+  }
+  days.clear();
+  for (const auto& [number, sum] : by_day) days.push_back(sum);
+  return days;
+}
+
 HistoryChanged Days::with(const DayCounts& day) const {
-  HistoryChanged record = record_;
+  HistoryChanged record{.days = merged(record_.days, day)};
   // The history is one record, so it must be bounded.
-  if (record.days.size() == kHistoryDaysMax) record.days.erase(record.days.begin());
-  record.days.push_back(day);
+  if (record.days.size() > kHistoryDaysMax) record.days.erase(record.days.begin());
   return record;
 }
 

@@ -57,6 +57,10 @@ class Totals {
   LonePlace place_{LogPlace::in_log(0)};
 };
 
+/// The days with one more among them: oldest first, and each once, with all that was counted on it.
+/// A day may come again when the clock was set back.
+[[nodiscard]] std::vector<DayCounts> merged(std::vector<DayCounts> days, const DayCounts& day);
+
 /// The days that are over, oldest first, as HistoryChanged tells them.
 class Days {
  public:

@@ -166,13 +166,12 @@ Response show_history(const Call& call) {
                                     view.wall_clock().shown(call.moment.now).time_since_epoch())
                                     .count());
   const auto first = today - static_cast<std::int32_t>(*days) + 1;
+  // The present day need not be in the history yet. It may be an older one, if nothing ran since.
+  const std::vector<DayCounts> all =
+      merged(view.history(), {counters.day, counters.processed_today, counters.failed_today});
   Json shown = Json::array();
-  for (const DayCounts& day : view.history()) {
+  for (const DayCounts& day : all) {
     if (day.day >= first) shown.push_back(show_day(day.day, day.processed, day.failed));
-  }
-  // The present day is not in the history yet. It may be an older one, if nothing ran since.
-  if (counters.day >= first) {
-    shown.push_back(show_day(counters.day, counters.processed_today, counters.failed_today));
   }
   return {.body = dump({{"today", name_of_day(today)}, {"days", std::move(shown)}})};
 }

@@ -116,6 +116,25 @@ TEST_CASE("history: a clock that was years ahead for a moment stops no later day
   CHECK(fixture.broker.view().counters().processed_today == 1);
 }
 
+TEST_CASE("history: has each day once and in order, however the clock is set") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const std::int32_t today = day_of(fixture.now);
+  for (const int days : {0, 10, 0, 1, 0, 3, 0, 2, 5}) {
+    fixture.broker.set_wall_clock({.ahead = 24h * days});
+    finish_one(fixture, client);
+  }
+  std::uint64_t processed = fixture.broker.view().counters().processed_today;
+  std::int32_t last = 0;
+  for (const DayCounts& day : fixture.broker.view().history()) {
+    CHECK(day.day > last);
+    last = day.day;
+    processed += day.processed;
+  }
+  CHECK(processed == 9);
+  CHECK(last <= today + 5);
+}
+
 TEST_CASE("history: flushed with the totals") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
