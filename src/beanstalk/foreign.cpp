@@ -11,12 +11,20 @@ bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-/// `GET /path`, `OPTIONS *`, and what is sent to a proxy: `POST http://host/`.
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+/// `GET /path`, `OPTIONS *`, and what is sent to a proxy: `POST http://host/`, or with any target
+/// `CONNECT host:443 HTTP/1.1`. Blanks in any number and kind, since some readers take them.
 bool is_request_line(std::string_view line) {
+  line = line.substr(0, line.find('\n'));
   const auto method_end = std::find_if_not(line.begin(), line.end(), is_upper);
-  if (method_end == line.begin()) return false;
-  const std::string_view rest(method_end, line.end());
-  return rest.starts_with(" /") || rest.starts_with(" *") || rest.starts_with(" http");
+  const auto target = std::find_if_not(method_end, line.end(), is_blank);
+  if (method_end == line.begin() || target == method_end) return false;
+  const std::string_view rest(target, line.end());
+  return rest.starts_with('/') || rest.starts_with('*') || rest.starts_with("http") ||
+         rest.find("HTTP/") != rest.npos;
 }
 
 }  // namespace

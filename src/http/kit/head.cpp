@@ -32,6 +32,13 @@ std::string header_name(std::string_view line) {
   return is_good ? lower_case(name) : std::string();
 }
 
+/// What a Content-Length says (RFC 9112, section 6.3). Other readers take a sign, a list or nothing
+/// for some length or other.
+bool is_length(std::string_view line) {
+  const std::string_view value = trimmed(line.substr(line.find(':') + 1));
+  return !value.empty() && std::all_of(value.begin(), value.end(), is_digit);
+}
+
 /// In no part of a target (RFC 3986, section 2). Those that browsers send all the same are left
 /// out.
 bool is_never_in_target(char c) {
@@ -68,6 +75,9 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     if (line.empty()) break;
     const std::string name = header_name(line);
     if (name.empty()) return Problem{"the head has a line that is no header"};
+    if (name == "content-length" && !is_length(line)) {
+      return Problem{"Content-Length is not a number"};
+    }
     const bool is_single =
         name == "content-length" || name == "host" || name == "transfer-encoding";
     // A proxy may believe the first and we the last, and the two see different requests.

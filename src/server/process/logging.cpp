@@ -10,20 +10,6 @@
 namespace millrace::server {
 namespace {
 
-void append_timestamp(std::string& line) {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  std::tm calendar{};
-  gmtime_r(&seconds, &calendar);
-  char text[40];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &calendar);
-  line.append(text, size);
-  std::snprintf(text, sizeof text, ".%03dZ", static_cast<int>(milliseconds));
-  line += text;
-}
-
 bool is_plain(char c) {
   return c > ' ' && c != '"' && c != '=' && c != '\\' && c != '\x7f';
 }
@@ -50,6 +36,20 @@ void write_to_stderr(std::string_view line) {
 
 }  // namespace
 
+std::string timestamp(std::chrono::system_clock::time_point at) {
+  // Rounded down, also before 1970.
+  const auto second = std::chrono::floor<std::chrono::seconds>(at);
+  const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(at - second).count();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(second);
+  std::tm calendar{};
+  gmtime_r(&seconds, &calendar);
+  char text[40];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &calendar);
+  std::string line(text, size);
+  std::snprintf(text, sizeof text, ".%03dZ", static_cast<int>(milliseconds));
+  return line += text;
+}
+
 std::string seconds_text(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
@@ -64,8 +64,7 @@ std::string join(const std::vector<std::string>& names) {
 Log::Log(Routine routine) : sink_(write_to_stderr), routine_(routine) {}
 
 void Log::event(std::string_view name, std::initializer_list<LogField> fields) const {
-  std::string line;
-  append_timestamp(line);
+  std::string line = timestamp(std::chrono::system_clock::now());
   line += ' ';
   line += name;
   for (const LogField& field : fields) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,9 @@ struct LogField {
 
 /// The names as one value, separated by commas.
 [[nodiscard]] std::string join(const std::vector<std::string>& names);
+
+/// The time that a log line begins with: `2026-01-31T12:00:00.000Z`.
+[[nodiscard]] std::string timestamp(std::chrono::system_clock::time_point at);
 
 /// Seconds with tenths, as log lines have them.
 [[nodiscard]] std::string seconds_text(Duration duration);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "http/kit/text.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
@@ -43,6 +44,16 @@ TEST_CASE("head: a length, a host or a coding that is there twice is refused") {
   CHECK(ambiguity_in("HOST: b\r\n") == "the head has two host headers");
   CHECK(ambiguity_in("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n") ==
         "the head has both a Content-Length and a Transfer-Encoding");
+}
+
+TEST_CASE("head: a length is digits, whatever the method") {
+  for (const char* const length : {"", " ", "+5", "-5", "0x5", "5, 5", "5,5", "5 5", "5.0", "a"}) {
+    CAPTURE(length);
+    CHECK(ambiguity_in(concat("Content-Length:", length, "\r\n")) ==
+          "Content-Length is not a number");
+  }
+  CHECK(ambiguity_in("Content-Length: \t5 \r\n") == "");
+  CHECK(ambiguity_in("Content-Length:005\r\n") == "");
 }
 
 TEST_CASE("head: lines that readers take differently are refused") {

@@ -44,6 +44,13 @@ TEST_CASE("log: a line is a time, an event, and what belongs to it") {
   CHECK(captured.text.back() == '\n');
 }
 
+TEST_CASE("log: a time before 1970 is written like any other") {
+  using std::chrono::system_clock;
+  CHECK(timestamp(system_clock::time_point(-5'000'462ms)) == "1969-12-31T22:36:39.538Z");
+  CHECK(timestamp(system_clock::time_point(-1ms)) == "1969-12-31T23:59:59.999Z");
+  CHECK(timestamp(system_clock::time_point(1ms)) == "1970-01-01T00:00:00.001Z");
+}
+
 TEST_CASE("log: a value that could be misread is quoted") {
   CapturedLog captured;
   captured.log.event("e", {{"a", "two words"}, {"b", ""}, {"c", "x=\"y\""}});
