@@ -5,6 +5,7 @@ attack.py says what is measured.
 
 import socket
 import time
+import urllib.request
 
 import arguments
 import attack
@@ -87,6 +88,42 @@ def fetch(server):
     client.demand('ACK {"jid":"long-line-2"}', "+OK")
 
 
+def fetch_put(server):
+    client = Client(server.ports["faktory"])
+    client.line()
+    client.demand('HELLO {"v":2,"wid":"long-lines"}', "+OK")
+    client.say(b"FETCH default\r\n")
+    client.file.read(int(client.line()[1:]) + 2)
+    client.say(b"END\r\n")
+
+
+def ask_web(server, path, body=None):
+    request = urllib.request.Request(f"http://127.0.0.1:{server.ports['web']}/api/v1/{path}", body,
+                                     {"Content-Type": "application/json"} if body else {})
+    with urllib.request.urlopen(request) as response:
+        response.read()
+
+
+def search(server):
+    # Nearly found at each byte.
+    ask_web(server, f"jobs?text={text(1000)}y")
+
+
+def post_numbers(server):
+    ask_web(server, "jobs", job_with_numbers().encode())
+
+
+def post_text(server):
+    ask_web(server, "jobs", job_with_text().encode())
+
+
+def mutate_by_pattern(server):
+    client = Client(server.ports["faktory"])
+    client.line()
+    client.demand('HELLO {"v":2,"wid":"long-lines"}', "+OK")
+    client.demand('MUTATE {"cmd":"requeue","target":"retries","filter":{"regexp":"*zzz*"}}', "+OK")
+
+
 def reserve(server):
     client = Client(server.port)
     client.demand("watch long", "WATCHING 2")
@@ -131,6 +168,16 @@ def prepare_long_job(server):
     client.demand(f"PUSH {job_with_text()}", "+OK")
 
 
+def prepare_failed(server):
+    prepare_long_job(server)
+    client = Client(server.ports["faktory"])
+    client.line()
+    client.demand('HELLO {"v":2,"wid":"long-lines"}', "+OK")
+    client.say(b"FETCH long\r\n")
+    client.file.read(int(client.line()[1:]) + 2)
+    client.demand('FAIL {"jid":"long-line-2"}', "+OK")
+
+
 def prepare_peeked(server):
     client = Client(server.port)
     client.say(b"put 0 0 60 %d\r\n%s\r\n" % (PEEKED_BYTES, b"x" * PEEKED_BYTES))
@@ -147,8 +194,13 @@ EVENTS = [
     Event("PUSHB of the same", say(job_with_numbers, "PUSHB [{}]")),
     Event("PUSH with a text of 30 MB", say(job_with_text, "PUSH {}")),
     Event("FETCH and ACK of a job of 30 MB", fetch, prepare_long_job),
+    Event("FETCH of 30 MB that were put", fetch_put, put),
     Event("beanstalk's `reserve` and `delete` of one", reserve, prepare_long_job),
     Event("`put` of 30 MB", put),
+    Event("search over the API for a text in a job of 30 MB", search, prepare_long_job),
+    Event("MUTATE with a pattern, of a job of 30 MB", mutate_by_pattern, prepare_failed),
+    Event("the API is sent a job with 10,000,000 numbers", post_numbers),
+    Event("the same with a text of 30 MB", post_text),
     Event("FAIL of 29 MB", say(fail)),
     Event("BEAT of 23 MB", say(beat)),
     Event(f"{PEEKERS} clients pipeline `peek-ready` of {PEEKED_BYTES:,} bytes and never read",
@@ -166,8 +218,8 @@ def main():
     arguments.build("millrace")
 
     def start():
-        return servers.millrace(*options.flags.split(), "--max-job-size", str(LONG_JOB_BYTES),
-                                others=("faktory",))
+        flags = [*options.flags.split(), "--max-job-size", str(LONG_JOB_BYTES + MILLION)]
+        return servers.millrace(*flags, others=("faktory", "web"))
 
     lines = [heading.heading(f"`{options.flags}`", f"{options.times} times each"), "",
              *attack.HEAD]
