@@ -89,8 +89,9 @@ BodyPin Bodies::pin(const Job& job) {
   CHECK(job.body != nullptr);
   std::erase_if(pins_, [](const auto& pin) { return pin.expired(); });
   for (const auto& weak : pins_) {
+    // Another thread may have dropped it just now.
     const auto pin = weak.lock();
-    if (pin->bytes_ == job.body.get()) return pin;
+    if (pin && pin->bytes_ == job.body.get()) return pin;
   }
   // Shared: see BodyPin.
   auto pin = std::make_shared<PinnedBody>(job);

@@ -27,7 +27,7 @@ class PinnedBody {
   std::unique_ptr<char[]> owned_;  ///< null: the job has it
 };
 
-/// Shared: several replies may show the same body.
+/// Shared: several replies may show the same body. Any thread may read it and drop the pin.
 using BodyPin = std::shared_ptr<const PinnedBody>;
 
 /// Keeps the bodies of jobs in memory, and beyond a limit in the log only. The newest are spilled

@@ -154,6 +154,19 @@ Response go_on_counting(const std::shared_ptr<Counting>& counting) {
   return {.body = dump(count)};
 }
 
+/// A body of megabytes, which is copied outside of the broker's thread. nullopt: it is to be
+/// rendered.
+std::optional<LongText> long_body(const Job& job, const View& view, const WorkUnitFormat& format) {
+  if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) return std::nullopt;
+  const BodyPin pin = view.pin_body(job);
+  if (job.kind == JobKind::kWorkUnit) {
+    return format.render_long(job, view.queue_of(job).name, view.wall_clock(), pin);
+  }
+  LongText text;
+  text.add(pin->view(), pin);
+  return text;
+}
+
 const Job* find_job(const Call& call) {
   const auto id = parse_number<JobId>(call.name);
   return id ? call.site.broker.view().find(*id) : nullptr;
@@ -198,7 +211,13 @@ Response show_body(const Call& call) {
   const Job* job = find_job(call);
   if (job == nullptr) return say_gone(call);
   Response response{.type = "application/octet-stream"};
-  if (job->kind == JobKind::kBytes) {
+  if (auto text = long_body(*job, call.site.broker.view(), call.site.format)) {
+    response.write_body = [text = *std::move(text)]() mutable {
+      std::string body;
+      text.take(text.size(), body);
+      return body;
+    };
+  } else if (job->kind == JobKind::kBytes) {
     response.body = job->body_view();
   } else {
     const View& view = call.site.broker.view();

@@ -111,4 +111,23 @@ TEST_CASE("job: what is no number is said to be none") {
   CHECK(web.post("/api/v1/jobs/abc/retry").status == 400);
 }
 
+TEST_CASE("job: a long body is copied outside of the broker's thread, though the job is gone") {
+  WebFixture web;
+  const std::string body(2 * WorkUnitFormat::kLongBodyBytes, 'x');
+  const std::string more = R"(,"custom":{"a":")" + body + R"("})";
+  for (const JobId id : {web.put(body), web.push("Mail", "default", more)}) {
+    std::string expected = body;
+    if (web.find(id)->kind == JobKind::kWorkUnit) {
+      expected.clear();
+      web.format.render(*web.find(id), "default", {}, expected);
+    }
+    const Response response =
+        web.ask(request_of("GET", "/api/v1/jobs/" + std::to_string(id) + "/body"));
+    CHECK(response.body.empty());
+    CHECK(web.broker.admin().change(id, Mutation::Action::kDiscard, web.now));
+    REQUIRE(response.write_body);
+    CHECK((response.write_body() == expected));
+  }
+}
+
 }  // namespace millrace::http
