@@ -6,7 +6,6 @@
 #include "base/check.hpp"
 
 namespace millrace::server {
-
 ClientSocket::ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts)
     : stream_(descriptor, std::move(tls)), parts_(parts) {}
 
@@ -43,12 +42,15 @@ void ClientSocket::on_events(SocketEvents events) {
     stream_.has_room();
     if (is_serving()) session_->has_room();
   }
+  const Served served = serve_input();
+  // Those that wait already come first.
+  if (served == Served::kNotYet) parts_.poller.serve_again(*this);
   // After the last bytes comes the end, which other clients shall see before they ask.
-  if (serve_input()) (void)serve_input();
+  if (served == Served::kEndIsNext) (void)serve_input();
 }
 
-void ClientSocket::on_served_again() {
-  (void)serve_input();
+bool ClientSocket::on_served_again() {
+  return serve_input() != Served::kNotYet;
 }
 
 void ClientSocket::read_on() {
@@ -61,35 +63,37 @@ bool ClientSocket::may_receive() {
 }
 
 /// Receives once, and guards all others against what fails in it. The rest is for the next
-/// `take`, or for when it is wanted. True when nothing is left but the end of what the client
-/// sends.
-bool ClientSocket::serve_input() {
-  if (state_ == ConnectionState::kClosed || !known_.is_readable) return false;
+/// `take`, or for when it is wanted.
+ClientSocket::Served ClientSocket::serve_input() {
+  if (state_ == ConnectionState::kClosed || !known_.is_readable) return Served::kNow;
   if (!may_receive()) {
     // What arrived is left where it is, but a connection that is broken must not stay.
     if (known_.is_broken) drop();
-    return false;
+    return Served::kNow;
   }
-  bool is_end_next = false;
+  const bool is_lingering = state_ == ConnectionState::kLingering;
+  const std::size_t share = is_lingering ? kReceiveBytes : session_->input_share();
+  if (share == 0) return Served::kNotYet;
+  Served served = Served::kNow;
   try {
-    is_end_next = receive();
+    served = receive(share);
   } catch (const std::exception& exception) {
     parts_.log.event("connection_failed", {{"error", exception.what()}});
     drop();
   }
   read_on();
-  return is_end_next;
+  return served;
 }
 
-bool ClientSocket::receive() {
-  const bool is_lingering = state_ == ConnectionState::kLingering;
-  const Stream::Received received =
-      is_lingering ? stream_.discard(parts_.buffer) : stream_.receive(parts_.buffer);
+ClientSocket::Served ClientSocket::receive(std::size_t share) {
+  const Stream::Received received = state_ == ConnectionState::kLingering
+                                        ? stream_.discard(parts_.buffer, share)
+                                        : stream_.receive(parts_.buffer, share);
   const bool is_end_next = received.is_empty && !received.is_end && known_.is_over;
   const bool is_all = received.is_nothing || received.is_end || received.is_empty;
   if (is_all && !is_end_next) known_.is_readable = false;
   hand_on(received);
-  return is_end_next;
+  return is_end_next ? Served::kEndIsNext : Served::kNow;
 }
 
 void ClientSocket::hand_on(const Stream::Received& received) {

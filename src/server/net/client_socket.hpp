@@ -57,14 +57,20 @@ class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
   void drop() override;
 
   void on_events(SocketEvents events) override;
-  void on_served_again() override;
+  [[nodiscard]] bool on_served_again() override;
   void expire(Time now) override;
 
  private:
+  enum class Served {
+    kNow,
+    kEndIsNext,  ///< nothing is left but the end of what the client sends
+    kNotYet      ///< it waits for the next turn
+  };
+
   [[nodiscard]] bool is_serving() const;
   [[nodiscard]] bool may_receive();
-  [[nodiscard]] bool serve_input();
-  [[nodiscard]] bool receive();
+  [[nodiscard]] Served serve_input();
+  [[nodiscard]] Served receive(std::size_t share);
   void hand_on(const Stream::Received& received);
   void send_covered(Lsn durable);
   void move(ConnectionEvent event);

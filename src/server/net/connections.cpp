@@ -22,7 +22,8 @@ Connections::Connections(Parts parts)
                      .ticker = parts_.ticker,
                      .clock = parts_.clock,
                      .log = parts_.log,
-                     .kept = kept_input_} {}
+                     .kept = kept_input_,
+                     .share = TurnShare(parts_.clock)} {}
 
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
                       std::unique_ptr<Session> session) {
@@ -36,6 +37,7 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
 }
 
 void Connections::limit_unsent() {
+  session_parts_.share.reset();
   session_parts_.unsent.turn_bytes = 0;
   session_parts_.unsent.turn_sent_bytes = 0;
   if (session_parts_.unsent.bytes > parts_.unsent_bytes_max) drop_slow_readers();

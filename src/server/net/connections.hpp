@@ -43,8 +43,8 @@ class Connections {
   /// Those that were closed and not removed yet included.
   [[nodiscard]] std::size_t count() const { return all_.size(); }
 
-  /// To be called once a turn: counts the turn's output anew, and drops clients that do not read
-  /// when too much waits to be sent.
+  /// To be called once a turn: counts the turn's time and output anew, and drops clients that do
+  /// not read when too much waits to be sent.
   void limit_unsent();
 
   /// Removes some of those that were closed.

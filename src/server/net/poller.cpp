@@ -63,6 +63,7 @@ void Poller::forget(int descriptor, Pollee& pollee) {
   }
   queued_.remove(pollee);
   serving_.remove(pollee);
+  unserved_.remove(pollee);
   pollee.is_queued_ = false;
 }
 
@@ -133,8 +134,15 @@ void Poller::serve_events(bool are_over) {
 
 void Poller::serve_queued() {
   serving_.call_each([](Pollee& pollee) { pollee.is_queued_ = false; });
-  serving_.call_each([](Pollee& pollee) { pollee.on_served_again(); });
+  serving_.call_each([this](Pollee& pollee) {
+    if (pollee.on_served_again() || std::exchange(pollee.is_queued_, true)) return;
+    unserved_.add(pollee);
+  });
   serving_.clear();
+  // Before those that have been served by now and want more.
+  queued_.call_each([this](Pollee& pollee) { unserved_.add(pollee); });
+  queued_.clear();
+  queued_.swap(unserved_);
 }
 
 }  // namespace millrace::server

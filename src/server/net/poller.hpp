@@ -30,8 +30,9 @@ class Pollee {
   /// Something happened.
   virtual void on_events(SocketEvents events) = 0;
 
-  /// It asked to be served once more (`Poller::serve_again`).
-  virtual void on_served_again() {}
+  /// It asked to be served once more (`Poller::serve_again`). False: it was not served, and is to
+  /// be asked first by the next `take`.
+  [[nodiscard]] virtual bool on_served_again() { return true; }
 
  private:
   friend class Poller;
@@ -89,7 +90,8 @@ class Poller final : public Input {
   std::size_t events_end_ = 0;
   std::size_t served_ = 0;  ///< how many this `take` has to serve
   CallList<Pollee> queued_;
-  CallList<Pollee> serving_;  ///< those of `queued_` at work
+  CallList<Pollee> serving_;   ///< those of `queued_` at work
+  CallList<Pollee> unserved_;  ///< those of `serving_` that were not served, for `queued_`
 
   std::atomic<bool> is_woken_ = false;  ///< since the last wait ended
   std::mutex mutex_;                    ///< of the following

@@ -19,9 +19,9 @@ Stream::~Stream() {
 
 // ---- receiving ----------------------------------------------------------------------------------
 
-Stream::Received Stream::discard(ReceiveBuffer& buffer) {
-  const ssize_t size =
-      ::recv(descriptor_, buffer.arrived.data(), buffer.arrived.size(), MSG_DONTWAIT);
+Stream::Received Stream::discard(ReceiveBuffer& buffer, std::size_t bytes_max) {
+  CHECK(bytes_max > 0 && bytes_max <= buffer.arrived.size());
+  const ssize_t size = ::recv(descriptor_, buffer.arrived.data(), bytes_max, MSG_DONTWAIT);
   if (size < 0) {
     if (errno == EINTR) return {};
     return {.is_nothing = errno == EAGAIN, .is_failed = errno != EAGAIN};
@@ -29,12 +29,12 @@ Stream::Received Stream::discard(ReceiveBuffer& buffer) {
   if (size == 0) return {.is_end = true, .is_empty = true};
   // Less than there was room for is all that there was (epoll(7)).
   const auto bytes = static_cast<std::size_t>(size);
-  return {.bytes = {buffer.arrived.data(), bytes}, .is_empty = bytes < buffer.arrived.size()};
+  return {.bytes = {buffer.arrived.data(), bytes}, .is_empty = bytes < bytes_max};
 }
 
-Stream::Received Stream::receive(ReceiveBuffer& buffer) {
+Stream::Received Stream::receive(ReceiveBuffer& buffer, std::size_t bytes_max) {
   const bool has_unread = tls_ && tls_->has_unread();
-  Received received = has_unread ? Received{} : discard(buffer);
+  Received received = has_unread ? Received{} : discard(buffer, bytes_max);
   if (has_unread || (tls_ && !received.bytes.empty())) decrypt(buffer, received);
   return received;
 }

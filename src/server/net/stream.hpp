@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "server/net/tls.hpp"
+#include "server/turn/link.hpp"
 
 namespace millrace::server {
 
-/// How much is received at a time, and so how much one connection does before the others get their
-/// turn.
-inline constexpr std::size_t kReceiveBytes = 32 * 1024;
+/// How much is received at a time, at most.
+inline constexpr std::size_t kReceiveBytes = kInputShareBytes;
 
 /// What arrives is written here. One for all connections, since each hands it on at once.
 struct ReceiveBuffer {
@@ -40,11 +40,12 @@ class Stream {
     bool has_opened = false;  ///< `send` may take more now
   };
 
-  /// What has arrived, once.
-  [[nodiscard]] Received receive(ReceiveBuffer& buffer);
+  /// What has arrived, once, and no more than `bytes_max` of it (at most `kReceiveBytes`; of what
+  /// is encrypted, a record is given whole).
+  [[nodiscard]] Received receive(ReceiveBuffer& buffer, std::size_t bytes_max);
 
   /// The same, of bytes that nobody wants to know.
-  [[nodiscard]] Received discard(ReceiveBuffer& buffer);
+  [[nodiscard]] Received discard(ReceiveBuffer& buffer, std::size_t bytes_max);
 
   /// Offers `bytes` to the system, and answers how many of the first of them it took; nullopt when
   /// nothing can be sent any more. The others must be offered again, in front of further ones:

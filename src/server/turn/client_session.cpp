@@ -45,15 +45,17 @@ bool ClientSession::wants_input() const {
   return session_->wants_input() && !session_->wants_close();
 }
 
+std::size_t ClientSession::input_share() {
+  if (!is_brief_) return is_turn_over() ? 0 : kInputShareBytes;
+  // A short command may have a long reply.
+  return parts_.unsent.turn_bytes >= 2 * kTurnOutputBytesMax ? 0 : kBriefInputBytes;
+}
+
 /// A client that is turned away is enlisted for when it may go on.
 bool ClientSession::offer_input() {
   if (!wants_input()) return false;
   if (parts_.turn.is_paused()) {
     parts_.turn.enlist_after_pause(*this);
-    return false;
-  }
-  if (is_turn_output_full()) {
-    parts_.turn.enlist(*this);
     return false;
   }
   return parts_.kept.admits(*this);
@@ -64,8 +66,12 @@ void ClientSession::ask_again() {
 }
 
 void ClientSession::receive(std::string_view bytes) {
+  const std::uint64_t before = session_->output_end();
   call_session([bytes](Session& session, Time now) { session.receive(bytes, now); });
-  if (session_) parts_.turn.answer_early(*this);
+  if (!session_) return;
+  is_brief_ =
+      bytes.size() < kBriefInputBytes && session_->output_end() - before <= kShortOutputBytes;
+  parts_.turn.answer_early(*this);
 }
 
 void ClientSession::end_input() {
@@ -81,7 +87,9 @@ void ClientSession::end_input() {
 void ClientSession::resume(Time) {
   if (!session_ || parts_.turn.is_paused()) return;
   if (is_to_be_told()) return finish_session();
-  if (!session_->wants_resume() || is_turn_output_full()) return;
+  if (!session_->wants_resume()) return;
+  is_turned_away_ = !is_brief_ && is_turn_over();
+  if (is_turned_away_) return;
   call_session([](Session& session, Time now) { session.resume(now); });
 }
 
@@ -92,8 +100,9 @@ void ClientSession::expire(Time now) {
   call_session([](Session& session, Time at) { session.resume(at); });
 }
 
-bool ClientSession::is_turn_output_full() const {
-  return parts_.unsent.turn_bytes >= kTurnOutputBytesMax;
+/// For those that bring much.
+bool ClientSession::is_turn_over() {
+  return parts_.unsent.turn_bytes >= kTurnOutputBytesMax || parts_.share.is_over();
 }
 
 /// Its `bind` then sends what this turn does not.
@@ -161,7 +170,10 @@ void ClientSession::settle() {
   // Whatever there is to do then is looked for then.
   if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
   const bool has_more = session_->wants_resume() || !session_->output().empty();
-  if ((has_more && socket_.takes_output()) || is_to_be_told()) parts_.turn.enlist(*this);
+  if ((has_more && socket_.takes_output()) || is_to_be_told()) {
+    std::exchange(is_turned_away_, false) ? parts_.turn.enlist_first(*this)
+                                          : parts_.turn.enlist(*this);
+  }
   socket_.read_on();
 }
 

@@ -13,6 +13,7 @@
 #include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/turn/turn.hpp"
+#include "server/turn/turn_share.hpp"
 
 namespace millrace::server {
 
@@ -24,6 +25,10 @@ inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{1} << 20;
 /// for the next turn. A send can exceed it. So a short reply never waits for long ones.
 inline constexpr std::size_t kTurnSentBytesMax = std::size_t{1} << 20;
 inline constexpr std::size_t kShortOutputBytes = 4 * 1024;
+
+/// A client that last sent less than this, and got a short reply, is brief: it is served in every
+/// turn, whatever others do. One that has not sent anything yet is not.
+inline constexpr std::size_t kBriefInputBytes = 1024;
 
 /// The output of all clients that was not sent yet. Only `ClientSession` counts it.
 struct UnsentOutput {
@@ -48,6 +53,7 @@ class ClientSession final : public SessionHalf,
     Clock& clock;
     const Log& log;
     KeptInput& kept;
+    TurnShare share;
     UnsentOutput unsent = {};
   };
 
@@ -63,6 +69,7 @@ class ClientSession final : public SessionHalf,
   /// How much output was not sent yet.
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_ + unrendered_bytes_; }
 
+  [[nodiscard]] std::size_t input_share() override;
   [[nodiscard]] bool offer_input() override;
   void start() override;
   void receive(std::string_view bytes) override;
@@ -90,7 +97,7 @@ class ClientSession final : public SessionHalf,
   /// It is stopped, and its session does not know yet that no more input comes.
   [[nodiscard]] bool is_to_be_told() const;
   [[nodiscard]] bool is_all_answered() const;
-  [[nodiscard]] bool is_turn_output_full() const;
+  [[nodiscard]] bool is_turn_over();
   [[nodiscard]] bool waits_for_next_turn() const;
 
   std::unique_ptr<Session> session_;  ///< null once it was closed
@@ -100,6 +107,8 @@ class ClientSession final : public SessionHalf,
   std::size_t unsent_bytes_ = 0;      ///< as counted in `Parts::unsent`
   std::size_t unrendered_bytes_ = 0;  ///< the same for what is rendered later
   Lsn durable_ = 0;                   ///< the greatest that we were told
+  bool is_brief_ = false;             ///< see `kBriefInputBytes`
+  bool is_turned_away_ = false;       ///< the turn is long enough without this client
   bool is_input_over_ = false;
   bool is_stopping_ = false;
   bool is_session_told_ = false;  ///< that no more input comes

@@ -11,6 +11,9 @@
 /// so tests and the simulation replace either half, and socket halves can run on other threads.
 namespace millrace::server {
 
+/// How much a client sends, at most, before the others have their turn.
+inline constexpr std::size_t kInputShareBytes = 32 * 1024;
+
 /// The session half, as the socket half sees it.
 class SessionHalf {
  public:
@@ -18,6 +21,11 @@ class SessionHalf {
 
   /// The client is connected. Called once, first.
   virtual void start() = 0;
+
+  /// How much this client may send in one go, in this turn. 0: it waits for the next turn, since
+  /// others have brought so much in this one; of those that wait, the first to wait is served
+  /// first.
+  [[nodiscard]] virtual std::size_t input_share() = 0;
 
   /// Input has arrived. True: `receive` may be called now. False: the session half calls
   /// `SocketHalf::read_on` as soon as that may have changed.

@@ -45,7 +45,8 @@ void Turn::stand_down() {
 }
 
 bool Turn::is_asked_for() const {
-  return is_requested_ || !enlisted_.is_empty() || parts_.ledger.has_batch();
+  const bool has_enlisted = !enlisted_.is_empty() || !first_.is_empty();
+  return is_requested_ || has_enlisted || parts_.ledger.has_batch();
 }
 
 bool Turn::is_needed(Time now) const {
@@ -74,6 +75,7 @@ void Turn::leave(const Session& session, const Responder& responder) {
   CHECK(responders_.erase(&session) == 1);
   enlisted_.remove(responder);
   binding_.remove(responder);
+  first_.remove(responder);
   paused_.remove(responder);
   parts_.commits.forget(responder);
 }
@@ -82,6 +84,10 @@ void Turn::enlist(Responder& responder) {
   parts_.commits.append_if_large();
   if (std::exchange(responder.is_enlisted_, true)) return;
   enlisted_.add(responder);
+}
+
+void Turn::enlist_first(Responder& responder) {
+  if (!std::exchange(responder.is_enlisted_, true)) first_.add(responder);
 }
 
 void Turn::enlist_woken() {
@@ -163,6 +169,15 @@ void Turn::bind_replies() {
     if (responder.bind(lsn, durable)) parts_.commits.wait(responder);
   });
   binding_.clear();
+  enlist_rest();
+}
+
+/// Behind those that were turned away.
+void Turn::enlist_rest() {
+  if (first_.is_empty()) return;
+  enlisted_.call_each([this](Responder& responder) { first_.add(responder); });
+  enlisted_.clear();
+  enlisted_.swap(first_);
 }
 
 void Turn::bind_at_once(Responder& responder) {

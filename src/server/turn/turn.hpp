@@ -88,6 +88,10 @@ class Turn {
   /// yet. To be called after each call of its session.
   void enlist(Responder& responder);
 
+  /// The same for one that this turn did not resume, since it is long enough: it is resumed first
+  /// in the next one. To be called while replies are bound.
+  void enlist_first(Responder& responder);
+
   /// Binds the responder's output now, if nothing that was recorded is still to be appended. It
   /// takes part in the turn all the same.
   void bind_at_once(Responder& responder);
@@ -126,6 +130,7 @@ class Turn {
   void do_due(const Compactor::Limits& limits, Time now);
   void compact(const Compactor::Limits& limits);
   void bind_replies();
+  void enlist_rest();
   void send_durable();
   void end_pause();
   void stand_down();
@@ -134,6 +139,7 @@ class Turn {
   absl::flat_hash_map<const Session*, Responder*> responders_;
   CallList<Responder> enlisted_;
   CallList<Responder> binding_;  ///< those of the turn at work
+  CallList<Responder> first_;    ///< of those to be enlisted then
   CallList<Responder> paused_;   ///< to be enlisted when the pause ends
   bool is_requested_ = false;
   bool is_compacting_only_ = false;  ///< no job client may write, only compaction

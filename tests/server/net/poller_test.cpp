@@ -32,9 +32,11 @@ struct Watched final : Pollee {
     told.push_back(events);
     if (then) then();
   }
-  void on_served_again() override {
+  bool on_served_again() override {
+    if (is_turned_away) return false;
     ++turns;
     if (then) then();
+    return true;
   }
 
   void say(const std::string& text) const {
@@ -44,6 +46,7 @@ struct Watched final : Pollee {
     if (other >= 0) ::close(std::exchange(other, -1));
   }
 
+  bool is_turned_away = false;
   int own = -1;
   int other = -1;
   std::vector<SocketEvents> told;
@@ -181,6 +184,24 @@ TEST_CASE("poller: one that asks for a turn in its turn lets others run first") 
   polling.run();
   CHECK(turns_before == 1);
   CHECK(greedy.turns == 100);
+}
+
+TEST_CASE("poller: one that was not served in its turn comes before those that were") {
+  Polling polling;
+  Watched served;
+  Watched waiting;
+  std::string order;
+  served.then = [&] {
+    order += 's';
+    if (served.turns == 1) polling.poller.serve_again(served);
+  };
+  waiting.then = [&] { order += 'w'; };
+  waiting.is_turned_away = true;
+  polling.poller.serve_again(served);
+  polling.poller.serve_again(waiting);
+  polling.poller.post([&] { waiting.is_turned_away = false; });
+  polling.run();
+  CHECK(order == "sws");
 }
 
 TEST_CASE("poller: more sockets at once than it looks at in one go") {

@@ -89,8 +89,12 @@ struct Served {
                   .clock = loop.clock,
                   .log = log,
                   .bytes_max = kPipelinedBytesMax + 1}};
-  ClientSession::Parts parts{
-      .turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log, .kept = kept};
+  ClientSession::Parts parts{.turn = loop.turn,
+                             .ticker = loop.ticker,
+                             .clock = loop.clock,
+                             .log = log,
+                             .kept = kept,
+                             .share = TurnShare(loop.clock)};
   Told told;
   FakeSocket socket;
   ClientSession client{std::make_unique<EchoSession>(told), socket, parts};
@@ -161,15 +165,40 @@ TEST_CASE("client: an answer that waits for the disk keeps the connection") {
   CHECK(served.socket.is_finished);
 }
 
-TEST_CASE("client: while a turn has brought too much output nothing is taken") {
+TEST_CASE("client: one that sends much waits when the turn has brought much output") {
   Served served;
   served.parts.unsent.turn_bytes = kTurnOutputBytesMax - 1;
-  CHECK(served.client.offer_input());
+  CHECK(served.client.input_share() == kInputShareBytes);
   served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
-  CHECK_FALSE(served.client.offer_input());
-  served.parts.unsent.turn_bytes = 0;
-  served.loop.run();
-  CHECK(served.socket.read_ons == 1);
+  CHECK(served.client.input_share() == 0);
+}
+
+TEST_CASE("client: one that sends much waits when the turn has lasted for its share") {
+  Served served;
+  CHECK(served.client.input_share() == kInputShareBytes);
+  served.loop.clock.set(served.loop.clock.now() + kTurnShare);
+  CHECK(served.client.input_share() == 0);
+  served.parts.share.reset();
+  CHECK(served.client.input_share() == kInputShareBytes);
+}
+
+TEST_CASE("client: one that sends little is served in each turn, a little") {
+  Served served;
+  served.client.receive("a");
+  CHECK(served.client.input_share() == kBriefInputBytes);
+  served.loop.clock.set(served.loop.clock.now() + kTurnShare);
+  served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
+  CHECK(served.client.input_share() == kBriefInputBytes);
+  served.parts.unsent.turn_bytes = 2 * kTurnOutputBytesMax;
+  CHECK(served.client.input_share() == 0);
+}
+
+TEST_CASE("client: one that sends much, or gets a long reply, is not brief any more") {
+  Served served;
+  served.client.receive(std::string(kBriefInputBytes, 'x'));
+  CHECK(served.client.input_share() == kInputShareBytes);
+  served.client.receive("a");
+  CHECK(served.client.input_share() == kBriefInputBytes);
 }
 
 TEST_CASE("client: what it keeps is counted until it closes") {
