@@ -212,24 +212,34 @@ void ClientSession::answer_found(const Job* job) {
     output_ += reply::kNotFound;
     return;
   }
-  answer_job(*job, reply::found, reply::long_found);
+  answer_job(*job, kWholeLog, reply::found, reply::long_found);
 }
 
 void ClientSession::answer_reserved(const Job& job) {
-  answer_job(job, reply::reserved, reply::long_reserved);
+  const Lsn needs = shared_.broker.ledger().needed_for(job);
+  answer_job(job, needs, reply::reserved, reply::long_reserved);
+}
+
+/// It tells of nothing that could be lost.
+void ClientSession::answer_without_job(std::string_view reply) {
+  const std::size_t begin = output_.size();
+  output_ += reply;
+  need_only(0, begin);
 }
 
 /// A long job is sent in slices between other clients' commands.
 template <typename Render, typename RenderLong>
-void ClientSession::answer_job(const Job& job, Render render, RenderLong render_long) {
+void ClientSession::answer_job(const Job& job, Lsn needs, Render render, RenderLong render_long) {
   std::optional<LongText> text;
   if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
     text = render_long(shown(job), shared_.broker.view().pin_body(job));
   }
   if (text) {
-    begin_long_reply(std::move(*text));
+    begin_long_reply(std::move(*text), needs);
   } else {
+    const std::size_t begin = output_.size();
     render(output_, shown(job));
+    need_only(needs, begin);
   }
 }
 

@@ -49,7 +49,7 @@ void ClientSession::end_of_input(Time now) {
   has_input_ended_ = true;
   if (wait_ == Wait::kJob) {
     shared_.broker.stop_waiting(client_);
-    output_ += reply::kTimedOut;
+    answer_without_job(reply::kTimedOut);
     wait_ = Wait::kNothing;
   }
   work_through_inbox(now);
@@ -65,10 +65,10 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
       answer_reserved(*delivery.job);
       break;
     case Delivery::Kind::kTimedOut:
-      output_ += reply::kTimedOut;
+      answer_without_job(reply::kTimedOut);
       break;
     case Delivery::Kind::kDeadlineSoon:
-      output_ += reply::kDeadlineSoon;
+      answer_without_job(reply::kDeadlineSoon);
       break;
     case Delivery::Kind::kFinished:
       reply::kicked(output_, delivery.count);

@@ -108,8 +108,9 @@ class ClientSession final : public Session {
   [[nodiscard]] reply::ShownJob shown(const Job& job) const;
   void answer_found(const Job* job);
   void answer_reserved(const Job& job);
+  void answer_without_job(std::string_view reply);
   template <typename Render, typename RenderLong>
-  void answer_job(const Job& job, Render render, RenderLong render_long);
+  void answer_job(const Job& job, Lsn needs, Render render, RenderLong render_long);
   void answer(const Answer<Done>& answer, std::string_view success);
   void answer_refused(Refusal refusal);
   void mark_producer();

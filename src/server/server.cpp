@@ -112,6 +112,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                     .log = log,
                     .unsent_bytes_max = options_.unsent_bytes_max,
                     .kept_input_bytes_max = options_.kept_input_bytes_max,
+                    .is_fetch_strict = options_.is_fetch_strict,
                     .on_removed = [this](int descriptor) {
                       if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
                     }}) {

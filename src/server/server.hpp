@@ -55,6 +55,7 @@ class Server : private Duties, private Deadline {
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
     std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
+    bool is_fetch_strict = false;        ///< see `ClientSession::Parts`
     bool is_volatile = false;            ///< the journal keeps nothing
     std::size_t unsent_bytes_max = kUnsentBytesMax;
     std::size_t kept_input_bytes_max = kKeptInputBytesMax;

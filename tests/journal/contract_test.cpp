@@ -136,6 +136,26 @@ TEST_CASE_TEMPLATE("contract: a wake-up comes when a batch is durable", Place, K
   CHECK(bell.wait_for(span.end));
 }
 
+TEST_CASE_TEMPLATE("contract: a batch that nobody waits for is durable when somebody does", Place,
+                   KEEPING_PLACES) {
+  Place place;
+  const auto journal = place.open();
+  DurableBell bell(*journal);
+  const auto span = journal->append_unhurried(journal->epoch(), "batch");
+  REQUIRE(span);
+  journal->hurry();
+  CHECK(bell.wait_for(span->end));
+}
+
+TEST_CASE_TEMPLATE("contract: a batch that nobody waits for is durable with the next", Place,
+                   KEEPING_PLACES) {
+  Place place;
+  const auto journal = place.open();
+  DurableBell bell(*journal);
+  REQUIRE(journal->append_unhurried(journal->epoch(), "first"));
+  CHECK(bell.wait_for(append(*journal, "second").end));
+}
+
 TEST_CASE_TEMPLATE("contract: a replay gives back every batch, in order", Place, KEEPING_PLACES) {
   Place place;
   append_all(*place.open(), many_batches());

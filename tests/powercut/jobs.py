@@ -44,6 +44,7 @@ class Change:
     port: int
     end: float  # the answer's end in what the client at this port received; infinite: none came
     after: object  # State or GONE
+    is_fetch: bool = False  # its answer tells of the job, and not of the reservation
 
 
 @dataclass
@@ -64,7 +65,10 @@ class Job:
             if each.end > told.get(each.port, 0):
                 break
             count += 1
-        return states[count : count + 2]
+        first = count
+        while first > 0 and self.changes[first - 1].is_fetch:
+            first -= 1
+        return states[first : count + 2]
 
     def is_id_told(self, told):
         return not self.changes or self.changes[0].end <= told.get(self.changes[0].port, 0)
@@ -267,6 +271,7 @@ class FaktoryProducer(Producer):
         job = next(job for job in self.jobs if job.tag == unit["jid"])
         assert job.last() != GONE, f"{job.tag} came back"
         change = self.begin(job, self.state("reserved", marks=job.last().marks))
+        change.is_fetch = True
         self.end(change)
 
     def finish(self, job):

@@ -37,6 +37,12 @@ class FakeJournal final : public Journal, public DiskSpace {
     return Span{.begin = begin, .end = end_};
   }
 
+  Result<Span, Deposed> append_unhurried(Epoch epoch, std::string batch) override {
+    unhurried_count += 1;
+    return append(epoch, std::move(batch));
+  }
+  void hurry() override { hurry_count += 1; }
+
   [[nodiscard]] Lsn durable() const override { return durable_; }
   [[nodiscard]] Durability durability() const override { return durable_when; }
 
@@ -88,6 +94,8 @@ class FakeJournal final : public Journal, public DiskSpace {
   std::vector<std::string> to_replay;
   std::function<void()> before_batch;  ///< of a replay; may be empty
   std::atomic<int> sync_count = 0;
+  std::atomic<int> unhurried_count = 0;
+  std::atomic<int> hurry_count = 0;
   Durability durable_when = Durability::kWhenWritten;
   std::atomic<Epoch> leader = kOnlyEpoch;  ///< another one than the server's deposes it
 

@@ -1,5 +1,6 @@
 #include "simulation/client.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -48,8 +49,8 @@ std::vector<std::string> Client::take_produced() {
   return replies;
 }
 
-void Client::mark_produced(std::uint64_t point, std::optional<Model::Fetch> fetch) {
-  marks_.push_back({.end = parsed_, .point = point, .fetch = fetch});
+void Client::mark_produced(Told told, std::optional<Model::Fetch> fetch) {
+  marks_.push_back({.end = parsed_, .told = told, .fetch = fetch});
 }
 
 std::vector<Model::Fetch> Client::unsent_fetches() const {
@@ -85,11 +86,19 @@ void Client::make_room(Time now) {
   }
 }
 
-bool Client::bind(Lsn lsn, Lsn durable) {
+Lsn Client::output_needs() const {
+  if (fetches_ == Fetches::kStrict || !unbound_.empty()) return kWholeLog;
+  const Lsn needs = session_->output_needs();
+  return fetches_ == Fetches::kForNothing && needs != kWholeLog ? 0 : needs;
+}
+
+std::optional<Lsn> Client::bind(Lsn lsn, Lsn durable) {
+  bound_ = std::max(bound_, std::min(lsn, output_needs()));
   std::string output = std::exchange(unbound_, {}) + session_->take_output();
-  outbox_.take(output, lsn);
+  outbox_.take(output, bound_);
   send_durable(durable);
-  return outbox_.size() > outbox_.covered(durable).size();
+  const bool waits = outbox_.size() > outbox_.covered(durable).size() && bound_ > durable;
+  return waits ? std::optional(bound_) : std::nullopt;
 }
 
 void Client::send_durable(Lsn durable) {
@@ -99,7 +108,7 @@ void Client::send_durable(Lsn durable) {
   received_ += bytes;
   session_->sent(bytes);
   while (!marks_.empty() && marks_.front().end <= received_) {
-    events_.on_received(marks_.front().point);
+    events_.on_received(marks_.front().told);
     marks_.pop_front();
   }
 }

@@ -20,10 +20,23 @@ namespace millrace::simulation {
 /// client reads, or does not for a while.
 class Client final : public server::Responder {
  public:
+  /// What a reply tells of.
+  struct Told {
+    std::uint64_t point = 0;  ///< everything up to this point of the log, if `is_all`
+    bool is_all = true;
+    JobId handed_out = 0;  ///< this job; 0: none
+  };
   struct Events {
     std::function<void()> on_session_called;
-    /// The client has a reply which tells of everything up to this point of the log.
-    std::function<void(std::uint64_t point)> on_received;
+    /// The client has such a reply.
+    std::function<void(const Told& told)> on_received;
+  };
+
+  /// What a reply that hands out a job waits for.
+  enum class Fetches {
+    kForJob,      ///< as the server does
+    kStrict,      ///< everything, as with --strict-fetch
+    kForNothing,  ///< a mistake
   };
 
   Client(ClientNumber number, std::string wid, std::unique_ptr<Session> session, Events events);
@@ -31,8 +44,11 @@ class Client final : public server::Responder {
   /// The whole replies that the session has made since the last call.
   [[nodiscard]] std::vector<std::string> take_produced();
 
-  /// The last of them tells of everything up to this point of the log, and maybe of a fetched job.
-  void mark_produced(std::uint64_t point, std::optional<Model::Fetch> fetch);
+  /// What the next of them tells of. `fetch`: the job that it hands to a worker.
+  void mark_produced(Told told, std::optional<Model::Fetch> fetch);
+
+  void set_fetches(Fetches fetches) { fetches_ = fetches; }
+  [[nodiscard]] bool is_strict() const { return fetches_ == Fetches::kStrict; }
 
   /// The fetched jobs that the client has not heard of.
   [[nodiscard]] std::vector<Model::Fetch> unsent_fetches() const;
@@ -55,23 +71,26 @@ class Client final : public server::Responder {
 
   void receive(std::string_view bytes, Time now);
   void resume(Time now) override;
-  bool bind(Lsn lsn, Lsn durable) override;
+  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
   void send_durable(Lsn durable) override;
 
  private:
   struct Mark {
     std::uint64_t end;  ///< of the reply, counted from the first byte of all
-    std::uint64_t point;
+    Told told;
     std::optional<Model::Fetch> fetch;
   };
 
   void make_room(Time now);
+  [[nodiscard]] Lsn output_needs() const;
 
   const ClientNumber number_;
   const std::string wid_;
   const std::unique_ptr<Session> session_;
   const Events events_;
   std::string unbound_;  ///< output that was taken to make room, and that no turn has bound yet
+  Fetches fetches_ = Fetches::kStrict;
+  Lsn bound_ = 0;
   server::Outbox outbox_;
   std::deque<Mark> marks_;      ///< of replies that the client does not have yet
   std::uint64_t parsed_ = 0;    ///< bytes of output given out by `take_produced`

@@ -294,12 +294,26 @@ void World::check_recovered(const Stream& stream) {
   }
   settle(process_->broker.view(), model_.facts);
   compare(process_->broker.view(), model_, now_);
+  if (!is_synced_enough) check_handed_out(point);
+  handed_out_.clear();
   if (point < known_point_) totals_.unsynced_lost += known_point_ - point;
   first_point_ = known_point_ = synced_point_ = point;
   has_lost_power_ = false;
   landmarks_.clear();
   landmarks_.push_back({.batch = {}, .begin = 0, .facts = model_.facts});
   mix(point);
+}
+
+/// Where the log has the reservation, the rest of the model says what holds.
+void World::check_handed_out(std::uint64_t point) {
+  for (const Client::Told& told : handed_out_) {
+    if (told.point <= point) continue;
+    const auto found = model_.facts.jobs.find(told.handed_out);
+    demand(found != model_.facts.jobs.end(), "a job that a client was handed is lost");
+    demand(found->second.state != JobState::kReserved,
+           "a job that a client was handed is reserved by the worker that had it before");
+    ++totals_.handed_out_again;
+  }
 }
 
 /// Moves the shadow on to what the last process was when it ended.

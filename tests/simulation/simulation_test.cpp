@@ -42,6 +42,34 @@ TEST_CASE("simulation: a reply before the sync is found") {
   CHECK(first_violation({.wrap_journal = broken::reply_before_sync()}) != 0);
 }
 
+TEST_CASE("simulation: jobs are handed out whose reservation a crash takes, and are not lost") {
+  std::uint64_t handed_out_again = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const WorldEnd end = run_world({.seed = seed, .fetches = Client::Fetches::kForJob});
+    CHECK_FALSE(end.violation);
+    handed_out_again += end.totals.handed_out_again;
+  }
+  CHECK(handed_out_again > 0);
+}
+
+TEST_CASE("simulation: a strict server loses no reservation that a client was told of") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const WorldEnd end = run_world({.seed = seed, .fetches = Client::Fetches::kStrict});
+    CHECK_FALSE(end.violation);
+    CHECK(end.totals.handed_out_again == 0);
+  }
+}
+
+TEST_CASE("simulation: a job that is handed out before it is safe is found") {
+  CHECK(first_violation({.fetches = Client::Fetches::kForNothing}) != 0);
+}
+
+TEST_CASE("simulation: a job that is handed out before its release is safe is found") {
+  // Where all is called durable, no change is remembered, and only the place of the body counts.
+  const auto meddle = [](Ledger& ledger, Random&) { ledger.note_durable(kWholeLog); };
+  CHECK(first_violation({.meddle = meddle, .fetches = Client::Fetches::kForJob}, 1000) != 0);
+}
+
 TEST_CASE("simulation: a skipped sync is found") {
   CHECK(first_violation({.wrap_disk = broken::skipped_sync()}) != 0);
 }

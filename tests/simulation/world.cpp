@@ -31,6 +31,10 @@ Workload::Sizes draw_sizes(Random& random) {
   return random.one_in(100) ? Workload::kCrowded : Workload::Sizes{};
 }
 
+Client::Fetches draw_fetches(Random& random) {
+  return random.one_in(4) ? Client::Fetches::kStrict : Client::Fetches::kForJob;
+}
+
 std::uint64_t draw_segment_bytes(Random& random, const World::Options& options,
                                  const Workload& workload) {
   const std::uint64_t drawn = random.pick(options.segment_bytes);
@@ -68,6 +72,7 @@ Totals& Totals::operator+=(const Totals& other) {
   clock_jumps += other.clock_jumps;
   clock_steps += other.clock_steps;
   crowds += other.crowds;
+  handed_out_again += other.handed_out_again;
   unsynced_lost += other.unsynced_lost;
   return *this;
 }
@@ -76,6 +81,7 @@ World::World(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
       taking_(options_.seed),
+      fetches_random_(options_.seed + 0x5eed),
       steps_random_(~options_.seed),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
       disk_(platter_, random_),
@@ -85,6 +91,7 @@ World::World(Options options)
       segment_bytes_(draw_segment_bytes(random_, options_, workload_)),
       memory_bytes_(workload_.sizes().is_siege ? 0 : random_.pick(options_.memory_bytes)),
       sync_mode_(random_.pick(options_.sync_modes)),
+      fetches_(options_.fetches ? *options_.fetches : draw_fetches(fetches_random_)),
       shadow_(std::make_unique<Shadow>(format_)) {
   totals_.worlds = 1;
   landmarks_.push_back({});
@@ -414,18 +421,24 @@ void World::connect(std::size_t slot, bool is_worker) {
   const std::string wid = is_worker ? kWids[random_.below(std::size(kWids))] : "";
   Process& process = *process_;
   std::unique_ptr<Session> session = is_worker ? process.faktory.open() : process.beanstalk.open();
-  process.clients[slot] =
-      std::make_unique<Client>(number, wid, std::move(session),
-                               Client::Events{.on_session_called = [this] { observe(); },
-                                              .on_received =
-                                                  [this](std::uint64_t point) {
-                                                    known_point_ = std::max(known_point_, point);
-                                                    ++totals_.replies;
-                                                  }});
+  process.clients[slot] = std::make_unique<Client>(
+      number, wid, std::move(session),
+      Client::Events{.on_session_called = [this] { observe(); },
+                     .on_received = [this](const Client::Told& told) { note_told(told); }});
   Client& client = *process.clients[slot];
+  client.set_fetches(fetches_);
   conversation_.begin(client, now_);
   process.turn.join(client.session(), client);
   process.turn.enlist(client);
+}
+
+void World::note_told(const Client::Told& told) {
+  ++totals_.replies;
+  if (told.is_all) {
+    known_point_ = std::max(known_point_, told.point);
+  } else if (told.handed_out != 0) {
+    handed_out_.push_back(told);
+  }
 }
 
 void World::half_close(Client& client) {

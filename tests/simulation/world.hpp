@@ -57,6 +57,7 @@ struct Totals {
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
   std::uint64_t clock_steps = 0;  ///< of the wall clock, by somebody who sets it
   std::uint64_t crowds = 0;       ///< more jobs than a chunk of the table has, that came and went
+  std::uint64_t handed_out_again = 0;  ///< jobs whose reservation a crash took
   std::uint64_t unsynced_lost =
       0;  ///< batches that replies told of and a power cut took, as it may
 
@@ -69,6 +70,8 @@ struct Totals {
 ///  * every reply is the one that the model foretells, and the server's state is the model's;
 ///  * after a crash the state is one that the server was in between two batches, not before the
 ///    last one that a client had a reply about; and replaying all batches gives the live state;
+///  * a job that a client was handed is there after a crash, for others to take, where its
+///    reservation is lost;
 ///  * a flipped bit or a read that fails never changes anything unnoticed;
 ///  * nothing becomes durable in a directory that somebody has moved away.
 ///
@@ -97,6 +100,8 @@ class World {
     std::function<std::unique_ptr<journal::FileSystem>(journal::FileSystem&)> wrap_backup = {};
     std::function<void(Ledger&, Random&)> meddle = {};  ///< called once a step
 
+    /// What a reply that hands out a job waits for; else drawn, and right.
+    std::optional<Client::Fetches> fetches = std::nullopt;
     bool lets_all_write = false;  ///< also while the room of a full disk is needed to clean
 
     /// What a server makes of a step of the wall clock.
@@ -148,6 +153,7 @@ class World {
   void nest();
   void client_step();
   void connect(std::size_t slot, bool is_worker);
+  void note_told(const Client::Told& told);
   void half_close(Client& client);
   void disconnect(std::size_t slot);
   void converse(Client& client);
@@ -200,6 +206,7 @@ class World {
   void check_live_is_replayed();
   void begin_time(Time wall);
   void check_waits() const;
+  void check_handed_out(std::uint64_t point);
   [[nodiscard]] std::uint64_t last_point() const { return first_point_ + landmarks_.size() - 1; }
   void advance_shadow();
   void flip_a_bit(journal::SimulatedDisk& disk, const Stream& whole);
@@ -210,6 +217,7 @@ class World {
   const Options options_;
   Random random_;
   Random taking_;  ///< of its own: it was added later, and leaves all else as it was
+  Random fetches_random_;
   /// For the wall clock alone: so the worlds are those that they were before it could be set.
   Random steps_random_;
   Workload workload_;
@@ -222,6 +230,7 @@ class World {
   std::uint64_t segment_bytes_;
   std::uint64_t memory_bytes_;
   journal::SyncMode sync_mode_;
+  Client::Fetches fetches_;
 
   std::unique_ptr<Process> process_;
   std::unique_ptr<journal::FileSystem> backup_files_;
@@ -240,10 +249,11 @@ class World {
   std::unique_ptr<Shadow> shadow_;  ///< has replayed everything up to `first_point_`
   std::deque<Landmark> landmarks_;  ///< the first is at `first_point_`
   std::uint64_t first_point_ = 0;
-  std::uint64_t known_point_ = 0;   ///< a client had a reply that tells of everything up to here
-  std::uint64_t synced_point_ = 0;  ///< a power cut takes nothing up to here
-  bool has_lost_power_ = false;     ///< since the last process that served
-  std::vector<Lsn> round_begins_;   ///< where the log was synced before each round of the writer
+  std::uint64_t known_point_ = 0;  ///< a client had a reply that tells of everything up to here
+  std::vector<Client::Told> handed_out_;  ///< by the process at hand, to clients that know
+  std::uint64_t synced_point_ = 0;        ///< a power cut takes nothing up to here
+  bool has_lost_power_ = false;           ///< since the last process that served
+  std::vector<Lsn> round_begins_;  ///< where the log was synced before each round of the writer
   faktory::WorkUnits format_;
 
   std::optional<Fault> fault_;  ///< planned for the process at hand

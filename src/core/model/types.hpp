@@ -28,6 +28,9 @@ using Sequence = std::uint64_t;
 /// A byte position in the log. "Durable up to n" covers every byte before n.
 using Lsn = std::uint64_t;
 
+/// The position after everything that was recorded so far, wherever that will be in the log.
+inline constexpr Lsn kWholeLog = UINT64_MAX;
+
 /// A job's place in this process's table.
 using JobSlot = std::uint32_t;
 

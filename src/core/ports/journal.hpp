@@ -62,6 +62,14 @@ class Journal {
   /// the disk. A batch is replayed whole or, after a crash before it was durable, not at all.
   [[nodiscard]] virtual Result<Span, Deposed> append(Epoch epoch, std::string batch) = 0;
 
+  /// The same for a batch that nobody waits for yet: it may be written with a later one, or when
+  /// `hurry` is called.
+  [[nodiscard]] virtual Result<Span, Deposed> append_unhurried(Epoch epoch, std::string batch) {
+    return append(epoch, std::move(batch));
+  }
+  /// Somebody waits for everything that was appended.
+  virtual void hurry() {}
+
   /// Everything before this position is as safe as the sync mode promises. It does not move any
   /// more when the server is deposed.
   [[nodiscard]] virtual Lsn durable() const = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,8 +40,8 @@ inline constexpr std::size_t kOutputBytesPause = 32 * 1024;
 /// Its driver (a connection, or a test) calls `start` once, then `receive` for what arrived,
 /// `end_of_input` when no more can come, and `resume` whenever `wants_resume` says so: after the
 /// broker delivered to a blocked session, and after output was taken. It takes the output away and
-/// sends it once everything that the broker recorded so far is durable. Replies are in the order of
-/// their commands.
+/// sends it once everything that the broker recorded so far is durable, or at least what the output
+/// tells of (`output_needs`). Replies are in the order of their commands.
 class Session {
  public:
   virtual ~Session() = default;
@@ -92,11 +93,19 @@ class Session {
   /// The rendered replies that were not taken yet.
   [[nodiscard]] const std::string& output() const { return output_; }
 
+  /// How much of the log must be durable before they may leave: kWholeLog, unless all of them only
+  /// hand out jobs, or tell that none came. These need the jobs, and not the reservations.
+  [[nodiscard]] Lsn output_needs() const {
+    return job_bytes_ == output_.size() ? job_needs_ : kWholeLog;
+  }
+
   /// Takes them. The session continues to render into the buffer of `spare`, which must be
   /// empty.
   [[nodiscard]] std::string take_output(std::string spare = {}) {
     CHECK(spare.empty());
     taken_bytes_ += output_.size();
+    job_bytes_ = 0;
+    job_needs_ = 0;
     output_.swap(spare);
     return spare;
   }
@@ -108,15 +117,27 @@ class Session {
   [[nodiscard]] std::uint64_t output_end() const { return taken_bytes_ + output_.size(); }
 
  protected:
-  /// Begins a reply of megabytes. Until `has_long_reply` is false nothing else may be rendered.
-  void begin_long_reply(LongText&& reply) {
+  /// What was rendered since the output had `begin` bytes hands out a job, or tells that none came.
+  /// It needs so much of the log (`Ledger::needed_for`).
+  void need_only(Lsn needs, std::size_t begin) {
+    if (needs == kWholeLog) return;
+    job_bytes_ += output_.size() - begin;
+    job_needs_ = std::max(job_needs_, needs);
+  }
+
+  /// Begins a reply of megabytes, which needs so much of the log. Until `has_long_reply` is false
+  /// nothing else may be rendered.
+  void begin_long_reply(LongText&& reply, Lsn needs) {
     CHECK(!has_long_reply());
     long_reply_ = std::move(reply);
+    long_reply_needs_ = needs;
     continue_long_reply();
   }
   void continue_long_reply() {
-    if (output_.size() >= kOutputBytesPause) return;
-    long_reply_.take(kOutputBytesPause - output_.size(), output_);
+    const std::size_t begin = output_.size();
+    if (begin >= kOutputBytesPause) return;
+    long_reply_.take(kOutputBytesPause - begin, output_);
+    need_only(long_reply_needs_, begin);
   }
   [[nodiscard]] bool has_long_reply() const { return long_reply_.size() > 0; }
 
@@ -124,7 +145,10 @@ class Session {
 
  private:
   LongText long_reply_;
+  Lsn long_reply_needs_ = kWholeLog;
   std::uint64_t taken_bytes_ = 0;
+  std::size_t job_bytes_ = 0;  ///< of the output that was not taken, those of `need_only`
+  Lsn job_needs_ = 0;          ///< what they need
 };
 
 /// Nor does it while the records of this turn have grown to so much (`Ledger::batch_bytes`): they

@@ -54,6 +54,12 @@ void Ledger::commit(Record&& record) {
   const bool ends_with_process = changed != nullptr && changed->fields.is_held_by_connection();
   // Written first: views in the record may point into what applying it changes.
   if (!ends_with_process) write(record);
+  if (changed != nullptr && changed->fields.state != JobState::kReserved) {
+    // Whoever reserves it next is told of a job that is as this record says.
+    changes_.note(changed->id);
+  } else if (changed != nullptr && !ends_with_process) {
+    ++reservation_count_;
+  }
   if (auto* const added = std::get_if<JobAdded>(&record)) {
     // A record of a job ends with its body.
     added->body_at = batch_.size() - added->body.size();
@@ -85,6 +91,11 @@ bool Ledger::has_batch() const {
   return !batch_.empty() || store_.totals().is_changed() || store_.queues().has_lost_pauses();
 }
 
+bool Ledger::is_batch_awaited() const {
+  if (store_.totals().is_changed() || store_.queues().has_lost_pauses()) return true;
+  return records_written_ - records_before_batch_ > reservation_count_;
+}
+
 /// Of paused queues that were removed. Without a record of its end, a pause would be in force again
 /// after the next start.
 void Ledger::write_lost_pauses() {
@@ -102,7 +113,22 @@ std::string Ledger::take_batch() {
     store_.totals().write(batch_);
     ++records_written_;
   }
+  taken_bytes_ = batch_.size();
+  reservation_count_ = 0;
+  records_before_batch_ = records_written_;
   return std::exchange(batch_, {});
+}
+
+void Ledger::place(Lsn begin) {
+  store_.place(begin);
+  changes_.place(begin + std::exchange(taken_bytes_, 0));
+}
+
+Lsn Ledger::needed_for(const Job& job) const {
+  // Of a job that compaction has just written again, the former record would do. But the new one
+  // is soon durable.
+  if (!job.log.place.is_in_log()) return kWholeLog;
+  return std::max(job.body_at() + job.body_bytes, changes_.end_of(job.id));
 }
 
 // ---- replay -------------------------------------------------------------------------------------

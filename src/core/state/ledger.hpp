@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "core/model/long_body.hpp"
+#include "core/model/recent_changes.hpp"
 #include "core/model/record.hpp"
 #include "core/model/types.hpp"
 #include "core/state/job_memory.hpp"
@@ -44,11 +45,19 @@ class Ledger {
   [[nodiscard]] bool has_batch() const;
   /// Its length by now, without the totals that may end it.
   [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
+  /// The batch holds more than reservations of workers: clients may wait for it.
+  [[nodiscard]] bool is_batch_awaited() const;
   /// The records since the last call, encoded; empty when nothing changed. The caller appends the
   /// batch to the log, and tells its position by `place` before anything else is committed.
   [[nodiscard]] std::string take_batch();
   /// The batch taken last, or replayed in steps, begins there in the log.
-  void place(Lsn begin) { store_.place(begin); }
+  void place(Lsn begin);
+
+  /// How much of the log must be durable so that a restart finds the job as it was before its
+  /// present reservation; kWholeLog when some of that is not in the log yet.
+  [[nodiscard]] Lsn needed_for(const Job& job) const;
+  /// Everything before this is durable.
+  void note_durable(Lsn durable) { changes_.forget(durable); }
 
   // ---- replay -----------------------------------------------------------------------------------
 
@@ -108,7 +117,11 @@ class Ledger {
 
   Store store_;
   JobMemory memory_{store_};
+  RecentChanges changes_;
   std::string batch_;
+  std::uint64_t reservation_count_ = 0;     ///< records of workers' reservations in `batch_`
+  std::uint64_t records_before_batch_ = 0;  ///< `records_written_` when `batch_` began
+  std::size_t taken_bytes_ = 0;             ///< of the batch that has no place yet
   std::uint64_t records_written_ = 0;
   std::uint64_t records_replayed_ = 0;
   Time latest_time_{};

@@ -125,16 +125,22 @@ void ClientSession::execute(const Fetch& fetch, Time now) {
 
 void ClientSession::answer_fetch(const Delivery& delivery) {
   if (delivery.kind == Delivery::Kind::kNoRoom) return reply::error(output_, reply::kNoRoom);
-  if (delivery.kind != Delivery::Kind::kJob) return reply::nil(output_);
+  const std::size_t begin = output_.size();
+  if (delivery.kind != Delivery::Kind::kJob) {
+    reply::nil(output_);
+    return need_only(0, begin);
+  }
   const Job& job = *delivery.job;
+  const Lsn needs = shared_.broker.ledger().needed_for(job);
   const std::string_view queue = shared_.broker.view().queue_of(job).name;
   if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
-    answer_long_job(job, queue);
+    answer_long_job(job, queue, needs);
   } else {
     // Into a buffer that all sessions share: a reply begins with the length of the job.
     shared_.format.render(job, queue, shared_.broker.view().wall_clock(), shared_.shown);
     reply::bulk(output_, shared_.shown);
     reset(shared_.shown, kKeptBufferBytesMax);
+    need_only(needs, begin);
   }
   // Until the reply has left, the job can be given back: see `close`.
   fetched_.push_back({.id = job.id,
@@ -142,12 +148,13 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
                       .reply_end = sliced_ ? kUnknownEnd : output_end() + unrendered_bytes()});
 }
 
-void ClientSession::answer_long_job(const Job& job, std::string_view queue) {
+void ClientSession::answer_long_job(const Job& job, std::string_view queue, Lsn needs) {
   const View& view = shared_.broker.view();
   const BodyPin body = view.pin_body(job);
   std::optional<LongText> shown = shared_.format.render_long(job, queue, view.wall_clock(), body);
-  if (shown) return begin_long_reply(reply::long_bulk(std::move(*shown)));
-  // Its first slice is worked by the next `resume`: this may be inside of the broker.
+  if (shown) return begin_long_reply(reply::long_bulk(std::move(*shown)), needs);
+  // Its first slice is worked by the next `resume`: this may be inside of the broker. Its reply
+  // waits for everything that was recorded by then.
   sliced_ = std::make_unique<LongFetch>(job, queue, view.wall_clock(), body);
 }
 

@@ -31,7 +31,7 @@ void ClientSession::end_of_input(Time now) {
     shared_.broker.stop_waiting(client_);
     wait_ = Wait::kNothing;
     // At once: the client may be waiting for the end of the connection.
-    reply::nil(output_);
+    answer_fetch({.kind = Delivery::Kind::kTimedOut});
   }
   work_through_lines(now);
 }

@@ -109,7 +109,7 @@ class ClientSession final : public Session {
   void work_sliced(Time now);
   [[nodiscard]] bool is_told_to_stop() const;
   void answer_fetch(const Delivery& delivery);
-  void answer_long_job(const Job& job, std::string_view queue);
+  void answer_long_job(const Job& job, std::string_view queue, Lsn needs);
   void answer_long_task(std::optional<std::uint64_t> moved);
 
   Shared& shared_;

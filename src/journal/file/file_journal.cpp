@@ -102,17 +102,29 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
 }
 
 Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, std::string batch) {
-  CHECK(is_started_);
   CHECK(epoch == kOnlyEpoch);
-  CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
-  const LogLayout::Place place = layout_.place(frame_bytes(batch.size()));
-  window_.note_frame(place.segment, place.begin, place.end);
-  PlacedBatch placed{.segment = place.segment,
-                     .begin = place.begin + kFrameHeaderBytes,
-                     .payload = std::move(batch)};
+  PlacedBatch placed = place(std::move(batch));
   const Span span{.begin = placed.begin, .end = placed.end()};
   queue_.append(std::move(placed));
   return span;
+}
+
+Result<Journal::Span, Deposed> FileJournal::append_unhurried(Epoch epoch, std::string batch) {
+  CHECK(epoch == kOnlyEpoch);
+  PlacedBatch placed = place(std::move(batch));
+  const Span span{.begin = placed.begin, .end = placed.end()};
+  queue_.append_unhurried(std::move(placed));
+  return span;
+}
+
+PlacedBatch FileJournal::place(std::string&& batch) {
+  CHECK(is_started_);
+  CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
+  const LogLayout::Place place = layout_.place(frame_bytes(batch.size()));
+  window_.note_frame(place.segment, place.begin, place.end);
+  return {.segment = place.segment,
+          .begin = place.begin + kFrameHeaderBytes,
+          .payload = std::move(batch)};
 }
 
 void FileJournal::on_durable(std::function<void()> wake) {

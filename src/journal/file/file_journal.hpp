@@ -63,6 +63,8 @@ class FileJournal final : public Journal, public DiskSpace {
                                                    : Durability::kWhenWritten;
   }
   [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
+  [[nodiscard]] Result<Span, Deposed> append_unhurried(Epoch epoch, std::string batch) override;
+  void hurry() override { queue_.hurry(); }
   [[nodiscard]] Lsn durable() const override { return status_.durable(); }
 
   /// When it returns, the `wake` set before is not running and will not run again. `wake` may call
@@ -115,6 +117,7 @@ class FileJournal final : public Journal, public DiskSpace {
  private:
   FileJournal(FileSystem& files, const std::string& directory, FileJournalOptions options,
               std::unique_ptr<Lock> lock, LogReader reader);
+  [[nodiscard]] PlacedBatch place(std::string&& batch);
 
   const FileJournalOptions options_;
   const std::unique_ptr<Lock> lock_;

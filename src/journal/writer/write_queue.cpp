@@ -30,10 +30,28 @@ const PlacedBatch* find_batch(const std::vector<PlacedBatch>& batches, Lsn begin
 void WriteQueue::append(PlacedBatch batch) {
   {
     const std::lock_guard guard(mutex_);
-    // No further batch is taken, so memory does not grow until the process has ended.
-    if (has_failed_) return;
-    pending_bytes_.fetch_add(batch.payload.size(), std::memory_order_relaxed);
-    pending_.push_back(std::move(batch));
+    append_locked(std::move(batch));
+    is_hurried_ = true;
+  }
+  work_.notify_one();
+}
+
+void WriteQueue::append_unhurried(PlacedBatch batch) {
+  const std::lock_guard guard(mutex_);
+  append_locked(std::move(batch));
+}
+
+void WriteQueue::append_locked(PlacedBatch&& batch) {
+  // No further batch is taken, so memory does not grow until the process has ended.
+  if (has_failed_) return;
+  pending_bytes_.fetch_add(batch.payload.size(), std::memory_order_relaxed);
+  pending_.push_back(std::move(batch));
+}
+
+void WriteQueue::hurry() {
+  {
+    const std::lock_guard guard(mutex_);
+    is_hurried_ = true;
   }
   work_.notify_one();
 }
@@ -91,12 +109,12 @@ void WriteQueue::begin(Lsn synced) {
 
 bool WriteQueue::has_work() const {
   const std::lock_guard guard(mutex_);
-  return has_work_locked();
+  return has_work_locked() || !pending_.empty();
 }
 
 bool WriteQueue::has_work_locked() const {
-  return !pending_.empty() || !removals_.segments.empty() || sync_asked_ > sync_done_ ||
-         is_stopping_;
+  const bool must_write = is_hurried_ && !pending_.empty();
+  return must_write || !removals_.segments.empty() || sync_asked_ > sync_done_ || is_stopping_;
 }
 
 WriteQueue::Round WriteQueue::wait_for_round(std::chrono::steady_clock::time_point until) {
@@ -119,6 +137,7 @@ WriteQueue::Round WriteQueue::take_round_locked() {
   CHECK(in_flight_.empty());
   // The vectors are exchanged, so the caller never waits for an allocation or a copy here.
   in_flight_.swap(pending_);
+  is_hurried_ = false;
   return {.removals = take_removals_locked(),
           .must_sync = sync_asked_ > sync_done_ || is_stopping_,
           .is_last = is_stopping_};

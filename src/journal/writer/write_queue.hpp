@@ -39,6 +39,10 @@ class WriteQueue {
 
   /// Batches come in the order of their places. After a failure they are dropped.
   void append(PlacedBatch batch);
+  /// The same, and it is written with the next one that is not of this kind, or after `hurry`.
+  void append_unhurried(PlacedBatch batch);
+  /// All that was appended shall be written.
+  void hurry();
 
   /// `oldest_kept` is the oldest segment afterwards.
   void remove(const std::vector<Lsn>& segments, Lsn oldest_kept);
@@ -90,11 +94,13 @@ class WriteQueue {
   /// The writer has failed, and does nothing more.
   void fail();
   [[nodiscard]] bool has_failed() const;
+  /// Also of batches that nobody waits for.
   [[nodiscard]] bool has_work() const;
 
  private:
   // To be called with the mutex held.
   [[nodiscard]] bool has_work_locked() const;
+  void append_locked(PlacedBatch&& batch);
   [[nodiscard]] Round take_round_locked();
   [[nodiscard]] Removals take_removals_locked();
 
@@ -111,6 +117,7 @@ class WriteQueue {
   Lsn sync_asked_ = 0;
   Lsn sync_done_ = 0;
   bool must_not_wait_ = false;  ///< for room any longer
+  bool is_hurried_ = false;     ///< some of `pending_` shall be written
   bool is_stopping_ = false;
   bool has_failed_ = false;
 };

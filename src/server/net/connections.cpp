@@ -23,7 +23,8 @@ Connections::Connections(Parts parts)
                      .clock = parts_.clock,
                      .log = parts_.log,
                      .kept = kept_input_,
-                     .share = TurnShare(parts_.clock)} {}
+                     .share = TurnShare(parts_.clock),
+                     .is_fetch_strict = parts_.is_fetch_strict} {}
 
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
                       std::unique_ptr<Session> session) {

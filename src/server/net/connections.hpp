@@ -29,6 +29,7 @@ class Connections {
     const Log& log;
     std::size_t unsent_bytes_max;
     std::size_t kept_input_bytes_max;
+    bool is_fetch_strict = false;  ///< see `ClientSession::Parts`
     /// Called when a connection's socket, with this descriptor, is closed. May be empty.
     std::function<void(int descriptor)> on_removed;
   };

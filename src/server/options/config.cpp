@@ -207,6 +207,10 @@ constexpr std::array kRows = {
           return set;
         },
         is_same<&Config::sync>},
+    Row{"strict-fetch", nullptr,
+        "Hand out a job only when its reservation is on disk, too (with --sync always)",
+        [](Config& c, const std::string& text) { return set_switch(c.is_fetch_strict, text); },
+        is_same<&Config::is_fetch_strict>},
     Row{"volatile", nullptr, "Keep no journal; --data has no effect, and a restart loses all jobs",
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},

@@ -47,6 +47,7 @@ struct Config {
   std::uint64_t connections_max = 0;   ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;
   SyncChoice sync;
+  bool is_fetch_strict = false;      ///< a handed-out job waits for its reservation to be durable
   bool has_asked_for_syncs = false;  ///< `sync` is `always` because somebody said so
   bool is_volatile = false;
   std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit

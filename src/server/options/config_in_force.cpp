@@ -36,6 +36,7 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
   };
   return {{"data", config.is_volatile ? "none (--volatile)" : config.data},
           {"sync", sync()},
+          {"strict-fetch", yes_or_no(config.is_fetch_strict)},
           {"beanstalk", address(config.beanstalk)},
           {"faktory", address(config.faktory)},
           {"web", address(config.web)},

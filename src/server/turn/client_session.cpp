@@ -112,23 +112,26 @@ bool ClientSession::waits_for_next_turn() const {
 
 // ---- its output ---------------------------------------------------------------------------------
 
-bool ClientSession::bind(Lsn lsn, Lsn durable) {
-  if (!session_) return false;
+std::optional<Lsn> ClientSession::bind(Lsn lsn, Lsn durable) {
+  if (!session_) return std::nullopt;
   // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
   if (socket_.takes_output() && !session_->output().empty()) {
+    const Lsn needs = parts_.is_fetch_strict ? kWholeLog : session_->output_needs();
+    // Replies leave in order: none waits for less than the one before it.
+    bound_ = std::max(bound_, std::min(needs, lsn));
     std::string output = session_->take_output(std::exchange(parts_.unsent.spare, {}));
-    socket_.give(output, lsn);
+    socket_.give(output, bound_);
     parts_.unsent.spare = std::move(output);
   }
   count_unsent();  // What was delivered to the session is not counted yet.
   durable_ = durable;
   if (waits_for_next_turn()) {
     parts_.turn.enlist(*this);
-    return false;
+    return std::nullopt;
   }
   const bool waits = socket_.send_durable(durable);
   settle();
-  return waits && session_;
+  return waits && session_ ? std::optional(bound_) : std::nullopt;
 }
 
 void ClientSession::send_durable(Lsn durable) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,9 @@ class ClientSession final : public SessionHalf,
     const Log& log;
     KeptInput& kept;
     TurnShare share;
+    /// A reply that hands out a job waits for everything that was recorded before it, as all others
+    /// do, and so for the reservation.
+    bool is_fetch_strict = false;
     UnsentOutput unsent = {};
   };
 
@@ -79,7 +83,7 @@ class ClientSession final : public SessionHalf,
   void close() noexcept override;
 
   void resume(Time now) override;
-  bool bind(Lsn lsn, Lsn durable) override;
+  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
   void send_durable(Lsn durable) override;
 
   void expire(Time now) override;
@@ -106,9 +110,9 @@ class ClientSession final : public SessionHalf,
   std::uint64_t sent_bytes_ = 0;      ///< of the output since the session began
   std::size_t unsent_bytes_ = 0;      ///< as counted in `Parts::unsent`
   std::size_t unrendered_bytes_ = 0;  ///< the same for what is rendered later
-  Lsn durable_ = 0;                   ///< the greatest that we were told
   bool is_brief_ = false;             ///< see `kBriefInputBytes`
   bool is_turned_away_ = false;       ///< the turn is long enough without this client
+  Lsn bound_ = 0;                     ///< what the output that was given last waits for
   bool is_input_over_ = false;
   bool is_stopping_ = false;
   bool is_session_told_ = false;  ///< that no more input comes

@@ -1,6 +1,7 @@
 #include "server/turn/commit_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
@@ -11,7 +12,11 @@ namespace millrace::server {
 void CommitQueue::append_batch() {
   if (!parts_.ledger.has_batch()) return;
   CHECK(epoch_.has_value());
-  const auto span = parts_.journal.append(*epoch_, parts_.ledger.take_batch());
+  const bool is_unhurried =
+      parts_.journal.durability() == Durability::kWhenSynced && !parts_.ledger.is_batch_awaited();
+  const auto span = is_unhurried
+                        ? parts_.journal.append_unhurried(*epoch_, parts_.ledger.take_batch())
+                        : parts_.journal.append(*epoch_, parts_.ledger.take_batch());
   if (!span) {
     is_deposed_ = true;
     return;
@@ -19,8 +24,17 @@ void CommitQueue::append_batch() {
   CHECK(span->begin >= end_ && span->end > span->begin);
   parts_.ledger.place(span->begin);
   end_ = span->end;
-  appended_.push_back({.end = end_, .at = parts_.clock.now()});
-  note_durable(durable());
+  const Time now = parts_.clock.now();
+  appended_.push_back({.end = end_, .at = now, .is_unhurried = is_unhurried});
+  if (!is_unhurried) {
+    hurried_end_ = end_;
+    hurry_at_ = kNever;
+  } else if (hurry_at_ == kNever) {
+    hurry_at_ = now + kUnhurriedMax;
+  }
+  const Lsn until = durable();
+  note_durable(until);
+  parts_.ledger.note_durable(until);
   measure_lag();
 }
 
@@ -51,7 +65,7 @@ void CommitQueue::note_durable(Lsn durable) {
   if (appended_.empty() || appended_.front().end > durable) return;
   const Time now = parts_.clock.now();
   while (!appended_.empty() && appended_.front().end <= durable) {
-    waits_.add(now - appended_.front().at);
+    if (!appended_.front().is_unhurried) waits_.add(now - appended_.front().at);
     appended_.pop_front();
   }
 }
@@ -67,16 +81,32 @@ Duration CommitQueue::longest_wait(Time now) const {
   return oldest == appended_.end() ? Duration{} : now - oldest->at;
 }
 
-void CommitQueue::wait(Responder& responder) {
-  if (waiting_.empty() || waiting_.back().lsn != end_) {
-    CHECK(waiting_.empty() || waiting_.back().lsn < end_);
-    waiting_.push_back({.lsn = end_, .responders = {}});
-    if (!spare_lists_.empty()) {
-      waiting_.back().responders = std::move(spare_lists_.back());
-      spare_lists_.pop_back();
-    }
+void CommitQueue::hurry() {
+  if (hurry_at_ == kNever) return;
+  parts_.journal.hurry();
+  hurried_end_ = end_;
+  hurry_at_ = kNever;
+}
+
+void CommitQueue::wait(Responder& responder, Lsn lsn) {
+  if (lsn > hurried_end_) hurry();
+  group_of(lsn).responders.add(responder);
+}
+
+/// Those that wait for the batch in which `lsn` is, or which ends there. It is one of the last.
+CommitQueue::Waiting& CommitQueue::group_of(Lsn lsn) {
+  auto batch = appended_.end();
+  while (batch != appended_.begin() && std::prev(batch)->end >= lsn) --batch;
+  CHECK(batch != appended_.end());
+  auto group = waiting_.end();
+  while (group != waiting_.begin() && std::prev(group)->lsn >= batch->end) --group;
+  if (group != waiting_.end() && group->lsn == batch->end) return *group;
+  CallList<Responder> responders;
+  if (!spare_lists_.empty()) {
+    responders = std::move(spare_lists_.back());
+    spare_lists_.pop_back();
   }
-  waiting_.back().responders.add(responder);
+  return *waiting_.insert(group, {.lsn = batch->end, .responders = std::move(responders)});
 }
 
 void CommitQueue::forget(const Responder& responder) {

@@ -44,12 +44,19 @@ class CommitQueue {
   /// The same, if it is then durable.
   void append_if_durable_at_once();
 
+  /// Batches of workers' reservations, for which nobody waits, are put off: the journal writes them
+  /// together with something else. When to call `hurry` at the latest; kNever: none is put off.
+  [[nodiscard]] Time hurry_at() const { return hurry_at_; }
+  /// The journal writes at once what was put off.
+  void hurry();
+
   /// Everything that was appended is before this.
   [[nodiscard]] Lsn end() const { return end_; }
   [[nodiscard]] Lsn durable() const { return parts_.journal.durable(); }
 
-  /// Calls `responder.send_durable` once everything before `end()` is durable.
-  void wait(Responder& responder);
+  /// Calls `responder.send_durable` once everything before `lsn` is durable, which is at most
+  /// `end()` and not durable yet.
+  void wait(Responder& responder, Lsn lsn);
 
   /// `responder` is not called any more.
   void forget(const Responder& responder);
@@ -64,7 +71,7 @@ class CommitQueue {
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
 
   /// How much of what was appended waits for the disk, how long the oldest of it does by now, and
-  /// how long batches waited so far.
+  /// how long batches waited so far that were not put off.
   [[nodiscard]] std::size_t undurable_bytes() const;
   [[nodiscard]] Duration longest_wait(Time now) const;
   [[nodiscard]] const Histogram& waits() const { return waits_; }
@@ -82,8 +89,10 @@ class CommitQueue {
   struct Appended {
     Lsn end;
     Time at;
+    bool is_unhurried;
   };
 
+  Waiting& group_of(Lsn lsn);
   void measure_lag();
   void note_durable(Lsn durable);
 
@@ -95,8 +104,14 @@ class CommitQueue {
   std::deque<Appended> appended_;                 ///< and not durable yet
   Histogram waits_;
   Lsn end_ = 0;
+  Lsn hurried_end_ = 0;  ///< up to there the journal writes without delay
+  Time hurry_at_ = kNever;
   bool is_behind_ = false;
 };
+
+/// How long the reservations of workers may wait to be written together with something else. A
+/// crash in between makes these jobs ready again.
+inline constexpr Duration kUnhurriedMax = std::chrono::milliseconds(5);
 
 /// How much of the journal may wait for the disk, and so is held in memory, before the server stops
 /// listening, and how little before it goes on. They are several batches (kBatchBytesPause) apart,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "core/model/types.hpp"
 
 namespace millrace::server {
@@ -13,9 +15,9 @@ class Responder {
   virtual void resume(Time now) = 0;
 
   /// Takes the output that came since the last call. It may leave once everything before `lsn` is
-  /// durable; what `durable` covers leaves now. True when some of it waits: then `send_durable`
-  /// follows when everything before `lsn` is durable.
-  virtual bool bind(Lsn lsn, Lsn durable) = 0;
+  /// durable, or as much of that as it tells of; what `durable` covers leaves now. Answers what the
+  /// rest waits for, nullopt when nothing is left: `send_durable` follows when that is durable.
+  virtual std::optional<Lsn> bind(Lsn lsn, Lsn durable) = 0;
 
   /// Everything before `durable` is durable: sends what may leave.
   virtual void send_durable(Lsn durable) = 0;

@@ -37,6 +37,7 @@ void Turn::run() {
     bind_replies();
   }
   send_durable();
+  if (commits().hurry_at() <= now) parts_.commits.hurry();
 }
 
 void Turn::stand_down() {
@@ -59,7 +60,7 @@ Duration Turn::longest_wait() const {
   // What is left to do is not done any more.
   if (has_stood_down_) return Duration::max();
   if (is_asked_for()) return Duration{};
-  const Time next = parts_.ticker.next();
+  const Time next = std::min(parts_.ticker.next(), commits().hurry_at());
   if (next == kNever) return Duration::max();
   const Time now = parts_.clock.now();
   return next <= now ? Duration{} : next - now;
@@ -166,7 +167,9 @@ void Turn::bind_replies() {
   const Lsn lsn = commits().end();
   const Lsn durable = commits().durable();
   binding_.call_each([&](Responder& responder) {
-    if (responder.bind(lsn, durable)) parts_.commits.wait(responder);
+    if (const auto waits_for = responder.bind(lsn, durable)) {
+      parts_.commits.wait(responder, *waits_for);
+    }
   });
   binding_.clear();
   enlist_rest();

@@ -54,7 +54,8 @@ class Duties {
 /// What all clients did in a turn is one batch of the journal, and their replies are bound to its
 /// end, but for those of `answer_early`. So a reply waits for everything that was recorded before
 /// it, whichever client recorded it. A reply that recorded nothing is bound to what was recorded
-/// last.
+/// last. One that hands out a job waits for what made the job, and not for its reservation
+/// (`Session::output_needs`).
 ///
 /// When another server leads the log, nothing is executed, recorded or sent any more, not even what
 /// was executed before: the next leader does not know of it.

@@ -47,12 +47,12 @@ void WebGate::run(const CallPointer& call, const Question& question) {
   turn_.enlist(*this);
 }
 
-bool WebGate::bind(Lsn lsn, Lsn durable) {
+std::optional<Lsn> WebGate::bind(Lsn lsn, Lsn durable) {
   for (Pending& each : pending_) {
     if (!each.lsn) each.lsn = lsn;
   }
   send_durable(durable);
-  return !pending_.empty();
+  return pending_.empty() ? std::nullopt : std::optional(lsn);
 }
 
 void WebGate::send_durable(Lsn durable) {

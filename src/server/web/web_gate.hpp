@@ -34,7 +34,7 @@ class WebGate final : public Responder {
   void close();
 
   void resume(Time) override {}
-  bool bind(Lsn lsn, Lsn durable) override;
+  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
   void send_durable(Lsn durable) override;
 
   static constexpr auto kAnswerMax = std::chrono::seconds(20);

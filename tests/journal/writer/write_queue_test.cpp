@@ -34,6 +34,30 @@ TEST_CASE("queue: a round takes what was appended, and leaves what comes later")
   CHECK(queue.in_flight().front().payload == "three");
 }
 
+TEST_CASE("queue: what nobody waits for is taken with what comes next") {
+  WriteQueue queue;
+  queue.append_unhurried(placed(kPlace, "one"));
+  CHECK(queue.has_work());
+  queue.append(placed(kPlace + 100, "two"));
+  (void)queue.wait_for_round(kNever);
+  CHECK(queue.in_flight().size() == 2);
+}
+
+TEST_CASE("queue: what nobody waited for is taken when somebody does") {
+  WriteQueue queue;
+  queue.append_unhurried(placed(kPlace, "one"));
+  queue.hurry();
+  (void)queue.wait_for_round(kNever);
+  CHECK(queue.in_flight().size() == 1);
+}
+
+TEST_CASE("queue: a writer that has something else to do takes what nobody waits for, too") {
+  WriteQueue queue;
+  queue.append_unhurried(placed(kPlace, "one"));
+  (void)queue.wait_for_round(kNow);
+  CHECK(queue.in_flight().size() == 1);
+}
+
 TEST_CASE("queue: bytes are pending until their round is over") {
   WriteQueue queue;
   queue.append(placed(kPlace, "12345"));

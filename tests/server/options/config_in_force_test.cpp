@@ -53,6 +53,7 @@ TEST_CASE("config in force: ports, limits and modes are shown in the words of th
   CHECK(shown(config, "beanstalk") == "127.0.0.1:11300");
   CHECK(shown(config, "web") == "off");
   CHECK(shown(config, "sync") == "always");
+  CHECK(shown(config, "strict-fetch") == "no");
   CHECK(shown(config, "memory-limit") == "no limit");
   CHECK(shown(config, "web-host") == "none");
   config.sync = {.mode = SyncChoice::Mode::kInterval, .interval = std::chrono::milliseconds(50)};

@@ -34,6 +34,7 @@ TEST_CASE("config: what nobody says is the default") {
   CHECK(config.beanstalk->text() == "127.0.0.1:11300");
   CHECK(config.faktory->text() == "127.0.0.1:7419");
   CHECK(config.sync == SyncChoice{});
+  CHECK_FALSE(config.is_fetch_strict);
   CHECK(config.job_bytes_max == 65535);
   CHECK_FALSE(config.is_volatile);
   CHECK_FALSE(config.is_insecure);
@@ -51,6 +52,7 @@ TEST_CASE("config: every option as a flag") {
                                "/p",
                                "--sync",
                                "interval:250",
+                               "--strict-fetch",
                                "--volatile",
                                "--max-job-size",
                                "10",
@@ -70,6 +72,7 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.faktory->path == "/f.sock");
   CHECK(config.password_file == "/p");
   CHECK(config.sync == SyncChoice{.mode = SyncChoice::Mode::kInterval, .interval = 250ms});
+  CHECK(config.is_fetch_strict);
   CHECK(config.is_volatile);
   CHECK(config.job_bytes_max == 10);
   CHECK(config.user == "nobody");
@@ -122,6 +125,7 @@ TEST_CASE("config: every option as an environment variable") {
   const Variable faktory("MILLRACE_FAKTORY", "off");
   const Variable password_file("MILLRACE_PASSWORD_FILE", "/p");
   const Variable sync("MILLRACE_SYNC", "off");
+  const Variable strict_fetch("MILLRACE_STRICT_FETCH", "yes");
   const Variable is_volatile("MILLRACE_VOLATILE", "true");
   const Variable job_size("MILLRACE_MAX_JOB_SIZE", "0");
   const Variable insecure("MILLRACE_INSECURE", "1");
@@ -131,6 +135,7 @@ TEST_CASE("config: every option as an environment variable") {
   CHECK_FALSE(config.faktory);
   CHECK(config.password_file == "/p");
   CHECK(config.sync.mode == SyncChoice::Mode::kOff);
+  CHECK(config.is_fetch_strict);
   CHECK(config.is_volatile);
   CHECK(config.job_bytes_max == 0);
   CHECK(config.is_insecure);
@@ -256,12 +261,13 @@ TEST_CASE("config: which changes count at a start only") {
   CHECK(options_for_restart(started, started).empty());
   const Config live = serve({"--max-connections=6", "--password-file=/q", "--max-job-size=1"});
   CHECK(options_for_restart(started, live).empty());
-  const Config other = serve({"--data=/d", "--beanstalk=off", "--faktory=127.0.0.1:1",
-                              "--tls-cert=/c", "--tls-key=/k", "--dead-max-jobs=1", "--sync=off",
-                              "--volatile", "--segment-bytes=1048576", "--user=u", "--insecure"});
+  const Config other =
+      serve({"--data=/d", "--beanstalk=off", "--faktory=127.0.0.1:1", "--tls-cert=/c",
+             "--tls-key=/k", "--dead-max-jobs=1", "--sync=off", "--strict-fetch", "--volatile",
+             "--segment-bytes=1048576", "--user=u", "--insecure"});
   CHECK(options_for_restart(started, other) ==
         Arguments{"data", "beanstalk", "faktory", "password-file", "tls-cert", "dead-max-jobs",
-                  "sync", "volatile", "segment-bytes", "user", "insecure"});
+                  "sync", "strict-fetch", "volatile", "segment-bytes", "user", "insecure"});
 }
 
 TEST_CASE("config: a certificate can be exchanged, and a password set, without a restart") {

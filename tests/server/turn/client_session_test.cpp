@@ -14,6 +14,7 @@ struct Told {
   std::size_t kept_bytes = 0;
   int resumed = 0;
   Time wake_at = kNever;
+  Lsn needs = kWholeLog;  ///< of the log, by what it says next
 };
 
 /// Answers what it receives with the same bytes.
@@ -22,7 +23,11 @@ class EchoSession final : public Session {
   explicit EchoSession(Told& told) : told_(told) {}
 
   void start(Time) override {}
-  void receive(std::string_view bytes, Time) override { output_ += bytes; }
+  void receive(std::string_view bytes, Time) override {
+    const std::size_t begin = output_.size();
+    output_ += bytes;
+    need_only(told_.needs, begin);
+  }
   void resume(Time) override {
     ++told_.resumed;
     told_.wake_at = kNever;
@@ -116,6 +121,47 @@ TEST_CASE("client: output is handed over once a turn, bound to the end of the lo
   CHECK(served.socket.last_lsn == served.loop.journal.end());
   served.loop.make_durable(served.loop.journal.end());
   CHECK(served.socket.received == "ab");
+}
+
+TEST_CASE("client: output that hands out a job is bound to what that needs") {
+  Served served;
+  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.told.needs = 1;
+  served.client.receive("a");
+  served.loop.run();
+  CHECK(served.socket.last_lsn == 1);
+}
+
+TEST_CASE("client: of a strict server it is bound to the end of the log") {
+  Served served;
+  served.parts.is_fetch_strict = true;
+  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.told.needs = 1;
+  served.client.receive("a");
+  served.loop.run();
+  CHECK(served.socket.last_lsn == served.loop.journal.end());
+}
+
+TEST_CASE("client: output that hands out a job among other output waits with that") {
+  Served served;
+  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.told.needs = 1;
+  served.client.receive("a");
+  served.told.needs = kWholeLog;
+  served.client.receive("b");
+  served.loop.run();
+  CHECK(served.socket.last_lsn == served.loop.journal.end());
+}
+
+TEST_CASE("client: no output waits for less than what was said before it") {
+  Served served;
+  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.client.receive("a");
+  served.loop.run();
+  served.told.needs = 1;
+  served.client.receive("b");
+  served.loop.run();
+  CHECK(served.socket.last_lsn == served.loop.journal.end());
 }
 
 TEST_CASE("client: all output that was not sent is counted, wherever it is") {

@@ -19,6 +19,11 @@ class WaitingSession final : public Session {
   }
   void close(Time) override {}
   void say(const std::string& reply) { output_ += reply; }
+  void say_needing(Lsn needs, const std::string& reply) {
+    const std::size_t begin = output_.size();
+    output_ += reply;
+    need_only(needs, begin);
+  }
   [[nodiscard]] bool wants_input() const override { return true; }
   [[nodiscard]] bool wants_resume() const override { return false; }
   [[nodiscard]] bool wants_close() const override { return false; }
@@ -30,11 +35,12 @@ class FakeClient final : public Responder {
   explicit FakeClient(Broker& broker) : id(broker.connect(session)) {}
 
   void resume(Time) override {}
-  bool bind(Lsn lsn, Lsn durable) override {
+  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override {
+    const Lsn needed = std::min(lsn, session.output_needs());
     std::string output = session.take_output();
-    outbox_.take(output, lsn);
+    outbox_.take(output, needed);
     send_durable(durable);
-    return !outbox_.is_empty();
+    return outbox_.is_empty() ? std::nullopt : std::optional(needed);
   }
   void send_durable(Lsn durable) override {
     received += outbox_.covered(durable);
@@ -127,6 +133,37 @@ TEST_CASE("turn: a reply that recorded nothing waits for what was recorded befor
   CHECK(clients.b.received.empty());
   clients.make_durable(clients.loop.journal.end());
   CHECK(clients.b.received == "peek ");
+}
+
+TEST_CASE("turn: a reply that needs less of the log leaves earlier") {
+  Clients clients;
+  clients.put(clients.a, "1 ");
+  clients.run();
+  const Lsn first_end = clients.loop.journal.end();
+  clients.put(clients.a, "2 ");
+  clients.b.session.say_needing(first_end, "job 1 ");
+  clients.loop.turn.enlist(clients.b);
+  clients.run();
+  CHECK(clients.b.received.empty());
+  clients.make_durable(first_end);
+  CHECK(clients.b.received == "job 1 ");
+  CHECK(clients.a.received == "1 ");
+}
+
+TEST_CASE("turn: what was put off is written when its time has come") {
+  Clients clients;
+  clients.loop.journal.durable_when = Durability::kWhenSynced;
+  clients.put(clients.a, "1 ");
+  clients.run();
+  const ReserveRequest request{
+      .choice = ReserveRequest::Choice::kFirstListed, .queues = {"default"}, .wid = "worker"};
+  REQUIRE(clients.loop.broker.reserve(clients.b.id, request, clients.loop.clock.now()));
+  clients.run();
+  CHECK(clients.loop.journal.unhurried_count == 1);
+  CHECK(clients.loop.journal.hurry_count == 0);
+  clients.loop.clock.set(clients.loop.clock.now() + kUnhurriedMax);
+  clients.run();
+  CHECK(clients.loop.journal.hurry_count == 1);
 }
 
 TEST_CASE("turn: while everything is durable, nobody waits") {

@@ -91,10 +91,10 @@ void Failover::connect(std::size_t slot) {
   const std::string wid =
       is_worker ? kFailoverWids[random_.below(std::size(kFailoverWids))] : std::string();
   std::unique_ptr<Session> session = is_worker ? term.faktory.open() : term.beanstalk.open();
-  const auto note_reply = [this, &term](std::uint64_t point) {
+  const auto note_reply = [this, &term](const Client::Told& told) {
     const bool is_leading = leader_ != nullptr && leader_->term.get() == &term;
     demand(is_leading, "a deposed leader answers");
-    known_point_ = std::max(known_point_, point);
+    known_point_ = std::max(known_point_, told.point);
     ++totals_.replies;
   };
   const auto note_call = [this, &term] {

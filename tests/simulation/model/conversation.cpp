@@ -11,6 +11,10 @@ std::string name_of(const Client& client) {
   return "client " + std::to_string(client.number());
 }
 
+bool tells_nothing(const std::string& reply) {
+  return reply == "$-1\r\n" || reply == "TIMED_OUT\r\n" || reply == "DEADLINE_SOON\r\n";
+}
+
 }  // namespace
 
 void Conversation::begin(Client& client, Time now) {
@@ -68,7 +72,10 @@ void Conversation::check_replies(Client& client, std::uint64_t point, const Tell
     if (const JobId id = expected->fetched; id != 0) {
       fetch = Model::Fetch{id, expected->fetched_at};
     }
-    client.mark_produced(point, fetch);
+    // A client that is told of one job, or of none, may be told so before all else is safe.
+    const bool is_all = client.is_strict() || (expected->handed_out == 0 && !tells_nothing(reply));
+    client.mark_produced({.point = point, .is_all = is_all, .handed_out = expected->handed_out},
+                         fetch);
   }
   if (const auto missing = model.take_expected(client.number())) {
     if (missing->may_be_late) return model.postpone(client.number(), *missing);

@@ -200,6 +200,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   job.client = holder.is_worker ? 0 : client;
   job.wid = holder.wid;
   expect_job(client, holder.is_worker ? "$" : "RESERVED", id);
+  clients_.at(client).expected.back().handed_out = id;
 }
 
 /// Ready jobs are delivered to the client that has waited for longest.

@@ -70,6 +70,7 @@ struct Expected {
   std::vector<std::string> parts;
   Time fetched_at{};
   JobId fetched = 0;         ///< the reply hands this job to a worker
+  JobId handed_out = 0;      ///< to whichever client
   bool may_be_late = false;  ///< all is done that it tells of, and it comes when the server sees so
 };
 
