@@ -16,6 +16,8 @@ BEANSTALKD_BINLOG = ("beanstalkd -b", lambda: servers.beanstalkd(binlog=True))
 BEANSTALKD_SYNC = ("beanstalkd -b -f 0", lambda: servers.beanstalkd("-f", "0", binlog=True))
 SYNCED = (DURABLE, BEANSTALKD_SYNC)
 BUFFERED = ("millrace --sync off", lambda **options: servers.millrace("--sync", "off", **options))
+STRICT = ("millrace --strict-fetch",
+          lambda **options: servers.millrace("--sync", "always", "--strict-fetch", **options))
 LEAST = ("a minimal server", servers.least)
 LEAST_BEANSTALK = ("a minimal server of put", lambda: servers.least("beanstalk"))
 FAKTORY = ("faktory as it ships", servers.official_faktory)
@@ -67,6 +69,10 @@ ROWS = [
     Row("fwp-cycle", "PUSH + FETCH + ACK, 50 connections: throughput", DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "operations": 50_000},
         "per_second", at_least(10, 20), others=[VOLATILE, LEAST], protocol="faktory"),
+    # With --strict-fetch a FETCH waits as all replies did before decision 53.
+    Row("fwp-fetch", "PUSH + FETCH + ACK, 50 connections, both synced: throughput", DURABLE, STRICT,
+        {"work": "push-cycle", "connections": 50, "seconds": 4},
+        "per_second", at_least(1.2, 1.4), protocol="faktory"),
     Row("fwp-pipelined", "PUSH + FETCH + ACK, 50 connections, 32 in flight on each: throughput",
         DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "depth": 32, "seconds": 4},
