@@ -12,6 +12,7 @@ struct Options {
   /// Use an engine that may lose what it acknowledged when machines lose power (NATS that syncs
   /// later, PostgreSQL without synchronous commits or without a synchronous standby).
   bool allows_unsynced = false;
+  std::string password;          ///< where the URL has none; empty: none
   std::string credentials_file;  ///< of NATS (`nsc`); empty: none
   std::string ca_file;           ///< to check the engine's certificate with; empty: the system's
   std::string certificate_file;  ///< to show to the engine; empty: none

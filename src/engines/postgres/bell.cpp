@@ -1,0 +1,55 @@
+#include "engines/postgres/bell.hpp"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/check.hpp"
+
+namespace millrace::engines::postgres {
+namespace {
+
+constexpr std::size_t kSocketsMax = 4;
+constexpr std::chrono::hours kForever(24);
+
+}  // namespace
+
+Time later(Time now, std::chrono::nanoseconds duration) {
+  return now +
+         std::clamp<std::chrono::nanoseconds>(duration, std::chrono::nanoseconds(0), kForever);
+}
+
+Bell::Bell() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  CHECK(event_.is_open());
+}
+
+void Bell::ring() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
+}
+
+bool Bell::has_rung() {
+  std::uint64_t count = 0;
+  has_rung_ |= ::read(event_.get(), &count, sizeof count) == sizeof count;
+  return has_rung_;
+}
+
+bool Bell::take() {
+  const bool rang = has_rung();
+  has_rung_ = false;
+  return rang;
+}
+
+void Bell::wait(std::initializer_list<pollfd> sockets, Time until) const {
+  CHECK(sockets.size() < kSocketsMax);
+  std::array<pollfd, kSocketsMax> all;
+  const auto end = std::copy(sockets.begin(), sockets.end(), all.begin());
+  *end = {has_rung_ ? -1 : event_.get(), POLLIN, 0};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  ::poll(all.data(), sockets.size() + 1, static_cast<int>(std::clamp<long long>(left, 0, 60'000)));
+}
+
+}  // namespace millrace::engines::postgres

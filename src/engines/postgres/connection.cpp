@@ -1,0 +1,201 @@
+#include "engines/postgres/connection.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "engines/postgres/statements.hpp"
+#include "journal/shared/log_service.hpp"
+
+namespace millrace::engines::postgres {
+namespace {
+
+/// Between attempts to connect, so that a server that is away is not asked all the time.
+constexpr std::chrono::milliseconds kAttemptGap(100);
+/// One attempt goes through all hosts.
+constexpr auto kAttemptMax = 2 * journal::kAnswerMax;
+
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c != '\n' && c != '\t' && c != '\r') {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+/// Why the server may lose what it acknowledged; empty when it does not.
+std::string why_unsynced(const PGresult& checks) {
+  const auto value = [&](CheckColumn column) -> std::string {
+    return PQgetvalue(&checks, 0, static_cast<int>(column));
+  };
+  if (value(CheckColumn::kFsync) != "on") return "fsync is off";
+  if (value(CheckColumn::kFullPageWrites) != "on") return "full_page_writes is off";
+  const std::string commit = value(CheckColumn::kSynchronousCommit);
+  if (commit != "on" && commit != "remote_apply") {
+    return "synchronous_commit is " + commit + ", not on or remote_apply";
+  }
+  if (value(CheckColumn::kStandbyNames).empty()) return "synchronous_standby_names is empty";
+  return "";
+}
+
+}  // namespace
+
+std::string text_of(const PGresult& result) {
+  const char* primary = PQresultErrorField(&result, PG_DIAG_MESSAGE_PRIMARY);
+  return in_one_line(primary != nullptr ? primary : PQresultErrorMessage(&result));
+}
+
+Connection::Connection(Target target, Settings settings)
+    : target_(std::move(target)),
+      settings_(std::move(settings)),
+      connection_(nullptr, &PQfinish),
+      last_result_(nullptr, &PQclear) {}
+
+bool Connection::connect() {
+  const Time now = Clock::now();
+  if (state_ != State::kDown || now < next_attempt_) return false;
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : target_.parameters) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  connection_.reset(PQconnectStartParams(keywords.data(), values.data(), 0));
+  begun_ = now;
+  wanted_ = PGRES_POLLING_WRITING;
+  state_ = State::kConnecting;
+  if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD) {
+    fail();
+    return true;
+  }
+  PQsetNoticeReceiver(connection_.get(), &Connection::note, this);
+  return true;
+}
+
+void Connection::fail() {
+  const std::string text =
+      connection_ ? in_one_line(PQerrorMessage(connection_.get())) : "out of memory";
+  drop(text.empty() ? "the connection was lost" : text);
+}
+
+void Connection::drop(std::string why) {
+  if (state_ != State::kReady) {
+    next_attempt_ = Clock::now() + kAttemptGap;
+    target_.rotate_hosts();
+  }
+  last_result_.reset();
+  connection_.reset();
+  problem_.text = "PostgreSQL: " + std::move(why);
+  state_ = State::kDown;
+}
+
+pollfd Connection::interest() const {
+  if (state_ == State::kDown) return {-1, 0, 0};
+  const bool reads = state_ != State::kConnecting || wanted_ == PGRES_POLLING_READING;
+  const bool writes = state_ == State::kConnecting ? !reads : PQflush(connection_.get()) == 1;
+  return {PQsocket(connection_.get()),
+          static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)), 0};
+}
+
+void Connection::advance() {
+  if (state_ == State::kDown || state_ == State::kReady) return;
+  if (Clock::now() - begun_ > kAttemptMax) return drop("the server does not answer");
+  if (state_ == State::kConnecting) go_on_connecting();
+  if (state_ == State::kChecking) go_on_checking();
+  if (state_ == State::kPreparing) go_on_preparing();
+}
+
+void Connection::go_on_connecting() {
+  pollfd socket = interest();
+  if (::poll(&socket, 1, 0) == 0) return;
+  wanted_ = PQconnectPoll(connection_.get());
+  if (wanted_ == PGRES_POLLING_FAILED) return fail();
+  if (wanted_ != PGRES_POLLING_OK) return;
+  PQsetnonblocking(connection_.get(), 1);
+  const char* table = target_.table.c_str();
+  if (PQsendQueryParams(connection_.get(), kCheck, 1, nullptr, &table, nullptr, nullptr, 0) != 1) {
+    return fail();
+  }
+  state_ = State::kChecking;
+}
+
+void Connection::go_on_checking() {
+  const ResultPointer result = take_result();
+  if (result) check(*result);
+}
+
+void Connection::check(const PGresult& result) {
+  const std::string why = why_unsynced(result);
+  if (!why.empty() && !settings_.allows_unsynced) {
+    return drop("the server may lose what it acknowledged: " + why);
+  }
+  has_table_ = PQgetisnull(&result, 0, static_cast<int>(CheckColumn::kTable)) == 0;
+  if (!has_table_ && !settings_.allows_no_table) {
+    return drop("the table " + target_.table + " of the log is gone");
+  }
+  const char* comment = PQgetvalue(&result, 0, static_cast<int>(CheckColumn::kComment));
+  if (has_table_ && std::string_view(comment) != kTableComment) {
+    return drop("the table " + target_.table + " is not a log of this version of Millrace");
+  }
+  id_ = PQgetvalue(&result, 0, static_cast<int>(CheckColumn::kId));
+  state_ = State::kPreparing;
+  step_ = 0;
+  next_step();
+}
+
+void Connection::go_on_preparing() {
+  while (state_ == State::kPreparing) {
+    if (!take_result()) return;
+    ++step_;
+    next_step();
+  }
+}
+
+void Connection::next_step() {
+  if (step_ == settings_.steps.size()) {
+    was_warned_ = false;
+    state_ = State::kReady;
+    return;
+  }
+  const Step& step = settings_.steps[step_];
+  const int sent = step.name.empty() ? PQsendQuery(connection_.get(), step.sql.c_str())
+                                     : PQsendPrepare(connection_.get(), step.name.c_str(),
+                                                     step.sql.c_str(), 0, nullptr);
+  if (sent != 1) fail();
+}
+
+ResultPointer Connection::take_result() {
+  ResultPointer none(nullptr, &PQclear);
+  if (PQflush(connection_.get()) < 0 || PQconsumeInput(connection_.get()) != 1) {
+    fail();
+    return none;
+  }
+  while (PQisBusy(connection_.get()) == 0) {
+    ResultPointer result(PQgetResult(connection_.get()), &PQclear);
+    if (!result) return std::exchange(last_result_, std::move(none));
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+      drop(text_of(*result));
+      return none;
+    }
+    last_result_ = std::move(result);
+  }
+  return none;
+}
+
+void Connection::note(void* self, const PGresult* result) {
+  const char* severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (severity != nullptr && std::string_view(severity) == "WARNING") {
+    static_cast<Connection*>(self)->was_warned_ = true;
+  }
+}
+
+}  // namespace millrace::engines::postgres

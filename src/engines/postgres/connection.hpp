@@ -1,0 +1,89 @@
+#pragma once
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/postgres/bell.hpp"
+#include "engines/postgres/parameters.hpp"
+#include "engines/postgres/target.hpp"
+
+namespace millrace::engines::postgres {
+
+/// A connection to the server that has the log, of which no call waits. Whoever uses it calls
+/// `advance` and waits for `interest` in between. It is ready once the server was found to keep
+/// what it acknowledges, and to have the log's table.
+class Connection {
+ public:
+  enum class State { kDown, kConnecting, kChecking, kPreparing, kReady };
+
+  /// What is done on each new connection. With a name: a statement to be used later.
+  struct Step {
+    std::string name;
+    std::string sql;
+  };
+  struct Settings {
+    bool allows_unsynced = false;
+    bool allows_no_table = false;
+    std::vector<Step> steps;
+  };
+
+  Connection(Target target, Settings settings);
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] bool is_ready() const { return state_ == State::kReady; }
+  /// Why it is down: one line without secrets.
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+
+  /// Begins to connect when it is down, but not too soon after it failed. Whether it did so.
+  bool connect();
+  /// When `connect` begins to connect again.
+  [[nodiscard]] Time next_attempt() const { return next_attempt_; }
+  void advance();
+  /// What to wait for until the next `advance`.
+  [[nodiscard]] pollfd interest() const;
+  void drop(std::string why);
+  /// Down, with what libpq says.
+  void fail();
+
+  // When it is ready:
+  [[nodiscard]] PGconn* raw() const { return connection_.get(); }
+  [[nodiscard]] bool has_table() const { return has_table_; }
+  /// Drawn by the server, for this connection alone.
+  [[nodiscard]] const std::string& id() const { return id_; }
+  /// The last result of what was sent, once all are there; null before, and when it failed: then
+  /// the connection is down. Not in a pipeline.
+  ResultPointer take_result();
+  /// The server did something, but not as it should, such as not to wait for its standby.
+  [[nodiscard]] bool was_warned() const { return was_warned_; }
+
+ private:
+  void go_on_connecting();
+  void go_on_checking();
+  void go_on_preparing();
+  void check(const PGresult& result);
+  void next_step();
+  static void note(void* self, const PGresult* result);
+
+  Target target_;
+  Settings settings_;
+  State state_ = State::kDown;
+  Problem problem_{"not connected yet"};
+  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+  ResultPointer last_result_;  ///< until it is known to be the last one
+  PostgresPollingStatusType wanted_ = PGRES_POLLING_WRITING;
+  Time begun_;
+  Time next_attempt_;
+  std::size_t step_ = 0;
+  bool has_table_ = false;
+  bool was_warned_ = false;
+  std::string id_;
+};
+
+/// What the server said to a statement: one line.
+[[nodiscard]] std::string text_of(const PGresult& result);
+
+}  // namespace millrace::engines::postgres

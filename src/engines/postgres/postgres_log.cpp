@@ -1,0 +1,132 @@
+#include "engines/postgres/postgres_log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "engines/postgres/reader.hpp"
+#include "engines/postgres/statements.hpp"
+#include "engines/postgres/trimmer.hpp"
+#include "engines/postgres/writer.hpp"
+
+namespace millrace::engines {
+namespace {
+
+using journal::LogService;
+using journal::Sequence;
+using postgres::Clock;
+using postgres::Connection;
+using postgres::Target;
+using postgres::Time;
+
+/// Between looks for what others appended. NOTIFY would tell at once, but every transaction that
+/// notifies holds a lock of the whole server until it is synced.
+constexpr std::chrono::milliseconds kLookGap(10);
+/// For all hosts, at the start.
+constexpr auto kOpenMax = 2 * journal::kAnswerMax + std::chrono::seconds(1);
+
+class PostgresLog final : public LogService {
+ public:
+  PostgresLog(const Target& target, bool allows_unsynced)
+      : writer_(target, allows_unsynced),
+        reader_(target, allows_unsynced, bell_),
+        trimmer_(target, allows_unsynced) {}
+
+  [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
+    return (std::max<std::size_t>(bytes, 1) + postgres::kRowBytesMax - 1) / postgres::kRowBytesMax;
+  }
+
+  [[nodiscard]] Outcome<Extent> extent() override { return reader_.extent(); }
+
+  [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
+                                      Duration longest) override {
+    const Time end = postgres::later(Clock::now(), longest);
+    for (;;) {
+      auto chunk = reader_.look(after, bytes_max);
+      if (!chunk) return chunk.error();
+      trimmer_.advance();
+      const bool is_news = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
+      if (is_news) return std::move(**chunk);
+      if (pause(std::min(end, Clock::now() + kLookGap)) || Clock::now() >= end) {
+        return Chunk{.entries = {}, .seen = after, .is_trimmed = false};
+      }
+    }
+  }
+
+  Sequence append(Sequence expected_last, std::string bytes) override {
+    const Sequence last = expected_last + message_count(bytes.size());
+    writer_.append(expected_last, last, std::move(bytes));
+    return last;
+  }
+
+  [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
+    const Time end = postgres::later(Clock::now(), longest);
+    for (;;) {
+      writer_.advance();
+      trimmer_.advance();
+      std::vector<Answer> answers = writer_.take_answers();
+      if (!answers.empty() || bell_.take() || Clock::now() >= end) return answers;
+      bell_.wait({writer_.interest(), trimmer_.interest()},
+                 std::min({end, writer_.next(), trimmer_.next()}));
+    }
+  }
+
+  [[nodiscard]] Outcome<Done> trim(Sequence before) override {
+    trimmer_.trim(before);
+    return Done{};
+  }
+
+  void wake() noexcept override { bell_.ring(); }
+
+ private:
+  /// True when the bell rang.
+  bool pause(Time until) {
+    while (!bell_.take()) {
+      if (Clock::now() >= until) return false;
+      bell_.wait({trimmer_.interest()}, std::min(until, trimmer_.next()));
+      trimmer_.advance();
+    }
+    return true;
+  }
+
+  postgres::Bell bell_;
+  postgres::Writer writer_;
+  postgres::Reader reader_;
+  postgres::Trimmer trimmer_;
+};
+
+/// Connects and does the steps.
+Outcome<bool> has_table(const Target& target, const Options& options,
+                        std::vector<Connection::Step> steps) {
+  Connection connection(target, {.allows_unsynced = options.allows_unsynced,
+                                 .allows_no_table = true,
+                                 .steps = std::move(steps)});
+  const postgres::Bell bell;
+  const Time until = Clock::now() + kOpenMax;
+  connection.connect();
+  while (!connection.is_ready()) {
+    connection.advance();
+    if (connection.state() == Connection::State::kDown) return connection.problem();
+    if (Clock::now() >= until) return Problem{"PostgreSQL: the server does not answer"};
+    if (!connection.is_ready()) bell.wait({connection.interest()}, until);
+  }
+  return connection.has_table();
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<LogService>> open_postgres_log(const std::string& url,
+                                                       const Options& options) {
+  const auto target = postgres::read_target(url, options);
+  if (!target) return target.error();
+  auto found = has_table(*target, options, {});
+  if (found && !found.value()) {
+    found = has_table(*target, options, postgres::creation_of(target->table));
+    if (found) found = has_table(*target, options, {});
+  }
+  if (!found) return found.error();
+  return std::unique_ptr<LogService>(
+      std::make_unique<PostgresLog>(*target, options.allows_unsynced));
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include "engines/postgres/bell.hpp"
+#include "engines/postgres/connection.hpp"
+#include "journal/shared/log_service.hpp"
+
+namespace millrace::engines::postgres {
+
+/// Reads the log, on a connection of its own.
+class Reader {
+ public:
+  Reader(const Target& target, bool allows_unsynced, Bell& bell);
+
+  [[nodiscard]] Outcome<journal::LogService::Extent> extent();
+
+  /// What is there now; none when the bell rang before it was known. The bell is not taken.
+  [[nodiscard]] Outcome<std::optional<journal::LogService::Chunk>> look(journal::Sequence after,
+                                                                        std::size_t bytes_max);
+
+ private:
+  enum class Hearing { kDeaf, kHears };  ///< whether the bell ends the waiting
+  enum class Waited { kLooked, kLate, kRang };
+
+  /// The result of a statement, or null when the bell rang first.
+  Outcome<ResultPointer> ask(const char* statement, const Parameters& parameters, Hearing hearing);
+  Outcome<ResultPointer> result_of_asking(Hearing hearing);
+  /// Until there is a connection that has nothing in flight. False when the bell rang first.
+  Outcome<bool> get_ready(Hearing hearing);
+  /// For the connection.
+  Waited wait(Time until, Hearing hearing);
+
+  Connection connection_;
+  Bell& bell_;
+  bool is_asking_ = false;         ///< a result is due that nobody waits for any more
+  std::optional<Time> grace_end_;  ///< set when the bell has rung: what is asked may still come
+};
+
+}  // namespace millrace::engines::postgres

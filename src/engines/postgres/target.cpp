@@ -1,0 +1,102 @@
+#include "engines/postgres/target.hpp"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engines/log_url.hpp"
+
+namespace millrace::engines::postgres {
+namespace {
+
+constexpr std::string_view kTableParameter = "millrace_log=";
+constexpr std::size_t kTableNameMax = 63;  // longer names are cut by the server
+
+/// Plans do not depend on statistics, which lag behind a table that changes as fast. A client that
+/// vanished is noticed, since its transaction would keep all others waiting. No statement is ever
+/// cancelled by the server: one that waits for the standby would then be told that it succeeded.
+constexpr const char* kSessionSettings =
+    " -c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
+    " -c idle_session_timeout=0 -c default_transaction_isolation=read\\ committed"
+    " -c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan"
+    " -c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3"
+    " -c tcp_user_timeout=4000";
+
+/// Takes the parameter for us out of the URL. Answers the name of the table.
+std::string take_table(std::string& url) {
+  const std::size_t question = url.find('?');
+  if (question == std::string::npos) return "millrace_log";
+  std::string kept;
+  std::string table = "millrace_log";
+  for (std::size_t begin = question + 1; begin <= url.size();) {
+    const std::size_t end = std::min(url.find('&', begin), url.size());
+    const std::string parameter = url.substr(begin, end - begin);
+    if (parameter.starts_with(kTableParameter)) {
+      table = parameter.substr(kTableParameter.size());
+    } else if (!parameter.empty()) {
+      kept += (kept.empty() ? "?" : "&") + parameter;
+    }
+    begin = end + 1;
+  }
+  url = url.substr(0, question) + kept;
+  return table;
+}
+
+bool is_table_name(const std::string& name) {
+  const auto is_ours = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && name.size() <= kTableNameMax &&
+         std::all_of(name.begin(), name.end(), is_ours);
+}
+
+void add(std::map<std::string, std::string>& parameters, const char* keyword,
+         const std::string& value) {
+  if (!value.empty()) parameters.try_emplace(keyword, value);
+}
+
+/// "a,b,c" becomes "b,c,a".
+std::string rotated(const std::string& list) {
+  const std::size_t comma = list.find(',');
+  if (comma == std::string::npos) return list;
+  return list.substr(comma + 1) + "," + list.substr(0, comma);
+}
+
+}  // namespace
+
+void Target::rotate_hosts() {
+  for (const char* keyword : {"host", "hostaddr", "port"}) {
+    const auto found = parameters.find(keyword);
+    if (found != parameters.end()) found->second = rotated(found->second);
+  }
+}
+
+Outcome<Target> read_target(const std::string& url, const Options& options) {
+  std::string rest = url;
+  Target target;
+  target.table = take_table(rest);
+  if (!is_table_name(target.table)) {
+    return Problem{"millrace_log in the URL of the log names a table by 1 to 63 of a-z, 0-9 and _"};
+  }
+  // libpq's own words may quote the URL, with the password.
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> read(
+      PQconninfoParse(rest.c_str(), nullptr), &PQconninfoFree);
+  if (!read) return Problem{"the URL of the log is not one of PostgreSQL: " + shown_url(url)};
+  for (const PQconninfoOption* each = read.get(); each->keyword != nullptr; ++each) {
+    if (each->val != nullptr) target.parameters[each->keyword] = each->val;
+  }
+  auto& parameters = target.parameters;
+  add(parameters, "password", options.password);
+  if (!options.ca_file.empty()) add(parameters, "sslmode", "verify-full");
+  add(parameters, "sslrootcert", options.ca_file);
+  add(parameters, "sslcert", options.certificate_file);
+  add(parameters, "sslkey", options.key_file);
+  add(parameters, "target_session_attrs", "read-write");
+  add(parameters, "application_name", "millrace");
+  add(parameters, "tcp_user_timeout", "1500");  // of milliseconds; also for the connection itself
+  parameters["options"] += kSessionSettings;
+  return target;
+}
+
+}  // namespace millrace::engines::postgres

@@ -1,0 +1,171 @@
+#include "engines/postgres/writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "engines/postgres/statements.hpp"
+
+namespace millrace::engines::postgres {
+namespace {
+
+using journal::kAnswerMax;
+using journal::LogService;
+using journal::Sequence;
+
+/// Transactions in flight. The server executes them one after another.
+constexpr std::size_t kGroupsMax = 1;
+/// Beyond either, an entry is left for the next transaction.
+constexpr std::size_t kGroupEntriesMax = 64;
+constexpr std::size_t kGroupBytesMax = std::size_t{1024} * 1024;
+/// Given to libpq before the socket is asked to take it.
+constexpr std::size_t kUnflushedBytesMax = std::size_t{256} * 1024;
+
+}  // namespace
+
+Writer::Writer(const Target& target, bool allows_unsynced)
+    : connection_(target, {.allows_unsynced = allows_unsynced,
+                           .allows_no_table = false,
+                           .steps = writing_to(target.table)}) {}
+
+void Writer::append(Sequence expected_last, Sequence last, std::string bytes) {
+  if (entries_.empty()) last_sign_ = Clock::now();
+  entries_.push_back({expected_last + 1, last, std::move(bytes)});
+  advance();
+}
+
+pollfd Writer::interest() const {
+  return entries_.empty() ? pollfd{-1, 0, 0} : connection_.interest();
+}
+
+Time Writer::next() const {
+  if (entries_.empty()) return Time::max();
+  const Time late = last_sign_ + kAnswerMax;
+  const bool is_down = connection_.state() == Connection::State::kDown;
+  return is_down ? std::min(late, connection_.next_attempt()) : late;
+}
+
+std::vector<LogService::Answer> Writer::take_answers() {
+  return std::exchange(answers_, {});
+}
+
+void Writer::advance() {
+  if (entries_.empty()) return;
+  if (connection_.is_ready()) receive();
+  if (connection_.state() == Connection::State::kDown) connection_.connect();
+  connection_.advance();
+  if (connection_.is_ready()) send();
+  if (entries_.empty() || Clock::now() - last_sign_ <= kAnswerMax) return;
+  lose("the server does not answer");
+  refuse_all(Refusal::kUnknown);
+}
+
+void Writer::send() {
+  if (PQpipelineStatus(connection_.raw()) == PQ_PIPELINE_OFF) {
+    CHECK(PQenterPipelineMode(connection_.raw()) == 1);
+  }
+  if (is_conflict_ && (group_entries_ > 0 || next_row_ > 0)) end_group();
+  while (!is_conflict_ && groups_ < kGroupsMax && sent_ < entries_.size()) {
+    if (unflushed_bytes_ > kUnflushedBytesMax) {
+      if (PQflush(connection_.raw()) != 0) return;
+      unflushed_bytes_ = 0;
+      last_sign_ = Clock::now();
+    }
+    if (!send_row()) return lose("");
+    const bool is_full = group_entries_ == kGroupEntriesMax || group_bytes_ >= kGroupBytesMax;
+    if (next_row_ == 0 && (is_full || sent_ == entries_.size())) end_group();
+  }
+  if (connection_.is_ready()) PQflush(connection_.raw());
+}
+
+/// Sends the next row of the first entry that was not sent whole.
+bool Writer::send_row() {
+  Entry& entry = entries_[sent_];
+  if (next_row_ == 0) next_row_ = entry.first;
+  const std::string_view rest =
+      std::string_view(entry.bytes).substr((next_row_ - entry.first) * kRowBytesMax, kRowBytesMax);
+  const bool is_chained = sent_ > 0 || next_row_ > entry.first;
+  Parameters parameters;
+  parameters.number(next_row_).boolean(next_row_ == entry.last).text(connection_.id());
+  parameters.bytes(rest).boolean(is_chained);
+  if (!parameters.send(connection_.raw(), "append")) return false;
+  unflushed_bytes_ += rest.size();
+  group_bytes_ += rest.size();
+  if (next_row_++ < entry.last) return true;
+  next_row_ = 0;
+  entry.bytes = {};
+  ++sent_;
+  ++group_entries_;
+  return true;
+}
+
+void Writer::end_group() {
+  if (PQpipelineSync(connection_.raw()) != 1) return lose("");
+  ++groups_;
+  group_entries_ = 0;
+  group_bytes_ = 0;
+}
+
+void Writer::receive() {
+  if (PQflush(connection_.raw()) < 0 || PQconsumeInput(connection_.raw()) != 1) return lose("");
+  int ends = 0;  // of the results of one statement; two in a row: nothing is in flight
+  while (connection_.is_ready() && ends < 2 && PQisBusy(connection_.raw()) == 0) {
+    const ResultPointer result(PQgetResult(connection_.raw()), &PQclear);
+    ends = result ? 0 : ends + 1;
+    if (result) take_result(*result);
+  }
+}
+
+void Writer::take_result(const PGresult& result) {
+  last_sign_ = Clock::now();
+  switch (PQresultStatus(&result)) {
+    case PGRES_COMMAND_OK:
+      if (std::string_view(PQcmdTuples(const_cast<PGresult*>(&result))) == "1") {
+        ++rows_stored_;
+      } else {
+        is_conflict_ = true;
+      }
+      break;
+    case PGRES_PIPELINE_SYNC:
+      finish_group();
+      break;
+    default:
+      lose(text_of(result));
+  }
+}
+
+/// The transaction was committed, as far as its rows were stored.
+void Writer::finish_group() {
+  CHECK(groups_ > 0);
+  if (connection_.was_warned()) return lose("the server did not wait for its standby");
+  --groups_;
+  while (rows_stored_ > 0) {
+    const Entry& entry = entries_.front();
+    rows_stored_ -= entry.last - entry.first + 1;
+    answers_.push_back({entry.last, std::nullopt});
+    entries_.pop_front();
+    --sent_;
+  }
+  if (is_conflict_ && groups_ == 0) refuse_all(Refusal::kConflict);
+}
+
+void Writer::refuse_all(Refusal refusal) {
+  for (const Entry& entry : entries_) answers_.push_back({entry.last, refusal});
+  entries_.clear();
+  groups_ = sent_ = next_row_ = unflushed_bytes_ = group_entries_ = group_bytes_ = 0;
+  rows_stored_ = 0;
+  is_conflict_ = false;
+}
+
+/// Entries of which nothing was sent wait for the next connection.
+void Writer::lose(std::string why) {
+  if (why.empty()) {
+    connection_.fail();
+  } else {
+    connection_.drop(std::move(why));
+  }
+  unflushed_bytes_ = 0;
+  if (sent_ > 0 || next_row_ > 0) refuse_all(is_conflict_ ? Refusal::kConflict : Refusal::kUnknown);
+}
+
+}  // namespace millrace::engines::postgres

@@ -1,0 +1,93 @@
+#include "engines/postgres_server.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "engines/postgres/postgres_log.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::engines::postgres_server {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+
+Connection connect() {
+  Connection connection(PQconnectdb(environment("MILLRACE_POSTGRES").c_str()), &PQfinish);
+  REQUIRE(PQstatus(connection.get()) == CONNECTION_OK);
+  return connection;
+}
+
+std::string execute_on(PGconn* connection, const std::string& sql) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection, sql.c_str()),
+                                                             &PQclear);
+  const ExecStatusType status = PQresultStatus(result.get());
+  const bool is_done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+  REQUIRE_MESSAGE(is_done, PQerrorMessage(connection));
+  return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+}
+
+/// The server hears of a changed file a moment later.
+void reload(const std::string& name, const std::string& change) {
+  const Connection connection = connect();
+  const std::string before = execute_on(connection.get(), "SHOW " + name);
+  execute_on(connection.get(), "ALTER SYSTEM " + change);
+  execute_on(connection.get(), "SELECT pg_reload_conf()");
+  for (int i = 0; i < 1000; ++i) {
+    if (execute("SHOW " + name) != before) return;
+  }
+  FAIL("the setting does not change");
+}
+
+}  // namespace
+
+bool is_there() {
+  return !environment("MILLRACE_POSTGRES").empty();
+}
+
+std::string url(const std::string& more) {
+  static int count = 0;
+  const std::string table = "log_" + std::to_string(++count);
+  return environment("MILLRACE_POSTGRES") + "?" + more + (more.empty() ? "" : "&") +
+         "millrace_log=" + table;
+}
+
+void tell(const std::string& order) {
+  int read = -1;
+  int write = -1;
+  const std::string control = environment("MILLRACE_POSTGRES_CONTROL");
+  REQUIRE(std::sscanf(control.c_str(), "%d,%d", &read, &write) == 2);
+  const std::string line = order + "\n";
+  REQUIRE(::write(write, line.data(), line.size()) == static_cast<ssize_t>(line.size()));
+  char answer[16] = {};
+  REQUIRE(::read(read, answer, sizeof answer) == 5);
+}
+
+std::string execute(const std::string& sql) {
+  return execute_on(connect().get(), sql);
+}
+
+Setting::Setting(std::string name, const std::string& value) : name_(std::move(name)) {
+  reload(name_, "SET " + name_ + " = '" + value + "'");
+}
+
+Setting::~Setting() {
+  reload(name_, "RESET " + name_);
+}
+
+OpenLog new_log() {
+  return [where = url()] {
+    auto log = open_postgres_log(where, {.allows_unsynced = true});
+    REQUIRE_MESSAGE(log.has_value(), (log ? "" : log.error().text));
+    return std::move(*log);
+  };
+}
+
+}  // namespace millrace::engines::postgres_server

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+
+#include "engines/contract.hpp"
+
+namespace millrace::engines {
+
+/// The server that `with_postgres.py` has started, for tests.
+namespace postgres_server {
+
+[[nodiscard]] bool is_there();
+/// With a table that no other test has, and more parameters: `name=value&...`.
+[[nodiscard]] std::string url(const std::string& more = "");
+
+/// `start`, `stop`, or `kill`: as in a crash.
+void tell(const std::string& order);
+
+/// Executes SQL, and answers the first value of its result.
+std::string execute(const std::string& sql);
+
+/// A setting of the whole server, for as long as this lives.
+class Setting {
+ public:
+  Setting(std::string name, const std::string& value);
+  ~Setting();
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  std::string name_;
+};
+
+/// Handles on a new log, of a server that may lose commits: it has no standby.
+[[nodiscard]] OpenLog new_log();
+
+}  // namespace postgres_server
+}  // namespace millrace::engines

@@ -1,0 +1,171 @@
+/// The log in PostgreSQL, on a server that `with_postgres.py` starts.
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "engines/contract.hpp"
+#include "engines/postgres/postgres_log.hpp"
+#include "engines/postgres_server.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::engines {
+namespace {
+
+using journal::LogService;
+using journal::Sequence;
+using postgres_server::execute;
+using postgres_server::Setting;
+using std::chrono::milliseconds;
+
+const Options kUnsynced = {.allows_unsynced = true};
+
+/// Why a log is not opened.
+std::string problem_of(const std::string& url, const Options& options = {}) {
+  const auto log = open_postgres_log(url, options);
+  REQUIRE_FALSE(log.has_value());
+  const std::string& text = log.error().text;
+  CHECK(text.find('\n') == std::string::npos);
+  CHECK(text.find("pass-word") == std::string::npos);
+  return text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+LogService::Answer append_one(LogService& log, Sequence expected_last, const std::string& bytes) {
+  (void)log.append(expected_last, bytes);
+  const auto answers = log.answers(std::chrono::seconds(20));
+  REQUIRE(answers.size() == 1);
+  return answers[0];
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("postgres" * doctest::skip(!postgres_server::is_there()));
+
+TEST_CASE("postgres: keeps the contract") {
+  for (const ContractCase& each : contract_cases()) {
+    SUBCASE(each.name) {
+      each.check(postgres_server::new_log());
+    }
+  }
+}
+
+TEST_CASE("postgres: a server that may lose commits is refused, and the setting is named") {
+  const std::string url = postgres_server::url();
+  CHECK(has(problem_of(url), "synchronous_standby_names"));
+  CHECK(has(problem_of(postgres_server::url("options=-csynchronous_commit%3Dlocal")),
+            "synchronous_commit is local"));
+  {
+    const Setting setting("fsync", "off");
+    CHECK(has(problem_of(url), "fsync"));
+  }
+  const Setting setting("full_page_writes", "off");
+  CHECK(has(problem_of(url), "full_page_writes"));
+}
+
+TEST_CASE("postgres: a wrong password is one line without it") {
+  std::string url = postgres_server::url();
+  const std::size_t at = url.find('@');
+  CHECK(has(problem_of(url.substr(0, at) + "x" + url.substr(at)), "password"));
+  const std::size_t colon = url.rfind(':', at);
+  url = url.substr(0, colon) + url.substr(at);
+  CHECK(has(problem_of(url, {.allows_unsynced = true, .password = "pass-word-of-nobody"}),
+            "password authentication failed"));
+  CHECK(open_postgres_log(url, {.allows_unsynced = true, .password = "pass-word-of-tests"}));
+}
+
+TEST_CASE("postgres: a table that is not a log is refused") {
+  execute("CREATE TABLE taken (sequence bigint, bytes bytea)");
+  const std::string url = postgres_server::url();
+  const std::string taken = url.substr(0, url.find('?')) + "?millrace_log=taken";
+  CHECK(has(problem_of(taken, kUnsynced), "taken is not a log"));
+  CHECK(execute("SELECT count(*) FROM taken") == "0");
+}
+
+TEST_CASE("postgres: a server that takes no writes is refused") {
+  const std::string url = postgres_server::url();
+  const Setting setting("default_transaction_read_only", "on");
+  CHECK(has(problem_of(url, kUnsynced), "read-only"));
+}
+
+TEST_CASE("postgres: without its server, calls say so, and work again when it is back") {
+  const auto log = postgres_server::new_log()();
+  REQUIRE_FALSE(append_one(*log, 0, "one").refusal);
+  REQUIRE(log->extent());
+
+  postgres_server::tell("kill");
+  CHECK(append_one(*log, 1, "two").refusal == LogService::Refusal::kUnknown);
+  CHECK_FALSE(log->extent());
+  CHECK_FALSE(log->follow(1, 100, milliseconds(10)));
+
+  postgres_server::tell("start");
+  REQUIRE_FALSE(append_one(*log, 1, "two").refusal);
+  CHECK(log->extent()->last == 2);
+  CHECK(log->follow(0, 100, milliseconds(10))->entries.size() == 2);
+}
+
+TEST_CASE("postgres: what is in flight when the server dies is unknown, and nothing follows it") {
+  const auto log = postgres_server::new_log()();
+  REQUIRE_FALSE(append_one(*log, 0, "first").refusal);
+  const std::string bytes(1'000'000, 'x');
+  Sequence last = 1;
+  for (int i = 0; i < 20; ++i) last = log->append(last, bytes);
+  postgres_server::tell("kill");
+  std::vector<LogService::Answer> answers;
+  while (answers.size() < 20) {
+    for (const auto& answer : log->answers(milliseconds(100))) answers.push_back(answer);
+  }
+  CHECK(answers.back().refusal == LogService::Refusal::kUnknown);
+  postgres_server::tell("start");
+
+  const auto extent = log->extent();
+  REQUIRE(extent);
+  for (const auto& answer : answers) {
+    if (!answer.refusal) CHECK(answer.last <= extent->last);
+  }
+  CHECK_FALSE(append_one(*log, extent->last, "goes on").refusal);
+}
+
+TEST_CASE("postgres: without an answer of the standby, an append is unknown, and extent fails") {
+  const auto log = postgres_server::new_log()();
+  REQUIRE_FALSE(append_one(*log, 0, "one").refusal);
+  {
+    const Setting setting("synchronous_standby_names", "nobody");
+    CHECK(append_one(*log, 1, "two").refusal == LogService::Refusal::kUnknown);
+    CHECK_FALSE(log->extent());
+  }
+  const auto extent = log->extent();
+  REQUIRE(extent);
+  CHECK(extent->last == 2);
+}
+
+TEST_CASE("postgres: the commit that an administrator lets go on without its standby is unknown") {
+  const auto log = postgres_server::new_log()();
+  REQUIRE_FALSE(append_one(*log, 0, "one").refusal);
+  const Setting setting("synchronous_standby_names", "nobody");
+  (void)log->append(1, "two");
+  CHECK(log->answers(milliseconds(300)).empty());
+  CHECK(
+      execute("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") ==
+      "t");
+  const auto answers = log->answers(std::chrono::seconds(1));
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].refusal == LogService::Refusal::kUnknown);
+}
+
+TEST_CASE("postgres: many opening a new log at the same time make one table") {
+  const OpenLog open = postgres_server::new_log();
+  std::vector<std::unique_ptr<LogService>> logs(4);
+  std::vector<std::thread> threads;
+  for (auto& log : logs) threads.emplace_back([&] { log = open(); });
+  for (std::thread& thread : threads) thread.join();
+  Sequence last = 0;
+  for (const auto& log : logs) CHECK_FALSE(append_one(*log, last++, "x").refusal);
+}
+
+TEST_SUITE_END();
+
+}  // namespace millrace::engines
