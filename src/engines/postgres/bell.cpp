@@ -43,13 +43,14 @@ bool Bell::take() {
   return rang;
 }
 
-void Bell::wait(std::initializer_list<pollfd> sockets, Time until) const {
+bool Bell::wait(std::initializer_list<pollfd> sockets, Time until) const {
   CHECK(sockets.size() < kSocketsMax);
   std::array<pollfd, kSocketsMax> all;
   const auto end = std::copy(sockets.begin(), sockets.end(), all.begin());
   *end = {has_rung_ ? -1 : event_.get(), POLLIN, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-  ::poll(all.data(), sockets.size() + 1, static_cast<int>(std::clamp<long long>(left, 0, 60'000)));
+  const int limit_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
+  return ::poll(all.data(), sockets.size() + 1, limit_ms) > 0;
 }
 
 }  // namespace millrace::engines::postgres

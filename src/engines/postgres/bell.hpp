@@ -27,7 +27,8 @@ class Bell {
 
   /// Returns when one of the sockets is ready, the bell rings, or it is that late. A negative
   /// socket is none. A bell that was seen to have rung is not waited for.
-  void wait(std::initializer_list<pollfd> sockets, Time until) const;
+  /// False when nothing came.
+  bool wait(std::initializer_list<pollfd> sockets, Time until) const;
 
  private:
   journal::Descriptor event_;

@@ -133,8 +133,8 @@ Reader::Waited Reader::wait(Time until, Hearing hearing) {
     if (Clock::now() >= *grace_end_) return Waited::kRang;
   }
   if (Clock::now() >= end) return Waited::kLate;
-  bell_.wait({connection_.interest()}, end);
-  return Waited::kLooked;
+  const bool came = bell_.wait({connection_.interest()}, end);
+  return came || Clock::now() < until ? Waited::kLooked : Waited::kLate;
 }
 
 }  // namespace millrace::engines::postgres

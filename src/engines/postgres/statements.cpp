@@ -68,7 +68,7 @@ FROM pg_locks held JOIN pg_stat_activity other ON other.pid = held.pid
 WHERE held.relation = '@T'::regclass AND held.mode = 'RowExclusiveLock' AND held.granted
   AND other.pid <> pg_backend_pid() AND other.usename = current_user
   AND other.wait_event = 'ClientRead' AND other.backend_xid IS NOT NULL
-  AND other.state_change < clock_timestamp() - interval '2 seconds')";
+  AND other.state_change < clock_timestamp() - interval '1 second')";
 
 constexpr std::string_view kFollow = R"(
 SELECT sequence, is_last, bytes

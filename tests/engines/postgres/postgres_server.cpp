@@ -1,4 +1,4 @@
-#include "engines/postgres_server.hpp"
+#include "engines/postgres/postgres_server.hpp"
 
 #include <unistd.h>
 
@@ -80,6 +80,19 @@ Setting::Setting(std::string name, const std::string& value) : name_(std::move(n
 
 Setting::~Setting() {
   reload(name_, "RESET " + name_);
+}
+
+StoppedWriter::StoppedWriter(const std::string& table, journal::Sequence sequence)
+    : connection_(connect()) {
+  REQUIRE(PQenterPipelineMode(connection_.get()) == 1);
+  const std::string sql = "INSERT INTO " + table + " VALUES (" + std::to_string(sequence) +
+                          ", true, gen_random_uuid(), 'x')";
+  REQUIRE(PQsendQueryParams(connection_.get(), sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr,
+                            0) == 1);
+  REQUIRE(PQsendFlushRequest(connection_.get()) == 1);
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQgetResult(connection_.get()),
+                                                             &PQclear);
+  REQUIRE(PQresultStatus(result.get()) == PGRES_COMMAND_OK);
 }
 
 OpenLog new_log() {

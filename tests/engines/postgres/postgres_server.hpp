@@ -34,6 +34,15 @@ class Setting {
   std::string name_;
 };
 
+/// Somebody that stored a row in a transaction, and then sends nothing more.
+class StoppedWriter {
+ public:
+  StoppedWriter(const std::string& table, journal::Sequence sequence);
+
+ private:
+  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+};
+
 /// Handles on a new log, of a server that may lose commits: it has no standby.
 [[nodiscard]] OpenLog new_log();
 
