@@ -148,6 +148,7 @@ void Connection::check(const PGresult& result) {
   id_ = PQgetvalue(&result, 0, static_cast<int>(CheckColumn::kId));
   state_ = State::kPreparing;
   step_ = 0;
+  was_warned_ = false;
   next_step();
 }
 
@@ -161,7 +162,7 @@ void Connection::go_on_preparing() {
 
 void Connection::next_step() {
   if (step_ == settings_.steps.size()) {
-    was_warned_ = false;
+    if (was_warned_) return drop(kDidNotWait);
     state_ = State::kReady;
     return;
   }

@@ -57,7 +57,8 @@ class Connection {
   /// The last result of what was sent, once all are there; null before, and when it failed: then
   /// the connection is down. Not in a pipeline.
   ResultPointer take_result();
-  /// The server did something, but not as it should, such as not to wait for its standby.
+  /// The server did something since, but not as it should: it may have given up to wait for its
+  /// standby, and says so in no other way.
   [[nodiscard]] bool was_warned() const { return was_warned_; }
 
  private:
@@ -82,6 +83,9 @@ class Connection {
   bool was_warned_ = false;
   std::string id_;
 };
+
+/// Why a connection is dropped that was warned.
+inline constexpr const char* kDidNotWait = "the server did not wait for its standby";
 
 /// What the server said to a statement: one line.
 [[nodiscard]] std::string text_of(const PGresult& result);

@@ -47,6 +47,10 @@ Reader::Reader(const Target& target, bool allows_unsynced, Bell& bell)
 Outcome<LogService::Extent> Reader::extent() {
   const auto settled = ask("settle", {}, Hearing::kDeaf);
   if (!settled) return settled.error();
+  if (connection_.was_warned()) {
+    connection_.drop(kDidNotWait);
+    return connection_.problem();
+  }
   const auto row = ask("extent", {}, Hearing::kDeaf);
   if (!row) return row.error();
   const PGresult* result = row.value().get();
