@@ -13,6 +13,8 @@ namespace {
 
 /// Between attempts to connect, so that a server that is away is not asked all the time.
 constexpr std::chrono::milliseconds kAttemptGap(100);
+/// A connection that is dropped so soon is likely to be dropped again for the same reason.
+constexpr std::chrono::seconds kShortLife(1);
 /// One attempt goes through all hosts.
 constexpr auto kAttemptMax = 2 * journal::kAnswerMax;
 
@@ -87,10 +89,9 @@ void Connection::fail() {
 }
 
 void Connection::drop(std::string why) {
-  if (state_ != State::kReady) {
-    next_attempt_ = Clock::now() + kAttemptGap;
-    target_.rotate_hosts();
-  }
+  if (state_ != State::kReady) target_.rotate_hosts();
+  const Time now = Clock::now();
+  if (state_ != State::kReady || now - begun_ < kShortLife) next_attempt_ = now + kAttemptGap;
   last_result_.reset();
   connection_.reset();
   problem_.text = "PostgreSQL: " + std::move(why);

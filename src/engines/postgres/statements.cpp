@@ -70,12 +70,13 @@ WHERE held.relation = '@T'::regclass AND held.mode = 'RowExclusiveLock' AND held
   AND other.wait_event = 'ClientRead' AND other.backend_xid IS NOT NULL
   AND other.state_change < clock_timestamp() - interval '1 second')";
 
+/// The sizes of all rows within the limit are read, though fewer are answered.
 constexpr std::string_view kFollow = R"(
 SELECT sequence, is_last, bytes
 FROM (SELECT sequence, is_last, bytes,
              sum(octet_length(bytes)) OVER (ORDER BY sequence) - octet_length(bytes) AS before
       FROM (SELECT sequence, is_last, bytes FROM @T WHERE sequence > $1::bigint
-            ORDER BY sequence LIMIT @R) next) sized
+            ORDER BY sequence LIMIT least(@R, $2::bigint / 256 + 16)) next) sized
 WHERE before < $2::bigint ORDER BY sequence)";
 
 constexpr std::string_view kExtent = R"(
