@@ -42,9 +42,9 @@ class LogService {
   /// A part of the log, read in order.
   struct Chunk {
     std::vector<Entry> entries;  ///< whole ones, oldest first
-    /// Everything up to here was looked at. It is beyond the last entry where an entry was begun
-    /// and never finished, since its writer was refused in the middle. Such an entry does not
-    /// exist.
+    /// Everything up to here was looked at, and `follow` goes on from here. It is beyond the last
+    /// entry where an entry was begun: that ends later, or never, since its writer was refused in
+    /// the middle. In that case it does not exist.
     Sequence seen = 0;
     bool is_trimmed = false;  ///< messages after `after` are gone: `entries` is empty
   };
@@ -57,6 +57,7 @@ class LogService {
   struct Answer {
     Sequence last = 0;  ///< as `append` answered it
     std::optional<Refusal> refusal;
+    std::string problem;  ///< why an append is unknown, where the engine said so: one line
   };
 
   using Duration = std::chrono::nanoseconds;

@@ -1,0 +1,197 @@
+#include "engines/nats/nats_reader.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/number.hpp"
+
+namespace millrace::engines {
+namespace {
+
+using journal::Sequence;
+
+/// The server says at least so often that it is there.
+constexpr std::int64_t kHeartbeatNs = 500'000'000;
+constexpr std::chrono::milliseconds kSilenceMax{1600};
+/// Between two tries to begin.
+constexpr std::chrono::milliseconds kRetryWait{250};
+
+std::string begin_request(const std::string& stream, const std::string& deliver_to,
+                          Sequence first) {
+  return "{\"stream_name\":\"" + stream + "\",\"config\":{\"deliver_subject\":\"" + deliver_to +
+         "\",\"deliver_policy\":\"by_start_sequence\",\"opt_start_seq\":" + std::to_string(first) +
+         ",\"ack_policy\":\"none\",\"max_deliver\":1,\"replay_policy\":\"instant\"" +
+         ",\"flow_control\":true,\"idle_heartbeat\":" + std::to_string(kHeartbeatNs) +
+         ",\"mem_storage\":true,\"num_replicas\":1}}";
+}
+
+std::string_view header_of(const natsMsg& message, const char* name) {
+  const char* value = nullptr;
+  const natsStatus status = natsMsgHeader_Get(const_cast<natsMsg*>(&message), name, &value);
+  return status == NATS_OK && value != nullptr ? value : std::string_view();
+}
+
+/// The sequence of a message in its stream. The reply subject of a message for a consumer is
+/// $JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.CONSUMER_SEQUENCE.TIME.PENDING; newer servers have
+/// two parts more before STREAM, and may have one at the end.
+std::optional<Sequence> sequence_of(const natsMsg& message) {
+  const char* const reply = natsMsg_GetReply(&message);
+  std::string_view rest = reply == nullptr ? "" : reply;
+  if (!rest.starts_with("$JS.ACK.")) return std::nullopt;
+  const auto dots = std::count(rest.begin(), rest.end(), '.');
+  const int skipped = dots == 8 ? 5 : 7;
+  for (int i = 0; i < skipped; ++i) {
+    const std::size_t dot = rest.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(dot + 1);
+  }
+  return parse_number<Sequence>(rest.substr(0, rest.find('.')));
+}
+
+}  // namespace
+
+NatsReader::NatsReader(NatsConnection& connection, NatsStream& stream)
+    : connection_(connection), stream_(stream) {}
+
+void NatsReader::seek(Sequence after, Time now) {
+  problem_.reset();
+  if (subscription_ != nullptr && after == seen_) return;
+  gap_at_ = 0;
+  begin({after + 1, after == 0, after + 1}, now);
+}
+
+void NatsReader::stop() {
+  end_subscription();
+  chunk_ = {};
+  chunk_bytes_ = 0;
+}
+
+/// The server ends a consumer that nobody listens to.
+void NatsReader::end_subscription() {
+  if (subscription_ != nullptr) subscription_->end();
+  subscription_ = nullptr;
+  arrived_.clear();
+}
+
+void NatsReader::lose_connection(Time now) {
+  retry_at_ = now;
+}
+
+void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
+  end_subscription();
+  heard_at_ = now;
+  retry_at_ = now + kRetryWait;
+  seen_ = start.wanted_from - 1;
+  assembler_.begin(start);
+  if (!connection_.is_connected()) return;
+  const std::string inbox = connection_.inbox() + ".read" + std::to_string(++begun_);
+  subscription_ = connection_.subscribe(inbox);
+  if (subscription_ == nullptr) return;
+  const natsStatus status =
+      connection_.publish("$JS.API.CONSUMER.CREATE." + stream_.name(), inbox,
+                          begin_request(stream_.name(), inbox, std::max<Sequence>(start.next, 1)));
+  if (status == NATS_OK) retry_at_.reset();
+}
+
+bool NatsReader::receive(NatsMailbox::Letter& letter, Time now) {
+  if (subscription_ == nullptr || letter.subscription != subscription_->number()) return false;
+  heard_at_ = now;
+  arrived_.push_back(std::move(letter.message));
+  return true;
+}
+
+void NatsReader::proceed(std::size_t bytes_max, Time now) {
+  while (!arrived_.empty() && !chunk_.is_trimmed && !retry_at_ &&
+         (chunk_.entries.empty() || chunk_bytes_ < bytes_max)) {
+    const NatsMessage message = std::move(arrived_.front());
+    arrived_.pop_front();
+    if (const std::optional<Sequence> sequence = sequence_of(*message)) {
+      add(*message, *sequence, now);
+    } else {
+      note_control(*message, now);
+    }
+  }
+  const bool is_due = retry_at_ ? *retry_at_ <= now : arrived_.empty() && due() <= now;
+  if (is_due && !has_result()) begin({seen_ + 1, seen_ == 0, seen_ + 1}, now);
+}
+
+void NatsReader::add(const natsMsg& message, Sequence sequence, Time now) {
+  if (sequence < assembler_.next()) return;
+  if (sequence > assembler_.next()) return find_gap(sequence, now);
+  const std::string_view bytes(natsMsg_GetData(&message),
+                               static_cast<std::size_t>(natsMsg_GetDataLength(&message)));
+  const NatsEntryAssembler::Verdict verdict =
+      assembler_.add(parse_nats_entry_header(header_of(message, kNatsEntryHeader)), bytes);
+  if (verdict.step == NatsEntryAssembler::Step::kLooksBack) {
+    const Sequence wanted_from = std::max(assembler_.wanted_from(), seen_ + 1);
+    return begin({verdict.from, verdict.from <= 1, wanted_from}, now);
+  }
+  seen_ = std::max(seen_, sequence);
+  if (verdict.step == NatsEntryAssembler::Step::kMore) return;
+  chunk_.entries.push_back(assembler_.take());
+  chunk_bytes_ += chunk_.entries.back().bytes.size();
+}
+
+/// Messages are missing before this one.
+void NatsReader::find_gap(Sequence sequence, Time now) {
+  const Sequence missing = assembler_.next();
+  const Outcome<journal::LogService::Extent> extent = stream_.extent();
+  retry_at_ = now + kRetryWait;
+  if (!extent) return;
+  if (extent->begin > missing) {
+    // What is looked at only for the sake of later messages may be gone.
+    if (extent->begin <= assembler_.wanted_from()) {
+      return begin({extent->begin, true, assembler_.wanted_from()}, now);
+    }
+    if (chunk_.entries.empty()) chunk_.is_trimmed = true;
+    return;
+  }
+  // One that was lost on its way comes when the reader begins again.
+  if (std::exchange(gap_at_, missing) != missing) return;
+  problem_ =
+      Problem{"the stream " + stream_.name() + " has a gap: messages " + std::to_string(missing) +
+              " to " + std::to_string(sequence - 1) + " are missing"};
+}
+
+/// A message of the server itself: the answer to `begin_request`, a heartbeat, or a question
+/// whether the reader has come so far.
+void NatsReader::note_control(const natsMsg& message, Time now) {
+  const std::string_view status = header_of(message, "Status");
+  if (status == "100") {
+    answer_control(message);
+    const auto last = parse_number<Sequence>(header_of(message, "Nats-Last-Stream"));
+    // A message before this heartbeat was lost on its way.
+    if (last && *last >= assembler_.next()) retry_at_ = now;
+    return;
+  }
+  const std::string_view text(natsMsg_GetData(&message),
+                              static_cast<std::size_t>(natsMsg_GetDataLength(&message)));
+  const bool is_made = status.empty() && text.find("\"error\":") == std::string_view::npos;
+  if (!is_made) retry_at_ = now + kRetryWait;
+}
+
+void NatsReader::answer_control(const natsMsg& message) {
+  const char* const reply = natsMsg_GetReply(&message);
+  const std::string stalled(header_of(message, "Nats-Consumer-Stalled"));
+  const std::string to = reply != nullptr ? reply : stalled;
+  if (!to.empty()) static_cast<void>(connection_.publish(to, "", ""));
+}
+
+bool NatsReader::has_result() const {
+  return !chunk_.entries.empty() || chunk_.is_trimmed || problem_.has_value();
+}
+
+Outcome<journal::LogService::Chunk> NatsReader::take() {
+  if (problem_ && chunk_.entries.empty()) return *std::exchange(problem_, std::nullopt);
+  Chunk taken = std::exchange(chunk_, {});
+  chunk_bytes_ = 0;
+  taken.seen = seen_;
+  return taken;
+}
+
+NatsReader::Time NatsReader::due() const {
+  return retry_at_.value_or(heard_at_ + kSilenceMax);
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engines/nats/nats_connection.hpp"
+#include "engines/nats/nats_entry.hpp"
+#include "engines/nats/nats_stream.hpp"
+#include "journal/shared/log_service.hpp"
+
+namespace millrace::engines {
+
+/// Reads a stream in order. The server sends what is new, and no more than the reader confirms to
+/// have taken (its flow control). Whatever goes wrong with that, the reader begins again.
+class NatsReader {
+ public:
+  using Chunk = journal::LogService::Chunk;
+  using Time = NatsMailbox::Time;
+
+  /// Uses a connection and a stream that outlive it.
+  NatsReader(NatsConnection& connection, NatsStream& stream);
+
+  /// Reads on after that message, or begins there.
+  void seek(journal::Sequence after, Time now);
+  /// Lets the server send nothing more.
+  void stop();
+
+  /// Whether a letter is for this object; then it is taken.
+  bool receive(NatsMailbox::Letter& letter, Time now);
+  void lose_connection(Time now);
+  /// Puts together what has arrived, and begins again where that is needed.
+  void proceed(std::size_t bytes_max, Time now);
+
+  /// Something for the caller: an entry, a trimmed log, or a problem that does not pass by itself.
+  [[nodiscard]] bool has_result() const;
+  [[nodiscard]] Outcome<Chunk> take();
+  /// When `proceed` is due at the latest.
+  [[nodiscard]] Time due() const;
+
+ private:
+  void end_subscription();
+  void begin(NatsEntryAssembler::Start start, Time now);
+  void add(const natsMsg& message, journal::Sequence sequence, Time now);
+  void find_gap(journal::Sequence sequence, Time now);
+  void answer_control(const natsMsg& message);
+  void note_control(const natsMsg& message, Time now);
+
+  NatsConnection& connection_;
+  NatsStream& stream_;
+  NatsSubscription* subscription_ = nullptr;
+  std::uint64_t begun_ = 0;  ///< how often
+  NatsEntryAssembler assembler_;
+  std::deque<NatsMessage> arrived_;
+  journal::Sequence seen_ = 0;
+  Time heard_at_;                 ///< of the server, or when it was asked to begin
+  std::optional<Time> retry_at_;  ///< when something went wrong: nothing more is read until then
+  journal::Sequence gap_at_ = 0;  ///< the message that was missing when it began for the last time
+  Chunk chunk_;
+  std::size_t chunk_bytes_ = 0;
+  std::optional<Problem> problem_;
+};
+
+}  // namespace millrace::engines
