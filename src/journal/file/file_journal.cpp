@@ -158,8 +158,11 @@ std::size_t FileJournal::trim(Lsn before) {
 }
 
 void FileJournal::sync() {
+  sync_until(layout_.end());
+}
+
+void FileJournal::sync_until(Lsn end) {
   CHECK(is_started_);
-  const Lsn end = layout_.end();
   if (!options_.is_stepped) return queue_.sync(end, status_);
   queue_.ask_to_sync(end);
   while (!queue_.is_synced(end) && step()) {

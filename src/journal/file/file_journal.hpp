@@ -81,6 +81,9 @@ class FileJournal final : public Journal, public DiskSpace {
   std::size_t trim(Lsn before) override;
 
   void sync() override;
+
+  /// The same for what ends at `end` or before, which is released.
+  void sync_until(Lsn end);
   [[nodiscard]] const DiskSpace* disk_space() const override { return this; }
 
   [[nodiscard]] bool is_full() const override { return status_.is_full(); }
@@ -88,6 +91,10 @@ class FileJournal final : public Journal, public DiskSpace {
   [[nodiscard]] std::uint64_t log_bytes_max() const override { return status_.log_bytes_max(); }
   [[nodiscard]] bool is_oldest_shared() const override { return status_.is_oldest_shared(); }
   [[nodiscard]] std::size_t segment_count() const override { return layout_.segment_count(); }
+
+  /// Nothing that was appended and ends beyond `end` is written until this is called again with a
+  /// later one; at the end it is dropped. Any thread may call.
+  void release(Lsn end) { queue_.release(end); }
 
   /// Does one round of the writer in the caller's thread. False when there is nothing to do, when
   /// the disk has failed, or when it has no room at all: then the next step tries again. On a full

@@ -56,6 +56,15 @@ void WriteQueue::hurry() {
   work_.notify_one();
 }
 
+void WriteQueue::release(Lsn end) {
+  {
+    const std::lock_guard guard(mutex_);
+    released_ = end;
+    is_hurried_ = true;
+  }
+  work_.notify_one();
+}
+
 void WriteQueue::remove(const std::vector<Lsn>& segments, Lsn oldest_kept) {
   {
     const std::lock_guard guard(mutex_);
@@ -109,12 +118,28 @@ void WriteQueue::begin(Lsn synced) {
 
 bool WriteQueue::has_work() const {
   const std::lock_guard guard(mutex_);
-  return has_work_locked() || !pending_.empty();
+  return has_work_locked() || has_released_locked();
 }
 
 bool WriteQueue::has_work_locked() const {
-  const bool must_write = is_hurried_ && !pending_.empty();
+  const bool must_write = is_hurried_ && has_released_locked();
   return must_write || !removals_.segments.empty() || sync_asked_ > sync_done_ || is_stopping_;
+}
+
+bool WriteQueue::has_released_locked() const {
+  return !pending_.empty() && pending_.front().end() <= released_;
+}
+
+/// The vectors are exchanged where all are taken, so the caller never waits for an allocation or a
+/// copy then.
+void WriteQueue::take_released_locked() {
+  CHECK(in_flight_.empty());
+  if (pending_.empty() || pending_.back().end() <= released_) return in_flight_.swap(pending_);
+  const auto kept =
+      std::find_if(pending_.begin(), pending_.end(),
+                   [this](const PlacedBatch& batch) { return batch.end() > released_; });
+  in_flight_.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(kept));
+  pending_.erase(pending_.begin(), kept);
 }
 
 WriteQueue::Round WriteQueue::wait_for_round(std::chrono::steady_clock::time_point until) {
@@ -134,9 +159,7 @@ WriteQueue::Round WriteQueue::take_round() {
 }
 
 WriteQueue::Round WriteQueue::take_round_locked() {
-  CHECK(in_flight_.empty());
-  // The vectors are exchanged, so the caller never waits for an allocation or a copy here.
-  in_flight_.swap(pending_);
+  take_released_locked();
   is_hurried_ = false;
   return {.removals = take_removals_locked(),
           .must_sync = sync_asked_ > sync_done_ || is_stopping_,

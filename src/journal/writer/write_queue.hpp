@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -43,6 +44,10 @@ class WriteQueue {
   void append_unhurried(PlacedBatch batch);
   /// All that was appended shall be written.
   void hurry();
+
+  /// The writer gets no batch that ends beyond `end`, until this is called again with a later one.
+  /// At the end, those that it never got are dropped. Any thread may call.
+  void release(Lsn end);
 
   /// `oldest_kept` is the oldest segment afterwards.
   void remove(const std::vector<Lsn>& segments, Lsn oldest_kept);
@@ -100,6 +105,8 @@ class WriteQueue {
  private:
   // To be called with the mutex held.
   [[nodiscard]] bool has_work_locked() const;
+  [[nodiscard]] bool has_released_locked() const;
+  void take_released_locked();
   void append_locked(PlacedBatch&& batch);
   [[nodiscard]] Round take_round_locked();
   [[nodiscard]] Removals take_removals_locked();
@@ -109,9 +116,10 @@ class WriteQueue {
 
   // All below is under the mutex; only `in_flight_` is also read without it, by the writer.
   mutable std::mutex mutex_;
-  std::condition_variable work_;        ///< for the writer
-  std::condition_variable synced_;      ///< for `sync`
-  std::vector<PlacedBatch> pending_;    ///< appended, not yet taken
+  std::condition_variable work_;      ///< for the writer
+  std::condition_variable synced_;    ///< for `sync`
+  std::vector<PlacedBatch> pending_;  ///< appended, not yet taken
+  Lsn released_ = std::numeric_limits<Lsn>::max();
   std::vector<PlacedBatch> in_flight_;  ///< taken; changed by the writer only
   Removals removals_;
   Lsn sync_asked_ = 0;

@@ -34,6 +34,22 @@ TEST_CASE("queue: a round takes what was appended, and leaves what comes later")
   CHECK(queue.in_flight().front().payload == "three");
 }
 
+TEST_CASE("queue: what is not released is left, and can be read") {
+  WriteQueue queue;
+  queue.release(kPlace);
+  queue.append(placed(kPlace, "one"));
+  queue.append(placed(kPlace + 100, "two"));
+  CHECK_FALSE(queue.has_work());
+  queue.release(kPlace + 3);
+  CHECK(queue.has_work());
+  (void)queue.take_round();
+  REQUIRE(queue.in_flight().size() == 1);
+  CHECK(queue.in_flight().front().payload == "one");
+  queue.finish_round(0);
+  CHECK_FALSE(queue.has_work());
+  CHECK(queue.read(kPlace + 100, 3) == "two");
+}
+
 TEST_CASE("queue: what nobody waits for is taken with what comes next") {
   WriteQueue queue;
   queue.append_unhurried(placed(kPlace, "one"));
