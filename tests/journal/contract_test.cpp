@@ -7,7 +7,8 @@
 
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
-#include "journal/shared/shared_log_journal.hpp"
+#include "journal/shared/replicated_journal.hpp"
+#include "journal/shared/simulated_log.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 
 namespace millrace::journal {
@@ -50,25 +51,47 @@ class VolatilePlace {
   }
 };
 
-/// A log in memory that others share; whoever opens it takes the lead.
+/// An engine in memory, and one server of it, which takes the lead each time.
 class SharedPlace {
  public:
-  std::unique_ptr<SharedLogJournal> open(Batches* replayed = nullptr) {
-    auto journal = join();
-    REQUIRE(journal->replay([&](std::string_view batch, Lsn /*begin*/) {
-      if (replayed != nullptr) replayed->emplace_back(batch);
+  std::unique_ptr<Journal> open(Batches* replayed = nullptr) {
+    const auto visit = [&](std::string_view entry, Lsn /*begin*/) {
+      REQUIRE(take_head(entry));
+      if (replayed != nullptr && !entry.empty()) replayed->emplace_back(entry);
       return Outcome<Done>(Done{});
-    }));
-    REQUIRE(journal->claim(journal->durable()));
-    return journal;
+    };
+    auto journal = join();
+    REQUIRE(journal->replay(visit));
+    for (;;) {
+      const auto followed = journal->follow(visit);
+      INFO((followed ? std::string() : followed.error().text));
+      REQUIRE(followed);
+      if (*followed == SharedJournal::Followed::kLeads) return journal;
+      // The former leader's lease is over.
+      now_ += std::chrono::seconds(10);
+      if (journal->may_claim()) journal->claim();
+    }
   }
 
-  /// A server that has read nothing and does not lead.
-  std::unique_ptr<SharedLogJournal> join() {
-    return std::make_unique<SharedLogJournal>(log, 512, SharedLogJournal::Sending::kAtOnce);
+ private:
+  std::unique_ptr<ReplicatedJournal> join() {
+    auto cache = FileJournal::open(disk_, "/cache", small_segments());
+    REQUIRE(cache);
+    ReplicatedJournalOptions options;
+    options.writer = ++writers_;
+    options.node = "node-" + std::to_string(writers_);
+    options.log = 1;
+    options.now = [this] { return now_; };
+    return std::make_unique<ReplicatedJournal>(
+        std::move(*cache),
+        std::make_unique<SimulatedLogService>(log_, SimulatedLogService::Delivery::kAtOnce),
+        std::move(options));
   }
 
-  SharedLog log;
+  SimulatedDisk disk_;
+  SimulatedLog log_;
+  Time now_{};
+  std::uint64_t writers_ = 0;
 };
 
 #define KEEPING_PLACES RealPlace, AlwaysPlace, IntervalPlace, OffPlace, SharedPlace

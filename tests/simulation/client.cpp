@@ -89,7 +89,7 @@ void Client::make_room(Time now) {
 Lsn Client::output_needs() const {
   if (fetches_ == Fetches::kStrict || !unbound_.empty()) return kWholeLog;
   const Lsn needs = session_->output_needs();
-  return fetches_ == Fetches::kForNothing && needs != kWholeLog ? 0 : needs;
+  return fetches_ == Fetches::kForNothing && needs != kWholeLog ? 1 : std::max<Lsn>(needs, 1);
 }
 
 std::optional<Lsn> Client::bind(Lsn lsn, Lsn durable) {

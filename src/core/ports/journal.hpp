@@ -74,6 +74,10 @@ class Journal {
   /// more when the server is deposed.
   [[nodiscard]] virtual Lsn durable() const = 0;
 
+  /// False while no reply may be sent, even where all is durable: another server could lead
+  /// already. `on_durable` tells when it is true again.
+  [[nodiscard]] virtual bool may_answer() const { return true; }
+
   [[nodiscard]] virtual Durability durability() const { return Durability::kWhenWritten; }
 
   /// `wake` is called from another thread each time `durable()`, `epoch()` or

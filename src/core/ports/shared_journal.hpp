@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "core/ports/journal.hpp"
 
@@ -13,22 +14,55 @@ namespace millrace {
 /// it appended and was not durable when another server claimed the lead is not in the log, and the
 /// positions that it was given belong to other batches. So a deposed server must drop its state and
 /// read the log anew, with a new journal.
+///
+/// A leader answers its clients only while `may_answer`: until the lease that began when it
+/// appended what was stored last. A server that follows claims the lead when it has heard nothing
+/// for longer than that. So no two servers answer at the same time, whatever the network does.
 class SharedJournal : public Journal {
  public:
-  /// Hands every durable batch at `from` or after it to `visitor`, oldest first, and answers where
-  /// the log ends. nullopt: the log was trimmed beyond `from`, so the server must read it anew.
-  /// A problem of the visitor stops it. Not while this server leads.
-  [[nodiscard]] virtual Outcome<std::optional<Lsn>> follow(Lsn from, const Visitor& visitor) = 0;
-
-  /// Why a server does not lead.
-  enum class ClaimRefusal {
-    kBehind,   ///< the log continues after what the server has applied: follow, then claim again
-    kUnknown,  ///< the log did not answer: claim again
+  /// What is known of the server that leads.
+  struct Leader {
+    Epoch epoch{};
+    std::string node;
+    std::string notes;          ///< as it gave them to its claim
+    Time claimed_at{};          ///< by its clock
+    bool has_released = false;  ///< it leads no more, and nobody else does yet
   };
 
-  /// Makes this server the leader, in a new epoch, if the log ends at `applied`. So nobody leads
-  /// without having applied everything. Afterwards no batch of an earlier epoch can be stored.
-  [[nodiscard]] virtual Result<Epoch, ClaimRefusal> claim(Lsn applied) = 0;
+  enum class Followed {
+    kOn,       ///< everything that has arrived was handed over
+    kTrimmed,  ///< the log does not reach back to where this server is: read it anew
+    kLeads,    ///< a claim of this server is in the log, and nothing after it has arrived
+  };
+
+  /// Hands every batch that has arrived since `replay` or the last call to `visitor`, oldest first.
+  /// A problem: the log cannot be read, or the visitor had one. It is told again by each call.
+  [[nodiscard]] virtual Outcome<Followed> follow(const Visitor& visitor) = 0;
+
+  /// Whether this server may take the lead: everything that is in the log has been handed over,
+  /// and nobody leads.
+  [[nodiscard]] virtual bool may_claim() const = 0;
+
+  /// Begins to take the lead, in a new epoch. `follow` tells what became of it: the claim is stored
+  /// only where the log has nothing that was not handed over.
+  virtual void claim() = 0;
+
+  /// While this server leads: keeps the lease, where nothing was appended for a part of it. To be
+  /// called at `next_beat`.
+  virtual void beat() = 0;
+  [[nodiscard]] virtual Time next_beat() const = 0;
+
+  /// The last thing that this server appends: another one may claim the lead at once.
+  virtual void release() = 0;
+
+  /// The latest time in the log, by the clocks of those who wrote it.
+  [[nodiscard]] virtual Time latest_time() const = 0;
+
+  /// nullopt: nobody has ever led.
+  [[nodiscard]] virtual std::optional<Leader> leader() const = 0;
+
+  /// Why the log cannot be reached at present: one line; empty when it can.
+  [[nodiscard]] virtual std::string problem() const = 0;
 };
 
 }  // namespace millrace

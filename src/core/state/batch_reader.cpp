@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/model/codec.hpp"
+#include "core/model/entry_head.hpp"
 
 namespace millrace {
 namespace {
@@ -14,6 +15,10 @@ constexpr std::size_t kUsualRecordBytes = 32;
 }  // namespace
 
 Outcome<std::vector<Record>> BatchReader::next() {
+  if (rest_.data() == batch_.data()) {
+    // It says whose the batch is, and changes nothing.
+    if (const auto head = take_head(rest_); !head) return head.error();
+  }
   std::vector<Record> records;
   records.reserve(std::min(kRecordsMax, rest_.size() / kUsualRecordBytes + 1));
   // In pieces: decoding and applying run in two threads, and a batch may have a million records.

@@ -10,8 +10,8 @@
 namespace millrace {
 
 /// Takes the records of a batch off its front, some at a time: a batch can be long, and a decoded
-/// record takes more memory than its bytes. The batch must outlive the records, whose views point
-/// into it.
+/// record takes more memory than its bytes. The head of an entry of a shared log is passed over.
+/// The batch must outlive the records, whose views point into it.
 class BatchReader {
  public:
   static constexpr std::size_t kRecordsMax = 256;

@@ -11,7 +11,7 @@ namespace millrace::server {
 ///     role        reads the log            appends        its ports      a client gets
 ///     ---------   ----------------------   ------------   ------------   ------------------------
 ///     replaying   all of it                nothing        not open yet   no connection
-///     standby     what the leader writes   its claim      not open yet   no connection
+///     standby     what the leader writes   its claim      relaying       the leader's answers
 ///     serving     bodies                   in its epoch   listening      answers
 ///     stopping    bodies                   in its epoch   closed         answers, and then the end
 ///

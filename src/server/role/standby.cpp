@@ -1,23 +1,18 @@
 #include "server/role/standby.hpp"
 
-#include <optional>
 #include <string_view>
-
-#include "base/check.hpp"
 
 namespace millrace::server {
 
-Outcome<bool> Standby::follow() {
-  const Outcome<std::optional<Lsn>> followed =
-      journal_.follow(applied_, [&](std::string_view batch, Lsn begin) {
-        CHECK(begin >= applied_);
-        return ledger_.replay(batch, begin);
-      });
-  if (!followed) return followed.error();
-  if (!*followed) return false;
-  CHECK(**followed >= applied_);
-  applied_ = **followed;
-  return true;
+Outcome<SharedJournal::Followed> Standby::work() {
+  const auto followed = journal_.follow(
+      [this](std::string_view batch, Lsn begin) { return ledger_.replay(batch, begin); });
+  if (!followed || *followed != SharedJournal::Followed::kOn) return followed;
+  const Journal::Extent log = journal_.extent();
+  const Lsn needed = ledger_.oldest_needed().value_or(log.end);
+  if (log.oldest_end > log.begin && needed >= log.oldest_end) journal_.trim(needed);
+  if (journal_.may_claim()) journal_.claim();
+  return followed;
 }
 
 }  // namespace millrace::server

@@ -1,93 +1,145 @@
 #include "server/role/standby.hpp"
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/broker/broker.hpp"
 #include "faktory/job/work_unit.hpp"
-#include "journal/shared/shared_log_journal.hpp"
+#include "journal/file/simulated_disk.hpp"
+#include "journal/shared/replicated_journal.hpp"
+#include "journal/shared/simulated_log.hpp"
 #include "server/role/replay.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
 namespace {
 
-constexpr Time kPutAt{1'600'000'000s};
+using Followed = SharedJournal::Followed;
 
 /// A server's state over a shared log.
 struct Peer {
-  explicit Peer(journal::SharedLog& log)
-      : journal(log, 512, journal::SharedLogJournal::Sending::kAtOnce), broker(ledger, format, {}) {
-    REQUIRE(replay(journal, ledger, [](Lsn) {}));
+  Peer(journal::SimulatedLog& log, const std::string& node) : broker(ledger, format, {}) {
+    journal::FileJournalOptions cache_options;
+    cache_options.segment_bytes = 1024;
+    cache_options.sync_mode = journal::SyncMode::kOff;
+    cache_options.is_stepped = true;
+    auto cache = journal::FileJournal::open(disk, "/cache", cache_options);
+    REQUIRE(cache);
+    journal::ReplicatedJournalOptions options;
+    options.node = node;
+    options.writer = static_cast<std::uint64_t>(node.front());
+    options.log = 5;
+    options.now = [this] { return now; };
+    options.place_bytes = 512;
+    options.is_stepped = true;
+    using journal::SimulatedLogService;
+    journal = std::make_unique<journal::ReplicatedJournal>(
+        std::move(*cache),
+        std::make_unique<SimulatedLogService>(log, SimulatedLogService::Delivery::kAtOnce),
+        options);
+    standby = std::make_unique<Standby>(ledger, *journal);
+    REQUIRE(replay(*journal, ledger, [](Lsn) {}));
   }
 
-  /// As the leader in `epoch`.
-  Lsn put(Epoch epoch, const std::string& body) {
-    REQUIRE(broker.put({.queue = "mail", .body = body}, kPutAt));
-    const Journal::Span span = journal.append(epoch, ledger.take_batch()).value();
-    ledger.place(span.begin);
-    return span.end;
+  void step() {
+    for (int i = 0; i < 4; ++i) {
+      journal->step_pump();
+      while (journal->step_cache()) {
+      }
+    }
+  }
+
+  /// Works until nothing more arrives.
+  Outcome<Followed> work() {
+    auto followed = standby->work();
+    for (int i = 0; i < 4 && followed && *followed == Followed::kOn; ++i) {
+      step();
+      followed = standby->work();
+    }
+    return followed;
+  }
+
+  /// As the leader.
+  void put(const std::string& body) {
+    REQUIRE(broker.put({.queue = "mail", .body = body}, now));
+    ledger.place(journal->append(journal->epoch(), ledger.take_batch()).value().begin);
+    step();
   }
 
   [[nodiscard]] std::uint64_t jobs() const { return broker.view().job_count(JobState::kReady); }
 
-  journal::SharedLogJournal journal;
+  Time now{1'600'000'000s};
+  journal::SimulatedDisk disk;
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker;
+  std::unique_ptr<journal::ReplicatedJournal> journal;
+  std::unique_ptr<Standby> standby;
 };
 
 }  // namespace
 
-TEST_CASE("standby: it has applied everything that the leader wrote, and then can lead") {
-  journal::SharedLog log;
-  Peer leader(log);
-  const Epoch epoch = leader.journal.claim(0).value();
-  leader.put(epoch, "before");
-  Peer peer(log);
-  Standby standby(peer.ledger, peer.journal);
-  CHECK(peer.jobs() == 1);
-  leader.put(epoch, "after");
-  REQUIRE(standby.follow().value());
-  CHECK(peer.jobs() == 2);
-  CHECK(standby.applied() == log.end());
-  CHECK(standby.claim());
+TEST_CASE("standby: it takes the lead of a log that nobody leads") {
+  journal::SimulatedLog log;
+  Peer a(log, "a");
+  CHECK(a.work().value() == Followed::kLeads);
 }
 
-TEST_CASE("standby: it cannot lead before it has applied everything") {
-  journal::SharedLog log;
-  Peer leader(log);
-  const Epoch epoch = leader.journal.claim(0).value();
-  Peer peer(log);
-  Standby standby(peer.ledger, peer.journal);
-  leader.put(epoch, "x");
-  const auto refused = standby.claim();
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error() == SharedJournal::ClaimRefusal::kBehind);
-  REQUIRE(standby.follow().value());
-  CHECK(standby.claim());
+TEST_CASE("standby: it applies what the leader writes, and leads when that is silent") {
+  journal::SimulatedLog log;
+  Peer a(log, "a");
+  REQUIRE(a.work().value() == Followed::kLeads);
+  a.put("before");
+  Peer b(log, "b");
+  CHECK(b.work().value() == Followed::kOn);
+  CHECK(b.jobs() == 1);
+  a.put("after");
+  CHECK(b.work().value() == Followed::kOn);
+  CHECK(b.jobs() == 2);
+  b.now += 2s;
+  CHECK(b.work().value() == Followed::kLeads);
+}
+
+TEST_CASE("standby: its cache keeps only what its state needs") {
+  journal::SimulatedLog log;
+  Peer a(log, "a");
+  REQUIRE(a.work().value() == Followed::kLeads);
+  Peer b(log, "b");
+  for (int i = 0; i < 40; ++i) {
+    a.now += 300ms;
+    a.journal->beat();
+    a.step();
+    b.now += 300ms;
+    REQUIRE(b.work().value() == Followed::kOn);
+  }
+  // The totals are written again, and with them all that is needed.
+  a.ledger.count_processed(a.now);
+  a.put("x");
+  REQUIRE(b.work().value() == Followed::kOn);
+  CHECK(b.journal->extent().begin > 0);
 }
 
 TEST_CASE("standby: it says when the log was trimmed beyond what it has applied") {
-  journal::SharedLog log;
-  Peer leader(log);
-  const Epoch epoch = leader.journal.claim(0).value();
-  Peer peer(log);
-  Standby standby(peer.ledger, peer.journal);
-  Lsn end = 0;
-  for (int i = 0; i < 4; ++i) end = leader.put(epoch, std::string(400, 'x'));
-  leader.journal.trim(end);
-  CHECK_FALSE(standby.follow().value());
-  CHECK(peer.jobs() == 0);
+  journal::SimulatedLog log;
+  Peer a(log, "a");
+  REQUIRE(a.work().value() == Followed::kLeads);
+  Peer b(log, "b");
+  REQUIRE(b.work().value() == Followed::kOn);
+  for (int i = 0; i < 8; ++i) a.put(std::string(400, 'x'));
+  log.trim(log.last());
+  CHECK(b.work().value() == Followed::kTrimmed);
+  CHECK(b.jobs() == 0);
 }
 
 TEST_CASE("standby: a batch that makes no sense is a problem") {
-  journal::SharedLog log;
-  Peer leader(log);
-  const Epoch epoch = leader.journal.claim(0).value();
-  Peer peer(log);
-  Standby standby(peer.ledger, peer.journal);
-  REQUIRE(leader.journal.append(epoch, "\xff"));
-  CHECK_FALSE(standby.follow());
+  journal::SimulatedLog log;
+  Peer a(log, "a");
+  REQUIRE(a.work().value() == Followed::kLeads);
+  Peer b(log, "b");
+  REQUIRE(a.journal->append(a.journal->epoch(), "\xff"));
+  a.step();
+  CHECK_FALSE(b.work());
 }
 
 }  // namespace millrace::server

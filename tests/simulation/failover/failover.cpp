@@ -1,98 +1,57 @@
 #include "simulation/failover/failover.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "server/role/replay.hpp"
-#include "simulation/audit.hpp"
 #include "simulation/failover/node.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {
 namespace {
 
-/// What a server has to do at one time without anybody asking for more is far less.
-constexpr std::size_t kTurnsMax = 2000;
-
-/// A standby claims again and again, and each time something may have been appended meanwhile.
-constexpr int kClaimsMax = 1000;
+/// So many parts of a lease without a leader are borne; and when nothing fails any more.
+constexpr int kRoundsMax = 30;
+constexpr int kCalmRoundsMax = 60;
+constexpr int kRestRoundsMax = 400;
 
 }  // namespace
-
-FailoverTotals& FailoverTotals::operator+=(const FailoverTotals& other) {
-  worlds += other.worlds;
-  operations += other.operations;
-  replies += other.replies;
-  batches += other.batches;
-  batches_lost += other.batches_lost;
-  takeovers += other.takeovers;
-  claims_behind += other.claims_behind;
-  answers_lost += other.answers_lost;
-  fallen_behind += other.fallen_behind;
-  unheard_commands += other.unheard_commands;
-  segments_removed += other.segments_removed;
-  return *this;
-}
-
-Failover::Term::Term(Failover& world_of, Node& node)
-    : world(world_of),
-      wrapped_journal(world.options_.wrap_journal ? world.options_.wrap_journal(*node.journal)
-                                                  : nullptr),
-      recorder(world, wrapped_journal ? *wrapped_journal : *node.journal),
-      beanstalk(*node.broker, world.format_, {}, world.now_),
-      faktory(*node.broker, world.format_, {}, world.now_),
-      main({.broker = *node.broker,
-            .ledger = *node.ledger,
-            .journal = recorder,
-            .clock = clock,
-            .input = *this,
-            .duties = *this}) {
-  clock.set(world.now_);
-  main.commits.lead(*node.role.epoch());
-}
-
-void Failover::Term::run() {
-  for (std::size_t turns = 0; turn.has_work(); ++turns) {
-    demand(turns < kTurnsMax, "the server does not come to rest");
-    turn.run();
-  }
-}
-
-void Failover::Term::take(Duration longest) {
-  demand(longest == Duration{}, "the server would wait");
-}
-
-server::Compactor::Limits Failover::Term::set_limits(server::Compactor::Limits asked,
-                                                     Time /*now*/) {
-  demand(asked.admission == Admission::kEverything, "a log without a disk has room");
-  return asked;
-}
 
 Failover::Failover(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
       workload_(random_, {}),
+      audit_(log_, format_),
       conversation_(
           {.random = random_, .workload = workload_, .model = model_, .tell = options_.trace}),
-      now_(std::chrono::seconds{1'700'000'000}),
+      real_(std::chrono::seconds{1'700'000'000}),
       segment_bytes_(random_.pick(options_.segment_bytes)),
       memory_bytes_(random_.pick(options_.memory_bytes)),
-      shadow_(std::make_unique<Shadow>(format_)) {
+      lease_(random_.pick(options_.leases)),
+      log_name_(random_.draw() | 1),
+      is_strict_(random_.one_in(4)) {
   totals_.worlds = 1;
-  log_.checks_expected_end = !options_.stores_old_epochs;
-  log_.loss = [this] {
-    using Loss = journal::SharedLog::Loss;
-    if (!random_.one_in(20)) return Loss::kNone;
-    ++totals_.answers_lost;
-    return random_.one_in(2) ? Loss::kRequest : Loss::kAnswer;
-  };
-  nodes_[0] = std::make_unique<Node>("a");
-  nodes_[1] = std::make_unique<Node>("b");
-  for (const std::unique_ptr<Node>& node : nodes_) start_over(*node);
+  log_.message_bytes_max = random_.pick(options_.message_bytes);
+  log_.checks_expected_last = options_.mistake != Mistake::kNoFence;
+  for (const char* const name : {"a", "b", "c"}) {
+    nodes_.push_back(std::make_unique<Node>(name, random_));
+    if (nodes_.size() == 2 && random_.one_in(3)) break;
+  }
 }
 
-Failover::~Failover() = default;
+Failover::~Failover() {
+  for (const std::unique_ptr<Node>& node : nodes_) {
+    if (node->is_alive()) kill(*node);
+  }
+}
+
+FailoverTotals Failover::totals() const {
+  FailoverTotals totals = totals_;
+  totals.claims = audit_.claims();
+  totals.beats = audit_.beats();
+  totals.strays = audit_.strays();
+  totals.messages_trimmed = log_.begin() - 1;
+  return totals;
+}
 
 void Failover::tell(const std::string& text) {
   if (options_.trace) options_.trace(text);
@@ -100,150 +59,146 @@ void Failover::tell(const std::string& text) {
 
 void Failover::run() {
   for (int term = 0; term < options_.terms; ++term) {
-    take_over(leader_ == nodes_[0].get() ? *nodes_[1] : *nodes_[0]);
+    come_to_serve();
+    if (random_.one_in(6)) come_to_rest();
+    is_calm_ = false;
     const std::uint64_t factor = random_.one_in(4) ? 10 : 1;
     const auto longest = factor * static_cast<std::uint64_t>(options_.steps_per_term);
-    is_standby_asleep_ = random_.one_in(2);
-    for (std::uint64_t steps = random_.between(1, longest); steps > 0; --steps) step();
-  }
-  // Once more, so that the last leader is checked as the others are.
-  take_over(leader_ == nodes_[0].get() ? *nodes_[1] : *nodes_[0]);
-}
-
-// ---- leadership ---------------------------------------------------------------------------------
-
-/// Reads the whole log, as a server that has just started.
-void Failover::start_over(Node& node) {
-  if (node.term) totals_.segments_removed += node.term->main.compactor.removed_segments();
-  node.term.reset();
-  node.standby.reset();
-  node.journal = std::make_unique<journal::SharedLogJournal>(
-      log_, segment_bytes_, journal::SharedLogJournal::Sending::kStepped);
-  node.ledger = std::make_unique<Ledger>();
-  node.broker = std::make_unique<Broker>(*node.ledger, format_,
-                                         Broker::Options{.random_seed = random_.draw()});
-  if (memory_bytes_ != 0) node.ledger->memory().limit(*node.journal, memory_bytes_);
-  const Outcome<std::uint64_t> replayed = server::replay(*node.journal, *node.ledger, [](Lsn) {});
-  demand(replayed.has_value(), "the log cannot be replayed");
-  node.standby = std::make_unique<server::Standby>(*node.ledger, *node.journal);
-  node.role.has_replayed();
-  tell(std::string(node.name) + " has read the log");
-}
-
-void Failover::follow(Node& node) {
-  const Outcome<bool> followed = node.standby->follow();
-  demand(followed.has_value(), "a batch cannot be applied");
-  if (*followed) return;
-  ++totals_.fallen_behind;
-  node.role.start_over();
-  start_over(node);
-}
-
-/// `next` becomes the leader, whatever the present one is about to do.
-void Failover::take_over(Node& next) {
-  end_deposed();
-  Lsn log_end = log_.end();
-  for (int tries = 0;; ++tries) {
-    demand(tries < kClaimsMax, "a standby never gets to lead");
-    log_end = log_.end();
-    const auto epoch =
-        options_.claims_unread ? next.journal->claim(log_end) : next.standby->claim();
-    if (epoch) {
-      next.role.lead(*epoch);
-      break;
+    for (std::uint64_t steps = random_.between(1, longest); steps > 0; --steps) {
+      step();
+      check_holders();
     }
-    using Refusal = SharedJournal::ClaimRefusal;
-    if (epoch.error() == Refusal::kBehind) ++totals_.claims_behind;
-    follow(next);
+    if (leader_ != nullptr) strike(leader_->node);
   }
-  tell(std::string(next.name) + " leads");
-  if (leader_ != nullptr) ++totals_.takeovers;
-  deposed_ = leader_;
-  leader_ = &next;
-  check_taken_over(next, log_end);
-  first_client_ = next_client_;
-  next.term = std::make_unique<Term>(*this, next);
-  model_.settle_times = [this] { settle(leader_->broker->view(), model_.facts); };
-  model_.has_moved = [this](JobId id, const ModelJob& expected) {
-    const Job* const job = leader_->broker->view().find(id);
-    if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
-    // Connections are numbered by the broker, from 1.
-    const auto holder = static_cast<ClientId>(expected.client - first_client_ + 1);
-    return expected.client != 0 && job->reservation()->client != holder;
-  };
-  // What has come due is done before the first client comes.
-  next.term->turn.request();
+  come_to_serve();
+  come_to_rest();
+}
+
+void Failover::step() {
+  const std::uint64_t kind = random_.below(100);
+  if (kind < 50) {
+    if (is_leader_awake()) return client_step();
+    pass(lease_ / 4);
+  } else if (kind < 60) {
+    poll();
+  } else if (kind < 75) {
+    work(any_node());
+  } else if (kind < 85) {
+    deliver(any_node(), Amount::kOne);
+  } else if (kind < 90) {
+    const std::uint64_t bound_ms = random_.one_in(8) ? 90'000 : random_.one_in(4) ? 3'000 : 50;
+    pass(std::chrono::milliseconds(random_.below(bound_ms)));
+  } else if (kind < 93) {
+    deliver_orphan();
+  } else if (kind < 98) {
+    Node& node = any_node();
+    const bool is_former =
+        node.is_awake(real_) && node.process->term && node.process.get() != leader_;
+    if (is_former) step_deposed(node);
+  } else {
+    if (random_.one_in(2)) strike(any_node());
+  }
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+/// Time passes, and all servers do their work meanwhile, except what clients and deadlines ask for.
+void Failover::pass(Duration by) {
+  while (by > Duration{}) {
+    // What fails meanwhile would have no place that is known, and what is due no time.
+    const bool must_work = model_.is_working() || (is_leader_awake() && term().turn.is_paused());
+    if (leader_ != nullptr && must_work) return poll();
+    const Duration slice = std::min({by, lease_ / 5, longest_step()});
+    if (slice <= Duration{}) return end_pause();
+    by -= slice;
+    real_ += slice;
+    for (const std::unique_ptr<Node>& node : nodes_) {
+      if (node->is_alive() && node->process->term) {
+        node->process->term->clock.set(node->clock.at(real_));
+        node->process->term->turn.request();
+      }
+    }
+    for (int i = 0; i < 2; ++i) {
+      for (const std::unique_ptr<Node>& node : nodes_) {
+        work(*node);
+        deliver(*node, Amount::kAll);
+        check_holders();
+      }
+    }
+  }
+}
+
+/// No two pauses of queues may end in one tick: which is served first is not foretold.
+Duration Failover::longest_step() const {
+  if (leader_ == nullptr) return Duration::max();
+  const Time end = model_.second_pause_end();
+  if (end == kNever) return Duration::max();
+  return leader_->node.clock.until(end - Duration{1}, real_);
+}
+
+/// Both would. When nobody waits it does not matter.
+void Failover::end_pause() {
+  leader_->node.paused_until = {};
+  poll();
+  if (leader_ == nullptr || longest_step() > Duration{}) return;
+  for (std::size_t slot = 0; slot < kFailoverClients; ++slot) {
+    if (term().clients[slot]) disconnect(slot);
+  }
+  real_ += std::chrono::milliseconds(1);
+  term().clock.set(now());
+  term().turn.request();
   poll();
 }
 
-/// The log has a beginning of what the former leader appended, and the new one has applied it.
-void Failover::check_taken_over(const Node& next, Lsn log_end) {
-  std::set<JobId> held;
-  const std::string taken_over = stored_state(next.broker->view(), held);
-  demand(held.empty(), "a takeover brought back a connection's reservation");
-  while (!landmarks_.empty() && landmarks_.front().span.end <= log_end) {
-    const Landmark& stored = landmarks_.front();
-    const Outcome<Done> replayed = shadow_->ledger.replay(stored.batch, stored.span.begin);
-    demand(replayed.has_value(), "a batch cannot be replayed");
-    ++shadow_point_;
-    facts_ = stored.facts;
-    landmarks_.pop_front();
-  }
-  model_.facts = facts_;
-  totals_.batches_lost += landmarks_.size();
-  landmarks_.clear();
-  demand(shadow_point_ >= known_point_, "what a client was told of is not in the log");
-  demand(stored_state(shadow_->broker.view(), held) == taken_over,
-         "the new leader's state is not what the log has of the former one");
-  known_point_ = shadow_point_;
-  check_whole_log(taken_over);
-  model_.restart();
-  settle(next.broker->view(), model_.facts);
-  compare(next.broker->view(), model_, now_);
-}
+// ---- demands ------------------------------------------------------------------------------------
 
-/// Whoever reads the log now gets that state.
-void Failover::check_whole_log(const std::string& expected) {
-  journal::SharedLogJournal journal(log_, segment_bytes_,
-                                    journal::SharedLogJournal::Sending::kStepped);
-  Shadow reader(format_);
-  demand(server::replay(journal, reader.ledger, [](Lsn) {}).has_value(),
-         "the log cannot be replayed");
-  std::set<JobId> held;
-  demand(stored_state(reader.broker.view(), held) == expected,
-         "two servers that read the same log are not in the same state");
-}
-
-// ---- a leader that is none any more -------------------------------------------------------------
-
-/// It may not know yet, and continues as before. Nothing that it does has an effect.
-void Failover::step_deposed() {
-  Term& term = *deposed_->term;
-  const std::uint64_t kind = random_.below(100);
-  if (kind < 30) {
-    (void)deposed_->journal->step();
-  } else if (kind < 60) {
-    term.run();
-  } else if (kind < 95) {
-    const std::unique_ptr<Client>& client = term.clients[random_.below(kFailoverClients)];
-    if (!client || client->is_silent() || term.has_stood_down) return;
-    ++totals_.unheard_commands;
-    client->receive(client->is_worker() ? "INFO\r\n" : "stats-tube default\r\n", now_);
-    term.turn.enlist(*client);
-  } else {
-    end_deposed();
+/// A server leads soon, when enough of them work again.
+void Failover::come_to_serve() {
+  for (int round = 0; !is_served(); ++round) {
+    if (round == kRoundsMax) {
+      tell("all faults end");
+      heal();
+    }
+    demand(round < kRoundsMax + kCalmRoundsMax, "no server comes to lead");
+    pass(lease_ / 4);
   }
 }
 
-/// It learns of it at the latest when it does something, and follows again.
-void Failover::end_deposed() {
-  if (deposed_ == nullptr) return;
-  Node& node = *std::exchange(deposed_, nullptr);
-  node.term->turn.request();
-  node.term->run();
-  demand(node.term->has_stood_down, "a deposed leader does not learn of it");
-  node.role.start_over();
-  start_over(node);
+bool Failover::is_served() const {
+  return is_leader_awake() && leader_->may_answer();
+}
+
+/// Without faults, every client gets its replies, and every standby has what the log has.
+void Failover::come_to_rest() {
+  heal();
+  std::string unrest = find_unrest();
+  for (int round = 0; !unrest.empty(); ++round) {
+    if (round == kRestRoundsMax) throw Violation("not all comes to rest: " + unrest);
+    pass(lease_ / 4);
+    poll();
+    unrest = find_unrest();
+  }
+  for (const std::unique_ptr<Node>& node : nodes_) check_standby(*node->process);
+  audit_.check_whole_log();
+}
+
+/// What is still to be done; empty: nothing is.
+std::string Failover::find_unrest() const {
+  if (!is_served()) return "nobody leads";
+  if (!term().turn.is_at_rest()) return "the leader has work";
+  for (const std::unique_ptr<Client>& client : term().clients) {
+    if (client && !client->has_heard_all()) return "a client waits for a reply";
+  }
+  for (const std::unique_ptr<Node>& node : nodes_) {
+    if (!node->is_alive()) return node->name + " does not start";
+    const Process& process = *node->process;
+    if (&process == leader_) continue;
+    if (process.term) return node->name + " does not learn that it is deposed";
+    if (!audit_.is_all(process.applied, process.journal.latest_time())) {
+      return node->name + " has not applied all: " + std::to_string(process.applied);
+    }
+  }
+  return {};
 }
 
 }  // namespace millrace::simulation

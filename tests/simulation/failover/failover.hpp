@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,58 +9,49 @@
 
 #include "core/broker/broker.hpp"
 #include "faktory/job/work_unit.hpp"
-#include "journal/shared/shared_log.hpp"
+#include "journal/shared/simulated_log.hpp"
 #include "simulation/client.hpp"
+#include "simulation/failover/log_audit.hpp"
+#include "simulation/failover/mistake.hpp"
+#include "simulation/failover/totals.hpp"
 #include "simulation/model/conversation.hpp"
 #include "simulation/model/model.hpp"
 #include "simulation/model/workload.hpp"
-#include "simulation/shadow.hpp"
 
 namespace millrace::simulation {
 
-struct FailoverTotals {
-  std::uint64_t worlds = 0;
-  std::uint64_t operations = 0;  ///< commands that clients sent to a leader
-  std::uint64_t replies = 0;     ///< replies that clients received
-  std::uint64_t batches = 0;     ///< that were accepted for the log
-  std::uint64_t batches_lost =
-      0;                        ///< of those, by a leader that was deposed before they were stored
-  std::uint64_t takeovers = 0;  ///< by a standby, while the former leader ran on
-  std::uint64_t claims_behind = 0;  ///< claims refused, since something was not applied
-  std::uint64_t answers_lost = 0;   ///< of the log, so that an append was in doubt
-  std::uint64_t fallen_behind = 0;  ///< standbys that found the log trimmed, and read it anew
-  std::uint64_t unheard_commands =
-      0;  ///< commands that a deposed leader was sent, and left unanswered
-  std::uint64_t segments_removed = 0;
-
-  FailoverTotals& operator+=(const FailoverTotals& other);
-};
-
-/// Two servers over one shared log, which pass leadership back and forth: one serves, the other
-/// follows, and takes over at any step of the first. Everything follows from the seed. It demands:
+/// Two or three servers over one log service. Each has a clock that drifts, a disk for its cache
+/// and a connection of its own. They crash, lose power or their disk, are paused, are cut off from
+/// the service, and hand over; what they send to the service is late or lost. Everything follows
+/// from the seed. It demands:
 ///
 ///  * every reply of a leader is the one that the model foretells;
-///  * a deposed leader answers nothing more, whatever its clients say;
-///  * the new leader has all that any client was told of, and nothing twice: its state is, byte for
-///    byte, the one after the last batch that the log has of the former leader;
-///  * a server that reads the whole log gets the same bytes of state.
+///  * what a client is told of is in the log, and nothing twice;
+///  * no two servers may answer at the same time, and a deposed leader answers nothing more;
+///  * a new leader has all that the log has: its state is, byte for byte, that of the batches which
+///    were stored, and so is that of each standby that has applied them;
+///  * a server that reads the whole log gets the same bytes of state, whatever was trimmed;
+///  * nothing waits for longer than a client asked for because another server's clock is late;
+///  * when nothing fails any more, a server leads soon, all replies arrive, and all standbys have
+///    applied everything.
 ///
-/// The parts are the real ones, except the log: roles, standby, sessions, broker, commit queue,
-/// compactor. A `Violation` is thrown when something does not hold.
+/// The parts are the real ones, except the log service and the disks. A `Violation` is thrown when
+/// something does not hold.
 class Failover {
  public:
   struct Options {
     std::uint64_t seed = 1;
-    int terms = 12;            ///< of leaders, one after the other
-    int steps_per_term = 100;  ///< at most, and ten times so many once in a while
+    int terms = 12;           ///< parts of a world's life, each of which ends with a fault
+    int steps_per_term = 60;  ///< at most, and ten times so many once in a while
     std::vector<std::uint64_t> segment_bytes = {512, 1024, 4096};  ///< one is drawn
     /// What jobs may take in memory; one is drawn, and 0 is no limit. With 1 no body stays.
     std::vector<std::uint64_t> memory_bytes = {0, 0, 1, 14'000};
+    std::vector<std::size_t> message_bytes = {1 << 20, 1 << 20, 300, 40};
+    std::vector<Duration> leases = {1s, 5s, 20s};
 
     // For tests of the simulation itself.
     std::function<std::unique_ptr<Journal>(Journal&)> wrap_journal = {};  ///< of each leader
-    bool claims_unread = false;      ///< a standby takes over without applying the rest first
-    bool stores_old_epochs = false;  ///< the log takes what a deposed leader appends
+    Mistake mistake = Mistake::kNone;
 
     /// Is told what happens.
     std::function<void(const std::string&)> trace = {};
@@ -74,67 +64,93 @@ class Failover {
 
   void run();
 
-  [[nodiscard]] const FailoverTotals& totals() const { return totals_; }
+  [[nodiscard]] FailoverTotals totals() const;
 
  private:
   struct Node;
+  struct Process;
   struct Term;
   class Recorder;
 
-  /// What a batch changed, and where the log has it if it was stored.
-  struct Landmark {
-    std::string batch;
-    Journal::Span span;
-    Facts facts;
-  };
+  // What happens (failover.cpp).
+  void step();
+  void pass(Duration by);
+  [[nodiscard]] Duration longest_step() const;
+  void end_pause();
+  void come_to_serve();
+  [[nodiscard]] bool is_served() const;
+  void come_to_rest();
+  [[nodiscard]] std::string find_unrest() const;
 
-  // Leadership (failover.cpp).
-  void take_over(Node& next);
+  // Leadership (failover_leaders.cpp).
+  [[nodiscard]] bool is_leader_awake() const;
+  [[nodiscard]] Time now() const;
+  void lead(Process& process);
+  void check_taken_over();
+  void check_waits() const;
+  void check_standby(const Process& process) const;
+  void check_holders() const;
+  void step_deposed(Node& node);
+
+  // Machines and their faults (failover_nodes.cpp).
+  enum class Amount { kOne, kAll };
+  Node& any_node();
+  void start(Node& node);
+  enum class Cache { kOfUse, kUseless };
+  void fail_start(Node& node, const std::string& why, Cache cache);
+  void wipe(Node& node);
+  void work(Node& node);
   void follow(Node& node);
   void start_over(Node& node);
-  void check_taken_over(const Node& next, Lsn log_end);
-  void check_whole_log(const std::string& expected);
-  void step_deposed();
-  void end_deposed();
+  void deliver(Node& node, Amount amount);
+  void deliver_orphan();
+  void die_with_disk(Node& node);
+  void kill(Node& node);
+  static void cut_power(Node& node);
+  void end(Node& node);
+  void hand_over(Node& node);
+  void strike(Node& node);
+  void heal();
 
   // A leader's life (failover_clients.cpp).
-  void step();
+  [[nodiscard]] Term& term() const;
   void client_step();
   void connect(std::size_t slot);
   void disconnect(std::size_t slot);
   void converse(Client& client);
   void work(Term& term, Time now);
   void poll();
-  void advance();
   void observe();
   void observe(Client& client);
+  void note_reply(const Term& term, const Client::Told& told);
   void tell(const std::string& text);
 
   const Options options_;
   Random random_;
   Workload workload_;
   faktory::WorkUnits format_;
-  journal::SharedLog log_;
+  journal::SimulatedLog log_;
+  LogAudit audit_;
   Model model_;
   Conversation conversation_;
-  Facts facts_;  ///< of the model after the last batch that the shadow has applied
-  Time now_;
+  Time real_;  ///< what a right clock would show
   const std::uint64_t segment_bytes_;
   const std::uint64_t memory_bytes_;
+  const Duration lease_;
+  const std::uint64_t log_name_;
+  const bool is_strict_;  ///< what hands out a job waits for all that came before
 
-  std::unique_ptr<Node> nodes_[2];
-  Node* leader_ = nullptr;
-  Node* deposed_ =
-      nullptr;  ///< does not know yet that it is, or has not ended; null: there is none
-  bool is_standby_asleep_ = false;  ///< until it takes over: it has much to apply then
+  std::vector<std::unique_ptr<Node>> nodes_;
+  /// Connections of processes that have ended: what they sent may still arrive.
+  struct Orphan {
+    std::shared_ptr<journal::SimulatedLogService> link;
+    Time until{};
+  };
+  std::vector<Orphan> orphans_;
+  Process* leader_ = nullptr;  ///< the model tells of it; null: there is none
+  bool is_calm_ = false;       ///< nothing fails
   ClientNumber next_client_ = 1;
   ClientNumber first_client_ = 1;  ///< of the present leader
-
-  // The log as it should be. Points count batches, from the beginning of the world.
-  std::unique_ptr<Shadow> shadow_;  ///< has applied everything up to `shadow_point_`
-  std::uint64_t shadow_point_ = 0;
-  std::deque<Landmark> landmarks_;  ///< after the shadow's point
-  std::uint64_t known_point_ = 0;   ///< a client had a reply that tells of everything up to here
   FailoverTotals totals_;
 };
 

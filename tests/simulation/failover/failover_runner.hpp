@@ -19,7 +19,4 @@ struct FailoverEnd {
 /// The last things that happened in a world, one a line.
 [[nodiscard]] std::string last_failover_events(Failover::Options options, std::size_t count);
 
-/// The totals for a person, several lines.
-[[nodiscard]] std::string to_text(const FailoverTotals& totals);
-
 }  // namespace millrace::simulation

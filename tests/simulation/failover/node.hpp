@@ -2,50 +2,73 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "beanstalk/service.hpp"
 #include "faktory/service.hpp"
-#include "journal/shared/shared_log_journal.hpp"
+#include "journal/shared/replicated_journal.hpp"
 #include "server/manual_clock.hpp"
 #include "server/role/role.hpp"
 #include "server/role/standby.hpp"
 #include "server/turn/main_loop.hpp"
+#include "simulation/disk/faulty_disk.hpp"
 #include "simulation/disk/passing_journal.hpp"
+#include "simulation/failover/drifting_clock.hpp"
 #include "simulation/failover/failover.hpp"
+#include "simulation/failover/standby_journal.hpp"
 
 namespace millrace::simulation {
 
 inline constexpr std::size_t kFailoverClients = 5;
 
-/// Writes down each batch that is accepted for the log.
-class Failover::Recorder final : public PassingJournal {
- public:
-  Recorder(Failover& world, Journal& journal) : PassingJournal(journal), world_(world) {}
+/// What is gone when the process ends.
+struct Failover::Process {
+  Process(Failover& world, Node& node, std::unique_ptr<journal::FileJournal> cache);
+  ~Process();
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
-    std::string copy = batch;
-    const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
-    if (!span) return span;
-    ++world_.totals_.batches;
-    world_.landmarks_.push_back(
-        {.batch = std::move(copy), .span = *span, .facts = world_.model_.facts});
-    return span;
-  }
+  /// Whether it may answer its clients now. It may think so by mistake.
+  [[nodiscard]] bool may_answer() const;
 
- private:
-  Failover& world_;
+  Failover& world;
+  Node& node;
+  journal::FileJournal& cache;
+  journal::Sequence applied = 0;  ///< the last batch that it has applied
+  Duration skew{};
+  journal::ReplicatedJournal journal;
+  StandbyJournal standby_journal;
+  Ledger ledger;
+  Broker broker;
+  server::Role role;
+  server::Standby standby;
+  std::unique_ptr<Term> term;  ///< once it leads
 };
 
-/// What a node has only while it leads, and until it knows that it does not any more. What the main
-/// loop finds outside of itself is part of it: clients speak between its turns, and the model does
-/// what the server does.
+/// Writes down each batch that the world's leader appends.
+class Failover::Recorder final : public PassingJournal {
+ public:
+  Recorder(Process& process, Journal& journal) : PassingJournal(journal), process_(process) {}
+
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
+  [[nodiscard]] bool may_answer() const override { return process_.may_answer(); }
+
+ private:
+  Process& process_;
+};
+
+/// What a process has only while it leads, and until it knows that it does not any more. What the
+/// main loop finds outside of itself is part of it: clients speak between its turns, and the model
+/// does what the server does.
 struct Failover::Term final : public server::Input, public server::Duties {
-  Term(Failover& world, Node& node);
+  explicit Term(Process& process);
 
   /// Turns, until nothing is left to do.
   void run();
   void join(Client& client) { turn.join(client.session(), client); }
   void leave(Client& client) { turn.leave(client.session(), client); }
+
+  /// Notes whether the lease has been over.
+  void look_at_lease();
 
   void take(Duration longest) override;
   [[nodiscard]] bool serves_few() const override { return true; }
@@ -54,7 +77,9 @@ struct Failover::Term final : public server::Input, public server::Duties {
   void work(Time now) override { world.work(*this, now); }
   void stand_down() override { has_stood_down = true; }
 
+  Process& process;
   Failover& world;
+  const Epoch epoch;
   const std::unique_ptr<Journal> wrapped_journal;
   Recorder recorder;
   server::ManualClock clock;
@@ -63,20 +88,31 @@ struct Failover::Term final : public server::Input, public server::Duties {
   server::MainLoop main;
   server::Turn& turn = main.turn;
   std::array<std::unique_ptr<Client>, kFailoverClients> clients;
+  bool had_lease = true;  ///< when that was looked at last
   bool has_stood_down = false;
 };
 
-/// One of the two servers. Its journal and its broker are made anew whenever it starts over.
+/// One of the machines.
 struct Failover::Node {
-  explicit Node(const char* called) : name(called) {}
+  Node(std::string called, Random& random) : name(std::move(called)), disk(platter, random) {}
 
-  const char* const name;
-  server::Role role;
-  std::unique_ptr<journal::SharedLogJournal> journal;
-  std::unique_ptr<Ledger> ledger;
-  std::unique_ptr<Broker> broker;
-  std::unique_ptr<server::Standby> standby;
-  std::unique_ptr<Term> term;
+  [[nodiscard]] bool is_alive() const { return process != nullptr; }
+  [[nodiscard]] bool is_awake(Time real) const { return is_alive() && paused_until <= real; }
+
+  const std::string name;
+  journal::SimulatedDisk platter;
+  FaultyDisk disk;
+  std::string cache_problem;
+  DriftingClock clock;
+  Time paused_until{};
+  Time down_until{};  ///< it does not start before
+  std::shared_ptr<journal::SimulatedLogService> link;
+  Time cut_off_until{};     ///< from the log service
+  Time deaf_until{};        ///< to the log service, which hears it
+  Time behind_until{};      ///< what it reads of the log is stale
+  std::uint64_t asked = 0;  ///< the append that has waited for longest for its answer,
+  Time asked_at{};          ///< and since when
+  std::unique_ptr<Process> process;
 };
 
 }  // namespace millrace::simulation

@@ -1,0 +1,75 @@
+#include "journal/shared/cache_directory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
+
+namespace millrace::journal {
+namespace {
+
+constexpr std::string_view kMark = "cache";
+constexpr std::string_view kBrokenMark = "broken";
+constexpr std::string_view kMarkText =
+    "The journal in this directory is a cache of a log that several servers share.\n";
+
+bool is_segment(const std::string& name) {
+  return name.ends_with(".log");
+}
+
+/// docs/journal-format.md lists the names.
+bool is_of_journal(const std::string& name) {
+  return is_segment(name) || name == kBrokenMark || name == "extent" ||
+         name.starts_with("spare-") || name.starts_with("removed-");
+}
+
+}  // namespace
+
+Outcome<DirectoryContent> look_into(FileSystem& files, const std::string& directory) {
+  const auto ensured = files.ensure_directory(directory);
+  if (!ensured) return ensured.error();
+  const auto names = files.list(directory);
+  if (!names) return names.error();
+  if (std::ranges::find(*names, kMark) != names->end()) {
+    if (std::ranges::find(*names, kBrokenMark) == names->end()) return DirectoryContent::kCache;
+    if (auto emptied = empty_cache(files, directory); !emptied) return emptied.error();
+    return DirectoryContent::kCache;
+  }
+  const bool has_journal = std::ranges::any_of(*names, is_segment);
+  return has_journal ? DirectoryContent::kJournal : DirectoryContent::kNothing;
+}
+
+Outcome<Done> mark_as_cache(FileSystem& files, const std::string& directory) {
+  const auto file = files.create(directory + "/" + std::string(kMark));
+  if (!file) return file.error();
+  const std::array<std::string_view, 1> parts = {kMarkText};
+  if (auto written = (*file)->write(0, parts); !written) return written;
+  if (auto synced = (*file)->sync(); !synced) return synced;
+  return files.sync_directory(directory);
+}
+
+void mark_as_broken(FileSystem& files, const std::string& directory) {
+  const auto file = files.create(directory + "/" + std::string(kBrokenMark));
+  if (file) (void)(*file)->sync();
+  (void)files.sync_directory(directory);
+}
+
+Outcome<Done> empty_cache(FileSystem& files, const std::string& directory) {
+  const auto names = files.list(directory);
+  if (!names) return names.error();
+  CHECK(std::ranges::find(*names, kMark) != names->end());
+  // The extent says which segments must be there.
+  if (std::ranges::find(*names, "extent") != names->end()) {
+    if (auto removed = files.remove(directory + "/extent"); !removed) return removed;
+  }
+  for (const std::string& name : *names) {
+    if (!is_of_journal(name) || name == "extent") continue;
+    if (auto removed = files.remove(directory + "/" + name); !removed) return removed;
+  }
+  return files.sync_directory(directory);
+}
+
+}  // namespace millrace::journal

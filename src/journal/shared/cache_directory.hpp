@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "journal/file/file_system.hpp"
+
+/// The directory of a server that shares a log. The journal in it is a cache of that log, and a
+/// file named `cache` says so: only where that is, the journal may be thrown away.
+namespace millrace::journal {
+
+enum class DirectoryContent {
+  kNothing,
+  kCache,    ///< of a shared log
+  kJournal,  ///< of a server that shares no log: it may have jobs that are nowhere else
+};
+
+/// A directory that is not there has nothing in it. A cache that is marked as broken is emptied.
+[[nodiscard]] Outcome<DirectoryContent> look_into(FileSystem& files, const std::string& directory);
+
+/// Creates the directory when it is missing, and says that a cache is in it.
+[[nodiscard]] Outcome<Done> mark_as_cache(FileSystem& files, const std::string& directory);
+
+/// The cache cannot be used any more: the next `look_into` empties it. Problems are ignored, since
+/// the process is about to end.
+void mark_as_broken(FileSystem& files, const std::string& directory);
+
+/// Removes the journal, so that it is filled anew. The directory must be marked, and nobody may use
+/// it.
+[[nodiscard]] Outcome<Done> empty_cache(FileSystem& files, const std::string& directory);
+
+}  // namespace millrace::journal

@@ -1,0 +1,340 @@
+#include "journal/shared/log_pump.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace millrace::journal {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A chunk that is read at once.
+constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
+
+/// An engine that has a problem is asked again after this.
+constexpr LogService::Duration kRetry = 100ms;
+
+/// A round of `run` waits so long at most; `wake` ends it.
+constexpr LogService::Duration kRound = 250ms;
+
+}  // namespace
+
+// ---- for the server's thread --------------------------------------------------------------------
+
+void LogPump::start(Sequence after) {
+  const std::lock_guard guard(mutex_);
+  seen_ = after;
+}
+
+LogPump::Arrived LogPump::take_arrived() {
+  const std::lock_guard guard(mutex_);
+  arrived_bytes_ = 0;
+  work_.notify_one();
+  return {.entries = std::exchange(arrived_, {}), .seen = seen_};
+}
+
+void LogPump::claim(Sequence seen, std::string claim) {
+  {
+    const std::lock_guard guard(mutex_);
+    CHECK(!is_claiming_);
+    if (seen != seen_) return;
+    claim_ = std::move(claim);
+    claim_after_ = seen;
+    is_claiming_ = true;
+  }
+  service_.wake();
+}
+
+bool LogPump::is_claiming() const {
+  const std::lock_guard guard(mutex_);
+  return is_claiming_;
+}
+
+void LogPump::lead(Sequence last) {
+  {
+    const std::lock_guard guard(mutex_);
+    CHECK(mode() == Mode::kFollowing && outgoing_.empty() && last <= seen_);
+    mode_ = Mode::kLeading;
+    // An earlier claim has got through after all, so a later one is not needed.
+    if (claim_.has_value()) is_claiming_ = false;
+    claim_.reset();
+    // What came after the claim would be an entry of another leader: the first append finds it.
+    seen_ = last;
+  }
+  service_.wake();
+}
+
+void LogPump::append(std::string bytes, Lsn end) {
+  {
+    const std::lock_guard guard(mutex_);
+    outgoing_.push_back({.bytes = std::move(bytes), .end = end});
+  }
+  work_.notify_one();
+  service_.wake();
+}
+
+void LogPump::wait_until_stored(Lsn end, LogService::Duration longest) {
+  std::unique_lock guard(mutex_);
+  has_stored_.wait_for(guard, longest, [&] { return stored() >= end || mode() != Mode::kLeading; });
+}
+
+void LogPump::trim(Sequence before) {
+  const std::lock_guard guard(mutex_);
+  trim_ = before;
+}
+
+std::string LogPump::problem() const {
+  const std::lock_guard guard(mutex_);
+  return problem_;
+}
+
+void LogPump::stop() {
+  {
+    const std::lock_guard guard(mutex_);
+    is_stopping_ = true;
+  }
+  work_.notify_one();
+  service_.wake();
+}
+
+// ---- the pump's thread --------------------------------------------------------------------------
+
+void LogPump::run() {
+  for (;;) {
+    {
+      const std::lock_guard guard(mutex_);
+      if (is_stopping_) return;
+    }
+    if (!step(kRound)) wait_for_work(kRound);
+  }
+}
+
+bool LogPump::step(LogService::Duration longest) {
+  switch (mode()) {
+    case Mode::kFollowing:
+      send_claim();
+      if (claim_in_flight_) {
+        hear_of_claim(longest);
+      } else {
+        follow(longest);
+      }
+      return true;
+    case Mode::kLeading:
+      // One that was sent before an earlier one was found in the log. It is refused.
+      if (claim_in_flight_) {
+        hear_of_claim(longest);
+        return true;
+      }
+      if (is_in_doubt_ && unanswered_ == 0) {
+        settle_doubt(longest);
+        return true;
+      }
+      if (!is_in_doubt_) {
+        send();
+        send_trim();
+      }
+      hear(longest);
+      return true;
+    case Mode::kDeposed:
+    case Mode::kBroken:
+    case Mode::kTrimmed:
+      return false;
+  }
+  return false;
+}
+
+void LogPump::wait_for_work(LogService::Duration longest) {
+  std::unique_lock guard(mutex_);
+  work_.wait_for(guard, longest, [this] { return is_stopping_; });
+}
+
+void LogPump::enter(Mode mode) {
+  {
+    const std::lock_guard guard(mutex_);
+    mode_ = mode;
+  }
+  has_stored_.notify_all();
+  wake_();
+}
+
+void LogPump::note_problem(const std::string& text) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (problem_ == text) return;
+    problem_ = text;
+  }
+  wake_();
+}
+
+// ---- following ----------------------------------------------------------------------------------
+
+void LogPump::follow(LogService::Duration longest) {
+  Sequence after = 0;
+  {
+    std::unique_lock guard(mutex_);
+    const auto has_room = [this] { return arrived_bytes_ < kAheadBytes || is_stopping_; };
+    if (!work_.wait_for(guard, longest, has_room)) return;
+    after = seen_;
+  }
+  const Outcome<LogService::Chunk> chunk = service_.follow(after, kChunkBytes, longest);
+  if (!chunk) {
+    note_problem(chunk.error().text);
+    return wait_for_work(std::min(longest, kRetry));
+  }
+  note_problem({});
+  if (chunk->is_trimmed) return enter(Mode::kTrimmed);
+  const bool has_news = chunk->seen != after;
+  {
+    const std::lock_guard guard(mutex_);
+    // A claim that was refused is over when the log was read once more.
+    if (!claim_) is_claiming_ = false;
+    if (!has_news) return;
+    // The server may have begun to lead meanwhile.
+    if (mode() != Mode::kFollowing) return;
+    for (const LogService::Entry& entry : chunk->entries) {
+      arrived_bytes_ += entry.bytes.size();
+      arrived_.push_back(entry);
+    }
+    seen_ = chunk->seen;
+  }
+  wake_();
+}
+
+void LogPump::send_claim() {
+  const std::lock_guard guard(mutex_);
+  if (!claim_) return;
+  const Sequence last = service_.append(claim_after_, *claim_);
+  claim_in_flight_ = {.first = claim_after_ + 1, .last = last, .bytes = std::move(*claim_)};
+  claim_.reset();
+}
+
+/// Whatever becomes of it, following shows it in the end. When it was stored there is no need to
+/// wait for that. Where it was refused there is: a server that claimed again at the same place
+/// would be refused again, and never get to follow.
+void LogPump::hear_of_claim(LogService::Duration longest) {
+  const std::vector<LogService::Answer> answers = service_.answers(longest);
+  if (answers.empty()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!answers.front().refusal && seen_ + 1 == claim_in_flight_->first) {
+      seen_ = claim_in_flight_->last;
+      arrived_.push_back(std::move(*claim_in_flight_));
+      is_claiming_ = false;
+    }
+    claim_in_flight_.reset();
+  }
+  wake_();
+}
+
+// ---- leading ------------------------------------------------------------------------------------
+
+/// Hands on what there is, as far as it may be in flight.
+void LogPump::send() {
+  for (;;) {
+    Outgoing next;
+    {
+      const std::lock_guard guard(mutex_);
+      if (stored_last_ == 0) stored_last_ = sent_last_ = seen_;
+      if (outgoing_.empty() || in_flight_bytes_ >= kInFlightBytes) return;
+      next = std::move(outgoing_.front());
+      outgoing_.pop_front();
+    }
+    next.last = service_.append(sent_last_, next.bytes);
+    sent_last_ = next.last;
+    ++unanswered_;
+    in_flight_bytes_ += next.bytes.size();
+    in_flight_.push_back(std::move(next));
+  }
+}
+
+void LogPump::hear(LogService::Duration longest) {
+  bool has_stored = false;
+  for (const LogService::Answer& answer : service_.answers(longest)) {
+    CHECK(unanswered_ > 0);
+    --unanswered_;
+    if (answer.refusal) {
+      is_in_doubt_ = true;
+      continue;
+    }
+    // After a refusal none is stored, unless the engine is wrong about its order.
+    if (is_in_doubt_ || in_flight_.empty() || in_flight_.front().last != answer.last) {
+      is_in_doubt_ = true;
+      continue;
+    }
+    note_stored(in_flight_.front());
+    in_flight_.pop_front();
+    has_stored = true;
+  }
+  if (has_stored) {
+    note_problem({});
+    wake_();
+  }
+}
+
+void LogPump::note_stored(const Outgoing& entry) {
+  stored_last_ = entry.last;
+  in_flight_bytes_ -= entry.bytes.size();
+  {
+    const std::lock_guard guard(mutex_);
+    stored_ = entry.end;
+  }
+  has_stored_.notify_all();
+}
+
+/// Reads what the log has after the last entry that is known to be stored.
+void LogPump::settle_doubt(LogService::Duration longest) {
+  const Outcome<LogService::Extent> extent = service_.extent();
+  if (!extent) {
+    note_problem(extent.error().text);
+    return wait_for_work(std::min(longest, kRetry));
+  }
+  bool has_stored = false;
+  Sequence seen = stored_last_;
+  while (seen < extent->last) {
+    const Outcome<LogService::Chunk> chunk = service_.follow(seen, kChunkBytes, longest);
+    if (!chunk) {
+      note_problem(chunk.error().text);
+      break;
+    }
+    if (chunk->is_trimmed) return enter(Mode::kDeposed);
+    for (const LogService::Entry& entry : chunk->entries) {
+      const bool is_ours = !in_flight_.empty() && in_flight_.front().last == entry.last &&
+                           in_flight_.front().bytes == entry.bytes;
+      if (!is_ours) return enter(Mode::kDeposed);
+      note_stored(in_flight_.front());
+      in_flight_.pop_front();
+      has_stored = true;
+    }
+    // It may be stale for a moment; the next round reads again.
+    if (chunk->seen == seen) break;
+    seen = chunk->seen;
+  }
+  if (has_stored) wake_();
+  if (seen < extent->last) return;
+  // The beginning of an entry, ours or not, cannot be continued.
+  if (seen != stored_last_) return enter(Mode::kDeposed);
+  // The log ends here, so all others are sent again.
+  is_in_doubt_ = false;
+  sent_last_ = stored_last_;
+  for (Outgoing& entry : in_flight_) {
+    entry.last = service_.append(sent_last_, entry.bytes);
+    ++unanswered_;
+    sent_last_ = entry.last;
+  }
+}
+
+void LogPump::send_trim() {
+  Sequence before = 0;
+  {
+    const std::lock_guard guard(mutex_);
+    before = trim_;
+  }
+  if (before <= trimmed_) return;
+  // What is not removed now is removed with the next part.
+  if (service_.trim(before)) trimmed_ = before;
+}
+
+}  // namespace millrace::journal

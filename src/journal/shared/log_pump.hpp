@@ -1,0 +1,150 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/types.hpp"
+#include "journal/shared/log_service.hpp"
+
+namespace millrace::journal {
+
+/// Moves entries between one server and a log service, in a thread of its own (`run`), or step by
+/// step in a test. A pump follows first: it hands over what other servers append. Once a claim of
+/// this server is stored it can be told to lead: then it only sends.
+///
+/// While it leads, an append that is refused or stays without an answer is in doubt. Whether it was
+/// stored is found out by reading, and never guessed: it is sent again only where the log ends
+/// before it, and then the same fence holds. Where the log has something else, another server
+/// leads, and the pump is deposed for ever.
+///
+/// The functions are called from several threads: those of one server, and the pump's.
+class LogPump {
+ public:
+  /// `wake` is called from the pump's thread when there is news: entries, something stored, the end
+  /// of leading, a change of `problem`. `service` outlives the pump.
+  LogPump(LogService& service, std::function<void()> wake)
+      : service_(service), wake_(std::move(wake)) {}
+
+  enum class Mode {
+    kFollowing,
+    kLeading,
+    kDeposed,  ///< another server leads; nothing is read or sent any more
+    kBroken,   ///< the log cannot be followed, see `problem`
+    kTrimmed   ///< the log does not reach back to where this server is
+  };
+  [[nodiscard]] Mode mode() const { return mode_.load(); }
+
+  // ---- for the server's thread -----------------------------------------------------------------
+
+  /// Follows from there. Before `run`.
+  void start(Sequence after);
+
+  /// What came since the last call. So that memory stays bounded, no more is read ahead than
+  /// `kAheadBytes`.
+  struct Arrived {
+    std::vector<LogService::Entry> entries;  ///< oldest first
+    Sequence seen = 0;  ///< the log was looked at up to here, maybe beyond the last entry
+  };
+  [[nodiscard]] Arrived take_arrived();
+
+  /// Asks to store `claim` after `seen`, which `take_arrived` answered last. What is stored arrives
+  /// like all entries. Nothing is done where more has arrived since.
+  void claim(Sequence seen, std::string claim);
+
+  /// True from `claim` until it was stored; or was refused or went without an answer, and the log
+  /// was read once more.
+  [[nodiscard]] bool is_claiming() const;
+
+  /// The claim that ends at `last` has arrived, so this server leads. `append` and `trim` may be
+  /// called from now on.
+  void lead(Sequence last);
+
+  /// Sends an entry, after those before. It ends at `end` in the server's own log.
+  void append(std::string bytes, Lsn end);
+
+  /// Everything in the server's own log before this is stored by the service.
+  [[nodiscard]] Lsn stored() const { return stored_.load(); }
+
+  /// Returns when everything before `end` is stored, when it never will be, or after `longest`.
+  void wait_until_stored(Lsn end, LogService::Duration longest);
+
+  /// The log needs nothing before that message.
+  void trim(Sequence before);
+
+  /// What keeps the pump from its work at present, for people: one line; empty when nothing does.
+  [[nodiscard]] std::string problem() const;
+
+  /// `run` returns soon. What was appended and not sent is dropped.
+  void stop();
+
+  // ---- for the pump's thread -------------------------------------------------------------------
+
+  /// Returns after `stop`.
+  void run();
+
+  /// Does one round, and waits for at most `longest` in it. False: nothing is to be done any more.
+  bool step(LogService::Duration longest);
+
+  /// No more is read ahead than that, and no more is in flight.
+  static constexpr std::size_t kAheadBytes = std::size_t{32} << 20;
+  static constexpr std::size_t kInFlightBytes = std::size_t{8} << 20;
+
+ private:
+  struct Outgoing {
+    std::string bytes;
+    Lsn end = 0;
+    Sequence last = 0;  ///< once it was sent
+  };
+
+  void follow(LogService::Duration longest);
+  void send_claim();
+  void hear_of_claim(LogService::Duration longest);
+  void send();
+  void hear(LogService::Duration longest);
+  void settle_doubt(LogService::Duration longest);
+  void note_stored(const Outgoing& entry);
+  void note_problem(const std::string& text);
+  void send_trim();
+  void enter(Mode mode);
+  void wait_for_work(LogService::Duration longest);
+
+  LogService& service_;
+  const std::function<void()> wake_;
+  std::atomic<Mode> mode_ = Mode::kFollowing;
+  std::atomic<Lsn> stored_ = 0;
+
+  // The pump's own.
+  std::deque<Outgoing> in_flight_;  ///< sent and not answered
+  std::size_t in_flight_bytes_ = 0;
+  Sequence sent_last_ = 0;      ///< where the log ends once all in flight are stored
+  Sequence stored_last_ = 0;    ///< where it ends by now
+  std::size_t unanswered_ = 0;  ///< appends
+  bool is_in_doubt_ = false;
+  Sequence trimmed_ = 0;
+  std::optional<LogService::Entry> claim_in_flight_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable work_;
+  std::condition_variable has_stored_;
+  std::vector<LogService::Entry> arrived_;
+  std::size_t arrived_bytes_ = 0;
+  Sequence seen_ = 0;
+  std::optional<std::string> claim_;
+  Sequence claim_after_ = 0;
+  bool is_claiming_ = false;
+  std::deque<Outgoing> outgoing_;
+  Sequence trim_ = 0;
+  std::string problem_;
+  bool is_stopping_ = false;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,57 @@
+#include "journal/shared/cache_directory.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "journal/file/simulated_disk.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::journal {
+namespace {
+
+std::vector<std::string> names_in(SimulatedDisk& disk) {
+  std::vector<std::string> names = disk.list("/data").value();
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("cache directory: a new one is empty, and then a cache") {
+  SimulatedDisk disk;
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kNothing);
+  REQUIRE(mark_as_cache(disk, "/data"));
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
+}
+
+TEST_CASE("cache directory: one with segments that is not marked is a journal") {
+  SimulatedDisk disk;
+  REQUIRE(disk.ensure_directory("/data"));
+  REQUIRE(disk.create("/data/00000000000000000000.log"));
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kJournal);
+}
+
+TEST_CASE("cache directory: emptied, it keeps its mark and what is none of ours") {
+  SimulatedDisk disk;
+  REQUIRE(look_into(disk, "/data"));
+  REQUIRE(mark_as_cache(disk, "/data"));
+  for (const char* name : {"00000000000000000000.log", "extent", "spare-1", "removed-2", "notes"}) {
+    REQUIRE(disk.create(std::string("/data/") + name));
+  }
+  REQUIRE(empty_cache(disk, "/data"));
+  CHECK(names_in(disk) == std::vector<std::string>{"cache", "notes"});
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
+}
+
+TEST_CASE("cache directory: a cache that failed is emptied when it is looked into") {
+  SimulatedDisk disk;
+  REQUIRE(look_into(disk, "/data"));
+  REQUIRE(mark_as_cache(disk, "/data"));
+  REQUIRE(disk.create("/data/00000000000000000000.log"));
+  mark_as_broken(disk, "/data");
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
+  CHECK(names_in(disk) == std::vector<std::string>{"cache"});
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,145 @@
+#include "journal/shared/log_pump.hpp"
+
+#include <string>
+#include <vector>
+
+#include "journal/shared/simulated_log.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::journal {
+namespace {
+
+/// A pump that leads, over a connection whose messages the test delivers.
+struct Leading {
+  SimulatedLog log;
+  SimulatedLogService service{log, SimulatedLogService::Delivery::kStepped};
+  int wakes = 0;
+  LogPump pump{service, [this] { ++wakes; }};
+
+  Leading() {
+    log.append(0, {.bytes = "claim"});
+    pump.start(0);
+    pump.step({});
+    pump.lead(pump.take_arrived().seen);
+  }
+
+  /// Another server's entry.
+  void store_foreign() { log.append(log.last(), {.bytes = "foreign"}); }
+
+  [[nodiscard]] std::vector<std::string> stored() const {
+    std::vector<std::string> all;
+    for (Sequence at = 2; at <= log.last(); ++at) all.push_back(log.at(at).bytes);
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("log pump: entries are sent in order, several at a time, and told when stored") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.pump.append("b", 20);
+  leading.pump.step({});
+  while (leading.service.deliver_request()) {
+  }
+  CHECK(leading.service.deliver_answer());
+  leading.pump.step({});
+  CHECK(leading.pump.stored() == 10);
+  CHECK(leading.service.deliver_answer());
+  leading.pump.step({});
+  CHECK(leading.pump.stored() == 20);
+  CHECK(leading.stored() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("log pump: an entry whose answer is lost is found by reading, and stored once") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.pump.step({});
+  CHECK(leading.service.deliver_request());
+  leading.service.time_out();
+  leading.pump.step({});
+  CHECK(leading.pump.stored() == 0);
+  leading.pump.step({});
+  CHECK(leading.pump.stored() == 10);
+  CHECK(leading.stored() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("log pump: an entry that never got there is sent again") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.pump.append("b", 20);
+  leading.pump.step({});
+  CHECK(leading.service.lose_request());
+  CHECK(leading.service.lose_request());
+  leading.service.time_out();
+  leading.pump.step({});
+  leading.pump.step({});
+  while (leading.service.deliver_request()) {
+  }
+  while (leading.service.deliver_answer()) {
+  }
+  leading.pump.step({});
+  CHECK(leading.pump.stored() == 20);
+  CHECK(leading.stored() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("log pump: an entry that arrives late, after it was sent again, is stored once") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.pump.step({});
+  leading.service.time_out();
+  leading.pump.step({});
+  leading.pump.step({});
+  for (int i = 0; i < 4; ++i) {
+    while (leading.service.deliver_request()) {
+    }
+    while (leading.service.deliver_answer()) {
+    }
+    leading.pump.step({});
+  }
+  CHECK(leading.pump.stored() == 10);
+  CHECK(leading.stored() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("log pump: while the engine cannot be reached nothing is guessed") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.service.is_cut_off = true;
+  leading.pump.step({});
+  leading.service.time_out();
+  for (int i = 0; i < 5; ++i) leading.pump.step({});
+  CHECK(leading.pump.stored() == 0);
+  CHECK(leading.pump.mode() == LogPump::Mode::kLeading);
+  CHECK(leading.pump.problem() == "the engine cannot be reached");
+}
+
+TEST_CASE("log pump: another server's entry deposes it for ever") {
+  Leading leading;
+  leading.store_foreign();
+  leading.pump.append("a", 10);
+  leading.pump.step({});
+  while (leading.service.deliver_request()) {
+  }
+  while (leading.service.deliver_answer()) {
+  }
+  leading.pump.step({});
+  leading.pump.step({});
+  CHECK(leading.pump.mode() == LogPump::Mode::kDeposed);
+  CHECK_FALSE(leading.pump.step({}));
+  CHECK(leading.pump.stored() == 0);
+}
+
+TEST_CASE("log pump: reading ahead is bounded until what arrived is taken") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  for (Sequence i = 0; i < 20; ++i) log.append(i, {.bytes = std::string(4 << 20, 'x')});
+  LogPump pump(service, [] {});
+  pump.start(0);
+  for (int i = 0; i < 40; ++i) pump.step({});
+  const LogPump::Arrived first = pump.take_arrived();
+  CHECK(first.entries.size() == LogPump::kAheadBytes / (4 << 20));
+  for (int i = 0; i < 40; ++i) pump.step({});
+  CHECK(pump.take_arrived().entries.front().first == first.seen + 1);
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,511 @@
+#include "journal/shared/replicated_journal.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "journal/file/simulated_disk.hpp"
+#include "journal/fixture.hpp"
+#include "journal/shared/simulated_log.hpp"
+
+namespace millrace::journal {
+namespace {
+
+using namespace std::chrono_literals;
+using Followed = SharedJournal::Followed;
+
+/// A server that shares a log, with a disk and a connection of its own. Its journal can be opened
+/// again and again.
+class Peer {
+ public:
+  Peer(SimulatedLog& log, std::string node) : log_(&log), node_(std::move(node)) { open(); }
+
+  /// Opens the journal with another log.
+  void move_to(SimulatedLog& log) {
+    log_ = &log;
+    open();
+  }
+
+  void open() {
+    journal.reset();
+    service = nullptr;
+    batches.clear();
+    FileJournalOptions cache;
+    cache.segment_bytes = 1024;
+    cache.sync_mode = SyncMode::kOff;
+    cache.salt = 7;
+    cache.is_stepped = true;
+    auto opened = FileJournal::open(disk, "/cache", cache);
+    REQUIRE(opened);
+    auto connection =
+        std::make_unique<SimulatedLogService>(*log_, SimulatedLogService::Delivery::kAtOnce);
+    service = connection.get();
+    ReplicatedJournalOptions options;
+    options.node = node_;
+    options.notes = "at " + node_;
+    options.writer = ++writers_;
+    options.log = 5;
+    options.now = [this] { return now; };
+    options.is_stepped = true;
+    journal =
+        std::make_unique<ReplicatedJournal>(std::move(*opened), std::move(connection), options);
+    replayed = journal->replay([this](std::string_view bytes, Lsn) { return take(bytes); });
+  }
+
+  Outcome<Followed> follow() {
+    step();
+    return journal->follow([this](std::string_view bytes, Lsn) { return take(bytes); });
+  }
+
+  /// Follows, and whether that is what came of it.
+  bool followed(Followed expected) {
+    const auto found = follow();
+    return found && *found == expected;
+  }
+
+  /// Claims, and is to get the lead.
+  void lead() {
+    REQUIRE(follow());
+    REQUIRE(journal->may_claim());
+    journal->claim();
+    REQUIRE(followed(Followed::kLeads));
+    epoch = journal->epoch();
+  }
+
+  void step() {
+    for (int i = 0; i < 8; ++i) {
+      journal->step_pump();
+      while (journal->step_cache()) {
+      }
+    }
+  }
+
+  Outcome<Done> take(std::string_view entry) {
+    REQUIRE(take_head(entry));
+    if (!entry.empty()) batches.emplace_back(entry);
+    return Done{};
+  }
+
+  SimulatedDisk disk;
+  std::unique_ptr<ReplicatedJournal> journal;
+  SimulatedLogService* service = nullptr;
+  Outcome<Done> replayed = Done{};
+  std::vector<std::string> batches;  ///< that it was handed
+  Epoch epoch{};
+  Time now{1000s};
+
+ private:
+  SimulatedLog* log_;
+  const std::string node_;
+  static inline std::uint64_t writers_ = 100;
+};
+
+}  // namespace
+
+TEST_CASE("replicated journal: what the leader appends is handed to the one that follows") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  Peer b(log, "b");
+  CHECK(b.followed(Followed::kOn));
+  CHECK(b.batches == std::vector<std::string>{"one", "two"});
+  CHECK(b.journal->leader()->node == "a");
+  CHECK(b.journal->leader()->notes == "at a");
+}
+
+TEST_CASE("replicated journal: a batch is durable when the service has stored it") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  a.service->is_cut_off = true;
+  const Lsn end = a.journal->append(a.epoch, "one").value().end;
+  a.step();
+  CHECK(a.journal->durable() < end);
+  CHECK_FALSE(a.journal->problem().empty());
+  a.service->is_cut_off = false;
+  a.step();
+  CHECK(a.journal->durable() >= end);
+  CHECK(a.journal->problem().empty());
+}
+
+TEST_CASE("replicated journal: the cache never has what the service has not stored") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  a.service->is_cut_off = true;
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  a.open();
+  REQUIRE(a.replayed);
+  CHECK(a.batches == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("replicated journal: the bytes of a batch can be read before and after it is stored") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  const Lsn begin = a.journal->append(a.epoch, "one two").value().begin;
+  CHECK(a.journal->read(begin + 4, 3).value() == "two");
+  a.step();
+  CHECK(a.journal->read(begin + 4, 3).value() == "two");
+}
+
+TEST_CASE("replicated journal: nobody claims while the leader beats") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  for (int i = 0; i < 40; ++i) {
+    a.now += 100ms;
+    b.now += 100ms;
+    a.journal->beat();
+    a.step();
+    REQUIRE(b.followed(Followed::kOn));
+    CHECK_FALSE(b.journal->may_claim());
+    CHECK(a.journal->may_answer());
+  }
+}
+
+TEST_CASE("replicated journal: a leader that cannot append may not answer once its lease is over") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  CHECK(a.journal->may_answer());
+  a.service->is_cut_off = true;
+  a.now += 999ms;
+  a.journal->beat();
+  a.step();
+  CHECK(a.journal->may_answer());
+  a.now += 1ms;
+  CHECK_FALSE(a.journal->may_answer());
+  a.service->is_cut_off = false;
+  a.step();
+  CHECK(a.journal->may_answer());
+}
+
+TEST_CASE("replicated journal: another server claims when the lease is over, and not before") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(b.follow());
+  b.now += 1s;
+  CHECK_FALSE(b.journal->may_claim());
+  b.now += 250ms;
+  CHECK(b.journal->may_claim());
+  b.lead();
+  CHECK(b.epoch > a.epoch);
+}
+
+TEST_CASE("replicated journal: after a release another server claims at once") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.journal->release();
+  a.step();
+  CHECK_FALSE(a.journal->may_answer());
+  b.lead();
+  CHECK(b.batches == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("replicated journal: a deposed leader learns of it when it appends") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(b.follow());
+  b.now += 2s;
+  b.lead();
+  const Lsn end = a.journal->append(a.epoch, "late").value().end;
+  a.step();
+  CHECK(a.journal->epoch() != a.epoch);
+  CHECK(a.journal->durable() < end);
+  CHECK_FALSE(a.journal->append(a.epoch, "later"));
+  a.open();
+  REQUIRE(a.follow());
+  CHECK(a.batches.empty());
+}
+
+TEST_CASE("replicated journal: of two claims at the same place one gets through") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  REQUIRE(a.follow());
+  REQUIRE(b.follow());
+  a.journal->claim();
+  b.journal->claim();
+  CHECK(a.followed(Followed::kLeads));
+  CHECK(b.followed(Followed::kOn));
+  CHECK_FALSE(b.journal->may_claim());
+}
+
+TEST_CASE("replicated journal: a refused claim is not made again at once") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  b.lead();
+  REQUIRE(a.follow());
+  REQUIRE(b.journal->append(b.epoch, "one"));
+  b.step();
+  a.service->lag = 1;
+  a.now += 2s;
+  REQUIRE(a.followed(Followed::kOn));
+  REQUIRE(a.journal->may_claim());
+  a.journal->claim();
+  REQUIRE(a.followed(Followed::kOn));
+  CHECK_FALSE(a.journal->may_claim());
+  a.now += beat_interval(1s);
+  CHECK(a.journal->may_claim());
+}
+
+TEST_CASE("replicated journal: a claim whose answer is lost leads when the log shows it") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  REQUIRE(a.follow());
+  a.journal->claim();
+  log.append(0, {.bytes = encode(EntryHead{.kind = EntryHead::Kind::kClaim,
+                                           .log = 5,
+                                           .sequence = 1,
+                                           .epoch = 1,
+                                           .at = Time{999s},
+                                           .writer = 7,
+                                           .node = "z",
+                                           .notes = {}})});
+  CHECK(a.followed(Followed::kOn));
+  CHECK(a.journal->leader()->node == "z");
+}
+
+TEST_CASE("replicated journal: a restart reads only what its cache does not have") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  REQUIRE(b.follow());
+  b.step();
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  b.open();
+  REQUIRE(b.replayed);
+  CHECK(b.batches == std::vector<std::string>{"one"});
+  REQUIRE(b.follow());
+  CHECK(b.batches == std::vector<std::string>{"one", "two"});
+}
+
+TEST_CASE("replicated journal: an entry of several messages arrives whole") {
+  SimulatedLog log;
+  log.message_bytes_max = 10;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  const std::string batch(500, 'x');
+  REQUIRE(a.journal->append(a.epoch, batch));
+  a.step();
+  REQUIRE(b.follow());
+  CHECK(b.batches == std::vector<std::string>{batch});
+}
+
+TEST_CASE("replicated journal: a log that was trimmed beyond the cache makes that useless") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  a.step();
+  REQUIRE(b.follow());
+  for (int i = 0; i < 8; ++i) REQUIRE(a.journal->append(a.epoch, std::string(400, 'x')));
+  a.step();
+  log.trim(log.last());
+  CHECK(b.followed(Followed::kTrimmed));
+  CHECK(b.journal->is_cache_useless());
+}
+
+TEST_CASE("replicated journal: trimming removes from the service what the cache does not need") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  Lsn end = 0;
+  for (int i = 0; i < 400; ++i) {
+    end = a.journal->append(a.epoch, std::string(700, 'x')).value().end;
+  }
+  a.step();
+  REQUIRE(a.journal->durable() == end);
+  a.step();
+  CHECK(a.journal->trim(end) > 0);
+  a.step();
+  CHECK(log.begin() > 200);
+  a.open();
+  REQUIRE(a.replayed);
+  CHECK(a.follow());
+}
+
+TEST_CASE("replicated journal: a cache of another log is refused and kept") {
+  SimulatedLog log;
+  SimulatedLog other;
+  Peer a(log, "a");
+  a.lead();
+  a.step();
+  Peer b(other, "b");
+  b.lead();
+  b.step();
+  other.replace(1, log.at(1));
+  b.open();
+  const auto followed = b.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("belongs to another log") != std::string::npos);
+  CHECK_FALSE(b.journal->is_cache_useless());
+}
+
+TEST_CASE("replicated journal: a log that ends before the cache is refused") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  SimulatedLog lost;
+  a.move_to(lost);
+  REQUIRE_FALSE(a.replayed);
+  CHECK(a.replayed.error().text.find("the log ends at message 0") != std::string::npos);
+}
+
+TEST_CASE("replicated journal: entries that are none are refused in one line") {
+  SimulatedLog log;
+  log.append(0, {.bytes = "something else"});
+  Peer a(log, "a");
+  const auto followed = a.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text == "entry 1 of the log was not written by Millrace");
+  CHECK_FALSE(a.journal->may_claim());
+}
+
+TEST_CASE("replicated journal: a second server of the same name is noticed") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "a");
+  REQUIRE(b.follow());
+  a.lead();
+  a.now += 10s;
+  b.now += 10s;
+  a.journal->beat();
+  a.step();
+  const auto followed = b.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("is called a leads") != std::string::npos);
+}
+
+TEST_CASE("replicated journal: what a server's former process wrote is no other server's") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  a.now += 500ms;
+  a.journal->beat();
+  a.step();
+  Peer restarted(log, "a");
+  REQUIRE(restarted.journal->follow([](std::string_view, Lsn) { return Outcome<Done>(Done{}); }));
+  // It is slow to read all.
+  restarted.now += 10s;
+  CHECK(restarted.followed(Followed::kOn));
+}
+
+TEST_CASE("replicated journal: a server whose claim was refused follows before it claims again") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  REQUIRE(b.follow());
+  a.lead();
+  b.journal->claim();
+  for (int i = 0; i < 4; ++i) {
+    b.journal->step_pump();
+    REQUIRE(b.journal->follow([](std::string_view, Lsn) { return Outcome<Done>(Done{}); }));
+    if (b.journal->may_claim()) b.journal->claim();
+  }
+  CHECK(b.journal->leader()->node == "a");
+  CHECK_FALSE(b.journal->may_claim());
+}
+
+TEST_CASE("replicated journal: what a deposed leader had sent behind a refused entry is none") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(b.follow());
+  const std::string second = encode(EntryHead{.kind = EntryHead::Kind::kBatch,
+                                              .log = 5,
+                                              .sequence = 3,
+                                              .epoch = 1,
+                                              .at = a.now,
+                                              .writer = 7,
+                                              .node = {},
+                                              .notes = {}}) +
+                             "second";
+  b.now += 2s;
+  b.lead();
+  // The first one was to be message 2, which is the claim of `b` now.
+  REQUIRE(log.append(2, {.bytes = second}));
+  Peer c(log, "c");
+  CHECK(c.followed(Followed::kOn));
+  CHECK(c.batches.empty());
+  CHECK(c.journal->leader()->node == "b");
+}
+
+TEST_CASE("replicated journal: a batch behind one that was refused is none in the same epoch") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  EntryHead head{.kind = EntryHead::Kind::kBatch,
+                 .log = 5,
+                 .sequence = 2,
+                 .epoch = 0,
+                 .at = a.now,
+                 .writer = 7,
+                 .node = {},
+                 .notes = {}};
+  REQUIRE(log.append(1, {.bytes = encode(head) + "of a former leader"}));
+  head.sequence = 3;
+  head.epoch = 1;
+  REQUIRE(log.append(2, {.bytes = encode(head) + "whose predecessor is not there"}));
+  Peer b(log, "b");
+  CHECK(b.followed(Followed::kOn));
+  CHECK(b.batches.empty());
+  b.now += 2s;
+  b.lead();
+  REQUIRE(b.journal->append(b.epoch, "one"));
+  b.step();
+  Peer c(log, "c");
+  CHECK(c.followed(Followed::kOn));
+  CHECK(c.batches == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("replicated journal: a segment that the cache still writes to is not trimmed") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(b.follow());
+  b.step();
+  // The first segment is full, and the writer has not begun the next one.
+  while (b.journal->extent().newest_begin == b.journal->extent().begin) {
+    b.step();
+    REQUIRE(a.journal->append(a.epoch, std::string(100, 'x')));
+    a.step();
+    b.journal->step_pump();
+    REQUIRE(b.journal->follow([](std::string_view, Lsn) { return Outcome<Done>(Done{}); }));
+  }
+  const Journal::Extent extent = b.journal->extent();
+  CHECK(extent.oldest_end == extent.begin);
+  CHECK(b.journal->trim(extent.end) == 0);
+  b.step();
+  CHECK(b.journal->extent().oldest_end > extent.begin);
+  CHECK(b.journal->trim(extent.end) == 1);
+  b.step();
+}
+
+}  // namespace millrace::journal
