@@ -44,6 +44,7 @@ class FakeJournal final : public Journal, public DiskSpace {
   void hurry() override { hurry_count += 1; }
 
   [[nodiscard]] Lsn durable() const override { return durable_; }
+  [[nodiscard]] bool may_answer() const override { return may_answer_; }
   [[nodiscard]] Durability durability() const override { return durable_when; }
 
   void on_durable(std::function<void()> wake) override {
@@ -71,6 +72,13 @@ class FakeJournal final : public Journal, public DiskSpace {
   /// The disk has stored everything before `lsn`.
   void make_durable(Lsn lsn) {
     durable_ = lsn;
+    const std::lock_guard guard(mutex_);
+    if (wake_) wake_();
+  }
+
+  /// Whether the server certainly leads.
+  void let_answer(bool may_answer) {
+    may_answer_ = may_answer;
     const std::lock_guard guard(mutex_);
     if (wake_) wake_();
   }
@@ -104,6 +112,7 @@ class FakeJournal final : public Journal, public DiskSpace {
   std::vector<std::string> batches_;
   Lsn end_ = 0;
   std::atomic<Lsn> durable_ = 0;
+  std::atomic<bool> may_answer_ = true;
   std::atomic<bool> is_full_ = false;
   std::function<void()> wake_;
 };

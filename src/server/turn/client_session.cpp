@@ -117,14 +117,14 @@ std::optional<Lsn> ClientSession::bind(Lsn lsn, Lsn durable) {
   // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
   if (socket_.takes_output() && !session_->output().empty()) {
     const Lsn needs = parts_.is_fetch_strict ? kWholeLog : session_->output_needs();
-    // Replies leave in order: none waits for less than the one before it.
-    bound_ = std::max(bound_, std::min(needs, lsn));
+    // Replies leave in order: none waits for less than the one before it. And one that tells of
+    // nothing waits while this server may not answer.
+    bound_ = std::max(bound_, std::min(std::max<Lsn>(needs, 1), lsn));
     std::string output = session_->take_output(std::exchange(parts_.unsent.spare, {}));
     socket_.give(output, bound_);
     parts_.unsent.spare = std::move(output);
   }
   count_unsent();  // What was delivered to the session is not counted yet.
-  durable_ = durable;
   if (waits_for_next_turn()) {
     parts_.turn.enlist(*this);
     return std::nullopt;
@@ -135,14 +135,14 @@ std::optional<Lsn> ClientSession::bind(Lsn lsn, Lsn durable) {
 }
 
 void ClientSession::send_durable(Lsn durable) {
-  durable_ = durable;
   if (waits_for_next_turn()) return parts_.turn.enlist(*this);
   (void)socket_.send_durable(durable);
   settle();
 }
 
+/// In a turn, which knows what may be sent by now.
 void ClientSession::has_room() {
-  send_durable(durable_);
+  parts_.turn.enlist(*this);
 }
 
 void ClientSession::sent(std::size_t bytes) {

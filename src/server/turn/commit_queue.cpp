@@ -41,6 +41,8 @@ void CommitQueue::append_batch() {
 void CommitQueue::lead(Epoch epoch) {
   CHECK(!epoch_ && parts_.journal.epoch() == epoch);
   epoch_ = epoch;
+  // A reply that tells of nothing newer is bound to this.
+  end_ = durable();
 }
 
 bool CommitQueue::leads() const {
@@ -93,20 +95,21 @@ void CommitQueue::wait(Responder& responder, Lsn lsn) {
   group_of(lsn).responders.add(responder);
 }
 
-/// Those that wait for the batch in which `lsn` is, or which ends there. It is one of the last.
+/// Those that wait for the batch in which `lsn` is, or which ends there. It is one of the last, or
+/// durable: then the lease is waited for.
 CommitQueue::Waiting& CommitQueue::group_of(Lsn lsn) {
   auto batch = appended_.end();
   while (batch != appended_.begin() && std::prev(batch)->end >= lsn) --batch;
-  CHECK(batch != appended_.end());
+  const Lsn end = batch == appended_.end() ? lsn : batch->end;
   auto group = waiting_.end();
-  while (group != waiting_.begin() && std::prev(group)->lsn >= batch->end) --group;
-  if (group != waiting_.end() && group->lsn == batch->end) return *group;
+  while (group != waiting_.begin() && std::prev(group)->lsn >= end) --group;
+  if (group != waiting_.end() && group->lsn == end) return *group;
   CallList<Responder> responders;
   if (!spare_lists_.empty()) {
     responders = std::move(spare_lists_.back());
     spare_lists_.pop_back();
   }
-  return *waiting_.insert(group, {.lsn = batch->end, .responders = std::move(responders)});
+  return *waiting_.insert(group, {.lsn = end, .responders = std::move(responders)});
 }
 
 void CommitQueue::forget(const Responder& responder) {
@@ -114,9 +117,9 @@ void CommitQueue::forget(const Responder& responder) {
 }
 
 void CommitQueue::send_durable() {
-  const Lsn until = durable();
-  note_durable(until);
+  note_durable(durable());
   measure_lag();
+  const Lsn until = answerable();
   while (!waiting_.empty() && waiting_.front().lsn <= until) {
     // The group stays in place while its members are called, so that `forget` finds them.
     CallList<Responder>& responders = waiting_.front().responders;

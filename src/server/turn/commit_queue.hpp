@@ -54,8 +54,12 @@ class CommitQueue {
   [[nodiscard]] Lsn end() const { return end_; }
   [[nodiscard]] Lsn durable() const { return parts_.journal.durable(); }
 
+  /// Replies that tell of what is before this may leave. 0: none may, since this server cannot tell
+  /// whether it still leads.
+  [[nodiscard]] Lsn answerable() const { return parts_.journal.may_answer() ? durable() : 0; }
+
   /// Calls `responder.send_durable` once everything before `lsn` is durable, which is at most
-  /// `end()` and not durable yet.
+  /// `end()`, and this server may answer.
   void wait(Responder& responder, Lsn lsn);
 
   /// `responder` is not called any more.

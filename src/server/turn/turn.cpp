@@ -8,6 +8,10 @@
 namespace millrace::server {
 
 Turn::Turn(Parts parts) : parts_(parts) {
+  listen_to_journal();
+}
+
+void Turn::listen_to_journal() {
   parts_.journal.on_durable([this] {
     if (!has_news_.exchange(true)) parts_.input.wake();
   });
@@ -165,7 +169,7 @@ void Turn::bind_replies() {
   });
   if (is_paused()) was_paused_ = true;
   const Lsn lsn = commits().end();
-  const Lsn durable = commits().durable();
+  const Lsn durable = commits().answerable();
   binding_.call_each([&](Responder& responder) {
     if (const auto waits_for = responder.bind(lsn, durable)) {
       parts_.commits.wait(responder, *waits_for);
@@ -185,7 +189,7 @@ void Turn::enlist_rest() {
 
 void Turn::bind_at_once(Responder& responder) {
   if (parts_.ledger.has_batch() || !parts_.commits.leads()) return;
-  (void)responder.bind(commits().end(), commits().durable());
+  (void)responder.bind(commits().end(), commits().answerable());
 }
 
 void Turn::answer_early(Responder& responder) {

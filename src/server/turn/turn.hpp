@@ -78,6 +78,10 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
+  /// The journal wakes the input from now on, as after the constructor. Another may have been woken
+  /// in between.
+  void listen_to_journal();
+
   /// One turn, which waits for input if there is nothing else to do.
   void run();
 

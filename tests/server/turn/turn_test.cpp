@@ -135,6 +135,21 @@ TEST_CASE("turn: a reply that recorded nothing waits for what was recorded befor
   CHECK(clients.b.received == "peek ");
 }
 
+TEST_CASE("turn: while another server could lead no reply leaves, and then all do") {
+  Clients clients;
+  clients.loop.journal.let_answer(false);
+  clients.put(clients.a, "a ");
+  clients.answer(clients.b, "b ");
+  clients.run();
+  clients.make_durable(clients.loop.journal.end());
+  CHECK(clients.a.received.empty());
+  CHECK(clients.b.received.empty());
+  clients.loop.journal.let_answer(true);
+  clients.loop.run();
+  CHECK(clients.a.received == "a ");
+  CHECK(clients.b.received == "b ");
+}
+
 TEST_CASE("turn: a reply that needs less of the log leaves earlier") {
   Clients clients;
   clients.put(clients.a, "1 ");
