@@ -58,7 +58,7 @@ bool is_address(std::string_view name) {
 }
 
 bool is_open_to_all(const Request& request) {
-  return request.path == "/health";
+  return request.path == "/health" || request.path == "/health/leader";
 }
 
 bool has_body(const Request& request) {

@@ -75,6 +75,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/metrics", show_metrics, kAnyName},
     Route{"GET", "/stats", show_stats, kAnyName},
     Route{"GET", "/health", show_health, kAnyName},
+    Route{"GET", "/health/leader", show_health_of_leader, kAnyName},
 };
 
 /// The part of the path that the route's `*` stands for; nullopt: the path is not one of this

@@ -60,5 +60,6 @@ Response list_connections(const Call& call);
 Response show_metrics(const Call& call);
 Response show_stats(const Call& call);
 Response show_health(const Call& call);
+Response show_health_of_leader(const Call& call);
 
 }  // namespace millrace::http

@@ -285,7 +285,7 @@ std::string write(Snapshot all) {
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
   show_process(all, page);
-  return page.take();
+  return page.take() + write_leadership(all.traffic.leadership, "serving");
 }
 
 std::uint64_t memory_limit(const Broker& broker) {

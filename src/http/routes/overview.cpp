@@ -228,14 +228,23 @@ Response show_health(const Call& call) {
   // The members that FWP's INFO has, by the same code.
   const Json info = Json::parse(call.site.info(call.moment.now, {})(), nullptr, false);
   const Json& server = info["server"];
-  return {.body = dump({{"status", "serving"},
-                        {"accepts_jobs", !call.site.broker.refuses_jobs()},
-                        {"now", info["now"]},
-                        {"server",
-                         {{"description", server["description"]},
-                          {"faktory_version", server["faktory_version"]},
-                          {"connections", server["connections"]},
-                          {"command_count", server["command_count"]}}}})};
+  Json shown = show_leadership(traffic.leadership, "serving");
+  shown.update({{"status", "serving"},
+                {"accepts_jobs", !call.site.broker.refuses_jobs()},
+                {"now", info["now"]},
+                {"server",
+                 {{"description", server["description"]},
+                  {"faktory_version", server["faktory_version"]},
+                  {"connections", server["connections"]},
+                  {"command_count", server["command_count"]}}}});
+  return {.body = dump(shown)};
+}
+
+/// For what chooses the server to send clients to: 200 where they are answered.
+Response show_health_of_leader(const Call& call) {
+  const LeadershipFacts facts = call.site.traffic().leadership;
+  if (facts.may_answer) return show_health(call);
+  return {.status = 503, .body = dump({{"status", "without_lease"}})};
 }
 
 }  // namespace millrace::http

@@ -15,6 +15,7 @@
 #include "core/model/meter.hpp"
 #include "core/ports/push_in_parts.hpp"
 #include "core/ports/work_unit.hpp"
+#include "http/kit/leadership.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/trend.hpp"
 
@@ -55,6 +56,7 @@ struct TrafficFacts {
   std::uint64_t clock_steps = 0;       ///< how often the wall clock was set
   bool is_stalled = false;             ///< something has been waiting for the disk for seconds
   bool is_stopping = false;
+  LeadershipFacts leadership;
 };
 
 /// Everything that the handlers may use. Requests come one at a time, in the broker's thread.
@@ -86,8 +88,8 @@ struct Moment {
 /// else nullopt.
 [[nodiscard]] std::optional<Response> prepare(const Site& site, Request& request);
 
-/// Answers `/api/v1/...`, `/metrics`, `/stats` and `/health`. The guard has let the request in, and
-/// `prepare` found nothing wrong with it.
+/// Answers `/api/v1/...`, `/metrics`, `/stats`, `/health` and `/health/leader`. The guard has let
+/// the request in, and `prepare` found nothing wrong with it.
 [[nodiscard]] Response answer(Site& site, const Request& request, const Moment& moment);
 
 /// A moment as a change takes it for `as_of`: `next_id` and the time.

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/kit/message.hpp"
+
+namespace millrace::http {
+
+/// What a server is among those that share a log.
+struct LeadershipFacts {
+  std::string node;         ///< the name of this server; empty: its log is not shared
+  std::string leader;       ///< that of the server that leads; empty: nobody does
+  std::uint64_t epoch = 0;  ///< of the last leader; 0: nobody has ever led
+  bool may_answer = true;   ///< the one that leads: its lease holds
+  /// One that follows: the age of the last entry that it has applied; nullopt: there was none.
+  std::optional<double> lag_seconds;
+  std::uint64_t relayed = 0;    ///< clients that it passes on to the leader
+  std::uint64_t takeovers = 0;  ///< how often this process came to lead
+};
+
+/// The samples of these facts, for `/metrics`. `role`: "serving" or "standby".
+[[nodiscard]] std::string write_leadership(const LeadershipFacts& facts, std::string_view role);
+
+/// The members of `/health` that tell of a shared log.
+[[nodiscard]] Json show_leadership(const LeadershipFacts& facts, std::string_view role);
+
+/// What a server that follows answers by itself; nullopt: the leader is to be asked.
+///
+///     /health          200; it lives
+///     /health/leader   503: it does not lead
+///     /metrics         the samples of these facts, and nothing that needs a password
+[[nodiscard]] std::optional<Response> answer_on_standby(const LeadershipFacts& facts,
+                                                        std::string_view path);
+
+/// Sends a browser on to the leader, whose web port is at `address` ("host:port"; empty: not known)
+/// with encryption.
+[[nodiscard]] Response redirect_to_leader(const Request& request, std::string_view address);
+
+}  // namespace millrace::http

@@ -1,0 +1,72 @@
+#include "http/kit/leadership.hpp"
+
+#include "http/asking.hpp"
+#include "http/web_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+const LeadershipFacts kStandby{
+    .node = "b", .leader = "a", .epoch = 7, .lag_seconds = 0.25, .relayed = 3, .takeovers = 2};
+
+TEST_CASE("leadership: a standby lives, and is not the one that serves") {
+  const auto health = answer_on_standby(kStandby, "/health");
+  REQUIRE(health);
+  CHECK(health->status == 200);
+  const Json shown = Json::parse(health->body);
+  CHECK(shown == Json{{"role", "standby"},
+                      {"node", "b"},
+                      {"leader", "a"},
+                      {"epoch", 7},
+                      {"status", "standby"},
+                      {"lag_seconds", 0.25},
+                      {"relayed_connections", 3}});
+  CHECK(answer_on_standby(kStandby, "/health/leader")->status == 503);
+}
+
+TEST_CASE("leadership: a standby shows its own metrics, and asks the leader for all else") {
+  const std::string text = answer_on_standby(kStandby, "/metrics")->body;
+  CHECK(text.find("\nmillrace_role{role=\"standby\"} 1\n") != text.npos);
+  CHECK(text.find("\nmillrace_leader_epoch 7\n") != text.npos);
+  CHECK(text.find("\nmillrace_lag_seconds 0.250\n") != text.npos);
+  CHECK(text.find("\nmillrace_relayed_connections 3\n") != text.npos);
+  CHECK(text.find("\nmillrace_takeovers_total 2\n") != text.npos);
+  CHECK_FALSE(answer_on_standby(kStandby, "/"));
+  CHECK_FALSE(answer_on_standby(kStandby, "/api/v1/overview"));
+}
+
+TEST_CASE("leadership: nobody leads") {
+  const auto health = answer_on_standby({.node = "b"}, "/health");
+  CHECK(Json::parse(health->body)["leader"] == nullptr);
+}
+
+TEST_CASE("leadership: a server that leads says so, while its lease holds") {
+  WebFixture web;
+  web.traffic.leadership = {.node = "a", .leader = "a", .epoch = 7};
+  CHECK(web.read("/health")["role"] == "serving");
+  CHECK(web.read("/health/leader")["epoch"] == 7);
+  web.traffic.leadership.may_answer = false;
+  CHECK(web.get("/health").status == 200);
+  CHECK(web.get("/health/leader").status == 503);
+}
+
+TEST_CASE("leadership: a server with a log of its own is always the one that serves") {
+  WebFixture web;
+  CHECK(web.read("/health/leader")["role"] == "serving");
+  CHECK_FALSE(web.read("/health").contains("node"));
+}
+
+TEST_CASE("leadership: a browser is sent to the same page of the leader") {
+  Request request;
+  request.path = "/queues/a b\r\n";
+  request.params = {{"state", "dead"}, {"x&", "ä"}};
+  const Response response = redirect_to_leader(request, "b.example:7420");
+  CHECK(response.status == 307);
+  CHECK(response.headers.at("Location") ==
+        "https://b.example:7420/queues/a%20b%0D%0A?state=dead&x%26=%C3%A4");
+  CHECK(redirect_to_leader(request, "").status == 503);
+}
+
+}  // namespace
+}  // namespace millrace::http
