@@ -1,0 +1,90 @@
+#include "server/relay/relay.hpp"
+
+#include <utility>
+
+#include "server/relay/leader_address.hpp"
+
+namespace millrace::server {
+
+void Relay::add(const std::string& port, Listener::Accepted accepted, Time now) {
+  port_of(port).clients.add(std::move(accepted), now);
+}
+
+Relay::Port& Relay::port_of(const std::string& name) {
+  const auto found = ports_.find(name);
+  if (found != ports_.end()) return found->second;
+  Port& port = ports_.try_emplace(name, poller_, room_).first->second;
+  find_leader(name, port);
+  return port;
+}
+
+void Relay::follow(const std::optional<SharedJournal::Leader>& leader) {
+  std::optional<Followed> followed;
+  if (leader && !leader->has_released && leader->node != options_.node) {
+    followed = Followed{leader->epoch, leader->notes};
+  }
+  if (followed == followed_) return;
+  // Nobody else may answer now. One that has released the lead has answered already.
+  const bool is_other = followed.has_value();
+  followed_ = std::move(followed);
+  for (auto& [name, port] : ports_) {
+    if (is_other) port.clients.drop_relayed();
+    find_leader(name, port);
+  }
+}
+
+void Relay::find_leader(const std::string& name, Port& port) {
+  port.clients.set_leader(std::nullopt);
+  port.lookup.forget();
+  port.is_looking_up = false;
+  port.leader = followed_ ? find_port(followed_->notes, name) : std::nullopt;
+  if (port.leader == find_port(options_.own_ports, name)) port.leader.reset();
+  if (!port.leader) return;
+  port.lookup.begin(*port.leader);
+  port.is_looking_up = port.lookup.state() != NameLookup::State::kFound;
+  if (!port.is_looking_up) port.clients.set_leader(port.lookup.name());
+}
+
+void Relay::work(Time now) {
+  for (auto& [name, port] : ports_) work(port, now);
+}
+
+void Relay::work(Port& port, Time now) {
+  if (port.is_looking_up && port.lookup.state() == NameLookup::State::kFound) {
+    port.is_looking_up = false;
+    port.clients.set_leader(port.lookup.name());
+  } else if (port.is_looking_up && port.lookup.state() == NameLookup::State::kNotFound &&
+             now >= port.next_lookup) {
+    port.next_lookup = now + kLookupRetry;
+    port.lookup.begin(*port.leader);
+  }
+  port.clients.work(now);
+}
+
+std::vector<Listener::Accepted> Relay::give_back(const std::string& port) {
+  return port_of(port).clients.give_back();
+}
+
+std::size_t Relay::count() const {
+  std::size_t count = 0;
+  for (const auto& [name, port] : ports_) count += port.clients.count();
+  return count;
+}
+
+std::size_t Relay::count(const std::string& port) const {
+  const auto found = ports_.find(port);
+  return found == ports_.end() ? 0 : found->second.clients.count();
+}
+
+std::string Relay::leader_address(const std::string& port) {
+  const std::optional<Address>& leader = port_of(port).leader;
+  return leader ? leader->text() : "";
+}
+
+std::size_t Relay::relayed_count() const {
+  std::size_t count = 0;
+  for (const auto& [name, port] : ports_) count += port.clients.relayed_count();
+  return count;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ports/shared_journal.hpp"
+#include "server/relay/name_lookup.hpp"
+#include "server/relay/relay_port.hpp"
+
+namespace millrace::server {
+
+/// What a server does with its clients while another one leads the log: it passes them on to the
+/// leader that the log names. Never to itself, and never to one that it only remembers: a server
+/// that has heard nothing yet may remember itself, through others.
+class Relay {
+ public:
+  struct Options {
+    std::string node;       ///< the name of this server
+    std::string own_ports;  ///< as other servers are told of them
+  };
+
+  /// `poller` outlives it.
+  Relay(Poller& poller, Options options) : poller_(poller), options_(std::move(options)) {}
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+
+  /// Passes a client of the port of this name on.
+  void add(const std::string& port, Listener::Accepted accepted, Time now);
+
+  /// The leader, as the log tells it at present; nullopt: none.
+  void follow(const std::optional<SharedJournal::Leader>& leader);
+
+  /// To be called every some milliseconds, outside of the poller's `take`.
+  void work(Time now);
+
+  /// The clients of that port that have not reached a leader. Nothing of theirs was read.
+  [[nodiscard]] std::vector<Listener::Accepted> give_back(const std::string& port);
+
+  /// "host:port" of that port of the leader; empty: not known.
+  [[nodiscard]] std::string leader_address(const std::string& port);
+
+  /// How many clients there are, and how many of them have reached the leader.
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::size_t count(const std::string& port) const;
+  [[nodiscard]] std::size_t relayed_count() const;
+
+ private:
+  struct Port {
+    Port(Poller& poller, RelayRoom& room) : clients(poller, room), lookup(poller) {}
+    RelayPort clients;
+    std::optional<Address> leader;
+    NameLookup lookup;
+    bool is_looking_up = false;
+    Time next_lookup{};
+  };
+  /// What of a leader makes a difference.
+  struct Followed {
+    Epoch epoch{};
+    std::string notes;
+    bool operator==(const Followed&) const = default;
+  };
+
+  Port& port_of(const std::string& name);
+  void find_leader(const std::string& name, Port& port);
+  static void work(Port& port, Time now);
+
+  Poller& poller_;
+  const Options options_;
+  RelayRoom room_{};
+  std::optional<Followed> followed_;
+  std::map<std::string, Port> ports_;  ///< by name
+};
+
+/// A name that was not found is asked for again after this.
+inline constexpr Duration kLookupRetry = std::chrono::seconds(1);
+
+}  // namespace millrace::server

@@ -1,0 +1,78 @@
+#include "server/relay/relay_port.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace millrace::server {
+
+void RelayPort::add(Listener::Accepted accepted, Time now) {
+  waiting_.emplace_back(*this, std::move(accepted), now + kRelayWaitMax);
+  Entry& entry = waiting_.back();
+  entry.place = std::prev(waiting_.end());
+  if (!entry.connection.begin()) {
+    entry.connection.close();
+    return on_over(entry);
+  }
+  if (leader_ && is_reachable_ && !entry.connection.connect(*leader_)) on_not_reached();
+}
+
+void RelayPort::set_leader(std::optional<SocketName> leader) {
+  leader_ = std::move(leader);
+  for (Entry& entry : waiting_) entry.connection.wait();
+  is_reachable_ = true;
+  must_try_all_ = true;
+}
+
+void RelayPort::work(Time now) {
+  over_.clear();
+  if (leader_ && std::exchange(must_try_all_, false)) try_all();
+  if (leader_ && !is_reachable_ && now >= next_try_ && try_first()) next_try_ = now + kRelayRetry;
+  while (!waiting_.empty() && waiting_.front().waits_until <= now) waiting_.pop_front();
+}
+
+void RelayPort::try_all() {
+  for (Entry& entry : waiting_) {
+    if (!is_reachable_) return;
+    const bool waits = entry.connection.phase() == RelayedConnection::Phase::kWaiting;
+    if (waits && !entry.connection.connect(*leader_)) on_not_reached();
+  }
+}
+
+/// The others follow when this one has reached the leader. False: there is nobody to try it for.
+bool RelayPort::try_first() {
+  if (waiting_.empty()) return false;
+  RelayedConnection& first = waiting_.front().connection;
+  if (first.phase() != RelayedConnection::Phase::kWaiting) return false;
+  // One that cannot begin is tried again like one that is refused.
+  (void)first.connect(*leader_);
+  return true;
+}
+
+std::vector<Listener::Accepted> RelayPort::give_back() {
+  std::vector<Listener::Accepted> clients;
+  for (Entry& entry : waiting_) {
+    clients.push_back(std::move(entry.client));
+    clients.back().descriptor = entry.connection.release();
+  }
+  waiting_.clear();
+  return clients;
+}
+
+// ---- what the connections say -------------------------------------------------------------------
+
+void RelayPort::on_reached(Entry& entry) {
+  relayed_.splice(relayed_.end(), waiting_, entry.place);
+  entry.is_relayed = true;
+  if (!std::exchange(is_reachable_, true)) must_try_all_ = true;
+}
+
+void RelayPort::on_not_reached() {
+  is_reachable_ = false;
+}
+
+/// It is at work, so it is destroyed later.
+void RelayPort::on_over(Entry& entry) {
+  over_.splice(over_.end(), entry.is_relayed ? relayed_ : waiting_, entry.place);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "server/net/listener.hpp"
+#include "server/process/clock.hpp"
+#include "server/relay/relayed_connection.hpp"
+
+namespace millrace::server {
+
+/// The clients of one port of a server that does not lead, and their connections to that port of
+/// the leader. While the leader is not known, or cannot be reached, clients wait.
+class RelayPort {
+ public:
+  /// Both must outlive it.
+  RelayPort(Poller& poller, RelayRoom& room) : poller_(poller), room_(room) {}
+  RelayPort(const RelayPort&) = delete;
+  RelayPort& operator=(const RelayPort&) = delete;
+
+  void add(Listener::Accepted accepted, Time now);
+
+  /// Where the port of the leader is; nullopt: nobody knows. Who waits connects there.
+  void set_leader(std::optional<SocketName> leader);
+
+  /// Closes the connections that have reached a leader.
+  void drop_relayed() { relayed_.clear(); }
+
+  /// Tries again to reach the leader, and closes what has waited for `kRelayWaitMax`. To be called
+  /// every some milliseconds, outside of the poller's `take`.
+  void work(Time now);
+
+  /// The clients that have not reached a leader. Nothing of theirs was read.
+  [[nodiscard]] std::vector<Listener::Accepted> give_back();
+
+  [[nodiscard]] std::size_t count() const { return waiting_.size() + relayed_.size(); }
+  [[nodiscard]] std::size_t relayed_count() const { return relayed_.size(); }
+
+ private:
+  /// A client, and where it is in the lists.
+  struct Entry final : public RelayedConnection::Owner {
+    Entry(RelayPort& of, Listener::Accepted accepted, Time until)
+        : port(of),
+          client(std::move(accepted)),
+          waits_until(until),
+          connection(client.descriptor, {.poller = of.poller_, .room = of.room_, .owner = *this}) {}
+    void on_reached() override { port.on_reached(*this); }
+    void on_not_reached() override { port.on_not_reached(); }
+    void on_over() override { port.on_over(*this); }
+
+    RelayPort& port;
+    Listener::Accepted client;
+    Time waits_until;
+    RelayedConnection connection;
+    std::list<Entry>::iterator place = {};
+    bool is_relayed = false;
+  };
+  using Entries = std::list<Entry>;
+
+  void on_reached(Entry& entry);
+  void on_not_reached();
+  void on_over(Entry& entry);
+  void try_all();
+  [[nodiscard]] bool try_first();
+
+  Poller& poller_;
+  RelayRoom& room_;
+  std::optional<SocketName> leader_;
+  bool is_reachable_ = true;   ///< as far as was tried
+  bool must_try_all_ = false;  ///< in the next `work`
+  Time next_try_{};
+  Entries waiting_;  ///< or connecting; in the order in which they came
+  Entries relayed_;
+  Entries over_;  ///< destroyed by the next `work`
+};
+
+/// How long a client waits for a leader. A takeover takes less, and a client that waits sees only
+/// a delay.
+inline constexpr Duration kRelayWaitMax = std::chrono::seconds(10);
+
+/// A leader that was not reached is tried again after this, for one client first.
+inline constexpr Duration kRelayRetry = std::chrono::milliseconds(50);
+
+}  // namespace millrace::server

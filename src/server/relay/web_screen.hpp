@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/net/listener.hpp"
+#include "server/process/clock.hpp"
+
+namespace millrace::server {
+
+/// Looks at the first request of each client of the web port of a server that does not lead: some
+/// are about this very server. Nothing is taken from the socket of a client that is passed on.
+class WebScreen {
+ public:
+  struct Parts {
+    Poller& poller;
+    /// The answer to a request for this path, without its query; nullopt: it is not for us.
+    std::function<std::optional<std::string>(std::string_view method, std::string_view path)>
+        answer;
+    /// Takes a client over whose request is not for us.
+    std::function<void(Listener::Accepted accepted)> pass_on;
+  };
+
+  explicit WebScreen(Parts parts) : parts_(std::move(parts)) {}
+  WebScreen(const WebScreen&) = delete;
+  WebScreen& operator=(const WebScreen&) = delete;
+
+  void add(Listener::Accepted accepted, Time now);
+
+  /// Closes clients that have sent no request for `kScreenMax`. To be called every some
+  /// milliseconds, outside of the poller's `take`.
+  void work(Time now);
+
+  [[nodiscard]] std::size_t count() const { return clients_.size(); }
+
+ private:
+  struct Client final : public Pollee {
+    Client(WebScreen& of, Listener::Accepted from, Time end)
+        : screen(of), accepted(std::move(from)), until(end) {}
+    ~Client() override { close(); }
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    void on_events(SocketEvents events) override { screen.look(*this, events.is_over); }
+    int release();
+    void close();
+
+    WebScreen& screen;
+    Listener::Accepted accepted;
+    Time until;
+    std::list<Client>::iterator place = {};
+  };
+
+  void look(Client& client, bool is_over);
+  void answer(Client& client, std::string_view seen, const std::string& text);
+  void retire(Client& client);
+
+  const Parts parts_;
+  std::list<Client> clients_;  ///< in the order in which they came
+  std::list<Client> over_;     ///< destroyed by the next `work`
+};
+
+/// How long the head of a request may take to arrive, and how much of it is looked at.
+inline constexpr Duration kScreenMax = std::chrono::seconds(5);
+inline constexpr std::size_t kScreenedBytesMax = 16 * 1024;
+
+}  // namespace millrace::server

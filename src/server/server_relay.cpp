@@ -1,0 +1,118 @@
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "server/server.hpp"
+
+/// The clients of a server while another one leads the log.
+namespace millrace::server {
+
+/// A relayed client takes two descriptors.
+bool Server::has_room() const {
+  const std::size_t relayed = relay_ ? 2 * relay_->count() + 1 : 0;
+  return connections_.count() + relayed < options_.clients_max;
+}
+
+void Server::let_in(const Gate& gate, Listener::Accepted accepted) {
+  if (!relay_) return admit(gate, std::move(accepted));
+  relay_->add(gate.name, std::move(accepted), clock_.now());
+}
+
+Outcome<Done> Server::open_relay() {
+  relay_.emplace(poller_, *options_.relay);
+  if (auto listening = listen_at_gates(); !listening) return listening;
+  return open_web_relay();
+}
+
+/// Of an encrypted connection nothing can be seen without answering it.
+bool Server::redirects_web() const {
+  return options_.tls && !web_->address().is_unix();
+}
+
+/// The web port goes on with the same socket when this server leads, so nobody is refused then.
+Outcome<Done> Server::open_web_relay() {
+  if (!web_) return Done{};
+  if (redirects_web()) return web_->stand_by({.facts = leadership(), .leader = {}});
+  const int same = ::fcntl(web_->descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (same < 0 || ::listen(same, kBacklog) != 0) {
+    return Problem{"cannot listen on " + web_->address().text() + ": " + std::strerror(errno)};
+  }
+  auto socket = BoundSocket::adopt(same);
+  if (!socket) return socket.error();
+  web_screen_.emplace(
+      WebScreen::Parts{.poller = poller_,
+                       .answer = [this](std::string_view method,
+                                        std::string_view path) { return answer_web(method, path); },
+                       .pass_on =
+                           [this](Listener::Accepted accepted) {
+                             relay_->add("web", std::move(accepted), clock_.now());
+                           }});
+  const Listener::Parts parts{
+      .poller = poller_, .ticker = loop_.ticker, .clock = clock_, .log = log_, .has_room = [this] {
+        return 2 * (web_screen_->count() + relay_->count("web")) < options_.web_connections_max;
+      }};
+  web_listener_ = std::make_unique<Listener>(std::move(*socket), parts);
+  return web_listener_->listen(
+      [this](Listener::Accepted accepted) { web_screen_->add(std::move(accepted), clock_.now()); });
+}
+
+/// Those that waited for a leader have found one, those of the web port excepted, which ask again.
+/// Those that had reached the last leader are cut off: it answers nothing more.
+void Server::close_relay() {
+  for (const Gate& gate : gates_) {
+    for (Listener::Accepted& each : relay_->give_back(gate.name)) admit(gate, std::move(each));
+  }
+  web_listener_.reset();
+  web_screen_.reset();
+  relay_.reset();
+}
+
+http::LeadershipFacts Server::leadership() const {
+  if (shared_ == nullptr) return {};
+  http::LeadershipFacts facts{.node = options_.node,
+                              .relayed = relay_ ? relay_->relayed_count() : 0,
+                              .takeovers = options_.takeovers + (has_taken_over() ? 1 : 0)};
+  if (const auto leader = shared_->leader()) {
+    facts.epoch = static_cast<std::uint64_t>(leader->epoch);
+    if (!leader->has_released) facts.leader = leader->node;
+  }
+  if (has_taken_over()) {
+    facts.may_answer = shared_->may_answer();
+  } else if (shared_->latest_time() > Time{}) {
+    const Duration lag = std::max<Duration>(clock_.now() - shared_->latest_time(), Duration{});
+    facts.lag_seconds = std::chrono::duration<double>(lag).count();
+  }
+  return facts;
+}
+
+std::optional<std::string> Server::answer_web(std::string_view method,
+                                              std::string_view path) const {
+  if (method != "GET" && method != "HEAD") return std::nullopt;
+  const auto response = http::answer_on_standby(leadership(), path);
+  if (!response) return std::nullopt;
+  return "HTTP/1.1 " + std::to_string(response->status) +
+         (response->status == 200 ? " OK" : " Service Unavailable") +
+         "\r\nContent-Type: " + response->type +
+         "\r\nContent-Length: " + std::to_string(response->body.size()) +
+         "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n" +
+         (method == "GET" ? response->body : "");
+}
+
+/// What the log said before this server heard of it, at a time after `remembered`, may be long
+/// past.
+void Server::relay(Time now, Time remembered) {
+  if (!relay_) return;
+  relay_->follow(shared_->latest_time() > remembered ? shared_->leader() : std::nullopt);
+  relay_->work(now);
+  if (web_screen_) web_screen_->work(now);
+  if (!web_ || !redirects_web()) return;
+  // It listens already, so there is no problem to be told.
+  (void)web_->stand_by({.facts = leadership(), .leader = relay_->leader_address("web")});
+}
+
+}  // namespace millrace::server

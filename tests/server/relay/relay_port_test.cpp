@@ -1,0 +1,176 @@
+#include "server/relay/relay_port.hpp"
+
+#include "server/relay/relay_ends.hpp"
+
+namespace millrace::server {
+namespace {
+
+struct Relaying {
+  Poller poller;
+  RelayRoom room{};
+  RelayPort port{poller, room};
+  LeaderPort leader;
+  Time now{1s};
+
+  /// A client of the port.
+  End connect() {
+    Ends ends = make_stream();
+    port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "here", .is_unix = true}, now);
+    return std::move(ends.theirs);
+  }
+  bool comes(const std::function<bool()>& is_so) {
+    return server::comes(poller, [&] {
+      port.work(now);
+      return is_so();
+    });
+  }
+  bool reaches(std::size_t count) {
+    return comes([&] { return port.relayed_count() == count; });
+  }
+  bool arrives(const End& end, const std::string& text) {
+    std::string all;
+    return comes([&] { return (all += end.receive()) == text; });
+  }
+};
+
+TEST_CASE("relay port: a client and the leader talk") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  client.send("list-tubes\r\n");
+  REQUIRE(relaying.reaches(1));
+  const End leader = relaying.leader.accept();
+  CHECK(relaying.arrives(leader, "list-tubes\r\n"));
+  leader.send("OK 0\r\n");
+  CHECK(relaying.arrives(client, "OK 0\r\n"));
+}
+
+TEST_CASE("relay port: a client that has ended its side gets its answers") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  client.send("stats\r\n");
+  client.finish();
+  REQUIRE(relaying.reaches(1));
+  End leader = relaying.leader.accept();
+  CHECK(relaying.arrives(leader, "stats\r\n|"));
+  leader.send("OK 0\r\n");
+  CHECK(relaying.arrives(client, "OK 0\r\n"));
+  leader.close();
+  CHECK(relaying.arrives(client, "|"));
+  CHECK(relaying.reaches(0));
+}
+
+TEST_CASE("relay port: a client that leaves is gone for the leader") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  End client = relaying.connect();
+  REQUIRE(relaying.reaches(1));
+  const End leader = relaying.leader.accept();
+  client.close();
+  CHECK(relaying.arrives(leader, "|"));
+}
+
+TEST_CASE("relay port: clients of a leader that vanishes are closed, with its last words") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  REQUIRE(relaying.reaches(1));
+  {
+    const End leader = relaying.leader.accept();
+    leader.send("INSERTED 1\r\n");
+  }
+  CHECK(relaying.arrives(client, "INSERTED 1\r\n|"));
+  CHECK(relaying.comes([&] { return relaying.port.count() == 0; }));
+}
+
+TEST_CASE("relay port: clients wait for a leader, and all reach it when it is named") {
+  Relaying relaying;
+  const End first = relaying.connect();
+  const End second = relaying.connect();
+  first.send("a");
+  second.send("b");
+  CHECK(relaying.comes([&] { return relaying.port.count() == 2; }));
+  CHECK(relaying.port.relayed_count() == 0);
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  CHECK(relaying.reaches(2));
+}
+
+TEST_CASE("relay port: a leader that refuses is tried again, and then all follow") {
+  Relaying relaying;
+  relaying.port.set_leader(relaying.leader.name());
+  const End first = relaying.connect();
+  const End second = relaying.connect();
+  relaying.poller.take(10ms);
+  relaying.port.work(relaying.now);
+  CHECK(relaying.port.relayed_count() == 0);
+  relaying.leader.listen();
+  relaying.now += kRelayRetry;
+  CHECK(relaying.reaches(2));
+}
+
+TEST_CASE("relay port: a client waits for ten seconds, and no longer") {
+  Relaying relaying;
+  const End client = relaying.connect();
+  relaying.now += kRelayWaitMax - 1ms;
+  relaying.port.work(relaying.now);
+  CHECK(client.receive().empty());
+  relaying.now += 1ms;
+  relaying.port.work(relaying.now);
+  CHECK(client.receive() == "|");
+  CHECK(relaying.port.count() == 0);
+}
+
+TEST_CASE("relay port: clients that waited are given back with everything unread") {
+  Relaying relaying;
+  const End client = relaying.connect();
+  client.send("stats\r\n");
+  relaying.poller.take(10ms);
+  const std::vector<Listener::Accepted> given = relaying.port.give_back();
+  REQUIRE(given.size() == 1);
+  CHECK(given.front().peer == "here");
+  const End own(given.front().descriptor);
+  CHECK(own.receive() == "stats\r\n");
+  CHECK(relaying.port.count() == 0);
+}
+
+TEST_CASE("relay port: clients of another leader are cut off") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  REQUIRE(relaying.reaches(1));
+  relaying.port.drop_relayed();
+  CHECK(client.receive() == "|");
+}
+
+TEST_CASE("relay port: a client that does not read holds the leader up, and loses nothing") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  REQUIRE(relaying.reaches(1));
+  const End leader = relaying.leader.accept();
+  std::string much(64 << 20, 'x');
+  for (std::size_t i = 0; i < much.size(); i += 1000) much[i] = static_cast<char>('a' + i % 26);
+  std::size_t sent = 0;
+  int refused = 0;
+  while (refused < 20 && sent < much.size()) {
+    const std::size_t now = leader.send(std::string_view(much).substr(sent));
+    sent += now;
+    now == 0 ? ++refused : refused = 0;
+    relaying.poller.take(1ms);
+  }
+  CHECK(sent < much.size());
+  std::string taken;
+  CHECK(relaying.comes([&] { return (taken += client.receive()).size() == sent; }));
+  CHECK(taken == much.substr(0, sent));
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,87 @@
+#include "server/relay/relay.hpp"
+
+#include "server/relay/relay_ends.hpp"
+
+namespace millrace::server {
+namespace {
+
+struct Node {
+  Poller poller;
+  LeaderPort leader;
+  Relay relay{poller, {.node = "a", .own_ports = "beanstalk=127.0.0.1:1"}};
+  std::vector<End> clients;
+
+  Node() {
+    leader.listen();
+    Ends ends = make_stream();
+    relay.add("beanstalk", {.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
+              Time{1s});
+    clients.push_back(std::move(ends.theirs));
+  }
+  [[nodiscard]] SharedJournal::Leader led_by(const std::string& node,
+                                             const std::string& host) const {
+    return {.epoch = Epoch{1},
+            .node = node,
+            .notes = "web=x:1 beanstalk=" + host + ":" + std::to_string(leader.port())};
+  }
+  /// Whether it is so after a while of nothing.
+  bool stays(std::size_t relayed) {
+    for (int i = 0; i < 20; ++i) {
+      poller.take(1ms);
+      relay.work(Time{1s});
+    }
+    return relay.relayed_count() == relayed;
+  }
+  bool reaches() {
+    return comes(poller, [&] {
+      relay.work(Time{1s});
+      return relay.relayed_count() == 1;
+    });
+  }
+};
+
+TEST_CASE("relay: clients come to the leader that the log names") {
+  Node node;
+  CHECK(node.stays(0));
+  node.relay.follow(node.led_by("b", "127.0.0.1"));
+  CHECK(node.reaches());
+}
+
+TEST_CASE("relay: the leader may be named by a name") {
+  Node node;
+  node.relay.follow(node.led_by("b", "localhost"));
+  CHECK(node.reaches());
+}
+
+TEST_CASE("relay: a server does not relay to itself") {
+  Node node;
+  node.relay.follow(node.led_by("a", "127.0.0.1"));
+  CHECK(node.stays(0));
+  auto same_address = node.led_by("b", "127.0.0.1");
+  same_address.notes = "beanstalk=127.0.0.1:1";
+  node.relay.follow(same_address);
+  CHECK(node.stays(0));
+  CHECK(node.relay.count() == 1);
+}
+
+TEST_CASE("relay: nobody is relayed to a leader that has released the lead") {
+  Node node;
+  auto released = node.led_by("b", "127.0.0.1");
+  released.has_released = true;
+  node.relay.follow(released);
+  CHECK(node.stays(0));
+}
+
+TEST_CASE("relay: clients are cut off when another server leads") {
+  Node node;
+  node.relay.follow(node.led_by("b", "127.0.0.1"));
+  REQUIRE(node.reaches());
+  auto next = node.led_by("c", "127.0.0.1");
+  next.epoch = Epoch{2};
+  node.relay.follow(next);
+  CHECK(node.relay.count() == 0);
+  CHECK(node.clients.front().receive() == "|");
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,88 @@
+#include "server/relay/web_screen.hpp"
+
+#include <vector>
+
+#include "server/relay/relay_ends.hpp"
+
+namespace millrace::server {
+namespace {
+
+struct Screened {
+  Poller poller;
+  std::vector<End> passed_on;
+  WebScreen screen{
+      {.poller = poller,
+       .answer = [](std::string_view method, std::string_view path) -> std::optional<std::string> {
+         if (path != "/health") return std::nullopt;
+         return std::string(method) + " answered";
+       },
+       .pass_on =
+           [this](Listener::Accepted accepted) { passed_on.emplace_back(accepted.descriptor); }}};
+
+  End connect() {
+    Ends ends = make_stream();
+    screen.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true}, Time{1s});
+    return std::move(ends.theirs);
+  }
+  void turn() {
+    poller.take(1ms);
+    screen.work(Time{1s});
+  }
+};
+
+TEST_CASE("web screen: what is for this server is answered when its head is there") {
+  Screened screened;
+  const End client = screened.connect();
+  client.send("GET /health?a=b HTTP/1.1\r\nHost: x\r\n");
+  screened.turn();
+  CHECK(client.receive().empty());
+  client.send("\r\n");
+  screened.turn();
+  CHECK(client.receive() == "GET answered|");
+  CHECK(screened.screen.count() == 0);
+}
+
+TEST_CASE("web screen: all else is passed on with nothing taken, once its first line is there") {
+  Screened screened;
+  const End client = screened.connect();
+  client.send("GET /heal");
+  screened.turn();
+  CHECK(screened.passed_on.empty());
+  client.send("er HTTP/1.1\r\n");
+  screened.turn();
+  REQUIRE(screened.passed_on.size() == 1);
+  CHECK(screened.passed_on.front().receive() == "GET /healer HTTP/1.1\r\n");
+}
+
+TEST_CASE("web screen: a line that is too long, or no line, is the leader's to refuse") {
+  Screened screened;
+  const End client = screened.connect();
+  client.send(std::string(kScreenedBytesMax, 'x'));
+  screened.turn();
+  CHECK(screened.passed_on.size() == 1);
+  const End ended = screened.connect();
+  ended.send("x");
+  ended.finish();
+  screened.turn();
+  CHECK(screened.passed_on.size() == 2);
+}
+
+TEST_CASE("web screen: a client that sends nothing is closed after five seconds") {
+  Screened screened;
+  const End client = screened.connect();
+  screened.screen.work(Time{1s} + kScreenMax - 1ms);
+  CHECK(screened.screen.count() == 1);
+  screened.screen.work(Time{1s} + kScreenMax);
+  CHECK(client.receive() == "|");
+}
+
+TEST_CASE("web screen: a client that leaves is forgotten") {
+  Screened screened;
+  End client = screened.connect();
+  client.close();
+  screened.turn();
+  CHECK(screened.screen.count() == 0);
+}
+
+}  // namespace
+}  // namespace millrace::server
