@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "engines/log_url.hpp"
 #include "journal/file/file_journal.hpp"
+#include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/net/handover.hpp"
@@ -24,6 +26,7 @@
 #include "server/process/process.hpp"
 #include "server/process/user.hpp"
 #include "server/server.hpp"
+#include "server/shared_log.hpp"
 
 namespace millrace::server {
 namespace {
@@ -296,6 +299,9 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
     return failure(Step::kOpenJournal, checked.error());
   }
   journal::PosixFileSystem files;
+  if (auto refused = refuse_cache(files, config); !refused) {
+    return failure(Step::kOpenJournal, refused.error());
+  }
   auto journal = open_file_journal(config, files, start.context.log);
   if (!journal && journal.error().is_out_of_space) {
     return failure(Step::kOpenJournal,
@@ -306,6 +312,71 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
   if (!journal) return failure(Step::kOpenJournal, journal.error());
   const journal::FileJournal* file_journal = journal->get();
   return run(std::move(start), std::move(*journal), file_journal);
+}
+
+// ---- a log that several servers share -----------------------------------------------------------
+
+/// What a server did with a shared log before it ended.
+struct Shift {
+  std::optional<int> signal;
+  bool must_start_over = false;
+  bool is_cache_useless = false;
+  bool has_led = false;
+};
+
+/// Follows and serves, until a signal, or until all must be read anew.
+Result<Shift, StartFailure> work_shift(Start start, journal::FileSystem& files) {
+  const Config& config = start.context.config;
+  const Log& log = start.context.log;
+  SystemClock clock;
+  auto opened = open_shared_journal(config, files, clock, log);
+  if (!opened) return failure(Step::kOpenJournal, opened.error());
+  journal::ReplicatedJournal& journal = **opened;
+  Server server(start.options, std::move(*opened), clock, log, &journal);
+  if (auto replayed = server.open(std::move(start.sockets)); !replayed) {
+    if (!journal.is_cache_useless()) return failure(Step::kOther, replayed.error());
+    log.event("cache_dropped", {{"problem", replayed.error().text}});
+    return Shift{.signal = {}, .must_start_over = true, .is_cache_useless = true};
+  }
+  log.routine("started", {{"version", MILLRACE_VERSION},
+                          {"log", engines::shown_url(config.log)},
+                          {"node", config.node},
+                          {"data", config.data}});
+  const SignalDuties signals(server, start.context);
+  const MemoryReturn memory_return(server.ticker(), clock.now());
+  announce(server, config.personality.announcement);
+  server.run();
+  return Shift{.signal = signals.last(),
+               .must_start_over = server.must_start_over(),
+               .is_cache_useless = journal.is_cache_useless(),
+               .has_led = server.has_taken_over()};
+}
+
+Result<Ended, StartFailure> run_with_shared_log(Start start) {
+  const Config& config = start.context.config;
+  if (auto checked = check_directory(config); !checked) {
+    return failure(Step::kOpenJournal, checked.error());
+  }
+  journal::PosixFileSystem files;
+  std::optional<Server::Sockets> sockets(std::move(start.sockets));
+  Server::Options options = start.options;
+  for (;;) {
+    auto shift = work_shift({start.context, options, std::move(*sockets)}, files);
+    if (!shift) return shift.error();
+    if (!shift->must_start_over) {
+      start.context.log.routine("stopped");
+      return Ended{shift->signal};
+    }
+    if (shift->has_led) ++options.takeovers;
+    if (shift->is_cache_useless) {
+      if (auto emptied = journal::empty_cache(files, config.data); !emptied) {
+        return failure(Step::kOpenJournal, emptied.error());
+      }
+    }
+    auto bound = Server::bind(start.options, {}, start.context.log);
+    if (!bound) return failure(Step::kListen, bound.error());
+    sockets.emplace(std::move(*bound));
+  }
 }
 
 }  // namespace
@@ -328,6 +399,11 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   options.clients_max = connections->clients;
   options.web_connections_max = connections->web;
   options.random_seed = random_number();
+  options.node = config.node;
+  if (!config.log.empty() && !config.keeps_ports_closed) {
+    options.relay = Relay::Options{.node = config.node,
+                                   .own_ports = advertised_ports(config, host_facts().hostname)};
+  }
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
     options.on_visit = announce_visit;
   }
@@ -336,6 +412,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   if (!sockets) return failure(Step::kListen, sockets.error());
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
   Start start{{config, read_config, log}, options, std::move(*sockets)};
+  if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);
 }

@@ -86,9 +86,11 @@ Problem refuse_to_open(const std::string& name, const BoundSocket& socket) {
 
 }  // namespace
 
-Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log)
+Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log,
+               SharedJournal* shared)
     : options_(std::move(options)),
       journal_(std::move(journal)),
+      shared_(shared),
       clock_(clock),
       log_(log),
       broker_(ledger_, work_units_,
@@ -162,12 +164,22 @@ Outcome<Done> Server::open(Sockets sockets) {
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
   if (sockets.web) add_web(std::move(*sockets.web));
   if (auto replayed = replay(); !replayed) return replayed;
-  begin_time();
   role_.has_replayed();
+  if (shared_ != nullptr) {
+    if (!options_.relay) return Done{};
+    return open_relay();
+  }
   // Only this process can append to the log, so it stands by for no time.
-  role_.lead(journal_->epoch());
-  loop_.commits.lead(*role_.epoch());
-  return listen();
+  return lead(journal_->epoch());
+}
+
+Outcome<Done> Server::lead(Epoch epoch) {
+  begin_time();
+  role_.lead(epoch);
+  loop_.commits.lead(epoch);
+  if (auto listening = listen(); !listening) return listening;
+  if (relay_) close_relay();
+  return Done{};
 }
 
 void Server::add_gate(const char* name, std::optional<BoundSocket>& socket,
@@ -175,7 +187,7 @@ void Server::add_gate(const char* name, std::optional<BoundSocket>& socket,
   if (!socket) return;
   const Listener::Parts parts{
       .poller = poller_, .ticker = loop_.ticker, .clock = clock_, .log = log_, .has_room = [this] {
-        return connections_.count() < options_.clients_max;
+        return has_room();
       }};
   gates_.push_back({.name = name,
                     .open_session = std::move(open_session),
@@ -227,7 +239,8 @@ http::TrafficFacts Server::traffic() const {
           .commits = loop_.commits.waits(),
           .clock_steps = clock_watch_.steps(),
           .is_stalled = stall_watch_.is_stalled(),
-          .is_stopping = is_stopping()};
+          .is_stopping = is_stopping(),
+          .leadership = leadership()};
 }
 
 Outcome<Done> Server::replay() {
@@ -256,7 +269,8 @@ Outcome<Done> Server::replay() {
 /// on from there, its delays and reservations would last longer by as much.
 void Server::begin_time() {
   const Time before = clock_.now();
-  clock_watch_.begin(ledger_.latest_time());
+  const Time told = shared_ != nullptr ? shared_->latest_time() : Time{};
+  clock_watch_.begin(std::max(ledger_.latest_time(), told));
   const Duration jump = clock_.now() - before;
   // Uptimes are told in that time.
   beanstalk_.shift_start(jump);
@@ -264,12 +278,19 @@ void Server::begin_time() {
   if (web_) web_->shift_start(jump);
 }
 
-Outcome<Done> Server::listen() {
+Outcome<Done> Server::listen_at_gates() {
   for (Gate& gate : gates_) {
+    if (gate.is_listening) continue;
     auto listening = gate.listener->listen(
-        [this, &gate](Listener::Accepted accepted) { admit(gate, std::move(accepted)); });
+        [this, &gate](Listener::Accepted accepted) { let_in(gate, std::move(accepted)); });
     if (!listening) return at_port(gate.name, listening.error());
+    gate.is_listening = true;
   }
+  return Done{};
+}
+
+Outcome<Done> Server::listen() {
+  if (auto listening = listen_at_gates(); !listening) return listening;
   if (web_) {
     if (auto listening = web_->listen(); !listening) return at_port("web", listening.error());
   }
@@ -290,13 +311,64 @@ std::vector<Server::Port> Server::ports() const {
 // ---- serving ------------------------------------------------------------------------------------
 
 void Server::run() {
+  if (shared_ != nullptr && !stand_by()) return;
   while (stage_ != Stage::kEnded) loop_.turn.run();
   if (loop_.commits.leads()) {
+    if (shared_ != nullptr) shared_->release();
     // The turn in which the last client left has appended what that changed.
     CHECK(!ledger_.has_batch());
     journal_->sync();
   }
   if (web_) web_->finish();
+}
+
+/// Follows the log until this server leads it. False: it never will.
+bool Server::stand_by() {
+  log_.routine("standing_by", {{"jobs", all_jobs(broker_.view())}});
+  Standby standby(ledger_, *shared_);
+  journal_->on_durable([this] {
+    has_log_news_ = true;
+    poller_.wake();
+  });
+  const Time remembered = shared_->latest_time();
+  Time next_look{};
+  while (role_.name() == Role::Name::kStandby && !must_start_over_) {
+    poller_.take(kStandbyLook);
+    const Time now = clock_.now();
+    loop_.ticker.work(now, Ticker::Scope::kDeadlines);
+    if (is_stopping()) continue;
+    // Not each time that a client sends something.
+    if (!has_log_news_.exchange(false) && now < next_look) continue;
+    next_look = now + kStandbyLook;
+    if (!follow(standby)) {
+      relay(now, remembered);
+      continue;
+    }
+    loop_.turn.listen_to_journal();
+    if (const auto led = lead(journal_->epoch()); !led) {
+      log_.event("cannot_lead", {{"problem", led.error().text}});
+      must_start_over_ = true;
+      break;
+    }
+    lease_keeper_.emplace(loop_.ticker, *shared_);
+    lease_keeper_->begin();
+    log_.routine("leading", {{"epoch", static_cast<std::uint64_t>(*role_.epoch())},
+                             {"jobs", all_jobs(broker_.view())}});
+  }
+  return role_.name() == Role::Name::kServing;
+}
+
+/// True: this server leads.
+bool Server::follow(Standby& standby) {
+  const auto followed = standby.work();
+  const std::string problem = followed ? shared_->problem() : followed.error().text;
+  if (problem != std::exchange(follow_problem_, problem)) {
+    problem.empty() ? log_.routine("following")
+                    : log_.event("cannot_follow", {{"problem", problem}});
+  }
+  if (!followed) return false;
+  must_start_over_ = *followed == SharedJournal::Followed::kTrimmed;
+  return *followed == SharedJournal::Followed::kLeads;
 }
 
 Compactor::Limits Server::set_limits(Compactor::Limits asked, Time now) {
@@ -354,6 +426,8 @@ void Server::stop() {
   // The web port says so until the end, with 503.
   for (Gate& gate : gates_) gate.listener->close();
   drain();
+  // Another server waits to take over.
+  if (shared_ != nullptr) return hand_over();
   loop_.ticker.plan(*this, clock_.now() + kStopGrace);
 }
 
@@ -383,6 +457,7 @@ void Server::finish_connections() {
 /// follows, when it has read the log anew.
 void Server::stand_down() {
   log_.event("deposed", {{"connections", connections_.count()}});
+  must_start_over_ = !is_stopping();
   if (!is_stopping()) {
     role_.stop();
     for (Gate& gate : gates_) gate.listener->close();
@@ -391,6 +466,13 @@ void Server::stand_down() {
   // There is no further turn to do it in.
   while (connections_.count() > 0) connections_.remove_closed();
   enter(Stage::kEnded);
+}
+
+/// Clients that were answered by then connect to the next leader. The others learn nothing.
+void Server::hand_over() {
+  enter(Stage::kFinishing);
+  connections_.stop();
+  loop_.ticker.plan(*this, clock_.now() + kHandoverMax);
 }
 
 void Server::drop_connections() {

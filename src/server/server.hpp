@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,7 +24,11 @@
 #include "server/notices.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
+#include "server/relay/relay.hpp"
+#include "server/relay/web_screen.hpp"
+#include "server/role/lease_keeper.hpp"
 #include "server/role/role.hpp"
+#include "server/role/standby.hpp"
 #include "server/turn/main_loop.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/web/web_service.hpp"
@@ -61,6 +66,9 @@ class Server : private Duties, private Deadline {
     std::size_t kept_input_bytes_max = kKeptInputBytesMax;
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
+    std::string node;             ///< the name among the servers that share the log; or empty
+    std::uint64_t takeovers = 0;  ///< by servers of this process before
+    std::optional<Relay::Options> relay;  ///< nullopt: a standby keeps its ports closed
     /// Called when a client connects and when it has left, with its descriptor. Another client may
     /// have the descriptor before the second call. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
@@ -74,8 +82,10 @@ class Server : private Duties, private Deadline {
     int descriptor;  ///< of the socket that clients come to
   };
 
-  /// `clock` and `log` outlive the server.
-  Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log);
+  /// `clock` and `log` outlive the server. `shared` is the same object as `journal`, or null where
+  /// the log is not shared.
+  Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log,
+         SharedJournal* shared = nullptr);
   ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -91,7 +101,8 @@ class Server : private Duties, private Deadline {
   /// Refuses what other machines could use without a password.
   [[nodiscard]] static Outcome<Sockets> bind(const Options& options, Sockets given, const Log& log);
 
-  /// Reads the journal, and then lets clients in. `run` serves them.
+  /// Reads the journal, and then lets clients in, or stands by where the log is shared. `run`
+  /// serves them.
   [[nodiscard]] Outcome<Done> open(Sockets sockets);
 
   /// Binds and opens.
@@ -99,9 +110,13 @@ class Server : private Duties, private Deadline {
 
   [[nodiscard]] std::vector<Port> ports() const;
 
-  /// The main loop: serves until `stop` is through. Everything recorded is on the disk when it
+  /// The main loop: serves until `stop` is through, or until another server leads the log. Where
+  /// the log is shared it follows first, until it leads. Everything recorded is on the disk when it
   /// returns.
   void run();
+
+  /// After `run`: the log is to be read anew, with a new server.
+  [[nodiscard]] bool must_start_over() const { return must_start_over_; }
 
   /// What the main loop waits for.
   [[nodiscard]] Poller& poller() { return poller_; }
@@ -126,6 +141,9 @@ class Server : private Duties, private Deadline {
   /// True when nothing is left to do before the clock moves on or a client sends something.
   [[nodiscard]] bool is_at_rest() const { return loop_.turn.is_at_rest(); }
 
+  /// It came to lead a log that is shared.
+  [[nodiscard]] bool has_taken_over() const { return lease_keeper_.has_value(); }
+
   /// When the next thing is due.
   [[nodiscard]] Time next_due() const { return loop_.ticker.next(); }
 
@@ -143,6 +161,7 @@ class Server : private Duties, private Deadline {
     const char* name;
     OpenSession open_session;
     std::unique_ptr<Listener> listener;
+    bool is_listening = false;
   };
 
   /// How far the end of a stopping server is.
@@ -157,12 +176,27 @@ class Server : private Duties, private Deadline {
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
   void begin_time();
+  Outcome<Done> lead(Epoch epoch);
+  [[nodiscard]] bool stand_by();
+  [[nodiscard]] bool follow(Standby& standby);
+  void relay(Time now, Time remembered);
+  Outcome<Done> open_relay();
+  Outcome<Done> open_web_relay();
+  void close_relay();
+  [[nodiscard]] bool redirects_web() const;
+  [[nodiscard]] http::LeadershipFacts leadership() const;
+  [[nodiscard]] std::optional<std::string> answer_web(std::string_view method,
+                                                      std::string_view path) const;
   Outcome<Done> listen();
+  Outcome<Done> listen_at_gates();
+  void let_in(const Gate& gate, Listener::Accepted accepted);
   void admit(const Gate& gate, Listener::Accepted accepted);
+  [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool is_stopping() const { return role_.name() == Role::Name::kStopping; }
   void enter(Stage stage);
   void finish_connections();
   void drop_connections();
+  void hand_over();
   Compactor::Limits set_limits(Compactor::Limits asked, Time now) override;
   void work(Time now) override;
   void stand_down() override;
@@ -171,6 +205,7 @@ class Server : private Duties, private Deadline {
 
   Options options_;
   std::unique_ptr<Journal> journal_;
+  SharedJournal* const shared_;  ///< the same; null: it is not shared
   Clock& clock_;
   const Log& log_;
   faktory::WorkUnits work_units_;
@@ -178,6 +213,7 @@ class Server : private Duties, private Deadline {
   Broker broker_;
   beanstalk::Service beanstalk_;
   faktory::Service faktory_;
+  std::atomic<bool> has_log_news_ = true;  ///< while it follows
   Poller poller_;
   MainLoop loop_;
   StallWatch stall_watch_;
@@ -185,14 +221,26 @@ class Server : private Duties, private Deadline {
   Notices notices_;
   std::vector<Gate> gates_;
   Connections connections_;
+  std::optional<Relay> relay_;  ///< while another server leads, as the following
+  std::optional<WebScreen> web_screen_;
+  std::unique_ptr<Listener> web_listener_;
   std::unique_ptr<WebService> web_;  ///< null: closed
+  std::optional<LeaseKeeper> lease_keeper_;
   Role role_;
+  bool must_start_over_ = false;
+  std::string follow_problem_;
   Stage stage_ = Stage::kRefusingWork;  ///< while it stops
 };
 
 /// How long clients are still served after `stop`, with new work refused: what was already on its
 /// way when we decided to stop arrives within this.
 inline constexpr Duration kStopGrace = std::chrono::milliseconds(100);
+
+/// A server that shares its log hands over instead: it drops its clients after this.
+inline constexpr Duration kHandoverMax = std::chrono::milliseconds(50);
+
+/// A server that follows looks at the log at least so often.
+inline constexpr Duration kStandbyLook = std::chrono::milliseconds(20);
 
 /// After this, clients that do not take their answers are dropped.
 inline constexpr Duration kStopMax = std::chrono::seconds(5);

@@ -6,127 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <sstream>
 #include <string_view>
 
-#include "base/number.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
-#include "http/kit/text.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
+#include "server/options/option_values.hpp"
 
 namespace millrace::server {
 namespace {
-
-/// Larger counts are typing mistakes.
-constexpr std::uint64_t kCountMax = 1'000'000'000;
-
-Outcome<std::uint64_t> read_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
-  const auto number = parse_number<std::uint64_t>(text);
-  if (!number || *number < min || *number > max) {
-    return Problem{"'" + text + "' is not a number from " + std::to_string(min) + " to " +
-                   std::to_string(max)};
-  }
-  return *number;
-}
-
-Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, std::uint64_t max) {
-  const auto bytes = read_number(text, min, max);
-  const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
-  if (bytes || !has_unit) return bytes;
-  return Problem{bytes.error().text + ", in bytes and without a unit"};
-}
-
-Outcome<Done> set_text(std::string& member, const std::string& text) {
-  if (text.empty()) return Problem{"must not be empty"};
-  member = text;
-  return Done{};
-}
-
-Outcome<Done> set_address(std::optional<Address>& member, const std::string& text) {
-  member.reset();
-  if (text == "off") return Done{};
-  const Outcome<Address> address = parse_address(text);
-  if (!address) return address.error();
-  member = *address;
-  return Done{};
-}
-
-Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
-  member.clear();
-  std::istringstream names(lower_case(text));
-  for (std::string name; std::getline(names, name, ',');) {
-    const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
-    if (!is_name) return Problem{"'" + name + "' is not a host name"};
-    member.push_back(name);
-  }
-  return Done{};
-}
-
-Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
-  constexpr std::string_view kInterval = "interval:";
-  if (text == "always") {
-    member = {.mode = SyncChoice::Mode::kAlways};
-  } else if (text == "off") {
-    member = {.mode = SyncChoice::Mode::kOff};
-  } else if (text.starts_with(kInterval)) {
-    const auto milliseconds = read_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
-    if (!milliseconds) return milliseconds.error();
-    member = {.mode = SyncChoice::Mode::kInterval,
-              .interval = std::chrono::milliseconds(*milliseconds)};
-  } else {
-    return Problem{"'" + text + "' is not always, interval:MS or off"};
-  }
-  return Done{};
-}
-
-Outcome<Done> set_size(std::size_t& member, const std::string& text) {
-  const auto size = parse_bytes(text, 0, kBodyBytesMax);
-  if (!size) return size.error();
-  member = *size;
-  return Done{};
-}
-
-/// The journal reserves disk space in steps of this size.
-constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
-
-Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
-  const auto size = parse_bytes(text, kSegmentBytesMin, kBodyBytesMax);
-  if (!size) return size.error();
-  member = *size;
-  return Done{};
-}
-
-/// The minimum leaves room for some jobs. The maximum is more than any machine has.
-constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
-constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
-
-Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
-  const auto size = text == "0" ? 0 : parse_bytes(text, kMemoryBytesMin, kMemoryBytesMax);
-  if (!size) return Problem{size.error().text + ", or 0 for no limit"};
-  member = *size;
-  return Done{};
-}
-
-Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
-  const auto count = read_number(text, 0, kCountMax);
-  if (!count) return count.error();
-  member = *count;
-  return Done{};
-}
-
-Outcome<Done> set_switch(bool& member, const std::string& text) {
-  if (text == "true" || text == "1" || text == "yes" || text == "on") {
-    member = true;
-  } else if (text == "false" || text == "0" || text == "no" || text == "off") {
-    member = false;
-  } else {
-    return Problem{"'" + text + "' is not true or false"};
-  }
-  return Done{};
-}
 
 /// One option of `serve`. The flag is `--name`, the key of the config file is `name`, and the
 /// environment variable is MILLRACE_NAME, with `_` for `-`.
@@ -214,6 +104,45 @@ constexpr std::array kRows = {
     Row{"volatile", nullptr, "Keep no journal; --data has no effect, and a restart loses all jobs",
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},
+    Row{"log", "URL",
+        "Share a log with other servers, one of which serves at a time: nats://HOSTS/STREAM or "
+        "postgresql://...; --data is then a cache",
+        [](Config& c, const std::string& text) { return set_text(c.log, text); },
+        is_same<&Config::log>},
+    Row{"node", "NAME", "With --log: the name of this server, which no other one has",
+        [](Config& c, const std::string& text) { return set_node(c.node, text); },
+        is_same<&Config::node>},
+    Row{"lease", "MS",
+        "With --log: how long the others wait for a server that is gone (default: 1000)",
+        [](Config& c, const std::string& text) { return set_lease(c.lease, text); },
+        is_same<&Config::lease>},
+    Row{"advertise", "HOST",
+        "With --log: the host by which others reach this server (default: that of its ports)",
+        [](Config& c, const std::string& text) { return set_text(c.advertise, text); },
+        is_same<&Config::advertise>},
+    Row{"no-relay", nullptr,
+        "With --log: keep the ports closed while another server serves, instead of relaying to it",
+        [](Config& c, const std::string& text) { return set_switch(c.keeps_ports_closed, text); },
+        is_same<&Config::keeps_ports_closed>},
+    Row{"allow-unsynced-log", nullptr,
+        "With --log: use an engine that may lose acknowledged jobs in a power cut",
+        [](Config& c, const std::string& text) { return set_switch(c.allows_unsynced_log, text); },
+        is_same<&Config::allows_unsynced_log>},
+    Row{"log-password-file", "FILE", "File with the password for the engine of --log",
+        [](Config& c, const std::string& text) { return set_text(c.log_password_file, text); },
+        is_same<&Config::log_password_file>},
+    Row{"log-credentials", "FILE", "Credentials file for NATS",
+        [](Config& c, const std::string& text) { return set_text(c.log_credentials_file, text); },
+        is_same<&Config::log_credentials_file>},
+    Row{"log-ca", "FILE", "Certificates that the engine's certificate is checked with (PEM)",
+        [](Config& c, const std::string& text) { return set_text(c.log_ca_file, text); },
+        is_same<&Config::log_ca_file>},
+    Row{"log-cert", "FILE", "Certificate to show to the engine (PEM)",
+        [](Config& c, const std::string& text) { return set_text(c.log_certificate_file, text); },
+        is_same<&Config::log_certificate_file>},
+    Row{"log-key", "FILE", "Private key of that certificate (PEM)",
+        [](Config& c, const std::string& text) { return set_text(c.log_key_file, text); },
+        is_same<&Config::log_key_file>},
     Row{"memory-limit", "BYTES",
         "Memory limit for jobs, 65536 or more; beyond it, bodies stay on disk (default: 0, none)",
         [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },

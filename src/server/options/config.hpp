@@ -28,6 +28,10 @@ struct SyncChoice {
   bool operator==(const SyncChoice&) const = default;
 };
 
+/// The bounds of `Config::lease`, in ms. A shorter lease would end when a machine is only busy.
+inline constexpr std::uint64_t kLeaseMinMs = 200;
+inline constexpr std::uint64_t kLeaseMaxMs = 60'000;
+
 /// The longest `SyncChoice::interval`, in ms.
 inline constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
 
@@ -50,6 +54,17 @@ struct Config {
   bool is_fetch_strict = false;      ///< a handed-out job waits for its reservation to be durable
   bool has_asked_for_syncs = false;  ///< `sync` is `always` because somebody said so
   bool is_volatile = false;
+  std::string log;   ///< URL of the log that several servers share; empty: the data directory
+  std::string node;  ///< the name of this server among them
+  std::chrono::milliseconds lease{1000};
+  std::string advertise;  ///< the host by which other nodes reach this one; empty: found out
+  bool keeps_ports_closed = false;  ///< while another server leads, instead of relaying
+  bool allows_unsynced_log = false;
+  std::string log_password_file;
+  std::string log_credentials_file;
+  std::string log_ca_file;
+  std::string log_certificate_file;
+  std::string log_key_file;
   std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< size of a journal file
   std::size_t job_bytes_max = kPutBytesMaxDefault;

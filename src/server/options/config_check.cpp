@@ -21,9 +21,27 @@ Outcome<Done> check_addresses(const Config& config) {
   return Done{};
 }
 
+/// A log that several servers share.
+Outcome<Done> check_log(const Config& config) {
+  if (config.log.empty()) {
+    if (config.node.empty()) return Done{};
+    return Problem{"--node names a server among those that share a log: set --log too"};
+  }
+  if (config.node.empty()) return Problem{"--log needs --node, the name of this server"};
+  if (config.is_volatile) return Problem{"--volatile and --log contradict each other"};
+  if (config.has_asked_for_syncs || config.sync.mode != SyncChoice::Mode::kAlways) {
+    return Problem{"--sync is about the data directory, and --log has a log elsewhere"};
+  }
+  if (config.log_certificate_file.empty() != config.log_key_file.empty()) {
+    return Problem{"--log-cert and --log-key must be set together"};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Outcome<Done> check_together(const Config& config) {
+  if (auto checked = check_log(config); !checked) return checked;
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
     return Problem{"--tls-cert and --tls-key must be set together"};
   }

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "engines/log_url.hpp"
+
 namespace millrace::server {
 
 bool has_password(const Config& config) {
@@ -35,7 +37,11 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
     return all.empty() ? std::string("none") : all;
   };
   return {{"data", config.is_volatile ? "none (--volatile)" : config.data},
-          {"sync", sync()},
+          {"log", config.log.empty() ? "none" : engines::shown_url(config.log)},
+          {"node", config.node.empty() ? "none" : config.node},
+          {"lease", config.log.empty() ? "none" : std::to_string(config.lease.count())},
+          {"relay", yes_or_no(!config.log.empty() && !config.keeps_ports_closed)},
+          {"sync", config.log.empty() ? sync() : "by the log"},
           {"strict-fetch", yes_or_no(config.is_fetch_strict)},
           {"beanstalk", address(config.beanstalk)},
           {"faktory", address(config.faktory)},

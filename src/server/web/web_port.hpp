@@ -65,6 +65,7 @@ class WebPort {
   void join();
 
   [[nodiscard]] const Address& address() const { return bound_.address(); }
+  [[nodiscard]] int descriptor() const { return bound_.descriptor(); }
 
  private:
   using TimePoint = WebStream::Steady::time_point;

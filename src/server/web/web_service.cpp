@@ -161,6 +161,18 @@ WebService::~WebService() {
 
 Outcome<Done> WebService::listen() {
   parts_.ticker.plan(*this, parts_.clock.now());
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(standby_, std::nullopt)) return Done{};
+  }
+  return port_.listen();
+}
+
+Outcome<Done> WebService::stand_by(Standby standby) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(standby_, std::move(standby))) return Done{};
+  }
   return port_.listen();
 }
 
@@ -205,7 +217,15 @@ http::GuardSettings WebService::guard_settings() {
   return guard_;
 }
 
+std::optional<http::Response> WebService::answer_on_standby(const http::Request& request) {
+  const std::lock_guard guard(mutex_);
+  if (!standby_) return std::nullopt;
+  if (auto own = http::answer_on_standby(standby_->facts, request.path)) return own;
+  return http::redirect_to_leader(request, standby_->leader);
+}
+
 std::optional<http::Response> WebService::answer_head(const http::Request& request) {
+  if (auto answered = answer_on_standby(request)) return answered;
   if (auto refused = http::check(request, guard_settings())) return refused;
   if (auto asset = http::serve_asset(request)) return tagged(request, std::move(*asset));
   return std::nullopt;
@@ -244,7 +264,7 @@ http::Response WebService::answer(http::Request asked) {
   Part part = [this, request, system](Time now) {
     return http::answer(site_, *request, {.now = now, .system = system});
   };
-  const auto patience = request->path == "/health" ? kHealthMax : WebGate::kAnswerMax;
+  const auto patience = request->path.starts_with("/health") ? kHealthMax : WebGate::kAnswerMax;
   // Shared for the same reason.
   const auto timing = std::make_shared<BrokerTiming>();
   std::optional<http::Response> response;

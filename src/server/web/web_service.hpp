@@ -52,8 +52,20 @@ class WebService final : public Deadline {
   WebService(Parts parts, Options options, BoundSocket socket);
   ~WebService() override;
 
+  /// What a server says that follows another one.
+  struct Standby {
+    http::LeadershipFacts facts;
+    std::string leader;  ///< "host:port" of the leader's web port; empty: not known
+  };
+
+  /// Opens the port if it is not open, and answers by itself, without the loop, until `listen`:
+  /// whatever is not about this very server is redirected to the leader.
+  [[nodiscard]] Outcome<Done> stand_by(Standby standby);
+
+  /// Serves, from now on.
   [[nodiscard]] Outcome<Done> listen();
   [[nodiscard]] const Address& address() const { return port_.address(); }
+  [[nodiscard]] int descriptor() const { return port_.descriptor(); }
 
   // In the thread of the loop.
 
@@ -69,6 +81,7 @@ class WebService final : public Deadline {
   void finish();
 
  private:
+  [[nodiscard]] std::optional<http::Response> answer_on_standby(const http::Request& request);
   [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request);
   [[nodiscard]] http::Response answer(http::Request request);
   /// The part of an answer that one turn of the loop computes.
@@ -87,6 +100,7 @@ class WebService final : public Deadline {
 
   std::mutex mutex_;  ///< protects all the following, up to the port
   http::GuardSettings guard_;
+  std::optional<Standby> standby_;  ///< nullopt: it serves
   http::SystemFacts system_;
   std::chrono::steady_clock::time_point system_read_at_{};
 

@@ -325,4 +325,26 @@ TEST_CASE("config: what looks after a journal names its directories") {
   CHECK(read_invocation({"backup", "data"}).action == Invocation::Action::kRefuse);
 }
 
+TEST_CASE("config: a shared log") {
+  const Config config =
+      read_invocation({"serve", "--log", "nats://a/jobs", "--node=n-1", "--lease=500"}).config;
+  CHECK(config.log == "nats://a/jobs");
+  CHECK(config.node == "n-1");
+  CHECK(config.lease == std::chrono::milliseconds(500));
+}
+
+TEST_CASE("config: what a shared log does not go with is refused") {
+  CHECK(refusal({"--log=nats://a/jobs"}) == "--log needs --node, the name of this server");
+  CHECK(refusal({"--node=a"}) ==
+        "--node names a server among those that share a log: set --log too");
+  CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--volatile"}) ==
+        "--volatile and --log contradict each other");
+  CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--sync=off"}) ==
+        "--sync is about the data directory, and --log has a log elsewhere");
+  CHECK(refusal({"--log=nats://a/jobs", "--node=a b"}) ==
+        "--node: 'a b' is not 1 to 64 letters, digits, '-', '_' and '.'");
+  CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--lease=50"}) ==
+        "--lease: '50' is not a number from 200 to 60000");
+}
+
 }  // namespace millrace::server

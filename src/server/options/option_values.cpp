@@ -1,0 +1,144 @@
+#include "server/options/option_values.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "http/kit/text.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Larger counts are typing mistakes.
+constexpr std::uint64_t kCountMax = 1'000'000'000;
+
+Outcome<std::uint64_t> read_number(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  const auto number = parse_number<std::uint64_t>(text);
+  if (!number || *number < min || *number > max) {
+    return Problem{"'" + text + "' is not a number from " + std::to_string(min) + " to " +
+                   std::to_string(max)};
+  }
+  return *number;
+}
+
+Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, std::uint64_t max) {
+  const auto bytes = read_number(text, min, max);
+  const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
+  if (bytes || !has_unit) return bytes;
+  return Problem{bytes.error().text + ", in bytes and without a unit"};
+}
+
+/// The journal reserves disk space in steps of this size.
+constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
+
+/// The minimum leaves room for some jobs. The maximum is more than any machine has.
+constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
+
+}  // namespace
+
+Outcome<Done> set_text(std::string& member, const std::string& text) {
+  if (text.empty()) return Problem{"must not be empty"};
+  member = text;
+  return Done{};
+}
+
+Outcome<Done> set_address(std::optional<Address>& member, const std::string& text) {
+  member.reset();
+  if (text == "off") return Done{};
+  const Outcome<Address> address = parse_address(text);
+  if (!address) return address.error();
+  member = *address;
+  return Done{};
+}
+
+Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
+  member.clear();
+  std::istringstream names(lower_case(text));
+  for (std::string name; std::getline(names, name, ',');) {
+    const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
+    if (!is_name) return Problem{"'" + name + "' is not a host name"};
+    member.push_back(name);
+  }
+  return Done{};
+}
+
+Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
+  constexpr std::string_view kInterval = "interval:";
+  if (text == "always") {
+    member = {.mode = SyncChoice::Mode::kAlways};
+  } else if (text == "off") {
+    member = {.mode = SyncChoice::Mode::kOff};
+  } else if (text.starts_with(kInterval)) {
+    const auto milliseconds = read_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
+    if (!milliseconds) return milliseconds.error();
+    member = {.mode = SyncChoice::Mode::kInterval,
+              .interval = std::chrono::milliseconds(*milliseconds)};
+  } else {
+    return Problem{"'" + text + "' is not always, interval:MS or off"};
+  }
+  return Done{};
+}
+
+Outcome<Done> set_size(std::size_t& member, const std::string& text) {
+  const auto size = parse_bytes(text, 0, kBodyBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
+Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
+  const auto size = parse_bytes(text, kSegmentBytesMin, kBodyBytesMax);
+  if (!size) return size.error();
+  member = *size;
+  return Done{};
+}
+
+Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
+  const auto size = text == "0" ? 0 : parse_bytes(text, kMemoryBytesMin, kMemoryBytesMax);
+  if (!size) return Problem{size.error().text + ", or 0 for no limit"};
+  member = *size;
+  return Done{};
+}
+
+Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
+  const auto count = read_number(text, 0, kCountMax);
+  if (!count) return count.error();
+  member = *count;
+  return Done{};
+}
+
+Outcome<Done> set_switch(bool& member, const std::string& text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") {
+    member = true;
+  } else if (text == "false" || text == "0" || text == "no" || text == "off") {
+    member = false;
+  } else {
+    return Problem{"'" + text + "' is not true or false"};
+  }
+  return Done{};
+}
+
+Outcome<Done> set_node(std::string& member, const std::string& text) {
+  constexpr std::size_t kNodeBytesMax = 64;
+  const auto is_fit = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (text.empty() || text.size() > kNodeBytesMax || !std::ranges::all_of(text, is_fit)) {
+    return Problem{"'" + text + "' is not 1 to 64 letters, digits, '-', '_' and '.'"};
+  }
+  member = text;
+  return Done{};
+}
+
+Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text) {
+  const auto milliseconds = read_number(text, kLeaseMinMs, kLeaseMaxMs);
+  if (!milliseconds) return milliseconds.error();
+  member = std::chrono::milliseconds(*milliseconds);
+  return Done{};
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "server/options/config.hpp"
+
+/// Reads the values of options. A problem says what is wrong with the text, and not with which
+/// option.
+namespace millrace::server {
+
+[[nodiscard]] Outcome<Done> set_text(std::string& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_address(std::optional<Address>& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_sync(SyncChoice& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_size(std::size_t& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_memory(std::uint64_t& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_count(std::uint64_t& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_switch(bool& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_node(std::string& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text);
+
+}  // namespace millrace::server

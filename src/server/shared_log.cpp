@@ -1,0 +1,122 @@
+#include "server/shared_log.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "engines/log_url.hpp"
+#include "engines/open.hpp"
+#include "journal/shared/cache_directory.hpp"
+#include "server/options/password.hpp"
+#include "server/process/process.hpp"
+
+namespace millrace::server {
+namespace {
+
+bool is_any_host(const std::string& host) {
+  return host == "0.0.0.0" || host == "::" || host.empty();
+}
+
+std::string advertised(const Config& config, const Address& port, const std::string& hostname) {
+  Address shown = port;
+  if (!config.advertise.empty()) {
+    shown.host = config.advertise;
+  } else if (is_any_host(port.host)) {
+    shown.host = hostname;
+  }
+  return shown.text();
+}
+
+/// A number that is not 0, which means none.
+std::uint64_t random_name() {
+  const std::uint64_t drawn = random_number();
+  return drawn == 0 ? 1 : drawn;
+}
+
+Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
+  engines::Options options;
+  options.allows_unsynced = config.allows_unsynced_log;
+  options.credentials_file = config.log_credentials_file;
+  options.ca_file = config.log_ca_file;
+  options.certificate_file = config.log_certificate_file;
+  options.key_file = config.log_key_file;
+  if (config.log_password_file.empty()) return options;
+  const Outcome<std::string> password = read_password_file(config.log_password_file, log);
+  if (!password) return password.error();
+  options.password = *password;
+  return options;
+}
+
+Outcome<Done> refuse_journal(journal::FileSystem& files, const Config& config) {
+  const auto content = journal::look_into(files, config.data);
+  if (!content) return content.error();
+  if (*content != journal::DirectoryContent::kJournal) return Done{};
+  return Problem{config.data +
+                 " holds the jobs of a server without --log, which are not in the shared log: "
+                 "start with another --data, or without --log"};
+}
+
+Outcome<Done> prepare_cache(journal::FileSystem& files, const Config& config) {
+  const auto content = journal::look_into(files, config.data);
+  if (!content) return content.error();
+  if (*content == journal::DirectoryContent::kCache) return Done{};
+  return journal::mark_as_cache(files, config.data);
+}
+
+}  // namespace
+
+std::string advertised_ports(const Config& config, const std::string& hostname) {
+  std::string text;
+  const auto add = [&](const char* name, const std::optional<Address>& port) {
+    if (!port || port->is_unix()) return;
+    text += std::string(text.empty() ? "" : " ") + name + "=" + advertised(config, *port, hostname);
+  };
+  add("beanstalk", config.beanstalk);
+  add("faktory", config.faktory);
+  add("web", config.web);
+  return text;
+}
+
+Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
+  const auto content = journal::look_into(files, config.data);
+  if (!content) return content.error();
+  if (*content != journal::DirectoryContent::kCache) return Done{};
+  return Problem{config.data +
+                 " is a cache of a log that several servers share: start with --log; or, when all "
+                 "of them have ended for good, remove the file " +
+                 config.data + "/cache to go on with this one alone"};
+}
+
+Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(const Config& config,
+                                                                         journal::FileSystem& files,
+                                                                         Clock& clock,
+                                                                         const Log& log) {
+  if (auto fit = refuse_journal(files, config); !fit) return fit.error();
+  const Outcome<engines::Options> options = engine_options(config, log);
+  if (!options) return options.error();
+  auto service = engines::open_log_service(config.log, *options);
+  if (!service) return service.error();
+  // Not before: the directory stays as it is where the log cannot be used.
+  if (auto prepared = prepare_cache(files, config); !prepared) return prepared.error();
+  journal::FileJournalOptions cache_options;
+  cache_options.sync_mode = journal::SyncMode::kOff;
+  cache_options.segment_bytes = config.segment_bytes;
+  cache_options.on_failure = [&log, &files, directory = config.data](const Problem& problem) {
+    log.event("cache_failed", {{"problem", problem.text}});
+    // The next start fills it anew.
+    journal::mark_as_broken(files, directory);
+    journal::end_process();
+  };
+  auto cache = journal::FileJournal::open(files, config.data, std::move(cache_options));
+  if (!cache) return cache.error();
+  journal::ReplicatedJournalOptions shared;
+  shared.node = config.node;
+  shared.notes = advertised_ports(config, host_facts().hostname);
+  shared.writer = random_name();
+  shared.log = random_name();
+  shared.lease = config.lease;
+  shared.now = [&clock] { return clock.now(); };
+  return std::make_unique<journal::ReplicatedJournal>(std::move(*cache), std::move(*service),
+                                                      std::move(shared));
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "journal/file/file_system.hpp"
+#include "journal/shared/replicated_journal.hpp"
+#include "server/options/config.hpp"
+#include "server/process/clock.hpp"
+#include "server/process/logging.hpp"
+
+namespace millrace::server {
+
+/// Refuses a data directory that is a cache of a shared log: without `--log` it would go on from
+/// there alone.
+[[nodiscard]] Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config);
+
+/// Connects to the engine, makes the data directory a cache of its log, and opens that. Refused
+/// where the directory has the journal of a server without `--log`. All but `config` outlive the
+/// journal.
+[[nodiscard]] Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(
+    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log);
+
+/// What other servers are told of this one: where its ports are, as `name=address` separated by
+/// blanks.
+[[nodiscard]] std::string advertised_ports(const Config& config, const std::string& hostname);
+
+}  // namespace millrace::server
