@@ -1,0 +1,173 @@
+"""Judges a history of a cluster that was drained at its end. Knows nothing of the server's code.
+
+Each job is a register: it is put, taken any number of times, and finished.
+
+* A put that was acknowledged is finished at the end, or somebody tried to.
+* A finish that was acknowledged is final: nobody takes the job later.
+* Nobody takes a job while another client surely holds it. A client surely holds it from the answer
+  of its take until it gives it back, finishes it, its time is over or, where the hold does not
+  outlast the connection, that ends. A takeover ends those holds too.
+* A connection that was opened before a takeover gets no answer after it.
+
+A hold that outlasts connections may get lost when the leader is lost right after the take. Such a
+job is taken twice, which is counted and no violation.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from history import MISSING, OK, UNKNOWN
+
+CLOCK_SLACK = 0.05  # s
+ANSWER_SLACK = 5.0  # s, for an answer that is on its way or waits for a busy client to read it
+GAP_MIN = 0.1  # s
+# A hold may be lost with a leader whose last appends the engine has not stored. It had a lease to
+# go on for, and the engine may have been away.
+LOST_HOLD_WINDOW = 15.0  # s
+
+
+@dataclass
+class Verdict:
+    failovers: int = 0  # the caller counts them
+    jobs: int = 0
+    finished: int = 0
+    unknown: int = 0  # operations without an answer
+    answers: int = 0
+    lost: list = field(default_factory=list)
+    resurrected: list = field(default_factory=list)
+    double: list = field(default_factory=list)
+    invented: list = field(default_factory=list)
+    hold_lost: list = field(default_factory=list)
+    stale: list = field(default_factory=list)
+    twice_in_takeover: int = 0
+    gaps: list = field(default_factory=list)  # (seconds, since when) without any answer
+
+    def violations(self):
+        kinds = ("lost", "resurrected", "double", "invented", "hold_lost", "stale")
+        return {kind: found for kind in kinds if (found := getattr(self, kind))}
+
+    def text(self):
+        return (
+            f"{self.jobs} jobs, {self.finished} finished, {self.answers} answers, "
+            f"{self.unknown} unknown; {len(self.lost)} lost, {len(self.resurrected)} resurrected, "
+            f"{len(self.double)} double holds, {len(self.invented)} invented, "
+            f"{len(self.hold_lost)} holds lost, {len(self.stale)} stale answers; "
+            f"{self.twice_in_takeover} taken twice in a takeover; "
+            f"longest gap {self.longest_gap():.2f} s"
+        )
+
+    def longest_gap(self):
+        return max(self.gaps, default=(0, 0))[0]
+
+
+class Checker:
+    def __init__(self, operations, takeovers):
+        """`takeovers`: the moments at which a node began to lead."""
+        self.takeovers = sorted(takeovers)
+        self.verdict = Verdict()
+        self.of_job = defaultdict(list)
+        self.closes = {}
+        self.operations = operations
+        for each in operations:
+            if each.kind == "close":
+                self.closes[each.connection] = each.begin
+            elif each.job:
+                self.of_job[each.job].append(each)
+
+    def judge(self):
+        for job, operations in self.of_job.items():
+            self.judge_job(job, sorted(operations, key=lambda each: each.end))
+        self.judge_answers()
+        return self.verdict
+
+    def judge_job(self, job, operations):
+        verdict = self.verdict
+        puts = [each for each in operations if each.kind == "put"]
+        takes = [each for each in operations if each.kind == "take"]
+        finishes = [each for each in operations if each.kind == "finish"]
+        verdict.jobs += 1
+        done = [each for each in finishes if each.outcome == OK]
+        verdict.finished += bool(done)
+        if not puts and takes:
+            verdict.invented.append(takes[0])
+        is_acknowledged = any(each.outcome == OK for each in puts)
+        if is_acknowledged and not any(each.outcome in (OK, UNKNOWN) for each in finishes):
+            verdict.lost.append(puts[0])
+        if done:
+            end = min(each.end for each in done)
+            verdict.resurrected += [
+                each for each in takes if each.begin > end or each.end > end + ANSWER_SLACK
+            ]
+        for index, first in enumerate(takes):
+            leaves = self.leaves(first, operations)
+            for second in takes[index + 1 :]:
+                self.judge_pair(first, second, leaves)
+            self.judge_hold(first, leaves, operations)
+
+    def leaves(self, take, operations):
+        """Until when the client surely holds the job, as far as it and time can end that."""
+        moments = [take.begin + take.hold - CLOCK_SLACK]
+        if not take.lasts and take.connection in self.closes:
+            moments.append(self.closes[take.connection])
+        # A hold that lasts may be ended from another connection.
+        moments += [
+            each.begin
+            for each in operations
+            if each.kind in ("finish", "give_back")
+            and each.end > take.end
+            and (take.lasts or each.connection == take.connection)
+        ]
+        return min(moments)
+
+    def judge_pair(self, first, second, leaves):
+        if not first.end < second.end < leaves:
+            return
+        if first.end > second.begin + second.hold - CLOCK_SLACK:
+            return  # the second one's answer took so long that its time was over
+        between = [
+            each for each in self.takeovers if first.begin - CLOCK_SLACK < each <= second.end
+        ]
+        if not between:
+            self.verdict.double.append((first, second))
+        elif first.lasts:
+            if between[0] - first.end > LOST_HOLD_WINDOW:
+                self.verdict.double.append((first, second))
+            else:
+                self.verdict.twice_in_takeover += 1
+
+    def judge_hold(self, take, leaves, operations):
+        """What surely is held can be finished."""
+        for each in operations:
+            if each.kind not in ("finish", "give_back") or each.outcome != MISSING:
+                continue
+            if each.begin != leaves or each.end > take.begin + take.hold - CLOCK_SLACK:
+                continue
+            if not any(take.begin - CLOCK_SLACK < moment <= each.end for moment in self.takeovers):
+                self.verdict.hold_lost.append((take, each))
+
+    def judge_answers(self):
+        verdict = self.verdict
+        last = None
+        for each in sorted(self.operations, key=lambda each: each.end):
+            if each.kind == "close":
+                continue
+            if each.outcome == UNKNOWN:
+                verdict.unknown += 1
+                continue
+            verdict.answers += 1
+            if last is not None and each.end - last > GAP_MIN:
+                verdict.gaps.append((each.end - last, last))
+            last = each.end
+            if any(self.is_stale(each, moment) for moment in self.takeovers):
+                verdict.stale.append(each)
+
+    @staticmethod
+    def is_stale(answered, takeover):
+        """Asked of the leader of before, when or long after another one began."""
+        is_asked_late = answered.begin > takeover + CLOCK_SLACK
+        is_late = is_asked_late or answered.end > takeover + ANSWER_SLACK
+        return answered.opened < takeover and is_late
+
+
+def judge(operations, takeovers):
+    return Checker(operations, takeovers).judge()

@@ -1,0 +1,142 @@
+"""The nodes of a cluster: each is `millrace serve --log` with a directory of its own."""
+
+import datetime
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from engines import wait_for
+from network import start_kept
+
+PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
+LEADING = re.compile(r"^(\S+) leading epoch=(\d+)", re.MULTILINE)
+STOP_SECONDS_MAX = 30
+
+
+def environment():
+    """Ours, without what would configure the program."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+
+
+class Node:
+    def __init__(self, host, folder, engine, lease_ms=1000):
+        self.host = host
+        self.data = os.path.join(folder, "data-" + host.name)
+        self.log = os.path.join(folder, host.name + ".log")
+        self.engine = engine
+        self.lease_ms = lease_ms
+        self.process = None
+        self.is_paused = False
+        self.beanstalk, self.faktory, self.web = (
+            (host.address, host.port(usual)) for usual in (11300, 7419, 7420)
+        )
+
+    def arguments(self):
+        ports = {"beanstalk": self.beanstalk, "faktory": self.faktory, "web": self.web}
+        return [
+            PROGRAM,
+            "serve",
+            f"--log={self.engine.url()}",
+            f"--node={self.host.name}",
+            f"--lease={self.lease_ms}",
+            f"--data={self.data}",
+            *(f"--{name}={address}:{port}" for name, (address, port) in ports.items()),
+            *self.engine.flags,
+            *(["--insecure"] if self.host.namespace is not None else []),
+        ]
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = start_kept(
+                self.arguments(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment(),
+                preexec_fn=self.host.enter,
+            )
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def pause(self):
+        self.is_paused = True
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.is_paused = False
+
+    def kill(self):
+        if self.is_running():
+            self.process.kill()
+        if self.process:
+            self.process.wait(STOP_SECONDS_MAX)
+        self.is_paused = False
+
+    def terminate(self):
+        """The exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_SECONDS_MAX)
+
+    def wipe(self):
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def log_text(self):
+        try:
+            with open(self.log, encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def takeovers(self):
+        """(moment, epoch) of each time that it began to lead."""
+        return [
+            (datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp(), int(epoch))
+            for when, epoch in LEADING.findall(self.log_text())
+        ]
+
+
+class Cluster:
+    """An engine and three nodes, in that network."""
+
+    def __init__(self, network, engine, folder, size=3, lease_ms=1000):
+        self.network = network
+        self.engine = engine
+        self.folder = folder
+        self.lease = lease_ms / 1000
+        self.nodes = [
+            Node(network.host(name), folder, engine, lease_ms) for name in "abcdefg"[:size]
+        ]
+
+    def start(self):
+        self.engine.start()
+        self.nodes[0].start()
+        wait_for(self.takeovers, "a node leads")
+        for node in self.nodes[1:]:
+            node.start()
+
+    def revive(self):
+        """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,
+        status) of each."""
+        ended = [node for node in self.nodes if not node.is_running()]
+        found = [(node.host.name, node.process.returncode) for node in ended]
+        for node in ended:
+            node.start()
+        return found
+
+    def takeovers(self):
+        """(moment, epoch, node), oldest first."""
+        return sorted((*each, node) for node in self.nodes for each in node.takeovers())
+
+    def leader(self):
+        """The node that began to lead last."""
+        return self.takeovers()[-1][2]
+
+    def end(self):
+        for node in self.nodes:
+            node.kill()
+        self.engine.end()
+        self.network.end()

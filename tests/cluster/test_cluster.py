@@ -1,0 +1,73 @@
+"""A few failovers of each kind. `./dev cluster-test` plays many, in an order that follows from a
+seed."""
+
+import os
+import shutil
+import unittest
+import warnings
+
+from cluster import Run
+from engines import POSTGRES
+from faults import Faults
+
+ON_NATS = [
+    "kill_leader",
+    "terminate_leader",
+    "pause_leader",
+    "wipe_standby",
+    "cut_leader",
+    "kill_member",
+    "wipe_leader",
+    "cut_leader_sends",
+    "kill_standby",
+    "cut_leader_hears",
+    "roll_everything",
+]
+ON_POSTGRES = ["kill_leader", "promote_standby", "cut_leader"]
+
+
+class ClusterTest(unittest.TestCase):
+    def setUp(self):
+        # A client whose connection ends during its greeting leaves the socket to the collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+
+    def play(self, engine, plan, failovers_min):
+        run = Run(engine, seed=1)
+        allowed = Faults(run.cluster, run.random, run.note).names()
+        verdict, surprises = run.play([name for name in plan if name in allowed])
+        self.assertEqual(set(verdict.violations()), set())
+        self.assertEqual(surprises, [])
+        self.assertGreater(verdict.finished, 100)
+        self.assertGreaterEqual(verdict.failovers, failovers_min)
+
+    def test_on_nats(self):
+        self.play("nats", ON_NATS, failovers_min=4)
+
+    @unittest.skipUnless(os.path.exists(POSTGRES), "PostgreSQL 15 is not installed")
+    def test_on_postgres(self):
+        self.play("postgres", ON_POSTGRES, failovers_min=1)
+
+
+class Alone:
+    """What a node is told of the engine, so that it shares a log with nobody."""
+
+    def __init__(self, engine, stream):
+        self.flags = engine.flags
+        self.stream_url = engine.url(stream)
+
+    def url(self):
+        return self.stream_url
+
+
+class FoundTest(unittest.TestCase):
+    def test_nodes_that_share_no_log_are_found(self):
+        run = Run("nats", seed=1, report=lambda line: None)
+        self.addCleanup(shutil.rmtree, run.folder)
+        for node in run.cluster.nodes:
+            node.engine = Alone(run.cluster.engine, "of-" + node.host.name)
+        verdict, _ = run.play(["kill_standby"])
+        self.assertTrue({"lost", "stale"} & set(verdict.violations()))
+
+
+if __name__ == "__main__":
+    unittest.main()

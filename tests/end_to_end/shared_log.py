@@ -1,0 +1,64 @@
+"""Servers that share a log, and the engine of it: a nats-server of the test's own."""
+
+import shutil
+import socket
+import subprocess
+import unittest
+
+from program import ServerTest, environment, free_port, wait_until
+from keeper import start_kept
+
+LEASE_MS = 1000
+
+
+class SharedLogTest(ServerTest):
+    """`self.nodes`: servers with the names a, b and so on; the first one leads."""
+
+    node_count = 2
+    node_flags = ()
+
+    def setUp(self):
+        super().setUp()
+        program = shutil.which("nats-server", path="/usr/sbin:/usr/bin:/usr/local/bin")
+        if program is None:
+            raise unittest.SkipTest("nats-server is missing")
+        self.nats_port = free_port()
+        self.start_engine(program)
+        self.nodes = []
+        for name in "abc"[: self.node_count]:
+            self.nodes.append(self.node(name))
+            self.nodes[-1].start()
+            if name == "a":
+                self.wait_for_leader(self.nodes[0])
+
+    def start_engine(self, program):
+        store = ["-js", "-sd", self.path("nats"), "-a", "127.0.0.1", "-p", str(self.nats_port)]
+        engine = start_kept(
+            [program, *store],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+        )
+        self.engine = engine
+        self.addCleanup(engine.wait)
+        self.addCleanup(engine.kill)
+        wait_until(lambda: listens(("127.0.0.1", self.nats_port)), "nats-server listens")
+
+    def node(self, name):
+        log = f"nats://127.0.0.1:{self.nats_port}/jobs"
+        flags = [f"--log={log}", f"--node={name}", "--allow-unsynced-log", f"--lease={LEASE_MS}"]
+        server = self.server(*flags, *self.node_flags, data=f"data-{name}")
+        server.web_address = ("127.0.0.1", free_port())
+        return server
+
+    def wait_for_leader(self, node):
+        wait_until(lambda: "leading " in node.error_text(), "a server leads")
+
+
+def listens(address):
+    try:
+        socket.create_connection(address, 1).close()
+        return True
+    except OSError:
+        return False
