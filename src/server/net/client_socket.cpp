@@ -42,8 +42,11 @@ void ClientSocket::on_events(SocketEvents events) {
     stream_.has_room();
     if (is_serving()) session_->has_room();
   }
-  const Served served = serve_input();
   // Those that wait already come first.
+  if (parts_.poller.has_turned_away() && is_serving() && !session_->is_brief()) {
+    return parts_.poller.serve_again(*this);
+  }
+  const Served served = serve_input();
   if (served == Served::kNotYet) parts_.poller.serve_again(*this);
   // After the last bytes comes the end, which other clients shall see before they ask.
   if (served == Served::kEndIsNext) (void)serve_input();

@@ -23,7 +23,8 @@ Connections::Connections(Parts parts)
                      .clock = parts_.clock,
                      .log = parts_.log,
                      .kept = kept_input_,
-                     .share = TurnShare(parts_.clock),
+                     .input_share = TurnShare(parts_.clock),
+                     .resume_share = TurnShare(parts_.clock),
                      .is_fetch_strict = parts_.is_fetch_strict} {}
 
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
@@ -38,7 +39,8 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
 }
 
 void Connections::limit_unsent() {
-  session_parts_.share.reset();
+  session_parts_.input_share.reset();
+  session_parts_.resume_share.reset();
   session_parts_.unsent.turn_bytes = 0;
   session_parts_.unsent.turn_sent_bytes = 0;
   if (session_parts_.unsent.bytes > parts_.unsent_bytes_max) drop_slow_readers();

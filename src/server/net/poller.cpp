@@ -139,6 +139,7 @@ void Poller::serve_queued() {
     unserved_.add(pollee);
   });
   serving_.clear();
+  has_turned_away_ = !unserved_.is_empty();
   // Before those that have been served by now and want more.
   queued_.call_each([this](Pollee& pollee) { unserved_.add(pollee); });
   queued_.clear();

@@ -71,6 +71,9 @@ class Poller final : public Input {
   /// Calls `call` in the main loop's thread, soon. May be called from any thread.
   void post(std::function<void()> call);
 
+  /// Whether the last `take` has left some that are to be served first by the next one.
+  [[nodiscard]] bool has_turned_away() const { return has_turned_away_; }
+
   void take(Duration longest) override;
   [[nodiscard]] bool serves_few() const override { return served_ <= kFew; }
   void wake() override;
@@ -90,7 +93,8 @@ class Poller final : public Input {
   std::size_t events_end_ = 0;
   std::size_t served_ = 0;  ///< how many this `take` has to serve
   CallList<Pollee> queued_;
-  CallList<Pollee> serving_;   ///< those of `queued_` at work
+  CallList<Pollee> serving_;  ///< those of `queued_` at work
+  bool has_turned_away_ = false;
   CallList<Pollee> unserved_;  ///< those of `serving_` that were not served, for `queued_`
 
   std::atomic<bool> is_woken_ = false;  ///< since the last wait ended

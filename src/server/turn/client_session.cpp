@@ -46,9 +46,18 @@ bool ClientSession::wants_input() const {
 }
 
 std::size_t ClientSession::input_share() {
-  if (!is_brief_) return is_turn_over() ? 0 : kInputShareBytes;
+  const bool is_short = is_brief();
   // A short command may have a long reply.
-  return parts_.unsent.turn_bytes >= 2 * kTurnOutputBytesMax ? 0 : kBriefInputBytes;
+  const bool waits =
+      is_short ? parts_.unsent.turn_bytes >= 2 * kTurnOutputBytesMax : is_over(parts_.input_share);
+  if (!waits) return is_short ? kBriefInputBytes : kInputShareBytes;
+  // The next turn measures anew.
+  parts_.turn.request();
+  return 0;
+}
+
+bool ClientSession::is_brief() const {
+  return is_brief_ && session_ && !session_->wants_resume() && session_->unrendered_bytes() == 0;
 }
 
 /// A client that is turned away is enlisted for when it may go on.
@@ -88,7 +97,8 @@ void ClientSession::resume(Time) {
   if (!session_ || parts_.turn.is_paused()) return;
   if (is_to_be_told()) return finish_session();
   if (!session_->wants_resume()) return;
-  is_turned_away_ = !is_brief_ && is_turn_over();
+  // Not by what is received in a turn: that could be too much in each of them.
+  is_turned_away_ = is_over(parts_.resume_share);
   if (is_turned_away_) return;
   call_session([](Session& session, Time now) { session.resume(now); });
 }
@@ -100,9 +110,9 @@ void ClientSession::expire(Time now) {
   call_session([](Session& session, Time at) { session.resume(at); });
 }
 
-/// For those that bring much.
-bool ClientSession::is_turn_over() {
-  return parts_.unsent.turn_bytes >= kTurnOutputBytesMax || parts_.share.is_over();
+/// Whether the turn has lasted for that share, or has brought enough output.
+bool ClientSession::is_over(TurnShare& share) const {
+  return parts_.unsent.turn_bytes >= kTurnOutputBytesMax || share.is_over();
 }
 
 /// Its `bind` then sends what this turn does not.

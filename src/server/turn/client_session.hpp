@@ -54,7 +54,8 @@ class ClientSession final : public SessionHalf,
     Clock& clock;
     const Log& log;
     KeptInput& kept;
-    TurnShare share;
+    TurnShare input_share;   ///< of those that send much
+    TurnShare resume_share;  ///< of those that have more to execute
     /// A reply that hands out a job waits for everything that was recorded before it, as all others
     /// do, and so for the reservation.
     bool is_fetch_strict = false;
@@ -74,6 +75,7 @@ class ClientSession final : public SessionHalf,
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_ + unrendered_bytes_; }
 
   [[nodiscard]] std::size_t input_share() override;
+  [[nodiscard]] bool is_brief() const override;
   [[nodiscard]] bool offer_input() override;
   void start() override;
   void receive(std::string_view bytes) override;
@@ -101,7 +103,7 @@ class ClientSession final : public SessionHalf,
   /// It is stopped, and its session does not know yet that no more input comes.
   [[nodiscard]] bool is_to_be_told() const;
   [[nodiscard]] bool is_all_answered() const;
-  [[nodiscard]] bool is_turn_over();
+  [[nodiscard]] bool is_over(TurnShare& share) const;
   [[nodiscard]] bool waits_for_next_turn() const;
 
   std::unique_ptr<Session> session_;  ///< null once it was closed

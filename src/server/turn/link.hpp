@@ -27,6 +27,9 @@ class SessionHalf {
   /// first.
   [[nodiscard]] virtual std::size_t input_share() = 0;
 
+  /// Whether this client sends little and gets short replies, so that it is served in each turn.
+  [[nodiscard]] virtual bool is_brief() const = 0;
+
   /// Input has arrived. True: `receive` may be called now. False: the session half calls
   /// `SocketHalf::read_on` as soon as that may have changed.
   [[nodiscard]] virtual bool offer_input() = 0;

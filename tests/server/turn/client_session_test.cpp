@@ -99,7 +99,8 @@ struct Served {
                              .clock = loop.clock,
                              .log = log,
                              .kept = kept,
-                             .share = TurnShare(loop.clock)};
+                             .input_share = TurnShare(loop.clock),
+                             .resume_share = TurnShare(loop.clock)};
   Told told;
   FakeSocket socket;
   ClientSession client{std::make_unique<EchoSession>(told), socket, parts};
@@ -224,8 +225,18 @@ TEST_CASE("client: one that sends much waits when the turn has lasted for its sh
   CHECK(served.client.input_share() == kInputShareBytes);
   served.loop.clock.set(served.loop.clock.now() + kTurnShare);
   CHECK(served.client.input_share() == 0);
-  served.parts.share.reset();
+  served.parts.input_share.reset();
   CHECK(served.client.input_share() == kInputShareBytes);
+}
+
+TEST_CASE("client: one that waits for the next turn asks for it") {
+  Served served;
+  served.loop.run();
+  CHECK(served.client.input_share() == kInputShareBytes);
+  served.loop.clock.set(served.loop.clock.now() + kTurnShare);
+  CHECK_FALSE(served.loop.turn.has_work());
+  CHECK(served.client.input_share() == 0);
+  CHECK(served.loop.turn.has_work());
 }
 
 TEST_CASE("client: one that sends little is served in each turn, a little") {
