@@ -42,7 +42,7 @@ class TextMatcher {
       Glob& glob = globs_[next_glob_];
       if (!read_on(glob, job, steps)) return Match::kUnfinished;
       if (!glob.matches()) return end(Match::kNo);
-      ++next_glob_;
+      if (++next_glob_ == globs_.size()) break;
       begin_glob();
       text_.show(job, queue);
     }
