@@ -319,7 +319,10 @@ void Server::run() {
     CHECK(!ledger_.has_batch());
     journal_->sync();
   }
-  if (web_) web_->finish();
+  // A log that is elsewhere may not have answered.
+  const bool is_stored = shared_ == nullptr || loop_.commits.undurable_bytes() == 0;
+  const bool is_all_durable = loop_.commits.leads() && is_stored;
+  if (web_) web_->finish(is_all_durable);
 }
 
 /// Follows the log until this server leads it. False: it never will.

@@ -59,6 +59,9 @@ Outcome<Done> prepare_cache(journal::FileSystem& files, const Config& config) {
   const auto content = journal::look_into(files, config.data);
   if (!content) return content.error();
   if (*content == journal::DirectoryContent::kCache) return Done{};
+  if (*content == journal::DirectoryContent::kBrokenCache) {
+    return journal::empty_cache(files, config.data);
+  }
   return journal::mark_as_cache(files, config.data);
 }
 
@@ -79,7 +82,9 @@ std::string advertised_ports(const Config& config, const std::string& hostname) 
 Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
   const auto content = journal::look_into(files, config.data);
   if (!content) return content.error();
-  if (*content != journal::DirectoryContent::kCache) return Done{};
+  const bool is_cache = *content == journal::DirectoryContent::kCache ||
+                        *content == journal::DirectoryContent::kBrokenCache;
+  if (!is_cache) return Done{};
   return Problem{config.data +
                  " is a cache of a log that several servers share: start with --log; or, when all "
                  "of them have ended for good, remove the file " +

@@ -67,6 +67,7 @@ std::string encode(const EntryHead& head) {
   append_varint(head.epoch, out);
   append_varint(zigzag(head.at.time_since_epoch().count()), out);
   append_varint(head.writer, out);
+  append_varint(head.lease_ms, out);
   append_text(head.node, out);
   append_text(head.notes, out);
   return out;
@@ -83,6 +84,7 @@ Outcome<std::optional<EntryHead>> take_head(std::string_view& entry) {
   head.epoch = reader.number();
   head.at = Time{Duration{unzigzag(reader.number())}};
   head.writer = reader.number();
+  head.lease_ms = reader.number();
   head.node = reader.text();
   head.notes = reader.text();
   if (!reader.is_good()) return Problem{"the head of an entry is damaged"};

@@ -14,7 +14,7 @@ namespace millrace {
 /// follow. In the journal of one server there is none.
 ///
 ///     head = 07 kind:byte log:number sequence:number epoch:number at:signed writer:number
-///            node:text notes:text
+///            lease:number node:text notes:text
 ///
 /// The tag is that of no record. Numbers are as in `core/model/codec`.
 struct EntryHead {
@@ -33,6 +33,7 @@ struct EntryHead {
   std::uint64_t epoch = 0;     ///< of its writer's leadership
   Time at{};                   ///< by the writer's clock, when it was appended
   std::uint64_t writer = 0;    ///< random; names the process that leads
+  std::uint64_t lease_ms = 0;  ///< of the writer; not in a batch
   std::string node;            ///< of a claim: the writer's name
   std::string notes;           ///< of a claim: what other nodes are to know of the writer
 

@@ -1,6 +1,7 @@
 #include "engines/nats/nats_log.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -68,11 +69,12 @@ class NatsLog final : public LogService {
     auto parts = open_parts(url_, options_, mailbox_, IfMissing::kMake);
     if (!parts) return parts.error();
     parts_ = std::move(*parts);
+    part_bytes_max_ = parts_->publisher.part_bytes_max();
     return Done{};
   }
 
   [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
-    return parts_->publisher.message_count(bytes);
+    return std::max<Sequence>(1, (bytes + part_bytes_max_ - 1) / part_bytes_max_);
   }
 
   [[nodiscard]] Outcome<Extent> extent() override {
@@ -104,6 +106,8 @@ class NatsLog final : public LogService {
   NatsMailbox mailbox_;
   Time reopened_at_{};
   std::unique_ptr<NatsParts> parts_;
+  /// Besides `parts_`, which are replaced while another thread may ask.
+  std::atomic<std::size_t> part_bytes_max_ = 1;
   std::optional<Problem> trim_problem_;  ///< what came of the last trim
 };
 
@@ -136,6 +140,7 @@ Outcome<Done> NatsLog::reopen() {
   auto parts = open_parts(url_, options_, mailbox_, IfMissing::kRefuse);
   if (!parts) return parts.error();
   parts_ = std::move(*parts);
+  part_bytes_max_ = parts_->publisher.part_bytes_max();
   return Done{};
 }
 

@@ -28,6 +28,7 @@ class NatsPublisher {
   [[nodiscard]] Outcome<Done> open();
 
   [[nodiscard]] journal::Sequence message_count(std::size_t bytes) const;
+  [[nodiscard]] std::size_t part_bytes_max() const { return part_bytes_max_; }
   journal::Sequence append(journal::Sequence expected_last, std::string bytes, Time now);
 
   /// Whether a letter is for this object; then it is taken.

@@ -33,10 +33,9 @@ Outcome<DirectoryContent> look_into(FileSystem& files, const std::string& direct
   if (!ensured) return ensured.error();
   const auto names = files.list(directory);
   if (!names) return names.error();
+  const bool is_broken = std::ranges::find(*names, kBrokenMark) != names->end();
   if (std::ranges::find(*names, kMark) != names->end()) {
-    if (std::ranges::find(*names, kBrokenMark) == names->end()) return DirectoryContent::kCache;
-    if (auto emptied = empty_cache(files, directory); !emptied) return emptied.error();
-    return DirectoryContent::kCache;
+    return is_broken ? DirectoryContent::kBrokenCache : DirectoryContent::kCache;
   }
   const bool has_journal = std::ranges::any_of(*names, is_segment);
   return has_journal ? DirectoryContent::kJournal : DirectoryContent::kNothing;

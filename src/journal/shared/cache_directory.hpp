@@ -11,18 +11,18 @@ namespace millrace::journal {
 
 enum class DirectoryContent {
   kNothing,
-  kCache,    ///< of a shared log
-  kJournal,  ///< of a server that shares no log: it may have jobs that are nowhere else
+  kCache,        ///< of a shared log
+  kBrokenCache,  ///< the same, and it must be emptied
+  kJournal,      ///< of a server that shares no log: it may have jobs that are nowhere else
 };
 
-/// A directory that is not there has nothing in it. A cache that is marked as broken is emptied.
+/// A directory that is not there is created, and has nothing in it.
 [[nodiscard]] Outcome<DirectoryContent> look_into(FileSystem& files, const std::string& directory);
 
 /// Creates the directory when it is missing, and says that a cache is in it.
 [[nodiscard]] Outcome<Done> mark_as_cache(FileSystem& files, const std::string& directory);
 
-/// The cache cannot be used any more: the next `look_into` empties it. Problems are ignored, since
-/// the process is about to end.
+/// The cache cannot be used any more. Problems are ignored, since the process is about to end.
 void mark_as_broken(FileSystem& files, const std::string& directory);
 
 /// Removes the journal, so that it is filled anew. The directory must be marked, and nobody may use

@@ -9,6 +9,12 @@
 namespace millrace::journal {
 namespace {
 
+/// A leader that appends all the time beats so often, to tell its name and its lease.
+constexpr Duration kBeatAlways = std::chrono::seconds(10);
+
+/// With so many entries unanswered, no further beat is sent.
+constexpr std::size_t kBeatsMax = 64;
+
 /// When stepped, a service that has not answered by then is taken for unreachable.
 constexpr int kSyncRounds = 64;
 
@@ -124,7 +130,11 @@ Outcome<Done> ReplicatedJournal::take_entry(const LogService::Entry& entry,
     return strange_entry(entry.first, "says that it is entry " + std::to_string((*head)->sequence) +
                                           ": the log has a gap, or was copied");
   }
-  if (cached_) return verify_cache(**head);
+  if (cached_) {
+    // It may have been split into more or fewer messages than this server would make of it.
+    last_ = counted_ = entry.last;
+    return verify_cache(**head);
+  }
   if (entry.first <= last_) return strange_entry(entry.first, "came twice");
   if (is_stray(**head)) {
     last_ = entry.last;
@@ -197,6 +207,7 @@ void ReplicatedJournal::note_leader(const EntryHead& head) {
   if (!head.node.empty()) {
     leader_->node = head.node;
     leader_->notes = head.notes;
+    leader_lease_ = std::chrono::milliseconds(head.lease_ms);
   }
   if (head.kind == EntryHead::Kind::kRelease) leader_->has_released = true;
 }
@@ -215,7 +226,8 @@ bool ReplicatedJournal::may_claim() const {
   if (claimed_at_ && options_.now() < *claimed_at_ + beat_interval(options_.lease)) return false;
   const bool has_no_leader = leader_ ? leader_->has_released : seen_ == 0;
   if (has_no_leader) return true;
-  return options_.now() >= quiet_since_ + options_.lease + lease_margin(options_.lease);
+  const Duration lease = std::max(options_.lease, leader_lease_);
+  return options_.now() >= quiet_since_ + lease + lease_margin(lease);
 }
 
 void ReplicatedJournal::claim() {
@@ -230,7 +242,7 @@ void ReplicatedJournal::claim() {
 void ReplicatedJournal::begin_to_lead() {
   epoch_ = newest_;
   // Others count from when they saw it, which is later.
-  lease_from_ = last_append_at_ = own_claim_->at;
+  lease_from_ = last_append_at_ = last_beat_at_ = own_claim_->at;
   led_from_ = cache_->extent().end;
   cache_->release(led_from_);
   pump_.lead(last_);
@@ -255,6 +267,8 @@ EntryHead ReplicatedJournal::next_head(EntryHead::Kind kind) const {
   if (kind == EntryHead::Kind::kBatch) return head;
   head.node = options_.node;
   head.notes = options_.notes;
+  head.lease_ms = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(options_.lease).count());
   return head;
 }
 
@@ -288,6 +302,7 @@ void ReplicatedJournal::note_stored() const {
     lease_from_ = sent_.front().at;
     sent_.pop_front();
   }
+  released_ = stored;
   cache_->release(stored);
 }
 
@@ -304,13 +319,20 @@ bool ReplicatedJournal::may_answer() const {
 }
 
 Time ReplicatedJournal::next_beat() const {
-  return last_append_at_ + beat_interval(options_.lease);
+  return std::min(last_append_at_ + beat_interval(options_.lease), last_beat_at_ + kBeatAlways);
 }
 
 void ReplicatedJournal::beat() {
   CHECK(epoch_);
   if (has_released_ || pump_.mode() != LogPump::Mode::kLeading) return;
-  if (options_.now() >= next_beat()) put(EntryHead::Kind::kBeat, {});
+  // While the log cannot be reached, more of them would change nothing.
+  if (sent_.size() >= kBeatsMax) {
+    last_append_at_ = last_beat_at_ = options_.now();
+    return;
+  }
+  if (options_.now() < next_beat()) return;
+  put(EntryHead::Kind::kBeat, {});
+  last_beat_at_ = last_append_at_;
 }
 
 void ReplicatedJournal::release() {
@@ -350,7 +372,8 @@ void ReplicatedJournal::sync() {
   } else {
     pump_.wait_until_stored(end, kAnswerMax);
   }
-  cache_->sync_until(durable());
+  note_stored();
+  cache_->sync_until(std::max(led_from_, released_));
 }
 
 }  // namespace millrace::journal

@@ -138,6 +138,7 @@ class ReplicatedJournal final : public SharedJournal {
   std::optional<Problem> broken_;
 
   // A server that follows.
+  Duration leader_lease_{};             ///< as the leader told it; none: not known
   Sequence seen_ = 0;                   ///< the log was looked at up to here
   Sequence former_end_ = 0;             ///< where the log ended at the start
   std::optional<EntryHead> cached_;     ///< the cache's last entry, until it was found in the log
@@ -151,6 +152,8 @@ class ReplicatedJournal final : public SharedJournal {
   Lsn led_from_ = 0;  ///< everything in the cache before it is stored
   bool has_released_ = false;
   Time last_append_at_{};
+  Time last_beat_at_{};
+  mutable Lsn released_ = 0;       ///< the cache may have everything before it
   mutable std::deque<Sent> sent_;  ///< and not stored, as far as was looked
   mutable Time lease_from_{};      ///< when what was stored last was appended
 

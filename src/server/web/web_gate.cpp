@@ -62,8 +62,14 @@ void WebGate::send_durable(Lsn durable) {
   }
 }
 
-void WebGate::close() {
-  for (Pending& each : pending_) each.call->answer(std::move(each.response));
+void WebGate::close(bool is_all_durable) {
+  for (Pending& each : pending_) {
+    if (is_all_durable) {
+      each.call->answer(std::move(each.response));
+    } else {
+      each.call->answer(std::nullopt);
+    }
+  }
   pending_.clear();
   const std::lock_guard guard(mutex_);
   is_closed_ = true;

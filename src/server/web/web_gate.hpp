@@ -29,9 +29,9 @@ class WebGate final : public Responder {
   /// called in the thread of the main loop.
   [[nodiscard]] std::optional<http::Response> ask(std::chrono::seconds patience, Question question);
 
-  /// Called when the loop has ended and everything is durable: returns all pending answers, and
+  /// Called when the loop has ended: returns all pending answers, as done or as unknown, and
   /// answers nothing after that.
-  void close();
+  void close(bool is_all_durable);
 
   void resume(Time) override {}
   std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;

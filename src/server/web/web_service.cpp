@@ -155,7 +155,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
              .log = parts.log}) {}
 
 WebService::~WebService() {
-  finish();
+  finish(false);
   parts_.ticker.plan(*this, kNever);
 }
 
@@ -204,8 +204,8 @@ void WebService::reload(const std::string& password,
   if (tls) port_.set_tls(std::move(tls));
 }
 
-void WebService::finish() {
-  gate_.close();
+void WebService::finish(bool is_all_durable) {
+  gate_.close(is_all_durable);
   port_.close();
   port_.join();
 }

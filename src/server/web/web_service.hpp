@@ -77,8 +77,9 @@ class WebService final : public Deadline {
   void show_options(std::vector<std::pair<std::string, std::string>> options);
   void reload(const std::string& password, std::shared_ptr<const TlsContext> tls /* see Options */);
 
-  /// Called when the loop has ended and everything is durable. Waits for the threads of the port.
-  void finish();
+  /// Called when the loop has ended. Changes that wait are answered as done if everything is
+  /// durable; otherwise nobody knows. Waits for the threads of the port.
+  void finish(bool is_all_durable);
 
  private:
   [[nodiscard]] std::optional<http::Response> answer_on_standby(const http::Request& request);

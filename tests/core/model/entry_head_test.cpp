@@ -14,6 +14,7 @@ EntryHead some_head() {
           .epoch = 2,
           .at = Time{Duration{-3}},
           .writer = 7,
+          .lease_ms = 9,
           .node = "a",
           .notes = "xy"};
 }
@@ -31,7 +32,7 @@ TEST_CASE("entry head: what is written is read back, and the batch after it is l
 }
 
 TEST_CASE("entry head: its bytes stay as they are") {
-  CHECK(encode(some_head()) == std::string("\x07\x02\xac\x02\x05\x02\x05\x07\x01"
+  CHECK(encode(some_head()) == std::string("\x07\x02\xac\x02\x05\x02\x05\x07\x09\x01"
                                            "a\x02xy"));
 }
 

@@ -44,12 +44,14 @@ TEST_CASE("cache directory: emptied, it keeps its mark and what is none of ours"
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
 }
 
-TEST_CASE("cache directory: a cache that failed is emptied when it is looked into") {
+TEST_CASE("cache directory: a cache that failed says so until it is emptied") {
   SimulatedDisk disk;
   REQUIRE(look_into(disk, "/data"));
   REQUIRE(mark_as_cache(disk, "/data"));
   REQUIRE(disk.create("/data/00000000000000000000.log"));
   mark_as_broken(disk, "/data");
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kBrokenCache);
+  REQUIRE(empty_cache(disk, "/data"));
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
   CHECK(names_in(disk) == std::vector<std::string>{"cache"});
 }
