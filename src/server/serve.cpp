@@ -101,7 +101,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .line_bytes_max =
               std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
           .memory_bytes_max = config.memory_bytes_max,
-          .is_fetch_strict = config.is_fetch_strict,
+          .is_fetch_strict = config.is_fetch_strict || !config.log.empty(),
           .is_volatile = config.is_volatile,
           .is_insecure = config.is_insecure,
           .data_directory = config.is_volatile ? "" : config.data,
