@@ -742,11 +742,12 @@ export const cases = [
       const { page } = test;
       await page.route("**/jobs-ui/**", async (route) => {
         const target = route.request().url().replace("/jobs-ui", "");
-        const response = await route.fetch({
-          url: target,
-          headers: { ...route.request().headers(), "x-script-name": "/jobs-ui" },
-        });
-        await route.fulfill({ response });
+        try {
+          const headers = { ...route.request().headers(), "x-script-name": "/jobs-ui" };
+          await route.fulfill({ response: await route.fetch({ url: target, headers }) });
+        } catch (error) {
+          if (!page.isClosed()) throw error; // The case may be over.
+        }
       });
       await test.open("jobs-ui/queues");
       await row(page, "mail").getByRole("link", { name: "mail", exact: true }).click();
