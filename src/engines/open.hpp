@@ -25,8 +25,8 @@ struct Options {
 ///     nats://[user:password@]host[:port][,host[:port]...]/stream      tls:// for TLS
 ///     postgresql://...                                                as libpq reads it
 ///
-/// Passwords and tokens may also come from the environment (`MILLRACE_LOG_PASSWORD`), and libpq's
-/// from its own variables and files. A problem is one line without any of them.
+/// A password may also be in `options`, and libpq reads variables and files of its own. A problem
+/// is one line without any of them.
 [[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log_service(
     const std::string& url, const Options& options);
 

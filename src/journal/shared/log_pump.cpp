@@ -139,7 +139,6 @@ bool LogPump::step(LogService::Duration longest) {
       hear(longest);
       return true;
     case Mode::kDeposed:
-    case Mode::kBroken:
     case Mode::kTrimmed:
       return false;
   }

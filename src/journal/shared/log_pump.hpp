@@ -38,7 +38,6 @@ class LogPump {
     kFollowing,
     kLeading,
     kDeposed,  ///< another server leads; nothing is read or sent any more
-    kBroken,   ///< the log cannot be followed, see `problem`
     kTrimmed   ///< the log does not reach back to where this server is
   };
   [[nodiscard]] Mode mode() const { return mode_.load(); }
