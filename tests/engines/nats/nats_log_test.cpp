@@ -107,10 +107,19 @@ std::vector<LogService::Answer> nats_answers(LogService& log, std::size_t count)
   return all;
 }
 
-LogService::Chunk nats_chunk(LogService& log, Sequence after, milliseconds longest = seconds(5)) {
-  auto chunk = log.follow(after, 1 << 20, longest);
-  REQUIRE_MESSAGE(chunk.has_value(), (chunk ? "" : chunk.error().text));
-  return std::move(*chunk);
+/// What is stored after that message, up to `last`: the chunks of as many calls as that takes.
+LogService::Chunk nats_chunk(LogService& log, Sequence after, Sequence last) {
+  LogService::Chunk all{.seen = after};
+  const auto end = TestClock::now() + seconds(20);
+  while (all.seen < last && TestClock::now() < end) {
+    auto chunk = log.follow(all.seen, 1 << 20, seconds(1));
+    REQUIRE_MESSAGE(chunk.has_value(), (chunk ? "" : chunk.error().text));
+    for (auto& entry : chunk->entries) all.entries.push_back(std::move(entry));
+    all.seen = chunk->seen;
+    all.is_trimmed = all.is_trimmed || chunk->is_trimmed;
+  }
+  REQUIRE(all.seen >= last);
+  return all;
 }
 
 /// What opening says, which is one line without the password.
@@ -145,17 +154,17 @@ TEST_CASE("NATS log: an entry that was begun and never finished does not exist")
   other.publish(subject, "other 0 1/3", "one");
   other.publish(subject, "other 0 2/3", "two");
   CHECK(log->extent()->last == 2);
-  const LogService::Chunk unfinished = nats_chunk(*log, 0, milliseconds(300));
+  const LogService::Chunk unfinished = nats_chunk(*log, 0, 2);
   CHECK(unfinished.entries.empty());
   CHECK(unfinished.seen == 2);
 
   CHECK(log->append(2, "mine") == 3);
   CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
-  const LogService::Chunk chunk = nats_chunk(*log, 0);
+  const LogService::Chunk chunk = nats_chunk(*log, 0, 3);
   REQUIRE(chunk.entries.size() == 1);
   CHECK(chunk.entries[0].first == 3);
   CHECK(chunk.entries[0].bytes == "mine");
-  CHECK(nats_chunk(*open_log(url), 1).entries.size() == 1);
+  CHECK(nats_chunk(*open_log(url), 1, 3).entries.size() == 1);
 }
 
 TEST_CASE("NATS log: an entry that is finished later is whole") {
@@ -164,14 +173,14 @@ TEST_CASE("NATS log: an entry that is finished later is whole") {
   PlainClient other(SharedNatsServer::get().address());
   const std::string subject = "millrace." + url.substr(url.rfind('/') + 1);
   other.publish(subject, "other 0 1/2", "one");
-  CHECK(nats_chunk(*log, 0, milliseconds(300)).seen == 1);
+  CHECK(nats_chunk(*log, 0, 1).entries.empty());
   other.publish(subject, "other 0 2/2", "two");
-  const LogService::Chunk chunk = nats_chunk(*log, 1);
+  const LogService::Chunk chunk = nats_chunk(*log, 1, 2);
   REQUIRE(chunk.entries.size() == 1);
   CHECK(chunk.entries[0].first == 1);
   CHECK(chunk.entries[0].bytes == "onetwo");
   // A reader that has seen nothing of it looks back.
-  const LogService::Chunk again = nats_chunk(*open_log(url), 1);
+  const LogService::Chunk again = nats_chunk(*open_log(url), 1, 2);
   REQUIRE(again.entries.size() == 1);
   CHECK(again.entries[0].bytes == "onetwo");
 }
@@ -191,7 +200,7 @@ TEST_CASE("NATS log: what follows a refused append does not exist, though NATS s
   CHECK(log->append(4, "mine") == 5);
   CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
   for (const Sequence after : {Sequence{1}, Sequence{2}, Sequence{3}, Sequence{4}}) {
-    const LogService::Chunk chunk = nats_chunk(*open_log(url), after);
+    const LogService::Chunk chunk = nats_chunk(*open_log(url), after, 5);
     REQUIRE(chunk.entries.size() == 1);
     CHECK(chunk.entries[0].bytes == "mine");
   }
@@ -244,7 +253,7 @@ TEST_CASE("NATS log: messages are no longer than the server takes") {
   CHECK(last == log->message_count(100'000));
   CHECK(last > 20);
   CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
-  CHECK(nats_chunk(*log, 0).entries[0].bytes.size() == 100'000);
+  CHECK(nats_chunk(*log, 0, last).entries[0].bytes.size() == 100'000);
 }
 
 TEST_CASE("NATS log: a wrong password is one line without it") {
@@ -301,7 +310,7 @@ TEST_CASE("NATS log: goes on by itself when its server stops and comes back") {
   const Sequence last = extent->last;
   CHECK(log->append(last, "four") == last + 1);
   CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
-  CHECK(nats_chunk(*log, last).entries[0].bytes == "four");
+  CHECK(nats_chunk(*log, last, last + 1).entries[0].bytes == "four");
 }
 
 TEST_CASE("NATS log: comes back after a server that refused its password for a while") {
@@ -339,7 +348,7 @@ TEST_CASE("NATS log: comes back after a server that refused its password for a w
   extent_until([](const auto& extent) { return extent && extent->last == 1; });
   CHECK(log->append(1, "two") == 2);
   CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
-  CHECK(nats_chunk(*log, 0).entries.size() == 2);
+  CHECK(nats_chunk(*log, 0, 2).entries.size() == 2);
 }
 
 TEST_CASE("NATS log: a server that does not answer in time leaves the append unknown") {
