@@ -12,6 +12,7 @@
 #include "server/serve.hpp"
 #include "server/tools/check.hpp"
 #include "server/tools/journal_copy.hpp"
+#include "server/tools/move_jobs.hpp"
 
 namespace {
 
@@ -52,6 +53,13 @@ int print_report(const Outcome<millrace::server::JournalReport>& report) {
   return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : 0;
 }
 
+int print_moved(const Outcome<std::string>& moved) {
+  if (!moved) return fail(kMillrace, moved.error().text, kExitFailed);
+  std::fputs(moved->c_str(), stdout);
+  std::fflush(stdout);
+  return 0;
+}
+
 int run(const std::vector<std::string>& arguments) {
   using namespace millrace::server;
   const Invocation invocation = millrace::server::read_invocation(arguments);
@@ -67,6 +75,10 @@ int run(const std::vector<std::string>& arguments) {
       return print_report(check_journal(text));
     case Invocation::Action::kBackUp:
       return print_report(back_up_journal(text, invocation.target));
+    case Invocation::Action::kMoveToLog:
+      return print_moved(move_to_log(invocation.config, Log()));
+    case Invocation::Action::kMoveToFile:
+      return print_moved(move_to_file(invocation.config, Log()));
     case Invocation::Action::kServe:
       break;
   }

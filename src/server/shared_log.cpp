@@ -26,12 +26,6 @@ std::string advertised(const Config& config, const Address& port, const std::str
   return shown.text();
 }
 
-/// A number that is not 0, which means none.
-std::uint64_t random_name() {
-  const std::uint64_t drawn = random_number();
-  return drawn == 0 ? 1 : drawn;
-}
-
 Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
   engines::Options options;
   options.allows_unsynced = config.allows_unsynced_log;
@@ -49,10 +43,12 @@ Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
 Outcome<Done> refuse_journal(journal::FileSystem& files, const Config& config) {
   const auto content = journal::look_into(files, config.data);
   if (!content) return content.error();
-  if (*content != journal::DirectoryContent::kJournal) return Done{};
+  const bool has_journal = *content == journal::DirectoryContent::kJournal ||
+                           *content == journal::DirectoryContent::kMoved;
+  if (!has_journal) return Done{};
   return Problem{config.data +
-                 " holds the jobs of a server without --log, which are not in the shared log: "
-                 "start with another --data, or without --log"};
+                 " holds the jobs of a server without --log: start with another --data; or first "
+                 "move them with `millrace move-to-log`"};
 }
 
 Outcome<Done> prepare_cache(journal::FileSystem& files, const Config& config) {
@@ -66,6 +62,17 @@ Outcome<Done> prepare_cache(journal::FileSystem& files, const Config& config) {
 }
 
 }  // namespace
+
+std::uint64_t random_name() {
+  const std::uint64_t drawn = random_number();
+  return drawn == 0 ? 1 : drawn;
+}
+
+Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config, const Log& log) {
+  const Outcome<engines::Options> options = engine_options(config, log);
+  if (!options) return options.error();
+  return engines::open_log_service(config.log, *options);
+}
 
 std::string advertised_ports(const Config& config, const std::string& hostname) {
   std::string text;
@@ -82,23 +89,24 @@ std::string advertised_ports(const Config& config, const std::string& hostname) 
 Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
   const auto content = journal::look_into(files, config.data);
   if (!content) return content.error();
+  if (*content == journal::DirectoryContent::kMoved) {
+    return Problem{"the jobs of " + config.data +
+                   " were moved to a shared log: start with --log and another --data; or, when no "
+                   "server uses that log, remove the file " +
+                   config.data + "/moved"};
+  }
   const bool is_cache = *content == journal::DirectoryContent::kCache ||
                         *content == journal::DirectoryContent::kBrokenCache;
   if (!is_cache) return Done{};
   return Problem{config.data +
-                 " is a cache of a log that several servers share: start with --log; or, when all "
-                 "of them have ended for good, remove the file " +
-                 config.data + "/cache to go on with this one alone"};
+                 " is a cache of a log that several servers share: start with --log; or stop them "
+                 "all, and move the jobs with `millrace move-to-file`"};
 }
 
-Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(const Config& config,
-                                                                         journal::FileSystem& files,
-                                                                         Clock& clock,
-                                                                         const Log& log) {
+Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(
+    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log, bool holds) {
   if (auto fit = refuse_journal(files, config); !fit) return fit.error();
-  const Outcome<engines::Options> options = engine_options(config, log);
-  if (!options) return options.error();
-  auto service = engines::open_log_service(config.log, *options);
+  auto service = open_log(config, log);
   if (!service) return service.error();
   // Not before: the directory stays as it is where the log cannot be used.
   if (auto prepared = prepare_cache(files, config); !prepared) return prepared.error();
@@ -119,6 +127,7 @@ Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(const C
   shared.writer = random_name();
   shared.log = random_name();
   shared.lease = config.lease;
+  shared.holds = holds;
   shared.now = [&clock] { return clock.now(); };
   return std::make_unique<journal::ReplicatedJournal>(std::move(*cache), std::move(*service),
                                                       std::move(shared));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,15 +12,23 @@
 
 namespace millrace::server {
 
-/// Refuses a data directory that is a cache of a shared log: without `--log` it would go on from
-/// there alone.
+/// Connects to the engine of `--log`.
+[[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config,
+                                                                     const Log& log);
+
+/// Refuses a data directory that is a cache of a shared log, or whose jobs were moved to one:
+/// without `--log` it would go on from there alone.
 [[nodiscard]] Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config);
 
 /// Connects to the engine, makes the data directory a cache of its log, and opens that. Refused
-/// where the directory has the journal of a server without `--log`. All but `config` outlive the
-/// journal.
+/// where the directory has the journal of a server without `--log`. With `holds`, see there. All
+/// but `config` outlive the journal.
 [[nodiscard]] Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(
-    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log);
+    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log,
+    bool holds = false);
+
+/// A number that is not 0, which means none. It names one thing among all machines.
+[[nodiscard]] std::uint64_t random_name();
 
 /// What other servers are told of this one: where its ports are, as `name=address` separated by
 /// blanks.

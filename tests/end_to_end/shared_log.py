@@ -45,9 +45,12 @@ class SharedLogTest(ServerTest):
         self.addCleanup(engine.kill)
         wait_until(lambda: listens(("127.0.0.1", self.nats_port)), "nats-server listens")
 
+    def log_url(self, name="jobs"):
+        return f"nats://127.0.0.1:{self.nats_port}/{name}"
+
     def node(self, name):
-        log = f"nats://127.0.0.1:{self.nats_port}/jobs"
-        flags = [f"--log={log}", f"--node={name}", "--allow-unsynced-log", f"--lease={LEASE_MS}"]
+        flags = [f"--log={self.log_url()}", f"--node={name}", "--allow-unsynced-log"]
+        flags.append(f"--lease={LEASE_MS}")
         server = self.server(*flags, *self.node_flags, data=f"data-{name}")
         server.web_address = ("127.0.0.1", free_port())
         return server

@@ -88,7 +88,7 @@ Outcome<std::optional<EntryHead>> take_head(std::string_view& entry) {
   head.node = reader.text();
   head.notes = reader.text();
   if (!reader.is_good()) return Problem{"the head of an entry is damaged"};
-  if (kind > static_cast<std::uint8_t>(EntryHead::Kind::kRelease)) {
+  if (kind > static_cast<std::uint8_t>(EntryHead::Kind::kHold)) {
     return Problem{"an entry of a kind that this version does not know"};
   }
   entry = reader.rest();

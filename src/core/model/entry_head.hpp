@@ -25,6 +25,7 @@ struct EntryHead {
     kClaim = 1,    ///< its writer leads from here on, in `epoch`
     kBeat = 2,     ///< its writer still leads
     kRelease = 3,  ///< its writer leads no more: another server may claim at once
+    kHold = 4,     ///< a claim without a lease: nobody else may claim before its release
   };
 
   Kind kind = Kind::kBatch;
@@ -36,6 +37,9 @@ struct EntryHead {
   std::uint64_t lease_ms = 0;  ///< of the writer; not in a batch
   std::string node;            ///< of a claim: the writer's name
   std::string notes;           ///< of a claim: what other nodes are to know of the writer
+
+  /// Whether its writer leads from here on.
+  [[nodiscard]] bool is_claim() const { return kind == Kind::kClaim || kind == Kind::kHold; }
 
   bool operator==(const EntryHead&) const = default;
 };

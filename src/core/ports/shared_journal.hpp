@@ -27,6 +27,8 @@ class SharedJournal : public Journal {
     std::string notes;          ///< as it gave them to its claim
     Time claimed_at{};          ///< by its clock
     bool has_released = false;  ///< it leads no more, and nobody else does yet
+    /// No server leads, and none may claim: a command moves the jobs to this log, or away from it.
+    bool holds = false;
   };
 
   enum class Followed {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kMark = "cache";
 constexpr std::string_view kBrokenMark = "broken";
+constexpr std::string_view kMovedMark = "moved";
 constexpr std::string_view kMarkText =
     "The journal in this directory is a cache of a log that several servers share.\n";
 
@@ -26,6 +27,16 @@ bool is_of_journal(const std::string& name) {
          name.starts_with("spare-") || name.starts_with("removed-");
 }
 
+Outcome<Done> write_mark(FileSystem& files, const std::string& directory, std::string_view name,
+                         std::string_view text) {
+  const auto file = files.create(directory + "/" + std::string(name));
+  if (!file) return file.error();
+  const std::array<std::string_view, 1> parts = {text};
+  if (auto written = (*file)->write(0, parts); !written) return written;
+  if (auto synced = (*file)->sync(); !synced) return synced;
+  return files.sync_directory(directory);
+}
+
 }  // namespace
 
 Outcome<DirectoryContent> look_into(FileSystem& files, const std::string& directory) {
@@ -37,17 +48,24 @@ Outcome<DirectoryContent> look_into(FileSystem& files, const std::string& direct
   if (std::ranges::find(*names, kMark) != names->end()) {
     return is_broken ? DirectoryContent::kBrokenCache : DirectoryContent::kCache;
   }
-  const bool has_journal = std::ranges::any_of(*names, is_segment);
-  return has_journal ? DirectoryContent::kJournal : DirectoryContent::kNothing;
+  if (!std::ranges::any_of(*names, is_segment)) return DirectoryContent::kNothing;
+  const bool was_moved = std::ranges::find(*names, kMovedMark) != names->end();
+  return was_moved ? DirectoryContent::kMoved : DirectoryContent::kJournal;
 }
 
 Outcome<Done> mark_as_cache(FileSystem& files, const std::string& directory) {
-  const auto file = files.create(directory + "/" + std::string(kMark));
-  if (!file) return file.error();
-  const std::array<std::string_view, 1> parts = {kMarkText};
-  if (auto written = (*file)->write(0, parts); !written) return written;
-  if (auto synced = (*file)->sync(); !synced) return synced;
+  return write_mark(files, directory, kMark, kMarkText);
+}
+
+Outcome<Done> unmark_cache(FileSystem& files, const std::string& directory) {
+  if (auto removed = files.remove(directory + "/" + std::string(kMark)); !removed) return removed;
   return files.sync_directory(directory);
+}
+
+Outcome<Done> mark_as_moved(FileSystem& files, const std::string& directory,
+                            const std::string& log) {
+  return write_mark(files, directory, kMovedMark,
+                    "The jobs of this journal were moved to the log " + log + "\n");
 }
 
 void mark_as_broken(FileSystem& files, const std::string& directory) {

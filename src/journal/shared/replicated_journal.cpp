@@ -172,7 +172,7 @@ bool ReplicatedJournal::is_of_namesake(const EntryHead& head) const {
 /// stored, and nobody else may: it is of a former leader, or not right behind what its writer
 /// appended before. A claim is never sent behind anything.
 bool ReplicatedJournal::is_stray(const EntryHead& head) const {
-  if (head.kind == EntryHead::Kind::kClaim || newest_ == Epoch{}) return false;
+  if (head.is_claim() || newest_ == Epoch{}) return false;
   return Epoch{head.epoch} < newest_ || head.sequence != counted_ + 1;
 }
 
@@ -187,15 +187,14 @@ Outcome<Done> ReplicatedJournal::verify_cache(const EntryHead& head) {
 Outcome<Done> ReplicatedJournal::note_head(const EntryHead& head) {
   if (log_ == 0) log_ = head.log;
   if (head.log != log_) return strange_entry(head.sequence, "belongs to another log");
-  const bool is_claim = head.kind == EntryHead::Kind::kClaim;
   const Epoch epoch{head.epoch};
-  if (is_claim ? epoch <= newest_ : (epoch != newest_ && newest_ != Epoch{})) {
+  if (head.is_claim() ? epoch <= newest_ : (epoch != newest_ && newest_ != Epoch{})) {
     return strange_entry(head.sequence, "is of a server that does not lead");
   }
   newest_ = epoch;
   latest_time_ = std::max(latest_time_, head.at);
   own_claim_.reset();
-  if (is_claim && head.writer == options_.writer) own_claim_ = head;
+  if (head.is_claim() && head.writer == options_.writer) own_claim_ = head;
   note_leader(head);
   return Done{};
 }
@@ -209,6 +208,7 @@ void ReplicatedJournal::note_leader(const EntryHead& head) {
     leader_->notes = head.notes;
     leader_lease_ = std::chrono::milliseconds(head.lease_ms);
   }
+  if (head.is_claim()) leader_->holds = head.kind == EntryHead::Kind::kHold;
   if (head.kind == EntryHead::Kind::kRelease) leader_->has_released = true;
 }
 
@@ -226,13 +226,24 @@ bool ReplicatedJournal::may_claim() const {
   if (claimed_at_ && options_.now() < *claimed_at_ + beat_interval(options_.lease)) return false;
   const bool has_no_leader = leader_ ? leader_->has_released : seen_ == 0;
   if (has_no_leader) return true;
+  if (leader_ && leader_->holds && !options_.holds) return false;
   const Duration lease = std::max(options_.lease, leader_lease_);
   return options_.now() >= quiet_since_ + lease + lease_margin(lease);
 }
 
+std::string ReplicatedJournal::problem() const {
+  std::string text = pump_.problem();
+  const bool is_held = leader_ && leader_->holds && !leader_->has_released && !options_.holds;
+  return text.empty() && is_held ? "the log is held, so no node may lead: " + leader_->node : text;
+}
+
+bool ReplicatedJournal::hears_leader() const {
+  return last_ > former_end_ && leader_ && !leader_->has_released;
+}
+
 void ReplicatedJournal::claim() {
   CHECK(may_claim());
-  EntryHead head = next_head(EntryHead::Kind::kClaim);
+  EntryHead head = next_head(options_.holds ? EntryHead::Kind::kHold : EntryHead::Kind::kClaim);
   head.sequence = seen_ + 1;
   head.epoch = static_cast<std::uint64_t>(after(newest_));
   claimed_at_ = head.at;

@@ -26,6 +26,9 @@ struct ReplicatedJournalOptions {
   Duration lease = std::chrono::seconds(1);
   std::function<Time()> now;  ///< the server's clock; asked by its thread only
 
+  /// Claims with `EntryHead::Kind::kHold`: no server leads until it releases, even if it ends.
+  bool holds = false;
+
   /// Of the entries in so many bytes of the cache, the place of one is remembered: so far the log
   /// is trimmed.
   std::uint64_t place_bytes = 64 * 1024;
@@ -63,6 +66,9 @@ class ReplicatedJournal final : public SharedJournal {
   /// filled anew from the log. Never true where it has jobs that are not in the log.
   [[nodiscard]] bool is_cache_useless() const { return is_cache_useless_; }
 
+  /// While it follows: whether another server has appended since the start, and leads.
+  [[nodiscard]] bool hears_leader() const;
+
   [[nodiscard]] Outcome<Followed> follow(const Visitor& visitor) override;
   [[nodiscard]] bool may_claim() const override;
   void claim() override;
@@ -72,7 +78,7 @@ class ReplicatedJournal final : public SharedJournal {
   void release() override;
   [[nodiscard]] Time latest_time() const override { return latest_time_; }
   [[nodiscard]] std::optional<Leader> leader() const override { return leader_; }
-  [[nodiscard]] std::string problem() const override { return pump_.problem(); }
+  [[nodiscard]] std::string problem() const override;
 
   [[nodiscard]] Epoch epoch() const override;
   [[nodiscard]] Durability durability() const override { return Durability::kWhenSynced; }

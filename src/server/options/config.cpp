@@ -174,6 +174,9 @@ constexpr const char* kCheckFooter =
 constexpr const char* kBackupFooter =
     "Exit status 0: copied. 1: not copied; the journal may be damaged. 2: wrong arguments.";
 
+constexpr const char* kMoveFooter =
+    "Exit status 0: moved. 1: not, or not all: the same command goes on. 2: wrong arguments.";
+
 constexpr std::string_view kVariableStart = "MILLRACE_";
 
 std::string variable_of(std::string_view name) {
@@ -184,6 +187,12 @@ std::string variable_of(std::string_view name) {
   return variable;
 }
 
+/// Whether the option is about the engine of a shared log.
+bool is_of_engine(const Row& row) {
+  const std::string_view name = row.name;
+  return name == "log" || name.starts_with("log-") || name == "allow-unsynced-log";
+}
+
 /// The command line and the environment, as CLI11 reads them. CLI11 keeps the addresses of the
 /// members, so this is not copied.
 struct Parser {
@@ -192,6 +201,10 @@ struct Parser {
   CLI::App* check =
       app.add_subcommand("check", "Show what a journal holds, and where it is damaged");
   CLI::App* backup = app.add_subcommand("backup", "Copy a journal; its server may be running");
+  CLI::App* move_to_log = app.add_subcommand(
+      "move-to-log", "Move the jobs of a stopped server to a log that several servers share");
+  CLI::App* move_to_file = app.add_subcommand(
+      "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
   std::string directory;
   std::string target;
   std::array<std::string, kRows.size()> texts;
@@ -203,11 +216,12 @@ struct Parser {
     app.require_subcommand(0, 1);
     // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
     // both.
-    for (CLI::App* command : {serve, check, backup}) command->option_defaults()->take_last();
+    for (CLI::App* command : {serve, check, backup, move_to_log, move_to_file}) {
+      command->option_defaults()->take_last();
+    }
     serve->footer(kFooter);
     for (std::size_t i = 0; i < kRows.size(); ++i) {
-      options[i] = add(kRows[i]);
-      options[i]->envname(variable_of(kRows[i].name));
+      options[i] = add(*serve, kRows[i]);
     }
     serve->add_option("--config", config_file, "Config file (TOML)")
         ->type_name("FILE")
@@ -217,6 +231,8 @@ struct Parser {
           ->required()
           ->type_name("");
     }
+    add_move(*move_to_log, "The data directory; its jobs stay in it too, and are not served");
+    add_move(*move_to_file, "A new directory, or that of a stopped node");
     check->footer(kCheckFooter);
     backup->footer(kBackupFooter);
     check
@@ -230,11 +246,21 @@ struct Parser {
   Parser& operator=(const Parser&) = delete;
 
  private:
-  CLI::Option* add(const Row& row) {
+  CLI::Option* add(CLI::App& command, const Row& row) {
     std::string& text = texts[static_cast<std::size_t>(&row - kRows.data())];
     const std::string flag = std::string("--") + row.name;
-    if (row.value == nullptr) return serve->add_flag(flag, text, row.help);
-    return serve->add_option(flag, text, row.help)->type_name(row.value);
+    CLI::Option* const option =
+        row.value == nullptr ? command.add_flag(flag, text, row.help)
+                             : command.add_option(flag, text, row.help)->type_name(row.value);
+    return option->envname(variable_of(row.name));
+  }
+
+  void add_move(CLI::App& command, const char* help) {
+    command.add_option("DIR", directory, help)->required()->type_name("");
+    for (const Row& row : kRows) {
+      if (is_of_engine(row)) add(command, row);
+    }
+    command.footer(kMoveFooter);
   }
 };
 
@@ -349,6 +375,24 @@ Invocation read_serve(const Parser& parser) {
   return invocation;
 }
 
+Invocation read_move(const Parser& parser, const CLI::App& command, Invocation::Action action) {
+  Invocation invocation{.action = action, .config = {}, .text = {}};
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    const Row& row = kRows[i];
+    if (!is_of_engine(row)) continue;
+    const std::string flag = std::string("--") + row.name;
+    if (command.get_option(flag)->count() == 0) continue;
+    const Outcome<Done> applied = row.apply(invocation.config, parser.texts[i]);
+    if (!applied) return refuse(flag + ": " + applied.error().text);
+  }
+  invocation.config.data = parser.directory;
+  if (invocation.config.log.empty()) return refuse("--log is required");
+  if (const auto checked = check_engine(invocation.config); !checked) {
+    return refuse(checked.error().text);
+  }
+  return invocation;
+}
+
 }  // namespace
 
 std::vector<std::string> options_for_restart(const Config& started, const Config& wanted) {
@@ -403,8 +447,14 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
             .text = parser.directory,
             .target = parser.target};
   }
+  if (parser.move_to_log->parsed()) {
+    return read_move(parser, *parser.move_to_log, Invocation::Action::kMoveToLog);
+  }
+  if (parser.move_to_file->parsed()) {
+    return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
+  }
   if (!parser.serve->parsed()) {
-    return refuse("a command is missing: serve, check or backup; see millrace --help");
+    return refuse("a command is missing, for example serve; see millrace --help");
   }
   return read_serve(parser);
 }

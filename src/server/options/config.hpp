@@ -83,9 +83,11 @@ struct Invocation {
   enum class Action {
     kServe,  ///< serve with `config`
     kCheck,  ///< check the journal in directory `text`; with `target`, salvage it to that directory
-    kBackUp,  ///< copy the journal in directory `text` to `target`
-    kPrint,   ///< print `text` to stdout: help or version
-    kRefuse,  ///< print `text` to stderr, one line that says which argument is wrong
+    kBackUp,      ///< copy the journal in directory `text` to `target`
+    kMoveToLog,   ///< the jobs of `config.data` to `config.log`
+    kMoveToFile,  ///< the jobs of `config.log` to `config.data`
+    kPrint,       ///< print `text` to stdout: help or version
+    kRefuse,      ///< print `text` to stderr, one line that says which argument is wrong
   };
   Action action = Action::kRefuse;
   Config config;

@@ -32,13 +32,15 @@ Outcome<Done> check_log(const Config& config) {
   if (config.has_asked_for_syncs || config.sync.mode != SyncChoice::Mode::kAlways) {
     return Problem{"--sync is about the data directory, and --log has a log elsewhere"};
   }
-  if (config.log_certificate_file.empty() != config.log_key_file.empty()) {
-    return Problem{"--log-cert and --log-key must be set together"};
-  }
-  return Done{};
+  return check_engine(config);
 }
 
 }  // namespace
+
+Outcome<Done> check_engine(const Config& config) {
+  if (config.log_certificate_file.empty() == config.log_key_file.empty()) return Done{};
+  return Problem{"--log-cert and --log-key must be set together"};
+}
 
 Outcome<Done> check_together(const Config& config) {
   if (auto checked = check_log(config); !checked) return checked;

@@ -32,6 +32,19 @@ TEST_CASE("cache directory: one with segments that is not marked is a journal") 
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kJournal);
 }
 
+TEST_CASE("cache directory: a cache becomes a journal, and a journal one that was moved") {
+  SimulatedDisk disk;
+  REQUIRE(disk.ensure_directory("/data"));
+  REQUIRE(disk.create("/data/00000000000000000000.log"));
+  REQUIRE(mark_as_cache(disk, "/data"));
+  REQUIRE(unmark_cache(disk, "/data"));
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kJournal);
+  REQUIRE(mark_as_moved(disk, "/data", "nats://host/jobs"));
+  CHECK(look_into(disk, "/data").value() == DirectoryContent::kMoved);
+  CHECK(disk.contents("/data/moved") ==
+        "The jobs of this journal were moved to the log nats://host/jobs\n");
+}
+
 TEST_CASE("cache directory: emptied, it keeps its mark and what is none of ours") {
   SimulatedDisk disk;
   REQUIRE(look_into(disk, "/data"));

@@ -48,6 +48,7 @@ class Peer {
     options.log = 5;
     options.now = [this] { return now; };
     options.is_stepped = true;
+    options.holds = holds;
     journal =
         std::make_unique<ReplicatedJournal>(std::move(*opened), std::move(connection), options);
     replayed = journal->replay([this](std::string_view bytes, Lsn) { return take(bytes); });
@@ -94,6 +95,7 @@ class Peer {
   std::vector<std::string> batches;  ///< that it was handed
   Epoch epoch{};
   Time now{1000s};
+  bool holds = false;  ///< from the next `open` on
 
  private:
   SimulatedLog* log_;
@@ -214,6 +216,54 @@ TEST_CASE("replicated journal: after a release another server claims at once") {
   CHECK_FALSE(a.journal->may_answer());
   b.lead();
   CHECK(b.batches == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("replicated journal: a log that is held has no leader until its release") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer mover(log, "mover");
+  mover.holds = true;
+  mover.open();
+  mover.lead();
+  REQUIRE(a.follow());
+  a.now += 24h;
+  CHECK_FALSE(a.journal->may_claim());
+  CHECK(a.journal->problem() == "the log is held, so no node may lead: mover");
+  // Not even when it is read anew.
+  a.open();
+  REQUIRE(a.follow());
+  a.now += 24h;
+  CHECK_FALSE(a.journal->may_claim());
+
+  // Another process of the one that holds may go on.
+  mover.open();
+  REQUIRE(mover.follow());
+  mover.now += 2s;
+  mover.lead();
+  mover.journal->release();
+  mover.step();
+  a.lead();
+  CHECK(a.journal->problem().empty());
+}
+
+TEST_CASE("replicated journal: a leader is heard once it appends") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  a.step();
+  b.open();
+  REQUIRE(b.follow());
+  CHECK_FALSE(b.journal->hears_leader());
+  a.now += 1s;
+  a.journal->beat();
+  a.step();
+  REQUIRE(b.follow());
+  CHECK(b.journal->hears_leader());
+  a.journal->release();
+  a.step();
+  REQUIRE(b.follow());
+  CHECK_FALSE(b.journal->hears_leader());
 }
 
 TEST_CASE("replicated journal: a deposed leader learns of it when it appends") {

@@ -285,8 +285,7 @@ TEST_CASE("config: version and help print and are done") {
 
 TEST_CASE("config: no command at all is refused, with where to look") {
   CHECK(read_invocation({}).action == Action::kRefuse);
-  CHECK(read_invocation({}).text ==
-        "a command is missing: serve, check or backup; see millrace --help");
+  CHECK(read_invocation({}).text == "a command is missing, for example serve; see millrace --help");
 }
 
 TEST_CASE("config: a command that does not exist is refused") {
@@ -323,6 +322,24 @@ TEST_CASE("config: what looks after a journal names its directories") {
   CHECK(backup.text == "data");
   CHECK(backup.target == "copy");
   CHECK(read_invocation({"backup", "data"}).action == Invocation::Action::kRefuse);
+}
+
+TEST_CASE("config: what moves jobs takes a directory and the options of the engine") {
+  const Invocation to_log = read_invocation(
+      {"move-to-log", "data", "--log", "nats://a/jobs", "--allow-unsynced-log", "--log-ca=c"});
+  CHECK(to_log.action == Action::kMoveToLog);
+  CHECK(to_log.config.data == "data");
+  CHECK(to_log.config.log == "nats://a/jobs");
+  CHECK(to_log.config.allows_unsynced_log);
+  CHECK(to_log.config.log_ca_file == "c");
+  CHECK(read_invocation({"move-to-file", "data", "--log=nats://a/jobs"}).action ==
+        Action::kMoveToFile);
+  CHECK(read_invocation({"move-to-file", "data"}).text == "--log is required");
+  CHECK(read_invocation({"move-to-log", "--log=nats://a/jobs"}).action == Action::kRefuse);
+  CHECK(read_invocation({"move-to-log", "data", "--log=nats://a/jobs", "--node=a"}).action ==
+        Action::kRefuse);
+  CHECK(read_invocation({"move-to-log", "data", "--log=nats://a/jobs", "--log-cert=c"}).text ==
+        "--log-cert and --log-key must be set together");
 }
 
 TEST_CASE("config: a shared log") {

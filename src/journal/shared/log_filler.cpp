@@ -1,0 +1,112 @@
+#include "journal/shared/log_filler.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace millrace::journal {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{4} << 20;
+constexpr std::size_t kInFlightBytes = std::size_t{8} << 20;
+constexpr LogService::Duration kReadWait = std::chrono::milliseconds(200);
+/// The log is held in its first epoch, and released in it.
+constexpr std::uint64_t kEpoch = 1;
+
+Problem has_other_jobs() {
+  return Problem{"the log is in use: name a new one in the URL"};
+}
+
+}  // namespace
+
+Outcome<Done> LogFiller::begin() {
+  CHECK(!options_.name.empty() && options_.name.size() <= kHeadTextBytesMax);
+  const auto extent = service_.extent();
+  if (!extent) return extent.error();
+  if (extent->last > 0 && extent->begin > 1) return has_other_jobs();
+  present_last_ = extent->last;
+  return put(EntryHead::Kind::kHold, {});
+}
+
+Outcome<Done> LogFiller::add(std::string_view batch) {
+  const auto head = take_head(batch);
+  if (!head) return head.error();
+  if (batch.empty()) return Done{};
+  ++batches_;
+  return put(EntryHead::Kind::kBatch, batch);
+}
+
+Outcome<Done> LogFiller::finish() {
+  if (auto put_last = put(EntryHead::Kind::kRelease, {}); !put_last) return put_last;
+  // A server may have led since.
+  return wait_for_answers(0);
+}
+
+Outcome<Done> LogFiller::put(EntryHead::Kind kind, std::string_view batch) {
+  const auto present = next_present();
+  if (!present) return present.error();
+  if (*present) return compare(**present, kind, batch);
+  EntryHead head{.kind = kind,
+                 .log = options_.log,
+                 .sequence = last_ + 1,
+                 .epoch = kEpoch,
+                 .at = options_.now(),
+                 .writer = options_.writer,
+                 .node = {},
+                 .notes = {}};
+  if (kind != EntryHead::Kind::kBatch) head.node = options_.name;
+  std::string entry = encode(head).append(batch);
+  in_flight_.push_back(entry.size());
+  in_flight_bytes_ += entry.size();
+  last_ = service_.append(last_, std::move(entry));
+  return wait_for_answers(kInFlightBytes);
+}
+
+/// The next entry that the log had when this began; nullopt: all were compared.
+Outcome<std::optional<LogService::Entry>> LogFiller::next_present() {
+  while (present_.empty() && read_to_ < present_last_) {
+    auto chunk = service_.follow(read_to_, kReadBytes, kReadWait);
+    if (!chunk) return chunk.error();
+    if (chunk->is_trimmed) return has_other_jobs();
+    read_to_ = chunk->seen;
+    for (auto& entry : chunk->entries) present_.push_back(std::move(entry));
+  }
+  if (present_.empty()) {
+    last_ = std::max(last_, read_to_);
+    return std::optional<LogService::Entry>();
+  }
+  std::optional<LogService::Entry> first(std::move(present_.front()));
+  present_.pop_front();
+  return first;
+}
+
+Outcome<Done> LogFiller::compare(const LogService::Entry& entry, EntryHead::Kind kind,
+                                 std::string_view batch) {
+  std::string_view rest = entry.bytes;
+  const auto head = take_head(rest);
+  if (!head || !*head || (*head)->kind != kind || rest != batch) return has_other_jobs();
+  if (kind != EntryHead::Kind::kBatch && (*head)->node != options_.name) return has_other_jobs();
+  if ((*head)->epoch != kEpoch || (*head)->sequence != entry.first) return has_other_jobs();
+  options_.log = (*head)->log;
+  options_.writer = (*head)->writer;
+  last_ = entry.last;
+  return Done{};
+}
+
+Outcome<Done> LogFiller::wait_for_answers(std::size_t in_flight_max) {
+  while (in_flight_bytes_ > in_flight_max) {
+    for (const LogService::Answer& answer : service_.answers(kAnswerMax)) {
+      if (answer.refusal == LogService::Refusal::kConflict) return has_other_jobs();
+      if (answer.refusal) {
+        return Problem{"the log does not answer" +
+                       (answer.problem.empty() ? "" : ": " + answer.problem)};
+      }
+      CHECK(!in_flight_.empty());
+      in_flight_bytes_ -= in_flight_.front();
+      in_flight_.pop_front();
+    }
+  }
+  return Done{};
+}
+
+}  // namespace millrace::journal

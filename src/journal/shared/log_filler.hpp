@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/model/entry_head.hpp"
+#include "journal/shared/log_service.hpp"
+
+namespace millrace::journal {
+
+/// Puts the batches of a journal into a log that has none. The log is held meanwhile, so that no
+/// server leads it with a part of the jobs.
+///
+/// What ended half-way is gone on with: another filler of the same name is given the same batches,
+/// compares those that the log has, and appends the others. `add` in between: `begin`, and at last
+/// `finish`. After a problem the filler is of no use.
+class LogFiller {
+ public:
+  struct Options {
+    std::string name;          ///< of the journal; 1 to 4096 bytes
+    std::uint64_t writer = 0;  ///< random
+    std::uint64_t log = 0;     ///< random: names the log
+    std::function<Time()> now;
+  };
+
+  /// `service` outlives the filler.
+  LogFiller(LogService& service, Options options)
+      : service_(service), options_(std::move(options)) {}
+
+  /// A problem: the log has something else, or cannot be reached.
+  [[nodiscard]] Outcome<Done> begin();
+
+  /// Adds a batch of the journal, with or without the head of a shared log.
+  [[nodiscard]] Outcome<Done> add(std::string_view batch);
+
+  /// Waits until everything is stored. Servers may lead from now on.
+  [[nodiscard]] Outcome<Done> finish();
+
+  /// How many batches were added, those that the log had included.
+  [[nodiscard]] std::uint64_t batches() const { return batches_; }
+
+ private:
+  Outcome<Done> put(EntryHead::Kind kind, std::string_view batch);
+  Outcome<std::optional<LogService::Entry>> next_present();
+  Outcome<Done> compare(const LogService::Entry& entry, EntryHead::Kind kind,
+                        std::string_view batch);
+  Outcome<Done> wait_for_answers(std::size_t in_flight_max);
+
+  LogService& service_;
+  Options options_;
+  Sequence present_last_ = 0;  ///< the log had entries up to here when this began
+  Sequence read_to_ = 0;
+  std::deque<LogService::Entry> present_;  ///< of these, those that were read and not compared
+  Sequence last_ = 0;                      ///< of the entry that was put or compared last
+  std::deque<std::size_t> in_flight_;      ///< bytes of appends without an answer
+  std::size_t in_flight_bytes_ = 0;
+  std::uint64_t batches_ = 0;
+};
+
+}  // namespace millrace::journal

@@ -1,0 +1,208 @@
+#include "server/tools/move_jobs.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "engines/log_url.hpp"
+#include "journal/file/file_journal.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/shared/cache_directory.hpp"
+#include "journal/shared/log_filler.hpp"
+#include "journal/shared/replicated_journal.hpp"
+#include "server/process/clock.hpp"
+#include "server/process/process.hpp"
+#include "server/shared_log.hpp"
+#include "server/tools/check.hpp"
+
+namespace millrace::server {
+namespace {
+
+using journal::DirectoryContent;
+
+/// Whether the lease of a dead leader is over is looked at so often.
+constexpr std::chrono::milliseconds kLookInterval{50};
+/// An engine that cannot be reached for so long is given up.
+constexpr std::chrono::seconds kUnreachableMax{30};
+
+/// Longer names of directories are cut.
+constexpr std::size_t kPlaceBytesMax = 1000;
+
+/// Names the directory among all machines.
+std::string place_of(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::weakly_canonical(directory, error);
+  return (host_facts().hostname + ":" + (error ? directory : path.string()))
+      .substr(0, kPlaceBytesMax);
+}
+
+Outcome<Done> ignore(std::string_view, Lsn) {
+  return Done{};
+}
+
+/// The file journal of the directory, for reading. Locks it.
+Outcome<std::unique_ptr<journal::FileJournal>> open_journal(journal::FileSystem& files,
+                                                            const std::string& directory) {
+  const auto content = journal::look_into(files, directory);
+  if (!content) return content.error();
+  if (*content == DirectoryContent::kNothing) return Problem{directory + " has no journal"};
+  if (*content == DirectoryContent::kCache || *content == DirectoryContent::kBrokenCache) {
+    return Problem{directory + " is a cache of a shared log"};
+  }
+  journal::FileJournalOptions options;
+  options.is_stepped = true;
+  return journal::FileJournal::open(files, directory, std::move(options));
+}
+
+// ---- to a file ----------------------------------------------------------------------------------
+
+enum class Came {
+  kToLead,
+  kToUselessCache,
+};
+
+/// Says to one thread that another one has something for it.
+class News {
+ public:
+  void tell() {
+    const std::lock_guard guard(mutex_);
+    is_there_ = true;
+    told_.notify_one();
+  }
+
+  void wait(std::chrono::milliseconds longest) {
+    std::unique_lock guard(mutex_);
+    told_.wait_for(guard, longest, [this] { return is_there_; });
+    is_there_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable told_;
+  bool is_there_ = false;
+};
+
+/// Follows the log to its end, and holds it.
+class Follower {
+ public:
+  Follower(journal::ReplicatedJournal& journal, Clock& clock, std::string name)
+      : journal_(journal), clock_(clock), name_(std::move(name)), reached_at_(clock.now()) {
+    journal_.on_durable([this] { news_.tell(); });
+  }
+  ~Follower() { journal_.on_durable({}); }
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  Outcome<Came> run() {
+    if (auto replayed = journal_.replay(ignore); !replayed) {
+      if (journal_.is_cache_useless()) return Came::kToUselessCache;
+      return replayed.error();
+    }
+    for (;;) {
+      const auto followed = journal_.follow(ignore);
+      if (!followed) return followed.error();
+      if (*followed == SharedJournal::Followed::kTrimmed) return Came::kToUselessCache;
+      if (*followed == SharedJournal::Followed::kLeads) return Came::kToLead;
+      if (auto fit = refuse_others(); !fit) return fit.error();
+      if (journal_.may_claim()) journal_.claim();
+      news_.wait(kLookInterval);
+    }
+  }
+
+ private:
+  Outcome<Done> refuse_others() {
+    const std::string problem = journal_.problem();
+    if (problem.empty()) reached_at_ = clock_.now();
+    if (clock_.now() > reached_at_ + kUnreachableMax) return Problem{problem};
+    const auto leader = journal_.leader();
+    if (!leader) return Done{};
+    if (journal_.hears_leader() && leader->node != name_) {
+      return Problem{"the node " + leader->node + " leads the log: stop all nodes first"};
+    }
+    const bool is_held = leader->holds && !leader->has_released;
+    // Not before the end of the log was seen.
+    if (is_held && leader->node != name_ && journal_.may_claim()) {
+      return Problem{"the log is in use by another command, or its jobs were moved: " +
+                     leader->node};
+    }
+    return Done{};
+  }
+
+  journal::ReplicatedJournal& journal_;
+  Clock& clock_;
+  const std::string name_;
+  Time reached_at_;
+  News news_;
+};
+
+/// Fills the cache, and holds the log.
+Outcome<Came> fill_cache(const Config& config, journal::FileSystem& files, const Log& log) {
+  SystemClock clock;
+  auto journal = open_shared_journal(config, files, clock, log, true);
+  if (!journal) return journal.error();
+  // Its destructor writes everything to the disk.
+  return Follower(**journal, clock, config.node).run();
+}
+
+}  // namespace
+
+Outcome<std::string> move_to_log(const Config& config, const Log& log) {
+  journal::PosixFileSystem files;
+  auto journal = open_journal(files, config.data);
+  if (!journal) return journal.error();
+  auto service = open_log(config, log);
+  if (!service) return service.error();
+  SystemClock clock;
+  journal::LogFiller filler(**service, {.name = "move-to-log of " + place_of(config.data),
+                                        .writer = random_name(),
+                                        .log = random_name(),
+                                        .now = [&clock] { return clock.now(); }});
+  if (auto begun = filler.begin(); !begun) return begun.error();
+  const auto replayed = (*journal)->replay(
+      [&](std::string_view batch, Lsn) -> Outcome<Done> { return filler.add(batch); });
+  if (!replayed) return replayed.error();
+  if (auto finished = filler.finish(); !finished) return finished.error();
+  const std::string url = engines::shown_url(config.log);
+  const auto content = journal::look_into(files, config.data);
+  if (!content) return content.error();
+  if (*content != DirectoryContent::kMoved) {
+    const auto marked = journal::mark_as_moved(files, config.data, url);
+    if (!marked) return marked.error();
+  }
+  return "moved to " + url + ": " + std::to_string(filler.batches()) +
+         " batches\nnext: start each node with --log and a new --data\n";
+}
+
+Outcome<std::string> move_to_file(const Config& config, const Log& log) {
+  journal::PosixFileSystem files;
+  const auto content = journal::look_into(files, config.data);
+  if (!content) return content.error();
+  if (*content == DirectoryContent::kJournal || *content == DirectoryContent::kMoved) {
+    return Problem{config.data + " has a journal already: name a new directory"};
+  }
+  Config mover = config;
+  mover.node = "move-to-file " + place_of(config.data);
+  auto came = fill_cache(mover, files, log);
+  if (came && *came == Came::kToUselessCache) {
+    if (auto emptied = journal::empty_cache(files, config.data); !emptied) return emptied.error();
+    came = fill_cache(mover, files, log);
+  }
+  if (!came) return came.error();
+  if (*came != Came::kToLead) return Problem{"the log was trimmed meanwhile: run it again"};
+  if (auto unmarked = journal::unmark_cache(files, config.data); !unmarked) {
+    return unmarked.error();
+  }
+  const Outcome<JournalReport> report = check_journal(config.data);
+  if (!report) return report.error();
+  if (report->damage) return Problem{*report->damage};
+  return "moved to " + config.data + ":\n" + report->text +
+         "next: start one server with --data, without --log\n";
+}
+
+}  // namespace millrace::server
