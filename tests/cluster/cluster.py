@@ -88,9 +88,8 @@ class Run:
                 self.wait_for_service()
             traffic.stop()
             Drainer(self.cluster, self.history, DRAIN_SECONDS_MAX).drain()
-            verdict = judge(
-                self.history.operations, [each[0] for each in self.cluster.takeovers()]
-            )
+            moments = [each[0] for each in self.cluster.takeovers()]
+            verdict = judge(self.history.operations, moments, self.cluster.ends())
             self.revive()
             verdict.failovers = self.failovers()
             surprises = traffic.surprises() + self.crashes

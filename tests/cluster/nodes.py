@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 from engines import wait_for
 from network import start_kept
@@ -29,6 +30,7 @@ class Node:
         self.lease_ms = lease_ms
         self.process = None
         self.is_paused = False
+        self.ends = []  # the moments at which it was ended
         self.beanstalk, self.faktory, self.web = (
             (host.address, host.port(usual)) for usual in (11300, 7419, 7420)
         )
@@ -71,6 +73,7 @@ class Node:
 
     def kill(self):
         if self.is_running():
+            self.ends.append(time.time())
             self.process.kill()
         if self.process:
             self.process.wait(STOP_SECONDS_MAX)
@@ -78,6 +81,7 @@ class Node:
 
     def terminate(self):
         """The exit status."""
+        self.ends.append(time.time())
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOP_SECONDS_MAX)
 
@@ -130,6 +134,10 @@ class Cluster:
     def takeovers(self):
         """(moment, epoch, node), oldest first."""
         return sorted((*each, node) for node in self.nodes for each in node.takeovers())
+
+    def ends(self):
+        """(moment, name) of each time that a node was ended."""
+        return [(moment, node.host.name) for node in self.nodes for moment in node.ends]
 
     def leader(self):
         """The node that began to lead last."""

@@ -25,10 +25,10 @@ TUBE = "put"
 class Connection:
     """To any node that accepts. It says when it was opened and closed, and what was answered."""
 
-    def __init__(self, history, client, address):
+    def __init__(self, history, client, node):
         self.history = history
         self.client = client
-        self.address = address
+        self.node = node
         self.number = history.next_connection()
         self.opened = now()
 
@@ -46,7 +46,18 @@ class Connection:
             outcome, found = UNKNOWN, None
         job = job or found or ""
         self.history.add(
-            Operation(kind, begin, now(), outcome, self.number, self.opened, job, hold, lasts)
+            Operation(
+                kind,
+                begin,
+                now(),
+                outcome,
+                self.number,
+                opened=self.opened,
+                job=job,
+                hold=hold,
+                lasts=lasts,
+                node=self.node,
+            )
         )
         if outcome == UNKNOWN:
             raise Gone(kind)
@@ -79,9 +90,9 @@ class Player(threading.Thread):
             nodes = list(self.cluster.nodes)
             self.random.shuffle(nodes)
             for node in nodes:
-                address = getattr(node, self.port)
                 try:
-                    return Connection(self.history, self.open(address), address)
+                    client = self.open(getattr(node, self.port))
+                    return Connection(self.history, client, node.host.name)
                 except (Gone, ValueError, IndexError):
                     continue
             time.sleep(0.02)
