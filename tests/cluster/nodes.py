@@ -118,14 +118,21 @@ class Cluster:
     def start(self):
         self.engine.start()
         self.nodes[0].start()
-        wait_for(self.takeovers, "a node leads")
+        wait_for(self.has_leader, "a node leads")
         for node in self.nodes[1:]:
             node.start()
+
+    def has_leader(self):
+        """A new engine may not know all of its members yet. Then a node ends with status 1."""
+        for name, status in self.revive():
+            if status != 1:
+                raise RuntimeError(f"node {name} had ended with status {status}")
+        return bool(self.takeovers())
 
     def revive(self):
         """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,
         status) of each."""
-        ended = [node for node in self.nodes if not node.is_running()]
+        ended = [node for node in self.nodes if node.process and not node.is_running()]
         found = [(node.host.name, node.process.returncode) for node in ended]
         for node in ended:
             node.start()

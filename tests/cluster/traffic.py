@@ -19,6 +19,7 @@ TTR = 8  # s
 RESERVE_FOR = 60  # s; a server takes no less
 BACKLOG_MAX = 500  # jobs; then producers wait for the workers, so that the end is not far
 QUEUE = "pushed"
+LIBRARY_QUEUE = "pushed-by-libraries"
 TUBE = "put"
 
 
@@ -67,8 +68,6 @@ class Connection:
 class Player(threading.Thread):
     """A thread with a connection, and a new one when that is lost."""
 
-    port = ""
-
     def __init__(self, name, cluster, history, seed):
         super().__init__(name=name, daemon=True)
         self.cluster = cluster
@@ -78,7 +77,7 @@ class Player(threading.Thread):
         self.count = 0
         self.surprises = []
 
-    def open(self, address):
+    def open(self, node):
         raise NotImplementedError
 
     def play(self, connection):
@@ -91,7 +90,7 @@ class Player(threading.Thread):
             self.random.shuffle(nodes)
             for node in nodes:
                 try:
-                    client = self.open(getattr(node, self.port))
+                    client = self.open(node)
                     return Connection(self.history, client, node.host.name)
                 except (Gone, ValueError, IndexError):
                     continue
@@ -119,11 +118,14 @@ class Player(threading.Thread):
         return self.history.backlog > BACKLOG_MAX
 
 
-class BeanstalkPlayer(Player):
-    port = "beanstalk"
+class TubeClient(Beanstalk):
+    def release(self, job):
+        return self.command(f"release {job} 0 0")
 
-    def open(self, address):
-        client = Beanstalk(address, ANSWER_SECONDS_MAX)
+
+class BeanstalkPlayer(Player):
+    def open(self, node):
+        client = TubeClient(node.beanstalk, ANSWER_SECONDS_MAX)
         try:
             for line in (f"use {TUBE}", f"watch {TUBE}", "ignore default"):
                 client.command(line)
@@ -186,7 +188,7 @@ class Reserver(BeanstalkPlayer):
         time.sleep(self.random.uniform(0, 3 if drawn < 0.1 else 0.05))
         client = connection.client
         if drawn > 0.95:
-            call = lambda: change_outcome(client.command(f"release {number} 0 0"), "RELEASED")
+            call = lambda: change_outcome(client.release(number), "RELEASED")
             connection.do("give_back", call, name)
         else:
             call = lambda: change_outcome(client.delete(number), "DELETED")
@@ -194,13 +196,11 @@ class Reserver(BeanstalkPlayer):
 
 
 class FaktoryPlayer(Player):
-    port = "faktory"
-
     def wid(self):
         return None
 
-    def open(self, address):
-        client = Faktory(address, self.wid(), timeout=ANSWER_SECONDS_MAX + 2)
+    def open(self, node):
+        client = Faktory(node.faktory, self.wid(), timeout=ANSWER_SECONDS_MAX + 2)
         if client.hello_reply != "+OK":
             client.close()
             raise Gone(client.hello_reply)
@@ -234,7 +234,7 @@ class Fetcher(FaktoryPlayer):
 
     def take(self, connection):
         def call():
-            job = connection.client.fetch(QUEUE)
+            job = connection.client.fetch(QUEUE, LIBRARY_QUEUE)
             return (NOTHING, None) if job is None else (OK, job["jid"])
 
         return connection.do("take", call, hold=RESERVE_FOR, lasts=True)

@@ -69,6 +69,8 @@ class Process:
 class Driven(Process):
     """A program that answers each line with one."""
 
+    answer_seconds_max = ANSWER_SECONDS_MAX
+
     def __init__(self, command, folder, environment):
         self.answers = queue.Queue()
         super().__init__(command, folder, environment, subprocess.PIPE)
@@ -82,7 +84,7 @@ class Driven(Process):
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # the answer that is missing tells of it
-        answer = self.answers.get(timeout=ANSWER_SECONDS_MAX)
+        answer = self.answers.get(timeout=self.answer_seconds_max)
         assert answer is not None, f"it ended instead of answering: {self.error_tail()}"
         return answer
 
