@@ -1,5 +1,6 @@
 """The programs of a language while they run: driven line by line, or watched."""
 
+import contextlib
 import json
 import os
 import queue
@@ -87,6 +88,11 @@ class Driven(Process):
         answer = self.answers.get(timeout=self.answer_seconds_max)
         assert answer is not None, f"it ended instead of answering: {self.error_tail()}"
         return answer
+
+    def end(self):
+        super().end()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
 
 
 class Background:
