@@ -3,13 +3,15 @@
 Each job is a register: it is put, taken any number of times, and finished.
 
 * A put that was acknowledged is finished at the end, or somebody tried to.
-* A finish that was acknowledged is final: nobody takes the job later.
+* A finish that was acknowledged is final: nobody takes the job later. A Faktory worker whose time
+  was over is told so too, and that proves nothing.
 * Nobody takes a job while another client surely holds it. A client surely holds it from the answer
   of its take until it gives it back, finishes it, or its time is over.
 * A hold of a connection also ends with that connection. A connection is over when its client closes
-  it, when the node ends that the client has connected to (which passes it on to the leader), and in
-  a takeover. The client may learn of that later, when it asks for something. So the moment is taken
-  from what was done to the node, and not from the client.
+  it, when the node ends that the client has connected to or that leads, and in a takeover. A leader
+  that is told to end closes one connection after the other, and what one held may go to the next.
+  The client may learn of that later, when it asks for something. So the moment is taken from what
+  was done to the node, and not from the client.
 * A takeover excuses a second take only if the first one was asked of the leader of before, and the
   second one over a connection that was opened after it.
 * A hold that outlasts connections outlasts takeovers too.
@@ -20,6 +22,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from history import MISSING, OK, UNKNOWN
+
+LEADER = "leader"
 
 CLOCK_SLACK = 0.05  # s
 ANSWER_SLACK = 5.0  # s, for an answer that is on its way or waits for a busy client to read it
@@ -63,7 +67,7 @@ class Verdict:
 class Checker:
     def __init__(self, operations, takeovers, ends):
         """`takeovers`: the moments at which a node began to lead. `ends`: (moment, node) of each
-        time that a node was told to end, or was killed."""
+        time that a node was told to end, or was killed; `LEADER` where that one led."""
         self.takeovers = sorted(takeovers)
         self.ends = sorted(ends)
         self.verdict = Verdict()
@@ -95,8 +99,9 @@ class Checker:
         is_acknowledged = any(each.outcome == OK for each in puts)
         if is_acknowledged and not any(each.outcome in (OK, UNKNOWN) for each in finishes):
             verdict.lost.append(puts[0])
-        if done:
-            end = min(each.end for each in done)
+        proven = [each for each in done if self.is_in_time(each, takes)]
+        if proven:
+            end = min(each.end for each in proven)
             verdict.resurrected += [
                 each for each in takes if each.begin > end or each.end > end + ANSWER_SLACK
             ]
@@ -106,11 +111,18 @@ class Checker:
                 self.judge_pair(first, second, leaves)
             self.judge_hold(first, leaves, operations)
 
+    @staticmethod
+    def is_in_time(finish, takes):
+        """Whether the last one that took the job before still had it."""
+        before = [each for each in takes if each.end <= finish.begin and each.lasts]
+        return not before or finish.end < before[-1].begin + before[-1].hold - CLOCK_SLACK
+
     def leaves(self, take, operations):
         """Until when the client surely holds the job, as far as it and time can end that."""
         moments = [take.begin + take.hold - CLOCK_SLACK]
         if not take.lasts:
-            moments += [end for end, node in self.ends if node == take.node and end > take.opened]
+            nodes = (take.node, LEADER)
+            moments += [end for end, node in self.ends if node in nodes and end > take.opened]
             moments += [self.closes[take.connection]] if take.connection in self.closes else []
         # A hold that lasts may be ended from another connection.
         moments += [

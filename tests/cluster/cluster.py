@@ -135,6 +135,9 @@ class Run:
         with open(os.path.join(self.folder, "history.jsonl"), "w", encoding="utf-8") as file:
             for each in self.history.operations:
                 file.write(json.dumps(asdict(each)) + "\n")
+        moments = [each[0] for each in self.cluster.takeovers()]
+        with open(os.path.join(self.folder, "moments.json"), "w", encoding="utf-8") as file:
+            json.dump({"takeovers": moments, "ends": self.cluster.ends()}, file)
         self.note(f"logs and history are in {self.folder}")
 
 

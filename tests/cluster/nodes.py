@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from checker import LEADER
 from engines import wait_for
 from network import start_kept
 
@@ -143,8 +144,15 @@ class Cluster:
         return sorted((*each, node) for node in self.nodes for each in node.takeovers())
 
     def ends(self):
-        """(moment, name) of each time that a node was ended."""
-        return [(moment, node.host.name) for node in self.nodes for moment in node.ends]
+        """(moment, name) of each time that a node was ended, with `LEADER` as the name where it
+        led."""
+        takeovers = self.takeovers()
+        found = []
+        for node in self.nodes:
+            for moment in node.ends:
+                leaders = [each[2] for each in takeovers if each[0] <= moment]
+                found.append((moment, LEADER if leaders[-1:] == [node] else node.host.name))
+        return found
 
     def leader(self):
         """The node that began to lead last."""

@@ -2,7 +2,7 @@
 
 import unittest
 
-from checker import judge
+from checker import LEADER, judge
 from history import MISSING, NOTHING, OK, UNKNOWN, Operation
 
 
@@ -66,6 +66,20 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(self.found(*both, ends=[(3.5, "b")]), {"double"})
         self.assertEqual(self.found(*both, ends=[(1, "a")]), {"double"})
         self.assertEqual(self.found(*both, ends=[(5.5, "a")]), {"double"})
+
+    def test_a_hold_ends_with_the_leader(self):
+        both = [put(), take(2, 3), take(4, 5, 2, node="b"), finish(6, 7, UNKNOWN), finish(8, 9)]
+        self.assertEqual(self.found(*both, ends=[(3.5, LEADER)]), set())
+        self.assertEqual(self.found(*both, ends=[(1, LEADER)]), {"double"})
+        lasting = [put(), take(2, 3, lasts=True), take(4, 5, 2, lasts=True), finish(6, 7)]
+        self.assertEqual(self.found(*lasting, ends=[(3.5, LEADER)]), {"double"})
+
+    def test_a_finish_after_the_time_of_its_hold_proves_nothing(self):
+        again = take(80, 81, 2)
+        over = [put(), take(2, 3, lasts=True, hold=60), finish(70, 71)]
+        self.assertEqual(self.found(*over, again), set())
+        self.assertEqual(self.found(*over[:2], finish(50, 51), again), {"resurrected"})
+        self.assertEqual(self.found(put(), again), {"lost"})
 
     def test_two_holders_one_after_the_other(self):
         closed = op("close", 3.5, 3.5, job="")
