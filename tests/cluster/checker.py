@@ -3,14 +3,19 @@
 Each job is a register: it is put, taken any number of times, and finished.
 
 * A put that was acknowledged is finished at the end, or somebody tried to.
-* A finish that was acknowledged is final: nobody takes the job later.
+* A finish that was acknowledged is final: nobody takes the job later. A Faktory worker whose time
+  was over is told so too, and that proves nothing.
 * Nobody takes a job while another client surely holds it. A client surely holds it from the answer
-  of its take until it gives it back, finishes it, its time is over or, where the hold does not
-  outlast the connection, that ends. A takeover ends those holds too.
+  of its take until it gives it back, finishes it, or its time is over.
+* A hold of a connection also ends with that connection. A connection is over when its client closes
+  it, when the node ends that the client has connected to or that leads, and in a takeover. A leader
+  that is told to end closes one connection after the other, and what one held may go to the next.
+  The client may learn of that later, when it asks for something. So the moment is taken from what
+  was done to the node, and not from the client.
+* A takeover excuses a second take only if the first one was asked of the leader of before, and the
+  second one over a connection that was opened after it.
+* A hold that outlasts connections outlasts takeovers too.
 * A connection that was opened before a takeover gets no answer after it.
-
-A hold that outlasts connections may get lost when the leader is lost right after the take. Such a
-job is taken twice, which is counted and no violation.
 """
 
 from collections import defaultdict
@@ -18,12 +23,11 @@ from dataclasses import dataclass, field
 
 from history import MISSING, OK, UNKNOWN
 
+LEADER = "leader"
+
 CLOCK_SLACK = 0.05  # s
 ANSWER_SLACK = 5.0  # s, for an answer that is on its way or waits for a busy client to read it
 GAP_MIN = 0.1  # s
-# A hold may be lost with a leader whose last appends the engine has not stored. It had a lease to
-# go on for, and the engine may have been away.
-LOST_HOLD_WINDOW = 15.0  # s
 
 
 @dataclass
@@ -61,9 +65,11 @@ class Verdict:
 
 
 class Checker:
-    def __init__(self, operations, takeovers):
-        """`takeovers`: the moments at which a node began to lead."""
+    def __init__(self, operations, takeovers, ends):
+        """`takeovers`: the moments at which a node began to lead. `ends`: (moment, node) of each
+        time that a node was told to end, or was killed; `LEADER` where that one led."""
         self.takeovers = sorted(takeovers)
+        self.ends = sorted(ends)
         self.verdict = Verdict()
         self.of_job = defaultdict(list)
         self.closes = {}
@@ -93,8 +99,9 @@ class Checker:
         is_acknowledged = any(each.outcome == OK for each in puts)
         if is_acknowledged and not any(each.outcome in (OK, UNKNOWN) for each in finishes):
             verdict.lost.append(puts[0])
-        if done:
-            end = min(each.end for each in done)
+        proven = [each for each in done if self.is_in_time(each, takes)]
+        if proven:
+            end = min(each.end for each in proven)
             verdict.resurrected += [
                 each for each in takes if each.begin > end or each.end > end + ANSWER_SLACK
             ]
@@ -104,11 +111,19 @@ class Checker:
                 self.judge_pair(first, second, leaves)
             self.judge_hold(first, leaves, operations)
 
+    @staticmethod
+    def is_in_time(finish, takes):
+        """Whether the last one that took the job before still had it."""
+        before = [each for each in takes if each.end <= finish.begin and each.lasts]
+        return not before or finish.end < before[-1].begin + before[-1].hold - CLOCK_SLACK
+
     def leaves(self, take, operations):
         """Until when the client surely holds the job, as far as it and time can end that."""
         moments = [take.begin + take.hold - CLOCK_SLACK]
-        if not take.lasts and take.connection in self.closes:
-            moments.append(self.closes[take.connection])
+        if not take.lasts:
+            nodes = (take.node, LEADER)
+            moments += [end for end, node in self.ends if node in nodes and end > take.opened]
+            moments += [self.closes[take.connection]] if take.connection in self.closes else []
         # A hold that lasts may be ended from another connection.
         moments += [
             each.begin
@@ -124,16 +139,16 @@ class Checker:
             return
         if first.end > second.begin + second.hold - CLOCK_SLACK:
             return  # the second one's answer took so long that its time was over
-        between = [
-            each for each in self.takeovers if first.begin - CLOCK_SLACK < each <= second.end
-        ]
-        if not between:
+        if first.lasts or not self.has_takeover_between(first, second):
             self.verdict.double.append((first, second))
-        elif first.lasts:
-            if between[0] - first.end > LOST_HOLD_WINDOW:
-                self.verdict.double.append((first, second))
-            else:
-                self.verdict.twice_in_takeover += 1
+        else:
+            self.verdict.twice_in_takeover += 1
+
+    def has_takeover_between(self, first, second):
+        return any(
+            max(first.opened, first.begin - CLOCK_SLACK) < moment <= second.opened + CLOCK_SLACK
+            for moment in self.takeovers
+        )
 
     def judge_hold(self, take, leaves, operations):
         """What surely is held can be finished."""
@@ -142,7 +157,10 @@ class Checker:
                 continue
             if each.begin != leaves or each.end > take.begin + take.hold - CLOCK_SLACK:
                 continue
-            if not any(take.begin - CLOCK_SLACK < moment <= each.end for moment in self.takeovers):
+            is_taken_over = any(
+                take.begin - CLOCK_SLACK < moment <= each.end for moment in self.takeovers
+            )
+            if take.lasts or not is_taken_over:
                 self.verdict.hold_lost.append((take, each))
 
     def judge_answers(self):
@@ -169,5 +187,5 @@ class Checker:
         return answered.opened < takeover and is_late
 
 
-def judge(operations, takeovers):
-    return Checker(operations, takeovers).judge()
+def judge(operations, takeovers, ends=()):
+    return Checker(operations, takeovers, ends).judge()

@@ -22,6 +22,7 @@ from checker import judge
 from engines import Nats, Postgres
 from faults import Faults
 from history import OK, History
+from libraries import Libraries
 from network import open_network
 from nodes import Cluster
 from traffic import Drainer, Traffic
@@ -78,7 +79,10 @@ class Run:
         try:
             self.cluster.start()
             traffic = Traffic(self.cluster, self.history, self.seed)
+            libraries = Libraries(self.cluster, self.history, self.seed)
+            self.note(libraries.text())
             traffic.start()
+            libraries.start()
             self.wait_for_service()
             self.note(f"seed {self.seed}: three nodes on {self.cluster.engine.name}")
             for name in plan:
@@ -86,14 +90,14 @@ class Run:
                 self.revive()
                 self.faults.do(name)
                 self.wait_for_service()
+            libraries.stop()
             traffic.stop()
             Drainer(self.cluster, self.history, DRAIN_SECONDS_MAX).drain()
-            verdict = judge(
-                self.history.operations, [each[0] for each in self.cluster.takeovers()]
-            )
+            moments = [each[0] for each in self.cluster.takeovers()]
+            verdict = judge(self.history.operations, moments, self.cluster.ends())
             self.revive()
             verdict.failovers = self.failovers()
-            surprises = traffic.surprises() + self.crashes
+            surprises = traffic.surprises() + libraries.surprises() + self.crashes
             self.summarize(verdict, surprises)
             self.has_failed = bool(verdict.violations() or surprises)
             return verdict, surprises
@@ -131,6 +135,9 @@ class Run:
         with open(os.path.join(self.folder, "history.jsonl"), "w", encoding="utf-8") as file:
             for each in self.history.operations:
                 file.write(json.dumps(asdict(each)) + "\n")
+        moments = [each[0] for each in self.cluster.takeovers()]
+        with open(os.path.join(self.folder, "moments.json"), "w", encoding="utf-8") as file:
+            json.dump({"takeovers": moments, "ends": self.cluster.ends()}, file)
         self.note(f"logs and history are in {self.folder}")
 
 

@@ -21,6 +21,7 @@ class Operation:
     job: str = ""
     hold: float = 0.0  # of a take: for how many seconds the server promises the job
     lasts: bool = False  # of a take: the promise outlives the connection
+    node: str = ""  # the one that the client has connected to
 
 
 class History:

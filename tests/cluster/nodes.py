@@ -6,7 +6,9 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
+from checker import LEADER
 from engines import wait_for
 from network import start_kept
 
@@ -29,6 +31,7 @@ class Node:
         self.lease_ms = lease_ms
         self.process = None
         self.is_paused = False
+        self.ends = []  # the moments at which it was ended
         self.beanstalk, self.faktory, self.web = (
             (host.address, host.port(usual)) for usual in (11300, 7419, 7420)
         )
@@ -71,6 +74,7 @@ class Node:
 
     def kill(self):
         if self.is_running():
+            self.ends.append(time.time())
             self.process.kill()
         if self.process:
             self.process.wait(STOP_SECONDS_MAX)
@@ -78,6 +82,7 @@ class Node:
 
     def terminate(self):
         """The exit status."""
+        self.ends.append(time.time())
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOP_SECONDS_MAX)
 
@@ -114,14 +119,21 @@ class Cluster:
     def start(self):
         self.engine.start()
         self.nodes[0].start()
-        wait_for(self.takeovers, "a node leads")
+        wait_for(self.has_leader, "a node leads")
         for node in self.nodes[1:]:
             node.start()
+
+    def has_leader(self):
+        """A new engine may not know all of its members yet. Then a node ends with status 1."""
+        for name, status in self.revive():
+            if status != 1:
+                raise RuntimeError(f"node {name} had ended with status {status}")
+        return bool(self.takeovers())
 
     def revive(self):
         """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,
         status) of each."""
-        ended = [node for node in self.nodes if not node.is_running()]
+        ended = [node for node in self.nodes if node.process and not node.is_running()]
         found = [(node.host.name, node.process.returncode) for node in ended]
         for node in ended:
             node.start()
@@ -130,6 +142,17 @@ class Cluster:
     def takeovers(self):
         """(moment, epoch, node), oldest first."""
         return sorted((*each, node) for node in self.nodes for each in node.takeovers())
+
+    def ends(self):
+        """(moment, name) of each time that a node was ended, with `LEADER` as the name where it
+        led."""
+        takeovers = self.takeovers()
+        found = []
+        for node in self.nodes:
+            for moment in node.ends:
+                leaders = [each[2] for each in takeovers if each[0] <= moment]
+                found.append((moment, LEADER if leaders[-1:] == [node] else node.host.name))
+        return found
 
     def leader(self):
         """The node that began to lead last."""

@@ -2,20 +2,21 @@
 
 import unittest
 
-from checker import judge
+from checker import LEADER, judge
 from history import MISSING, NOTHING, OK, UNKNOWN, Operation
 
 
 def op(kind, begin, end, outcome=OK, connection=1, job="j", **more):
-    return Operation(kind, begin, end, outcome, connection, job=job, opened=begin, **more)
+    more = {"job": job, "opened": begin, "node": "a", **more}
+    return Operation(kind, begin, end, outcome, connection, **more)
 
 
 def put(begin=0, outcome=OK):
     return op("put", begin, begin + 1, outcome, connection=9)
 
 
-def take(begin, end, connection=1, hold=100, lasts=False):
-    return op("take", begin, end, connection=connection, hold=hold, lasts=lasts)
+def take(begin, end, connection=1, **more):
+    return op("take", begin, end, connection=connection, **{"hold": 100, **more})
 
 
 def finish(begin, end, outcome=OK, connection=1):
@@ -23,8 +24,8 @@ def finish(begin, end, outcome=OK, connection=1):
 
 
 class CheckerTest(unittest.TestCase):
-    def found(self, *operations, takeovers=()):
-        return set(judge(operations, takeovers).violations())
+    def found(self, *operations, takeovers=(), ends=()):
+        return set(judge(operations, takeovers, ends).violations())
 
     def test_a_job_that_is_done(self):
         self.assertEqual(self.found(put(), take(2, 3), finish(4, 5)), set())
@@ -49,6 +50,37 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(self.found(*both, finish(6, 7), takeovers=[3.5]), set())
         self.assertEqual(self.found(*both, finish(6, 7), takeovers=[1]), {"double"})
 
+    def test_two_holders_of_one_leader_are_not_excused_by_a_takeover(self):
+        first, done = take(2, 3), finish(6, 7)
+        old = take(4, 5, 2, opened=1)
+        self.assertEqual(self.found(put(), first, old, done, takeovers=[4.5]), {"double"})
+        both = {"double", "stale"}
+        self.assertEqual(self.found(put(), first, old, done, takeovers=[3.5]), both)
+        new = take(3.4, 4, opened=3.2)
+        later = take(4, 5, 2)
+        self.assertEqual(self.found(put(), new, later, done, takeovers=[3]), {"double"})
+
+    def test_a_hold_ends_with_the_node_that_passes_its_connection_on(self):
+        both = [put(), take(2, 3), take(4, 5, 2, node="b"), finish(6, 7, UNKNOWN), finish(8, 9)]
+        self.assertEqual(self.found(*both, ends=[(3.5, "a")]), set())
+        self.assertEqual(self.found(*both, ends=[(3.5, "b")]), {"double"})
+        self.assertEqual(self.found(*both, ends=[(1, "a")]), {"double"})
+        self.assertEqual(self.found(*both, ends=[(5.5, "a")]), {"double"})
+
+    def test_a_hold_ends_with_the_leader(self):
+        both = [put(), take(2, 3), take(4, 5, 2, node="b"), finish(6, 7, UNKNOWN), finish(8, 9)]
+        self.assertEqual(self.found(*both, ends=[(3.5, LEADER)]), set())
+        self.assertEqual(self.found(*both, ends=[(1, LEADER)]), {"double"})
+        lasting = [put(), take(2, 3, lasts=True), take(4, 5, 2, lasts=True), finish(6, 7)]
+        self.assertEqual(self.found(*lasting, ends=[(3.5, LEADER)]), {"double"})
+
+    def test_a_finish_after_the_time_of_its_hold_proves_nothing(self):
+        again = take(80, 81, 2)
+        over = [put(), take(2, 3, lasts=True, hold=60), finish(70, 71)]
+        self.assertEqual(self.found(*over, again), set())
+        self.assertEqual(self.found(*over[:2], finish(50, 51), again), {"resurrected"})
+        self.assertEqual(self.found(put(), again), {"lost"})
+
     def test_two_holders_one_after_the_other(self):
         closed = op("close", 3.5, 3.5, job="")
         done = finish(6, 7, OK, 2)
@@ -61,16 +93,19 @@ class CheckerTest(unittest.TestCase):
     def test_a_hold_that_lasts(self):
         closed = op("close", 3.5, 3.5, job="")
         first, second = take(2, 3, lasts=True), take(4, 5, 2, lasts=True)
-        self.assertEqual(self.found(put(), first, closed, second, finish(6, 7)), {"double"})
-        verdict = judge([put(), first, closed, second, finish(6, 7)], [3.7])
-        self.assertEqual((verdict.violations(), verdict.twice_in_takeover), ({}, 1))
-        late = take(40, 41, 2, lasts=True)
-        self.assertEqual(self.found(put(), first, late, finish(42, 43), takeovers=[39]), {"double"})
+        both = [put(), first, closed, second, finish(6, 7)]
+        self.assertEqual(self.found(*both), {"double"})
+        self.assertEqual(self.found(*both, takeovers=[3.7]), {"double"})
+        self.assertEqual(self.found(*both, ends=[(3.7, "a")]), {"double"})
+        over = take(2, 3, lasts=True, hold=2)
+        self.assertEqual(self.found(put(), over, closed, second, finish(6, 7)), set())
 
     def test_a_hold_that_the_server_forgets(self):
         forgotten = [put(), take(2, 3), finish(4, 5, MISSING), take(6, 7, 2), finish(8, 9, OK, 2)]
         self.assertEqual(self.found(*forgotten), {"hold_lost"})
         self.assertEqual(self.found(*forgotten, takeovers=[3.5]), set())
+        forgotten[1] = take(2, 3, lasts=True)
+        self.assertEqual(self.found(*forgotten, takeovers=[3.5]), {"hold_lost"})
 
     def test_an_answer_of_a_leader_that_was_followed(self):
         late = Operation("take", 7, 8, NOTHING, connection=1, opened=1)

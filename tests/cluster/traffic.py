@@ -19,16 +19,17 @@ TTR = 8  # s
 RESERVE_FOR = 60  # s; a server takes no less
 BACKLOG_MAX = 500  # jobs; then producers wait for the workers, so that the end is not far
 QUEUE = "pushed"
+LIBRARY_QUEUE = "pushed-by-libraries"
 TUBE = "put"
 
 
 class Connection:
     """To any node that accepts. It says when it was opened and closed, and what was answered."""
 
-    def __init__(self, history, client, address):
+    def __init__(self, history, client, node):
         self.history = history
         self.client = client
-        self.address = address
+        self.node = node
         self.number = history.next_connection()
         self.opened = now()
 
@@ -46,7 +47,18 @@ class Connection:
             outcome, found = UNKNOWN, None
         job = job or found or ""
         self.history.add(
-            Operation(kind, begin, now(), outcome, self.number, self.opened, job, hold, lasts)
+            Operation(
+                kind,
+                begin,
+                now(),
+                outcome,
+                self.number,
+                opened=self.opened,
+                job=job,
+                hold=hold,
+                lasts=lasts,
+                node=self.node,
+            )
         )
         if outcome == UNKNOWN:
             raise Gone(kind)
@@ -55,8 +67,6 @@ class Connection:
 
 class Player(threading.Thread):
     """A thread with a connection, and a new one when that is lost."""
-
-    port = ""
 
     def __init__(self, name, cluster, history, seed):
         super().__init__(name=name, daemon=True)
@@ -67,7 +77,7 @@ class Player(threading.Thread):
         self.count = 0
         self.surprises = []
 
-    def open(self, address):
+    def open(self, node):
         raise NotImplementedError
 
     def play(self, connection):
@@ -79,9 +89,9 @@ class Player(threading.Thread):
             nodes = list(self.cluster.nodes)
             self.random.shuffle(nodes)
             for node in nodes:
-                address = getattr(node, self.port)
                 try:
-                    return Connection(self.history, self.open(address), address)
+                    client = self.open(node)
+                    return Connection(self.history, client, node.host.name)
                 except (Gone, ValueError, IndexError):
                     continue
             time.sleep(0.02)
@@ -108,11 +118,14 @@ class Player(threading.Thread):
         return self.history.backlog > BACKLOG_MAX
 
 
-class BeanstalkPlayer(Player):
-    port = "beanstalk"
+class TubeClient(Beanstalk):
+    def release(self, job):
+        return self.command(f"release {job} 0 0")
 
-    def open(self, address):
-        client = Beanstalk(address, ANSWER_SECONDS_MAX)
+
+class BeanstalkPlayer(Player):
+    def open(self, node):
+        client = TubeClient(node.beanstalk, ANSWER_SECONDS_MAX)
         try:
             for line in (f"use {TUBE}", f"watch {TUBE}", "ignore default"):
                 client.command(line)
@@ -175,7 +188,7 @@ class Reserver(BeanstalkPlayer):
         time.sleep(self.random.uniform(0, 3 if drawn < 0.1 else 0.05))
         client = connection.client
         if drawn > 0.95:
-            call = lambda: change_outcome(client.command(f"release {number} 0 0"), "RELEASED")
+            call = lambda: change_outcome(client.release(number), "RELEASED")
             connection.do("give_back", call, name)
         else:
             call = lambda: change_outcome(client.delete(number), "DELETED")
@@ -183,13 +196,11 @@ class Reserver(BeanstalkPlayer):
 
 
 class FaktoryPlayer(Player):
-    port = "faktory"
-
     def wid(self):
         return None
 
-    def open(self, address):
-        client = Faktory(address, self.wid(), timeout=ANSWER_SECONDS_MAX + 2)
+    def open(self, node):
+        client = Faktory(node.faktory, self.wid(), timeout=ANSWER_SECONDS_MAX + 2)
         if client.hello_reply != "+OK":
             client.close()
             raise Gone(client.hello_reply)
@@ -223,7 +234,7 @@ class Fetcher(FaktoryPlayer):
 
     def take(self, connection):
         def call():
-            job = connection.client.fetch(QUEUE)
+            job = connection.client.fetch(QUEUE, LIBRARY_QUEUE)
             return (NOTHING, None) if job is None else (OK, job["jid"])
 
         return connection.do("take", call, hold=RESERVE_FOR, lasts=True)

@@ -1,5 +1,6 @@
 """The programs of a language while they run: driven line by line, or watched."""
 
+import contextlib
 import json
 import os
 import queue
@@ -69,6 +70,8 @@ class Process:
 class Driven(Process):
     """A program that answers each line with one."""
 
+    answer_seconds_max = ANSWER_SECONDS_MAX
+
     def __init__(self, command, folder, environment):
         self.answers = queue.Queue()
         super().__init__(command, folder, environment, subprocess.PIPE)
@@ -82,9 +85,14 @@ class Driven(Process):
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # the answer that is missing tells of it
-        answer = self.answers.get(timeout=ANSWER_SECONDS_MAX)
+        answer = self.answers.get(timeout=self.answer_seconds_max)
         assert answer is not None, f"it ended instead of answering: {self.error_tail()}"
         return answer
+
+    def end(self):
+        super().end()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
 
 
 class Background:

@@ -36,7 +36,10 @@ class PostgresLog final : public LogService {
     return (std::max<std::size_t>(bytes, 1) + postgres::kRowBytesMax - 1) / postgres::kRowBytesMax;
   }
 
-  [[nodiscard]] Outcome<Extent> extent() override { return reader_.extent(); }
+  [[nodiscard]] Outcome<Extent> extent() override {
+    trimmer_.advance();
+    return reader_.extent();
+  }
 
   [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
                                       Duration longest) override {

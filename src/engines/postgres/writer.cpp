@@ -53,6 +53,9 @@ std::vector<LogService::Answer> Writer::take_answers() {
 void Writer::advance() {
   if (entries_.empty()) return;
   if (connection_.is_ready()) receive();
+  // With nothing to send, nobody would go on to connect. A server that is about to end waits for
+  // such a client: for a minute, in which it takes no other.
+  if (entries_.empty()) return;
   if (connection_.state() == Connection::State::kDown) connection_.connect();
   connection_.advance();
   if (connection_.is_ready()) send();

@@ -2,6 +2,8 @@
 
 #include "engines/postgres/postgres_log.hpp"
 
+#include <sys/socket.h>
+
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -40,6 +42,17 @@ LogService::Answer append_one(LogService& log, Sequence expected_last, const std
   const auto answers = log.answers(std::chrono::seconds(20));
   REQUIRE(answers.size() == 1);
   return answers[0];
+}
+
+/// How many sockets this process has.
+int sockets() {
+  int count = 0;
+  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    count += ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ? 1 : 0;
+  }
+  return count;
 }
 
 }  // namespace
@@ -134,6 +147,24 @@ TEST_CASE("postgres: without an answer of the standby, an append is unknown, and
   const auto extent = log->extent();
   REQUIRE(extent);
   CHECK(extent->last == 2);
+}
+
+TEST_CASE(
+    "postgres: a connection that was lost is not replaced before there is something to send") {
+  const auto log = postgres_server::new_log()();
+  const int before = sockets();
+  REQUIRE_FALSE(append_one(*log, 0, "first").refusal);
+  REQUIRE(sockets() == before + 1);
+  {
+    const Setting setting("synchronous_standby_names", "nobody");
+    (void)log->append(1, "second");
+    REQUIRE(log->answers(milliseconds(100)).empty());
+    execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    const auto answers = log->answers(std::chrono::seconds(1));
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].refusal == LogService::Refusal::kUnknown);
+    CHECK(sockets() == before);
+  }
 }
 
 TEST_CASE("postgres: what an administrator lets go on without the standby is unknown") {

@@ -1,6 +1,8 @@
 #include "journal/shared/log_pump.hpp"
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "journal/shared/simulated_log.hpp"
@@ -30,6 +32,66 @@ struct Leading {
     std::vector<std::string> all;
     for (Sequence at = 2; at <= log.last(); ++at) all.push_back(log.at(at).bytes);
     return all;
+  }
+};
+
+/// A connection where something happens after each look at the log, before its caller knows.
+class Interrupted final : public LogService {
+ public:
+  explicit Interrupted(SimulatedLogService& service) : service_(service) {}
+
+  std::function<void()> after_follow;
+
+  [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
+    return service_.message_count(bytes);
+  }
+  [[nodiscard]] Outcome<Extent> extent() override { return service_.extent(); }
+  [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
+                                      Duration longest) override {
+    auto chunk = service_.follow(after, bytes_max, longest);
+    if (after_follow) std::exchange(after_follow, nullptr)();
+    return chunk;
+  }
+  Sequence append(Sequence expected_last, std::string bytes) override {
+    return service_.append(expected_last, std::move(bytes));
+  }
+  [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
+    return service_.answers(longest);
+  }
+  [[nodiscard]] Outcome<Done> trim(Sequence before) override { return service_.trim(before); }
+  void wake() noexcept override { service_.wake(); }
+
+ private:
+  SimulatedLogService& service_;
+};
+
+/// A pump that has claimed twice: it had no answer to its first claim, and finds it in the log
+/// right after it was asked for the second one.
+struct ClaimedTwice {
+  SimulatedLog log;
+  SimulatedLogService service{log, SimulatedLogService::Delivery::kStepped};
+  Interrupted interrupted{service};
+  LogPump pump{interrupted, [] {}};
+
+  ClaimedTwice() {
+    pump.start(0);
+    pump.claim(0, "first claim");
+    pump.step({});
+    service.time_out();
+    pump.step({});
+    pump.step({});
+    REQUIRE_FALSE(pump.is_claiming());
+    REQUIRE(service.deliver_request());
+    interrupted.after_follow = [this] { pump.claim(0, "second claim"); };
+    pump.step({});
+  }
+
+  void deliver_all() {
+    while (service.deliver_request()) {
+    }
+    while (service.deliver_answer()) {
+    }
+    pump.step({});
   }
 };
 
@@ -127,6 +189,30 @@ TEST_CASE("log pump: another server's entry deposes it for ever") {
   CHECK(leading.pump.mode() == LogPump::Mode::kDeposed);
   CHECK_FALSE(leading.pump.step({}));
   CHECK(leading.pump.stored() == 0);
+}
+
+TEST_CASE("log pump: the answer to a claim that comes after leading is not one to an append") {
+  ClaimedTwice claimed;
+  claimed.pump.step({});
+  REQUIRE(claimed.service.has_requests());
+  claimed.pump.lead(claimed.pump.take_arrived().seen);
+  claimed.pump.append("a", 10);
+  for (int i = 0; i < 3; ++i) claimed.deliver_all();
+  CHECK(claimed.pump.stored() == 10);
+  CHECK(claimed.pump.mode() == LogPump::Mode::kLeading);
+  CHECK(claimed.log.last() == 2);
+  CHECK(claimed.log.at(2).bytes == "a");
+}
+
+TEST_CASE("log pump: a claim that was not sent is dropped when an earlier one leads") {
+  ClaimedTwice claimed;
+  REQUIRE_FALSE(claimed.service.has_requests());
+  claimed.pump.lead(claimed.pump.take_arrived().seen);
+  CHECK_FALSE(claimed.pump.is_claiming());
+  claimed.pump.append("a", 10);
+  for (int i = 0; i < 2; ++i) claimed.deliver_all();
+  CHECK(claimed.pump.stored() == 10);
+  CHECK(claimed.log.last() == 2);
 }
 
 TEST_CASE("log pump: reading ahead is bounded until what arrived is taken") {
