@@ -57,7 +57,8 @@ void Writer::advance() {
   connection_.advance();
   if (connection_.is_ready()) send();
   if (entries_.empty() || Clock::now() - last_sign_ <= kAnswerMax) return;
-  lose("the server does not answer");
+  // One that is down knows better why.
+  if (connection_.state() != Connection::State::kDown) lose("the server does not answer");
   refuse_all(Refusal::kUnknown);
 }
 
@@ -143,7 +144,7 @@ void Writer::finish_group() {
   while (rows_stored_ > 0) {
     const Entry& entry = entries_.front();
     rows_stored_ -= entry.last - entry.first + 1;
-    answers_.push_back({entry.last, std::nullopt});
+    answers_.push_back({entry.last, std::nullopt, {}});
     entries_.pop_front();
     --sent_;
   }
@@ -151,7 +152,9 @@ void Writer::finish_group() {
 }
 
 void Writer::refuse_all(Refusal refusal) {
-  for (const Entry& entry : entries_) answers_.push_back({entry.last, refusal});
+  const bool is_known = refusal == Refusal::kConflict;
+  const std::string why = is_known ? std::string() : connection_.problem().text;
+  for (const Entry& entry : entries_) answers_.push_back({entry.last, refusal, why});
   entries_.clear();
   groups_ = sent_ = next_row_ = unflushed_bytes_ = group_entries_ = group_bytes_ = 0;
   rows_stored_ = 0;

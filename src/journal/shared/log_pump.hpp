@@ -38,7 +38,8 @@ class LogPump {
     kFollowing,
     kLeading,
     kDeposed,  ///< another server leads; nothing is read or sent any more
-    kTrimmed   ///< the log does not reach back to where this server is
+    kTrimmed,  ///< the log does not reach back to where this server is
+    kSetBack   ///< the log ends before what it had stored: somebody brought an older one back
   };
   [[nodiscard]] Mode mode() const { return mode_.load(); }
 
@@ -80,7 +81,9 @@ class LogPump {
   void trim(Sequence before);
 
   /// What keeps the pump from its work at present, for people: one line; empty when nothing does.
+  /// It may be able to read, and the service says why it stores nothing.
   [[nodiscard]] std::string problem() const;
+  [[nodiscard]] bool can_read() const;
 
   /// `run` returns soon. What was appended and not sent is dropped.
   void stop();
@@ -107,11 +110,15 @@ class LogPump {
   void follow(LogService::Duration longest);
   void send_claim();
   void hear_of_claim(LogService::Duration longest);
+  [[nodiscard]] bool is_set_back();
   void send();
   void hear(LogService::Duration longest);
   void settle_doubt(LogService::Duration longest);
   void note_stored(const Outgoing& entry);
   void note_problem(const std::string& text);
+  void note_refusal(const LogService::Answer& answer);
+  void end_refusals();
+  void note_text(std::string& kept, const std::string& text);
   void send_trim();
   void enter(Mode mode);
   void wait_for_work(LogService::Duration longest);
@@ -128,6 +135,7 @@ class LogPump {
   Sequence stored_last_ = 0;    ///< where it ends by now
   std::size_t unanswered_ = 0;  ///< appends
   bool is_in_doubt_ = false;
+  bool has_sent_again_ = false;  ///< since the last entry that was stored
   Sequence trimmed_ = 0;
   std::optional<LogService::Entry> claim_in_flight_;
 
@@ -142,7 +150,8 @@ class LogPump {
   bool is_claiming_ = false;
   std::deque<Outgoing> outgoing_;
   Sequence trim_ = 0;
-  std::string problem_;
+  std::string problem_;  ///< of reading
+  std::string refused_;  ///< why the last append was not stored, where the service said so
   bool is_stopping_ = false;
 };
 

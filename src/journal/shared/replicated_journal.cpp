@@ -22,6 +22,14 @@ Problem strange_entry(Sequence sequence, const std::string& what) {
   return Problem{"entry " + std::to_string(sequence) + " of the log " + what};
 }
 
+/// Nothing is made of what is missing: only people know whether it can be brought back.
+Problem set_back(Sequence last) {
+  return Problem{"the log ends before message " + std::to_string(last) +
+                 ", up to which the directory has it: the log was lost, or an older one was "
+                 "brought back, or it is another one. Bring the newer log back; or, to give up "
+                 "what is missing, stop all servers and empty their directories"};
+}
+
 Epoch after(Epoch epoch) {
   return Epoch{static_cast<std::uint64_t>(epoch) + 1};
 }
@@ -88,9 +96,7 @@ Outcome<Done> ReplicatedJournal::begin_to_follow() {
   const Outcome<LogService::Extent> extent = service_->extent();
   if (!extent) return extent.error();
   if (extent->last < last_) {
-    return Problem{"the log ends at message " + std::to_string(extent->last) +
-                   ", but the directory has messages up to " + std::to_string(last_) +
-                   " of it: the log was lost, or set back, or is another one"};
+    return set_back(last_);
   }
   former_end_ = extent->last;
   pump_.start(cached_ ? cached_->sequence - 1 : 0);
@@ -114,6 +120,10 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
   if (pump_.mode() == LogPump::Mode::kTrimmed) {
     is_cache_useless_ = true;
     return Followed::kTrimmed;
+  }
+  if (pump_.mode() == LogPump::Mode::kSetBack) {
+    broken_ = set_back(last_);
+    return *broken_;
   }
   if (!own_claim_ || seen_ != last_) return Followed::kOn;
   begin_to_lead();
@@ -222,7 +232,7 @@ void ReplicatedJournal::note_place(Lsn begin, Sequence first) {
 
 bool ReplicatedJournal::may_claim() const {
   if (broken_ || !started_at_ || cached_ || epoch_ || pump_.is_claiming()) return false;
-  if (pump_.mode() != LogPump::Mode::kFollowing || !pump_.problem().empty()) return false;
+  if (pump_.mode() != LogPump::Mode::kFollowing || !pump_.can_read()) return false;
   if (claimed_at_ && options_.now() < *claimed_at_ + beat_interval(options_.lease)) return false;
   const bool has_no_leader = leader_ ? leader_->has_released : seen_ == 0;
   if (has_no_leader) return true;

@@ -1,5 +1,6 @@
 #include "journal/shared/log_pump.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,18 @@ struct Leading {
     pump.start(0);
     pump.step({});
     pump.lead(pump.take_arrived().seen);
+  }
+
+  /// What is on its way gets through, and the answers back, in each round.
+  void deliver_all(int rounds, LogService::Duration longest = {}) {
+    for (int i = 0; i < rounds; ++i) {
+      pump.step(longest);
+      while (service.deliver_request()) {
+      }
+      while (service.deliver_answer()) {
+      }
+      pump.step(longest);
+    }
   }
 
   /// Another server's entry.
@@ -127,6 +140,76 @@ TEST_CASE("log pump: another server's entry deposes it for ever") {
   CHECK(leading.pump.mode() == LogPump::Mode::kDeposed);
   CHECK_FALSE(leading.pump.step({}));
   CHECK(leading.pump.stored() == 0);
+}
+
+TEST_CASE("log pump: why a full log stores nothing is told, until it has room") {
+  Leading leading;
+  leading.log.refuses_with = "maximum bytes exceeded";
+  leading.pump.append("a", 10);
+  leading.deliver_all(3);
+  CHECK(leading.pump.problem() == "maximum bytes exceeded");
+  CHECK(leading.pump.mode() == LogPump::Mode::kLeading);
+  leading.log.refuses_with = {};
+  leading.deliver_all(3);
+  CHECK(leading.pump.stored() == 10);
+  CHECK(leading.pump.problem().empty());
+  CHECK(leading.stored() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("log pump: what a full log refuses is sent to it seldom") {
+  Leading leading;
+  leading.log.refuses_with = "maximum bytes exceeded";
+  leading.pump.append("a", 10);
+  leading.deliver_all(4);
+  const std::uint64_t appends = leading.service.appends();
+  const auto begin = std::chrono::steady_clock::now();
+  leading.deliver_all(4, std::chrono::milliseconds(50));
+  const auto pauses = (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(50);
+  CHECK(leading.service.appends() - appends > 0);
+  CHECK(leading.service.appends() - appends <= static_cast<std::uint64_t>(pauses));
+}
+
+TEST_CASE("log pump: a claim that a full log refuses is told of, and may be made again") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  LogPump pump(service, [] {});
+  pump.start(0);
+  log.refuses_with = "maximum bytes exceeded";
+  pump.claim(0, "claim");
+  for (int i = 0; i < 3; ++i) pump.step({});
+  CHECK(pump.problem() == "maximum bytes exceeded");
+  CHECK(pump.can_read());
+  CHECK_FALSE(pump.is_claiming());
+  log.refuses_with = {};
+  pump.claim(0, "claim");
+  for (int i = 0; i < 3; ++i) pump.step({});
+  CHECK(log.last() == 1);
+}
+
+TEST_CASE("log pump: a leader whose log was set back stops, and stores nothing more") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.deliver_all(3);
+  REQUIRE(leading.pump.stored() == 10);
+  leading.log.set_back(1);
+  leading.pump.append("b", 20);
+  leading.deliver_all(3);
+  CHECK(leading.pump.mode() == LogPump::Mode::kSetBack);
+  CHECK(leading.log.last() == 1);
+}
+
+TEST_CASE("log pump: a claim finds that the log was set back") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  for (Sequence i = 0; i < 5; ++i) log.append(i, {.bytes = "x"});
+  LogPump pump(service, [] {});
+  pump.start(0);
+  pump.step({});
+  log.set_back(3);
+  pump.claim(pump.take_arrived().seen, "claim");
+  pump.step({});
+  CHECK(pump.mode() == LogPump::Mode::kSetBack);
+  CHECK(log.last() == 3);
 }
 
 TEST_CASE("log pump: reading ahead is bounded until what arrived is taken") {

@@ -373,7 +373,41 @@ TEST_CASE("replicated journal: a log that ends before the cache is refused") {
   SimulatedLog lost;
   a.move_to(lost);
   REQUIRE_FALSE(a.replayed);
-  CHECK(a.replayed.error().text.find("the log ends at message 0") != std::string::npos);
+  CHECK(a.replayed.error().text.find("ends before message 2") != std::string::npos);
+  CHECK_FALSE(a.journal->is_cache_useless());
+}
+
+TEST_CASE("replicated journal: a standby of a log that was set back says so, and never claims") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  REQUIRE(b.follow());
+  log.set_back(1);
+  b.now += 2s;
+  REQUIRE(b.journal->may_claim());
+  b.journal->claim();
+  const auto followed = b.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("ends before message 2") != std::string::npos);
+  b.now += 2s;
+  CHECK_FALSE(b.journal->may_claim());
+  CHECK(log.last() == 1);
+}
+
+TEST_CASE("replicated journal: a leader whose log was set back leads no more") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  log.set_back(1);
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  CHECK(a.journal->epoch() != a.epoch);
+  CHECK(log.last() == 1);
 }
 
 TEST_CASE("replicated journal: entries that are none are refused in one line") {
