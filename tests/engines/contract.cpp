@@ -438,6 +438,25 @@ void several_trimmed(const OpenLog& open) {
   CHECK(read(*log, middle, last).size() == 1);
 }
 
+/// Whether the rest of it stays or goes.
+void trimmed_inside(const OpenLog& open) {
+  const auto log = open();
+  const std::size_t length = length_of_several(*log);
+  if (length == 0) return;
+  const std::string bytes = bytes_of(length, 8);
+  const Sequence first = store(*log, 0, bytes);
+  const Sequence second = store(*log, first, bytes);
+  const Sequence last = store(*log, second, bytes);
+  REQUIRE(log->trim(first + 2));
+  const LogService::Extent extent = extent_from(*log, first + 1);
+  REQUIRE(extent.begin > first);
+  const auto other = open();
+  const Entries entries = read(*other, extent.begin - 1, last);
+  REQUIRE(!entries.empty());
+  for (const LogService::Entry& entry : entries) CHECK((entry.bytes == bytes));
+  CHECK(entries.back().first == second + 1);
+}
+
 constexpr std::array kCases = {
     ContractCase{"an empty log begins at 1", empty_log},
     ContractCase{"appends are answered in their order, many in flight", answers_in_order},
@@ -459,6 +478,7 @@ constexpr std::array kCases = {
     ContractCase{"a log is trimmed again and again", trimmed_again},
     ContractCase{"the newest message stays", newest_stays},
     ContractCase{"an entry of several messages is trimmed", several_trimmed},
+    ContractCase{"of an entry that is trimmed in part, nothing is seen", trimmed_inside},
 };
 
 }  // namespace

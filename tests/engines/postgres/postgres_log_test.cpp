@@ -188,6 +188,22 @@ TEST_CASE("postgres: a long beginning is trimmed in steps") {
   CHECK((*log)->extent()->last == 25000);
 }
 
+TEST_CASE("postgres: a step of the trim ends with an entry, however long that is") {
+  const std::string url = postgres_server::url();
+  const auto log = open_postgres_log(url, kUnsynced);
+  REQUIRE(log);
+  const std::string table = url.substr(url.rfind('=') + 1);
+  execute("INSERT INTO " + table + " SELECT n, n >= 12, gen_random_uuid(), convert_to(repeat('x'," +
+          " 4194304), 'UTF8') FROM generate_series(1, 13) n");
+  REQUIRE((*log)->trim(13));
+  std::string begin = "1";
+  for (int i = 0; i < 2000 && begin == "1"; ++i) {
+    (void)(*log)->answers(milliseconds(1));
+    begin = execute("SELECT min(sequence) FROM " + table);
+  }
+  CHECK(begin == "13");
+}
+
 TEST_CASE("postgres: many opening a new log at the same time make one table") {
   const OpenLog open = postgres_server::new_log();
   std::vector<std::unique_ptr<LogService>> logs(4);
