@@ -36,15 +36,18 @@ class PostgresLog final : public LogService {
     return (std::max<std::size_t>(bytes, 1) + postgres::kRowBytesMax - 1) / postgres::kRowBytesMax;
   }
 
-  [[nodiscard]] Outcome<Extent> extent() override { return reader_.extent(); }
+  [[nodiscard]] Outcome<Extent> extent() override {
+    go_on();
+    return reader_.extent();
+  }
 
   [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
                                       Duration longest) override {
     const Time end = postgres::later(Clock::now(), longest);
     for (;;) {
+      go_on();
       auto chunk = reader_.look(after, bytes_max);
       if (!chunk) return chunk.error();
-      trimmer_.advance();
       const bool is_news = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
       if (is_news) return std::move(**chunk);
       if (pause(std::min(end, Clock::now() + kLookGap)) || Clock::now() >= end) {
@@ -62,8 +65,7 @@ class PostgresLog final : public LogService {
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
     const Time end = postgres::later(Clock::now(), longest);
     for (;;) {
-      writer_.advance();
-      trimmer_.advance();
+      go_on();
       std::vector<Answer> answers = writer_.take_answers();
       if (!answers.empty() || bell_.take() || Clock::now() >= end) return answers;
       bell_.wait({writer_.interest(), trimmer_.interest()},
@@ -79,6 +81,14 @@ class PostgresLog final : public LogService {
   void wake() noexcept override { bell_.ring(); }
 
  private:
+  /// Each call does this, whichever connection it is about. While a server stops, it waits for
+  /// those that have begun to connect and say no more: for a minute, and serves nobody.
+  void go_on() {
+    reader_.go_on();
+    writer_.advance();
+    trimmer_.advance();
+  }
+
   /// True when the bell rang.
   bool pause(Time until) {
     while (!bell_.take()) {
