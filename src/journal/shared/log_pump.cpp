@@ -20,6 +20,9 @@ constexpr LogService::Duration kRetry = 100ms;
 /// What an engine refuses again and again, since it is full, is sent to it so seldom.
 constexpr LogService::Duration kSendAgain = 250ms;
 
+/// What must wait for the disk looks so often whether it has caught up.
+constexpr LogService::Duration kLookAtDisk = 10ms;
+
 /// A round of `run` waits so long at most; `wake` ends it.
 constexpr LogService::Duration kRound = 250ms;
 
@@ -144,7 +147,7 @@ bool LogPump::step(LogService::Duration longest) {
         send();
         send_trim();
       }
-      hear(longest);
+      hear(waits_for_disk_ ? std::min(longest, kLookAtDisk) : longest);
       return true;
     case Mode::kDeposed:
     case Mode::kTrimmed:
@@ -274,7 +277,8 @@ void LogPump::send() {
     {
       const std::lock_guard guard(mutex_);
       if (stored_last_ == 0) stored_last_ = sent_last_ = seen_;
-      if (outgoing_.empty() || in_flight_bytes_ >= kInFlightBytes) return;
+      waits_for_disk_ = !outgoing_.empty() && must_wait_for_disk(outgoing_.front().end);
+      if (outgoing_.empty() || in_flight_bytes_ >= kInFlightBytes || waits_for_disk_) return;
       next = std::move(outgoing_.front());
       outgoing_.pop_front();
     }
@@ -284,6 +288,14 @@ void LogPump::send() {
     in_flight_bytes_ += next.bytes.size();
     in_flight_.push_back(std::move(next));
   }
+}
+
+/// Never when all that was sent is written: an entry may be longer than the limit.
+bool LogPump::must_wait_for_disk(Lsn end) const {
+  if (!written_) return false;
+  const Lsn written = written_();
+  const Lsn sent = in_flight_.empty() ? stored() : in_flight_.back().end;
+  return written < sent && end > written + kBehindBytes;
 }
 
 void LogPump::hear(LogService::Duration longest) {

@@ -30,9 +30,10 @@ namespace millrace::journal {
 class LogPump {
  public:
   /// `wake` is called from the pump's thread when there is news: entries, something stored, the end
-  /// of leading, a change of `problem`. `service` outlives the pump.
-  LogPump(LogService& service, std::function<void()> wake)
-      : service_(service), wake_(std::move(wake)) {}
+  /// of leading, a change of `problem`. `service` outlives the pump. `written` tells how far the
+  /// server's own log is written, from any thread; without it, that is taken to be fast.
+  LogPump(LogService& service, std::function<void()> wake, std::function<Lsn()> written = {})
+      : service_(service), wake_(std::move(wake)), written_(std::move(written)) {}
 
   enum class Mode {
     kFollowing,
@@ -100,6 +101,10 @@ class LogPump {
   static constexpr std::size_t kAheadBytes = std::size_t{32} << 20;
   static constexpr std::size_t kInFlightBytes = std::size_t{8} << 20;
 
+  /// What the service has stored is in memory until the server's own log has it. With so much of it
+  /// nothing is sent, until a slow disk has caught up.
+  static constexpr std::size_t kBehindBytes = std::size_t{64} << 20;
+
  private:
   struct Outgoing {
     std::string bytes;
@@ -112,6 +117,7 @@ class LogPump {
   void hear_of_claim(LogService::Duration longest);
   [[nodiscard]] bool is_set_back();
   void send();
+  [[nodiscard]] bool must_wait_for_disk(Lsn end) const;
   void hear(LogService::Duration longest);
   void settle_doubt(LogService::Duration longest);
   void note_stored(const Outgoing& entry);
@@ -125,6 +131,7 @@ class LogPump {
 
   LogService& service_;
   const std::function<void()> wake_;
+  const std::function<Lsn()> written_;
   std::atomic<Mode> mode_ = Mode::kFollowing;
   std::atomic<Lsn> stored_ = 0;
 
@@ -135,6 +142,7 @@ class LogPump {
   Sequence stored_last_ = 0;    ///< where it ends by now
   std::size_t unanswered_ = 0;  ///< appends
   bool is_in_doubt_ = false;
+  bool waits_for_disk_ = false;
   bool has_sent_again_ = false;  ///< since the last entry that was stored
   Sequence trimmed_ = 0;
   std::optional<LogService::Entry> claim_in_flight_;

@@ -42,7 +42,8 @@ ReplicatedJournal::ReplicatedJournal(std::unique_ptr<FileJournal> cache,
     : options_(std::move(options)),
       service_(std::move(service)),
       cache_(std::move(cache)),
-      pump_(*service_, [this] { wake(); }) {
+      pump_(
+          *service_, [this] { wake(); }, [this] { return cache_->durable(); }) {
   CHECK(options_.writer != 0 && options_.log != 0 && options_.now);
   CHECK(options_.node.size() <= kHeadTextBytesMax && options_.notes.size() <= kHeadTextBytesMax);
 }
@@ -109,6 +110,8 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
   CHECK(!epoch_);
   if (broken_) return *broken_;
   if (!started_at_) started_at_ = quiet_since_ = options_.now();
+  // It stays with the pump, which reads no more than it may keep.
+  if (cache_->pending_bytes() > LogPump::kBehindBytes) return Followed::kOn;
   const LogPump::Arrived arrived = pump_.take_arrived();
   seen_ = arrived.seen;
   for (const LogService::Entry& entry : arrived.entries) {

@@ -15,7 +15,8 @@ struct Leading {
   SimulatedLog log;
   SimulatedLogService service{log, SimulatedLogService::Delivery::kStepped};
   int wakes = 0;
-  LogPump pump{service, [this] { ++wakes; }};
+  Lsn written = 0;
+  LogPump pump{service, [this] { ++wakes; }, [this] { return written; }};
 
   Leading() {
     log.append(0, {.bytes = "claim"});
@@ -210,6 +211,27 @@ TEST_CASE("log pump: a claim finds that the log was set back") {
   pump.step({});
   CHECK(pump.mode() == LogPump::Mode::kSetBack);
   CHECK(log.last() == 3);
+}
+
+TEST_CASE("log pump: with a slow disk, no more is stored than may wait for it in memory") {
+  Leading leading;
+  constexpr Lsn kPart = LogPump::kBehindBytes / 4;
+  for (Lsn end = kPart; end <= 8 * kPart; end += kPart) leading.pump.append("a", end);
+  leading.deliver_all(4);
+  CHECK(leading.pump.stored() == 4 * kPart);
+  leading.written = 2 * kPart;
+  leading.deliver_all(4);
+  CHECK(leading.pump.stored() == 6 * kPart);
+}
+
+TEST_CASE("log pump: an entry longer than the limit is sent when the disk has all before it") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.deliver_all(2);
+  leading.written = 10;
+  leading.pump.append("b", 10 + 2 * LogPump::kBehindBytes);
+  leading.deliver_all(2);
+  CHECK(leading.pump.stored() == 10 + 2 * LogPump::kBehindBytes);
 }
 
 TEST_CASE("log pump: reading ahead is bounded until what arrived is taken") {

@@ -397,6 +397,27 @@ TEST_CASE("replicated journal: a standby of a log that was set back says so, and
   CHECK(log.last() == 1);
 }
 
+TEST_CASE(
+    "replicated journal: a standby with a slow disk keeps a bounded part of the log in memory") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  for (int i = 0; i < 120; ++i) {
+    const auto span = a.journal->append(a.epoch, std::string(1 << 20, 'x'));
+    a.step();
+    REQUIRE(a.journal->durable() >= span.value().end);
+  }
+  const auto visitor = [&](std::string_view bytes, Lsn) { return b.take(bytes); };
+  for (int i = 0; i < 100; ++i) {
+    b.journal->step_pump();
+    REQUIRE(b.journal->follow(visitor));
+  }
+  CHECK(b.batches.size() <= (LogPump::kBehindBytes + LogPump::kAheadBytes) >> 20);
+  for (int i = 0; i < 100; ++i) REQUIRE(b.follow());
+  CHECK(b.batches.size() == 120);
+}
+
 TEST_CASE("replicated journal: a leader whose log was set back leads no more") {
   SimulatedLog log;
   Peer a(log, "a");
