@@ -157,8 +157,14 @@ natsStatus NatsSubscription::begin(natsConnection* connection, const std::string
                                                receiver.get());
   if (status != NATS_OK) return status;
   callers_.add();
-  status = natsSubscription_SetOnCompleteCB(subscription_, end, receiver.release());
-  CHECK(status == NATS_OK);
+  status = natsSubscription_SetOnCompleteCB(subscription_, end, receiver.get());
+  if (status != NATS_OK) {
+    // The connection was closed just now. The library may still be in a call.
+    callers_.remove();
+    closed_ = std::move(receiver);
+    return status;
+  }
+  static_cast<void>(receiver.release());
   return natsSubscription_SetPendingLimits(subscription_, -1, -1);
 }
 

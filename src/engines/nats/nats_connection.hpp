@@ -43,6 +43,7 @@ class NatsSubscription {
   NatsCallers& callers_;
   std::uint64_t number_;
   natsSubscription* subscription_ = nullptr;
+  std::unique_ptr<Receiver> closed_;  ///< of one that could not be begun
 };
 
 /// A connection to one of several servers. When it breaks, the library connects again by itself, to

@@ -78,7 +78,9 @@ NatsEntryAssembler::Verdict NatsEntryAssembler::judge(const NatsEntryHeader& las
     return {Step::kLooksBack, from};
   }
   const bool belongs = last_part.known + 1 >= run_begin_ || (is_from_start && start_.is_beginning);
-  return {is_whole && belongs ? Step::kEntry : Step::kMore, 0};
+  // No writer makes an empty one.
+  const bool is_entry = is_whole && belongs && !open_.bytes.empty();
+  return {is_entry ? Step::kEntry : Step::kMore, 0};
 }
 
 journal::LogService::Entry NatsEntryAssembler::take() {

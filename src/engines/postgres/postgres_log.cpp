@@ -79,6 +79,7 @@ class PostgresLog final : public LogService {
   }
 
   void wake() noexcept override { bell_.ring(); }
+  [[nodiscard]] bool can_be_woken() const { return bell_.is_open(); }
 
  private:
   /// Each call does this, whichever connection it is about. While a server stops, it waits for
@@ -135,8 +136,9 @@ Outcome<std::unique_ptr<LogService>> open_postgres_log(const std::string& url,
     if (found) found = has_table(*target, options, {});
   }
   if (!found) return found.error();
-  return std::unique_ptr<LogService>(
-      std::make_unique<PostgresLog>(*target, options.allows_unsynced));
+  auto log = std::make_unique<PostgresLog>(*target, options.allows_unsynced);
+  if (!log->can_be_woken()) return Problem{"PostgreSQL: no descriptor is left"};
+  return std::unique_ptr<LogService>(std::move(log));
 }
 
 }  // namespace millrace::engines

@@ -63,8 +63,9 @@ void Writer::advance() {
 }
 
 void Writer::send() {
-  if (PQpipelineStatus(connection_.raw()) == PQ_PIPELINE_OFF) {
-    CHECK(PQenterPipelineMode(connection_.raw()) == 1);
+  if (PQpipelineStatus(connection_.raw()) == PQ_PIPELINE_OFF &&
+      PQenterPipelineMode(connection_.raw()) != 1) {
+    return lose("");
   }
   if (is_conflict_ && (group_entries_ > 0 || next_row_ > 0)) end_group();
   while (!is_conflict_ && groups_ < kGroupsMax && sent_ < entries_.size()) {
@@ -143,7 +144,10 @@ void Writer::finish_group() {
   --groups_;
   while (rows_stored_ > 0) {
     const Entry& entry = entries_.front();
-    rows_stored_ -= entry.last - entry.first + 1;
+    const Sequence rows = entry.last - entry.first + 1;
+    // Somebody else has put rows into the table.
+    if (rows_stored_ < rows) return lose("the table of the log has rows of somebody else");
+    rows_stored_ -= rows;
     answers_.push_back({entry.last, std::nullopt, {}});
     entries_.pop_front();
     --sent_;

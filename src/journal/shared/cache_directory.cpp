@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.hpp"
-
 namespace millrace::journal {
 namespace {
 
@@ -59,7 +57,9 @@ void mark_as_broken(FileSystem& files, const std::string& directory) {
 Outcome<Done> empty_cache(FileSystem& files, const std::string& directory) {
   const auto names = files.list(directory);
   if (!names) return names.error();
-  CHECK(std::ranges::find(*names, kMark) != names->end());
+  if (std::ranges::find(*names, kMark) == names->end()) {
+    return Problem{directory + " is not marked as a cache any more, so nothing in it is removed"};
+  }
   // A power cut may leave any of the files: until all are gone for good, it says that it is broken.
   mark_as_broken(files, directory);
   for (const std::string& name : *names) {

@@ -62,7 +62,9 @@ bool LogPump::is_claiming() const {
 void LogPump::lead(Sequence last) {
   {
     const std::lock_guard guard(mutex_);
-    CHECK(mode() == Mode::kFollowing && outgoing_.empty() && last <= seen_);
+    // The log may have been trimmed away in the meantime: then this server starts over.
+    if (mode() != Mode::kFollowing) return;
+    CHECK(outgoing_.empty() && last <= seen_);
     mode_ = Mode::kLeading;
     // An earlier claim has got through after all, so a later one is not needed.
     if (claim_.has_value()) is_claiming_ = false;

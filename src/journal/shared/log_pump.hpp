@@ -65,8 +65,8 @@ class LogPump {
   /// was read once more.
   [[nodiscard]] bool is_claiming() const;
 
-  /// The claim that ends at `last` has arrived, so this server leads. `append` and `trim` may be
-  /// called from now on.
+  /// The claim that ends at `last` has arrived, so this server leads, unless `mode` has changed.
+  /// `append` and `trim` may be called from now on.
   void lead(Sequence last);
 
   /// Sends an entry, after those before. It ends at `end` in the server's own log.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "journal/file/log_format.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -149,6 +150,7 @@ Outcome<Done> ReplicatedJournal::take_entry(const LogService::Entry& entry,
     return verify_cache(**head);
   }
   if (entry.first <= last_) return strange_entry(entry.first, "came twice");
+  if (entry.bytes.size() > kBatchBytesMax) return strange_entry(entry.first, "is too long");
   if (is_stray(**head)) {
     last_ = entry.last;
     own_claim_.reset();
@@ -244,7 +246,8 @@ bool ReplicatedJournal::may_claim() const {
 }
 
 void ReplicatedJournal::claim() {
-  CHECK(may_claim());
+  // The pump may have found a problem since somebody looked.
+  if (!may_claim()) return;
   EntryHead head = next_head(EntryHead::Kind::kClaim);
   head.sequence = seen_ + 1;
   head.epoch = static_cast<std::uint64_t>(after(newest_));

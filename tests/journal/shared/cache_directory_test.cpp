@@ -45,6 +45,14 @@ TEST_CASE("cache directory: emptied, it keeps its mark and what is none of ours"
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
 }
 
+TEST_CASE("cache directory: one that is not marked any more is not emptied") {
+  SimulatedDisk disk;
+  REQUIRE(disk.ensure_directory("/data"));
+  REQUIRE(disk.create("/data/00000000000000000000.log"));
+  CHECK_FALSE(empty_cache(disk, "/data"));
+  CHECK(names_in(disk).size() == 1);
+}
+
 TEST_CASE("cache directory: a cache that failed says so until it is emptied") {
   SimulatedDisk disk;
   REQUIRE(look_into(disk, "/data"));

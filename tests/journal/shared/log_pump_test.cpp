@@ -234,6 +234,21 @@ TEST_CASE("log pump: an entry longer than the limit is sent when the disk has al
   CHECK(leading.pump.stored() == 10 + 2 * LogPump::kBehindBytes);
 }
 
+TEST_CASE("log pump: a log that is trimmed away at the last moment cannot be led") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  log.append(0, {.bytes = "claim"});
+  LogPump pump(service, [] {});
+  pump.start(0);
+  pump.step({});
+  const Sequence seen = pump.take_arrived().seen;
+  for (Sequence i = 1; i < 5; ++i) log.append(i, {.bytes = "x"});
+  log.trim(5);
+  pump.step({});
+  pump.lead(seen);
+  CHECK(pump.mode() == LogPump::Mode::kTrimmed);
+}
+
 TEST_CASE("log pump: reading ahead is bounded until what arrived is taken") {
   SimulatedLog log;
   SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
