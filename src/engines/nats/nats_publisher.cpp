@@ -53,7 +53,7 @@ std::string_view bytes_of(const natsMsg& message) {
 NatsPublisher::NatsPublisher(NatsConnection& connection, std::string stream, std::string subject)
     : connection_(connection), stream_(std::move(stream)), subject_(std::move(subject)) {}
 
-Outcome<Done> NatsPublisher::open() {
+Outcome<Done> NatsPublisher::open(Time now) {
   const auto payload_max = static_cast<std::size_t>(
       std::max<std::int64_t>(natsConnection_GetMaxPayload(connection_.handle()), 0));
   if (payload_max < kHeaderBytesMax + kPartBytesMin) {
@@ -62,7 +62,7 @@ Outcome<Done> NatsPublisher::open() {
   part_bytes_max_ = std::min(payload_max, kMessageBytesMax) - kHeaderBytesMax;
   // The library made the name of the inbox unique.
   run_prefix_ = connection_.inbox().substr(connection_.inbox().rfind('.') + 1);
-  acknowledgements_ = connection_.subscribe(connection_.inbox() + ".ack.*");
+  acknowledgements_ = connection_.subscribe(connection_.inbox() + ".ack.*", now);
   if (acknowledgements_ == nullptr) return nats_problem(NATS_CONNECTION_DISCONNECTED);
   return Done{};
 }
