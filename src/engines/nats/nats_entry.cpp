@@ -11,6 +11,10 @@ namespace millrace::engines {
 
 using journal::Sequence;
 
+Sequence nats_message_count(std::size_t bytes, std::size_t part_bytes_max) {
+  return std::max<Sequence>(1, (bytes + part_bytes_max - 1) / part_bytes_max);
+}
+
 std::string to_text(const NatsEntryHeader& header) {
   return header.run + " " + std::to_string(header.known) + " " + std::to_string(header.part) + "/" +
          std::to_string(header.parts);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engines/nats/nats_connection.hpp"
+#include "engines/nats/nats_entry.hpp"
 #include "engines/nats/nats_publisher.hpp"
 #include "engines/nats/nats_reader.hpp"
 #include "engines/nats/nats_stream.hpp"
@@ -74,7 +75,7 @@ class NatsLog final : public LogService {
   }
 
   [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
-    return std::max<Sequence>(1, (bytes + part_bytes_max_ - 1) / part_bytes_max_);
+    return nats_message_count(bytes, part_bytes_max_);
   }
 
   [[nodiscard]] Outcome<Extent> extent() override {

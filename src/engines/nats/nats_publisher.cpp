@@ -68,7 +68,7 @@ Outcome<Done> NatsPublisher::open(Time now) {
 }
 
 Sequence NatsPublisher::message_count(std::size_t bytes) const {
-  return std::max<Sequence>(1, (bytes + part_bytes_max_ - 1) / part_bytes_max_);
+  return nats_message_count(bytes, part_bytes_max_);
 }
 
 Sequence NatsPublisher::append(Sequence expected_last, std::string bytes, Time now) {
