@@ -207,7 +207,13 @@ Outcome<Done> ReplicatedJournal::note_head(const EntryHead& head) {
   if (is_claim ? epoch <= newest_ : (epoch != newest_ && newest_ != Epoch{})) {
     return strange_entry(head.sequence, "is of a server that does not lead");
   }
+  if (!is_claim && writer_ != 0 && head.writer != writer_) {
+    return strange_entry(head.sequence,
+                         "is of another server than the one that leads: an older log was brought "
+                         "back, and went on");
+  }
   newest_ = epoch;
+  writer_ = head.writer;
   latest_time_ = std::max(latest_time_, head.at);
   own_claim_.reset();
   if (is_claim && head.writer == options_.writer) own_claim_ = head;

@@ -418,6 +418,33 @@ TEST_CASE(
   CHECK(b.batches.size() == 120);
 }
 
+TEST_CASE("replicated journal: a log that was set back and went on is noticed by a standby") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  Peer b(log, "b");
+  b.now += 2s;
+  REQUIRE(b.follow());
+  b.now += 2s;
+  b.lead();
+  REQUIRE(b.journal->append(b.epoch, "lost"));
+  b.step();
+  Peer c(log, "c");
+  REQUIRE(c.follow());
+  log.set_back(1);
+  Peer d(log, "d");
+  REQUIRE(d.follow());
+  d.now += 2s;
+  d.lead();
+  REQUIRE(d.journal->append(d.epoch, "in its place"));
+  REQUIRE(d.journal->append(d.epoch, "goes on"));
+  d.step();
+  const auto followed = c.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("an older log was brought back") != std::string::npos);
+  CHECK(c.batches == std::vector<std::string>{"lost"});
+}
+
 TEST_CASE("replicated journal: a leader whose log was set back leads no more") {
   SimulatedLog log;
   Peer a(log, "a");
