@@ -88,7 +88,7 @@ void require_refused(const Answers& answers, LogService::Refusal refusal) {
 }
 
 void require_stored(const Answers& answers) {
-  for (const auto& answer : answers) REQUIRE_FALSE(answer.refusal);
+  for (const auto& answer : answers) REQUIRE_MESSAGE(!answer.refusal, answer.problem);
 }
 
 /// Bytes of every value, the same for the same length and seed.

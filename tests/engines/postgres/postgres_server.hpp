@@ -53,9 +53,7 @@ class SilentServer {
   SilentServer(const SilentServer&) = delete;
   SilentServer& operator=(const SilentServer&) = delete;
 
-  /// How many have connected.
-  [[nodiscard]] std::size_t count();
-  /// Tells those that have asked for TLS that there is none. How many.
+  /// Tells those that have connected and asked for TLS that there is none. How many.
   std::size_t refuse_tls();
   /// Whether all of these have said more since, or have gone.
   [[nodiscard]] bool has_heard_all();
