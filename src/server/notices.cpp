@@ -19,6 +19,16 @@ void Notices::memory(bool is_full) {
              {{"bytes", ledger_.memory().needed_bytes()}});
 }
 
+void Notices::shared_log(const std::string& problem, Time now) {
+  if (problem.empty()) {
+    if (std::exchange(has_log_problem_, false)) log_.event("log_stores_again");
+    return;
+  }
+  if (!log_problems_.admits(now)) return;
+  has_log_problem_ = true;
+  log_.event("log_does_not_store", {{"problem", problem}});
+}
+
 void Notices::admission(Admission before, Admission admission, Time now) {
   // Only what got worse. That no jobs are added is told with its reason, by the two above.
   if (admission < Admission::kNoGrowth || admission <= before) return;

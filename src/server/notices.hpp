@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/ports/journal.hpp"
 #include "core/state/ledger.hpp"
@@ -23,6 +24,9 @@ class Notices {
   /// `admission` holds from now on, and `before` held until now.
   void admission(Admission before, Admission admission, Time now);
 
+  /// What keeps the shared log from storing what this server leads with; empty: nothing does.
+  void shared_log(const std::string& problem, Time now);
+
   /// How many segments compaction has removed since the process began.
   void removed_segments(std::uint64_t count, Time now);
 
@@ -34,8 +38,10 @@ class Notices {
   LogLimit growth_refused_{1s};
   LogLimit reservations_refused_{1s};
   std::uint64_t segments_logged_ = 0;
-  bool is_disk_full_ = false;    ///< as logged
-  bool is_memory_full_ = false;  ///< likewise
+  LogLimit log_problems_{60s};
+  bool has_log_problem_ = false;  ///< as logged
+  bool is_disk_full_ = false;     ///< as logged
+  bool is_memory_full_ = false;   ///< likewise
 };
 
 }  // namespace millrace::server

@@ -383,6 +383,7 @@ Compactor::Limits Server::set_limits(Compactor::Limits asked, Time now) {
 void Server::work(Time now) {
   stall_watch_.work(now);
   if (web_) web_->work(now);
+  if (shared_ != nullptr) notices_.shared_log(shared_->problem(), now);
   notices_.removed_segments(loop_.compactor.removed_segments(), now);
   connections_.remove_closed();
   if (is_stopping() && connections_.count() == 0) enter(Stage::kEnded);

@@ -43,6 +43,17 @@ TEST_CASE("notices: a full disk and a full memory are told once, and so is their
   CHECK(noticing.count("memory_has_room") == 1);
 }
 
+TEST_CASE("notices: why a shared log stores nothing is told once a minute, and its end once") {
+  Noticing noticing;
+  for (int second = 0; second < 61; ++second) {
+    noticing.notices.shared_log("full", kStart + std::chrono::seconds(second));
+  }
+  CHECK(noticing.logged.find("problem=full") != std::string::npos);
+  CHECK(noticing.count("log_does_not_store") == 2);
+  for (int i = 0; i < 3; ++i) noticing.notices.shared_log("", kStart + 62s);
+  CHECK(noticing.count("log_stores_again") == 1);
+}
+
 TEST_CASE("notices: of what is refused, only what got worse is told, once a second") {
   Noticing noticing;
   const auto tell = [&](Admission before, Admission admission, Time now) {

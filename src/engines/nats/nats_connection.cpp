@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.hpp"
-
 namespace millrace::engines {
 namespace {
 
@@ -21,6 +19,9 @@ constexpr std::int64_t kWriteMaxMs = 2000;
 /// The library cannot keep nothing for the time after a disconnect. One message may still be sent
 /// late. It was answered as unknown, and the sequence that it expects keeps it harmless.
 constexpr int kReconnectBufferBytes = 1;
+
+/// Nothing arrives any more for a subscription that ended so long ago.
+constexpr std::chrono::minutes kEndedKept(1);
 
 struct DestroyNatsOptions {
   void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
@@ -157,8 +158,14 @@ natsStatus NatsSubscription::begin(natsConnection* connection, const std::string
                                                receiver.get());
   if (status != NATS_OK) return status;
   callers_.add();
-  status = natsSubscription_SetOnCompleteCB(subscription_, end, receiver.release());
-  CHECK(status == NATS_OK);
+  status = natsSubscription_SetOnCompleteCB(subscription_, end, receiver.get());
+  if (status != NATS_OK) {
+    // The connection was closed just now. The library may still be in a call.
+    callers_.remove();
+    closed_ = std::move(receiver);
+    return status;
+  }
+  static_cast<void>(receiver.release());
   return natsSubscription_SetPendingLimits(subscription_, -1, -1);
 }
 
@@ -234,9 +241,15 @@ Outcome<NatsMessage> NatsConnection::request(const std::string& subject, std::st
   return NatsMessage(answer);
 }
 
-NatsSubscription* NatsConnection::subscribe(const std::string& subject) {
+/// Readers begin anew four times a second while a stream has no leader, for hours maybe.
+NatsSubscription* NatsConnection::subscribe(const std::string& subject, NatsMailbox::Time now) {
+  std::erase_if(subscriptions_, [now](const std::unique_ptr<NatsSubscription>& each) {
+    return each->ended_at() && now - *each->ended_at() > kEndedKept;
+  });
   auto& made = subscriptions_.emplace_back(std::make_unique<NatsSubscription>(mailbox_, callers_));
-  return made->begin(connection_, subject) == NATS_OK ? made.get() : nullptr;
+  if (made->begin(connection_, subject) == NATS_OK) return made.get();
+  made->end(now);
+  return nullptr;
 }
 
 }  // namespace millrace::engines

@@ -17,11 +17,13 @@
 
 namespace millrace::engines {
 
-/// Puts what arrives for one subject into the mailbox, until `end`. It lives as long as its
-/// connection: libnats before 3.6 may crash when a message arrives for a subscription that is just
-/// being destroyed.
+/// Puts what arrives for one subject into the mailbox, until `end`. It lives for a while longer:
+/// libnats before 3.6 may crash when a message arrives for a subscription that is just being
+/// destroyed.
 class NatsSubscription {
  public:
+  using Time = NatsMailbox::Time;
+
   NatsSubscription(NatsMailbox& mailbox, NatsCallers& callers)
       : mailbox_(mailbox), callers_(callers), number_(mailbox.new_subscription()) {}
   ~NatsSubscription();
@@ -29,7 +31,11 @@ class NatsSubscription {
   NatsSubscription& operator=(const NatsSubscription&) = delete;
 
   [[nodiscard]] natsStatus begin(natsConnection* connection, const std::string& subject);
-  void end() { static_cast<void>(natsSubscription_Unsubscribe(subscription_)); }
+  void end(Time now) {
+    static_cast<void>(natsSubscription_Unsubscribe(subscription_));
+    ended_at_ = now;
+  }
+  [[nodiscard]] std::optional<Time> ended_at() const { return ended_at_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
  private:
@@ -43,6 +49,8 @@ class NatsSubscription {
   NatsCallers& callers_;
   std::uint64_t number_;
   natsSubscription* subscription_ = nullptr;
+  std::unique_ptr<Receiver> closed_;  ///< of one that could not be begun
+  std::optional<Time> ended_at_;
 };
 
 /// A connection to one of several servers. When it breaks, the library connects again by itself, to
@@ -72,8 +80,9 @@ class NatsConnection {
   [[nodiscard]] Outcome<NatsMessage> request(const std::string& subject, std::string_view bytes,
                                              std::chrono::milliseconds timeout);
 
-  /// The connection owns it. Null: it could not be made.
-  [[nodiscard]] NatsSubscription* subscribe(const std::string& subject);
+  /// The connection owns it, and forgets it a minute after its end. Null: it could not be made.
+  [[nodiscard]] NatsSubscription* subscribe(const std::string& subject, NatsMailbox::Time now);
+  [[nodiscard]] std::size_t subscription_count() const { return subscriptions_.size(); }
   /// A subject below which nobody else gets or sends messages.
   [[nodiscard]] const std::string& inbox() const { return inbox_; }
 

@@ -11,6 +11,10 @@ namespace millrace::engines {
 
 using journal::Sequence;
 
+Sequence nats_message_count(std::size_t bytes, std::size_t part_bytes_max) {
+  return std::max<Sequence>(1, (bytes + part_bytes_max - 1) / part_bytes_max);
+}
+
 std::string to_text(const NatsEntryHeader& header) {
   return header.run + " " + std::to_string(header.known) + " " + std::to_string(header.part) + "/" +
          std::to_string(header.parts);
@@ -78,7 +82,9 @@ NatsEntryAssembler::Verdict NatsEntryAssembler::judge(const NatsEntryHeader& las
     return {Step::kLooksBack, from};
   }
   const bool belongs = last_part.known + 1 >= run_begin_ || (is_from_start && start_.is_beginning);
-  return {is_whole && belongs ? Step::kEntry : Step::kMore, 0};
+  // No writer makes an empty one.
+  const bool is_entry = is_whole && belongs && !open_.bytes.empty();
+  return {is_entry ? Step::kEntry : Step::kMore, 0};
 }
 
 journal::LogService::Entry NatsEntryAssembler::take() {

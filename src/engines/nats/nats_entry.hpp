@@ -31,6 +31,9 @@ inline constexpr std::size_t kNatsEntryBytesMax = std::size_t{2} << 30;
 
 inline constexpr const char* kNatsEntryHeader = "Millrace-Entry";
 
+/// How many messages an entry takes, of which none is longer than that.
+[[nodiscard]] journal::Sequence nats_message_count(std::size_t bytes, std::size_t part_bytes_max);
+
 [[nodiscard]] std::string to_text(const NatsEntryHeader& header);
 /// nullopt: the message is not from a writer of a log.
 [[nodiscard]] std::optional<NatsEntryHeader> parse_nats_entry_header(std::string_view text);

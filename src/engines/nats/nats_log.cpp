@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engines/nats/nats_connection.hpp"
+#include "engines/nats/nats_entry.hpp"
 #include "engines/nats/nats_publisher.hpp"
 #include "engines/nats/nats_reader.hpp"
 #include "engines/nats/nats_stream.hpp"
@@ -54,8 +55,8 @@ Outcome<std::unique_ptr<NatsParts>> open_parts(const NatsUrl& url, const Options
     if (const auto made = parts->stream.make(url); !made) return made.error();
   }
   if (const auto checked = parts->stream.check(url, options); !checked) return checked.error();
-  if (const auto opened = parts->publisher.open(); !opened) return opened.error();
-  parts->trims = parts->connection->subscribe(parts->connection->inbox() + ".trim");
+  if (const auto opened = parts->publisher.open(nats_now()); !opened) return opened.error();
+  parts->trims = parts->connection->subscribe(parts->connection->inbox() + ".trim", nats_now());
   if (parts->trims == nullptr) return nats_problem(NATS_CONNECTION_DISCONNECTED);
   parts->lost_connections = mailbox.lost_connections();
   return parts;
@@ -74,7 +75,7 @@ class NatsLog final : public LogService {
   }
 
   [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
-    return std::max<Sequence>(1, (bytes + part_bytes_max_ - 1) / part_bytes_max_);
+    return nats_message_count(bytes, part_bytes_max_);
   }
 
   [[nodiscard]] Outcome<Extent> extent() override {
@@ -87,7 +88,7 @@ class NatsLog final : public LogService {
 
   Sequence append(Sequence expected_last, std::string bytes) override {
     // Who leads does not follow: the server need not send everything back.
-    parts_->reader.stop();
+    parts_->reader.stop(nats_now());
     note_mail(nats_now());
     return parts_->publisher.append(expected_last, std::move(bytes), nats_now());
   }

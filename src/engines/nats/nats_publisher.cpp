@@ -53,7 +53,7 @@ std::string_view bytes_of(const natsMsg& message) {
 NatsPublisher::NatsPublisher(NatsConnection& connection, std::string stream, std::string subject)
     : connection_(connection), stream_(std::move(stream)), subject_(std::move(subject)) {}
 
-Outcome<Done> NatsPublisher::open() {
+Outcome<Done> NatsPublisher::open(Time now) {
   const auto payload_max = static_cast<std::size_t>(
       std::max<std::int64_t>(natsConnection_GetMaxPayload(connection_.handle()), 0));
   if (payload_max < kHeaderBytesMax + kPartBytesMin) {
@@ -62,13 +62,13 @@ Outcome<Done> NatsPublisher::open() {
   part_bytes_max_ = std::min(payload_max, kMessageBytesMax) - kHeaderBytesMax;
   // The library made the name of the inbox unique.
   run_prefix_ = connection_.inbox().substr(connection_.inbox().rfind('.') + 1);
-  acknowledgements_ = connection_.subscribe(connection_.inbox() + ".ack.*");
+  acknowledgements_ = connection_.subscribe(connection_.inbox() + ".ack.*", now);
   if (acknowledgements_ == nullptr) return nats_problem(NATS_CONNECTION_DISCONNECTED);
   return Done{};
 }
 
 Sequence NatsPublisher::message_count(std::size_t bytes) const {
-  return std::max<Sequence>(1, (bytes + part_bytes_max_ - 1) / part_bytes_max_);
+  return nats_message_count(bytes, part_bytes_max_);
 }
 
 Sequence NatsPublisher::append(Sequence expected_last, std::string bytes, Time now) {

@@ -25,7 +25,7 @@ class NatsPublisher {
   NatsPublisher(NatsConnection& connection, std::string stream, std::string subject);
 
   /// Listens for acknowledgements.
-  [[nodiscard]] Outcome<Done> open();
+  [[nodiscard]] Outcome<Done> open(Time now);
 
   [[nodiscard]] journal::Sequence message_count(std::size_t bytes) const;
   [[nodiscard]] std::size_t part_bytes_max() const { return part_bytes_max_; }

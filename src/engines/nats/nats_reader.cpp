@@ -61,15 +61,15 @@ void NatsReader::seek(Sequence after, Time now) {
   begin({after + 1, after == 0, after + 1}, now);
 }
 
-void NatsReader::stop() {
-  end_subscription();
+void NatsReader::stop(Time now) {
+  end_subscription(now);
   chunk_ = {};
   chunk_bytes_ = 0;
 }
 
 /// The server ends a consumer that nobody listens to.
-void NatsReader::end_subscription() {
-  if (subscription_ != nullptr) subscription_->end();
+void NatsReader::end_subscription(Time now) {
+  if (subscription_ != nullptr) subscription_->end(now);
   subscription_ = nullptr;
   arrived_.clear();
 }
@@ -79,14 +79,14 @@ void NatsReader::lose_connection(Time now) {
 }
 
 void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
-  end_subscription();
+  end_subscription(now);
   heard_at_ = now;
   retry_at_ = now + kRetryWait;
   seen_ = start.wanted_from - 1;
   assembler_.begin(start);
   if (!connection_.is_connected()) return;
   const std::string inbox = connection_.inbox() + ".read" + std::to_string(++begun_);
-  subscription_ = connection_.subscribe(inbox);
+  subscription_ = connection_.subscribe(inbox, now);
   if (subscription_ == nullptr) return;
   const natsStatus status =
       connection_.publish("$JS.API.CONSUMER.CREATE." + stream_.name(), inbox,

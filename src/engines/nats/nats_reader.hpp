@@ -26,7 +26,7 @@ class NatsReader {
   /// Reads on after that message, or begins there.
   void seek(journal::Sequence after, Time now);
   /// Lets the server send nothing more.
-  void stop();
+  void stop(Time now);
 
   /// Whether a letter is for this object; then it is taken.
   bool receive(NatsMailbox::Letter& letter, Time now);
@@ -41,7 +41,7 @@ class NatsReader {
   [[nodiscard]] Time due() const;
 
  private:
-  void end_subscription();
+  void end_subscription(Time now);
   void begin(NatsEntryAssembler::Start start, Time now);
   void add(const natsMsg& message, journal::Sequence sequence, Time now);
   void find_gap(journal::Sequence sequence, Time now);

@@ -19,6 +19,8 @@ using Time = Clock::time_point;
 class Bell {
  public:
   Bell();
+  /// False when the process had no descriptor left: then it cannot ring.
+  [[nodiscard]] bool is_open() const { return event_.is_open(); }
 
   void ring() noexcept;
   /// Whether it rang since it was last taken.

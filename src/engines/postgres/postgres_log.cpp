@@ -37,7 +37,7 @@ class PostgresLog final : public LogService {
   }
 
   [[nodiscard]] Outcome<Extent> extent() override {
-    trimmer_.advance();
+    go_on();
     return reader_.extent();
   }
 
@@ -45,9 +45,9 @@ class PostgresLog final : public LogService {
                                       Duration longest) override {
     const Time end = postgres::later(Clock::now(), longest);
     for (;;) {
+      go_on();
       auto chunk = reader_.look(after, bytes_max);
       if (!chunk) return chunk.error();
-      trimmer_.advance();
       const bool is_news = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
       if (is_news) return std::move(**chunk);
       if (pause(std::min(end, Clock::now() + kLookGap)) || Clock::now() >= end) {
@@ -65,8 +65,7 @@ class PostgresLog final : public LogService {
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
     const Time end = postgres::later(Clock::now(), longest);
     for (;;) {
-      writer_.advance();
-      trimmer_.advance();
+      go_on();
       std::vector<Answer> answers = writer_.take_answers();
       if (!answers.empty() || bell_.take() || Clock::now() >= end) return answers;
       bell_.wait({writer_.interest(), trimmer_.interest()},
@@ -80,8 +79,17 @@ class PostgresLog final : public LogService {
   }
 
   void wake() noexcept override { bell_.ring(); }
+  [[nodiscard]] bool can_be_woken() const { return bell_.is_open(); }
 
  private:
+  /// Each call does this, whichever connection it is about. While a server stops, it waits for
+  /// those that have begun to connect and say no more: for a minute, and serves nobody.
+  void go_on() {
+    reader_.go_on();
+    writer_.advance();
+    trimmer_.advance();
+  }
+
   /// True when the bell rang.
   bool pause(Time until) {
     while (!bell_.take()) {
@@ -128,8 +136,9 @@ Outcome<std::unique_ptr<LogService>> open_postgres_log(const std::string& url,
     if (found) found = has_table(*target, options, {});
   }
   if (!found) return found.error();
-  return std::unique_ptr<LogService>(
-      std::make_unique<PostgresLog>(*target, options.allows_unsynced));
+  auto log = std::make_unique<PostgresLog>(*target, options.allows_unsynced);
+  if (!log->can_be_woken()) return Problem{"PostgreSQL: no descriptor is left"};
+  return std::unique_ptr<LogService>(std::move(log));
 }
 
 }  // namespace millrace::engines

@@ -15,6 +15,9 @@ class Reader {
 
   [[nodiscard]] Outcome<journal::LogService::Extent> extent();
 
+  /// An attempt to connect that the last call has left goes on, as far as it can without waiting.
+  void go_on() { connection_.advance(); }
+
   /// What is there now; none when the bell rang before it was known. The bell is not taken.
   [[nodiscard]] Outcome<std::optional<journal::LogService::Chunk>> look(journal::Sequence after,
                                                                         std::size_t bytes_max);

@@ -83,18 +83,19 @@ constexpr std::string_view kExtent = R"(
 SELECT (SELECT sequence FROM @T ORDER BY sequence LIMIT 1),
        (SELECT sequence FROM @T ORDER BY sequence DESC LIMIT 1))";
 
-/// `from` only saves to look at what was removed before.
+/// The lower bound only saves to look at what was removed before. A step ends with an entry:
+/// otherwise its remaining rows would look like a whole one.
 constexpr std::string_view kTrim = R"(
 WITH sized AS (
-  SELECT sequence, sum(octet_length(bytes)) OVER (ORDER BY sequence) AS bytes
-  FROM (SELECT sequence, bytes FROM @T
+  SELECT sequence, is_last, sum(octet_length(bytes)) OVER (ORDER BY sequence) AS bytes
+  FROM (SELECT sequence, is_last, bytes FROM @T
         WHERE sequence >= $1::bigint AND sequence < $2::bigint
           AND sequence < (SELECT sequence FROM @T ORDER BY sequence DESC LIMIT 1)
         ORDER BY sequence LIMIT @R) oldest),
 gone AS (
   DELETE FROM @T WHERE sequence >= $1 AND sequence <=
-    greatest((SELECT max(sequence) FROM sized WHERE bytes <= @B),
-             (SELECT min(sequence) FROM sized))
+    coalesce((SELECT max(sequence) FROM sized WHERE is_last AND bytes <= @B),
+             (SELECT min(sequence) FROM sized WHERE is_last))
   RETURNING sequence)
 SELECT max(sequence) FROM gone)";
 

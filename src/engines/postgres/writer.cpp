@@ -60,13 +60,15 @@ void Writer::advance() {
   connection_.advance();
   if (connection_.is_ready()) send();
   if (entries_.empty() || Clock::now() - last_sign_ <= kAnswerMax) return;
-  lose("the server does not answer");
+  // One that is down knows better why.
+  if (connection_.state() != Connection::State::kDown) lose("the server does not answer");
   refuse_all(Refusal::kUnknown);
 }
 
 void Writer::send() {
-  if (PQpipelineStatus(connection_.raw()) == PQ_PIPELINE_OFF) {
-    CHECK(PQenterPipelineMode(connection_.raw()) == 1);
+  if (PQpipelineStatus(connection_.raw()) == PQ_PIPELINE_OFF &&
+      PQenterPipelineMode(connection_.raw()) != 1) {
+    return lose("");
   }
   if (is_conflict_ && (group_entries_ > 0 || next_row_ > 0)) end_group();
   while (!is_conflict_ && groups_ < kGroupsMax && sent_ < entries_.size()) {
@@ -145,8 +147,11 @@ void Writer::finish_group() {
   --groups_;
   while (rows_stored_ > 0) {
     const Entry& entry = entries_.front();
-    rows_stored_ -= entry.last - entry.first + 1;
-    answers_.push_back({entry.last, std::nullopt});
+    const Sequence rows = entry.last - entry.first + 1;
+    // Somebody else has put rows into the table.
+    if (rows_stored_ < rows) return lose("the table of the log has rows of somebody else");
+    rows_stored_ -= rows;
+    answers_.push_back({entry.last, std::nullopt, {}});
     entries_.pop_front();
     --sent_;
   }
@@ -154,7 +159,9 @@ void Writer::finish_group() {
 }
 
 void Writer::refuse_all(Refusal refusal) {
-  for (const Entry& entry : entries_) answers_.push_back({entry.last, refusal});
+  const bool is_known = refusal == Refusal::kConflict;
+  const std::string why = is_known ? std::string() : connection_.problem().text;
+  for (const Entry& entry : entries_) answers_.push_back({entry.last, refusal, why});
   entries_.clear();
   groups_ = sent_ = next_row_ = unflushed_bytes_ = group_entries_ = group_bytes_ = 0;
   rows_stored_ = 0;

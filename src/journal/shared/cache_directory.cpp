@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.hpp"
-
 namespace millrace::journal {
 namespace {
 
@@ -77,16 +75,23 @@ void mark_as_broken(FileSystem& files, const std::string& directory) {
 Outcome<Done> empty_cache(FileSystem& files, const std::string& directory) {
   const auto names = files.list(directory);
   if (!names) return names.error();
-  CHECK(std::ranges::find(*names, kMark) != names->end());
-  // The extent says which segments must be there.
-  if (std::ranges::find(*names, "extent") != names->end()) {
-    if (auto removed = files.remove(directory + "/extent"); !removed) return removed;
+  if (std::ranges::find(*names, kMark) == names->end()) {
+    return Problem{directory + " is not marked as a cache any more, so nothing in it is removed"};
   }
+  // A power cut may leave any of the files: until all are gone for good, it says that it is broken.
+  mark_as_broken(files, directory);
   for (const std::string& name : *names) {
-    if (!is_of_journal(name) || name == "extent") continue;
+    if (!is_of_journal(name) || name == kBrokenMark) continue;
     if (auto removed = files.remove(directory + "/" + name); !removed) return removed;
   }
-  return files.sync_directory(directory);
+  if (auto synced = files.sync_directory(directory); !synced) return synced;
+  // A full disk may have had no room for it.
+  if (auto content = look_into(files, directory);
+      !content || *content != DirectoryContent::kBrokenCache) {
+    return content ? Outcome<Done>(Done{}) : content.error();
+  }
+  auto removed = files.remove(directory + "/" + std::string(kBrokenMark));
+  return removed ? files.sync_directory(directory) : removed;
 }
 
 }  // namespace millrace::journal

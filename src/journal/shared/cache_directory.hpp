@@ -34,8 +34,8 @@ enum class DirectoryContent {
 /// The cache cannot be used any more. Problems are ignored, since the process is about to end.
 void mark_as_broken(FileSystem& files, const std::string& directory);
 
-/// Removes the journal, so that it is filled anew. The directory must be marked, and nobody may use
-/// it.
+/// Removes the journal, so that it is filled anew. Nobody may use it. A directory that is not
+/// marked is left as it is.
 [[nodiscard]] Outcome<Done> empty_cache(FileSystem& files, const std::string& directory);
 
 }  // namespace millrace::journal

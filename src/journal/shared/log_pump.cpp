@@ -17,6 +17,12 @@ constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
 /// An engine that has a problem is asked again after this.
 constexpr LogService::Duration kRetry = 100ms;
 
+/// What an engine refuses again and again, since it is full, is sent to it so seldom.
+constexpr LogService::Duration kSendAgain = 250ms;
+
+/// What must wait for the disk looks so often whether it has caught up.
+constexpr LogService::Duration kLookAtDisk = 10ms;
+
 /// A round of `run` waits so long at most; `wake` ends it.
 constexpr LogService::Duration kRound = 250ms;
 
@@ -56,7 +62,9 @@ bool LogPump::is_claiming() const {
 void LogPump::lead(Sequence last) {
   {
     const std::lock_guard guard(mutex_);
-    CHECK(mode() == Mode::kFollowing && outgoing_.empty() && last <= seen_);
+    // The log may have been trimmed away in the meantime: then this server starts over.
+    if (mode() != Mode::kFollowing) return;
+    CHECK(outgoing_.empty() && last <= seen_);
     mode_ = Mode::kLeading;
     // An earlier claim has got through after all, so a later one is not needed.
     if (claim_.has_value()) is_claiming_ = false;
@@ -88,7 +96,12 @@ void LogPump::trim(Sequence before) {
 
 std::string LogPump::problem() const {
   const std::lock_guard guard(mutex_);
-  return problem_;
+  return problem_.empty() ? refused_ : problem_;
+}
+
+bool LogPump::can_read() const {
+  const std::lock_guard guard(mutex_);
+  return problem_.empty();
 }
 
 void LogPump::stop() {
@@ -136,10 +149,11 @@ bool LogPump::step(LogService::Duration longest) {
         send();
         send_trim();
       }
-      hear(longest);
+      hear(waits_for_disk_ ? std::min(longest, kLookAtDisk) : longest);
       return true;
     case Mode::kDeposed:
     case Mode::kTrimmed:
+    case Mode::kSetBack:
       return false;
   }
   return false;
@@ -160,10 +174,26 @@ void LogPump::enter(Mode mode) {
 }
 
 void LogPump::note_problem(const std::string& text) {
+  note_text(problem_, text);
+}
+
+/// A conflict needs no reason: the log tells what is there instead.
+void LogPump::note_refusal(const LogService::Answer& answer) {
+  if (answer.refusal == LogService::Refusal::kUnknown && !answer.problem.empty()) {
+    note_text(refused_, answer.problem);
+  }
+}
+
+void LogPump::end_refusals() {
+  has_sent_again_ = false;
+  note_text(refused_, {});
+}
+
+void LogPump::note_text(std::string& kept, const std::string& text) {
   {
     const std::lock_guard guard(mutex_);
-    if (problem_ == text) return;
-    problem_ = text;
+    if (kept == text) return;
+    kept = text;
   }
   wake_();
 }
@@ -199,6 +229,7 @@ void LogPump::follow(LogService::Duration longest) {
     }
     seen_ = chunk->seen;
   }
+  end_refusals();
   wake_();
 }
 
@@ -216,6 +247,10 @@ void LogPump::send_claim() {
 void LogPump::hear_of_claim(LogService::Duration longest) {
   const std::vector<LogService::Answer> answers = service_.answers(longest);
   if (answers.empty()) return;
+  note_refusal(answers.front());
+  if (answers.front().refusal == LogService::Refusal::kConflict && is_set_back()) {
+    return enter(Mode::kSetBack);
+  }
   {
     const std::lock_guard guard(mutex_);
     if (!answers.front().refusal && seen_ + 1 == claim_in_flight_->first) {
@@ -228,6 +263,13 @@ void LogPump::hear_of_claim(LogService::Duration longest) {
   wake_();
 }
 
+/// A claim is refused where the log goes on beyond what it expects, or ends before it.
+bool LogPump::is_set_back() {
+  const Outcome<LogService::Extent> extent = service_.extent();
+  const std::lock_guard guard(mutex_);
+  return extent && extent->last < seen_;
+}
+
 // ---- leading ------------------------------------------------------------------------------------
 
 /// Hands on what there is, as far as it may be in flight.
@@ -237,7 +279,8 @@ void LogPump::send() {
     {
       const std::lock_guard guard(mutex_);
       if (stored_last_ == 0) stored_last_ = sent_last_ = seen_;
-      if (outgoing_.empty() || in_flight_bytes_ >= kInFlightBytes) return;
+      waits_for_disk_ = !outgoing_.empty() && must_wait_for_disk(outgoing_.front().end);
+      if (outgoing_.empty() || in_flight_bytes_ >= kInFlightBytes || waits_for_disk_) return;
       next = std::move(outgoing_.front());
       outgoing_.pop_front();
     }
@@ -249,12 +292,21 @@ void LogPump::send() {
   }
 }
 
+/// Never when all that was sent is written: an entry may be longer than the limit.
+bool LogPump::must_wait_for_disk(Lsn end) const {
+  if (!written_) return false;
+  const Lsn written = written_();
+  const Lsn sent = in_flight_.empty() ? stored() : in_flight_.back().end;
+  return written < sent && end > written + kBehindBytes;
+}
+
 void LogPump::hear(LogService::Duration longest) {
   bool has_stored = false;
   for (const LogService::Answer& answer : service_.answers(longest)) {
     CHECK(unanswered_ > 0);
     --unanswered_;
     if (answer.refusal) {
+      note_refusal(answer);
       is_in_doubt_ = true;
       continue;
     }
@@ -267,10 +319,10 @@ void LogPump::hear(LogService::Duration longest) {
     in_flight_.pop_front();
     has_stored = true;
   }
-  if (has_stored) {
-    note_problem({});
-    wake_();
-  }
+  if (!has_stored) return;
+  note_problem({});
+  end_refusals();
+  wake_();
 }
 
 void LogPump::note_stored(const Outgoing& entry) {
@@ -290,6 +342,8 @@ void LogPump::settle_doubt(LogService::Duration longest) {
     note_problem(extent.error().text);
     return wait_for_work(std::min(longest, kRetry));
   }
+  if (extent->last < stored_last_) return enter(Mode::kSetBack);
+  note_problem({});
   bool has_stored = false;
   Sequence seen = stored_last_;
   while (seen < extent->last) {
@@ -311,11 +365,15 @@ void LogPump::settle_doubt(LogService::Duration longest) {
     if (chunk->seen == seen) break;
     seen = chunk->seen;
   }
-  if (has_stored) wake_();
+  if (has_stored) {
+    end_refusals();
+    wake_();
+  }
   if (seen < extent->last) return;
   // The beginning of an entry, ours or not, cannot be continued.
   if (seen != stored_last_) return enter(Mode::kDeposed);
   // The log ends here, so all others are sent again.
+  if (std::exchange(has_sent_again_, true)) wait_for_work(std::min(longest, kSendAgain));
   is_in_doubt_ = false;
   sent_last_ = stored_last_;
   for (Outgoing& entry : in_flight_) {

@@ -30,15 +30,17 @@ namespace millrace::journal {
 class LogPump {
  public:
   /// `wake` is called from the pump's thread when there is news: entries, something stored, the end
-  /// of leading, a change of `problem`. `service` outlives the pump.
-  LogPump(LogService& service, std::function<void()> wake)
-      : service_(service), wake_(std::move(wake)) {}
+  /// of leading, a change of `problem`. `service` outlives the pump. `written` tells how far the
+  /// server's own log is written, from any thread; without it, that is taken to be fast.
+  LogPump(LogService& service, std::function<void()> wake, std::function<Lsn()> written = {})
+      : service_(service), wake_(std::move(wake)), written_(std::move(written)) {}
 
   enum class Mode {
     kFollowing,
     kLeading,
     kDeposed,  ///< another server leads; nothing is read or sent any more
-    kTrimmed   ///< the log does not reach back to where this server is
+    kTrimmed,  ///< the log does not reach back to where this server is
+    kSetBack   ///< the log ends before what it had stored: somebody brought an older one back
   };
   [[nodiscard]] Mode mode() const { return mode_.load(); }
 
@@ -63,8 +65,8 @@ class LogPump {
   /// was read once more.
   [[nodiscard]] bool is_claiming() const;
 
-  /// The claim that ends at `last` has arrived, so this server leads. `append` and `trim` may be
-  /// called from now on.
+  /// The claim that ends at `last` has arrived, so this server leads, unless `mode` has changed.
+  /// `append` and `trim` may be called from now on.
   void lead(Sequence last);
 
   /// Sends an entry, after those before. It ends at `end` in the server's own log.
@@ -80,7 +82,9 @@ class LogPump {
   void trim(Sequence before);
 
   /// What keeps the pump from its work at present, for people: one line; empty when nothing does.
+  /// It may be able to read, and the service says why it stores nothing.
   [[nodiscard]] std::string problem() const;
+  [[nodiscard]] bool can_read() const;
 
   /// `run` returns soon. What was appended and not sent is dropped.
   void stop();
@@ -97,6 +101,10 @@ class LogPump {
   static constexpr std::size_t kAheadBytes = std::size_t{32} << 20;
   static constexpr std::size_t kInFlightBytes = std::size_t{8} << 20;
 
+  /// What the service has stored is in memory until the server's own log has it. With so much of it
+  /// nothing is sent, until a slow disk has caught up.
+  static constexpr std::size_t kBehindBytes = std::size_t{64} << 20;
+
  private:
   struct Outgoing {
     std::string bytes;
@@ -107,17 +115,23 @@ class LogPump {
   void follow(LogService::Duration longest);
   void send_claim();
   void hear_of_claim(LogService::Duration longest);
+  [[nodiscard]] bool is_set_back();
   void send();
+  [[nodiscard]] bool must_wait_for_disk(Lsn end) const;
   void hear(LogService::Duration longest);
   void settle_doubt(LogService::Duration longest);
   void note_stored(const Outgoing& entry);
   void note_problem(const std::string& text);
+  void note_refusal(const LogService::Answer& answer);
+  void end_refusals();
+  void note_text(std::string& kept, const std::string& text);
   void send_trim();
   void enter(Mode mode);
   void wait_for_work(LogService::Duration longest);
 
   LogService& service_;
   const std::function<void()> wake_;
+  const std::function<Lsn()> written_;
   std::atomic<Mode> mode_ = Mode::kFollowing;
   std::atomic<Lsn> stored_ = 0;
 
@@ -128,6 +142,8 @@ class LogPump {
   Sequence stored_last_ = 0;    ///< where it ends by now
   std::size_t unanswered_ = 0;  ///< appends
   bool is_in_doubt_ = false;
+  bool waits_for_disk_ = false;
+  bool has_sent_again_ = false;  ///< since the last entry that was stored
   Sequence trimmed_ = 0;
   std::optional<LogService::Entry> claim_in_flight_;
 
@@ -142,7 +158,8 @@ class LogPump {
   bool is_claiming_ = false;
   std::deque<Outgoing> outgoing_;
   Sequence trim_ = 0;
-  std::string problem_;
+  std::string problem_;  ///< of reading
+  std::string refused_;  ///< why the last append was not stored, where the service said so
   bool is_stopping_ = false;
 };
 

@@ -89,7 +89,8 @@ class LogService {
   [[nodiscard]] virtual std::vector<Answer> answers(Duration longest) = 0;
 
   /// Removes the messages before `before`, which is not beyond the last one. May take effect later,
-  /// and in steps. Never removes the newest message.
+  /// and in steps. Never removes the newest message. Of an entry that is removed in part, `follow`
+  /// shows nothing.
   [[nodiscard]] virtual Outcome<Done> trim(Sequence before) = 0;
 
   /// Makes a call that waits return soon, or the next one. From any thread.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "journal/file/log_format.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -22,6 +23,14 @@ Problem strange_entry(Sequence sequence, const std::string& what) {
   return Problem{"entry " + std::to_string(sequence) + " of the log " + what};
 }
 
+/// Nothing is made of what is missing: only people know whether it can be brought back.
+Problem set_back(Sequence last) {
+  return Problem{"the log ends before message " + std::to_string(last) +
+                 ", up to which the directory has it: the log was lost, or an older one was "
+                 "brought back, or it is another one. Bring the newer log back; or, to give up "
+                 "what is missing, stop all servers and empty their directories"};
+}
+
 Epoch after(Epoch epoch) {
   return Epoch{static_cast<std::uint64_t>(epoch) + 1};
 }
@@ -34,7 +43,8 @@ ReplicatedJournal::ReplicatedJournal(std::unique_ptr<FileJournal> cache,
     : options_(std::move(options)),
       service_(std::move(service)),
       cache_(std::move(cache)),
-      pump_(*service_, [this] { wake(); }) {
+      pump_(
+          *service_, [this] { wake(); }, [this] { return cache_->durable(); }) {
   CHECK(options_.writer != 0 && options_.log != 0 && options_.now);
   CHECK(options_.node.size() <= kHeadTextBytesMax && options_.notes.size() <= kHeadTextBytesMax);
 }
@@ -88,9 +98,7 @@ Outcome<Done> ReplicatedJournal::begin_to_follow() {
   const Outcome<LogService::Extent> extent = service_->extent();
   if (!extent) return extent.error();
   if (extent->last < last_) {
-    return Problem{"the log ends at message " + std::to_string(extent->last) +
-                   ", but the directory has messages up to " + std::to_string(last_) +
-                   " of it: the log was lost, or set back, or is another one"};
+    return set_back(last_);
   }
   former_end_ = extent->last;
   pump_.start(cached_ ? cached_->sequence - 1 : 0);
@@ -103,6 +111,8 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
   CHECK(!epoch_);
   if (broken_) return *broken_;
   if (!started_at_) started_at_ = quiet_since_ = options_.now();
+  // It stays with the pump, which reads no more than it may keep.
+  if (cache_->pending_bytes() > LogPump::kBehindBytes) return Followed::kOn;
   const LogPump::Arrived arrived = pump_.take_arrived();
   seen_ = arrived.seen;
   for (const LogService::Entry& entry : arrived.entries) {
@@ -114,6 +124,10 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
   if (pump_.mode() == LogPump::Mode::kTrimmed) {
     is_cache_useless_ = true;
     return Followed::kTrimmed;
+  }
+  if (pump_.mode() == LogPump::Mode::kSetBack) {
+    broken_ = set_back(last_);
+    return *broken_;
   }
   if (!own_claim_ || seen_ != last_) return Followed::kOn;
   begin_to_lead();
@@ -136,6 +150,7 @@ Outcome<Done> ReplicatedJournal::take_entry(const LogService::Entry& entry,
     return verify_cache(**head);
   }
   if (entry.first <= last_) return strange_entry(entry.first, "came twice");
+  if (entry.bytes.size() > kBatchBytesMax) return strange_entry(entry.first, "is too long");
   if (is_stray(**head)) {
     last_ = entry.last;
     own_claim_.reset();
@@ -191,7 +206,13 @@ Outcome<Done> ReplicatedJournal::note_head(const EntryHead& head) {
   if (head.is_claim() ? epoch <= newest_ : (epoch != newest_ && newest_ != Epoch{})) {
     return strange_entry(head.sequence, "is of a server that does not lead");
   }
+  if (!head.is_claim() && writer_ != 0 && head.writer != writer_) {
+    return strange_entry(head.sequence,
+                         "is of another server than the one that leads: an older log was brought "
+                         "back, and went on");
+  }
   newest_ = epoch;
+  writer_ = head.writer;
   latest_time_ = std::max(latest_time_, head.at);
   own_claim_.reset();
   if (head.is_claim() && head.writer == options_.writer) own_claim_ = head;
@@ -222,7 +243,7 @@ void ReplicatedJournal::note_place(Lsn begin, Sequence first) {
 
 bool ReplicatedJournal::may_claim() const {
   if (broken_ || !started_at_ || cached_ || epoch_ || pump_.is_claiming()) return false;
-  if (pump_.mode() != LogPump::Mode::kFollowing || !pump_.problem().empty()) return false;
+  if (pump_.mode() != LogPump::Mode::kFollowing || !pump_.can_read()) return false;
   if (claimed_at_ && options_.now() < *claimed_at_ + beat_interval(options_.lease)) return false;
   const bool has_no_leader = leader_ ? leader_->has_released : seen_ == 0;
   if (has_no_leader) return true;
@@ -242,7 +263,8 @@ bool ReplicatedJournal::hears_leader() const {
 }
 
 void ReplicatedJournal::claim() {
-  CHECK(may_claim());
+  // The pump may have found a problem since somebody looked.
+  if (!may_claim()) return;
   EntryHead head = next_head(options_.holds ? EntryHead::Kind::kHold : EntryHead::Kind::kClaim);
   head.sequence = seen_ + 1;
   head.epoch = static_cast<std::uint64_t>(after(newest_));

@@ -133,10 +133,11 @@ class ReplicatedJournal final : public SharedJournal {
   std::function<void()> wake_;  ///< under that mutex
 
   // What the log tells.
-  std::uint64_t log_ = 0;  ///< its name; 0: no entry was seen
-  Sequence last_ = 0;      ///< of the last entry that was handed over or appended
-  Sequence counted_ = 0;   ///< the same, without those that do not count
-  Epoch newest_{};         ///< of that entry
+  std::uint64_t log_ = 0;     ///< its name; 0: no entry was seen
+  Sequence last_ = 0;         ///< of the last entry that was handed over or appended
+  Sequence counted_ = 0;      ///< the same, without those that do not count
+  Epoch newest_{};            ///< of that entry
+  std::uint64_t writer_ = 0;  ///< the process that leads in it
   std::optional<Leader> leader_;
   Time latest_time_{};
   std::deque<Place> places_;  ///< of some entries, in order

@@ -64,13 +64,16 @@ Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
 
 Outcome<Done> LogWriter::continue_log(const LogReader& reader, const LogEnd& log,
                                       const LogNames& names) {
+  Outcome<Done> done = Done{};
   if (reader.segments().empty()) {
     oldest_ = log.end;
-    return begin_segment(log.end, options_.segment_bytes);
+    done = begin_segment(log.end, options_.segment_bytes);
+  } else {
+    oldest_ = reader.segments().front().header.first;
+    done = continue_segment(reader.segments().back(), log);
+    if (done) done = note_extent();
   }
-  oldest_ = reader.segments().front().header.first;
-  Outcome<Done> done = continue_segment(reader.segments().back(), log);
-  if (done) done = note_extent();
+  // Also where no segment is left: their names are needed again.
   return done ? removal_.resume(names.removed) : done;
 }
 

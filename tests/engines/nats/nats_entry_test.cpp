@@ -74,6 +74,20 @@ TEST_CASE("NATS entry: where the messages before decide, they are looked at") {
   CHECK(assembler.add(entry_header("a", 9), "a3").step == Step::kEntry);
 }
 
+TEST_CASE("NATS entry: it takes as many messages as its length needs") {
+  CHECK(nats_message_count(0, 10) == 1);
+  CHECK(nats_message_count(10, 10) == 1);
+  CHECK(nats_message_count(11, 10) == 2);
+}
+
+TEST_CASE("NATS entry: an empty message of somebody else is no entry") {
+  NatsEntryAssembler assembler;
+  assembler.begin({1, true, 1});
+  CHECK(assembler.add(entry_header("a", 0), "").step == Step::kMore);
+  CHECK(assembler.add(entry_header("b", 1), "b1").step == Step::kEntry);
+  CHECK(assembler.take().bytes == "b1");
+}
+
 TEST_CASE("NATS entry: the first message of a trimmed log needs nothing before it") {
   NatsEntryAssembler assembler;
   assembler.begin({12, true, 12});

@@ -94,8 +94,10 @@ void NatsServer::kill() {
   pid_ = 0;
 }
 
+/// On a busy machine its threads may go on for a while after the signal.
 void NatsServer::pause() {
   ::kill(pid_, SIGSTOP);
+  waitpid(pid_, nullptr, WUNTRACED);
 }
 
 void NatsServer::resume() {

@@ -2,6 +2,7 @@
 
 #include "engines/postgres/postgres_log.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -55,6 +56,14 @@ int sockets() {
   return count;
 }
 
+/// Of a server that works again, as soon as that is found.
+LogService::Extent extent_of(LogService& log) {
+  auto extent = log.extent();
+  for (int i = 0; i < 10 && !extent; ++i) extent = log.extent();
+  REQUIRE_MESSAGE(extent.has_value(), (extent ? "" : extent.error().text));
+  return *extent;
+}
+
 }  // namespace
 
 TEST_SUITE_BEGIN("postgres" * doctest::skip(!postgres_server::is_there()));
@@ -91,6 +100,18 @@ TEST_CASE("postgres: a wrong password is one line without it") {
   CHECK(open_postgres_log(url, {.allows_unsynced = true, .password = "pass-word-of-tests"}));
 }
 
+TEST_CASE("postgres: without a descriptor a log is not opened") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  const std::string url = postgres_server::url();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto log = open_postgres_log(url, kUnsynced);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK_FALSE(log.has_value());
+}
+
 TEST_CASE("postgres: a table that is not a log is refused") {
   execute("CREATE TABLE taken (sequence bigint, bytes bytea)");
   const std::string url = postgres_server::url();
@@ -123,13 +144,12 @@ TEST_CASE(
   CHECK_FALSE(log->follow(1, 100, milliseconds(10)));
 
   postgres_server::tell("start");
-  const auto extent = log->extent();
-  REQUIRE(extent);
+  const Sequence end = extent_of(*log).last;
   for (const auto& answer : answers) {
-    if (!answer.refusal) CHECK(answer.last <= extent->last);
+    if (!answer.refusal) CHECK(answer.last <= end);
   }
-  CHECK_FALSE(append_one(*log, extent->last, "goes on").refusal);
-  CHECK(log->follow(extent->last, 100, milliseconds(10))->entries.at(0).bytes == "goes on");
+  CHECK_FALSE(append_one(*log, end, "goes on").refusal);
+  CHECK(log->follow(end, 100, milliseconds(10))->entries.at(0).bytes == "goes on");
 }
 
 TEST_CASE("postgres: without an answer of the standby, an append is unknown, and extent fails") {
@@ -144,9 +164,7 @@ TEST_CASE("postgres: without an answer of the standby, an append is unknown, and
     CHECK_FALSE(other->extent());
     CHECK(log->answers(std::chrono::seconds(20)).at(0).refusal == LogService::Refusal::kUnknown);
   }
-  const auto extent = log->extent();
-  REQUIRE(extent);
-  CHECK(extent->last == 2);
+  CHECK(extent_of(*log).last == 2);
 }
 
 TEST_CASE(
@@ -187,7 +205,7 @@ TEST_CASE("postgres: what an administrator lets go on without the standby is unk
   asking.join();
   CHECK(cancelled == 2);
   CHECK_FALSE(is_known);
-  const auto answers = log->answers(std::chrono::seconds(1));
+  const auto answers = log->answers(std::chrono::seconds(20));
   REQUIRE(answers.size() == 1);
   CHECK(answers[0].refusal == LogService::Refusal::kUnknown);
 }
@@ -201,7 +219,7 @@ TEST_CASE("postgres: whoever appends ends a writer that was stopped in the middl
   CHECK(append_one(**log, 1, "two").refusal == LogService::Refusal::kUnknown);
   // The first one may have been stored meanwhile, since it waited for the same row.
   (void)append_one(**log, 1, "two");
-  CHECK((*log)->extent()->last == 2);
+  CHECK(extent_of(**log).last == 2);
   CHECK((*log)->follow(1, 100, milliseconds(10))->entries.at(0).bytes == "two");
 }
 
@@ -212,11 +230,51 @@ TEST_CASE("postgres: a long beginning is trimmed in steps") {
   execute("INSERT INTO " + url.substr(url.rfind('=') + 1) +
           " SELECT n, true, gen_random_uuid(), 'x' FROM generate_series(1, 25000) n");
   REQUIRE((*log)->trim(24000));
-  for (int i = 0; i < 500 && (*log)->extent()->begin < 24000; ++i) {
+  for (int i = 0; i < 500 && extent_of(**log).begin < 24000; ++i) {
     (void)(*log)->answers(milliseconds(10));
   }
-  CHECK((*log)->extent()->begin == 24000);
-  CHECK((*log)->extent()->last == 25000);
+  CHECK(extent_of(**log).begin == 24000);
+  CHECK(extent_of(**log).last == 25000);
+}
+
+TEST_CASE("postgres: a step of the trim ends with an entry, however long that is") {
+  const std::string url = postgres_server::url();
+  const auto log = open_postgres_log(url, kUnsynced);
+  REQUIRE(log);
+  const std::string table = url.substr(url.rfind('=') + 1);
+  execute("INSERT INTO " + table + " SELECT n, n >= 12, gen_random_uuid(), convert_to(repeat('x'," +
+          " 4194304), 'UTF8') FROM generate_series(1, 13) n");
+  execute("CREATE TABLE begins (begin bigint)");
+  execute("CREATE FUNCTION note_begin() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN" +
+          (" INSERT INTO begins SELECT min(sequence) FROM " + table) + "; RETURN NULL; END $$");
+  execute("CREATE TRIGGER noting AFTER DELETE ON " + table + " EXECUTE FUNCTION note_begin()");
+  REQUIRE((*log)->trim(13));
+  while (extent_of(**log).begin < 13) (void)(*log)->answers(milliseconds(1));
+  CHECK(execute("SELECT string_agg(begin::text, ' ') FROM begins") == "13");
+}
+
+/// A server that stops waits for them.
+TEST_CASE("postgres: no connection is begun and left alone while the server is asked where it is") {
+  const auto log = postgres_server::new_log()();
+  for (Sequence last = 0; last < 3; ++last) REQUIRE_FALSE(append_one(*log, last, "x").refusal);
+  REQUIRE(log->extent());
+  REQUIRE(log->trim(2));
+  while (extent_of(*log).begin < 2) (void)log->answers(milliseconds(10));
+  postgres_server::tell("kill");
+  {
+    postgres_server::SilentServer silent;
+    // The one that trims notices that it has no connection, and begins to make one.
+    REQUIRE(log->trim(3));
+    std::size_t refused = 0;
+    for (int i = 0; i < 500 && refused == 0; ++i) {
+      (void)log->answers(milliseconds(10));
+      refused = silent.refuse_tls();
+    }
+    CHECK(refused == 1);
+    for (int i = 0; i < 2; ++i) CHECK_FALSE(log->extent());
+    CHECK(silent.has_heard_all());
+  }
+  postgres_server::tell("start");
 }
 
 TEST_CASE("postgres: many opening a new log at the same time make one table") {

@@ -1,7 +1,10 @@
 #include "engines/postgres/postgres_server.hpp"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -93,6 +96,44 @@ StoppedWriter::StoppedWriter(const std::string& table, journal::Sequence sequenc
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQgetResult(connection_.get()),
                                                              &PQclear);
   REQUIRE(PQresultStatus(result.get()) == PGRES_COMMAND_OK);
+}
+
+SilentServer::SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+  const std::string url = environment("MILLRACE_POSTGRES");
+  const std::size_t at = url.rfind(':') + 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::atoi(url.c_str() + at)));
+  const int on = 1;
+  ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(listener_, 16) == 0);
+}
+
+SilentServer::~SilentServer() {
+  for (const int taken : taken_) ::close(taken);
+  ::close(listener_);
+}
+
+std::size_t SilentServer::refuse_tls() {
+  for (int taken = 0; taken >= 0;) {
+    taken = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK);
+    if (taken >= 0) taken_.push_back(taken);
+  }
+  for (const int taken : taken_) {
+    char request[8];
+    if (::recv(taken, request, sizeof request, 0) != sizeof request) continue;
+    REQUIRE(::send(taken, "N", 1, MSG_NOSIGNAL) == 1);
+    refused_.push_back(taken);
+  }
+  return refused_.size();
+}
+
+bool SilentServer::has_heard_all() {
+  char byte = 0;
+  return std::ranges::all_of(refused_,
+                             [&](int refused) { return ::recv(refused, &byte, 1, MSG_PEEK) >= 0; });
 }
 
 OpenLog new_log() {

@@ -2,8 +2,10 @@
 
 #include <libpq-fe.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engines/contract.hpp"
 
@@ -41,6 +43,25 @@ class StoppedWriter {
 
  private:
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+};
+
+/// Takes connections at the port of the server, which must not run, and says next to nothing.
+class SilentServer {
+ public:
+  SilentServer();
+  ~SilentServer();
+  SilentServer(const SilentServer&) = delete;
+  SilentServer& operator=(const SilentServer&) = delete;
+
+  /// Tells those that have connected and asked for TLS that there is none. How many.
+  std::size_t refuse_tls();
+  /// Whether all of these have said more since, or have gone.
+  [[nodiscard]] bool has_heard_all();
+
+ private:
+  int listener_ = -1;
+  std::vector<int> taken_;
+  std::vector<int> refused_;
 };
 
 /// Handles on a new log, of a server that may lose commits: it has no standby.

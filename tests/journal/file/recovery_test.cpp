@@ -321,6 +321,13 @@ TEST_CASE("recovery: a first segment that was only begun is made anew") {
   CHECK(replayed_by(disk, kDirectory) == Batches{"one"});
 }
 
+TEST_CASE("recovery: where nothing but removed files is left, they go, and their names are free") {
+  SimulatedDisk disk;
+  disk.set_contents(kDirectory + "/removed-1", "x");
+  const auto journal = start(disk, kDirectory);
+  CHECK_FALSE(disk.files().contains(kDirectory + "/removed-1"));
+}
+
 TEST_CASE("recovery: the segment before one that was only begun has no torn tail") {
   SimulatedDisk disk;
   fill(disk, {"one"});

@@ -1,6 +1,7 @@
 #include "journal/shared/cache_directory.hpp"
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,14 @@ TEST_CASE("cache directory: emptied, it keeps its mark and what is none of ours"
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
 }
 
+TEST_CASE("cache directory: one that is not marked any more is not emptied") {
+  SimulatedDisk disk;
+  REQUIRE(disk.ensure_directory("/data"));
+  REQUIRE(disk.create("/data/00000000000000000000.log"));
+  CHECK_FALSE(empty_cache(disk, "/data"));
+  CHECK(names_in(disk).size() == 1);
+}
+
 TEST_CASE("cache directory: a cache that failed says so until it is emptied") {
   SimulatedDisk disk;
   REQUIRE(look_into(disk, "/data"));
@@ -67,6 +76,30 @@ TEST_CASE("cache directory: a cache that failed says so until it is emptied") {
   REQUIRE(empty_cache(disk, "/data"));
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kCache);
   CHECK(names_in(disk) == std::vector<std::string>{"cache"});
+}
+
+TEST_CASE("cache directory: one whose emptying a power cut has ended is broken, or all is gone") {
+  std::mt19937_64 random(4);
+  bool was_broken = false;
+  for (std::uint64_t cut = 1; cut < 12; ++cut) {
+    SimulatedDisk disk;
+    REQUIRE(look_into(disk, "/data"));
+    REQUIRE(mark_as_cache(disk, "/data"));
+    for (const char* name : {"00000000000000000000.log", "extent", "removed-2"}) {
+      REQUIRE(disk.create(std::string("/data/") + name));
+    }
+    REQUIRE(disk.sync_directory("/data"));
+    disk.cut_power_at(cut);
+    const bool is_done = empty_cache(disk, "/data").has_value();
+    disk.restore_power(random);
+    const bool is_whole = names_in(disk).size() == 4;
+    const bool is_empty = names_in(disk) == std::vector<std::string>{"cache"};
+    const bool is_broken = look_into(disk, "/data").value() == DirectoryContent::kBrokenCache;
+    CHECK((is_whole || is_empty || is_broken));
+    CHECK((!is_done || is_empty));
+    was_broken |= is_broken && names_in(disk).size() < 5;
+  }
+  CHECK(was_broken);
 }
 
 }  // namespace millrace::journal

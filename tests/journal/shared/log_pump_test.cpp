@@ -1,5 +1,6 @@
 #include "journal/shared/log_pump.hpp"
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -16,13 +17,26 @@ struct Leading {
   SimulatedLog log;
   SimulatedLogService service{log, SimulatedLogService::Delivery::kStepped};
   int wakes = 0;
-  LogPump pump{service, [this] { ++wakes; }};
+  Lsn written = 0;
+  LogPump pump{service, [this] { ++wakes; }, [this] { return written; }};
 
   Leading() {
     log.append(0, {.bytes = "claim"});
     pump.start(0);
     pump.step({});
     pump.lead(pump.take_arrived().seen);
+  }
+
+  /// What is on its way gets through, and the answers back, in each round.
+  void deliver_all(int rounds, LogService::Duration longest = {}) {
+    for (int i = 0; i < rounds; ++i) {
+      pump.step(longest);
+      while (service.deliver_request()) {
+      }
+      while (service.deliver_answer()) {
+      }
+      pump.step(longest);
+    }
   }
 
   /// Another server's entry.
@@ -213,6 +227,112 @@ TEST_CASE("log pump: a claim that was not sent is dropped when an earlier one le
   for (int i = 0; i < 2; ++i) claimed.deliver_all();
   CHECK(claimed.pump.stored() == 10);
   CHECK(claimed.log.last() == 2);
+}
+
+TEST_CASE("log pump: why a full log stores nothing is told, until it has room") {
+  Leading leading;
+  leading.log.refuses_with = "maximum bytes exceeded";
+  leading.pump.append("a", 10);
+  leading.deliver_all(3);
+  CHECK(leading.pump.problem() == "maximum bytes exceeded");
+  CHECK(leading.pump.mode() == LogPump::Mode::kLeading);
+  leading.log.refuses_with = {};
+  leading.deliver_all(3);
+  CHECK(leading.pump.stored() == 10);
+  CHECK(leading.pump.problem().empty());
+  CHECK(leading.stored() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("log pump: what a full log refuses is sent to it seldom") {
+  Leading leading;
+  leading.log.refuses_with = "maximum bytes exceeded";
+  leading.pump.append("a", 10);
+  leading.deliver_all(4);
+  const std::uint64_t appends = leading.service.appends();
+  const auto begin = std::chrono::steady_clock::now();
+  leading.deliver_all(4, std::chrono::milliseconds(50));
+  const auto pauses = (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(50);
+  CHECK(leading.service.appends() - appends > 0);
+  CHECK(leading.service.appends() - appends <= static_cast<std::uint64_t>(pauses));
+}
+
+TEST_CASE("log pump: a claim that a full log refuses is told of, and may be made again") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  LogPump pump(service, [] {});
+  pump.start(0);
+  log.refuses_with = "maximum bytes exceeded";
+  pump.claim(0, "claim");
+  for (int i = 0; i < 3; ++i) pump.step({});
+  CHECK(pump.problem() == "maximum bytes exceeded");
+  CHECK(pump.can_read());
+  CHECK_FALSE(pump.is_claiming());
+  log.refuses_with = {};
+  pump.claim(0, "claim");
+  for (int i = 0; i < 3; ++i) pump.step({});
+  CHECK(log.last() == 1);
+}
+
+TEST_CASE("log pump: a leader whose log was set back stops, and stores nothing more") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.deliver_all(3);
+  REQUIRE(leading.pump.stored() == 10);
+  leading.log.set_back(1);
+  leading.pump.append("b", 20);
+  leading.deliver_all(3);
+  CHECK(leading.pump.mode() == LogPump::Mode::kSetBack);
+  CHECK(leading.log.last() == 1);
+}
+
+TEST_CASE("log pump: a claim finds that the log was set back") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  for (Sequence i = 0; i < 5; ++i) log.append(i, {.bytes = "x"});
+  LogPump pump(service, [] {});
+  pump.start(0);
+  pump.step({});
+  log.set_back(3);
+  pump.claim(pump.take_arrived().seen, "claim");
+  pump.step({});
+  CHECK(pump.mode() == LogPump::Mode::kSetBack);
+  CHECK(log.last() == 3);
+}
+
+TEST_CASE("log pump: with a slow disk, no more is stored than may wait for it in memory") {
+  Leading leading;
+  constexpr Lsn kPart = LogPump::kBehindBytes / 4;
+  for (Lsn end = kPart; end <= 8 * kPart; end += kPart) leading.pump.append("a", end);
+  leading.deliver_all(4);
+  CHECK(leading.pump.stored() == 4 * kPart);
+  leading.written = 2 * kPart;
+  leading.deliver_all(4);
+  CHECK(leading.pump.stored() == 6 * kPart);
+}
+
+TEST_CASE("log pump: an entry longer than the limit is sent when the disk has all before it") {
+  Leading leading;
+  leading.pump.append("a", 10);
+  leading.deliver_all(2);
+  leading.written = 10;
+  leading.pump.append("b", 10 + 2 * LogPump::kBehindBytes);
+  leading.deliver_all(2);
+  CHECK(leading.pump.stored() == 10 + 2 * LogPump::kBehindBytes);
+}
+
+TEST_CASE("log pump: a log that is trimmed away at the last moment cannot be led") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  log.append(0, {.bytes = "claim"});
+  LogPump pump(service, [] {});
+  pump.start(0);
+  pump.step({});
+  const Sequence seen = pump.take_arrived().seen;
+  for (Sequence i = 1; i < 5; ++i) log.append(i, {.bytes = "x"});
+  log.trim(5);
+  pump.step({});
+  pump.lead(seen);
+  CHECK(pump.mode() == LogPump::Mode::kTrimmed);
 }
 
 TEST_CASE("log pump: reading ahead is bounded until what arrived is taken") {

@@ -423,7 +423,89 @@ TEST_CASE("replicated journal: a log that ends before the cache is refused") {
   SimulatedLog lost;
   a.move_to(lost);
   REQUIRE_FALSE(a.replayed);
-  CHECK(a.replayed.error().text.find("the log ends at message 0") != std::string::npos);
+  CHECK(a.replayed.error().text.find("ends before message 2") != std::string::npos);
+  CHECK_FALSE(a.journal->is_cache_useless());
+}
+
+TEST_CASE("replicated journal: a standby of a log that was set back says so, and never claims") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  REQUIRE(b.follow());
+  log.set_back(1);
+  b.now += 2s;
+  REQUIRE(b.journal->may_claim());
+  b.journal->claim();
+  const auto followed = b.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("ends before message 2") != std::string::npos);
+  b.now += 2s;
+  CHECK_FALSE(b.journal->may_claim());
+  CHECK(log.last() == 1);
+}
+
+TEST_CASE(
+    "replicated journal: a standby with a slow disk keeps a bounded part of the log in memory") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  for (int i = 0; i < 120; ++i) {
+    const auto span = a.journal->append(a.epoch, std::string(1 << 20, 'x'));
+    a.step();
+    REQUIRE(a.journal->durable() >= span.value().end);
+  }
+  const auto visitor = [&](std::string_view bytes, Lsn) { return b.take(bytes); };
+  for (int i = 0; i < 100; ++i) {
+    b.journal->step_pump();
+    REQUIRE(b.journal->follow(visitor));
+  }
+  CHECK(b.batches.size() <= (LogPump::kBehindBytes + LogPump::kAheadBytes) >> 20);
+  for (int i = 0; i < 100; ++i) REQUIRE(b.follow());
+  CHECK(b.batches.size() == 120);
+}
+
+TEST_CASE("replicated journal: a log that was set back and went on is noticed by a standby") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  Peer b(log, "b");
+  b.now += 2s;
+  REQUIRE(b.follow());
+  b.now += 2s;
+  b.lead();
+  REQUIRE(b.journal->append(b.epoch, "lost"));
+  b.step();
+  Peer c(log, "c");
+  REQUIRE(c.follow());
+  log.set_back(1);
+  Peer d(log, "d");
+  REQUIRE(d.follow());
+  d.now += 2s;
+  d.lead();
+  REQUIRE(d.journal->append(d.epoch, "in its place"));
+  REQUIRE(d.journal->append(d.epoch, "goes on"));
+  d.step();
+  const auto followed = c.follow();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("an older log was brought back") != std::string::npos);
+  CHECK(c.batches == std::vector<std::string>{"lost"});
+}
+
+TEST_CASE("replicated journal: a leader whose log was set back leads no more") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  log.set_back(1);
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  CHECK(a.journal->epoch() != a.epoch);
+  CHECK(log.last() == 1);
 }
 
 TEST_CASE("replicated journal: entries that are none are refused in one line") {

@@ -40,6 +40,11 @@ void SimulatedLog::trim(Sequence before) {
   }
 }
 
+void SimulatedLog::set_back(Sequence last) {
+  const std::lock_guard guard(mutex_);
+  while (begin_ + messages_.size() - 1 > last) messages_.pop_back();
+}
+
 SimulatedLog::Message SimulatedLog::at(Sequence sequence) const {
   const std::lock_guard guard(mutex_);
   CHECK(sequence >= begin_);
@@ -145,7 +150,11 @@ bool SimulatedLogService::deliver_request() {
   if (requests_.empty() || is_cut_off) return false;
   const Request request = std::move(requests_.front());
   requests_.pop_front();
-  replies_.push_back({.number = request.number, .is_stored = store(request)});
+  if (log_.refuses_with.empty()) {
+    replies_.push_back({.number = request.number, .is_stored = store(request)});
+  } else {
+    replies_.push_back({.number = request.number, .problem = log_.refuses_with});
+  }
   return true;
 }
 
@@ -173,7 +182,9 @@ bool SimulatedLogService::deliver_answer() {
   for (Waiting& append : waiting_) {
     if (append.number != reply.number) continue;
     append.is_answered = true;
-    if (!reply.is_stored) append.refusal = Refusal::kConflict;
+    if (reply.is_stored) continue;
+    append.refusal = reply.problem.empty() ? Refusal::kConflict : Refusal::kUnknown;
+    append.problem = reply.problem;
   }
   return true;
 }
@@ -203,7 +214,7 @@ std::vector<LogService::Answer> SimulatedLogService::answers(Duration longest) {
     // The answers of those behind are not waited for.
     if (is_refused && !append.refusal) append.refusal = Refusal::kUnknown;
     is_refused = append.refusal.has_value();
-    answers.push_back({.last = append.last, .refusal = append.refusal});
+    answers.push_back({.last = append.last, .refusal = append.refusal, .problem = append.problem});
   }
   return answers;
 }

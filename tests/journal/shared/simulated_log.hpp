@@ -27,10 +27,14 @@ class SimulatedLog {
   std::size_t message_bytes_max = 1 << 20;
   /// For tests of the tests: a log that stores whatever comes, at its end.
   bool checks_expected_last = true;
+  /// Why nothing is stored, where nothing is.
+  std::string refuses_with;
 
   /// False: the log ends elsewhere.
   bool append(Sequence expected_last, Message message);
   void trim(Sequence before);
+  /// An older log is brought back, which ended there.
+  void set_back(Sequence last);
 
   [[nodiscard]] Sequence begin() const;
   [[nodiscard]] Sequence last() const;
@@ -84,6 +88,8 @@ class SimulatedLogService final : public LogService {
   [[nodiscard]] bool has_requests() const { return !requests_.empty(); }
   /// Which of all appends, from 1, is the oldest that has no answer; 0: none.
   [[nodiscard]] std::uint64_t oldest_unanswered() const;
+  /// How many there were.
+  [[nodiscard]] std::uint64_t appends() const { return appends_; }
   [[nodiscard]] bool is_waiting() const { return !waiting_.empty(); }
 
   bool is_cut_off = false;  ///< the engine cannot be reached
@@ -98,12 +104,14 @@ class SimulatedLogService final : public LogService {
   struct Reply {
     std::uint64_t number = 0;
     bool is_stored = false;
+    std::string problem = {};
   };
   struct Waiting {
     std::uint64_t number = 0;
     Sequence last = 0;
     std::optional<Refusal> refusal = {};
     bool is_answered = false;
+    std::string problem = {};
   };
 
   void wait(Duration longest);

@@ -91,11 +91,7 @@ void Failover::work(Node& node) {
 /// The process ends in the midst of a change of its cache.
 void Failover::die_with_disk(Node& node) {
   if (node.disk.is_dead()) return kill(node);
-  if (node.cache_problem.empty()) return;
-  // A power cut has left files that only the writer finds to be wrong. The process ends.
-  kill(node);
-  ++totals_.damaged_caches;
-  wipe(node);
+  demand(node.cache_problem.empty(), "the cache fails");
 }
 
 void Failover::follow(Node& node) {
