@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/ports/journal.hpp"
 #include "core/state/ledger.hpp"
@@ -23,6 +24,9 @@ class Notices {
   /// `admission` holds from now on, and `before` held until now.
   void admission(Admission before, Admission admission, Time now);
 
+  /// What keeps this server from following a shared log; empty: nothing does.
+  void following(const std::string& problem, Time now);
+
   /// How many segments compaction has removed since the process began.
   void removed_segments(std::uint64_t count, Time now);
 
@@ -34,8 +38,14 @@ class Notices {
   LogLimit growth_refused_{1s};
   LogLimit reservations_refused_{1s};
   std::uint64_t segments_logged_ = 0;
-  bool is_disk_full_ = false;    ///< as logged
-  bool is_memory_full_ = false;  ///< likewise
+  Time follow_problem_after_ = Time::min();  ///< when the next one may be logged
+  bool is_cut_off_ = false;                  ///< as logged
+  bool is_disk_full_ = false;                ///< as logged
+  bool is_memory_full_ = false;              ///< likewise
 };
+
+/// What goes on is told again after the first; and what comes back so soon is not told.
+inline constexpr Duration kNoticeAgain = std::chrono::minutes(1);
+inline constexpr Duration kNoticeGap = std::chrono::seconds(5);
 
 }  // namespace millrace::server
