@@ -40,6 +40,8 @@ class Lobby {
   /// Those of the web port, where they do not speak TLS.
   [[nodiscard]] Outcome<Done> open_web(BoundSocket socket);
 
+  [[nodiscard]] bool is_open() const { return !listeners_.empty(); }
+
   /// Serves who is there, for at most that time. `poller` can be woken.
   void work(Duration longest);
 

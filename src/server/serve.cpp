@@ -280,6 +280,7 @@ class SharedRun {
     const MemoryReturn memory_return(server.ticker(), clock_.now());
     server.run();
     last_signal_ = duties.last();
+    if (duties.is_draining()) put_off_.push_back(SIGUSR1);
     const std::uint64_t takeovers = options_.takeovers;
     options_ = server.options();
     options_.takeovers = takeovers;
@@ -304,7 +305,12 @@ class SharedRun {
                  .clients_max = options_.clients_max,
                  .web_connections_max = options_.web_connections_max});
     const SignalWatch watch(lobby.poller(), signals_, [this](int signal) { note(signal); });
-    for (bool is_open = false;; is_open = true) {
+    for (;;) {
+      if (next_try_ > clock_.now()) {
+        if (auto let_in = let_in_to(lobby); !let_in) return let_in.error();
+        while (clock_.now() < next_try_ && !last_signal_) lobby.work(kStandbyLook);
+      }
+      if (last_signal_) return Problem{"a signal came"};
       // An engine that is away keeps a caller waiting.
       auto attempt = std::async(std::launch::async, [&] {
         auto opened = open_shared_journal(context_.config, files_, clock_, context_.log);
@@ -313,19 +319,13 @@ class SharedRun {
       });
       while (attempt.wait_for(0s) != std::future_status::ready) lobby.work(kStandbyLook);
       Opened opened = attempt.get();
-      if (opened || last_signal_ || !opened.error().is_passing) return opened;
+      if (opened || !opened.error().is_passing) return opened;
       note_unreachable(opened.error());
-      if (!is_open) {
-        if (auto let_in = open(lobby); !let_in) return let_in.error();
-      }
-      const Time next = clock_.now() + kLogRetry;
-      while (clock_.now() < next && !last_signal_) lobby.work(kStandbyLook);
-      if (last_signal_) return opened;
     }
   }
 
-  Outcome<Done> open(Lobby& lobby) {
-    if (!options_.relay) return Done{};
+  Outcome<Done> let_in_to(Lobby& lobby) {
+    if (!options_.relay || lobby.is_open()) return Done{};
     auto sockets = duplicate(sockets_);
     if (!sockets) return sockets.error();
     Outcome<Done> opened = Done{};
@@ -345,6 +345,7 @@ class SharedRun {
   }
 
   void note_unreachable(const Problem& problem) {
+    next_try_ = clock_.now() + kLogRetry;
     if (!unreachable_.admits(clock_.now())) return;
     context_.log.event("log_unreachable", {{"problem", one_line(problem.text, kProblemBytesMax)}});
   }
@@ -383,6 +384,7 @@ class SharedRun {
   Signals signals_;
   std::vector<int> put_off_;  ///< signals for the next server
   std::optional<int> last_signal_;
+  Time next_try_{};  ///< to reach the engine
   LogLimit unreachable_{kUnreachableLogInterval};
   bool has_started_ = false;
 };

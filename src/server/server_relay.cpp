@@ -95,8 +95,10 @@ void Server::look_at_lease(bool is_lost, Time now) {
 /// of what they wait for: that may still be stored. New ones wait here, as at a standby, and
 /// nothing is executed for them.
 void Server::lose_touch() {
-  log_.event("out_of_touch", {{"connections", connections_.count()},
-                              {"problem", one_line(shared_->problem(), kProblemBytesMax)}});
+  const std::string problem = shared_->problem();
+  log_.event("out_of_touch",
+             {{"connections", connections_.count()},
+              {"problem", problem.empty() ? "no answer" : one_line(problem, kProblemBytesMax)}});
   connections_.drop_all();
   relay_.emplace(poller_, relay_options());
 }

@@ -66,6 +66,7 @@ std::vector<int> SignalDuties::numbers(const Config& config) {
 
 void SignalDuties::heed(int signal) {
   if (signal == SIGUSR1) {
+    is_draining_ = true;
     server_.drain_beanstalk();
   } else if (signal == SIGHUP) {
     if (const auto reloaded = reload(); !reloaded) {

@@ -49,12 +49,16 @@ class SignalDuties {
   /// The signal that ended the server; nullopt: none did.
   [[nodiscard]] std::optional<int> last() const { return last_; }
 
+  /// Whether beanstalk clients can put no new jobs since.
+  [[nodiscard]] bool is_draining() const { return is_draining_; }
+
  private:
   Outcome<Done> reload();
 
   Server& server_;
   const ServeContext& context_;
   std::optional<int> last_;
+  bool is_draining_ = false;
   const SignalWatch watch_;
 };
 

@@ -112,11 +112,11 @@ class Cluster:
         ]
 
     def start(self):
-        self.engine.start()
-        self.nodes[0].start()
-        wait_for(self.takeovers, "a node leads")
-        for node in self.nodes[1:]:
+        """All at once: a node that finds no engine, or no stream, waits for it."""
+        for node in self.nodes:
             node.start()
+        self.engine.start()
+        wait_for(self.takeovers, "a node leads")
 
     def revive(self):
         """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,

@@ -146,6 +146,7 @@ class StartOver(SharedLogTest):
 
     def test_the_ports_stay_open_and_the_options_in_force(self):
         self.write_password("after")
+        self.first.process.send_signal(signal.SIGUSR1)
         self.first.process.send_signal(signal.SIGHUP)
         wait_until(lambda: " reloaded" in self.first.error_text(), "it has reloaded")
         self.depose_first()
@@ -163,6 +164,8 @@ class StartOver(SharedLogTest):
         self.assertEqual(self.open(Faktory(address, password="after")).hello_reply, "+OK")
         with self.assertRaises(Gone):
             self.open(Faktory(address, password="before")).line()
+        client = self.open(Beanstalk(self.first.beanstalk_address))
+        self.assertEqual(client.put(b"x"), "DRAINING")
         self.assertEqual(self.first.terminate(), 0)
 
     def test_a_signal_during_it_is_heeded(self):
