@@ -14,6 +14,8 @@ struct Problem {
   /// It would be none if the disk had more room, or the process more descriptors: both are waited
   /// for.
   bool is_out_of_space = false;
+  /// Another server did not answer, or was not ready: it may be none when it is tried again later.
+  bool is_passing = false;
 };
 
 /// A value, or the reason why there is none. Test before use: `value()` of an error is our own bug.

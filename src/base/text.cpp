@@ -43,6 +43,17 @@ std::string_view trimmed(std::string_view text) {
   return {stripped.data(), stripped.size()};
 }
 
+std::string one_line(std::string_view text, std::size_t bytes_max) {
+  std::string line;
+  for (const char c : trimmed(text)) {
+    const bool is_space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!is_space || line.back() != ' ') line += is_space ? ' ' : c;
+  }
+  if (line.size() <= bytes_max) return line;
+  line.resize(bytes_max - 3);
+  return line + "...";
+}
+
 bool is_utf8(std::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
 }

@@ -2,6 +2,7 @@
 
 #include <absl/strings/match.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +35,10 @@ namespace millrace {
 
 /// The text without the white space at both of its ends. A view of `text`.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// The text in one line: each run of white space becomes a blank, and an end beyond `bytes_max`
+/// (more than 3) becomes `...`.
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t bytes_max);
 
 /// True when the text is valid UTF-8: no overlong forms, no surrogates.
 [[nodiscard]] bool is_utf8(std::string_view text);

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace millrace::server {
 
 void Notices::disk(bool is_full) {
@@ -37,6 +39,20 @@ void Notices::admission(Admission before, Admission admission, Time now) {
   if (!limit.admits(now)) return;
   log_.event(is_endings_only ? "reservations_refused" : "job_growth_refused",
              {{"live_bytes", ledger_.live_bytes()}});
+}
+
+/// The texts of an engine change while its state does not, as with several hosts that are tried in
+/// turn.
+void Notices::following(const std::string& problem, Time now) {
+  if (problem.empty()) {
+    if (std::exchange(is_cut_off_, false)) log_.routine("following");
+    if (follow_problem_after_ > now + kNoticeGap) follow_problem_after_ = now + kNoticeGap;
+    return;
+  }
+  if (now < follow_problem_after_) return;
+  follow_problem_after_ = now + kNoticeAgain;
+  is_cut_off_ = true;
+  log_.event("cannot_follow", {{"problem", one_line(problem, kProblemBytesMax)}});
 }
 
 /// One line for all segments that were removed since the last one.

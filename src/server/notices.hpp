@@ -27,6 +27,9 @@ class Notices {
   /// What keeps the shared log from storing what this server leads with; empty: nothing does.
   void shared_log(const std::string& problem, Time now);
 
+  /// What keeps this server from following a shared log; empty: nothing does.
+  void following(const std::string& problem, Time now);
+
   /// How many segments compaction has removed since the process began.
   void removed_segments(std::uint64_t count, Time now);
 
@@ -39,9 +42,15 @@ class Notices {
   LogLimit reservations_refused_{1s};
   std::uint64_t segments_logged_ = 0;
   LogLimit log_problems_{60s};
-  bool has_log_problem_ = false;  ///< as logged
-  bool is_disk_full_ = false;     ///< as logged
-  bool is_memory_full_ = false;   ///< likewise
+  bool has_log_problem_ = false;             ///< as logged
+  bool is_disk_full_ = false;                ///< as logged
+  bool is_memory_full_ = false;              ///< likewise
+  Time follow_problem_after_ = Time::min();  ///< when the next one may be logged
+  bool is_cut_off_ = false;                  ///< as logged
 };
+
+/// What goes on is told again after the first; and what comes back so soon is not told.
+inline constexpr Duration kNoticeAgain = std::chrono::minutes(1);
+inline constexpr Duration kNoticeGap = std::chrono::seconds(5);
 
 }  // namespace millrace::server

@@ -6,27 +6,30 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "engines/log_url.hpp"
 #include "journal/file/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
+#include "server/lobby.hpp"
 #include "server/net/handover.hpp"
 #include "server/net/signals.hpp"
-#include "server/options/config_in_force.hpp"
-#include "server/options/password.hpp"
 #include "server/process/descriptors.hpp"
 #include "server/process/memory_return.hpp"
 #include "server/process/process.hpp"
 #include "server/process/user.hpp"
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
+#include "server/signal_duties.hpp"
 
 namespace millrace::server {
 namespace {
@@ -59,119 +62,6 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   };
   return journal::FileJournal::open(files, config.data, std::move(options));
 }
-
-Outcome<std::string> password_of(const Config& config, const Log& log) {
-  if (config.password_file.empty()) return config.password;
-  return read_password_file(config.password_file, log);
-}
-
-/// The files that SIGHUP reads again.
-struct Secrets {
-  std::string password;
-  /// Shared with the options of the server; null: none.
-  std::shared_ptr<const TlsContext> tls;
-};
-
-Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
-  Secrets secrets;
-  const Outcome<std::string> password = password_of(config, log);
-  if (!password) return password.error();
-  secrets.password = *password;
-  if (config.tls_certificate_file.empty()) return secrets;
-  auto tls = TlsContext::load(config.tls_certificate_file, config.tls_key_file);
-  if (!tls) return tls.error();
-  // Shared with the options of the server.
-  secrets.tls = std::make_shared<const TlsContext>(std::move(*tls));
-  return secrets;
-}
-
-Server::Options server_options(const Config& config, const Secrets& secrets) {
-  return {.beanstalk = config.beanstalk,
-          .faktory = config.faktory,
-          .web = config.web,
-          .web_password = config.web_password,
-          .is_web_read_only = config.is_web_read_only,
-          .web_hosts = config.web_hosts,
-          .password = secrets.password,
-          .tls = secrets.tls,
-          .connections_max = config.connections_max,
-          .dead_jobs_max = config.dead_jobs_max,
-          .job_bytes_max = config.job_bytes_max,
-          .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
-          .line_bytes_max =
-              std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
-          .memory_bytes_max = config.memory_bytes_max,
-          .is_fetch_strict = config.is_fetch_strict || !config.log.empty(),
-          .is_volatile = config.is_volatile,
-          .is_insecure = config.is_insecure,
-          .data_directory = config.is_volatile ? "" : config.data,
-          .shown_options = shown_options(config)};
-}
-
-/// The arguments of `serve`, for all of its steps. All outlive the server.
-struct Context {
-  const Config& config;
-  const ReadConfig& read_config;
-  const Log& log;
-};
-
-/// Does what signals ask for, in the main loop's thread.
-class SignalDuties {
- public:
-  SignalDuties(Server& server, const Context& context)
-      : server_(server),
-        context_(context),
-        in_force_(context.config),
-        signals_(server.poller(), numbers(context.config), [this](int signal) { heed(signal); }) {}
-
-  /// The signal that ended the server; nullopt: none did.
-  [[nodiscard]] std::optional<int> last() const { return last_; }
-
- private:
-  static std::vector<int> numbers(const Config& config) {
-    std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
-    if (config.personality.reloads) numbers.push_back(SIGHUP);
-    return numbers;
-  }
-
-  void heed(int signal) {
-    if (signal == SIGUSR1) {
-      server_.drain_beanstalk();
-    } else if (signal == SIGHUP) {
-      if (const auto reloaded = reload(); !reloaded) {
-        context_.log.event("reload_failed", {{"problem", reloaded.error().text}});
-      }
-    } else {
-      last_ = signal;
-      server_.stop();
-      // The second call closes the connections at once.
-      if (!context_.config.personality.waits_for_clients) server_.stop();
-    }
-  }
-
-  /// Reads everything first, so that a problem in any part changes nothing.
-  Outcome<Done> reload() {
-    const Outcome<Config> wanted =
-        context_.read_config ? context_.read_config() : Outcome<Config>(context_.config);
-    if (!wanted) return wanted.error();
-    const Outcome<Secrets> secrets = read_secrets(*wanted, context_.log);
-    if (!secrets) return secrets.error();
-    in_force_ = reloaded(in_force_, *wanted);
-    Server::Options options = server_options(*wanted, *secrets);
-    options.shown_options = shown_options(in_force_);
-    server_.reload(options);
-    context_.log.routine("reloaded");
-    const std::vector<std::string> waiting = options_for_restart(context_.config, *wanted);
-    if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});
-    return Done{};
-  }
-
-  Server& server_;
-  const Context context_;
-  Config in_force_;
-  std::optional<int> last_;
-  const Signals signals_;
-};
 
 // ---- the ports ----------------------------------------------------------------------------------
 
@@ -252,7 +142,7 @@ Result<Done, StartFailure> give_up_rights(const Config& config) {
 
 /// Everything that a server needs to run, once its ports are open.
 struct Start {
-  Context context;
+  ServeContext context;
   const Server::Options& options;
   Server::Sockets sockets;
 };
@@ -276,12 +166,13 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   const Config& config = start.context.config;
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
-  const SignalDuties signals(server, start.context);
+  Signals signals(SignalDuties::numbers(config));
+  const SignalDuties duties(server, start.context, signals);
   const MemoryReturn memory_return(server.ticker(), clock.now());
   announce(server, config.personality.announcement);
   server.run();
   log.routine("stopped");
-  return Ended{signals.last()};
+  return Ended{duties.last()};
 }
 
 Outcome<Done> check_directory(const Config& config) {
@@ -316,67 +207,193 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
 
 // ---- a log that several servers share -----------------------------------------------------------
 
-/// What a server did with a shared log before it ended.
-struct Shift {
-  std::optional<int> signal;
-  bool must_start_over = false;
-  bool is_cache_useless = false;
-  bool has_led = false;
+/// A process that shares a log: one server after the other, each of which reads the log anew.
+/// Between them it keeps the addresses of the ports, the signals and the options in force.
+class SharedRun {
+ public:
+  explicit SharedRun(Start start)
+      : context_(std::move(start.context)),
+        options_(start.options),
+        sockets_(std::move(start.sockets)),
+        signals_(SignalDuties::numbers(context_.config)) {
+    // Nobody is to come any more. The web port says so until the end.
+    context_.on_stop = [this] {
+      sockets_.beanstalk.reset();
+      sockets_.faktory.reset();
+    };
+  }
+
+  Result<Ended, StartFailure> run() {
+    for (;;) {
+      const auto shift = work_shift();
+      if (!shift) return shift.error();
+      if (*shift == Shift::kEnded) break;
+      if (*shift == Shift::kUseless) {
+        if (auto emptied = journal::empty_cache(files_, context_.config.data); !emptied) {
+          return failure(Step::kOpenJournal, emptied.error());
+        }
+      }
+      // A standby without a relay has its ports closed.
+      if (!options_.relay) refuse_clients();
+    }
+    context_.log.routine("stopped");
+    return Ended{last_signal_};
+  }
+
+ private:
+  /// How a server ended.
+  enum class Shift {
+    kEnded,    ///< by a signal, or it could not go on
+    kOver,     ///< all is to be read anew
+    kUseless,  ///< the same, and the cache is to be emptied first
+  };
+  using Opened = Outcome<std::unique_ptr<journal::ReplicatedJournal>>;
+
+  Result<Shift, StartFailure> work_shift() {
+    Opened opened = wait_for_log();
+    if (last_signal_) return Shift::kEnded;
+    if (!opened) return failure(Step::kOpenJournal, opened.error());
+    journal::ReplicatedJournal& journal = **opened;
+    const Log& log = context_.log;
+    Server server(options_, std::move(*opened), clock_, log, &journal);
+    auto sockets = duplicate(sockets_);
+    if (!sockets) return failure(Step::kListen, sockets.error());
+    if (auto replayed = server.open(std::move(*sockets)); !replayed) {
+      if (journal.is_cache_useless()) {
+        log.event("cache_dropped", {{"problem", replayed.error().text}});
+        return Shift::kUseless;
+      }
+      if (!replayed.error().is_passing) return failure(Step::kOther, replayed.error());
+      note_unreachable(replayed.error());
+      return Shift::kOver;
+    }
+    if (!std::exchange(has_started_, true)) announce_start(server);
+    serve(server);
+    if (server.has_taken_over()) ++options_.takeovers;
+    if (!server.must_start_over()) return Shift::kEnded;
+    return journal.is_cache_useless() ? Shift::kUseless : Shift::kOver;
+  }
+
+  void serve(Server& server) {
+    SignalDuties duties(server, context_, signals_);
+    for (const int signal : std::exchange(put_off_, {})) duties.heed(signal);
+    const MemoryReturn memory_return(server.ticker(), clock_.now());
+    server.run();
+    last_signal_ = duties.last();
+    if (duties.is_draining()) put_off_.push_back(SIGUSR1);
+    const std::uint64_t takeovers = options_.takeovers;
+    options_ = server.options();
+    options_.takeovers = takeovers;
+  }
+
+  void announce_start(const Server& server) {
+    const Config& config = context_.config;
+    context_.log.routine("started", {{"version", MILLRACE_VERSION},
+                                     {"log", engines::shown_url(config.log)},
+                                     {"node", config.node},
+                                     {"data", config.data}});
+    announce(server, config.personality.announcement);
+  }
+
+  /// Tries until it is there, or a signal ends that: then there is nothing.
+  Opened wait_for_log() {
+    Relay::Options relay = options_.relay.value_or(Relay::Options{});
+    relay.is_encrypted = options_.tls != nullptr;
+    Lobby lobby({.clock = clock_,
+                 .log = context_.log,
+                 .relay = std::move(relay),
+                 .clients_max = options_.clients_max,
+                 .web_connections_max = options_.web_connections_max});
+    const SignalWatch watch(lobby.poller(), signals_, [this](int signal) { note(signal); });
+    for (;;) {
+      if (next_try_ > clock_.now()) {
+        if (auto let_in = let_in_to(lobby); !let_in) return let_in.error();
+        while (clock_.now() < next_try_ && !last_signal_) lobby.work(kStandbyLook);
+      }
+      if (last_signal_) return Problem{"a signal came"};
+      // An engine that is away keeps a caller waiting.
+      auto attempt = std::async(std::launch::async, [&] {
+        auto opened = open_shared_journal(context_.config, files_, clock_, context_.log);
+        lobby.poller().wake();
+        return opened;
+      });
+      while (attempt.wait_for(0s) != std::future_status::ready) lobby.work(kStandbyLook);
+      Opened opened = attempt.get();
+      if (opened || !opened.error().is_passing) return opened;
+      note_unreachable(opened.error());
+    }
+  }
+
+  Outcome<Done> let_in_to(Lobby& lobby) {
+    if (!options_.relay || lobby.is_open()) return Done{};
+    auto sockets = duplicate(sockets_);
+    if (!sockets) return sockets.error();
+    Outcome<Done> opened = Done{};
+    if (sockets->beanstalk) opened = lobby.open("beanstalk", std::move(*sockets->beanstalk));
+    if (opened && sockets->faktory) opened = lobby.open("faktory", std::move(*sockets->faktory));
+    if (opened && sockets->web) opened = lobby.open_web(std::move(*sockets->web));
+    return opened;
+  }
+
+  /// While there is no server.
+  void note(int signal) {
+    if (signal == SIGTERM || signal == SIGINT) {
+      last_signal_ = signal;
+    } else {
+      put_off_.push_back(signal);
+    }
+  }
+
+  void note_unreachable(const Problem& problem) {
+    next_try_ = clock_.now() + kLogRetry;
+    if (!unreachable_.admits(clock_.now())) return;
+    context_.log.event("log_unreachable", {{"problem", one_line(problem.text, kProblemBytesMax)}});
+  }
+
+  static Outcome<Server::Sockets> duplicate(const Server::Sockets& sockets) {
+    Server::Sockets same;
+    const auto add = [](const std::optional<BoundSocket>& from,
+                        std::optional<BoundSocket>& to) -> Outcome<Done> {
+      if (!from) return Done{};
+      auto socket = from->duplicate();
+      if (!socket) return socket.error();
+      to.emplace(std::move(*socket));
+      return Done{};
+    };
+    if (auto added = add(sockets.beanstalk, same.beanstalk); !added) return added.error();
+    if (auto added = add(sockets.faktory, same.faktory); !added) return added.error();
+    if (auto added = add(sockets.web, same.web); !added) return added.error();
+    return same;
+  }
+
+  void refuse_clients() {
+    for (const auto* socket : {&sockets_.beanstalk, &sockets_.faktory, &sockets_.web}) {
+      if (*socket) (*socket)->refuse_clients();
+    }
+  }
+
+  /// Between two tries to reach an engine that is away, and between two lines that tell of it.
+  static constexpr Duration kLogRetry = 1s;
+  static constexpr Duration kUnreachableLogInterval = 60s;
+
+  ServeContext context_;
+  Server::Options options_;  ///< of the next server
+  Server::Sockets sockets_;  ///< each server has duplicates of them
+  journal::PosixFileSystem files_;
+  SystemClock clock_;
+  Signals signals_;
+  std::vector<int> put_off_;  ///< signals for the next server
+  std::optional<int> last_signal_;
+  Time next_try_{};  ///< to reach the engine
+  LogLimit unreachable_{kUnreachableLogInterval};
+  bool has_started_ = false;
 };
 
-/// Follows and serves, until a signal, or until all must be read anew.
-Result<Shift, StartFailure> work_shift(Start start, journal::FileSystem& files) {
-  const Config& config = start.context.config;
-  const Log& log = start.context.log;
-  SystemClock clock;
-  auto opened = open_shared_journal(config, files, clock, log);
-  if (!opened) return failure(Step::kOpenJournal, opened.error());
-  journal::ReplicatedJournal& journal = **opened;
-  Server server(start.options, std::move(*opened), clock, log, &journal);
-  if (auto replayed = server.open(std::move(start.sockets)); !replayed) {
-    if (!journal.is_cache_useless()) return failure(Step::kOther, replayed.error());
-    log.event("cache_dropped", {{"problem", replayed.error().text}});
-    return Shift{.signal = {}, .must_start_over = true, .is_cache_useless = true};
-  }
-  log.routine("started", {{"version", MILLRACE_VERSION},
-                          {"log", engines::shown_url(config.log)},
-                          {"node", config.node},
-                          {"data", config.data}});
-  const SignalDuties signals(server, start.context);
-  const MemoryReturn memory_return(server.ticker(), clock.now());
-  announce(server, config.personality.announcement);
-  server.run();
-  return Shift{.signal = signals.last(),
-               .must_start_over = server.must_start_over(),
-               .is_cache_useless = journal.is_cache_useless(),
-               .has_led = server.has_taken_over()};
-}
-
 Result<Ended, StartFailure> run_with_shared_log(Start start) {
-  const Config& config = start.context.config;
-  if (auto checked = check_directory(config); !checked) {
+  if (auto checked = check_directory(start.context.config); !checked) {
     return failure(Step::kOpenJournal, checked.error());
   }
-  journal::PosixFileSystem files;
-  std::optional<Server::Sockets> sockets(std::move(start.sockets));
-  Server::Options options = start.options;
-  for (;;) {
-    auto shift = work_shift({start.context, options, std::move(*sockets)}, files);
-    if (!shift) return shift.error();
-    if (!shift->must_start_over) {
-      start.context.log.routine("stopped");
-      return Ended{shift->signal};
-    }
-    if (shift->has_led) ++options.takeovers;
-    if (shift->is_cache_useless) {
-      if (auto emptied = journal::empty_cache(files, config.data); !emptied) {
-        return failure(Step::kOpenJournal, emptied.error());
-      }
-    }
-    auto bound = Server::bind(start.options, {}, start.context.log);
-    if (!bound) return failure(Step::kListen, bound.error());
-    sockets.emplace(std::move(*bound));
-  }
+  return SharedRun(std::move(start)).run();
 }
 
 }  // namespace
@@ -411,7 +428,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
-  Start start{{config, read_config, log}, options, std::move(*sockets)};
+  Config in_force = config;
+  Start start{{config, read_config, log, in_force}, options, std::move(*sockets)};
   if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);

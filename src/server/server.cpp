@@ -353,7 +353,8 @@ bool Server::stand_by() {
       must_start_over_ = true;
       break;
     }
-    lease_keeper_.emplace(loop_.ticker, *shared_);
+    lease_keeper_.emplace(loop_.ticker, *shared_,
+                          [this](bool is_lost, Time at) { look_at_lease(is_lost, at); });
     lease_keeper_->begin();
     log_.routine("leading", {{"epoch", static_cast<std::uint64_t>(*role_.epoch())},
                              {"jobs", all_jobs(broker_.view())}});
@@ -365,10 +366,7 @@ bool Server::stand_by() {
 bool Server::follow(Standby& standby) {
   const auto followed = standby.work();
   const std::string problem = followed ? shared_->problem() : followed.error().text;
-  if (problem != std::exchange(follow_problem_, problem)) {
-    problem.empty() ? log_.routine("following")
-                    : log_.event("cannot_follow", {{"problem", problem}});
-  }
+  notices_.following(problem, clock_.now());
   if (!followed) return false;
   must_start_over_ = *followed == SharedJournal::Followed::kTrimmed;
   return *followed == SharedJournal::Followed::kLeads;
@@ -408,16 +406,21 @@ void Server::admit(const Gate& gate, Listener::Accepted accepted) {
 }
 
 void Server::reload(const Options& options) {
-  if (!options.password.empty()) faktory_.set_password(options.password);
+  const bool has_password = !options.password.empty();
+  if (has_password) options_.password = options.password;
+  if (has_password || !options.web_password.empty()) options_.web_password = options.web_password;
+  options_.connections_max = options.connections_max;
+  options_.job_bytes_max = options.job_bytes_max;
+  options_.shown_options = options.shown_options;
+  faktory_.set_password(options_.password);
   faktory_.set_connections_max(options.connections_max);
   beanstalk_.set_job_bytes_max(options.job_bytes_max);
   // Shared with the options that they come from, as before.
   if (options.tls && options_.tls) options_.tls = options.tls;
   if (!web_) return;
   web_->show_options(options.shown_options);
-  const std::string& web_password =
-      options.web_password.empty() ? options.password : options.web_password;
-  if (!web_password.empty()) web_->reload(web_password, options_.tls);
+  const bool has_own_password = !options_.web_password.empty();
+  web_->reload(has_own_password ? options_.web_password : options_.password, options_.tls);
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

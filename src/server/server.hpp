@@ -135,6 +135,9 @@ class Server : private Duties, private Deadline {
   /// certificate can be exchanged, not added or removed; and a password not removed.
   void reload(const Options& options);
 
+  /// Those in force: as they were given, with what was reloaded since.
+  [[nodiscard]] const Options& options() const { return options_; }
+
   /// Does what has come due by the clock.
   void wake() { loop_.turn.request(); }
 
@@ -180,6 +183,9 @@ class Server : private Duties, private Deadline {
   [[nodiscard]] bool stand_by();
   [[nodiscard]] bool follow(Standby& standby);
   void relay(Time now, Time remembered);
+  void look_at_lease(bool is_lost, Time now);
+  void lose_touch();
+  [[nodiscard]] Relay::Options relay_options() const;
   Outcome<Done> open_relay();
   Outcome<Done> open_web_relay();
   void close_relay();
@@ -221,14 +227,15 @@ class Server : private Duties, private Deadline {
   Notices notices_;
   std::vector<Gate> gates_;
   Connections connections_;
-  std::optional<Relay> relay_;  ///< while another server leads, as the following
+  /// While another server leads, as the following; also while this one leads and has lost touch
+  /// with the log: then clients wait there.
+  std::optional<Relay> relay_;
   std::optional<WebScreen> web_screen_;
   std::unique_ptr<Listener> web_listener_;
   std::unique_ptr<WebService> web_;  ///< null: closed
   std::optional<LeaseKeeper> lease_keeper_;
   Role role_;
   bool must_start_over_ = false;
-  std::string follow_problem_;
   Stage stage_ = Stage::kRefusingWork;  ///< while it stops
 };
 
@@ -238,9 +245,6 @@ inline constexpr Duration kStopGrace = std::chrono::milliseconds(100);
 
 /// A server that shares its log hands over instead: it drops its clients after this.
 inline constexpr Duration kHandoverMax = std::chrono::milliseconds(50);
-
-/// A server that follows looks at the log at least so often.
-inline constexpr Duration kStandbyLook = std::chrono::milliseconds(20);
 
 /// After this, clients that do not take their answers are dropped.
 inline constexpr Duration kStopMax = std::chrono::seconds(5);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
 #include "server/server.hpp"
 
 /// The clients of a server while another one leads the log.
@@ -23,8 +24,14 @@ void Server::let_in(const Gate& gate, Listener::Accepted accepted) {
   relay_->add(gate.name, std::move(accepted), clock_.now());
 }
 
+Relay::Options Server::relay_options() const {
+  Relay::Options options = options_.relay.value_or(Relay::Options{});
+  options.is_encrypted = options_.tls != nullptr;
+  return options;
+}
+
 Outcome<Done> Server::open_relay() {
-  relay_.emplace(poller_, *options_.relay);
+  relay_.emplace(poller_, relay_options());
   if (auto listening = listen_at_gates(); !listening) return listening;
   return open_web_relay();
 }
@@ -71,6 +78,32 @@ void Server::close_relay() {
   web_screen_.reset();
   relay_.reset();
 }
+
+// ---- a server that leads, and cannot reach the log ----------------------------------------------
+
+void Server::look_at_lease(bool is_lost, Time now) {
+  if (is_stopping()) return;
+  if (is_lost && !relay_) lose_touch();
+  if (!is_lost && relay_) {
+    log_.routine("in_touch", {{"waiting_connections", relay_->count()}});
+    close_relay();
+  }
+  if (relay_) relay_->work(now);
+}
+
+/// Another server may lead by now, and the clients of this one are to find it. They learn nothing
+/// of what they wait for: that may still be stored. New ones wait here, as at a standby, and
+/// nothing is executed for them.
+void Server::lose_touch() {
+  const std::string problem = shared_->problem();
+  log_.event("out_of_touch",
+             {{"connections", connections_.count()},
+              {"problem", problem.empty() ? "no answer" : one_line(problem, kProblemBytesMax)}});
+  connections_.drop_all();
+  relay_.emplace(poller_, relay_options());
+}
+
+// ---- what is shown ------------------------------------------------------------------------------
 
 http::LeadershipFacts Server::leadership() const {
   if (shared_ == nullptr) return {};

@@ -27,6 +27,13 @@ TEST_CASE("trimmed: at both ends") {
   CHECK(trimmed(" \n").empty());
 }
 
+TEST_CASE("one_line: white space is one blank, and what is too long ends in dots") {
+  CHECK(one_line(" it\n\tsays:  no \n", 20) == "it says: no");
+  CHECK(one_line("0123456789", 10) == "0123456789");
+  CHECK(one_line("0123456789a", 10) == "0123456...");
+  CHECK(one_line("", 10).empty());
+}
+
 TEST_CASE("text: kinds of characters, at their edges") {
   CHECK(is_digit('0'));
   CHECK(is_digit('9'));

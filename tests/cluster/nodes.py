@@ -117,18 +117,11 @@ class Cluster:
         ]
 
     def start(self):
-        self.engine.start()
-        self.nodes[0].start()
-        wait_for(self.has_leader, "a node leads")
-        for node in self.nodes[1:]:
+        """All at once: a node that finds no engine, or no stream, waits for it."""
+        for node in self.nodes:
             node.start()
-
-    def has_leader(self):
-        """A new engine may not know all of its members yet. Then a node ends with status 1."""
-        for name, status in self.revive():
-            if status != 1:
-                raise RuntimeError(f"node {name} had ended with status {status}")
-        return bool(self.takeovers())
+        self.engine.start()
+        wait_for(self.takeovers, "a node leads")
 
     def revive(self):
         """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,

@@ -116,7 +116,15 @@ class BadInputTest(ServerTest):
         for begin in ("nats", "postgresql"):
             url = f"{begin}://127.0.0.1:{free_port()}/jobs"
             with self.subTest(url):
-                self.refused("no NATS server can be reached|Connection refused", self.flags(url))
+                # It may come: so the node waits, and changes nothing meanwhile.
+                node = self.server(*self.flags(url), data="data-" + begin)
+                node.begin()
+                text = "log_unreachable problem=.*(no NATS server can be|Connection refused)"
+                wait_until(lambda at=node, text=text: re.search(text, at.error_text()), "it waits")
+                time.sleep(1.5)
+                self.assertEqual(len(node.error_text().splitlines()), 1)
+                self.assertEqual(files(node.data), set())
+                self.assertEqual(node.terminate(), 0)
 
     def test_a_wrong_password(self):
         secret = self.path("secret")
@@ -234,9 +242,9 @@ def query(text):
 
 
 def files(folder):
-    """Names and sizes, without what only says that a process is there, or was."""
+    """Names and sizes, without what only says that a process is there."""
     try:
-        names = set(os.listdir(folder)) - {"lock", "cache"}
+        names = set(os.listdir(folder)) - {"lock"}
     except FileNotFoundError:
         return set()
     return {(name, os.path.getsize(os.path.join(folder, name))) for name in names}

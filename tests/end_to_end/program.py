@@ -46,6 +46,7 @@ class Server:
         self.web_address = None
         self.process = None
         self.errors = None
+        self.lines = None
         self.ports = []
 
     def arguments(self):
@@ -61,6 +62,10 @@ class Server:
 
     def start(self):
         """Returns when the program has said `ready`; `ports` holds what it said before."""
+        self.begin()
+        return self.wait_until_ready()
+
+    def begin(self):
         self.close_errors()
         # Each write at the end: the place is shared with the program, and reading moves it.
         self.errors = tempfile.TemporaryFile("a+")
@@ -73,12 +78,15 @@ class Server:
             preexec_fn=self.preexec_fn,
             text=True,
         )
-        lines = queue.Queue()
-        threading.Thread(target=forward, args=(self.process.stdout, lines), daemon=True).start()
+        self.lines = queue.Queue()
+        forwarding = (self.process.stdout, self.lines)
+        threading.Thread(target=forward, args=forwarding, daemon=True).start()
+
+    def wait_until_ready(self):
         self.ports = []
         end = time.monotonic() + START_SECONDS_MAX
         while True:
-            line = lines.get(timeout=max(0.01, end - time.monotonic()))
+            line = self.lines.get(timeout=max(0.01, end - time.monotonic()))
             if line == "ready":
                 return self
             if line is None:

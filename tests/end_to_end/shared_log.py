@@ -19,7 +19,7 @@ class SharedLogTest(ServerTest):
 
     def setUp(self):
         super().setUp()
-        program = shutil.which("nats-server", path="/usr/sbin:/usr/bin:/usr/local/bin")
+        program = nats_program()
         if program is None:
             raise unittest.SkipTest("nats-server is missing")
         self.nats_port = free_port()
@@ -57,6 +57,10 @@ class SharedLogTest(ServerTest):
 
     def wait_for_leader(self, node):
         wait_until(lambda: "leading " in node.error_text(), "a server leads")
+
+
+def nats_program():
+    return shutil.which("nats-server", path="/usr/sbin:/usr/bin:/usr/local/bin")
 
 
 def listens(address):

@@ -109,13 +109,15 @@ class Relay(SharedLogTest):
         for client in clients[90:]:
             self.assertEqual(client.line(), "USING mail")
 
-    def test_clients_are_kept_waiting_and_then_closed_while_nobody_leads(self):
+    def test_clients_are_kept_waiting_and_then_refused_while_nobody_leads(self):
         self.engine.send_signal(19)
         self.addCleanup(self.engine.send_signal, 18)
         self.leader.kill()
-        client = self.beanstalk(self.standby)
+        idle, client = self.beanstalk(self.standby), self.beanstalk(self.standby)
         began = time.monotonic()
+        self.assertEqual(client.put(b"a job"), "DRAINING")
         self.assertTrue(client.is_closed_by_server())
+        self.assertTrue(idle.is_closed_by_server())
         self.assertGreater(time.monotonic() - began, 9)
 
 

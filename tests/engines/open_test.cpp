@@ -19,4 +19,20 @@ TEST_CASE("log service: nats and tls are NATS") {
   CHECK(open_log_service("tls://n1", {}).error().text.find("/STREAM") != std::string::npos);
 }
 
+TEST_CASE("log service: an engine that is away may come, and a URL that is wrong stays so") {
+  for (const char* url : {"nats://127.0.0.1:1/jobs", "postgresql://127.0.0.1:1/jobs"}) {
+    const auto log = open_log_service(url, {});
+    REQUIRE_FALSE(log.has_value());
+    CAPTURE(log.error().text);
+    CHECK(log.error().is_passing);
+  }
+  for (const char* url :
+       {"ftp://127.0.0.1:1/jobs", "nats://127.0.0.1:1", "postgresql://[::1/jobs"}) {
+    const auto log = open_log_service(url, {});
+    REQUIRE_FALSE(log.has_value());
+    CAPTURE(log.error().text);
+    CHECK_FALSE(log.error().is_passing);
+  }
+}
+
 }  // namespace millrace::engines

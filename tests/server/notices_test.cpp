@@ -85,4 +85,37 @@ TEST_CASE("notices: removed segments are told together") {
   CHECK(noticing.logged.empty());
 }
 
+TEST_CASE("notices: a log that cannot be followed is told at once, and then once a minute") {
+  Noticing noticing;
+  noticing.notices.following("", kStart);
+  CHECK(noticing.logged.empty());
+  noticing.notices.following("one host is away", kStart);
+  CHECK(noticing.count("cannot_follow") == 1);
+  for (int i = 1; i < 60; ++i)
+    noticing.notices.following("host " + std::to_string(i), kStart + i * 1s);
+  CHECK(noticing.logged.empty());
+  noticing.notices.following("all hosts are away", kStart + 60s);
+  CHECK(noticing.count("cannot_follow") == 1);
+  noticing.notices.following("", kStart + 61s);
+  noticing.notices.following("", kStart + 62s);
+  CHECK(noticing.count("following") == 1);
+}
+
+TEST_CASE("notices: a log that comes and goes is told every five seconds at most") {
+  Noticing noticing;
+  int told = 0;
+  for (int i = 0; i < 1000; ++i) {
+    noticing.notices.following(i % 2 == 0 ? "away" : "", kStart + i * 10ms);
+    told += noticing.count("cannot_follow");
+  }
+  CHECK(told == 2);
+}
+
+TEST_CASE("notices: a problem of many lines is one of 200 columns") {
+  Noticing noticing;
+  noticing.notices.following("first\nsecond" + std::string(600, 'x'), kStart);
+  CHECK(noticing.logged.find("first second") != std::string::npos);
+  CHECK(noticing.logged.size() < 300);
+}
+
 }  // namespace millrace::server

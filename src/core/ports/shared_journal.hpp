@@ -54,6 +54,10 @@ class SharedJournal : public Journal {
   virtual void beat() = 0;
   [[nodiscard]] virtual Time next_beat() const = 0;
 
+  /// While this server leads: when its lease will have been over for so long that another server
+  /// leads by then, unless something is stored before.
+  [[nodiscard]] virtual Time lost_at() const = 0;
+
   /// The last thing that this server appends: another one may claim the lead at once.
   virtual void release() = 0;
 

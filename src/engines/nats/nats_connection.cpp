@@ -43,7 +43,9 @@ class Setter {
   void operator()(const char* what, const Call& call) {
     if (problem_) return;
     const natsStatus status = call();
-    if (status != NATS_OK) problem_ = Problem{std::string(what) + nats_problem(status).text};
+    if (status == NATS_OK) return;
+    problem_ = nats_problem(status);
+    problem_->text.insert(0, what);
   }
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
 
@@ -119,7 +121,25 @@ void set_callbacks(Setter& set, natsOptions* to, NatsMailbox& mailbox, NatsCalle
 
 }  // namespace
 
-Problem nats_problem(natsStatus status) {
+namespace {
+
+bool is_passing(natsStatus status) {
+  switch (status) {
+    case NATS_NO_SERVER:
+    case NATS_NO_SERVER_SUPPORT:
+    case NATS_NO_RESPONDERS:
+    case NATS_TIMEOUT:
+    case NATS_IO_ERROR:
+    case NATS_CONNECTION_CLOSED:
+    case NATS_CONNECTION_DISCONNECTED:
+    case NATS_STALE_CONNECTION:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Problem described(natsStatus status) {
   switch (status) {
     case NATS_CONNECTION_AUTH_FAILED:
       return {"NATS refuses the user, password, token or credentials"};
@@ -136,6 +156,14 @@ Problem nats_problem(natsStatus status) {
     default:
       return {std::string("NATS: ") + natsStatus_GetText(status)};
   }
+}
+
+}  // namespace
+
+Problem nats_problem(natsStatus status) {
+  Problem problem = described(status);
+  problem.is_passing = is_passing(status);
+  return problem;
 }
 
 NatsSubscription::~NatsSubscription() {

@@ -29,14 +29,25 @@ struct Answered {
   StreamInfo info;
 };
 
+/// While servers start, or elect a leader.
+bool is_passing(jsErrCode error) {
+  return error == JSClusterNotAvailErr || error == JSClusterNotLeaderErr ||
+         error == JSClusterNoPeersErr || error == JSInsufficientResourcesErr ||
+         error == JSStreamOfflineErr;
+}
+
 /// What the server said, which knows nothing of passwords; else what the library calls it.
 Problem stream_problem(const std::string& name, const Answered& answered) {
-  const std::string begin = "the stream " + name + ": ";
-  if (answered.error == 0) return {begin + nats_problem(answered.status).text};
-  natsStatus status = NATS_OK;
-  const char* const text = nats_GetLastError(&status);
-  return {begin + "NATS says: " + (text == nullptr ? "" : text) + " (" +
-          std::to_string(answered.error) + ")"};
+  Problem problem = nats_problem(answered.status);
+  if (answered.error != 0) {
+    natsStatus status = NATS_OK;
+    const char* const text = nats_GetLastError(&status);
+    problem.text = std::string("NATS says: ") + (text == nullptr ? "" : text) + " (" +
+                   std::to_string(answered.error) + ")";
+    problem.is_passing = is_passing(answered.error);
+  }
+  problem.text.insert(0, "the stream " + name + ": ");
+  return problem;
 }
 
 Answered ask_info(jsCtx* context, const std::string& name) {
@@ -141,8 +152,10 @@ Outcome<Done> NatsStream::add_stream(int replicas) {
   // Another server of ours may have made it in the meantime.
   if (answered.error == JSStreamNameExistErr || answered.status == NATS_OK) return Done{};
   if (answered.error == JSClusterNoPeersErr && replicas == 0) {
-    return Problem{"NATS has no three servers with room for the stream " + name_ +
-                   ": start them, or say replicas=1 in the URL"};
+    Problem few{"NATS has no three servers with room for the stream " + name_ +
+                ": start them, or say replicas=1 in the URL"};
+    few.is_passing = true;
+    return few;
   }
   return stream_problem(name_, answered);
 }
@@ -178,7 +191,9 @@ Outcome<journal::LogService::Extent> NatsStream::extent() {
   if (!answered.info) return stream_problem(name_, answered);
   const jsStreamInfo& info = *answered.info;
   if (info.Cluster != nullptr && !hears_most(*info.Cluster)) {
-    return Problem{"the leader of the stream " + name_ + " has lost touch with the other servers"};
+    Problem lost{"the leader of the stream " + name_ + " has lost touch with the other servers"};
+    lost.is_passing = true;
+    return lost;
   }
   journal::LogService::Extent extent;
   extent.last = info.State.LastSeq;

@@ -31,6 +31,30 @@ std::string in_one_line(std::string_view text) {
   return line;
 }
 
+/// What libpq says where no server has an answer that lasts. It has no codes for that.
+bool is_passing(std::string_view text) {
+  const auto has = [text](std::string_view part) { return text.find(part) != text.npos; };
+  if (has("certificate") || has("does not support SSL") || has("no password supplied"))
+    return false;
+  for (auto at = text.find("FATAL:"); at != text.npos; at = text.find("FATAL:", at + 1)) {
+    const std::string_view said = text.substr(at);
+    const bool passes = said.starts_with("FATAL:  the database system is ") ||
+                        said.starts_with("FATAL:  terminating ") ||
+                        said.starts_with("FATAL:  sorry, too many ") ||
+                        said.starts_with("FATAL:  remaining connection slots ");
+    if (!passes) return false;
+  }
+  return true;
+}
+
+/// The same of what a server says to a statement: of the connection, of its resources, of its own
+/// state, or of others at work.
+bool is_passing(const PGresult& result) {
+  const char* code = PQresultErrorField(&result, PG_DIAG_SQLSTATE);
+  const std::string_view kind = code == nullptr ? "" : std::string_view(code).substr(0, 2);
+  return kind == "08" || kind == "53" || kind == "57" || kind == "40" || kind.empty();
+}
+
 /// Why the server may lose what it acknowledged; empty when it does not.
 std::string why_unsynced(const PGresult& checks) {
   const auto value = [&](CheckColumn column) -> std::string {
@@ -86,6 +110,13 @@ void Connection::fail() {
   const std::string text =
       connection_ ? in_one_line(PQerrorMessage(connection_.get())) : "out of memory";
   drop(text.empty() ? "the connection was lost" : text);
+  problem_.is_passing = is_passing(text);
+}
+
+/// It would be dropped again for that.
+void Connection::refuse(std::string why) {
+  drop(std::move(why));
+  problem_.is_passing = false;
 }
 
 void Connection::drop(std::string why) {
@@ -95,6 +126,7 @@ void Connection::drop(std::string why) {
   last_result_.reset();
   connection_.reset();
   problem_.text = "PostgreSQL: " + std::move(why);
+  problem_.is_passing = true;
   state_ = State::kDown;
 }
 
@@ -136,15 +168,15 @@ void Connection::go_on_checking() {
 void Connection::check(const PGresult& result) {
   const std::string why = why_unsynced(result);
   if (!why.empty() && !settings_.allows_unsynced) {
-    return drop("the server may lose what it acknowledged: " + why);
+    return refuse("the server may lose what it acknowledged: " + why);
   }
   has_table_ = PQgetisnull(&result, 0, static_cast<int>(CheckColumn::kTable)) == 0;
   if (!has_table_ && !settings_.allows_no_table) {
-    return drop("the table " + target_.table + " of the log is gone");
+    return refuse("the table " + target_.table + " of the log is gone");
   }
   const char* comment = PQgetvalue(&result, 0, static_cast<int>(CheckColumn::kComment));
   if (has_table_ && std::string_view(comment) != kTableComment) {
-    return drop("the table " + target_.table + " is not a log of this version of Millrace");
+    return refuse("the table " + target_.table + " is not a log of this version of Millrace");
   }
   id_ = PQgetvalue(&result, 0, static_cast<int>(CheckColumn::kId));
   state_ = State::kPreparing;
@@ -186,6 +218,7 @@ ResultPointer Connection::take_result() {
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
       drop(text_of(*result));
+      problem_.is_passing = is_passing(*result);
       return none;
     }
     last_result_ = std::move(result);

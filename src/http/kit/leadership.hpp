@@ -35,6 +35,15 @@ struct LeadershipFacts {
 [[nodiscard]] std::optional<Response> answer_on_standby(const LeadershipFacts& facts,
                                                         std::string_view path);
 
+/// What a server answers that leads, but whose lease is over: it cannot tell whether another one
+/// leads by now, so what it knows may be old. nullopt: its lease holds, or the question is about
+/// this very server.
+[[nodiscard]] std::optional<Response> answer_without_lease(const LeadershipFacts& facts,
+                                                           std::string_view path);
+
+/// What a server answers that has not reached the shared log yet.
+[[nodiscard]] Response answer_without_log(std::string_view path);
+
 /// Sends a browser on to the leader, whose web port is at `address` ("host:port"; empty: not known)
 /// with encryption.
 [[nodiscard]] Response redirect_to_leader(const Request& request, std::string_view address);

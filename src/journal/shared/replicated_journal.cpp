@@ -351,6 +351,12 @@ bool ReplicatedJournal::may_answer() const {
   return options_.now() < lease_from_ + options_.lease;
 }
 
+/// The others begin to count when they see an entry, which is later.
+Time ReplicatedJournal::lost_at() const {
+  note_stored();
+  return lease_from_ + 2 * options_.lease + lease_margin(options_.lease);
+}
+
 Time ReplicatedJournal::next_beat() const {
   return std::min(last_append_at_ + beat_interval(options_.lease), last_beat_at_ + kBeatAlways);
 }

@@ -75,6 +75,7 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] bool may_answer() const override;
   void beat() override;
   [[nodiscard]] Time next_beat() const override;
+  [[nodiscard]] Time lost_at() const override;
   void release() override;
   [[nodiscard]] Time latest_time() const override { return latest_time_; }
   [[nodiscard]] std::optional<Leader> leader() const override { return leader_; }

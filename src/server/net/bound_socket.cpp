@@ -80,6 +80,7 @@ BoundSocket::BoundSocket(BoundSocket&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)),
       family_(other.family_),
       is_local_(other.is_local_),
+      is_adopted_(other.is_adopted_),
       file_(std::exchange(other.file_, std::nullopt)) {}
 
 BoundSocket::~BoundSocket() {
@@ -189,6 +190,7 @@ Outcome<BoundSocket> BoundSocket::adopt(int descriptor) {
   BoundSocket socket(std::move(address));
   socket.descriptor_ = descriptor;
   socket.family_ = name.ss_family;
+  socket.is_adopted_ = true;
   (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   if (socket.family_ == AF_UNIX) return socket;
   const int on = 1;
@@ -196,6 +198,22 @@ Outcome<BoundSocket> BoundSocket::adopt(int descriptor) {
   (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (const auto learned = socket.learn_address(); !learned) return learned.error();
   return socket;
+}
+
+// ---- a socket that is used by one server after the other ----------------------------------------
+
+Outcome<BoundSocket> BoundSocket::duplicate() const {
+  BoundSocket same(address_);
+  same.family_ = family_;
+  same.is_local_ = is_local_;
+  same.is_adopted_ = is_adopted_;
+  same.descriptor_ = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (same.descriptor_ < 0) return problem(std::strerror(errno));
+  return same;
+}
+
+void BoundSocket::refuse_clients() const {
+  if (family_ != AF_UNIX && !is_adopted_) (void)::shutdown(descriptor_, SHUT_RD);
 }
 
 // ---- the file of a unix socket ------------------------------------------------------------------

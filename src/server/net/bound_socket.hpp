@@ -21,6 +21,14 @@ class BoundSocket {
   /// activation). It becomes ours, but a file of it does not.
   [[nodiscard]] static Outcome<BoundSocket> adopt(int descriptor);
 
+  /// The same socket once more: clients can connect until all of them are closed. A file stays with
+  /// this one.
+  [[nodiscard]] Outcome<BoundSocket> duplicate() const;
+
+  /// Clients are refused until somebody listens again. Those of a unix socket, and of one that
+  /// another program has opened, are not: they wait.
+  void refuse_clients() const;
+
   BoundSocket(BoundSocket&& other) noexcept;
   BoundSocket& operator=(BoundSocket&&) = delete;
   /// Closes what was not released, and removes the file of a unix socket that we made.
@@ -64,6 +72,7 @@ class BoundSocket {
   int descriptor_ = -1;
   int family_ = 0;
   bool is_local_ = true;
+  bool is_adopted_ = false;
   std::optional<FileIdentity> file_;  ///< the socket file that we made
 };
 

@@ -29,6 +29,7 @@ class Listener final : private Pollee, private Deadline {
     int descriptor;    ///< becomes the receiver's
     std::string peer;  ///< see peer.hpp
     bool is_unix;
+    bool is_encrypted = false;  ///< as the receiver knows: it speaks TLS
   };
   using Accept = std::function<void(Accepted)>;
 

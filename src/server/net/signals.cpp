@@ -38,31 +38,42 @@ void handle(int number, void (*handler)(int)) {
 
 }  // namespace
 
-Signals::Signals(Poller& poller, std::vector<int> numbers, std::function<void(int)> on_signal)
-    : poller_(poller), numbers_(std::move(numbers)), on_signal_(std::move(on_signal)) {
+Signals::Signals(std::vector<int> numbers) : numbers_(std::move(numbers)) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe2");
   }
   arrived_ = ends[0];
   CHECK(pipe_end.exchange(ends[1]) == -1);
-  if (!poller_.watch(arrived_, *this, Poller::Trigger::kAlways)) {
-    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
-  }
   for (const int number : numbers_) handle(number, note);
 }
 
 Signals::~Signals() {
   for (const int number : numbers_) handle(number, SIG_DFL);
-  poller_.forget(arrived_, *this);
   ::close(arrived_);
   ::close(pipe_end.exchange(-1));
 }
 
-void Signals::on_events(SocketEvents /*events*/) {
+std::vector<int> Signals::take() {
   std::array<char, 64> numbers{};
   const ssize_t count = ::read(arrived_, numbers.data(), numbers.size());
-  for (ssize_t i = 0; i < count; ++i) on_signal_(numbers.at(static_cast<std::size_t>(i)));
+  if (count <= 0) return {};
+  return {numbers.begin(), numbers.begin() + count};
+}
+
+SignalWatch::SignalWatch(Poller& poller, Signals& signals, std::function<void(int)> on_signal)
+    : poller_(poller), signals_(signals), on_signal_(std::move(on_signal)) {
+  if (!poller_.watch(signals_.descriptor(), *this, Poller::Trigger::kAlways)) {
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+  }
+}
+
+SignalWatch::~SignalWatch() {
+  poller_.forget(signals_.descriptor(), *this);
+}
+
+void SignalWatch::on_events(SocketEvents /*events*/) {
+  for (const int number : signals_.take()) on_signal_(number);
 }
 
 }  // namespace millrace::server

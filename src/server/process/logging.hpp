@@ -24,6 +24,9 @@ struct LogField {
   std::string value;
 };
 
+/// Of the text of a problem that another program wrote, so much is logged.
+inline constexpr std::size_t kProblemBytesMax = 200;
+
 /// The names as one value, separated by commas.
 [[nodiscard]] std::string join(const std::vector<std::string>& names);
 

@@ -5,15 +5,34 @@
 #include "server/relay/leader_address.hpp"
 
 namespace millrace::server {
+namespace {
+
+constexpr const char* kNoLeader = "no server leads the shared log at present, try again later";
+
+Refusal refusal_of(std::string_view port) {
+  if (port == "beanstalk") return {.text = "DRAINING\r\n"};
+  if (port == "faktory") {
+    return {.text = "-ERR " + std::string(kNoLeader) + "\r\n", .is_greeting = true};
+  }
+  const std::string body = std::string(kNoLeader) + "\n";
+  return {.text =
+              "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
+              "Content-Length: " +
+              std::to_string(body.size()) +
+              "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n" + body};
+}
+
+}  // namespace
 
 void Relay::add(const std::string& port, Listener::Accepted accepted, Time now) {
+  accepted.is_encrypted = options_.is_encrypted && !accepted.is_unix;
   port_of(port).clients.add(std::move(accepted), now);
 }
 
 Relay::Port& Relay::port_of(const std::string& name) {
   const auto found = ports_.find(name);
   if (found != ports_.end()) return found->second;
-  Port& port = ports_.try_emplace(name, poller_, room_).first->second;
+  Port& port = ports_.try_emplace(name, poller_, room_, refusal_of(name)).first->second;
   find_leader(name, port);
   return port;
 }
@@ -46,10 +65,16 @@ void Relay::find_leader(const std::string& name, Port& port) {
 }
 
 void Relay::work(Time now) {
-  for (auto& [name, port] : ports_) work(port, now);
+  if (followed_) leaderless_since_.reset();
+  if (!followed_ && !leaderless_since_) leaderless_since_ = now;
+  const bool is_hopeless = leaderless_since_ && now >= *leaderless_since_ + kRelayWaitMax;
+  for (auto& [name, port] : ports_) {
+    look_up(port, now);
+    port.clients.work(now, is_hopeless);
+  }
 }
 
-void Relay::work(Port& port, Time now) {
+void Relay::look_up(Port& port, Time now) {
   if (port.is_looking_up && port.lookup.state() == NameLookup::State::kFound) {
     port.is_looking_up = false;
     port.clients.set_leader(port.lookup.name());
@@ -58,7 +83,6 @@ void Relay::work(Port& port, Time now) {
     port.next_lookup = now + kLookupRetry;
     port.lookup.begin(*port.leader);
   }
-  port.clients.work(now);
 }
 
 std::vector<Listener::Accepted> Relay::give_back(const std::string& port) {

@@ -20,8 +20,9 @@ namespace millrace::server {
 class Relay {
  public:
   struct Options {
-    std::string node;       ///< the name of this server
-    std::string own_ports;  ///< as other servers are told of them
+    std::string node;           ///< the name of this server
+    std::string own_ports;      ///< as other servers are told of them
+    bool is_encrypted = false;  ///< clients speak TLS, those of unix sockets excepted
   };
 
   /// `poller` outlives it.
@@ -35,7 +36,8 @@ class Relay {
   /// The leader, as the log tells it at present; nullopt: none.
   void follow(const std::optional<SharedJournal::Leader>& leader);
 
-  /// To be called every some milliseconds, outside of the poller's `take`.
+  /// To be called every some milliseconds, outside of the poller's `take`. Refuses who has waited
+  /// for `kRelayWaitMax`; and who asks for something when there was no leader for so long.
   void work(Time now);
 
   /// The clients of that port that have not reached a leader. Nothing of theirs was read.
@@ -51,7 +53,8 @@ class Relay {
 
  private:
   struct Port {
-    Port(Poller& poller, RelayRoom& room) : clients(poller, room), lookup(poller) {}
+    Port(Poller& poller, RelayRoom& room, Refusal refusal)
+        : clients(poller, room, std::move(refusal)), lookup(poller) {}
     RelayPort clients;
     std::optional<Address> leader;
     NameLookup lookup;
@@ -67,13 +70,14 @@ class Relay {
 
   Port& port_of(const std::string& name);
   void find_leader(const std::string& name, Port& port);
-  static void work(Port& port, Time now);
+  static void look_up(Port& port, Time now);
 
   Poller& poller_;
   const Options options_;
   RelayRoom room_{};
   std::optional<Followed> followed_;
-  std::map<std::string, Port> ports_;  ///< by name
+  std::optional<Time> leaderless_since_;  ///< as far as `work` has seen
+  std::map<std::string, Port> ports_;     ///< by name
 };
 
 /// A name that was not found is asked for again after this.

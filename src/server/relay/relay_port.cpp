@@ -1,5 +1,8 @@
 #include "server/relay/relay_port.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <iterator>
 #include <utility>
 
@@ -23,11 +26,42 @@ void RelayPort::set_leader(std::optional<SocketName> leader) {
   must_try_all_ = true;
 }
 
-void RelayPort::work(Time now) {
+void RelayPort::work(Time now, bool is_hopeless) {
   over_.clear();
   if (leader_ && std::exchange(must_try_all_, false)) try_all();
   if (leader_ && !is_reachable_ && now >= next_try_ && try_first()) next_try_ = now + kRelayRetry;
-  while (!waiting_.empty() && waiting_.front().waits_until <= now) waiting_.pop_front();
+  while (!waiting_.empty() && waiting_.front().waits_until <= now) refuse(waiting_.front());
+  if (is_hopeless) refuse_all();
+}
+
+void RelayPort::refuse_all() {
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    Entry& entry = *at++;
+    if (would_be_told(entry)) refuse(entry);
+  }
+}
+
+bool RelayPort::would_be_told(const Entry& entry) const {
+  if (entry.client.is_encrypted || refusal_.is_greeting) return true;
+  char any = 0;
+  return ::recv(entry.client.descriptor, &any, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/// A client that is closed with input unread would lose the answer, so what has come is taken. It
+/// was not executed.
+void RelayPort::refuse(Entry& entry) {
+  const int client = entry.connection.release();
+  const bool is_told = !entry.client.is_encrypted;
+  bool has_asked = refusal_.is_greeting;
+  for (int i = 0; is_told && i < kRelayRoundsPerTurn; ++i) {
+    if (::recv(client, room_.data(), room_.size(), MSG_DONTWAIT) <= 0) break;
+    has_asked = true;
+  }
+  if (is_told && has_asked) {
+    (void)::send(client, refusal_.text.data(), refusal_.text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  ::close(client);
+  waiting_.erase(entry.place);
 }
 
 void RelayPort::try_all() {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <list>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,12 +13,19 @@
 
 namespace millrace::server {
 
+/// What a client is told that is closed, since there is no leader.
+struct Refusal {
+  std::string text;          ///< in the port's protocol; none where the client speaks TLS
+  bool is_greeting = false;  ///< the server speaks first there; else the client has asked something
+};
+
 /// The clients of one port of a server that does not lead, and their connections to that port of
 /// the leader. While the leader is not known, or cannot be reached, clients wait.
 class RelayPort {
  public:
   /// Both must outlive it.
-  RelayPort(Poller& poller, RelayRoom& room) : poller_(poller), room_(room) {}
+  RelayPort(Poller& poller, RelayRoom& room, Refusal refusal)
+      : poller_(poller), room_(room), refusal_(std::move(refusal)) {}
   RelayPort(const RelayPort&) = delete;
   RelayPort& operator=(const RelayPort&) = delete;
 
@@ -29,9 +37,10 @@ class RelayPort {
   /// Closes the connections that have reached a leader.
   void drop_relayed() { relayed_.clear(); }
 
-  /// Tries again to reach the leader, and closes what has waited for `kRelayWaitMax`. To be called
-  /// every some milliseconds, outside of the poller's `take`.
-  void work(Time now);
+  /// Tries again to reach the leader, and refuses who has waited for `kRelayWaitMax`.
+  /// `is_hopeless`: also who would be told something. To be called every some milliseconds, outside
+  /// of the poller's `take`.
+  void work(Time now, bool is_hopeless = false);
 
   /// The clients that have not reached a leader. Nothing of theirs was read.
   [[nodiscard]] std::vector<Listener::Accepted> give_back();
@@ -64,10 +73,14 @@ class RelayPort {
   void on_not_reached();
   void on_over(Entry& entry);
   void try_all();
+  void refuse_all();
+  [[nodiscard]] bool would_be_told(const Entry& entry) const;
+  void refuse(Entry& entry);
   [[nodiscard]] bool try_first();
 
   Poller& poller_;
   RelayRoom& room_;
+  const Refusal refusal_;
   std::optional<SocketName> leader_;
   bool is_reachable_ = true;   ///< as far as was tried
   bool must_try_all_ = false;  ///< in the next `work`

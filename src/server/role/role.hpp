@@ -19,6 +19,9 @@ namespace millrace::server {
 ///         ▲                            │                        │       any ──stop()──▶ stopping
 ///         └────────start_over()────────┴──────start_over()──────┘
 ///
+/// A serving server that has lost touch with its log keeps its role: its clients are closed, and
+/// new ones wait as at a standby (`docs/decisions/58-engine-away.md`).
+///
 /// A server whose log nobody else can append to is a standby for no time.
 ///
 /// A standby starts over when the log was trimmed beyond what it has applied. A serving one starts

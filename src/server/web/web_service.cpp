@@ -269,7 +269,9 @@ http::Response WebService::answer(http::Request asked) {
   const auto timing = std::make_shared<BrokerTiming>();
   std::optional<http::Response> response;
   do {
-    response = gate_.ask(patience, [this, part, timing] {
+    response = gate_.ask(patience, [this, part, timing, request] {
+      const http::LeadershipFacts facts = site_.traffic().leadership;
+      if (auto refused = http::answer_without_lease(facts, request->path)) return *refused;
       const auto began = std::chrono::steady_clock::now();
       http::Response answered = take_turn(part);
       timing->add(std::chrono::steady_clock::now() - began);

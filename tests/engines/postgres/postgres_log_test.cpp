@@ -97,6 +97,9 @@ TEST_CASE("postgres: a wrong password is one line without it") {
   url = url.substr(0, colon) + url.substr(at);
   CHECK(has(problem_of(url, {.allows_unsynced = true, .password = "pass-word-of-nobody"}),
             "password authentication failed"));
+  const auto refused =
+      open_postgres_log(url, {.allows_unsynced = true, .password = "pass-word-of-nobody"});
+  CHECK_FALSE(refused.error().is_passing);
   CHECK(open_postgres_log(url, {.allows_unsynced = true, .password = "pass-word-of-tests"}));
 }
 

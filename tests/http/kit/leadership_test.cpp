@@ -69,4 +69,17 @@ TEST_CASE("leadership: a browser is sent to the same page of the leader") {
 }
 
 }  // namespace
+TEST_CASE("leadership: a server without its lease answers for itself alone") {
+  LeadershipFacts facts{.node = "a", .leader = "a", .epoch = 1};
+  CHECK_FALSE(answer_without_lease(facts, "/api/v1/queues"));
+  facts.may_answer = false;
+  const auto refused = answer_without_lease(facts, "/api/v1/queues");
+  REQUIRE(refused);
+  CHECK(refused->status == 503);
+  CHECK(refused->body.find("may be old") != std::string::npos);
+  for (const char* own : {"/health", "/health/leader", "/metrics"}) {
+    CHECK_FALSE(answer_without_lease(facts, own));
+  }
+}
+
 }  // namespace millrace::http

@@ -191,6 +191,22 @@ TEST_CASE("replicated journal: a leader that cannot append may not answer once i
   CHECK(a.journal->may_answer());
 }
 
+TEST_CASE("replicated journal: a leader that cannot append is lost when another has had its time") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  const Time led_at = a.now;
+  CHECK(a.journal->lost_at() == led_at + 2250ms);
+  a.service->is_cut_off = true;
+  a.now += 500ms;
+  a.journal->beat();
+  a.step();
+  CHECK(a.journal->lost_at() == led_at + 2250ms);
+  a.service->is_cut_off = false;
+  a.step();
+  CHECK(a.journal->lost_at() == led_at + 2750ms);
+}
+
 TEST_CASE("replicated journal: another server claims when the lease is over, and not before") {
   SimulatedLog log;
   Peer a(log, "a");

@@ -1,5 +1,7 @@
 #include "server/net/listener.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,6 +35,22 @@ struct Opening {
     return std::make_unique<Listener>(std::move(*socket), parts);
   }
 };
+
+BoundSocket bind_local(std::uint16_t port) {
+  const Log log([](std::string_view) {});
+  return std::move(*BoundSocket::bind({.host = "127.0.0.1", .port = port}, log));
+}
+
+bool can_connect(const Address& address) {
+  const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in name{.sin_family = AF_INET,
+                   .sin_port = htons(address.port),
+                   .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)},
+                   .sin_zero = {}};
+  const bool can = ::connect(client, reinterpret_cast<sockaddr*>(&name), sizeof name) == 0;
+  ::close(client);
+  return can;
+}
 
 bool exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
@@ -187,4 +205,42 @@ TEST_CASE("listener: out of descriptors, clients wait, and are served when there
 }
 
 }  // namespace
+TEST_CASE("bound socket: clients can connect until the last duplicate is closed") {
+  std::optional<BoundSocket> first(bind_local(0));
+  std::optional<BoundSocket> second(std::move(*first->duplicate()));
+  const Address address = first->address();
+  CHECK(second->address().port == address.port);
+  REQUIRE(::listen(second->descriptor(), 8) == 0);
+  second.reset();
+  CHECK(can_connect(address));
+  first.reset();
+  CHECK_FALSE(can_connect(address));
+}
+
+TEST_CASE("bound socket: clients can be refused until somebody listens again") {
+  std::optional<BoundSocket> socket(bind_local(0));
+  const Address address = socket->address();
+  socket.reset();
+  // Of an address that the system chose it may choose another one.
+  socket.emplace(bind_local(address.port));
+  REQUIRE(::listen(socket->descriptor(), 8) == 0);
+  CHECK(can_connect(address));
+  socket->refuse_clients();
+  CHECK_FALSE(can_connect(address));
+  REQUIRE(::listen(socket->descriptor(), 8) == 0);
+  CHECK(can_connect(address));
+}
+
+TEST_CASE("bound socket: the file of a unix socket stays with the one that made it") {
+  const Scratch scratch;
+  const std::string path = scratch.path("socket");
+  const Log log([](std::string_view) {});
+  std::optional<BoundSocket> first(
+      std::move(*BoundSocket::bind({.host = {}, .port = 0, .path = path}, log)));
+  { const auto second = first->duplicate(); }
+  CHECK(exists(path));
+  first.reset();
+  CHECK_FALSE(exists(path));
+}
+
 }  // namespace millrace::server

@@ -13,7 +13,8 @@ namespace {
 struct Told {
   Poller poller;
   std::vector<int> told;
-  Signals signals{poller, {SIGUSR1, SIGUSR2}, [this](int number) { told.push_back(number); }};
+  Signals signals{{SIGUSR1, SIGUSR2}};
+  SignalWatch watch{poller, signals, [this](int number) { told.push_back(number); }};
 };
 
 }  // namespace
@@ -42,6 +43,16 @@ TEST_CASE("signals: more than fit into the pipe do not stop the process") {
   for (int i = 0; i < 100'000; ++i) REQUIRE(std::raise(SIGUSR1) == 0);
   told.poller.take(Duration{});
   CHECK_FALSE(told.told.empty());
+}
+
+TEST_CASE("signals: those that come while nobody watches are told to who watches next") {
+  Signals signals({SIGUSR1, SIGUSR2});
+  REQUIRE(std::raise(SIGUSR2) == 0);
+  Poller poller;
+  std::vector<int> told;
+  const SignalWatch watch(poller, signals, [&](int number) { told.push_back(number); });
+  poller.take(Duration{});
+  CHECK(told == std::vector<int>{SIGUSR2});
 }
 
 TEST_CASE("signals: afterwards the system does again what it does by itself") {

@@ -8,7 +8,7 @@ namespace {
 struct Relaying {
   Poller poller;
   RelayRoom room{};
-  RelayPort port{poller, room};
+  RelayPort port{poller, room, {.text = "NO\r\n"}};
   LeaderPort leader;
   Time now{1s};
 
@@ -124,6 +124,52 @@ TEST_CASE("relay port: a client waits for ten seconds, and no longer") {
   relaying.port.work(relaying.now);
   CHECK(client.receive() == "|");
   CHECK(relaying.port.count() == 0);
+}
+
+TEST_CASE("relay port: a client that has asked something is told that it is refused") {
+  Relaying relaying;
+  const End client = relaying.connect();
+  client.send("put 0 0 1 1\r\nx\r\n");
+  relaying.now += kRelayWaitMax;
+  relaying.port.work(relaying.now);
+  CHECK(client.receive() == "NO\r\n|");
+}
+
+TEST_CASE("relay port: without hope, who asks something is refused at once, and others wait") {
+  Relaying relaying;
+  const End client = relaying.connect();
+  relaying.port.work(relaying.now, true);
+  CHECK(client.receive().empty());
+  client.send("put");
+  relaying.port.work(relaying.now, true);
+  CHECK(client.receive() == "NO\r\n|");
+  CHECK(relaying.port.count() == 0);
+}
+
+TEST_CASE("relay port: where the server speaks first, a client without hope is refused at once") {
+  Relaying relaying;
+  RelayPort port(relaying.poller, relaying.room, {.text = "NO\r\n", .is_greeting = true});
+  Ends ends = make_stream();
+  port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true}, relaying.now);
+  port.work(relaying.now, true);
+  CHECK(ends.theirs.receive() == "NO\r\n");
+  CHECK(port.count() == 0);
+}
+
+TEST_CASE("relay port: a client that speaks TLS is closed without a word") {
+  Relaying relaying;
+  RelayPort port(relaying.poller, relaying.room, {.text = "NO\r\n", .is_greeting = true});
+  Ends ends = make_stream();
+  port.add({.descriptor = dup(ends.ours.descriptor()),
+            .peer = "",
+            .is_unix = false,
+            .is_encrypted = true},
+           relaying.now);
+  ends.ours.close();
+  ends.theirs.send("hello");
+  port.work(relaying.now, true);
+  CHECK(ends.theirs.receive().find("NO") == std::string::npos);
+  CHECK(port.count() == 0);
 }
 
 TEST_CASE("relay port: clients that waited are given back with everything unread") {

@@ -83,5 +83,34 @@ TEST_CASE("relay: clients are cut off when another server leads") {
   CHECK(node.clients.front().receive() == "|");
 }
 
+TEST_CASE(
+    "relay: who comes when nobody has led for ten seconds is refused when it asks something") {
+  Node node;
+  node.relay.work(Time{1s});
+  node.clients.front().send("put");
+  node.relay.work(Time{1s} + kRelayWaitMax - 1ms);
+  CHECK(node.clients.front().receive().empty());
+  Ends ends = make_stream();
+  node.relay.add("faktory",
+                 {.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
+                 Time{1s} + kRelayWaitMax);
+  node.relay.work(Time{1s} + kRelayWaitMax);
+  CHECK(node.clients.front().receive() == "DRAINING\r\n|");
+  CHECK(ends.theirs.receive() ==
+        "-ERR no server leads the shared log at present, try again later\r\n");
+}
+
+TEST_CASE("relay: with a leader, clients wait again") {
+  Node node;
+  node.relay.work(Time{1s});
+  node.relay.follow(node.led_by("b", "127.0.0.1"));
+  node.relay.work(Time{2s});
+  node.relay.follow(std::nullopt);
+  node.clients.front().send("put");
+  node.relay.work(Time{10s});
+  node.relay.work(Time{10s} + 100ms);
+  CHECK(node.relay.count() == 1);
+}
+
 }  // namespace
 }  // namespace millrace::server

@@ -51,6 +51,7 @@ class StandbyJournal final : public SharedJournal {
   [[nodiscard]] bool may_answer() const override { return parts_.journal.may_answer(); }
   void beat() override { parts_.journal.beat(); }
   [[nodiscard]] Time next_beat() const override { return parts_.journal.next_beat(); }
+  [[nodiscard]] Time lost_at() const override { return parts_.journal.lost_at(); }
   void release() override { parts_.journal.release(); }
   [[nodiscard]] Time latest_time() const override { return parts_.journal.latest_time(); }
   [[nodiscard]] std::optional<Leader> leader() const override { return parts_.journal.leader(); }

@@ -1,0 +1,101 @@
+#include "server/signal_duties.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "server/options/config_in_force.hpp"
+#include "server/options/password.hpp"
+
+namespace millrace::server {
+namespace {
+
+Outcome<std::string> password_of(const Config& config, const Log& log) {
+  if (config.password_file.empty()) return config.password;
+  return read_password_file(config.password_file, log);
+}
+
+}  // namespace
+
+Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
+  Secrets secrets;
+  const Outcome<std::string> password = password_of(config, log);
+  if (!password) return password.error();
+  secrets.password = *password;
+  if (config.tls_certificate_file.empty()) return secrets;
+  auto tls = TlsContext::load(config.tls_certificate_file, config.tls_key_file);
+  if (!tls) return tls.error();
+  // Shared with the options of the server.
+  secrets.tls = std::make_shared<const TlsContext>(std::move(*tls));
+  return secrets;
+}
+
+Server::Options server_options(const Config& config, const Secrets& secrets) {
+  return {.beanstalk = config.beanstalk,
+          .faktory = config.faktory,
+          .web = config.web,
+          .web_password = config.web_password,
+          .is_web_read_only = config.is_web_read_only,
+          .web_hosts = config.web_hosts,
+          .password = secrets.password,
+          .tls = secrets.tls,
+          .connections_max = config.connections_max,
+          .dead_jobs_max = config.dead_jobs_max,
+          .job_bytes_max = config.job_bytes_max,
+          .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
+          .line_bytes_max =
+              std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
+          .memory_bytes_max = config.memory_bytes_max,
+          .is_fetch_strict = config.is_fetch_strict || !config.log.empty(),
+          .is_volatile = config.is_volatile,
+          .is_insecure = config.is_insecure,
+          .data_directory = config.is_volatile ? "" : config.data,
+          .shown_options = shown_options(config)};
+}
+
+SignalDuties::SignalDuties(Server& server, const ServeContext& context, Signals& signals)
+    : server_(server),
+      context_(context),
+      watch_(server.poller(), signals, [this](int signal) { heed(signal); }) {}
+
+std::vector<int> SignalDuties::numbers(const Config& config) {
+  std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
+  if (config.personality.reloads) numbers.push_back(SIGHUP);
+  return numbers;
+}
+
+void SignalDuties::heed(int signal) {
+  if (signal == SIGUSR1) {
+    is_draining_ = true;
+    server_.drain_beanstalk();
+  } else if (signal == SIGHUP) {
+    if (const auto reloaded = reload(); !reloaded) {
+      context_.log.event("reload_failed", {{"problem", reloaded.error().text}});
+    }
+  } else {
+    last_ = signal;
+    context_.on_stop();
+    server_.stop();
+    // The second call closes the connections at once.
+    if (!context_.config.personality.waits_for_clients) server_.stop();
+  }
+}
+
+/// Reads everything first, so that a problem in any part changes nothing.
+Outcome<Done> SignalDuties::reload() {
+  const Outcome<Config> wanted =
+      context_.read_config ? context_.read_config() : Outcome<Config>(context_.config);
+  if (!wanted) return wanted.error();
+  const Outcome<Secrets> secrets = read_secrets(*wanted, context_.log);
+  if (!secrets) return secrets.error();
+  context_.in_force = reloaded(context_.in_force, *wanted);
+  Server::Options options = server_options(*wanted, *secrets);
+  options.shown_options = shown_options(context_.in_force);
+  server_.reload(options);
+  context_.log.routine("reloaded");
+  const std::vector<std::string> waiting = options_for_restart(context_.config, *wanted);
+  if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});
+  return Done{};
+}
+
+}  // namespace millrace::server
