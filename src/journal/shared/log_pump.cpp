@@ -255,6 +255,7 @@ void LogPump::hear(LogService::Duration longest) {
     CHECK(unanswered_ > 0);
     --unanswered_;
     if (answer.refusal) {
+      ++(*answer.refusal == LogService::Refusal::kConflict ? refused_ : unknown_);
       is_in_doubt_ = true;
       continue;
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/model/entry_head.hpp"
 #include "core/ports/shared_journal.hpp"
@@ -73,6 +74,8 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] Time latest_time() const override { return latest_time_; }
   [[nodiscard]] std::optional<Leader> leader() const override { return leader_; }
   [[nodiscard]] std::string problem() const override { return pump_.problem(); }
+  [[nodiscard]] Figures figures() const override;
+  [[nodiscard]] const std::vector<Takeover>& takeovers() const override { return takeovers_; }
 
   [[nodiscard]] Epoch epoch() const override;
   [[nodiscard]] Durability durability() const override { return Durability::kWhenSynced; }
@@ -102,6 +105,7 @@ class ReplicatedJournal final : public SharedJournal {
   };
   struct Sent {
     Lsn end = 0;
+    Sequence last = 0;
     Time at{};
   };
 
@@ -112,6 +116,7 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] bool is_stray(const EntryHead& head) const;
   Outcome<Done> verify_cache(const EntryHead& head);
   Outcome<Done> note_head(const EntryHead& head);
+  void note_takeover(const EntryHead& head);
   void note_leader(const EntryHead& head);
   void note_place(Lsn begin, Sequence first);
   [[nodiscard]] EntryHead next_head(EntryHead::Kind kind) const;
@@ -132,6 +137,7 @@ class ReplicatedJournal final : public SharedJournal {
   Sequence counted_ = 0;   ///< the same, without those that do not count
   Epoch newest_{};         ///< of that entry
   std::optional<Leader> leader_;
+  std::vector<Takeover> takeovers_;
   Time latest_time_{};
   std::deque<Place> places_;  ///< of some entries, in order
   bool is_cache_useless_ = false;
@@ -153,9 +159,12 @@ class ReplicatedJournal final : public SharedJournal {
   bool has_released_ = false;
   Time last_append_at_{};
   Time last_beat_at_{};
-  mutable Lsn released_ = 0;       ///< the cache may have everything before it
-  mutable std::deque<Sent> sent_;  ///< and not stored, as far as was looked
-  mutable Time lease_from_{};      ///< when what was stored last was appended
+  mutable Lsn released_ = 0;          ///< the cache may have everything before it
+  mutable std::deque<Sent> sent_;     ///< and not stored, as far as was looked
+  mutable Time lease_from_{};         ///< when what was stored last was appended
+  mutable Sequence stored_last_ = 0;  ///< the last message of that
+  mutable Histogram appends_;         ///< how long each took
+  mutable Duration last_append_{};
 
   LogPump pump_;
   std::thread thread_;  ///< none when stepped
