@@ -25,7 +25,8 @@ struct ReplicatedJournalOptions {
   std::uint64_t writer = 0;  ///< random: names this process
   std::uint64_t log = 0;     ///< random: names the log, if this server is the first in it
   Duration lease = std::chrono::seconds(1);
-  std::function<Time()> now;  ///< the server's clock; asked by its thread only
+  std::function<Time()> now;  ///< the server's clock; asked by its thread only, and
+                              ///< by the destructor
 
   /// Of the entries in so many bytes of the cache, the place of one is remembered: so far the log
   /// is trimmed.
