@@ -417,9 +417,12 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   options.web_connections_max = connections->web;
   options.random_seed = random_number();
   options.node = config.node;
+  if (!config.log.empty()) {
+    options.log_url = engines::shown_url(config.log);
+    options.own_ports = advertised_ports(config, host_facts().hostname);
+  }
   if (!config.log.empty() && !config.keeps_ports_closed) {
-    options.relay = Relay::Options{.node = config.node,
-                                   .own_ports = advertised_ports(config, host_facts().hostname)};
+    options.relay = Relay::Options{.node = config.node, .own_ports = options.own_ports};
   }
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
     options.on_visit = announce_visit;

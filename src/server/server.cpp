@@ -61,6 +61,7 @@ std::vector<std::string> web_hosts(const Server::Options& options, const HostFac
   return names;
 }
 
+using ReportTaker = std::function<void(http::NodeReport report)>;
 using PortSocket = std::optional<BoundSocket>;
 
 Problem at_port(const std::string& name, const Problem& problem) {
@@ -115,9 +116,11 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                     .unsent_bytes_max = options_.unsent_bytes_max,
                     .kept_input_bytes_max = options_.kept_input_bytes_max,
                     .is_fetch_strict = options_.is_fetch_strict,
-                    .on_removed = [this](int descriptor) {
-                      if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
-                    }}) {
+                    .on_removed =
+                        [this](int descriptor) {
+                          if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
+                        }}),
+      node_reporter_(poller_, options_.tls != nullptr) {
   if (options_.memory_bytes_max == 0) return;
   if (options_.is_volatile) {
     ledger_.memory().limit(options_.memory_bytes_max);
@@ -196,7 +199,6 @@ void Server::add_gate(const char* name, std::optional<BoundSocket>& socket,
 
 void Server::add_web(BoundSocket socket) {
   const HostFacts host = host_facts();
-  const bool has_own_password = !options_.web_password.empty();
   web_ = std::make_unique<WebService>(
       WebService::Parts{.poller = poller_,
                         .broker = broker_,
@@ -206,7 +208,7 @@ void Server::add_web(BoundSocket socket) {
                         .clock = clock_,
                         .log = log_},
       WebService::Options{
-          .guard = {.password = has_own_password ? options_.web_password : options_.password,
+          .guard = {.password = web_password(),
                     .is_read_only = options_.is_web_read_only,
                     .hosts = web_hosts(options_, host)},
           .facts = {.version = MILLRACE_VERSION,
@@ -221,6 +223,10 @@ void Server::add_web(BoundSocket socket) {
           .connections_max = options_.web_connections_max,
           .tls = options_.tls,
           .traffic = [this] { return traffic(); },
+          .cluster = [this] { return cluster(); },
+          .take_report = shared_ == nullptr
+                             ? ReportTaker{}
+                             : [this](auto report) { take_report(std::move(report)); },
           .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
           .info = [this](Time now,
                          QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); },
@@ -345,6 +351,7 @@ bool Server::stand_by() {
     next_look = now + kStandbyLook;
     if (!follow(standby)) {
       relay(now, remembered);
+      report(now, remembered);
       continue;
     }
     loop_.turn.listen_to_journal();
@@ -419,8 +426,7 @@ void Server::reload(const Options& options) {
   if (options.tls && options_.tls) options_.tls = options.tls;
   if (!web_) return;
   web_->show_options(options.shown_options);
-  const bool has_own_password = !options_.web_password.empty();
-  web_->reload(has_own_password ? options_.web_password : options_.password, options_.tls);
+  web_->reload(web_password(), options_.tls);
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

@@ -16,6 +16,8 @@
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
 #include "server/clock_watch.hpp"
+#include "server/cluster/node_reporter.hpp"
+#include "server/cluster/node_reports.hpp"
 #include "server/net/bound_socket.hpp"
 #include "server/net/connections.hpp"
 #include "server/net/listener.hpp"
@@ -68,6 +70,8 @@ class Server : private Duties, private Deadline {
     std::uint64_t random_seed = 0;
     std::string node;             ///< the name among the servers that share the log; or empty
     std::uint64_t takeovers = 0;  ///< by servers of this process before
+    std::string log_url;          ///< of the shared log, as it may be shown; or empty
+    std::string own_ports;        ///< as the other servers are told of them
     std::optional<Relay::Options> relay;  ///< nullopt: a standby keeps its ports closed
     /// Called when a client connects and when it has left, with its descriptor. Another client may
     /// have the descriptor before the second call. May be empty.
@@ -191,6 +195,11 @@ class Server : private Duties, private Deadline {
   void close_relay();
   [[nodiscard]] bool redirects_web() const;
   [[nodiscard]] http::LeadershipFacts leadership() const;
+  [[nodiscard]] http::ClusterFacts cluster() const;
+  [[nodiscard]] http::NodeReport own_report() const;
+  void take_report(http::NodeReport report);
+  void report(Time now, Time remembered);
+  [[nodiscard]] const std::string& web_password() const;
   [[nodiscard]] std::optional<std::string> answer_web(std::string_view method,
                                                       std::string_view path) const;
   Outcome<Done> listen();
@@ -233,6 +242,8 @@ class Server : private Duties, private Deadline {
   std::optional<WebScreen> web_screen_;
   std::unique_ptr<Listener> web_listener_;
   std::unique_ptr<WebService> web_;  ///< null: closed
+  NodeReporter node_reporter_;       ///< used while another server leads
+  NodeReports node_reports_;         ///< since this one leads
   std::optional<LeaseKeeper> lease_keeper_;
   Role role_;
   bool must_start_over_ = false;

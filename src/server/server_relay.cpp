@@ -105,24 +105,6 @@ void Server::lose_touch() {
 
 // ---- what is shown ------------------------------------------------------------------------------
 
-http::LeadershipFacts Server::leadership() const {
-  if (shared_ == nullptr) return {};
-  http::LeadershipFacts facts{.node = options_.node,
-                              .relayed = relay_ ? relay_->relayed_count() : 0,
-                              .takeovers = options_.takeovers + (has_taken_over() ? 1 : 0)};
-  if (const auto leader = shared_->leader()) {
-    facts.epoch = static_cast<std::uint64_t>(leader->epoch);
-    if (!leader->has_released) facts.leader = leader->node;
-  }
-  if (has_taken_over()) {
-    facts.may_answer = shared_->may_answer();
-  } else if (shared_->latest_time() > Time{}) {
-    const Duration lag = std::max<Duration>(clock_.now() - shared_->latest_time(), Duration{});
-    facts.lag_seconds = std::chrono::duration<double>(lag).count();
-  }
-  return facts;
-}
-
 std::optional<std::string> Server::answer_web(std::string_view method,
                                               std::string_view path) const {
   if (method != "GET" && method != "HEAD") return std::nullopt;

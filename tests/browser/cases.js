@@ -32,7 +32,7 @@ const BESIDES = {
   "target-size": { enabled: true },
 };
 
-async function violations(page, rules) {
+export async function violations(page, rules) {
   await page.evaluate(AXE);
   const runOnly = rules ? { runOnly: { type: "rule", values: rules } } : { rules: BESIDES };
   const found = await page.evaluate(

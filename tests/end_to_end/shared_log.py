@@ -69,3 +69,11 @@ def listens(address):
         return True
     except OSError:
         return False
+
+
+def make_certificate(directory):
+    certificate, key = directory + "/cert.pem", directory + "/key.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    more = ["-nodes", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
+    subprocess.run([*make, *more], check=True, capture_output=True)
+    return certificate, key

@@ -33,6 +33,15 @@ def logged_events():
     return names
 
 
+def shown_metrics():
+    """The names of all metrics, as the sources have them."""
+    names = set()
+    for folder in ("src/http/kit", "src/http/routes"):
+        for file in os.listdir(os.path.join(ROOT, folder)):
+            names.update(re.findall(r'"(millrace_[a-z_]+)"', read(f"{folder}/{file}")))
+    return sorted(names)
+
+
 class ManualTest(ServerTest):
     def test_every_option_is_in_the_table(self):
         done = subprocess.run(
@@ -52,6 +61,14 @@ class ManualTest(ServerTest):
         listed = re.findall(r"`([a-z_]+)`", cells)
         self.assertIn("journal_failed", listed)
         self.assertEqual(sorted(listed), sorted(logged_events()))
+
+
+    def test_every_metric_is_listed(self):
+        page = read("docs/operations/monitoring.md")
+        listed = set(re.findall(r"`([a-z_]+)(?:\{[a-z,]*\})?`", page))
+        ends = tuple(name for name in listed if name.startswith("_"))
+        missing = [n for n in shown_metrics() if n not in listed and not n.endswith(ends)]
+        self.assertEqual(missing, [])
 
 
 INSTALLED = {"node_modules", "target", "vendor", "venv", ".venv"}

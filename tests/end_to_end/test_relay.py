@@ -5,14 +5,13 @@ import resource
 import shutil
 import socket
 import ssl
-import subprocess
 import tempfile
 import time
 import unittest
 
 from clients import Beanstalk, Faktory, Gone
 from program import flag_of, wait_until
-from shared_log import SharedLogTest, listens
+from shared_log import SharedLogTest, listens, make_certificate
 from web import Web
 
 CLIENTS = 200
@@ -196,14 +195,6 @@ class EncryptedRelay(SharedLogTest):
         self.nodes[0].kill()
         wait_until(lambda: standby.get("/health/leader")[0] == 200, "the other leads")
         self.assertIn(b"<html", standby.get("/")[2])
-
-
-def make_certificate(directory):
-    certificate, key = directory + "/cert.pem", directory + "/key.pem"
-    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    more = ["-nodes", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
-    subprocess.run([*make, *more], check=True, capture_output=True)
-    return certificate, key
 
 
 class NoRelay(SharedLogTest):

@@ -70,7 +70,9 @@ class ApiTest(WebTest):
         return self.web.read(f"/api/v1/jobs?state={state}")["jobs"][0]["id"]
 
     def test_every_answer_is_as_described(self):
-        for name in ("overview", "trend", "history", "server", "queues", "errors", "workers"):
+        for name in ("overview", "trend", "history", "server", "cluster"):
+            self.check("get", "/" + name)
+        for name in ("queues", "errors", "workers"):
             self.check("get", "/" + name)
         self.check("get", "/errors", "/errors?cursor=dead")
         self.check("get", "/connections")

@@ -28,6 +28,7 @@ WebFixture::WebFixture()
                      .started_at = now,
                      .options = {{"sync", "always"}}},
            .traffic = [this] { return traffic; },
+           .cluster = [this] { return cluster; },
            .push = [this](std::string_view json, Time at) { return service.push(json, at); },
            .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
            .push_in_parts = [this] { return service.push_in_parts(); },

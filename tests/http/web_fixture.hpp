@@ -63,6 +63,7 @@ class WebFixture {
   BulkChanges bulks{broker};
   Trend trend;
   TrafficFacts traffic;
+  ClusterFacts cluster;
   SystemFacts system;
   Site site;
   int turns = 0;  ///< of the broker, that the last answer to `get` or `post` took

@@ -2,6 +2,7 @@ import { get } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, plural, rate, short } from "../format.js";
+import { clusterSections } from "../nodes.js";
 import { link, replace } from "../route.js";
 import { STATES, figure, pausedBadge, queueLink, section, sign, table } from "../ui.js";
 
@@ -243,15 +244,16 @@ function worst(queues) {
 export default {
   title: "Overview",
   async load({ params }, signal) {
-    const [overview, trend, history, queues] = await Promise.all([
+    const [overview, trend, history, queues, cluster] = await Promise.all([
       get("overview", {}, { signal }),
       get("trend", {}, { signal }),
       get("history", { days: 30, ...params }, { signal }),
       get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
+      get("cluster", {}, { signal }),
     ]);
-    return { overview, trend, history, queues };
+    return { overview, trend, history, queues, cluster };
   },
-  render({ params }, { overview, trend, history, queues }) {
+  render({ params }, { overview, trend, history, queues, cluster }) {
     const { health } = overview;
     return [
       h(
@@ -273,6 +275,7 @@ export default {
         attention(overview),
         worst(queues.queues.filter((each) => each.ready > 0)),
       ),
+      clusterSections(cluster),
     ];
   },
 };

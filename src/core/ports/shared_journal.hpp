@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "core/model/meter.hpp"
 #include "core/ports/journal.hpp"
 
 namespace millrace {
@@ -29,6 +33,30 @@ class SharedJournal : public Journal {
     bool has_released = false;  ///< it leads no more, and nobody else does yet
     /// No server leads, and none may claim: a command moves the jobs to this log, or away from it.
     bool holds = false;
+  };
+
+  /// One time that a server took the lead.
+  struct Takeover {
+    Epoch epoch{};
+    Time at{};         ///< by the clock of the server that took it
+    std::string from;  ///< the leader before; empty: none, or its name is not known
+    std::string to;
+    bool was_handed_over = false;  ///< the leader before had released the lead
+    /// Since the last entry of the leader before, by the clocks of both; nullopt: there is none.
+    std::optional<Duration> gap;
+  };
+
+  /// For people and metrics.
+  struct Figures {
+    std::uint64_t applied = 0;  ///< the last message that is applied, or, by a leader, stored
+    Duration lease{};           ///< of the leader; none: not known
+    std::optional<Duration> lease_left;  ///< of a server that leads
+    std::size_t in_flight = 0;           ///< entries that are appended and not stored
+    Histogram appends;                   ///< from an append until it is known to be stored
+    Duration last_append{};              ///< how long the last one took
+    std::uint64_t refused = 0;           ///< appends that found another end of the log
+    std::uint64_t unknown = 0;           ///< appends without an answer, or with a failure
+    std::uint64_t cache_bytes = 0;       ///< of the log on this server's disk
   };
 
   enum class Followed {
@@ -69,6 +97,12 @@ class SharedJournal : public Journal {
 
   /// Why the log cannot be reached at present: one line; empty when it can.
   [[nodiscard]] virtual std::string problem() const = 0;
+
+  [[nodiscard]] virtual Figures figures() const = 0;
+
+  /// The last `kTakeoversMax` in the part of the log that is kept, oldest first.
+  [[nodiscard]] virtual const std::vector<Takeover>& takeovers() const = 0;
+  static constexpr std::size_t kTakeoversMax = 20;
 };
 
 }  // namespace millrace

@@ -13,9 +13,48 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
-std::string sample(std::string_view name, std::string_view kind, std::string_view help,
-                   const std::string& value) {
-  return concat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n", name, value, "\n");
+double as_double(std::uint64_t count) {
+  return static_cast<double>(count);
+}
+
+void write_appends(const SharedJournal::Figures& log, MetricsPage& page) {
+  page.single("millrace_lease_seconds_left", "gauge",
+              "How long this server may still answer without a further append.",
+              seconds_of(*log.lease_left));
+  page.single("millrace_log_in_flight", "gauge", "Entries appended and not stored by the engine.",
+              as_double(log.in_flight));
+  page.single("millrace_log_refused_total", "counter",
+              "Appends that found another end of the log, since this server leads.",
+              as_double(log.refused));
+  page.single("millrace_log_unknown_total", "counter",
+              "Appends that the engine did not answer, since this server leads.",
+              as_double(log.unknown));
+  page.head("millrace_log_append_seconds", "histogram",
+            "From an append to the shared log until the engine has stored it.");
+  page.histogram("millrace_log_append_seconds", "", log.appends);
+}
+
+void write_log(const LeadershipFacts& facts, MetricsPage& page) {
+  const SharedJournal::Figures& log = *facts.log;
+  const bool leads = log.lease_left.has_value();
+  page.single("millrace_leading", "gauge", "1 while it leads a shared log, and its lease holds.",
+              leads && facts.may_answer ? 1 : 0);
+  page.single("millrace_log_reachable", "gauge", "0 while the shared log cannot be reached.",
+              facts.problem.empty() ? 1 : 0);
+  page.single("millrace_log_applied", "gauge",
+              "The last message of the shared log that is applied here.", as_double(log.applied));
+  page.single("millrace_log_cache_bytes", "gauge", "Size of the shared log on this disk.",
+              as_double(log.cache_bytes));
+  if (facts.since_takeover_seconds) {
+    page.single("millrace_seconds_since_takeover", "gauge",
+                "Since the lead was taken last, by this server or another one.",
+                *facts.since_takeover_seconds);
+  }
+  if (!leads) return;
+  page.single("millrace_nodes", "gauge",
+              "Servers that share the log and were heard of lately, this one included.",
+              as_double(facts.nodes));
+  write_appends(log, page);
 }
 
 /// As in an address.
@@ -48,21 +87,21 @@ std::string target_of(const Request& request) {
 
 }  // namespace
 
-std::string write_leadership(const LeadershipFacts& facts, std::string_view role) {
-  std::string text =
-      sample("millrace_role", "gauge", "1 for what the server is: serving or standby.",
-             concat("{role=\"", role, "\"} 1")) +
-      sample("millrace_leader_epoch", "gauge", "How often the lead was taken; 0: never.",
-             concat(" ", facts.epoch)) +
-      sample("millrace_relayed_connections", "gauge",
-             "Connections that a standby passes on to the leader.", concat(" ", facts.relayed)) +
-      sample("millrace_takeovers_total", "counter",
-             "How often this process took the lead of a shared log.", concat(" ", facts.takeovers));
-  if (!facts.lag_seconds) return text;
-  char lag[40];
-  std::snprintf(lag, sizeof lag, " %.3f", *facts.lag_seconds);
-  return text + sample("millrace_lag_seconds", "gauge",
-                       "A standby: age of the last entry of the log that it has applied.", lag);
+void write_leadership(const LeadershipFacts& facts, std::string_view role, MetricsPage& page) {
+  page.head("millrace_role", "gauge", "1 for what the server is: serving or standby.");
+  page.sample("millrace_role", concat("role=\"", role, "\""), "1");
+  page.single("millrace_leader_epoch", "gauge", "How often the lead was taken; 0: never.",
+              as_double(facts.epoch));
+  page.single("millrace_relayed_connections", "gauge",
+              "Connections that a standby passes on to the leader.", as_double(facts.relayed));
+  page.single("millrace_takeovers_total", "counter",
+              "How often this process took the lead of a shared log.", as_double(facts.takeovers));
+  if (facts.lag_seconds) {
+    page.single("millrace_lag_seconds", "gauge",
+                "A standby: age of the last entry of the log that it has applied.",
+                *facts.lag_seconds);
+  }
+  if (facts.log) write_log(facts, page);
 }
 
 Json show_leadership(const LeadershipFacts& facts, std::string_view role) {
@@ -76,8 +115,9 @@ Json show_leadership(const LeadershipFacts& facts, std::string_view role) {
 std::optional<Response> answer_on_standby(const LeadershipFacts& facts, std::string_view path) {
   const bool is_about_leader = path == "/health/leader";
   if (path == "/metrics") {
-    return Response{.type = "text/plain; version=0.0.4",
-                    .body = write_leadership(facts, "standby")};
+    MetricsPage page;
+    write_leadership(facts, "standby", page);
+    return Response{.type = "text/plain; version=0.0.4", .body = page.take()};
   }
   if (path != "/health" && !is_about_leader) return std::nullopt;
   Json shown = show_leadership(facts, "standby");

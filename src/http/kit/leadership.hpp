@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/ports/shared_journal.hpp"
 #include "http/kit/message.hpp"
+#include "http/kit/metrics_page.hpp"
 
 namespace millrace::http {
 
@@ -17,12 +19,16 @@ struct LeadershipFacts {
   bool may_answer = true;   ///< the one that leads: its lease holds
   /// One that follows: the age of the last entry that it has applied; nullopt: there was none.
   std::optional<double> lag_seconds;
-  std::uint64_t relayed = 0;    ///< clients that it passes on to the leader
-  std::uint64_t takeovers = 0;  ///< how often this process came to lead
+  std::uint64_t relayed = 0;                  ///< clients that it passes on to the leader
+  std::uint64_t takeovers = 0;                ///< how often this process came to lead
+  std::optional<SharedJournal::Figures> log;  ///< nullopt: it is not shared
+  std::string problem;                        ///< why the log cannot be reached: one line; or empty
+  std::optional<double> since_takeover_seconds;  ///< nullopt: nobody has ever led
+  std::uint64_t nodes = 0;  ///< one that leads: how many servers it has heard of lately, itself too
 };
 
-/// The samples of these facts, for `/metrics`. `role`: "serving" or "standby".
-[[nodiscard]] std::string write_leadership(const LeadershipFacts& facts, std::string_view role);
+/// The metrics of these facts. `role`: "serving" or "standby".
+void write_leadership(const LeadershipFacts& facts, std::string_view role, MetricsPage& page);
 
 /// The members of `/health` that tell of a shared log.
 [[nodiscard]] Json show_leadership(const LeadershipFacts& facts, std::string_view role);

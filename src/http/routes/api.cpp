@@ -48,6 +48,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/trend", show_trend, "since"},
     Route{"GET", "/api/v1/history", show_history, "days"},
     Route{"GET", "/api/v1/server", show_server},
+    Route{"GET", "/api/v1/cluster", show_cluster},
     Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor from"},
     Route{"POST", "/api/v1/queues/*/pause", pause_queue, "seconds"},
     Route{"POST", "/api/v1/queues/*/resume", resume_queue},

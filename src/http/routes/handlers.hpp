@@ -22,6 +22,7 @@ Response show_overview(const Call& call);
 Response show_trend(const Call& call);
 Response show_history(const Call& call);
 Response show_server(const Call& call);
+Response show_cluster(const Call& call);
 
 Response list_queues(const Call& call);
 Response show_queue(const Call& call);

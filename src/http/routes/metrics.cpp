@@ -4,15 +4,12 @@
 
 #include "base/text.hpp"
 #include "http/kit/json.hpp"
+#include "http/kit/metrics_page.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/busiest_queues.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/queue_view.hpp"
 
-/// Prometheus' text format 0.0.4.
-///
-///     metric = "# HELP " name " " text LF "# TYPE " name " " kind LF *sample
-///     sample = name [ "{" label *( "," label ) "}" ] " " number LF
 namespace millrace::http {
 namespace {
 
@@ -32,52 +29,6 @@ std::string escaped(std::string_view label) {
   }
   return is_utf8(out) ? out : dump(out).substr(1, dump(out).size() - 2);
 }
-
-std::string number(double value) {
-  char text[40];
-  // Nine digits: sums and rates need no more, and pages stay short.
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
-
-class Page {
- public:
-  void head(const char* name, const char* kind, const char* help) {
-    text_ += concat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n");
-  }
-
-  void sample(const char* name, const std::string& labels, const std::string& value) {
-    text_ += name;
-    if (!labels.empty()) text_ += concat("{", labels, "}");
-    text_ += concat(" ", value, "\n");
-  }
-
-  void single(const char* name, const char* kind, const char* help, double value) {
-    head(name, kind, help);
-    sample(name, "", number(value));
-  }
-
-  void histogram(const char* name, const std::string& labels, const Histogram& histogram) {
-    const std::string comma = labels.empty() ? "" : ",";
-    const std::string bucket = concat(name, "_bucket");
-    // Buckets of Prometheus count everything up to their bound, ours only what is between two.
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
-      below += histogram.counts()[i];
-      sample(bucket.c_str(),
-             concat(labels, comma, "le=\"", number(seconds_of(Histogram::kBounds[i])), "\""),
-             concat(below));
-    }
-    sample(bucket.c_str(), concat(labels, comma, "le=\"+Inf\""), concat(histogram.count()));
-    sample(concat(name, "_sum").c_str(), labels, number(seconds_of(histogram.sum())));
-    sample(concat(name, "_count").c_str(), labels, concat(histogram.count()));
-  }
-
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
 
 struct Labelled {
   std::string label;  ///< the name; for the page `queue="mail"`
@@ -142,7 +93,7 @@ Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
   return queues;
 }
 
-void jobs_of(const std::string& label, const QueueFigures& figures, Page& page) {
+void jobs_of(const std::string& label, const QueueFigures& figures, MetricsPage& page) {
   const auto line = [&](const char* state, std::uint64_t count) {
     page.sample("millrace_jobs", concat(label, ",state=\"", state, "\""), concat(count));
   };
@@ -153,7 +104,7 @@ void jobs_of(const std::string& label, const QueueFigures& figures, Page& page) 
   line("dead", figures.dead);
 }
 
-void show_queues(const Queues& queues, Time now, Page& page) {
+void show_queues(const Queues& queues, Time now, MetricsPage& page) {
   page.head("millrace_jobs", "gauge", "Jobs by queue and state.");
   for (const Labelled& each : queues.labelled) jobs_of(each.label, each.figures, page);
   // Under a name of its own, so that the sum over all samples is the number of jobs.
@@ -174,7 +125,7 @@ void show_queues(const Queues& queues, Time now, Page& page) {
   }
 }
 
-void show_meters(const Queues& queues, Page& page) {
+void show_meters(const Queues& queues, MetricsPage& page) {
   struct Row {
     const char* name;
     const char* help;
@@ -204,7 +155,7 @@ void show_meters(const Queues& queues, Page& page) {
   }
 }
 
-void show_totals(const Snapshot& all, Page& page) {
+void show_totals(const Snapshot& all, MetricsPage& page) {
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
               as_double(all.counters.processed));
@@ -222,7 +173,7 @@ void show_totals(const Snapshot& all, Page& page) {
               as_double(all.tally.waiting));
 }
 
-void show_process(const Snapshot& all, Page& page) {
+void show_process(const Snapshot& all, MetricsPage& page) {
   const SystemFacts& system = all.system;
   const TrafficFacts& traffic = all.traffic;
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
@@ -276,7 +227,7 @@ void show_process(const Snapshot& all, Page& page) {
 }
 
 std::string write(Snapshot all) {
-  Page page;
+  MetricsPage page;
   for (Labelled& each : all.queues.labelled) {
     // Once for all samples of the queue.
     each.label = concat("queue=\"", escaped(each.label), "\"");
@@ -285,7 +236,8 @@ std::string write(Snapshot all) {
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
   show_process(all, page);
-  return page.take() + write_leadership(all.traffic.leadership, "serving");
+  write_leadership(all.traffic.leadership, "serving", page);
+  return page.take();
 }
 
 std::uint64_t memory_limit(const Broker& broker) {

@@ -106,12 +106,12 @@ Response inspect_on(const Site& site, const Moment& moment, Inspection inspectio
 }
 
 /// How far a request for INFO has got, between two turns.
-struct Listing {
+struct InfoListing {
   QueueWalk walk;
   QueueSizes sizes;
 };
 
-Response list_on(const Site& site, Time now, Listing listing) {
+Response list_on(const Site& site, Time now, InfoListing listing) {
   listing.sizes.reserve(site.broker.view().queue_count());
   const bool is_through = listing.walk.visit_some(site.broker.view(), [&](const Queue& queue) {
     // Tubes that are neither kept nor have ready jobs are no queues for Faktory clients.
@@ -214,7 +214,7 @@ Response show_server(const Call& call) {
 }
 
 Response show_stats(const Call& call) {
-  return list_on(call.site, call.moment.now, Listing{});
+  return list_on(call.site, call.moment.now, InfoListing{});
 }
 
 /// 503 while the server stops, or while the disk stores nothing and so no client is answered. 200

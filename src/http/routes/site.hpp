@@ -15,7 +15,7 @@
 #include "core/model/meter.hpp"
 #include "core/ports/push_in_parts.hpp"
 #include "core/ports/work_unit.hpp"
-#include "http/kit/leadership.hpp"
+#include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/trend.hpp"
 
@@ -67,6 +67,7 @@ struct Site {
   const Trend& trend;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
+  std::function<ClusterFacts()> cluster;
   /// Takes a job as PUSH does; and what INFO answers, with these queues: any thread may call the
   /// returned function, which writes it.
   std::function<Outcome<JobId>(std::string_view json, Time now)> push;

@@ -307,6 +307,7 @@ void LogPump::hear(LogService::Duration longest) {
     --unanswered_;
     if (answer.refusal) {
       note_refusal(answer);
+      ++(*answer.refusal == LogService::Refusal::kConflict ? refused_ : unknown_);
       is_in_doubt_ = true;
       continue;
     }

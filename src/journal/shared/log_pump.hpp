@@ -75,6 +75,10 @@ class LogPump {
   /// Everything in the server's own log before this is stored by the service.
   [[nodiscard]] Lsn stored() const { return stored_.load(); }
 
+  /// Appends of a leader that were refused, and that went without an answer, so far.
+  [[nodiscard]] std::uint64_t refused() const { return refused_.load(); }
+  [[nodiscard]] std::uint64_t unknown() const { return unknown_.load(); }
+
   /// Returns when everything before `end` is stored, when it never will be, or after `longest`.
   void wait_until_stored(Lsn end, LogService::Duration longest);
 
@@ -134,6 +138,8 @@ class LogPump {
   const std::function<Lsn()> written_;
   std::atomic<Mode> mode_ = Mode::kFollowing;
   std::atomic<Lsn> stored_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> unknown_ = 0;
 
   // The pump's own.
   std::deque<Outgoing> in_flight_;  ///< sent and not answered

@@ -213,11 +213,24 @@ Outcome<Done> ReplicatedJournal::note_head(const EntryHead& head) {
   }
   newest_ = epoch;
   writer_ = head.writer;
+  if (head.is_claim()) note_takeover(head);
   latest_time_ = std::max(latest_time_, head.at);
   own_claim_.reset();
   if (head.is_claim() && head.writer == options_.writer) own_claim_ = head;
   note_leader(head);
   return Done{};
+}
+
+/// To be called before the head counts for `leader_` and `latest_time_`.
+void ReplicatedJournal::note_takeover(const EntryHead& head) {
+  Takeover takeover{.epoch = newest_, .at = head.at, .from = {}, .to = head.node, .gap = {}};
+  if (leader_) {
+    takeover.from = leader_->node;
+    takeover.was_handed_over = leader_->has_released;
+    takeover.gap = std::max(head.at - latest_time_, Duration{});
+  }
+  if (takeovers_.size() == kTakeoversMax) takeovers_.erase(takeovers_.begin());
+  takeovers_.push_back(std::move(takeover));
 }
 
 void ReplicatedJournal::note_leader(const EntryHead& head) {
@@ -276,6 +289,7 @@ void ReplicatedJournal::begin_to_lead() {
   epoch_ = newest_;
   // Others count from when they saw it, which is later.
   lease_from_ = last_append_at_ = last_beat_at_ = own_claim_->at;
+  stored_last_ = last_;
   led_from_ = cache_->extent().end;
   cache_->release(led_from_);
   pump_.lead(last_);
@@ -321,7 +335,7 @@ Journal::Span ReplicatedJournal::put(EntryHead::Kind kind, std::string_view batc
   note_place(span->begin, head.sequence);
   last_ += service_->message_count(entry.size());
   last_append_at_ = head.at;
-  sent_.push_back({.end = span->end, .at = head.at});
+  sent_.push_back({.end = span->end, .last = last_, .at = head.at});
   pump_.append(std::move(entry), span->end);
   return {.begin = span->begin + head_bytes, .end = span->end};
 }
@@ -331,8 +345,12 @@ Journal::Span ReplicatedJournal::put(EntryHead::Kind kind, std::string_view batc
 void ReplicatedJournal::note_stored() const {
   const Lsn stored = pump_.stored();
   if (sent_.empty() || sent_.front().end > stored) return;
+  const Time now = options_.now();
   while (!sent_.empty() && sent_.front().end <= stored) {
     lease_from_ = sent_.front().at;
+    stored_last_ = sent_.front().last;
+    last_append_ = now - lease_from_;
+    appends_.add(last_append_);
     sent_.pop_front();
   }
   released_ = stored;
@@ -355,6 +373,24 @@ bool ReplicatedJournal::may_answer() const {
 Time ReplicatedJournal::lost_at() const {
   note_stored();
   return lease_from_ + 2 * options_.lease + lease_margin(options_.lease);
+}
+
+SharedJournal::Figures ReplicatedJournal::figures() const {
+  const Extent cached = cache_->extent();
+  Figures figures{
+      .applied = last_, .lease = leader_lease_, .cache_bytes = cached.end - cached.begin};
+  if (!epoch_) return figures;
+  note_stored();
+  figures.applied = stored_last_;
+  figures.lease = options_.lease;
+  figures.lease_left = std::max(lease_from_ + options_.lease - options_.now(), Duration{});
+  if (has_released_) figures.lease_left = Duration{};
+  figures.in_flight = sent_.size();
+  figures.appends = appends_;
+  figures.last_append = last_append_;
+  figures.refused = pump_.refused();
+  figures.unknown = pump_.unknown();
+  return figures;
 }
 
 Time ReplicatedJournal::next_beat() const {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/model/entry_head.hpp"
 #include "core/ports/shared_journal.hpp"
@@ -24,7 +25,8 @@ struct ReplicatedJournalOptions {
   std::uint64_t writer = 0;  ///< random: names this process
   std::uint64_t log = 0;     ///< random: names the log, if this server is the first in it
   Duration lease = std::chrono::seconds(1);
-  std::function<Time()> now;  ///< the server's clock; asked by its thread only
+  std::function<Time()> now;  ///< the server's clock; asked by its thread only, and
+                              ///< by the destructor
 
   /// Claims with `EntryHead::Kind::kHold`: no server leads until it releases, even if it ends.
   bool holds = false;
@@ -80,6 +82,8 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] Time latest_time() const override { return latest_time_; }
   [[nodiscard]] std::optional<Leader> leader() const override { return leader_; }
   [[nodiscard]] std::string problem() const override;
+  [[nodiscard]] Figures figures() const override;
+  [[nodiscard]] const std::vector<Takeover>& takeovers() const override { return takeovers_; }
 
   [[nodiscard]] Epoch epoch() const override;
   [[nodiscard]] Durability durability() const override { return Durability::kWhenSynced; }
@@ -109,6 +113,7 @@ class ReplicatedJournal final : public SharedJournal {
   };
   struct Sent {
     Lsn end = 0;
+    Sequence last = 0;
     Time at{};
   };
 
@@ -119,6 +124,7 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] bool is_stray(const EntryHead& head) const;
   Outcome<Done> verify_cache(const EntryHead& head);
   Outcome<Done> note_head(const EntryHead& head);
+  void note_takeover(const EntryHead& head);
   void note_leader(const EntryHead& head);
   void note_place(Lsn begin, Sequence first);
   [[nodiscard]] EntryHead next_head(EntryHead::Kind kind) const;
@@ -140,6 +146,7 @@ class ReplicatedJournal final : public SharedJournal {
   Epoch newest_{};            ///< of that entry
   std::uint64_t writer_ = 0;  ///< the process that leads in it
   std::optional<Leader> leader_;
+  std::vector<Takeover> takeovers_;
   Time latest_time_{};
   std::deque<Place> places_;  ///< of some entries, in order
   bool is_cache_useless_ = false;
@@ -161,9 +168,12 @@ class ReplicatedJournal final : public SharedJournal {
   bool has_released_ = false;
   Time last_append_at_{};
   Time last_beat_at_{};
-  mutable Lsn released_ = 0;       ///< the cache may have everything before it
-  mutable std::deque<Sent> sent_;  ///< and not stored, as far as was looked
-  mutable Time lease_from_{};      ///< when what was stored last was appended
+  mutable Lsn released_ = 0;          ///< the cache may have everything before it
+  mutable std::deque<Sent> sent_;     ///< and not stored, as far as was looked
+  mutable Time lease_from_{};         ///< when what was stored last was appended
+  mutable Sequence stored_last_ = 0;  ///< the last message of that
+  mutable Histogram appends_;         ///< how long each took
+  mutable Duration last_append_{};
 
   LogPump pump_;
   std::thread thread_;  ///< none when stepped

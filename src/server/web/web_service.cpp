@@ -12,6 +12,7 @@
 #include "http/kit/assets.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
+#include "server/cluster/report_signature.hpp"
 #include "server/process/process.hpp"
 
 namespace millrace::server {
@@ -117,6 +118,10 @@ class BrokerTiming {
   Milliseconds longest_{};
 };
 
+bool is_report(const http::Request& request) {
+  return request.method == "POST" && request.path == http::kReportPath;
+}
+
 http::Response refuse_without_answer() {
   return http::refuse(503, "the server does not answer: it is stopping, or its disk is too slow");
 }
@@ -126,6 +131,7 @@ http::Response refuse_without_answer() {
 WebService::WebService(Parts parts, Options options, BoundSocket socket)
     : parts_(parts),
       data_directory_(std::move(options.data_directory)),
+      take_report_(std::move(options.take_report)),
       bulks_(parts.broker),
       site_{.broker = parts.broker,
             .format = parts.format,
@@ -133,6 +139,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .trend = trend_,
             .facts = std::move(options.facts),
             .traffic = std::move(options.traffic),
+            .cluster = std::move(options.cluster),
             .push = std::move(options.push),
             .info = std::move(options.info),
             .push_in_parts = std::move(options.push_in_parts),
@@ -140,15 +147,13 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),
       port_(std::move(socket),
-            {.answers = {
-                 .login =
-                     [this](const http::Request& r) { return http::login_of(r, guard_settings()); },
-                 .head = [this](const http::Request& r) { return answer_head(r); },
-                 .answer = [this](http::Request r) { return answer(std::move(r)); },
-                 .body_bytes_max =
-                     [bytes = options.job_bytes_max + kBodyRoom](const http::Request& r) {
-                       return http::body_bytes_max(r, bytes);
-                     }},
+            {.answers = {.login = [this](const http::Request& r) { return login_of(r); },
+                         .head = [this](const http::Request& r) { return answer_head(r); },
+                         .answer = [this](http::Request r) { return answer(std::move(r)); },
+                         .body_bytes_max =
+                             [bytes = options.job_bytes_max + kBodyRoom](const http::Request& r) {
+                               return http::body_bytes_max(r, bytes);
+                             }},
              .body_bytes_max = options.job_bytes_max + kBodyRoom,
              .connections_max = options.connections_max,
              .tls = std::move(options.tls),
@@ -224,8 +229,30 @@ std::optional<http::Response> WebService::answer_on_standby(const http::Request&
   return http::redirect_to_leader(request, standby_->leader);
 }
 
+/// A signature is a guess of the password as well.
+http::Login WebService::login_of(const http::Request& request) {
+  const http::GuardSettings settings = guard_settings();
+  if (!take_report_ || !is_report(request)) return http::login_of(request, settings);
+  const std::string signature = sign_report(request.header(http::kReportHeader), settings.password);
+  const bool is_right = http::is_same_secret(request.header(http::kSignatureHeader), signature);
+  return is_right ? http::Login::kRight : http::Login::kWrong;
+}
+
+/// nullopt: it is none.
+std::optional<http::Response> WebService::take_report(const http::Request& request) {
+  if (!take_report_ || !is_report(request)) return std::nullopt;
+  if (login_of(request) != http::Login::kRight) {
+    return http::refuse(403, "the report is not signed with the password of this server");
+  }
+  auto report = http::decode_report(request.header(http::kReportHeader));
+  if (!report) return http::refuse(400, report.error().text);
+  parts_.poller.post([this, taken = std::move(*report)] { take_report_(taken); });
+  return http::Response{.status = 204};
+}
+
 std::optional<http::Response> WebService::answer_head(const http::Request& request) {
   if (auto answered = answer_on_standby(request)) return answered;
+  if (auto taken = take_report(request)) return taken;
   if (auto refused = http::check(request, guard_settings())) return refused;
   if (auto asset = http::serve_asset(request)) return tagged(request, std::move(*asset));
   return std::nullopt;

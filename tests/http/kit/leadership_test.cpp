@@ -29,11 +29,48 @@ TEST_CASE("leadership: a standby shows its own metrics, and asks the leader for 
   const std::string text = answer_on_standby(kStandby, "/metrics")->body;
   CHECK(text.find("\nmillrace_role{role=\"standby\"} 1\n") != text.npos);
   CHECK(text.find("\nmillrace_leader_epoch 7\n") != text.npos);
-  CHECK(text.find("\nmillrace_lag_seconds 0.250\n") != text.npos);
+  CHECK(text.find("\nmillrace_lag_seconds 0.25\n") != text.npos);
   CHECK(text.find("\nmillrace_relayed_connections 3\n") != text.npos);
   CHECK(text.find("\nmillrace_takeovers_total 2\n") != text.npos);
   CHECK_FALSE(answer_on_standby(kStandby, "/"));
   CHECK_FALSE(answer_on_standby(kStandby, "/api/v1/overview"));
+}
+
+TEST_CASE("leadership: the leader of a shared log shows its appends and its lease") {
+  SharedJournal::Figures log{.applied = 9, .lease = 1s, .lease_left = 500ms, .in_flight = 2};
+  log.appends.add(1ms);
+  log.unknown = 3;
+  LeadershipFacts facts{.node = "a", .leader = "a", .epoch = 7, .log = log, .nodes = 3};
+  facts.since_takeover_seconds = 60;
+  MetricsPage page;
+  write_leadership(facts, "serving", page);
+  const std::string text = page.take();
+  CHECK(has_line(text, "millrace_leading 1"));
+  CHECK(has_line(text, "millrace_lease_seconds_left 0.5"));
+  CHECK(has_line(text, "millrace_log_reachable 1"));
+  CHECK(has_line(text, "millrace_log_applied 9"));
+  CHECK(has_line(text, "millrace_log_in_flight 2"));
+  CHECK(has_line(text, "millrace_log_unknown_total 3"));
+  CHECK(has_line(text, "millrace_log_append_seconds_count 1"));
+  CHECK(has_line(text, "millrace_nodes 3"));
+  CHECK(has_line(text, "millrace_seconds_since_takeover 60"));
+}
+
+TEST_CASE("leadership: one without a lease does not lead, and one that follows neither") {
+  LeadershipFacts facts{.node = "a", .may_answer = false};
+  facts.log = SharedJournal::Figures{.lease_left = Duration{}};
+  facts.problem = "no answer";
+  MetricsPage page;
+  write_leadership(facts, "serving", page);
+  const std::string text = page.take();
+  CHECK(has_line(text, "millrace_leading 0"));
+  CHECK(has_line(text, "millrace_log_reachable 0"));
+  facts = kStandby;
+  facts.log = SharedJournal::Figures{.applied = 8};
+  const std::string other = answer_on_standby(facts, "/metrics")->body;
+  CHECK(has_line(other, "millrace_leading 0"));
+  CHECK(has_line(other, "millrace_log_applied 8"));
+  CHECK(other.find("append_seconds") == other.npos);
 }
 
 TEST_CASE("leadership: nobody leads") {

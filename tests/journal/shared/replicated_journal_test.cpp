@@ -656,4 +656,78 @@ TEST_CASE("replicated journal: a segment that the cache still writes to is not t
   b.step();
 }
 
+TEST_CASE("replicated journal: who took the lead from whom, and how, is in the log") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(b.follow());
+  b.now = a.now + 1250ms;
+  b.lead();
+  b.journal->release();
+  b.step();
+  REQUIRE(a.journal->append(a.epoch, "too late"));
+  a.step();
+  a.now = b.now + 10ms;
+  a.open();
+  a.lead();
+  // A server that was not there reads the same.
+  Peer c(log, "c");
+  REQUIRE(c.follow());
+  const std::vector<SharedJournal::Takeover>& all = c.journal->takeovers();
+  REQUIRE(all.size() == 3);
+  CHECK((all[0].to == "a" && all[0].from.empty() && !all[0].gap));
+  CHECK((all[1].to == "b" && all[1].from == "a" && !all[1].was_handed_over));
+  CHECK(all[1].gap == 1250ms);
+  CHECK((all[2].to == "a" && all[2].from == "b" && all[2].was_handed_over));
+  CHECK(all[2].gap == 10ms);
+}
+
+TEST_CASE("replicated journal: the last takeovers are kept, over a restart too") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  for (std::size_t i = 0; i <= SharedJournal::kTakeoversMax; ++i) {
+    a.lead();
+    a.journal->release();
+    a.step();
+    a.open();
+  }
+  REQUIRE(a.replayed);
+  const std::vector<SharedJournal::Takeover>& all = a.journal->takeovers();
+  REQUIRE(all.size() == SharedJournal::kTakeoversMax);
+  CHECK(all.front().epoch == Epoch{2});
+  CHECK(all.back().epoch == Epoch{SharedJournal::kTakeoversMax + 1});
+}
+
+TEST_CASE("replicated journal: a leader's figures tell of its appends and its lease") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  CHECK(a.journal->figures().in_flight == 1);
+  const std::uint64_t before = a.journal->figures().applied;
+  a.now += 3ms;
+  a.step();
+  const SharedJournal::Figures figures = a.journal->figures();
+  CHECK(figures.in_flight == 0);
+  CHECK(figures.applied == before + 1);
+  CHECK(figures.appends.count() == 1);
+  CHECK(figures.last_append == 3ms);
+  CHECK(figures.lease_left == 997ms);
+  CHECK(figures.cache_bytes > 0);
+}
+
+TEST_CASE("replicated journal: the figures of a server that follows tell how far it is") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  Peer b(log, "b");
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  REQUIRE(b.follow());
+  CHECK(b.journal->figures().applied == a.journal->figures().applied);
+  CHECK(b.journal->figures().lease == 1s);
+  CHECK_FALSE(b.journal->figures().lease_left);
+}
+
 }  // namespace millrace::journal

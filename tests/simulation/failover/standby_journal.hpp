@@ -56,6 +56,10 @@ class StandbyJournal final : public SharedJournal {
   [[nodiscard]] Time latest_time() const override { return parts_.journal.latest_time(); }
   [[nodiscard]] std::optional<Leader> leader() const override { return parts_.journal.leader(); }
   [[nodiscard]] std::string problem() const override { return parts_.journal.problem(); }
+  [[nodiscard]] Figures figures() const override { return parts_.journal.figures(); }
+  [[nodiscard]] const std::vector<Takeover>& takeovers() const override {
+    return parts_.journal.takeovers();
+  }
   [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override {
     return parts_.journal.replay(
         [&](std::string_view batch, Lsn begin) { return apply(visitor, batch, begin); });

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "server/net/address.hpp"
+#include "server/net/poller.hpp"
+#include "server/relay/name_lookup.hpp"
+
+namespace millrace::server {
+
+/// Tells the leader of a shared log about this server, which follows: `http/kit/node_report.hpp`
+/// has the form. Nothing waits for that, and nothing depends on it: a report that is lost is
+/// followed by the next one.
+class NodeReporter {
+ public:
+  struct Signed {
+    std::string report;
+    std::string signature;
+  };
+
+  /// `poller` outlives it. `is_encrypted`: web ports speak TLS. The certificate is not checked,
+  /// since a report tells no secret.
+  NodeReporter(Poller& poller, bool is_encrypted) : lookup_(poller), is_encrypted_(is_encrypted) {}
+  /// Waits for the report that is on its way, for up to `kReportMax` per step.
+  ~NodeReporter() = default;
+  NodeReporter(const NodeReporter&) = delete;
+  NodeReporter& operator=(const NodeReporter&) = delete;
+
+  /// To be called every some milliseconds. Sends what `make` returns to the leader's web port every
+  /// `kReportInterval`, in a thread of its own. nullopt: no leader can be told.
+  void work(const std::optional<Address>& leader, Time now, const std::function<Signed()>& make);
+
+ private:
+  [[nodiscard]] bool is_sending() const;
+
+  NameLookup lookup_;
+  const bool is_encrypted_;
+  std::optional<Address> leader_;  ///< that the lookup is of
+  Time next_{};
+  std::future<void> sending_;
+};
+
+inline constexpr Duration kReportInterval = std::chrono::seconds(1);
+
+/// How long to connect, to send or to be answered may take.
+inline constexpr Duration kReportMax = std::chrono::seconds(1);
+
+}  // namespace millrace::server

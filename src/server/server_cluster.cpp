@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "server/cluster/report_signature.hpp"
+#include "server/relay/leader_address.hpp"
+#include "server/server.hpp"
+
+/// What the servers that share a log know of each other.
+namespace millrace::server {
+namespace {
+
+double as_seconds(Duration duration) {
+  return std::chrono::duration<double>(std::max(duration, Duration{})).count();
+}
+
+}  // namespace
+
+http::LeadershipFacts Server::leadership() const {
+  if (shared_ == nullptr) return {};
+  const Time now = clock_.now();
+  http::LeadershipFacts facts{.node = options_.node,
+                              .relayed = relay_ ? relay_->relayed_count() : 0,
+                              .takeovers = options_.takeovers + (has_taken_over() ? 1 : 0),
+                              .log = shared_->figures(),
+                              .problem = shared_->problem()};
+  if (const auto leader = shared_->leader()) {
+    facts.epoch = static_cast<std::uint64_t>(leader->epoch);
+    facts.since_takeover_seconds = as_seconds(now - leader->claimed_at);
+    if (!leader->has_released) facts.leader = leader->node;
+  }
+  if (has_taken_over()) {
+    facts.may_answer = shared_->may_answer();
+    facts.nodes = 1 + node_reports_.count(now);
+  } else if (shared_->latest_time() > Time{}) {
+    facts.lag_seconds = as_seconds(now - shared_->latest_time());
+  }
+  return facts;
+}
+
+http::NodeReport Server::own_report() const {
+  const http::LeadershipFacts facts = leadership();
+  return {.node = options_.node,
+          .epoch = facts.epoch,
+          .version = MILLRACE_VERSION,
+          .ports = options_.own_ports,
+          .applied = facts.log->applied,
+          .lag_seconds = facts.lag_seconds,
+          .problem = facts.problem};
+}
+
+http::ClusterFacts Server::cluster() const {
+  if (shared_ == nullptr) return {};
+  http::ClusterFacts facts{.leadership = leadership(),
+                           .log_url = options_.log_url,
+                           .nodes = {{.told = own_report(), .leads = true}},
+                           .takeovers = shared_->takeovers()};
+  for (http::ClusterNode& each : node_reports_.list(clock_.now())) {
+    facts.nodes.push_back(std::move(each));
+  }
+  return facts;
+}
+
+/// One of a server that follows another leader is of no use, and one of a namesake neither.
+void Server::take_report(http::NodeReport report) {
+  if (!has_taken_over() || report.node == options_.node) return;
+  if (report.epoch != static_cast<std::uint64_t>(journal_->epoch())) return;
+  node_reports_.take(std::move(report), shared_->figures().applied, clock_.now());
+}
+
+/// What the log said before this server heard of it, at a time after `remembered`, may be long
+/// past.
+void Server::report(Time now, Time remembered) {
+  std::optional<Address> address;
+  const auto leader = shared_->leader();
+  const bool is_known = shared_->latest_time() > remembered && leader && !leader->has_released;
+  if (is_known && leader->node != options_.node) address = find_port(leader->notes, "web");
+  node_reporter_.work(address, now, [this] {
+    std::string text = encode(own_report());
+    std::string signature = sign_report(text, web_password());
+    return NodeReporter::Signed{.report = std::move(text), .signature = std::move(signature)};
+  });
+}
+
+const std::string& Server::web_password() const {
+  return options_.web_password.empty() ? options_.password : options_.web_password;
+}
+
+}  // namespace millrace::server

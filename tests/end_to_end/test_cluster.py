@@ -1,0 +1,109 @@
+"""What the leader of a shared log knows and shows of the other servers."""
+
+import os
+import re
+import shutil
+import ssl
+import tempfile
+import unittest
+
+from program import wait_until
+from shared_log import LEASE_MS, SharedLogTest, make_certificate
+from web import Web, problems
+
+PASSWORD = "a secret"
+BASIC = {"Authorization": "Basic OmEgc2VjcmV0"}
+
+
+class ClusterPage(SharedLogTest):
+    node_count = 3
+
+    def setUp(self):
+        super().setUp()
+        self.webs = [Web(node.web_address) for node in self.nodes]
+
+    def cluster(self, web=None):
+        return (web or self.webs[0]).read("/api/v1/cluster")["cluster"]
+
+    def names(self, web):
+        return [each["node"] for each in self.cluster(web)["nodes"] if not each["is_silent"]]
+
+    def wait_for_nodes(self, expected, web):
+        wait_until(lambda: self.names(web) == expected, "nodes tell of themselves")
+
+    def test_the_answer_is_as_described(self):
+        self.wait_for_nodes(["a", "b", "c"], self.webs[0])
+        document = self.webs[0].read("/api/v1/openapi.json")
+        schema = {"$ref": "#/components/schemas/Cluster"}
+        shown = self.webs[0].read("/api/v1/cluster")
+        self.assertEqual(list(problems(shown, schema, document)), [])
+
+    def test_every_node_shows_all_nodes(self):
+        self.wait_for_nodes(["a", "b", "c"], self.webs[0])
+        shown = self.cluster(self.webs[2])
+        self.assertEqual([each["role"] for each in shown["nodes"]], ["leader"] + ["standby"] * 2)
+        for node, each in zip(self.nodes, shown["nodes"]):
+            web = "{}:{}".format(*node.web_address)
+            self.assertEqual(each["addresses"]["web"], web)
+            self.assertTrue(each["version"])
+        for each in shown["nodes"][1:]:
+            self.assertLess(each["lag_seconds"], 5)
+            self.assertLess(each["lag_messages"], 100)
+        self.assertEqual(shown["engine"]["url"], f"nats://127.0.0.1:{self.nats_port}/jobs")
+        self.assertEqual(shown["lease"]["seconds"], LEASE_MS / 1000)
+
+    def test_the_next_leader_knows_nodes_and_takeovers(self):
+        self.nodes[0].kill()
+        leads = lambda web: web.get("/health/leader")[0] == 200
+        wait_until(lambda: any(leads(web) for web in self.webs[1:2]) or leads(self.webs[2]), "next")
+        at = 1 if leads(self.webs[1]) else 2
+        name = "abc"[at]
+        self.wait_for_nodes([name, "abc"[3 - at]], self.webs[at])
+        first, last = self.cluster(self.webs[at])["takeovers"][::-1]
+        self.assertEqual((first["to"], first["cause"]), ("a", "first"))
+        self.assertEqual((last["from"], last["to"], last["cause"]), ("a", name, "lease_over"))
+        self.assertGreater(last["gap_seconds"], LEASE_MS / 1000)
+        text = self.webs[at].get("/metrics")[2].decode()
+        self.assertIn("\nmillrace_nodes 2\n", text)
+        self.assertIn("\nmillrace_leading 1\n", text)
+
+    def test_a_report_with_a_wrong_signature_is_refused(self):
+        headers = {"X-Millrace-Node": '{"node":"x","epoch":1}', "X-Millrace-Signature": "0" * 64}
+        self.assertEqual(self.webs[0].request("POST", "/cluster/report", headers=headers)[0], 403)
+        self.assertNotIn("x", self.names(self.webs[0]))
+
+
+class ClusterWithPassword(SharedLogTest):
+    """Encrypted, and nobody may change anything over the web."""
+
+    def setUp(self):
+        directory = tempfile.mkdtemp(prefix="millrace-test-")
+        self.addCleanup(shutil.rmtree, directory)
+        certificate, key = make_certificate(directory)
+        secret = directory + "/password"
+        with open(secret, "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            file.write(PASSWORD)
+        self.node_flags = (f"--tls-cert={certificate}", f"--tls-key={key}", "--web-read-only")
+        self.node_flags += (f"--password-file={secret}",)
+        self.context = ssl._create_unverified_context()
+        super().setUp()
+
+    def test_nodes_are_known_though_the_password_is_never_sent(self):
+        web = Web(self.nodes[0].web_address, self.context)
+
+        def names():
+            status, _, body = web.get("/api/v1/cluster", **BASIC)
+            self.assertEqual(status, 200)
+            return re.findall(rb'"node":"(\w+)"', body)
+
+        wait_until(lambda: names() == [b"a", b"b"], "the other node tells of itself")
+        self.assertEqual(web.get("/api/v1/cluster")[0], 401)
+        headers = {"X-Millrace-Node": '{"node":"x","epoch":1}', "X-Millrace-Signature": "0" * 64}
+        self.assertEqual(web.request("POST", "/cluster/report", headers=headers)[0], 403)
+        self.assertEqual(names(), [b"a", b"b"])
+        for node in self.nodes:
+            self.assertNotIn(PASSWORD, node.error_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+#include "http/kit/metrics_page.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+
+TEST_CASE("metrics page: a metric has its help, its kind and its samples") {
+  MetricsPage page;
+  page.single("a", "gauge", "Help.", 0.5);
+  page.head("b", "counter", "More.");
+  page.sample("b", "x=\"1\"", "2");
+  CHECK(page.take() ==
+        "# HELP a Help.\n# TYPE a gauge\na 0.5\n"
+        "# HELP b More.\n# TYPE b counter\nb{x=\"1\"} 2\n");
+}
+
+TEST_CASE("metrics page: a bucket of a histogram counts all that is below its bound") {
+  Histogram histogram;
+  histogram.add(1ms);
+  histogram.add(4ms);
+  MetricsPage page;
+  page.histogram("h", "", histogram);
+  const std::string text = page.take();
+  CHECK(text.find("h_bucket{le=\"0.001\"} 1\nh_bucket{le=\"0.005\"} 2\n") != text.npos);
+  CHECK(text.find("h_bucket{le=\"+Inf\"} 2\nh_sum 0.005\nh_count 2\n") != text.npos);
+}
+
+}  // namespace millrace::http

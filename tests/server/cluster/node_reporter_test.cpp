@@ -1,0 +1,72 @@
+#include "server/cluster/node_reporter.hpp"
+
+#include "server/relay/relay_ends.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+const Time kStart{1000s};
+
+/// A server that follows, and the web port of its leader.
+struct Following {
+  Following() { leader.listen(); }
+
+  /// True: a report was made.
+  bool work(Time now) {
+    bool is_made = false;
+    reporter.work(Address{.host = "127.0.0.1", .port = leader.port()}, now, [&] {
+      is_made = true;
+      return NodeReporter::Signed{.report = R"({"node":"b"})", .signature = "abc"};
+    });
+    return is_made;
+  }
+
+  LeaderPort leader;
+  Poller poller;
+  NodeReporter reporter{poller, false};
+};
+
+std::string received(const End& end) {
+  std::string all;
+  while (all.find("\r\n\r\n") == all.npos) all += end.receive();
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("node reporter: the leader gets the report and its signature") {
+  Following node;
+  CHECK(node.work(kStart));
+  const End end = node.leader.accept();
+  const std::string request = received(end);
+  CHECK(request.find("POST /cluster/report HTTP/1.1\r\n") == 0);
+  CHECK(request.find("\r\nx-millrace-node: {\"node\":\"b\"}\r\n") != request.npos);
+  CHECK(request.find("\r\nx-millrace-signature: abc\r\n") != request.npos);
+}
+
+TEST_CASE("node reporter: the next report is made after a while, and when the last is over") {
+  Following node;
+  CHECK(node.work(kStart));
+  CHECK_FALSE(node.work(kStart + kReportInterval / 2));
+  End end = node.leader.accept();
+  CHECK_FALSE(node.work(kStart + kReportInterval));
+  end.close();
+  while (!node.work(kStart + 2 * kReportInterval)) {
+  }
+  // Its sender waits for an answer, or for the end.
+  (void)node.leader.accept();
+}
+
+TEST_CASE("node reporter: without a leader nothing is made") {
+  Poller poller;
+  NodeReporter reporter(poller, false);
+  bool is_made = false;
+  reporter.work(std::nullopt, kStart, [&] {
+    is_made = true;
+    return NodeReporter::Signed{};
+  });
+  CHECK_FALSE(is_made);
+}
+
+}  // namespace millrace::server
