@@ -122,8 +122,7 @@ class Cluster:
 
     def start_nodes(self):
         """The first one leads."""
-        self.nodes[0].start()
-        wait_for(self.takeovers, "a node leads")
+        wait_for(self.first_leads, "a node leads")
         for node in self.nodes[1:]:
             node.start()
 
@@ -143,6 +142,13 @@ class Cluster:
     def leader(self):
         """The node that began to lead last."""
         return self.takeovers()[-1][2]
+
+    def first_leads(self):
+        """The members of an engine that is just there may not know each other yet. The node ends
+        then, and is started again."""
+        if not self.nodes[0].is_running():
+            self.nodes[0].start()
+        return self.takeovers()
 
     def end_nodes(self):
         for node in self.nodes:
