@@ -26,15 +26,15 @@ def read(name):
     return split(name)[1]
 
 
-def read_options(parser):
+def read_options(parser, free=()):
     """Those of a command that writes a part: with `--write`, which takes the command as it is
-    without other options, of a program that a commit names."""
+    without other options, but those that are `free`, of a program that a commit names."""
     parser.add_argument("--write", action="store_true", help="into docs/performance.md")
     options = parser.parse_args()
     if not options.write:
         return options
     for name, value in vars(options).items():
-        if name != "write" and value != parser.get_default(name):
+        if name not in ("write", *free) and value != parser.get_default(name):
             parser.error(f"--write is for the table of the page: leave {name} as it is by default")
     if heading.has_changes():
         parser.error("--write names the commit that was measured: what is measured has changes")

@@ -25,6 +25,7 @@ What else there is, each with its own --help:
   size          bytes for each job, memory after a drain, restart
   bystander     the longest wait of a client while others make the server work hard
   many          idle and waiting connections, and many tubes
+  cluster       servers that share a log: its cost, takeovers, standbys
   churn         the journal's size under endless change
   full-disk     what a client waits on a full disk
   long-lines    the longest wait while one client sends a long line
@@ -36,7 +37,7 @@ What else there is, each with its own --help:
 """
 
 
-def measure(row, rounds):
+def measure(row, rounds, drains=True):
     """The reports of each server by its title."""
     contestants = [row.ours, row.peer, *row.others]
     reports = {title: [] for title, _ in contestants}
@@ -46,7 +47,7 @@ def measure(row, rounds):
             is_millrace = title.startswith("millrace")
             with start(**({"protocol": row.protocol} if is_millrace else {})) as server:
                 # Once is enough to know that everything that was put is there.
-                drain = {"drain": "true"} if number == 0 else {}
+                drain = {"drain": "true"} if drains and number == 0 else {}
                 report = load(server.port, server_pid=server.pid, **drain, **row.load)
             reports[title].append(report)
             print(f"  {title}: {show([report], row.figure)}", file=sys.stderr)

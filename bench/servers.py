@@ -39,6 +39,15 @@ def raise_descriptor_limit(needed):
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, needed), most))
 
 
+def cpu_seconds(pid):
+    """What all threads of that process have used."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+            total += int(file.read().split()[0]) / 1e9
+    return total
+
+
 class Server:
     """A running server. `port` is that of the measured protocol, `ports` those of all of
     them. Use it in a `with`."""
@@ -75,12 +84,7 @@ class Server:
         raise RuntimeError("no VmRSS")
 
     def cpu_seconds(self):
-        """What all threads of it have used."""
-        total = 0
-        for task in os.listdir(f"/proc/{self.pid}/task"):
-            with open(f"/proc/{self.pid}/task/{task}/schedstat") as file:
-                total += int(file.read().split()[0]) / 1e9
-        return total
+        return cpu_seconds(self.pid)
 
     def journal_bytes(self):
         """Of the segments; the spare files for a full disk are always there."""
@@ -138,11 +142,12 @@ class Server:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def millrace(*flags, protocol="beanstalk", others=(), folder=None):
-    """With --volatile, or with a journal in a new folder. `protocol` is measured, `others` open."""
+def millrace(*flags, protocol="beanstalk", others=(), folder=None, program=None):
+    """With --volatile, or with a journal in a new folder. `protocol` is measured, `others` open.
+    `program` is another one than that of the environment."""
     folder = folder or tempfile.mkdtemp(prefix="millrace-bench-")
     ports = {each: free_port() for each in (protocol, *others)}
-    command = [os.environ["MILLRACE"], "serve", *flags]
+    command = [program or os.environ["MILLRACE"], "serve", *flags]
     if "--data" not in flags:
         command += ["--data", os.path.join(folder, "data")]
     for each in ("beanstalk", "faktory", "web"):

@@ -73,7 +73,7 @@ class Page(unittest.TestCase):
 
     def test_every_part_of_the_page_is_there(self):
         mock.patch.stopall()
-        for name in ("bench", "size", "bystander", "many", "instructions"):
+        for name in ("bench", "size", "bystander", "many", "cluster", "instructions"):
             self.assertIn("|", page.split(name)[1])
 
 

@@ -105,9 +105,9 @@ class Nats:
 
     name = "nats"
 
-    def __init__(self, network, folder, size=3):
+    def __init__(self, network, folder, size=3, syncs=True):
         version = nats_version()
-        self.can_sync = version >= (2, 10)
+        self.can_sync = syncs and version >= (2, 10)
         self.survives_cuts = version >= CUT_PROOF
         self.flags = () if self.can_sync else ("--allow-unsynced-log",)
         self.members = []
@@ -122,6 +122,9 @@ class Nats:
             member.start()
         for member in self.members:
             member.wait_until_well()
+
+    def make_log(self, stream):
+        """The first node of a log makes its stream."""
 
     def url(self, stream="jobs"):
         places = (f"{each.host.address}:{each.host.port(4222)}" for each in self.members)
@@ -220,6 +223,7 @@ class Postgres:
         self.primary.create(self.addresses)
         self.primary.start()
         self.add_standby()
+        self.make_log("jobs")
 
     def add_standby(self):
         self.standby.copy(self.primary)
@@ -232,9 +236,13 @@ class Postgres:
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
 
-    def url(self):
+    def make_log(self, database):
+        at = ["-h", self.primary.host.address, "-p", str(self.primary.host.port(5432))]
+        self.primary.call("createdb", *at, "-U", "tester", database)
+
+    def url(self, database="jobs"):
         places = (f"{each.address}:{each.port(5432)}" for each in self.hosts)
-        return "postgresql://tester@" + ",".join(places) + "/postgres"
+        return "postgresql://tester@" + ",".join(places) + "/" + database
 
     def end(self):
         for member in self.members:

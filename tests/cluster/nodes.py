@@ -12,9 +12,12 @@ from checker import LEADER
 from engines import wait_for
 from network import start_kept
 
-PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
 LEADING = re.compile(r"^(\S+) leading epoch=(\d+)", re.MULTILINE)
 STOP_SECONDS_MAX = 30
+
+
+def program():
+    return os.environ.get("MILLRACE", "build/release/millrace")
 
 
 def environment():
@@ -23,12 +26,13 @@ def environment():
 
 
 class Node:
-    def __init__(self, host, folder, engine, lease_ms=1000):
+    def __init__(self, host, folder, engine, lease_ms=1000, log_name="jobs"):
         self.host = host
         self.data = os.path.join(folder, "data-" + host.name)
         self.log = os.path.join(folder, host.name + ".log")
         self.engine = engine
         self.lease_ms = lease_ms
+        self.log_name = log_name
         self.process = None
         self.is_paused = False
         self.ends = []  # the moments at which it was ended
@@ -39,9 +43,9 @@ class Node:
     def arguments(self):
         ports = {"beanstalk": self.beanstalk, "faktory": self.faktory, "web": self.web}
         return [
-            PROGRAM,
+            program(),
             "serve",
-            f"--log={self.engine.url()}",
+            f"--log={self.engine.url(self.log_name)}",
             f"--node={self.host.name}",
             f"--lease={self.lease_ms}",
             f"--data={self.data}",
@@ -107,13 +111,14 @@ class Node:
 class Cluster:
     """An engine and three nodes, in that network."""
 
-    def __init__(self, network, engine, folder, size=3, lease_ms=1000):
+    def __init__(self, network, engine, folder, size=3, lease_ms=1000, log_name="jobs"):
         self.network = network
         self.engine = engine
         self.folder = folder
         self.lease = lease_ms / 1000
         self.nodes = [
-            Node(network.host(name), folder, engine, lease_ms) for name in "abcdefg"[:size]
+            Node(network.host(name), folder, engine, lease_ms, log_name)
+            for name in "abcdefg"[:size]
         ]
 
     def start(self):
@@ -122,6 +127,13 @@ class Cluster:
             node.start()
         self.engine.start()
         wait_for(self.takeovers, "a node leads")
+
+    def start_nodes(self):
+        """With an engine that runs."""
+        for node in self.nodes:
+            node.start()
+        wait_for(self.takeovers, "a node leads")
+
 
     def revive(self):
         """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,
@@ -151,8 +163,11 @@ class Cluster:
         """The node that began to lead last."""
         return self.takeovers()[-1][2]
 
-    def end(self):
+    def end_nodes(self):
         for node in self.nodes:
             node.kill()
+
+    def end(self):
+        self.end_nodes()
         self.engine.end()
         self.network.end()

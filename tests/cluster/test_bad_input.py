@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
 
 from engines import PASSWORD, POSTGRES, Nats, Postgres, nats_program  # noqa: E402
 from network import Loopback, start_kept  # noqa: E402
-from nodes import PROGRAM, environment  # noqa: E402
+from nodes import environment  # noqa: E402
 from ports import free_port  # noqa: E402
 from program import START_SECONDS_MAX, Server, ServerTest, wait_until  # noqa: E402
 

@@ -50,23 +50,12 @@ class ClusterTest(unittest.TestCase):
         self.play("postgres", ON_POSTGRES, failovers_min=1)
 
 
-class Alone:
-    """What a node is told of the engine, so that it shares a log with nobody."""
-
-    def __init__(self, engine, stream):
-        self.flags = engine.flags
-        self.stream_url = engine.url(stream)
-
-    def url(self):
-        return self.stream_url
-
-
 class FoundTest(unittest.TestCase):
     def test_nodes_that_share_no_log_are_found(self):
         run = Run("nats", seed=1, report=lambda line: None)
         self.addCleanup(shutil.rmtree, run.folder)
         for node in run.cluster.nodes:
-            node.engine = Alone(run.cluster.engine, "of-" + node.host.name)
+            node.log_name = "of-" + node.host.name
         verdict, _ = run.play(["kill_standby"])
         self.assertTrue({"lost", "stale"} & set(verdict.violations()))
 

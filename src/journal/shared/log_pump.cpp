@@ -96,7 +96,7 @@ void LogPump::trim(Sequence before) {
 
 std::string LogPump::problem() const {
   const std::lock_guard guard(mutex_);
-  return problem_.empty() ? refused_ : problem_;
+  return problem_.empty() ? refusal_ : problem_;
 }
 
 bool LogPump::can_read() const {
@@ -180,13 +180,13 @@ void LogPump::note_problem(const std::string& text) {
 /// A conflict needs no reason: the log tells what is there instead.
 void LogPump::note_refusal(const LogService::Answer& answer) {
   if (answer.refusal == LogService::Refusal::kUnknown && !answer.problem.empty()) {
-    note_text(refused_, answer.problem);
+    note_text(refusal_, answer.problem);
   }
 }
 
 void LogPump::end_refusals() {
   has_sent_again_ = false;
-  note_text(refused_, {});
+  note_text(refusal_, {});
 }
 
 void LogPump::note_text(std::string& kept, const std::string& text) {

@@ -165,7 +165,7 @@ class LogPump {
   std::deque<Outgoing> outgoing_;
   Sequence trim_ = 0;
   std::string problem_;  ///< of reading
-  std::string refused_;  ///< why the last append was not stored, where the service said so
+  std::string refusal_;  ///< why the last append was not stored, where the service said so
   bool is_stopping_ = false;
 };
 

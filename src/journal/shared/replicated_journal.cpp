@@ -110,7 +110,7 @@ Outcome<Done> ReplicatedJournal::begin_to_follow() {
 Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visitor) {
   CHECK(!epoch_);
   if (broken_) return *broken_;
-  if (!started_at_) started_at_ = quiet_since_ = options_.now();
+  if (!started_at_) started_at_ = quiet_since_ = sent_until_ = options_.now();
   // It stays with the pump, which reads no more than it may keep.
   if (cache_->pending_bytes() > LogPump::kBehindBytes) return Followed::kOn;
   const LogPump::Arrived arrived = pump_.take_arrived();
@@ -158,6 +158,7 @@ Outcome<Done> ReplicatedJournal::take_entry(const LogService::Entry& entry,
   }
   if (auto noted = note_head(**head); !noted) return noted;
   quiet_since_ = options_.now();
+  note_sent(**head);
   if (is_of_namesake(**head)) {
     return Problem{"another server that is called " + options_.node +
                    " leads the log: give each its own --node"};
@@ -246,6 +247,19 @@ void ReplicatedJournal::note_leader(const EntryHead& head) {
   if (head.kind == EntryHead::Kind::kRelease) leader_->has_released = true;
 }
 
+/// After an outage of the service, the last entries of a leader may arrive long after they were
+/// sent. Its clock tells how long after the entry before, and the margin of a lease allows for a
+/// clock that does not run like ours.
+void ReplicatedJournal::note_sent(const EntryHead& head) {
+  Time until = options_.now();
+  if (!head.is_claim() && sent_at_) {
+    const Duration since = std::max(Duration{}, head.at - *sent_at_);
+    until = std::min(until, sent_until_ + since + lease_margin(since));
+  }
+  sent_until_ = until;
+  sent_at_ = head.at;
+}
+
 void ReplicatedJournal::note_place(Lsn begin, Sequence first) {
   if (places_.empty() || begin >= places_.back().begin + options_.place_bytes) {
     places_.push_back({.begin = begin, .first = first});
@@ -262,7 +276,9 @@ bool ReplicatedJournal::may_claim() const {
   if (has_no_leader) return true;
   if (leader_ && leader_->holds && !options_.holds) return false;
   const Duration lease = std::max(options_.lease, leader_lease_);
-  return options_.now() >= quiet_since_ + lease + lease_margin(lease);
+  const Time lease_end = sent_until_ + lease + lease_margin(lease);
+  // After an outage of the service a leader that is well can append again first.
+  return options_.now() >= std::max(lease_end, quiet_since_ + beat_interval(lease));
 }
 
 std::string ReplicatedJournal::problem() const {

@@ -126,6 +126,7 @@ class ReplicatedJournal final : public SharedJournal {
   Outcome<Done> note_head(const EntryHead& head);
   void note_takeover(const EntryHead& head);
   void note_leader(const EntryHead& head);
+  void note_sent(const EntryHead& head);
   void note_place(Lsn begin, Sequence first);
   [[nodiscard]] EntryHead next_head(EntryHead::Kind kind) const;
   Span put(EntryHead::Kind kind, std::string_view batch);
@@ -158,6 +159,8 @@ class ReplicatedJournal final : public SharedJournal {
   Sequence former_end_ = 0;             ///< where the log ended at the start
   std::optional<EntryHead> cached_;     ///< the cache's last entry, until it was found in the log
   Time quiet_since_{};                  ///< when something new was seen last
+  std::optional<Time> sent_at_;         ///< the last entry, by the clock of its writer
+  Time sent_until_{};                   ///< by ours it was sent until then
   std::optional<Time> started_at_;      ///< when it began to follow
   std::optional<EntryHead> own_claim_;  ///< the last entry in the log
   std::optional<Time> claimed_at_;      ///< last; an engine without a leader refuses at once

@@ -221,6 +221,44 @@ TEST_CASE("replicated journal: another server claims when the lease is over, and
   CHECK(b.epoch > a.epoch);
 }
 
+TEST_CASE("replicated journal: an entry that arrives late does not prolong the lease") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  Peer b(log, "b");
+  REQUIRE(b.follow());
+  a.now += 100ms;
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  b.now += 5s;
+  REQUIRE(b.follow());
+  CHECK(b.batches.size() == 1);
+  // A leader that is well would beat.
+  b.now += 249ms;
+  CHECK_FALSE(b.journal->may_claim());
+  b.now += 1ms;
+  CHECK(b.journal->may_claim());
+}
+
+TEST_CASE("replicated journal: an entry prolongs the lease from when it may have been sent") {
+  SimulatedLog log;
+  Peer a(log, "a");
+  a.lead();
+  Peer b(log, "b");
+  REQUIRE(b.follow());
+  // The clock of b runs faster than that of a, by as much as the margin allows.
+  a.now += 4s;
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  b.now += 5s;
+  REQUIRE(b.follow());
+  CHECK_FALSE(b.journal->may_claim());
+  b.now += 1249ms;
+  CHECK_FALSE(b.journal->may_claim());
+  b.now += 1ms;
+  CHECK(b.journal->may_claim());
+}
+
 TEST_CASE("replicated journal: after a release another server claims at once") {
   SimulatedLog log;
   Peer a(log, "a");

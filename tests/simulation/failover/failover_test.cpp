@@ -33,7 +33,7 @@ TEST_CASE("failover: two or three servers hold in ten worlds") {
 
 TEST_CASE("failover: everything that can happen does") {
   FailoverTotals totals;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) totals += run_failover({.seed = seed}).totals;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) totals += run_failover({.seed = seed}).totals;
   CHECK(totals.takeovers > 0);
   CHECK(totals.batches_lost > 0);
   CHECK(totals.strays > 0);
