@@ -48,4 +48,14 @@ inline void append_varint(std::uint64_t value, std::string& out) {
   return std::nullopt;
 }
 
+/// Signed numbers near zero become small ones, and so short varints.
+[[nodiscard]] constexpr std::uint64_t zigzag(std::int64_t value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return (bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0);
+}
+
+[[nodiscard]] constexpr std::int64_t unzigzag(std::uint64_t bits) {
+  return static_cast<std::int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+}
+
 }  // namespace millrace

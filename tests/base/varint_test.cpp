@@ -1,5 +1,7 @@
 #include "base/varint.hpp"
 
+#include <limits>
+
 #include "support/doctest.hpp"
 
 namespace millrace {
@@ -39,6 +41,17 @@ TEST_CASE("varint: what is taken is what was written, and the rest stays") {
   CHECK(take_varint(bytes) == 300);
   CHECK(bytes == "rest");
   CHECK(number_in(varint(kMax)) == kMax);
+}
+
+TEST_CASE("varint: signed numbers near zero become small ones") {
+  CHECK(zigzag(0) == 0);
+  CHECK(zigzag(-1) == 1);
+  CHECK(zigzag(1) == 2);
+  CHECK(zigzag(std::numeric_limits<std::int64_t>::min()) == kMax);
+  for (const std::int64_t value : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-300},
+                                   std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
+    CHECK(unzigzag(zigzag(value)) == value);
+  }
 }
 
 TEST_CASE("varint: bytes that end too early are no number") {

@@ -210,6 +210,17 @@ void conflict(const OpenLog& open) {
   CHECK(store(*log, last, "goes on") == last + 1);
 }
 
+/// The refusal was not taken yet.
+void conflict_unheard(const OpenLog& open) {
+  const auto log = open();
+  const Sequence last = store_many(*log, 0, 2);
+  (void)log->append(last - 1, "too early");
+  for (int i = 0; i < 50; ++i) (void)extent_of(*log);
+  (void)log->append(last, "in its shadow");
+  require_refused(answers_to(*log, 2), LogService::Refusal::kConflict);
+  CHECK(extent_of(*log).last == last);
+}
+
 /// What the second one expects is there by then, but from somebody else.
 void conflict_behind_a_conflict(const OpenLog& open) {
   const auto log = open();
@@ -465,6 +476,8 @@ constexpr std::array kCases = {
     ContractCase{"an entry takes as many messages as was said", message_counts},
     ContractCase{"an entry longer than a message is one entry", several_messages},
     ContractCase{"an append that expects another end is refused, and those after it", conflict},
+    ContractCase{"after a refused append, none is stored before the caller knows",
+                 conflict_unheard},
     ContractCase{"after a refused append, none is stored where it expects another's entry",
                  conflict_behind_a_conflict},
     ContractCase{"of two servers that append, one gets through", race},

@@ -105,11 +105,7 @@ class Encoder {
 
   void operator()(std::uint64_t value) { sink_.number(value); }
   void operator()(std::uint32_t value) { sink_.number(value); }
-  void operator()(std::int64_t value) {
-    // Zigzag: small negative numbers become small ones, and short varints.
-    const auto bits = static_cast<std::uint64_t>(value);
-    sink_.number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
-  }
+  void operator()(std::int64_t value) { sink_.number(zigzag(value)); }
   void operator()(std::int32_t value) { (*this)(std::int64_t{value}); }
   void operator()(bool value) { sink_.byte(value ? 1 : 0); }
   void operator()(JobKind kind) { sink_.byte(static_cast<std::uint8_t>(kind)); }
@@ -293,10 +289,7 @@ class Decoder {
     return value.value_or(0);
   }
 
-  std::int64_t signed_number() {
-    const std::uint64_t bits = number();
-    return static_cast<std::int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
-  }
+  std::int64_t signed_number() { return unzigzag(number()); }
 
   std::string_view text(std::size_t bytes_max) {
     const std::uint64_t size = number();

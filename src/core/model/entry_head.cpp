@@ -5,15 +5,6 @@
 namespace millrace {
 namespace {
 
-std::uint64_t zigzag(std::int64_t value) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  return (bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0);
-}
-
-std::int64_t unzigzag(std::uint64_t bits) {
-  return static_cast<std::int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
-}
-
 void append_text(std::string_view text, std::string& out) {
   append_varint(text.size(), out);
   out.append(text);

@@ -30,6 +30,9 @@ Writer::Writer(const Target& target, bool allows_unsynced)
                            .steps = writing_to(target.table)}) {}
 
 void Writer::append(Sequence expected_last, Sequence last, std::string bytes) {
+  // It counts on an entry whose refusal the caller has not heard of. It would be stored where the
+  // entries of another server end just there.
+  if (refusing_) return answers_.push_back({last, *refusing_, {}});
   if (entries_.empty()) last_sign_ = Clock::now();
   entries_.push_back({expected_last + 1, last, std::move(bytes)});
   advance();
@@ -47,6 +50,7 @@ Time Writer::next() const {
 }
 
 std::vector<LogService::Answer> Writer::take_answers() {
+  refusing_.reset();
   return std::exchange(answers_, {});
 }
 
@@ -162,6 +166,7 @@ void Writer::refuse_all(Refusal refusal) {
   const bool is_known = refusal == Refusal::kConflict;
   const std::string why = is_known ? std::string() : connection_.problem().text;
   for (const Entry& entry : entries_) answers_.push_back({entry.last, refusal, why});
+  refusing_ = refusal;
   entries_.clear();
   groups_ = sent_ = next_row_ = unflushed_bytes_ = group_entries_ = group_bytes_ = 0;
   rows_stored_ = 0;

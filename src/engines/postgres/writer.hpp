@@ -63,6 +63,7 @@ class Writer {
       false;        ///< a row was not stored; what is in flight does not get stored either
   Time last_sign_;  ///< of life from the server, or when it was first asked
   std::vector<journal::LogService::Answer> answers_;
+  std::optional<Refusal> refusing_;  ///< all that comes, until the refusal was taken
 };
 
 }  // namespace millrace::engines::postgres
