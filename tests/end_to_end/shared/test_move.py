@@ -6,7 +6,7 @@ import unittest
 
 from clients import Beanstalk, Faktory
 from program import environment, wait_until
-from shared_log import SharedLogTest
+from shared.shared_log import SharedLogTest
 
 BODY = b"x" * 30_000
 JOBS = 300

@@ -9,7 +9,7 @@ import unittest
 
 from clients import Beanstalk, Faktory, Gone
 from program import wait_until
-from shared_log import SharedLogTest, nats_program
+from shared.shared_log import SharedLogTest, nats_program
 from web import Web
 
 NO_LEADER = "-ERR no server leads the shared log at present, try again later"

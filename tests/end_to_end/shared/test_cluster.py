@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from program import wait_until
-from shared_log import LEASE_MS, SharedLogTest, make_certificate
+from shared.shared_log import LEASE_MS, SharedLogTest, make_certificate
 from web import Web, problems
 
 PASSWORD = "a secret"

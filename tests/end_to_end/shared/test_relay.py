@@ -11,7 +11,7 @@ import unittest
 
 from clients import Beanstalk, Faktory, Gone
 from program import flag_of, wait_until
-from shared_log import SharedLogTest, listens, make_certificate
+from shared.shared_log import SharedLogTest, listens, make_certificate
 from web import Web
 
 CLIENTS = 200
