@@ -47,7 +47,11 @@ class PostgresLog final : public LogService {
     for (;;) {
       go_on();
       auto chunk = reader_.look(after, bytes_max);
-      if (!chunk) return chunk.error();
+      if (!chunk) {
+        // It may be a call that was woken.
+        (void)bell_.take();
+        return chunk.error();
+      }
       const bool is_news = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
       if (is_news) return std::move(**chunk);
       if (pause(std::min(end, Clock::now() + kLookGap)) || Clock::now() >= end) {

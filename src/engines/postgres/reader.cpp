@@ -124,8 +124,15 @@ Outcome<bool> Reader::get_ready(Hearing hearing) {
     }
     const bool is_down = connection_.state() == State::kDown;
     const Time next = is_down ? std::min(until, connection_.next_attempt()) : until;
-    if (wait(next, hearing) == Waited::kRang) return false;
-    if (Clock::now() >= until) return Problem{std::string("PostgreSQL: ") + kSilent};
+    if (wait(next, hearing) == Waited::kRang) {
+      // Nothing was read: what ended the connection still holds.
+      if (connection_.problem().text.empty()) return false;
+      return connection_.problem();
+    }
+    if (Clock::now() < until) continue;
+    Problem silent{std::string("PostgreSQL: ") + kSilent};
+    silent.is_passing = true;
+    return silent;
   }
 }
 
