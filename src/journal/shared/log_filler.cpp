@@ -10,8 +10,6 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{4} << 20;
 constexpr std::size_t kInFlightBytes = std::size_t{8} << 20;
 constexpr LogService::Duration kReadWait = std::chrono::milliseconds(200);
-/// The log is held in its first epoch, and released in it.
-constexpr std::uint64_t kEpoch = 1;
 
 Problem has_other_jobs() {
   return Problem{"the log is in use: name a new one in the URL"};
@@ -36,20 +34,32 @@ Outcome<Done> LogFiller::add(std::string_view batch) {
   return put(EntryHead::Kind::kBatch, batch);
 }
 
-Outcome<Done> LogFiller::finish() {
+Outcome<Done> LogFiller::release() {
   if (auto put_last = put(EntryHead::Kind::kRelease, {}); !put_last) return put_last;
-  // A server may have led since.
-  return wait_for_answers(0);
+  return settle();
 }
 
 Outcome<Done> LogFiller::put(EntryHead::Kind kind, std::string_view batch) {
   const auto present = next_present();
   if (!present) return present.error();
   if (*present) return compare(**present, kind, batch);
+  if (last_ < read_to_) {
+    // The log ends with the beginning of an entry, which will never be whole. Only a claim may
+    // follow it.
+    last_ = read_to_;
+    if (kind != EntryHead::Kind::kHold) {
+      ++epoch_;
+      if (auto held = append(EntryHead::Kind::kHold, {}); !held) return held;
+    }
+  }
+  return append(kind, batch);
+}
+
+Outcome<Done> LogFiller::append(EntryHead::Kind kind, std::string_view batch) {
   EntryHead head{.kind = kind,
                  .log = options_.log,
                  .sequence = last_ + 1,
-                 .epoch = kEpoch,
+                 .epoch = epoch_,
                  .at = options_.now(),
                  .writer = options_.writer,
                  .node = {},
@@ -71,10 +81,7 @@ Outcome<std::optional<LogService::Entry>> LogFiller::next_present() {
     read_to_ = chunk->seen;
     for (auto& entry : chunk->entries) present_.push_back(std::move(entry));
   }
-  if (present_.empty()) {
-    last_ = std::max(last_, read_to_);
-    return std::optional<LogService::Entry>();
-  }
+  if (present_.empty()) return std::optional<LogService::Entry>();
   std::optional<LogService::Entry> first(std::move(present_.front()));
   present_.pop_front();
   return first;
@@ -84,13 +91,24 @@ Outcome<Done> LogFiller::compare(const LogService::Entry& entry, EntryHead::Kind
                                  std::string_view batch) {
   std::string_view rest = entry.bytes;
   const auto head = take_head(rest);
-  if (!head || !*head || (*head)->kind != kind || rest != batch) return has_other_jobs();
+  if (!head || !*head || (*head)->sequence != entry.first) return has_other_jobs();
+  if (kind != EntryHead::Kind::kHold && is_next_hold(**head)) {
+    epoch_ = (*head)->epoch;
+    last_ = entry.last;
+    return put(kind, batch);
+  }
+  if ((*head)->kind != kind || (*head)->epoch != epoch_ || rest != batch) return has_other_jobs();
   if (kind != EntryHead::Kind::kBatch && (*head)->node != options_.name) return has_other_jobs();
-  if ((*head)->epoch != kEpoch || (*head)->sequence != entry.first) return has_other_jobs();
   options_.log = (*head)->log;
   options_.writer = (*head)->writer;
   last_ = entry.last;
   return Done{};
+}
+
+/// After the beginning of an entry that an earlier filler did not end.
+bool LogFiller::is_next_hold(const EntryHead& head) const {
+  return head.kind == EntryHead::Kind::kHold && head.node == options_.name &&
+         head.epoch == epoch_ + 1;
 }
 
 Outcome<Done> LogFiller::wait_for_answers(std::size_t in_flight_max) {

@@ -18,8 +18,8 @@ namespace millrace::journal {
 /// server leads it with a part of the jobs.
 ///
 /// What ended half-way is gone on with: another filler of the same name is given the same batches,
-/// compares those that the log has, and appends the others. `add` in between: `begin`, and at last
-/// `finish`. After a problem the filler is of no use.
+/// compares those that the log has, and appends the others. The order is `begin`, `add` for each
+/// batch, `settle`, `release`. After a problem the filler is of no use.
 class LogFiller {
  public:
   struct Options {
@@ -39,14 +39,19 @@ class LogFiller {
   /// Adds a batch of the journal, with or without the head of a shared log.
   [[nodiscard]] Outcome<Done> add(std::string_view batch);
 
-  /// Waits until everything is stored. Servers may lead from now on.
-  [[nodiscard]] Outcome<Done> finish();
+  /// Waits until everything is stored.
+  [[nodiscard]] Outcome<Done> settle() { return wait_for_answers(0); }
+
+  /// Servers may lead from now on.
+  [[nodiscard]] Outcome<Done> release();
 
   /// How many batches were added, those that the log had included.
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
 
  private:
   Outcome<Done> put(EntryHead::Kind kind, std::string_view batch);
+  Outcome<Done> append(EntryHead::Kind kind, std::string_view batch);
+  bool is_next_hold(const EntryHead& head) const;
   Outcome<std::optional<LogService::Entry>> next_present();
   Outcome<Done> compare(const LogService::Entry& entry, EntryHead::Kind kind,
                         std::string_view batch);
@@ -58,7 +63,8 @@ class LogFiller {
   Sequence read_to_ = 0;
   std::deque<LogService::Entry> present_;  ///< of these, those that were read and not compared
   Sequence last_ = 0;                      ///< of the entry that was put or compared last
-  std::deque<std::size_t> in_flight_;      ///< bytes of appends without an answer
+  std::uint64_t epoch_ = 1;
+  std::deque<std::size_t> in_flight_;  ///< bytes of appends without an answer
   std::size_t in_flight_bytes_ = 0;
   std::uint64_t batches_ = 0;
 };

@@ -207,6 +207,7 @@ struct Parser {
       "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
   std::string directory;
   std::string target;
+  bool is_again = false;
   std::array<std::string, kRows.size()> texts;
   std::array<CLI::Option*, kRows.size()> options{};
   std::string config_file;
@@ -233,6 +234,7 @@ struct Parser {
     }
     add_move(*move_to_log, "The data directory; its jobs stay in it too, and are not served");
     add_move(*move_to_file, "A new directory, or that of a stopped node");
+    move_to_file->add_flag("--again", is_again, "Even if the jobs were moved before");
     check->footer(kCheckFooter);
     backup->footer(kBackupFooter);
     check
@@ -386,6 +388,7 @@ Invocation read_move(const Parser& parser, const CLI::App& command, Invocation::
     if (!applied) return refuse(flag + ": " + applied.error().text);
   }
   invocation.config.data = parser.directory;
+  invocation.config.moves_again = parser.is_again;
   if (invocation.config.log.empty()) return refuse("--log is required");
   if (const auto checked = check_engine(invocation.config); !checked) {
     return refuse(checked.error().text);

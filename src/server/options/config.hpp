@@ -72,6 +72,8 @@ struct Config {
   std::string user;          ///< to switch to once the ports are open; empty: no switch
   Handover handover;         ///< sockets that systemd has opened
 
+  bool moves_again = false;  ///< of `move-to-file` only
+
   // Not in the table: these follow from the name under which the program was started.
   Personality personality;
   /// Size of a journal file as shown in `stats`; nullopt: the real size.

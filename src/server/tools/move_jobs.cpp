@@ -91,8 +91,12 @@ class News {
 /// Follows the log to its end, and holds it.
 class Follower {
  public:
-  Follower(journal::ReplicatedJournal& journal, Clock& clock, std::string name)
-      : journal_(journal), clock_(clock), name_(std::move(name)), reached_at_(clock.now()) {
+  Follower(journal::ReplicatedJournal& journal, Clock& clock, const Config& config)
+      : journal_(journal),
+        clock_(clock),
+        name_(config.node),
+        is_again_(config.moves_again),
+        reached_at_(clock.now()) {
     journal_.on_durable([this] { news_.tell(); });
   }
   ~Follower() { journal_.on_durable({}); }
@@ -109,27 +113,28 @@ class Follower {
       if (!followed) return followed.error();
       if (*followed == SharedJournal::Followed::kTrimmed) return Came::kToUselessCache;
       if (*followed == SharedJournal::Followed::kLeads) return Came::kToLead;
-      if (auto fit = refuse_others(); !fit) return fit.error();
-      if (journal_.may_claim()) journal_.claim();
+      const bool may_claim = journal_.may_claim();
+      if (auto fit = refuse_others(may_claim); !fit) return fit.error();
+      if (may_claim) journal_.claim();
       news_.wait(kLookInterval);
     }
   }
 
  private:
-  Outcome<Done> refuse_others() {
+  /// `is_at_end`: all of the log was followed, and no node leads it.
+  Outcome<Done> refuse_others(bool is_at_end) {
     const std::string problem = journal_.problem();
     if (problem.empty()) reached_at_ = clock_.now();
     if (clock_.now() > reached_at_ + kUnreachableMax) return Problem{problem};
     const auto leader = journal_.leader();
-    if (!leader) return Done{};
-    if (journal_.hears_leader() && leader->node != name_) {
+    if (!leader || leader->node == name_) return Done{};
+    if (journal_.hears_leader()) {
       return Problem{"the node " + leader->node + " leads the log: stop all nodes first"};
     }
     const bool is_held = leader->holds && !leader->has_released;
-    // Not before the end of the log was seen.
-    if (is_held && leader->node != name_ && journal_.may_claim()) {
-      return Problem{"the log is in use by another command, or its jobs were moved: " +
-                     leader->node};
+    if (is_held && is_at_end && !is_again_) {
+      return Problem{"the jobs of the log were moved, or are being moved (" + leader->node +
+                     "); to move them once more, add --again"};
     }
     return Done{};
   }
@@ -137,9 +142,19 @@ class Follower {
   journal::ReplicatedJournal& journal_;
   Clock& clock_;
   const std::string name_;
+  const bool is_again_;
   Time reached_at_;
   News news_;
 };
+
+/// A name that was mistyped makes an empty log.
+Outcome<Done> refuse_empty_log(const Config& config, const Log& log) {
+  const auto service = open_log(config, log);
+  if (!service) return service.error();
+  const auto extent = (*service)->extent();
+  if (!extent) return extent.error();
+  return extent->last > 0 ? Outcome<Done>(Done{}) : Problem{"the log has no jobs"};
+}
 
 /// Fills the cache, and holds the log.
 Outcome<Came> fill_cache(const Config& config, journal::FileSystem& files, const Log& log) {
@@ -147,7 +162,7 @@ Outcome<Came> fill_cache(const Config& config, journal::FileSystem& files, const
   auto journal = open_shared_journal(config, files, clock, log, true);
   if (!journal) return journal.error();
   // Its destructor writes everything to the disk.
-  return Follower(**journal, clock, config.node).run();
+  return Follower(**journal, clock, config).run();
 }
 
 }  // namespace
@@ -167,7 +182,7 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   const auto replayed = (*journal)->replay(
       [&](std::string_view batch, Lsn) -> Outcome<Done> { return filler.add(batch); });
   if (!replayed) return replayed.error();
-  if (auto finished = filler.finish(); !finished) return finished.error();
+  if (auto settled = filler.settle(); !settled) return settled.error();
   const std::string url = engines::shown_url(config.log);
   const auto content = journal::look_into(files, config.data);
   if (!content) return content.error();
@@ -175,6 +190,8 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
     const auto marked = journal::mark_as_moved(files, config.data, url);
     if (!marked) return marked.error();
   }
+  // Only now: the jobs are never served at both places.
+  if (auto released = filler.release(); !released) return released.error();
   return "moved to " + url + ": " + std::to_string(filler.batches()) +
          " batches\nnext: start each node with --log and a new --data\n";
 }
@@ -186,6 +203,7 @@ Outcome<std::string> move_to_file(const Config& config, const Log& log) {
   if (*content == DirectoryContent::kJournal || *content == DirectoryContent::kMoved) {
     return Problem{config.data + " has a journal already: name a new directory"};
   }
+  if (auto filled = refuse_empty_log(config, log); !filled) return filled.error();
   Config mover = config;
   mover.node = "move-to-file " + place_of(config.data);
   auto came = fill_cache(mover, files, log);
@@ -195,12 +213,12 @@ Outcome<std::string> move_to_file(const Config& config, const Log& log) {
   }
   if (!came) return came.error();
   if (*came != Came::kToLead) return Problem{"the log was trimmed meanwhile: run it again"};
-  if (auto unmarked = journal::unmark_cache(files, config.data); !unmarked) {
-    return unmarked.error();
-  }
   const Outcome<JournalReport> report = check_journal(config.data);
   if (!report) return report.error();
   if (report->damage) return Problem{*report->damage};
+  if (auto unmarked = journal::unmark_cache(files, config.data); !unmarked) {
+    return unmarked.error();
+  }
   return "moved to " + config.data + ":\n" + report->text +
          "next: start one server with --data, without --log\n";
 }

@@ -15,7 +15,8 @@ namespace millrace::server {
 
 /// Makes `config.data`, which is missing, empty, or the directory of a stopped node, a journal with
 /// the jobs of the log. No node may lead the log, and none will any more. What ended half-way is
-/// gone on with by the next call for the same directory. Answers lines for the operator.
+/// gone on with by the next call for the same directory; with `moves_again` for any. Answers lines
+/// for the operator.
 [[nodiscard]] Outcome<std::string> move_to_file(const Config& config, const Log& log);
 
 }  // namespace millrace::server

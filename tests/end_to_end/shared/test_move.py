@@ -15,8 +15,8 @@ JOBS = 300
 class Move(SharedLogTest):
     node_count = 0
 
-    def move(self, command, directory, name="jobs"):
-        flags = [f"--log={self.log_url(name)}", "--allow-unsynced-log"]
+    def move(self, command, directory, name="jobs", more=()):
+        flags = [f"--log={self.log_url(name)}", "--allow-unsynced-log", *more]
         return subprocess.run(
             [os.environ["MILLRACE"], command, self.path(directory), *flags],
             capture_output=True,
@@ -81,7 +81,10 @@ class Move(SharedLogTest):
 
         self.assertIn("no damage", self.assert_moved("move-to-file", "one"))
         self.assert_not_moved("has a journal already", "move-to-file", "one")
-        self.assert_not_moved("or its jobs were moved", "move-to-file", "two")
+        self.assert_not_moved("were moved, or are being moved", "move-to-file", "two")
+        again = self.move("move-to-file", "two", more=["--again"])
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assert_not_moved("has no jobs", "move-to-file", "three", "jobs3")
         nodes[1].start()
         wait_until(lambda: "the log is held" in nodes[1].error_text(), "the node says why it waits")
         self.assertNotIn("leading", nodes[1].error_text())

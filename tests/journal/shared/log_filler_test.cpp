@@ -29,7 +29,9 @@ struct Filling {
 
   Outcome<Done> fill(const std::vector<std::string>& batches) {
     const auto added = add(batches);
-    return added ? filler.finish() : added;
+    if (!added) return added;
+    const auto settled = filler.settle();
+    return settled ? filler.release() : settled;
   }
 
   SimulatedLogService service;
@@ -104,6 +106,32 @@ TEST_CASE("log filler: a batch of several messages is compared as a whole") {
   CHECK(told(log) == std::vector<std::string>{"4", "0" + batches[0], "0\x01y", "3"});
 }
 
+TEST_CASE("log filler: after the beginning of an entry it holds the log anew") {
+  SimulatedLog log;
+  log.message_bytes_max = 60;
+  const std::vector<std::string> batches = {"\x01one", "\x01" + std::string(300, 'x'), "\x01three"};
+  REQUIRE(Filling(log).add({batches[0]}));
+  Filling cut(log);
+  REQUIRE(cut.add(batches));
+  const std::vector<std::string> whole = {"4", "0" + batches[0], "0" + batches[1],
+                                          "0" + batches[2]};
+  REQUIRE(told(log) == whole);
+
+  // The second batch lost its end.
+  SimulatedLog torn;
+  torn.message_bytes_max = 60;
+  Sequence sequence = 1;
+  for (; !log.at(sequence).is_begin || log.at(sequence).is_end; ++sequence) {
+    torn.append(sequence - 1, log.at(sequence));
+  }
+  torn.append(sequence - 1, log.at(sequence));
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(Filling(torn).fill(batches));
+    CHECK(told(torn) == std::vector<std::string>{"4", "0" + batches[0], "4", "0" + batches[1],
+                                                 "0" + batches[2], "3"});
+  }
+}
+
 TEST_CASE("log filler: a head of a former shared log is left out, and a beat with it") {
   SimulatedLog log;
   EntryHead head{.sequence = 9, .node = {}, .notes = {}};
@@ -146,7 +174,7 @@ TEST_CASE("log filler: without an answer it ends, and another one goes on") {
   REQUIRE(cut.filler.begin());
   cut.service.is_cut_off = true;
   REQUIRE(cut.filler.add(kBatches[0]));
-  CHECK_FALSE(cut.filler.finish());
+  CHECK_FALSE(cut.filler.settle());
   REQUIRE(Filling(log).fill(kBatches));
   CHECK(told(log) == kWhole);
 }

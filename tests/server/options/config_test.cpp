@@ -334,6 +334,8 @@ TEST_CASE("config: what moves jobs takes a directory and the options of the engi
   CHECK(to_log.config.log_ca_file == "c");
   CHECK(read_invocation({"move-to-file", "data", "--log=nats://a/jobs"}).action ==
         Action::kMoveToFile);
+  CHECK(read_invocation({"move-to-file", "data", "--log=nats://a/jobs", "--again"})
+            .config.moves_again);
   CHECK(read_invocation({"move-to-file", "data"}).text == "--log is required");
   CHECK(read_invocation({"move-to-log", "--log=nats://a/jobs"}).action == Action::kRefuse);
   CHECK(read_invocation({"move-to-log", "data", "--log=nats://a/jobs", "--node=a"}).action ==
