@@ -255,10 +255,15 @@ class SharedRun {
     if (!opened) return failure(Step::kOpenJournal, opened.error());
     journal::ReplicatedJournal& journal = **opened;
     const Log& log = context_.log;
+    options_.goes_on = [this] {
+      for (const int signal : signals_.take()) note(signal);
+      return !last_signal_;
+    };
     Server server(options_, std::move(*opened), clock_, log, &journal);
     auto sockets = duplicate(sockets_);
     if (!sockets) return failure(Step::kListen, sockets.error());
     if (auto replayed = server.open(std::move(*sockets)); !replayed) {
+      if (last_signal_) return Shift::kEnded;
       if (journal.is_cache_useless()) {
         log.event("cache_dropped", {{"problem", replayed.error().text}});
         return Shift::kUseless;

@@ -54,6 +54,7 @@ class Server : private Duties, private Deadline {
     std::string password;                    ///< of the Faktory port; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
                                              ///< shared by all copies of the options
+    std::function<bool()> goes_on;           ///< asked while the log is read: false ends that
     std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
     std::size_t web_connections_max = kWebConnectionsMax;

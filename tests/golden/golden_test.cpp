@@ -40,7 +40,7 @@ void start_on(const std::string& directory, const std::function<void(const View&
   Broker broker(ledger, format, {});
   auto journal = journal::FileJournal::open(files, directory, {});
   REQUIRE_MESSAGE(journal.has_value(), journal.error().text, kAdvice);
-  const auto replayed = server::replay(**journal, ledger, [](Lsn) {});
+  const auto replayed = server::replay(**journal, ledger, [](Lsn) { return true; });
   REQUIRE_MESSAGE(replayed.has_value(), replayed.error().text, kAdvice);
   look(broker.view());
 }

@@ -28,7 +28,7 @@ struct Process {
     auto opened = journal::FileJournal::open(files, directory, std::move(options));
     CHECK(opened.has_value());
     journal = std::move(*opened);
-    CHECK(server::replay(*journal, ledger, [](Lsn) {}));
+    CHECK(server::replay(*journal, ledger, [](Lsn) { return true; }));
   }
 
   faktory::WorkUnits format;

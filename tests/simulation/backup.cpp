@@ -183,7 +183,10 @@ void World::start_on_copy(std::uint64_t promised) {
   Ledger ledger;
   Broker broker(ledger, format_, {});
   Lsn last = 0;
-  const auto replayed = server::replay(**opened, ledger, [&](Lsn begin) { last = begin; });
+  const auto replayed = server::replay(**opened, ledger, [&](Lsn begin) {
+    last = begin;
+    return true;
+  });
   demand(replayed.has_value(), "a backup cannot be replayed");
   std::uint64_t point = first_point_;
   while (point < last_point() && landmarks_[point + 1 - first_point_].begin <= last) ++point;

@@ -230,7 +230,7 @@ bool World::try_start(Stream& stream) {
   if (opened) {
     process_ = std::make_unique<Process>(*this, std::move(wrapped), std::move(*opened));
     NotedReplay noted(process_->recorder, stream);
-    const auto replayed = server::replay(noted, process_->ledger, [](Lsn) {});
+    const auto replayed = server::replay(noted, process_->ledger, [](Lsn) { return true; });
     if (replayed) return true;
     refusal = replayed.error().text;
     process_.reset();

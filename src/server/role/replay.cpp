@@ -115,11 +115,14 @@ class Lent {
   Portions& portions_;
 };
 
+Problem given_up() {
+  return Problem{"the replay was given up"};
+}
+
 /// A batch is copied when there is room for a portion of it, so that the journal can read on. A
 /// long one is not: two of them would take too much memory.
 Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions) {
-  const Problem given_up{"the replay was given up"};
-  if (!portions.wait_for_room()) return given_up;
+  if (!portions.wait_for_room()) return given_up();
   const bool is_long = bytes.size() > kAheadBytes;
   // Its last portion to be applied frees it.
   const auto copy = is_long ? nullptr : std::make_shared<const std::string>(bytes);
@@ -137,7 +140,7 @@ Outcome<Done> decode_batch(std::string_view bytes, Lsn begin, Portions& portions
                    .is_first = is_first,
                    .is_last = reader.is_done()});
     if (reader.is_done()) return Done{};
-    if (!portions.wait_for_room()) return given_up;
+    if (!portions.wait_for_room()) return given_up();
   }
 }
 
@@ -170,13 +173,13 @@ class Reading {
 }  // namespace
 
 Outcome<std::uint64_t> replay(Journal& journal, Ledger& ledger,
-                              const std::function<void(Lsn)>& on_step) {
+                              const std::function<bool(Lsn)>& on_step) {
   Reading reading(journal);
   std::uint64_t bytes = 0;
   for (std::deque<Portion> some = reading.take(); !some.empty(); some = reading.take()) {
     for (; !some.empty(); some.pop_front()) {
       Portion& portion = some.front();
-      on_step(portion.begin);
+      if (!on_step(portion.begin)) return given_up();
       ledger.replay(std::move(portion.records));
       if (!portion.is_last) continue;
       ledger.place(portion.begin);

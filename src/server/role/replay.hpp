@@ -15,6 +15,6 @@ namespace millrace::server {
 /// Nothing else may use the journal meanwhile. A problem of the journal or of a batch leaves the
 /// ledger with what was read before.
 [[nodiscard]] Outcome<std::uint64_t> replay(Journal& journal, Ledger& ledger,
-                                            const std::function<void(Lsn)>& on_step);
+                                            const std::function<bool(Lsn)>& on_step);
 
 }  // namespace millrace::server

@@ -12,7 +12,7 @@ namespace {
 constexpr int kBatches = 40;
 constexpr int kJobsPerBatch = 1'000;  // some steps of a batch
 
-const auto ignore = [](Lsn) {};
+const auto ignore = [](Lsn) { return true; };
 
 /// More than is decoded ahead.
 class Logged {
@@ -44,6 +44,7 @@ TEST_CASE("replay: everything is read, in the order of the log") {
   const auto read = replay(log.journal, log.ledger, [&](Lsn at) {
     CHECK(at >= reached);
     reached = at;
+    return true;
   });
   REQUIRE(read);
   CHECK(*read == log.bytes);
@@ -96,8 +97,7 @@ TEST_CASE("replay: applying can give up while the reading thread waits for a lon
   Logged log;
   log.journal.to_replay.clear();
   add_long_batches(log);
-  const auto give_up = [](Lsn) { throw std::runtime_error("enough"); };
-  CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, give_up), "enough");
+  CHECK_FALSE(replay(log.journal, log.ledger, [](Lsn) { return false; }));
 }
 
 TEST_CASE("replay: an empty log") {
@@ -130,8 +130,7 @@ TEST_CASE("replay: what the reading thread throws comes out") {
 
 TEST_CASE("replay: applying can give up while much is decoded ahead") {
   Logged log;
-  const auto give_up = [](Lsn) { throw std::runtime_error("enough"); };
-  CHECK_THROWS_WITH((void)replay(log.journal, log.ledger, give_up), "enough");
+  CHECK_FALSE(replay(log.journal, log.ledger, [](Lsn) { return false; }));
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ void Failover::start(Node& node) {
   node.process = std::make_unique<Process>(*this, node, std::move(*opened));
   Process& process = *node.process;
   if (memory_bytes_ != 0) process.ledger.memory().limit(process.journal, memory_bytes_);
-  const auto replayed = server::replay(process.standby_journal, process.ledger, [](Lsn) {});
+  const auto replayed =
+      server::replay(process.standby_journal, process.ledger, [](Lsn) { return true; });
   if (replayed) {
     process.role.has_replayed();
     tell(node.name + " has started");
