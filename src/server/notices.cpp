@@ -28,7 +28,7 @@ void Notices::shared_log(const std::string& problem, Time now) {
   }
   if (!log_problems_.admits(now)) return;
   has_log_problem_ = true;
-  log_.event("log_does_not_store", {{"problem", problem}});
+  log_.event("log_does_not_store", {{"problem", one_line(problem, kProblemBytesMax)}});
 }
 
 void Notices::admission(Admission before, Admission admission, Time now) {

@@ -256,11 +256,13 @@ Outcome<Done> Server::replay() {
   const Journal::Extent log = journal_->extent();
   const Outcome<std::uint64_t> bytes = server::replay(*journal_, ledger_, [&](Lsn at) {
     const Time now = clock_.now();
-    if (!progress.admits(now)) return;
+    if (options_.goes_on && !options_.goes_on()) return false;
+    if (!progress.admits(now)) return true;
     log_.routine("replaying",
                  {{"percent", (at - log.begin) * 100 / std::max<Lsn>(log.end - log.begin, 1)},
                   {"jobs", all_jobs(broker_.view())},
                   {"seconds", seconds_text(now - started_at)}});
+    return true;
   });
   if (!bytes) return bytes.error();
   if (*bytes > 0) {
@@ -358,7 +360,7 @@ bool Server::stand_by() {
     if (const auto led = lead(journal_->epoch()); !led) {
       log_.event("cannot_lead", {{"problem", led.error().text}});
       must_start_over_ = true;
-      break;
+      return false;
     }
     lease_keeper_.emplace(loop_.ticker, *shared_,
                           [this](bool is_lost, Time at) { look_at_lease(is_lost, at); });
@@ -386,9 +388,10 @@ Compactor::Limits Server::set_limits(Compactor::Limits asked, Time now) {
 }
 
 void Server::work(Time now) {
-  stall_watch_.work(now);
+  // How long a log that is elsewhere takes is told by `look_at_lease`.
+  if (shared_ == nullptr) stall_watch_.work(now);
   if (web_) web_->work(now);
-  if (shared_ != nullptr) notices_.shared_log(shared_->problem(), now);
+  if (shared_ != nullptr && !relay_) notices_.shared_log(shared_->problem(), now);
   notices_.removed_segments(loop_.compactor.removed_segments(), now);
   connections_.remove_closed();
   if (is_stopping() && connections_.count() == 0) enter(Stage::kEnded);
@@ -466,8 +469,8 @@ void Server::finish_connections() {
   loop_.ticker.plan(*this, clock_.now() + kStopMax - kStopGrace);
 }
 
-/// The state has records that the log will never have, so the process ends. It serves again, or
-/// follows, when it has read the log anew.
+/// The state has records that the log will never have, so this server ends. Another one of the
+/// process reads the log anew.
 void Server::stand_down() {
   log_.event("deposed", {{"connections", connections_.count()}});
   must_start_over_ = !is_stopping();

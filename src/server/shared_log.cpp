@@ -108,6 +108,8 @@ Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(
   if (auto fit = refuse_journal(files, config); !fit) return fit.error();
   auto service = open_log(config, log);
   if (!service) return service.error();
+  // Before the cache is read, which takes a while.
+  if (const auto extent = (*service)->extent(); !extent) return extent.error();
   // Not before: the directory stays as it is where the log cannot be used.
   if (auto prepared = prepare_cache(files, config); !prepared) return prepared.error();
   journal::FileJournalOptions cache_options;

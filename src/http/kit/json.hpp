@@ -14,6 +14,10 @@ using Json = nlohmann::ordered_json;
 /// Compact; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string dump(const Json& json);
 
+[[nodiscard]] inline Json text_or_null(std::string_view text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
 /// What the wall clock shows then, as `2026-11-21T00:59:20.184Z`; null for the epoch and for
 /// `kNever`.
 [[nodiscard]] Json show_time(Time steady, WallClock clock);

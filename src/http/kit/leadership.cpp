@@ -9,10 +9,6 @@
 namespace millrace::http {
 namespace {
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
 double as_double(std::uint64_t count) {
   return static_cast<double>(count);
 }

@@ -208,7 +208,7 @@ void LogPump::follow(LogService::Duration longest) {
     if (!work_.wait_for(guard, longest, has_room)) return;
     after = seen_;
   }
-  const Outcome<LogService::Chunk> chunk = service_.follow(after, kChunkBytes, longest);
+  Outcome<LogService::Chunk> chunk = service_.follow(after, kChunkBytes, longest);
   if (!chunk) {
     note_problem(chunk.error().text);
     return wait_for_work(std::min(longest, kRetry));
@@ -223,9 +223,9 @@ void LogPump::follow(LogService::Duration longest) {
     if (!has_news) return;
     // The server may have begun to lead meanwhile.
     if (mode() != Mode::kFollowing) return;
-    for (const LogService::Entry& entry : chunk->entries) {
+    for (LogService::Entry& entry : chunk->entries) {
       arrived_bytes_ += entry.bytes.size();
-      arrived_.push_back(entry);
+      arrived_.push_back(std::move(entry));
     }
     seen_ = chunk->seen;
   }
@@ -248,6 +248,7 @@ void LogPump::hear_of_claim(LogService::Duration longest) {
   const std::vector<LogService::Answer> answers = service_.answers(longest);
   if (answers.empty()) return;
   note_refusal(answers.front());
+  if (!answers.front().refusal) end_refusals();
   if (answers.front().refusal == LogService::Refusal::kConflict && is_set_back()) {
     return enter(Mode::kSetBack);
   }

@@ -33,7 +33,11 @@ class LeaseKeeper final : private Deadline {
  private:
   void expire(Time now) override {
     journal_.beat();
-    is_lost_ = is_lost_ ? !journal_.may_answer() : now >= journal_.lost_at();
+    // The clock may have jumped since the claim, to go on from that of another server. The first
+    // look only beats.
+    if (std::exchange(has_beaten_, true)) {
+      is_lost_ = is_lost_ ? !journal_.may_answer() : now >= journal_.lost_at();
+    }
     on_look_(is_lost_, now);
     const Time next = journal_.next_beat();
     ticker_.plan(*this, is_lost_ ? std::min(next, now + kStandbyLook) : next);
@@ -42,6 +46,7 @@ class LeaseKeeper final : private Deadline {
   Ticker& ticker_;
   SharedJournal& journal_;
   const OnLook on_look_;
+  bool has_beaten_ = false;
   bool is_lost_ = false;
 };
 

@@ -9,11 +9,6 @@ void Role::lead(Epoch epoch) {
   epoch_ = epoch;
 }
 
-void Role::start_over() {
-  move_to(Name::kReplaying);
-  epoch_.reset();
-}
-
 void Role::move_to(Name name) {
   CHECK(can_move(name_, name));
   name_ = name;

@@ -16,18 +16,17 @@ namespace millrace::server {
 ///     stopping    bodies                   in its epoch   closed         answers, and then the end
 ///
 ///     replaying ──has_replayed()──▶ standby ──lead(epoch)──▶ serving
-///         ▲                            │                        │       any ──stop()──▶ stopping
-///         └────────start_over()────────┴──────start_over()──────┘
+///                                                               any ──stop()──▶ stopping
 ///
 /// A serving server that has lost touch with its log keeps its role: its clients are closed, and
 /// new ones wait as at a standby (`docs/decisions/58-engine-away.md`).
 ///
 /// A server whose log nobody else can append to is a standby for no time.
 ///
-/// A standby starts over when the log was trimmed beyond what it has applied. A serving one starts
-/// over when another server leads the log: it has applied records that the log will never have, and
-/// nothing takes those back. (Or its process ends, and another one reads the log.) From then on it
-/// answers nothing more, not even what it has executed; nor does a stopping server that is deposed.
+/// A standby stops when the log was trimmed beyond what it has applied. A serving one stops when
+/// another server leads the log: it has applied records that the log will never have, and nothing
+/// takes those back. From then on it answers nothing more, not even what it has executed; nor does
+/// a stopping server that is deposed. Another server of the same process then reads the log anew.
 class Role {
  public:
   enum class Name { kReplaying, kStandby, kServing, kStopping };
@@ -39,9 +38,6 @@ class Role {
 
   /// The server's claim of this epoch is in the log, and everything before it is applied.
   void lead(Epoch epoch);
-
-  /// The state is dropped, and the log is read anew.
-  void start_over();
 
   /// The process is to end.
   void stop() { move_to(Name::kStopping); }
@@ -56,7 +52,7 @@ class Role {
   [[nodiscard]] static constexpr bool can_move(Name from, Name to) {
     switch (to) {
       case Name::kReplaying:
-        return from == Name::kStandby || from == Name::kServing;
+        return false;
       case Name::kStandby:
         return from == Name::kReplaying;
       case Name::kServing:
