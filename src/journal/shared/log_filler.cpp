@@ -56,6 +56,7 @@ Outcome<Done> LogFiller::put(EntryHead::Kind kind, std::string_view batch) {
 }
 
 Outcome<Done> LogFiller::append(EntryHead::Kind kind, std::string_view batch) {
+  has_appended_ = true;
   EntryHead head{.kind = kind,
                  .log = options_.log,
                  .sequence = last_ + 1,

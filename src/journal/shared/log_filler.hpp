@@ -45,6 +45,9 @@ class LogFiller {
   /// Servers may lead from now on.
   [[nodiscard]] Outcome<Done> release();
 
+  /// After `release`: nothing was appended, since the log had everything already.
+  [[nodiscard]] bool was_done() const { return !has_appended_; }
+
   /// How many batches were added, those that the log had included.
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
 
@@ -67,6 +70,7 @@ class LogFiller {
   std::deque<std::size_t> in_flight_;  ///< bytes of appends without an answer
   std::size_t in_flight_bytes_ = 0;
   std::uint64_t batches_ = 0;
+  bool has_appended_ = false;
 };
 
 }  // namespace millrace::journal

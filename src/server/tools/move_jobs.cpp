@@ -165,6 +165,17 @@ Outcome<Came> fill_cache(const Config& config, journal::FileSystem& files, const
   return Follower(**journal, clock, config).run();
 }
 
+/// Jobs that were moved to one log must not go to another one as well.
+Outcome<Done> refuse_second_log(journal::LogService& service, const Config& config,
+                                bool was_moved) {
+  if (!was_moved) return Done{};
+  const auto extent = service.extent();
+  if (!extent) return extent.error();
+  if (extent->last > 0) return Done{};
+  return Problem{"the jobs of " + config.data + " were moved to another log, which the file " +
+                 config.data + "/moved names"};
+}
+
 }  // namespace
 
 Outcome<std::string> move_to_log(const Config& config, const Log& log) {
@@ -173,6 +184,10 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   if (!journal) return journal.error();
   auto service = open_log(config, log);
   if (!service) return service.error();
+  const auto content = journal::look_into(files, config.data);
+  if (!content) return content.error();
+  const bool was_moved = *content == DirectoryContent::kMoved;
+  if (auto fit = refuse_second_log(**service, config, was_moved); !fit) return fit.error();
   SystemClock clock;
   journal::LogFiller filler(**service, {.name = "move-to-log of " + place_of(config.data),
                                         .writer = random_name(),
@@ -184,14 +199,16 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   if (!replayed) return replayed.error();
   if (auto settled = filler.settle(); !settled) return settled.error();
   const std::string url = engines::shown_url(config.log);
-  const auto content = journal::look_into(files, config.data);
-  if (!content) return content.error();
-  if (*content != DirectoryContent::kMoved) {
+  if (!was_moved) {
     const auto marked = journal::mark_as_moved(files, config.data, url);
     if (!marked) return marked.error();
   }
   // Only now: the jobs are never served at both places.
   if (auto released = filler.release(); !released) return released.error();
+  if (filler.was_done()) {
+    return "moved to " + url + " before: " + std::to_string(filler.batches()) +
+           " batches; nodes may have led the log since\n";
+  }
   return "moved to " + url + ": " + std::to_string(filler.batches()) +
          " batches\nnext: start each node with --log and a new --data\n";
 }
@@ -201,7 +218,9 @@ Outcome<std::string> move_to_file(const Config& config, const Log& log) {
   const auto content = journal::look_into(files, config.data);
   if (!content) return content.error();
   if (*content == DirectoryContent::kJournal || *content == DirectoryContent::kMoved) {
-    return Problem{config.data + " has a journal already: name a new directory"};
+    return Problem{config.data +
+                   " has a journal already, perhaps since the jobs were moved to it before: see "
+                   "`millrace check`, or name a new directory"};
   }
   if (auto filled = refuse_empty_log(config, log); !filled) return filled.error();
   Config mover = config;
