@@ -150,7 +150,9 @@ class BadInputTest(ServerTest):
 
     def test_an_engine_that_does_not_sync(self):
         unsaid = self.url().split("?")[0]
-        self.refused("power cut|whether it syncs", [f"--log={unsaid}", "--node=a"])
+        self.refused("on one server, and lost with it", [f"--log={unsaid}", "--node=a"])
+        log = f"--log={unsaid}?replicas=1"
+        self.refused("power cut|whether it syncs", [log, "--node=a"])
         with open(self.path("pgpass"), "w", encoding="ascii") as file:
             file.write(PASSWORD + "\n")
         os.chmod(self.path("pgpass"), 0o600)

@@ -42,8 +42,10 @@ Problem stream_problem(const std::string& name, const Answered& answered) {
   if (answered.error != 0) {
     natsStatus status = NATS_OK;
     const char* const text = nats_GetLastError(&status);
-    problem.text = std::string("NATS says: ") + (text == nullptr ? "" : text) + " (" +
-                   std::to_string(answered.error) + ")";
+    const bool is_gone = answered.error == JSStreamNotFoundErr;
+    const std::string said = text == nullptr || *text == '\0' ? "an error without a text" : text;
+    problem.text = is_gone ? "it is not there any more"
+                           : "NATS says: " + said + " (" + std::to_string(answered.error) + ")";
     problem.is_passing = is_passing(answered.error);
   }
   problem.text.insert(0, "the stream " + name + ": ");
@@ -125,7 +127,13 @@ Outcome<Done> NatsStream::check(const NatsUrl& url, const Options& options) {
   const int wanted = url.replicas != 0 ? url.replicas : is_alone ? 1 : kReplicas;
   const bool is_enough = url.replicas == 0 ? config.Replicas >= wanted : config.Replicas == wanted;
   if (!is_enough) return unlike_url(name_, config.Replicas, wanted);
-  return options.allows_unsynced ? Done{} : check_synced(url);
+  if (options.allows_unsynced) return Done{};
+  if (is_alone && url.replicas == 0) {
+    return Problem{"the stream " + name_ +
+                   " is on one server, and lost with it: make a cluster of three, or say "
+                   "replicas=1 in the URL"};
+  }
+  return check_synced(url);
 }
 
 /// A server alone refuses several replicas: it gets a stream with one.
