@@ -55,8 +55,14 @@ http::ClusterFacts Server::cluster() const {
                            .log_url = options_.log_url,
                            .nodes = {{.told = own_report(), .leads = true}},
                            .takeovers = shared_->takeovers()};
-  for (http::ClusterNode& each : node_reports_.list(clock_.now())) {
-    facts.nodes.push_back(std::move(each));
+  const Time now = clock_.now();
+  for (http::ClusterNode& each : node_reports_.list(now)) facts.nodes.push_back(std::move(each));
+  // A leader that died has reported to nobody.
+  for (const auto& [epoch, at, from, to, was_handed_over, gap] : facts.takeovers) {
+    const auto is_there = [&name = from](const auto& each) { return each.told.node == name; };
+    if (from.empty() || now - at > NodeReports::kForgottenAfter) continue;
+    if (std::any_of(facts.nodes.begin(), facts.nodes.end(), is_there)) continue;
+    facts.nodes.push_back({.told = {.node = from}, .heard_seconds = as_seconds(now - at)});
   }
   return facts;
 }

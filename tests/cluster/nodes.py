@@ -122,11 +122,8 @@ class Cluster:
         ]
 
     def start(self):
-        """All at once: a node that finds no engine, or no stream, waits for it."""
-        for node in self.nodes:
-            node.start()
         self.engine.start()
-        wait_for(self.takeovers, "a node leads")
+        self.start_nodes()
 
     def start_nodes(self):
         """With an engine that runs."""
