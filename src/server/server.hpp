@@ -248,6 +248,7 @@ class Server : private Duties, private Deadline {
   std::optional<LeaseKeeper> lease_keeper_;
   Role role_;
   bool must_start_over_ = false;
+  bool has_caught_up_ = false;          ///< with what the log had at the start
   Stage stage_ = Stage::kRefusingWork;  ///< while it stops
 };
 

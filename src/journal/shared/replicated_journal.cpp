@@ -283,7 +283,8 @@ bool ReplicatedJournal::may_claim() const {
 
 std::string ReplicatedJournal::problem() const {
   std::string text = pump_.problem();
-  const bool is_held = leader_ && leader_->holds && !leader_->has_released && !options_.holds;
+  const bool is_held =
+      has_caught_up() && leader_ && leader_->holds && !leader_->has_released && !options_.holds;
   return text.empty() && is_held ? "the log is held, so no node may lead: " + leader_->node : text;
 }
 

@@ -72,6 +72,7 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] bool hears_leader() const;
 
   [[nodiscard]] Outcome<Followed> follow(const Visitor& visitor) override;
+  [[nodiscard]] bool has_caught_up() const override { return started_at_ && seen_ >= former_end_; }
   [[nodiscard]] bool may_claim() const override;
   void claim() override;
   [[nodiscard]] bool may_answer() const override;

@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
           {"lease", config.log.empty() ? "none" : std::to_string(config.lease.count())},
           {"relay", yes_or_no(!config.log.empty() && !config.keeps_ports_closed)},
           {"sync", config.log.empty() ? sync() : "by the log"},
-          {"strict-fetch", yes_or_no(config.is_fetch_strict)},
+          {"strict-fetch", yes_or_no(config.is_fetch_strict || !config.log.empty())},
           {"beanstalk", address(config.beanstalk)},
           {"faktory", address(config.faktory)},
           {"web", address(config.web)},

@@ -36,6 +36,7 @@ class StandbyJournal final : public SharedJournal {
     });
   }
 
+  [[nodiscard]] bool has_caught_up() const override { return parts_.journal.has_caught_up(); }
   [[nodiscard]] bool may_claim() const override {
     if (parts_.mistake == Mistake::kEarlyClaim) parts_.skew(parts_.patience);
     const bool may = parts_.journal.may_claim();
