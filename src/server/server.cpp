@@ -16,13 +16,6 @@ namespace {
 /// A replay that takes longer says this often how far it is.
 constexpr Duration kReplayLogInterval = 1s;
 
-std::uint64_t all_jobs(const View& view) {
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < kJobStateCount; ++i)
-    count += view.job_count(static_cast<JobState>(i));
-  return count;
-}
-
 beanstalk::Settings beanstalk_settings(const Server::Options& options, const Journal& journal) {
   const HostFacts facts = host_facts();
   beanstalk::Settings settings;
@@ -249,6 +242,14 @@ http::TrafficFacts Server::traffic() const {
           .leadership = leadership()};
 }
 
+std::uint64_t Server::job_count() const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < kJobStateCount; ++i) {
+    count += broker_.view().job_count(static_cast<JobState>(i));
+  }
+  return count;
+}
+
 Outcome<Done> Server::replay() {
   LogLimit progress(kReplayLogInterval);
   const Time started_at = clock_.now();
@@ -260,14 +261,14 @@ Outcome<Done> Server::replay() {
     if (!progress.admits(now)) return true;
     log_.routine("replaying",
                  {{"percent", (at - log.begin) * 100 / std::max<Lsn>(log.end - log.begin, 1)},
-                  {"jobs", all_jobs(broker_.view())},
+                  {"jobs", job_count()},
                   {"seconds", seconds_text(now - started_at)}});
     return true;
   });
   if (!bytes) return bytes.error();
   if (*bytes > 0) {
     log_.routine("replayed", {{"bytes", *bytes},
-                              {"jobs", all_jobs(broker_.view())},
+                              {"jobs", job_count()},
                               {"seconds", seconds_text(clock_.now() - started_at)}});
   }
   return Done{};

@@ -183,6 +183,7 @@ class Server : private Duties, private Deadline {
   void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
+  [[nodiscard]] std::uint64_t job_count() const;  ///< in all states
   void begin_time();
   Outcome<Done> lead(Epoch epoch);
   [[nodiscard]] bool stand_by();

@@ -60,7 +60,8 @@ http::ClusterFacts Server::cluster() const {
   // A leader that died has reported to nobody.
   for (const auto& [epoch, at, from, to, was_handed_over, gap] : facts.takeovers) {
     const auto is_there = [&name = from](const auto& each) { return each.told.node == name; };
-    if (from.empty() || now - at > NodeReports::kForgottenAfter) continue;
+    const bool has_died = !was_handed_over && !from.empty();
+    if (!has_died || now - at > NodeReports::kForgottenAfter) continue;
     if (std::any_of(facts.nodes.begin(), facts.nodes.end(), is_there)) continue;
     facts.nodes.push_back({.told = {.node = from}, .heard_seconds = as_seconds(now - at)});
   }

@@ -8,7 +8,7 @@ namespace millrace::server {
 
 /// Follows the log until this server leads it. False: it never will.
 bool Server::stand_by() {
-  log_.routine("standing_by", {{"jobs", all_jobs(broker_.view())}});
+  log_.routine("standing_by", {{"jobs", job_count()}});
   Standby standby(ledger_, *shared_);
   journal_->on_durable([this] {
     has_log_news_ = true;
@@ -38,8 +38,8 @@ bool Server::stand_by() {
     lease_keeper_.emplace(loop_.ticker, *shared_,
                           [this](bool is_lost, Time at) { look_at_lease(is_lost, at); });
     lease_keeper_->begin();
-    log_.routine("leading", {{"epoch", static_cast<std::uint64_t>(*role_.epoch())},
-                             {"jobs", all_jobs(broker_.view())}});
+    log_.routine("leading",
+                 {{"epoch", static_cast<std::uint64_t>(*role_.epoch())}, {"jobs", job_count()}});
   }
   return role_.name() == Role::Name::kServing;
 }
@@ -52,7 +52,7 @@ bool Server::follow(Standby& standby) {
   if (!followed) return false;
   if (!has_caught_up_ && shared_->has_caught_up()) {
     has_caught_up_ = true;
-    log_.routine("caught_up", {{"jobs", all_jobs(broker_.view())}});
+    log_.routine("caught_up", {{"jobs", job_count()}});
   }
   must_start_over_ = *followed == SharedJournal::Followed::kTrimmed;
   return *followed == SharedJournal::Followed::kLeads;

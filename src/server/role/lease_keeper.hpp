@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "core/ports/shared_journal.hpp"
@@ -33,11 +34,12 @@ class LeaseKeeper final : private Deadline {
  private:
   void expire(Time now) override {
     journal_.beat();
-    // The clock may have jumped since the claim, to go on from that of another server. The first
-    // look only beats.
-    if (std::exchange(has_beaten_, true)) {
-      is_lost_ = is_lost_ ? !journal_.may_answer() : now >= journal_.lost_at();
-    }
+    if (!begun_at_) begun_at_ = now;
+    has_answered_ = has_answered_ || journal_.may_answer();
+    // The clock may have jumped since the claim, to go on from that of another server. Then only
+    // what is stored after that tells anything.
+    const bool can_tell = has_answered_ || now >= *begun_at_ + 3 * journal_.figures().lease;
+    is_lost_ = is_lost_ ? !journal_.may_answer() : can_tell && now >= journal_.lost_at();
     on_look_(is_lost_, now);
     const Time next = journal_.next_beat();
     ticker_.plan(*this, is_lost_ ? std::min(next, now + kStandbyLook) : next);
@@ -46,7 +48,8 @@ class LeaseKeeper final : private Deadline {
   Ticker& ticker_;
   SharedJournal& journal_;
   const OnLook on_look_;
-  bool has_beaten_ = false;
+  std::optional<Time> begun_at_;  ///< the first look
+  bool has_answered_ = false;
   bool is_lost_ = false;
 };
 
