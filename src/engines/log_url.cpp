@@ -1,5 +1,6 @@
 #include "engines/log_url.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace millrace::engines {
@@ -7,27 +8,40 @@ namespace {
 
 constexpr std::string_view kTable = "millrace_log=";
 
-/// `?millrace_log=jobs2` where that parameter is there.
-std::string shown_table(std::string_view rest) {
-  std::size_t at = rest.find(kTable);
-  while (at != rest.npos && (at == 0 || (rest[at - 1] != '?' && rest[at - 1] != '&'))) {
-    at = rest.find(kTable, at + 1);
+bool is_table_name(std::string_view name) {
+  return std::ranges::all_of(
+      name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+/// `?millrace_log=jobs2` where such a parameter is there.
+std::string shown_table(std::string_view parameters) {
+  std::string shown;
+  while (!parameters.empty()) {
+    const std::size_t end = std::min(parameters.find('&'), parameters.size());
+    const std::string_view each = parameters.substr(0, end);
+    parameters.remove_prefix(std::min(end + 1, parameters.size()));
+    if (!each.starts_with(kTable) || !is_table_name(each.substr(kTable.size()))) continue;
+    shown = "?" + std::string(each);
   }
-  if (at == rest.npos) return {};
-  return std::string("?").append(rest.substr(at, rest.find_first_of("&#", at) - at));
+  return shown;
 }
 
 }  // namespace
 
-/// A password may itself contain `@` or `/`, so everything up to the last `@` is left out.
+/// A password may itself contain `@`, `/` or `?`. Where it cannot be told from the rest, the hosts
+/// are not shown either.
 std::string shown_url(const std::string& url) {
   const std::size_t scheme_end = url.find("://");
   if (scheme_end == std::string::npos) return "(not a URL)";
   const std::size_t begin = scheme_end + 3;
   const std::size_t at = url.rfind('@');
-  const std::size_t host = at == std::string::npos || at < begin ? begin : at + 1;
-  const std::string rest = url.substr(host);
-  return url.substr(0, begin) + rest.substr(0, rest.find_first_of("?#")) + shown_table(rest);
+  const bool has_user = at != std::string::npos && at >= begin;
+  if (has_user && url.find_first_of("?#", begin) < at) return url.substr(0, begin) + "...";
+  const std::string rest = url.substr(has_user ? at + 1 : begin);
+  const std::size_t end = rest.find_first_of("?#");
+  const std::string shown = url.substr(0, begin) + rest.substr(0, end);
+  if (end == std::string::npos || rest[end] == '#') return shown;
+  return shown + shown_table(rest.substr(end + 1));
 }
 
 }  // namespace millrace::engines

@@ -12,6 +12,10 @@ TEST_CASE("log URL: what is shown has neither user, password nor parameters") {
   CHECK(shown_url("postgresql://u@db/x?password=s&millrace_log=jobs2&b=c") ==
         "postgresql://db/x?millrace_log=jobs2");
   CHECK(shown_url("postgresql://u@db/x?not_millrace_log=s") == "postgresql://db/x");
+  CHECK(shown_url("postgresql://u@db/x?password=p@ss") == "postgresql://...");
+  CHECK(shown_url("postgresql://u@db/x?password=a?millrace_log=b") == "postgresql://db/x");
+  CHECK(shown_url("postgresql://u@db/x?millrace_log=a/B") == "postgresql://db/x");
+  CHECK(shown_url("postgresql://u:a?b@db/x") == "postgresql://...");
   CHECK(shown_url("host=db password=secret") == "(not a URL)");
 }
 
