@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kMark = "cache";
 constexpr std::string_view kBrokenMark = "broken";
 constexpr std::string_view kMovedMark = "moved";
+const std::string kMovedText = "The jobs of this journal were moved to the log ";
+constexpr std::uint64_t kMovedBytesMax = 64 * 1024;
 constexpr std::string_view kMarkText =
     "The journal in this directory is a cache of a log that several servers share.\n";
 
@@ -62,8 +64,39 @@ Outcome<Done> unmark_cache(FileSystem& files, const std::string& directory) {
 
 Outcome<Done> mark_as_moved(FileSystem& files, const std::string& directory,
                             const std::string& log) {
-  return write_mark(files, directory, kMovedMark,
-                    "The jobs of this journal were moved to the log " + log + "\n");
+  const std::string path = directory + "/" + std::string(kMovedMark);
+  const auto names = files.list(directory);
+  if (!names) return names.error();
+  const auto present = moved_to(files, directory);
+  if (!present) return present.error();
+  if (*present == log) {
+    // Whoever wrote it may have ended before it was on the disk.
+    const auto file = files.open(path, FileSystem::Access::kReadWrite);
+    if (!file) return file.error();
+    if (auto synced = (*file)->sync(); !synced) return synced;
+    return files.sync_directory(directory);
+  }
+  if (std::ranges::find(*names, kMovedMark) != names->end()) {
+    if (auto removed = files.remove(path); !removed) return removed;
+  }
+  return write_mark(files, directory, kMovedMark, kMovedText + log + "\n");
+}
+
+Outcome<std::string> moved_to(FileSystem& files, const std::string& directory) {
+  const auto names = files.list(directory);
+  if (!names) return names.error();
+  if (std::ranges::find(*names, kMovedMark) == names->end()) return std::string();
+  const auto file =
+      files.open(directory + "/" + std::string(kMovedMark), FileSystem::Access::kRead);
+  if (!file) return file.error();
+  const auto size = (*file)->size();
+  if (!size) return size.error();
+  std::string text(std::min<std::uint64_t>(*size, kMovedBytesMax), '\0');
+  const auto read = (*file)->read(0, text);
+  if (!read) return read.error();
+  text.resize(*read);
+  if (!text.starts_with(kMovedText) || !text.ends_with('\n')) return std::string();
+  return text.substr(kMovedText.size(), text.size() - kMovedText.size() - 1);
 }
 
 void mark_as_broken(FileSystem& files, const std::string& directory) {

@@ -27,9 +27,13 @@ enum class DirectoryContent {
 /// What was a cache is the journal of a server that shares no log from now on.
 [[nodiscard]] Outcome<Done> unmark_cache(FileSystem& files, const std::string& directory);
 
-/// The jobs of the journal were moved to that log, whose URL has no secrets.
+/// The jobs of the journal were moved to that log, whose URL has no secrets. When it returns, the
+/// mark survives a power cut.
 [[nodiscard]] Outcome<Done> mark_as_moved(FileSystem& files, const std::string& directory,
                                           const std::string& log);
+
+/// That log; empty: none, or the mark was not finished.
+[[nodiscard]] Outcome<std::string> moved_to(FileSystem& files, const std::string& directory);
 
 /// The cache cannot be used any more. Problems are ignored, since the process is about to end.
 void mark_as_broken(FileSystem& files, const std::string& directory);

@@ -31,6 +31,10 @@ constexpr std::chrono::milliseconds kLookInterval{50};
 /// An engine that cannot be reached for so long is given up.
 constexpr std::chrono::seconds kUnreachableMax{30};
 
+/// The names of the commands in the log, with the place of the directory.
+constexpr std::string_view kToLog = "move-to-log of ";
+constexpr std::string_view kToFile = "move-to-file ";
+
 /// Longer names of directories are cut.
 constexpr std::size_t kPlaceBytesMax = 1000;
 
@@ -132,11 +136,14 @@ class Follower {
       return Problem{"the node " + leader->node + " leads the log: stop all nodes first"};
     }
     const bool is_held = leader->holds && !leader->has_released;
-    if (is_held && is_at_end && !is_again_) {
-      return Problem{"the jobs of the log were moved, or are being moved (" + leader->node +
-                     "); to move them once more, add --again"};
+    if (!is_held || !is_at_end) return Done{};
+    if (leader->node.starts_with(kToLog)) {
+      return Problem{"jobs are still being moved to the log (" + leader->node +
+                     "): run that command to its end"};
     }
-    return Done{};
+    if (is_again_) return Done{};
+    return Problem{"the jobs of the log were moved, or are being moved (" + leader->node +
+                   "); to move them once more, add --again"};
   }
 
   journal::ReplicatedJournal& journal_;
@@ -166,14 +173,11 @@ Outcome<Came> fill_cache(const Config& config, journal::FileSystem& files, const
 }
 
 /// Jobs that were moved to one log must not go to another one as well.
-Outcome<Done> refuse_second_log(journal::LogService& service, const Config& config,
-                                bool was_moved) {
-  if (!was_moved) return Done{};
-  const auto extent = service.extent();
-  if (!extent) return extent.error();
-  if (extent->last > 0) return Done{};
-  return Problem{"the jobs of " + config.data + " were moved to another log, which the file " +
-                 config.data + "/moved names"};
+Outcome<Done> refuse_second_log(journal::FileSystem& files, const Config& config) {
+  const auto moved_to = journal::moved_to(files, config.data);
+  if (!moved_to) return moved_to.error();
+  if (moved_to->empty() || *moved_to == engines::shown_url(config.log)) return Done{};
+  return Problem{"the jobs of " + config.data + " were moved to the log " + *moved_to + " before"};
 }
 
 }  // namespace
@@ -184,12 +188,9 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   if (!journal) return journal.error();
   auto service = open_log(config, log);
   if (!service) return service.error();
-  const auto content = journal::look_into(files, config.data);
-  if (!content) return content.error();
-  const bool was_moved = *content == DirectoryContent::kMoved;
-  if (auto fit = refuse_second_log(**service, config, was_moved); !fit) return fit.error();
+  if (auto fit = refuse_second_log(files, config); !fit) return fit.error();
   SystemClock clock;
-  journal::LogFiller filler(**service, {.name = "move-to-log of " + place_of(config.data),
+  journal::LogFiller filler(**service, {.name = std::string(kToLog) + place_of(config.data),
                                         .writer = random_name(),
                                         .log = random_name(),
                                         .now = [&clock] { return clock.now(); }});
@@ -199,9 +200,8 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   if (!replayed) return replayed.error();
   if (auto settled = filler.settle(); !settled) return settled.error();
   const std::string url = engines::shown_url(config.log);
-  if (!was_moved) {
-    const auto marked = journal::mark_as_moved(files, config.data, url);
-    if (!marked) return marked.error();
+  if (auto marked = journal::mark_as_moved(files, config.data, url); !marked) {
+    return marked.error();
   }
   // Only now: the jobs are never served at both places.
   if (auto released = filler.release(); !released) return released.error();
@@ -224,7 +224,7 @@ Outcome<std::string> move_to_file(const Config& config, const Log& log) {
   }
   if (auto filled = refuse_empty_log(config, log); !filled) return filled.error();
   Config mover = config;
-  mover.node = "move-to-file " + place_of(config.data);
+  mover.node = std::string(kToFile) + place_of(config.data);
   auto came = fill_cache(mover, files, log);
   if (came && *came == Came::kToUselessCache) {
     if (auto emptied = journal::empty_cache(files, config.data); !emptied) return emptied.error();

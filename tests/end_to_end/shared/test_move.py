@@ -72,6 +72,7 @@ class Move(SharedLogTest):
         nodes[0].start()
         self.wait_for_leader(nodes[0])
         nodes[1].start()
+        wait_until(lambda: "caught_up" in nodes[1].error_text(), "the node has all jobs")
         self.assertEqual(self.states(nodes[0]), before)
         worker = self.open(Faktory(nodes[1].faktory_address, "a-worker"))
         self.assertEqual(worker.fetch("mail")["jid"], "a-job-for-mail")
@@ -96,9 +97,11 @@ class Move(SharedLogTest):
         self.assertEqual(worker.ack("a-job-for-mail"), "+OK")
         alone.terminate()
 
-        # And forward again: a log of a new name.
+        # And forward again: a log of a new name, and then no other one.
         self.assert_not_moved("name a new one in the URL", "move-to-log", "one")
         self.assert_moved("move-to-log", "one", "jobs2")
+        self.assertIn("before", self.assert_moved("move-to-log", "one", "jobs2"))
+        self.assert_not_moved("jobs2 before", "move-to-log", "one", "jobs4")
 
     def test_the_directory_of_a_node_is_gone_on_with(self):
         node = self.node("a")

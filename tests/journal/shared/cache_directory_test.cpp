@@ -42,6 +42,13 @@ TEST_CASE("cache directory: a cache becomes a journal, and a journal one that wa
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kJournal);
   REQUIRE(mark_as_moved(disk, "/data", "nats://host/jobs"));
   CHECK(look_into(disk, "/data").value() == DirectoryContent::kMoved);
+  CHECK(moved_to(disk, "/data").value() == "nats://host/jobs");
+  // Once more, it stays; what was not finished is written anew.
+  REQUIRE(mark_as_moved(disk, "/data", "nats://host/jobs"));
+  REQUIRE(disk.remove("/data/moved"));
+  REQUIRE(disk.create("/data/moved"));
+  CHECK(moved_to(disk, "/data").value().empty());
+  REQUIRE(mark_as_moved(disk, "/data", "nats://host/jobs"));
   CHECK(disk.contents("/data/moved") ==
         "The jobs of this journal were moved to the log nats://host/jobs\n");
 }
