@@ -128,7 +128,9 @@ class Nats:
 
     def url(self, stream="jobs"):
         places = (f"{each.host.address}:{each.host.port(4222)}" for each in self.members)
-        return f"nats://{','.join(places)}/{stream}" + ("?synced=yes" if self.can_sync else "")
+        alone = "&replicas=1" if len(self.members) == 1 else ""
+        synced = f"?synced=yes{alone}" if self.can_sync else ""
+        return f"nats://{','.join(places)}/{stream}{synced}"
 
     def end(self):
         for member in self.members:
