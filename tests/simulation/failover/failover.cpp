@@ -194,7 +194,7 @@ std::string Failover::find_unrest() const {
     const Process& process = *node->process;
     if (&process == leader_) continue;
     if (process.term) return node->name + " does not learn that it is deposed";
-    if (!audit_.is_all(process.applied, process.journal.latest_time())) {
+    if (!audit_.is_all(process.applied, process.journal.figures().applied)) {
       return node->name + " has not applied all: " + std::to_string(process.applied);
     }
   }

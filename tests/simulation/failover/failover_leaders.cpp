@@ -79,7 +79,7 @@ void Failover::check_waits() const {
 
 /// Where it has applied all batches, it has the state that they tell of.
 void Failover::check_standby(const Process& process) const {
-  if (process.term || !audit_.is_all(process.applied, process.journal.latest_time())) return;
+  if (process.term || !audit_.is_all(process.applied, process.journal.figures().applied)) return;
   std::set<JobId> held;
   demand(stored_state(process.broker.view(), held) == stored_state(audit_.view(), held),
          "a standby's state is not what the log tells of");

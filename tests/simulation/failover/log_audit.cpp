@@ -55,7 +55,6 @@ void LogAudit::take(const LogService::Entry& entry) {
   demand(is_claim ? (*head)->epoch > epoch_ : (*head)->epoch == epoch_,
          "the log has an entry of a server that does not lead");
   epoch_ = (*head)->epoch;
-  latest_time_ = std::max(latest_time_, (*head)->at);
   claims_ += is_claim ? 1 : 0;
   beats_ += (*head)->kind == EntryHead::Kind::kBeat ? 1 : 0;
   if ((*head)->kind == EntryHead::Kind::kBatch) take_batch(**head, entry.bytes, batch);

@@ -43,10 +43,10 @@ class LogAudit {
 
   /// Of the last claim in the log.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  /// Whether a server that has applied that batch last, and has seen that time in the log, has the
+  /// Whether a server that has applied that batch last, and has read the log up to `seen`, has the
   /// state of all batches. The log may begin after the last one, and then it has applied none.
-  [[nodiscard]] bool is_all(journal::Sequence applied, Time latest) const {
-    return applied == last_batch_ || (applied == 0 && latest == latest_time_);
+  [[nodiscard]] bool is_all(journal::Sequence applied, journal::Sequence seen) const {
+    return applied == last_batch_ || (applied == 0 && seen >= last_batch_);
   }
   /// Of the model, after the last batch.
   [[nodiscard]] const Facts& facts() const { return facts_; }
@@ -75,7 +75,6 @@ class LogAudit {
   journal::Sequence counted_ = 0;  ///< the last entry that does
   journal::Sequence last_batch_ = 0;
   Facts facts_;
-  Time latest_time_{};
   std::uint64_t claims_ = 0;
   std::uint64_t beats_ = 0;
   std::uint64_t strays_ = 0;
