@@ -1,7 +1,17 @@
 #include "engines/log_url.hpp"
 
+#include <libpq-fe.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string_view>
+#include <vector>
+
+#include "base/number.hpp"
+#include "engines/nats/nats_url.hpp"
+#include "engines/postgres/target.hpp"
 
 namespace millrace::engines {
 namespace {
@@ -26,7 +36,71 @@ std::string shown_table(std::string_view parameters) {
   return shown;
 }
 
+/// libpq reads the numbers only when it connects.
+bool are_ports(std::string_view list) {
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string_view port = list.substr(begin, end - begin);
+    if (!port.empty() && parse_number<std::uint16_t>(port).value_or(0) == 0) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+/// libpq looks at values such as that of `sslmode` only when it connects. Here it would do so by a
+/// socket file that is not there, which costs nothing. Empty: it finds no fault with them.
+std::string fault_with(std::map<std::string, std::string> parameters) {
+  // Ports are counted by hosts, or by their addresses.
+  std::string& hosts = parameters["host"];
+  const auto more =
+      std::max(std::ranges::count(hosts, ','), std::ranges::count(parameters["hostaddr"], ','));
+  parameters.erase("hostaddr");
+  hosts = "/nowhere";
+  for (auto i = more; i > 0; --i) hosts += ",/nowhere";
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : parameters) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(
+      PQconnectStartParams(keywords.data(), values.data(), 0), &PQfinish);
+  const std::string text = PQerrorMessage(connection.get());
+  if (!text.starts_with("invalid ") && !text.starts_with("could not match ")) return {};
+  // The value itself follows. It may be anything.
+  return text.substr(0, text.find_first_of(":\"\n"));
+}
+
+Outcome<Done> check_postgres_url(const std::string& url) {
+  const auto target = postgres::read_target(url, {});
+  if (!target) return target.error();
+  // libpq ends the password at its first `@`, and would tell the rest as the name of a host.
+  const auto hosts = target->parameters.find("host");
+  if (hosts != target->parameters.end() && hosts->second.find('@') != std::string::npos) {
+    return Problem{"the URL of a log has a host with an @: in a password, write it as %40"};
+  }
+  const auto ports = target->parameters.find("port");
+  if (ports != target->parameters.end() && !are_ports(ports->second)) {
+    return Problem{"the URL of a log in PostgreSQL has ports from 1 to 65535"};
+  }
+  const std::string fault = fault_with(target->parameters);
+  if (fault.empty()) return Done{};
+  return Problem{"the URL of a log in PostgreSQL is refused by libpq: " + fault};
+}
+
 }  // namespace
+
+Outcome<Done> check_log_url(const std::string& url) {
+  const std::string_view scheme = std::string_view(url).substr(0, url.find("://"));
+  if (scheme == "postgresql" || scheme == "postgres") return check_postgres_url(url);
+  if (scheme != "nats" && scheme != "tls") {
+    return Problem{"the URL of a log begins with nats://, tls:// or postgresql://"};
+  }
+  const auto parsed = parse_nats_url(url);
+  return parsed ? Outcome<Done>(Done{}) : parsed.error();
+}
 
 /// A password may itself contain `@`, `/` or `?`. Where it cannot be told from the rest, the hosts
 /// are not shown either.

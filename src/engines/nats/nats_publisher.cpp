@@ -130,7 +130,12 @@ natsStatus NatsPublisher::send_part(const Pending& pending, Time now) {
   if (status == NATS_OK) status = connection_.publish(*raw);
   if (status != NATS_OK) return status;
   const bool is_last_part = pending.sent + 1 == pending.parts;
-  sent_.push_back({id, sequence, part.size(), is_last_part, now, std::nullopt, {}});
+  sent_.push_back({.id = id,
+                   .sequence = sequence,
+                   .bytes = part.size(),
+                   .is_last_part = is_last_part,
+                   .at = now,
+                   .answer = std::nullopt});
   sent_bytes_ += part.size();
   return status;
 }

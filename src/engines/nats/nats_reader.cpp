@@ -14,6 +14,10 @@ using journal::Sequence;
 /// The server says at least so often that it is there.
 constexpr std::int64_t kHeartbeatNs = 500'000'000;
 constexpr std::chrono::milliseconds kSilenceMax{1600};
+/// Mostly it answers within milliseconds that it begins. But for a while after the death of one of
+/// three servers, a third of all consumers is placed on the dead one, and nobody answers. So the
+/// wait is short at first, and twice as long each time, since a busy server is slow.
+constexpr std::chrono::milliseconds kFirstWait{100};
 /// Between two tries to begin.
 constexpr std::chrono::milliseconds kRetryWait{250};
 
@@ -63,6 +67,7 @@ void NatsReader::seek(Sequence after, Time now) {
 
 void NatsReader::stop(Time now) {
   end_subscription(now);
+  was_heard_ = true;
   chunk_ = {};
   chunk_bytes_ = 0;
 }
@@ -76,10 +81,14 @@ void NatsReader::end_subscription(Time now) {
 
 void NatsReader::lose_connection(Time now) {
   retry_at_ = now;
+  was_heard_ = true;
 }
 
 void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
   end_subscription(now);
+  answer_wait_ =
+      was_heard_ ? Duration(kFirstWait) : std::min<Duration>(2 * answer_wait_, kSilenceMax);
+  was_heard_ = false;
   heard_at_ = now;
   retry_at_ = now + kRetryWait;
   seen_ = start.wanted_from - 1;
@@ -97,6 +106,7 @@ void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
 bool NatsReader::receive(NatsMailbox::Letter& letter, Time now) {
   if (subscription_ == nullptr || letter.subscription != subscription_->number()) return false;
   heard_at_ = now;
+  was_heard_ = true;
   arrived_.push_back(std::move(letter.message));
   return true;
 }
@@ -191,7 +201,7 @@ Outcome<journal::LogService::Chunk> NatsReader::take() {
 }
 
 NatsReader::Time NatsReader::due() const {
-  return retry_at_.value_or(heard_at_ + kSilenceMax);
+  return retry_at_.value_or(heard_at_ + (was_heard_ ? Duration(kSilenceMax) : answer_wait_));
 }
 
 }  // namespace millrace::engines

@@ -19,6 +19,7 @@ class NatsReader {
  public:
   using Chunk = journal::LogService::Chunk;
   using Time = NatsMailbox::Time;
+  using Duration = Time::duration;
 
   /// Uses a connection and a stream that outlive it.
   NatsReader(NatsConnection& connection, NatsStream& stream);
@@ -56,6 +57,8 @@ class NatsReader {
   std::deque<NatsMessage> arrived_;
   journal::Sequence seen_ = 0;
   Time heard_at_;                 ///< of the server, or when it was asked to begin
+  bool was_heard_ = true;         ///< since it was asked
+  Duration answer_wait_{};        ///< for an answer to that
   std::optional<Time> retry_at_;  ///< when something went wrong: nothing more is read until then
   journal::Sequence gap_at_ = 0;  ///< the message that was missing when it began for the last time
   Chunk chunk_;

@@ -1,6 +1,8 @@
 #include "engines/nats/nats_stream.hpp"
 
+#include <array>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +17,10 @@ constexpr std::int64_t kDuplicatesNs = 100'000'000;
 constexpr std::int64_t kMakeMaxMs = 10'000;
 constexpr std::chrono::milliseconds kAskMax =
     std::chrono::duration_cast<std::chrono::milliseconds>(journal::kAnswerMax);
+/// A stream without a leader answers nothing. So a question is asked again soon, and at last with
+/// time for a busy server.
+constexpr std::array kAskWaitsMs = {250, 250, 250, 250, 1000};
+static_assert(std::accumulate(kAskWaitsMs.begin(), kAskWaitsMs.end(), 0) == kAskMax.count());
 /// A member calls an election at the earliest when it has heard nothing for 4 s.
 constexpr std::int64_t kSilenceMaxNs = 3'500'000'000;
 
@@ -54,12 +60,15 @@ Problem stream_problem(const std::string& name, const Answered& answered) {
 
 Answered ask_info(jsCtx* context, const std::string& name) {
   Answered answered;
-  jsOptions options;
-  jsOptions_Init(&options);
-  options.Wait = kAskMax.count();
-  jsStreamInfo* info = nullptr;
-  answered.status = js_GetStreamInfo(&info, context, name.c_str(), &options, &answered.error);
-  answered.info.reset(info);
+  for (const int wait_ms : kAskWaitsMs) {
+    jsOptions options;
+    jsOptions_Init(&options);
+    options.Wait = wait_ms;
+    jsStreamInfo* info = nullptr;
+    answered.status = js_GetStreamInfo(&info, context, name.c_str(), &options, &answered.error);
+    answered.info.reset(info);
+    if (answered.status != NATS_TIMEOUT) break;
+  }
   return answered;
 }
 

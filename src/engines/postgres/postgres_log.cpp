@@ -72,7 +72,7 @@ class PostgresLog final : public LogService {
       go_on();
       std::vector<Answer> answers = writer_.take_answers();
       if (!answers.empty() || bell_.take() || Clock::now() >= end) return answers;
-      bell_.wait({writer_.interest(), trimmer_.interest()},
+      bell_.wait({writer_.interest(), trimmer_.interest(), reader_.interest()},
                  std::min({end, writer_.next(), trimmer_.next()}));
     }
   }

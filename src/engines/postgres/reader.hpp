@@ -17,6 +17,10 @@ class Reader {
 
   /// An attempt to connect that the last call has left goes on, as far as it can without waiting.
   void go_on() { connection_.advance(); }
+  /// What to wait for until then: nothing where there is no such attempt.
+  [[nodiscard]] pollfd interest() const {
+    return connection_.is_ready() ? pollfd{-1, 0, 0} : connection_.interest();
+  }
 
   /// What is there now; none when the bell rang before it was known. The bell is not taken.
   [[nodiscard]] Outcome<std::optional<journal::LogService::Chunk>> look(journal::Sequence after,

@@ -83,6 +83,10 @@ class PlainClient {
     REQUIRE(js_AddStream(nullptr, context_, &config, nullptr, nullptr) == NATS_OK);
   }
 
+  void delete_stream(const std::string& name) {
+    REQUIRE(js_DeleteStream(context_, name.c_str(), nullptr, nullptr) == NATS_OK);
+  }
+
   void publish(const std::string& subject, const char* entry_header, const std::string& bytes) {
     natsMsg* message = nullptr;
     REQUIRE(natsMsg_Create(&message, subject.c_str(), nullptr, bytes.data(),
@@ -242,6 +246,17 @@ TEST_CASE("NATS log: a full stream refuses, says why, and keeps what it has") {
   CHECK(log->extent()->last == 1);
   CHECK(log->append(1, "short") == 2);
   CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
+}
+
+/// As while a stream elects its leader.
+TEST_CASE("NATS log: an append that reaches no leader is unknown, and no conflict") {
+  const std::string url = SharedNatsServer::get().new_url();
+  const auto log = open_log(url);
+  PlainClient(SharedNatsServer::get().address()).delete_stream(url.substr(url.rfind('/') + 1));
+  (void)log->append(0, "one");
+  const LogService::Answer answer = nats_answers(*log, 1)[0];
+  CHECK(answer.refusal == LogService::Refusal::kUnknown);
+  CHECK(contains(answer.problem, "nobody answers for JetStream"));
 }
 
 TEST_CASE("NATS log: messages are no longer than the server takes") {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -277,6 +278,52 @@ TEST_CASE("postgres: no connection is begun and left alone while the server is a
     CHECK(refused == 1);
     for (int i = 0; i < 2; ++i) CHECK_FALSE(log->extent());
     CHECK(silent.has_heard_all());
+  }
+  postgres_server::tell("start");
+}
+
+TEST_CASE("postgres: a follow that is woken in the middle of a login tells why nothing is read") {
+  const auto log = postgres_server::new_log()();
+  REQUIRE(log->extent());
+  postgres_server::tell("kill");
+  {
+    postgres_server::SilentServer silent;
+    std::size_t begun = 0;
+    for (int i = 0; i < 500 && begun == 0; ++i) {
+      log->wake();
+      CHECK_FALSE(log->follow(0, 100, std::chrono::seconds(20)));
+      begun = silent.take();
+    }
+    REQUIRE(begun == 1);
+    log->wake();
+    CHECK_FALSE(log->follow(0, 100, std::chrono::seconds(20)));
+    CHECK(silent.take() == 1);
+  }
+  postgres_server::tell("start");
+  CHECK(extent_of(*log).last == 0);
+}
+
+/// As when a node begins to claim, or to lead, in the middle of a login.
+TEST_CASE("postgres: a login that a follow has begun goes on while the log is not read") {
+  const auto log = postgres_server::new_log()();
+  REQUIRE(log->extent());
+  postgres_server::tell("kill");
+  {
+    postgres_server::SilentServer silent;
+    for (int i = 0; i < 500 && silent.take() == 0; ++i) {
+      log->wake();
+      CHECK_FALSE(log->follow(0, 100, std::chrono::seconds(20)));
+    }
+    auto answered =
+        std::async(std::launch::async, [&] { return log->answers(std::chrono::seconds(2)); });
+    // Time to wait for something.
+    REQUIRE(answered.wait_for(milliseconds(50)) == std::future_status::timeout);
+    REQUIRE(silent.refuse_tls() == 1);
+    while (!silent.has_heard_all() &&
+           answered.wait_for(milliseconds(10)) == std::future_status::timeout) {
+    }
+    CHECK(answered.wait_for(milliseconds(0)) == std::future_status::timeout);
+    log->wake();
   }
   postgres_server::tell("start");
 }

@@ -116,11 +116,16 @@ SilentServer::~SilentServer() {
   ::close(listener_);
 }
 
-std::size_t SilentServer::refuse_tls() {
+std::size_t SilentServer::take() {
   for (int taken = 0; taken >= 0;) {
     taken = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK);
     if (taken >= 0) taken_.push_back(taken);
   }
+  return taken_.size();
+}
+
+std::size_t SilentServer::refuse_tls() {
+  take();
   for (const int taken : taken_) {
     char request[8];
     if (::recv(taken, request, sizeof request, 0) != sizeof request) continue;

@@ -53,6 +53,8 @@ class SilentServer {
   SilentServer(const SilentServer&) = delete;
   SilentServer& operator=(const SilentServer&) = delete;
 
+  /// How many have connected.
+  std::size_t take();
   /// Tells those that have connected and asked for TLS that there is none. How many.
   std::size_t refuse_tls();
   /// Whether all of these have said more since, or have gone.
