@@ -60,9 +60,11 @@ class SharedJournal : public Journal {
   };
 
   enum class Followed {
-    kOn,       ///< everything that has arrived was handed over
-    kTrimmed,  ///< the log does not reach back to where this server is: read it anew
-    kLeads,    ///< a claim of this server is in the log, and nothing after it has arrived
+    kOn,  ///< everything that has arrived was handed over
+    /// The log does not reach back to where this server is, or has another history than this server
+    /// has read: read it anew.
+    kUseless,
+    kLeads,  ///< a claim of this server is in the log, and nothing after it has arrived
   };
 
   /// Hands every batch that has arrived since `replay` or the last call to `visitor`, oldest first.

@@ -101,6 +101,7 @@ Outcome<Done> ReplicatedJournal::begin_to_follow() {
     return set_back(last_);
   }
   former_end_ = extent->last;
+  had_cache_ = cached_.has_value();
   pump_.start(cached_ ? cached_->sequence - 1 : 0);
   if (!cached_ && extent->begin > 1) pump_.start(extent->begin - 1);
   if (!options_.is_stepped) thread_ = std::thread([this] { pump_.run(); });
@@ -109,7 +110,7 @@ Outcome<Done> ReplicatedJournal::begin_to_follow() {
 
 Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visitor) {
   CHECK(!epoch_);
-  if (broken_) return *broken_;
+  if (broken_) return tell_broken();
   if (!started_at_) started_at_ = quiet_since_ = sent_until_ = options_.now();
   // It stays with the pump, which reads no more than it may keep.
   if (cache_->pending_bytes() > LogPump::kBehindBytes) return Followed::kOn;
@@ -123,7 +124,7 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
   }
   if (pump_.mode() == LogPump::Mode::kTrimmed) {
     is_cache_useless_ = true;
-    return Followed::kTrimmed;
+    return Followed::kUseless;
   }
   if (pump_.mode() == LogPump::Mode::kSetBack) {
     broken_ = set_back(last_);
@@ -195,6 +196,9 @@ bool ReplicatedJournal::is_stray(const EntryHead& head) const {
 Outcome<Done> ReplicatedJournal::verify_cache(const EntryHead& head) {
   const EntryHead cached = *std::exchange(cached_, std::nullopt);
   if (head == cached) return Done{};
+  if (head.log == cached.log) {
+    return other_history(head.sequence, "is not the one that the directory has");
+  }
   return Problem{"the directory belongs to another log: its entry " +
                  std::to_string(cached.sequence) + " is not the one in this log"};
 }
@@ -205,12 +209,10 @@ Outcome<Done> ReplicatedJournal::note_head(const EntryHead& head) {
   if (head.log != log_) return strange_entry(head.sequence, "belongs to another log");
   const Epoch epoch{head.epoch};
   if (head.is_claim() ? epoch <= newest_ : (epoch != newest_ && newest_ != Epoch{})) {
-    return strange_entry(head.sequence, "is of a server that does not lead");
+    return other_history(head.sequence, "is of a server that does not lead");
   }
   if (!head.is_claim() && writer_ != 0 && head.writer != writer_) {
-    return strange_entry(head.sequence,
-                         "is of another server than the one that leads: an older log was brought "
-                         "back, and went on");
+    return other_history(head.sequence, "is of another server than the one that leads");
   }
   newest_ = epoch;
   writer_ = head.writer;
@@ -220,6 +222,20 @@ Outcome<Done> ReplicatedJournal::note_head(const EntryHead& head) {
   if (head.is_claim() && head.writer == options_.writer) own_claim_ = head;
   note_leader(head);
   return Done{};
+}
+
+/// What the log has does not go on where this server is. Reading it anew does not help where all of
+/// it was read from the log as that was at the start.
+Problem ReplicatedJournal::other_history(Sequence sequence, const std::string& what) {
+  has_other_history_ = had_cache_ || sequence > former_end_;
+  return strange_entry(sequence, what + ": an older log was brought back, and went on");
+}
+
+/// The problem is told at least once.
+Outcome<SharedJournal::Followed> ReplicatedJournal::tell_broken() {
+  if (!has_other_history_ || options_.now() < *started_at_ + kReadAnewAfter) return *broken_;
+  is_cache_useless_ = true;
+  return Followed::kUseless;
 }
 
 /// To be called before the head counts for `leader_` and `latest_time_`.
@@ -282,6 +298,7 @@ bool ReplicatedJournal::may_claim() const {
 }
 
 std::string ReplicatedJournal::problem() const {
+  if (broken_) return broken_->text;
   std::string text = pump_.problem();
   const bool is_held =
       has_caught_up() && leader_ && leader_->holds && !leader_->has_released && !options_.holds;

@@ -64,8 +64,9 @@ class ReplicatedJournal final : public SharedJournal {
   /// of this log, see `is_cache_useless`.
   [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
 
-  /// After a failed `replay`, and after `Followed::kTrimmed`: the directory may be emptied, and
-  /// filled anew from the log. Never true where it has jobs that are not in the log.
+  /// After a failed `replay`, and after `Followed::kUseless`: the directory may be emptied, and
+  /// filled anew from the log. Never true where it has jobs that are not in the log, but those that
+  /// the log lost before it went on without them.
   [[nodiscard]] bool is_cache_useless() const { return is_cache_useless_; }
 
   /// While it follows: whether another server has appended since the start, and leads.
@@ -125,6 +126,8 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] bool is_stray(const EntryHead& head) const;
   Outcome<Done> verify_cache(const EntryHead& head);
   Outcome<Done> note_head(const EntryHead& head);
+  Problem other_history(Sequence sequence, const std::string& what);
+  Outcome<Followed> tell_broken();
   void note_takeover(const EntryHead& head);
   void note_leader(const EntryHead& head);
   void note_sent(const EntryHead& head);
@@ -153,12 +156,14 @@ class ReplicatedJournal final : public SharedJournal {
   std::deque<Place> places_;  ///< of some entries, in order
   bool is_cache_useless_ = false;
   std::optional<Problem> broken_;
+  bool has_other_history_ = false;  ///< that is why it is broken, and reading anew helps
 
   // A server that follows.
   Duration leader_lease_{};             ///< as the leader told it; none: not known
   Sequence seen_ = 0;                   ///< the log was looked at up to here
   Sequence former_end_ = 0;             ///< where the log ended at the start
   std::optional<EntryHead> cached_;     ///< the cache's last entry, until it was found in the log
+  bool had_cache_ = false;              ///< something was read from it
   Time quiet_since_{};                  ///< when something new was seen last
   std::optional<Time> sent_at_;         ///< the last entry, by the clock of its writer
   Time sent_until_{};                   ///< by ours it was sent until then
@@ -188,6 +193,10 @@ class ReplicatedJournal final : public SharedJournal {
 inline constexpr Duration lease_margin(Duration lease) {
   return lease / 4;
 }
+
+/// A server that has read another history than the log has now reads it anew when it has followed
+/// for so long: a log that changes again and again does not keep it busy.
+inline constexpr Duration kReadAnewAfter = std::chrono::seconds(10);
 
 /// A leader with nothing to append beats so often.
 inline constexpr Duration beat_interval(Duration lease) {

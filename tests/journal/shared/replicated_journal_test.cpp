@@ -1,13 +1,9 @@
 #include "journal/shared/replicated_journal.hpp"
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "journal/file/simulated_disk.hpp"
-#include "journal/fixture.hpp"
-#include "journal/shared/simulated_log.hpp"
+#include "journal/shared/peer.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -15,100 +11,25 @@ namespace {
 using namespace std::chrono_literals;
 using Followed = SharedJournal::Followed;
 
-/// A server that shares a log, with a disk and a connection of its own. Its journal can be opened
-/// again and again.
-class Peer {
- public:
-  Peer(SimulatedLog& log, std::string node) : log_(&log), node_(std::move(node)) { open(); }
+/// A server that leads a log.
+struct Led {
+  Led() { a.lead(); }
+  SimulatedLog log;
+  Peer a{log, "a"};
+};
 
-  /// Opens the journal with another log.
-  void move_to(SimulatedLog& log) {
-    log_ = &log;
-    open();
-  }
-
-  void open() {
-    journal.reset();
-    service = nullptr;
-    batches.clear();
-    FileJournalOptions cache;
-    cache.segment_bytes = 1024;
-    cache.sync_mode = SyncMode::kOff;
-    cache.salt = 7;
-    cache.is_stepped = true;
-    auto opened = FileJournal::open(disk, "/cache", cache);
-    REQUIRE(opened);
-    auto connection =
-        std::make_unique<SimulatedLogService>(*log_, SimulatedLogService::Delivery::kAtOnce);
-    service = connection.get();
-    ReplicatedJournalOptions options;
-    options.node = node_;
-    options.notes = "at " + node_;
-    options.writer = ++writers_;
-    options.log = 5;
-    options.now = [this] { return now; };
-    options.is_stepped = true;
-    options.holds = holds;
-    journal =
-        std::make_unique<ReplicatedJournal>(std::move(*opened), std::move(connection), options);
-    replayed = journal->replay([this](std::string_view bytes, Lsn) { return take(bytes); });
-  }
-
-  Outcome<Followed> follow() {
-    step();
-    return journal->follow([this](std::string_view bytes, Lsn) { return take(bytes); });
-  }
-
-  /// Follows, and whether that is what came of it.
-  bool followed(Followed expected) {
-    const auto found = follow();
-    return found && *found == expected;
-  }
-
-  /// Claims, and is to get the lead.
-  void lead() {
-    REQUIRE(follow());
-    REQUIRE(journal->may_claim());
-    journal->claim();
-    REQUIRE(followed(Followed::kLeads));
-    epoch = journal->epoch();
-  }
-
-  void step() {
-    for (int i = 0; i < 8; ++i) {
-      journal->step_pump();
-      while (journal->step_cache()) {
-      }
-    }
-  }
-
-  Outcome<Done> take(std::string_view entry) {
-    REQUIRE(take_head(entry));
-    if (!entry.empty()) batches.emplace_back(entry);
-    return Done{};
-  }
-
-  SimulatedDisk disk;
-  std::unique_ptr<ReplicatedJournal> journal;
-  SimulatedLogService* service = nullptr;
-  Outcome<Done> replayed = Done{};
-  std::vector<std::string> batches;  ///< that it was handed
-  Epoch epoch{};
-  Time now{1000s};
-  bool holds = false;  ///< from the next `open` on
-
- private:
-  SimulatedLog* log_;
-  const std::string node_;
-  static inline std::uint64_t writers_ = 100;
+/// And one that was there before, and follows.
+struct Pair {
+  Pair() { a.lead(); }
+  SimulatedLog log;
+  Peer a{log, "a"};
+  Peer b{log, "b"};
 };
 
 }  // namespace
 
-TEST_CASE("replicated journal: what the leader appends is handed to the one that follows") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led,
+                  "replicated journal: what the leader appends is handed to the one that follows") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   REQUIRE(a.journal->append(a.epoch, "two"));
   a.step();
@@ -119,10 +40,7 @@ TEST_CASE("replicated journal: what the leader appends is handed to the one that
   CHECK(b.journal->leader()->notes == "at a");
 }
 
-TEST_CASE("replicated journal: a batch is durable when the service has stored it") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led, "replicated journal: a batch is durable when the service has stored it") {
   a.service->is_cut_off = true;
   const Lsn end = a.journal->append(a.epoch, "one").value().end;
   a.step();
@@ -134,10 +52,7 @@ TEST_CASE("replicated journal: a batch is durable when the service has stored it
   CHECK(a.journal->problem().empty());
 }
 
-TEST_CASE("replicated journal: the cache never has what the service has not stored") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led, "replicated journal: the cache never has what the service has not stored") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.step();
   a.service->is_cut_off = true;
@@ -148,21 +63,15 @@ TEST_CASE("replicated journal: the cache never has what the service has not stor
   CHECK(a.batches == std::vector<std::string>{"one"});
 }
 
-TEST_CASE("replicated journal: the bytes of a batch can be read before and after it is stored") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: the bytes of a batch can be read before and after it is stored") {
   const Lsn begin = a.journal->append(a.epoch, "one two").value().begin;
   CHECK(a.journal->read(begin + 4, 3).value() == "two");
   a.step();
   CHECK(a.journal->read(begin + 4, 3).value() == "two");
 }
 
-TEST_CASE("replicated journal: nobody claims while the leader beats") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair, "replicated journal: nobody claims while the leader beats") {
   for (int i = 0; i < 40; ++i) {
     a.now += 100ms;
     b.now += 100ms;
@@ -174,10 +83,8 @@ TEST_CASE("replicated journal: nobody claims while the leader beats") {
   }
 }
 
-TEST_CASE("replicated journal: a leader that cannot append may not answer once its lease is over") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: a leader that cannot append may not answer once its lease is over") {
   CHECK(a.journal->may_answer());
   a.service->is_cut_off = true;
   a.now += 999ms;
@@ -191,10 +98,8 @@ TEST_CASE("replicated journal: a leader that cannot append may not answer once i
   CHECK(a.journal->may_answer());
 }
 
-TEST_CASE("replicated journal: a leader that cannot append is lost when another has had its time") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: a leader that cannot append is lost when another has had its time") {
   const Time led_at = a.now;
   CHECK(a.journal->lost_at() == led_at + 2250ms);
   a.service->is_cut_off = true;
@@ -207,11 +112,8 @@ TEST_CASE("replicated journal: a leader that cannot append is lost when another 
   CHECK(a.journal->lost_at() == led_at + 2750ms);
 }
 
-TEST_CASE("replicated journal: another server claims when the lease is over, and not before") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Pair, "replicated journal: another server claims when the lease is over, and not before") {
   REQUIRE(b.follow());
   b.now += 1s;
   CHECK_FALSE(b.journal->may_claim());
@@ -221,10 +123,8 @@ TEST_CASE("replicated journal: another server claims when the lease is over, and
   CHECK(b.epoch > a.epoch);
 }
 
-TEST_CASE("replicated journal: an entry that arrives late does not prolong the lease") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led,
+                  "replicated journal: an entry that arrives late does not prolong the lease") {
   Peer b(log, "b");
   REQUIRE(b.follow());
   a.now += 100ms;
@@ -240,10 +140,8 @@ TEST_CASE("replicated journal: an entry that arrives late does not prolong the l
   CHECK(b.journal->may_claim());
 }
 
-TEST_CASE("replicated journal: an entry prolongs the lease from when it may have been sent") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: an entry prolongs the lease from when it may have been sent") {
   Peer b(log, "b");
   REQUIRE(b.follow());
   // The clock of b runs faster than that of a, by as much as the margin allows.
@@ -259,11 +157,7 @@ TEST_CASE("replicated journal: an entry prolongs the lease from when it may have
   CHECK(b.journal->may_claim());
 }
 
-TEST_CASE("replicated journal: after a release another server claims at once") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair, "replicated journal: after a release another server claims at once") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.journal->release();
   a.step();
@@ -300,11 +194,7 @@ TEST_CASE("replicated journal: a log that is held has no leader until its releas
   CHECK(a.journal->problem().empty());
 }
 
-TEST_CASE("replicated journal: a leader is heard once it appends") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair, "replicated journal: a leader is heard once it appends") {
   a.step();
   b.open();
   REQUIRE(b.follow());
@@ -320,11 +210,7 @@ TEST_CASE("replicated journal: a leader is heard once it appends") {
   CHECK_FALSE(b.journal->hears_leader());
 }
 
-TEST_CASE("replicated journal: a deposed leader learns of it when it appends") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair, "replicated journal: a deposed leader learns of it when it appends") {
   REQUIRE(b.follow());
   b.now += 2s;
   b.lead();
@@ -387,11 +273,7 @@ TEST_CASE("replicated journal: a claim whose answer is lost leads when the log s
   CHECK(a.journal->leader()->node == "z");
 }
 
-TEST_CASE("replicated journal: a restart reads only what its cache does not have") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair, "replicated journal: a restart reads only what its cache does not have") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.step();
   REQUIRE(b.follow());
@@ -418,24 +300,19 @@ TEST_CASE("replicated journal: an entry of several messages arrives whole") {
   CHECK(b.batches == std::vector<std::string>{batch});
 }
 
-TEST_CASE("replicated journal: a log that was trimmed beyond the cache makes that useless") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Pair, "replicated journal: a log that was trimmed beyond the cache makes that useless") {
   a.step();
   REQUIRE(b.follow());
   for (int i = 0; i < 8; ++i) REQUIRE(a.journal->append(a.epoch, std::string(400, 'x')));
   a.step();
   log.trim(log.last());
-  CHECK(b.followed(Followed::kTrimmed));
+  CHECK(b.followed(Followed::kUseless));
   CHECK(b.journal->is_cache_useless());
 }
 
-TEST_CASE("replicated journal: trimming removes from the service what the cache does not need") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: trimming removes from the service what the cache does not need") {
   Lsn end = 0;
   for (int i = 0; i < 400; ++i) {
     end = a.journal->append(a.epoch, std::string(700, 'x')).value().end;
@@ -458,6 +335,8 @@ TEST_CASE("replicated journal: a cache of another log is refused and kept") {
   a.lead();
   a.step();
   Peer b(other, "b");
+  b.log_name = 6;
+  b.open();
   b.lead();
   b.step();
   other.replace(1, log.at(1));
@@ -468,10 +347,7 @@ TEST_CASE("replicated journal: a cache of another log is refused and kept") {
   CHECK_FALSE(b.journal->is_cache_useless());
 }
 
-TEST_CASE("replicated journal: a log that ends before the cache is refused") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led, "replicated journal: a log that ends before the cache is refused") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.step();
   SimulatedLog lost;
@@ -481,11 +357,8 @@ TEST_CASE("replicated journal: a log that ends before the cache is refused") {
   CHECK_FALSE(a.journal->is_cache_useless());
 }
 
-TEST_CASE("replicated journal: a standby of a log that was set back says so, and never claims") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Pair, "replicated journal: a standby of a log that was set back says so, and never claims") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.step();
   REQUIRE(b.follow());
@@ -501,12 +374,9 @@ TEST_CASE("replicated journal: a standby of a log that was set back says so, and
   CHECK(log.last() == 1);
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    Pair,
     "replicated journal: a standby with a slow disk keeps a bounded part of the log in memory") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
   for (int i = 0; i < 120; ++i) {
     const auto span = a.journal->append(a.epoch, std::string(1 << 20, 'x'));
     a.step();
@@ -522,37 +392,7 @@ TEST_CASE(
   CHECK(b.batches.size() == 120);
 }
 
-TEST_CASE("replicated journal: a log that was set back and went on is noticed by a standby") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
-  Peer b(log, "b");
-  b.now += 2s;
-  REQUIRE(b.follow());
-  b.now += 2s;
-  b.lead();
-  REQUIRE(b.journal->append(b.epoch, "lost"));
-  b.step();
-  Peer c(log, "c");
-  REQUIRE(c.follow());
-  log.set_back(1);
-  Peer d(log, "d");
-  REQUIRE(d.follow());
-  d.now += 2s;
-  d.lead();
-  REQUIRE(d.journal->append(d.epoch, "in its place"));
-  REQUIRE(d.journal->append(d.epoch, "goes on"));
-  d.step();
-  const auto followed = c.follow();
-  REQUIRE_FALSE(followed);
-  CHECK(followed.error().text.find("an older log was brought back") != std::string::npos);
-  CHECK(c.batches == std::vector<std::string>{"lost"});
-}
-
-TEST_CASE("replicated journal: a leader whose log was set back leads no more") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led, "replicated journal: a leader whose log was set back leads no more") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.step();
   log.set_back(1);
@@ -587,10 +427,8 @@ TEST_CASE("replicated journal: a second server of the same name is noticed") {
   CHECK(followed.error().text.find("is called a leads") != std::string::npos);
 }
 
-TEST_CASE("replicated journal: what a server's former process wrote is no other server's") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led,
+                  "replicated journal: what a server's former process wrote is no other server's") {
   a.now += 500ms;
   a.journal->beat();
   a.step();
@@ -617,11 +455,8 @@ TEST_CASE("replicated journal: a server whose claim was refused follows before i
   CHECK_FALSE(b.journal->may_claim());
 }
 
-TEST_CASE("replicated journal: what a deposed leader had sent behind a refused entry is none") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Pair, "replicated journal: what a deposed leader had sent behind a refused entry is none") {
   REQUIRE(b.follow());
   const std::string second = encode(EntryHead{.kind = EntryHead::Kind::kBatch,
                                               .log = 5,
@@ -642,10 +477,8 @@ TEST_CASE("replicated journal: what a deposed leader had sent behind a refused e
   CHECK(c.journal->leader()->node == "b");
 }
 
-TEST_CASE("replicated journal: a batch behind one that was refused is none in the same epoch") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: a batch behind one that was refused is none in the same epoch") {
   EntryHead head{.kind = EntryHead::Kind::kBatch,
                  .log = 5,
                  .sequence = 2,
@@ -670,11 +503,8 @@ TEST_CASE("replicated journal: a batch behind one that was refused is none in th
   CHECK(c.batches == std::vector<std::string>{"one"});
 }
 
-TEST_CASE("replicated journal: a segment that the cache still writes to is not trimmed") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair,
+                  "replicated journal: a segment that the cache still writes to is not trimmed") {
   REQUIRE(b.follow());
   b.step();
   // The first segment is full, and the writer has not begun the next one.
@@ -694,11 +524,7 @@ TEST_CASE("replicated journal: a segment that the cache still writes to is not t
   b.step();
 }
 
-TEST_CASE("replicated journal: who took the lead from whom, and how, is in the log") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair, "replicated journal: who took the lead from whom, and how, is in the log") {
   REQUIRE(b.follow());
   b.now = a.now + 1250ms;
   b.lead();
@@ -737,10 +563,7 @@ TEST_CASE("replicated journal: the last takeovers are kept, over a restart too")
   CHECK(all.back().epoch == Epoch{SharedJournal::kTakeoversMax + 1});
 }
 
-TEST_CASE("replicated journal: a leader's figures tell of its appends and its lease") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  a.lead();
+TEST_CASE_FIXTURE(Led, "replicated journal: a leader's figures tell of its appends and its lease") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   CHECK(a.journal->figures().in_flight == 1);
   const std::uint64_t before = a.journal->figures().applied;
@@ -755,11 +578,8 @@ TEST_CASE("replicated journal: a leader's figures tell of its appends and its le
   CHECK(figures.cache_bytes > 0);
 }
 
-TEST_CASE("replicated journal: the figures of a server that follows tell how far it is") {
-  SimulatedLog log;
-  Peer a(log, "a");
-  Peer b(log, "b");
-  a.lead();
+TEST_CASE_FIXTURE(Pair,
+                  "replicated journal: the figures of a server that follows tell how far it is") {
   REQUIRE(a.journal->append(a.epoch, "one"));
   a.step();
   REQUIRE(b.follow());
