@@ -14,6 +14,7 @@ const LAG_S = 3;
 
 function state(node) {
   if (node.is_silent) return badge(`silent for ${span(node.heard_seconds)}`, "dead", "✕");
+  if (node.has_namesake) return badge("name used twice", "dead", "▲");
   if (node.problem) return badge("cannot reach the log", "dead", "▲");
   if (node.role === "leader") return badge("leads", "reserved", "▶");
   if (node.lag_seconds > LAG_S) return badge("behind", "paused", "◷");

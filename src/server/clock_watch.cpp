@@ -23,6 +23,7 @@ void ClockWatch::look() {
   const Duration step = clock.ahead - before.ahead;
   parts_.log.event("clock_step", {{"seconds", seconds_text(std::chrono::abs(step))},
                                   {"direction", step > Duration{} ? "forward" : "back"}});
+  if (parts_.on_step) parts_.on_step();
 }
 
 }  // namespace millrace::server

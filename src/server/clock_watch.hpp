@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
@@ -16,9 +18,10 @@ class ClockWatch final : private Deadline {
     Clock& clock;
     Broker& broker;
     const Log& log;
+    std::function<void()> on_step = {};  ///< called when it was set; may be empty
   };
 
-  explicit ClockWatch(Parts parts) : parts_(parts) {}
+  explicit ClockWatch(Parts parts) : parts_(std::move(parts)) {}
   ~ClockWatch() override { parts_.ticker.plan(*this, kNever); }
   ClockWatch(const ClockWatch&) = delete;
   ClockWatch& operator=(const ClockWatch&) = delete;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "server/options/config.hpp"
 
 namespace millrace::server {
 
@@ -21,16 +22,6 @@ void Notices::memory(bool is_full) {
              {{"bytes", ledger_.memory().needed_bytes()}});
 }
 
-void Notices::shared_log(const std::string& problem, Time now) {
-  if (problem.empty()) {
-    if (std::exchange(has_log_problem_, false)) log_.event("log_stores_again");
-    return;
-  }
-  if (!log_problems_.admits(now)) return;
-  has_log_problem_ = true;
-  log_.event("log_does_not_store", {{"problem", one_line(problem, kProblemBytesMax)}});
-}
-
 void Notices::admission(Admission before, Admission admission, Time now) {
   // Only what got worse. That no jobs are added is told with its reason, by the two above.
   if (admission < Admission::kNoGrowth || admission <= before) return;
@@ -41,18 +32,16 @@ void Notices::admission(Admission before, Admission admission, Time now) {
              {{"live_bytes", ledger_.live_bytes()}});
 }
 
-/// The texts of an engine change while its state does not, as with several hosts that are tried in
-/// turn.
-void Notices::following(const std::string& problem, Time now) {
-  if (problem.empty()) {
-    if (std::exchange(is_cut_off_, false)) log_.routine("following");
-    if (follow_problem_after_ > now + kNoticeGap) follow_problem_after_ = now + kNoticeGap;
-    return;
-  }
-  if (now < follow_problem_after_) return;
-  follow_problem_after_ = now + kNoticeAgain;
-  is_cut_off_ = true;
-  log_.event("cannot_follow", {{"problem", one_line(problem, kProblemBytesMax)}});
+void Notices::name_used_twice(const std::string& node, Time now) {
+  if (!names_used_twice_.admits(now)) return;
+  log_.event("node_name_used_twice", {{"node", one_line(node, kNodeBytesMax)}});
+}
+
+/// Anybody may have sent the name.
+void Notices::report_refused(const std::string& claimed, const std::string& reason, Time now) {
+  if (!reports_refused_.admits(now)) return;
+  log_.event("node_report_refused", {{"node", one_line(claimed, kNodeBytesMax)},
+                                     {"reason", one_line(reason, kProblemBytesMax)}});
 }
 
 /// One line for all segments that were removed since the last one.

@@ -5,6 +5,7 @@
 
 #include "core/ports/journal.hpp"
 #include "core/state/ledger.hpp"
+#include "server/lasting_problem.hpp"
 #include "server/process/logging.hpp"
 
 namespace millrace::server {
@@ -25,10 +26,16 @@ class Notices {
   void admission(Admission before, Admission admission, Time now);
 
   /// What keeps the shared log from storing what this server leads with; empty: nothing does.
-  void shared_log(const std::string& problem, Time now);
+  void shared_log(const std::string& problem, Time now) { storing_.tell(log_, problem, now); }
 
   /// What keeps this server from following a shared log; empty: nothing does.
-  void following(const std::string& problem, Time now);
+  void following(const std::string& problem, Time now) { following_.tell(log_, problem, now); }
+
+  /// Two servers that follow have this name.
+  void name_used_twice(const std::string& node, Time now);
+
+  /// A server that says that it is the node `claimed` (empty: none) told this one of itself.
+  void report_refused(const std::string& claimed, const std::string& reason, Time now);
 
   /// How many segments compaction has removed since the process began.
   void removed_segments(std::uint64_t count, Time now);
@@ -41,16 +48,13 @@ class Notices {
   LogLimit growth_refused_{1s};
   LogLimit reservations_refused_{1s};
   std::uint64_t segments_logged_ = 0;
-  LogLimit log_problems_{60s};
-  bool has_log_problem_ = false;             ///< as logged
-  bool is_disk_full_ = false;                ///< as logged
-  bool is_memory_full_ = false;              ///< likewise
-  Time follow_problem_after_ = Time::min();  ///< when the next one may be logged
-  bool is_cut_off_ = false;                  ///< as logged
+  LastingProblem storing_{
+      {.begun = "log_does_not_store", .over = "log_stores_again", .gap = kProblemAgain}};
+  LastingProblem following_{{.begun = "cannot_follow", .over = "following", .gap = 5s}};
+  LogLimit names_used_twice_{60s};
+  LogLimit reports_refused_{60s};
+  bool is_disk_full_ = false;    ///< as logged
+  bool is_memory_full_ = false;  ///< likewise
 };
-
-/// What goes on is told again after the first; and what comes back so soon is not told.
-inline constexpr Duration kNoticeAgain = std::chrono::minutes(1);
-inline constexpr Duration kNoticeGap = std::chrono::seconds(5);
 
 }  // namespace millrace::server

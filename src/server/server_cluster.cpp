@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 
+#include "server/cluster/dead_leaders.hpp"
 #include "server/cluster/report_signature.hpp"
 #include "server/relay/leader_address.hpp"
 #include "server/server.hpp"
@@ -41,6 +42,7 @@ http::LeadershipFacts Server::leadership() const {
 http::NodeReport Server::own_report() const {
   const http::LeadershipFacts facts = leadership();
   return {.node = options_.node,
+          .instance = instance_,
           .epoch = facts.epoch,
           .version = MILLRACE_VERSION,
           .ports = options_.own_ports,
@@ -57,14 +59,7 @@ http::ClusterFacts Server::cluster() const {
                            .takeovers = shared_->takeovers()};
   const Time now = clock_.now();
   for (http::ClusterNode& each : node_reports_.list(now)) facts.nodes.push_back(std::move(each));
-  // A leader that died has reported to nobody.
-  for (const auto& [epoch, at, from, to, was_handed_over, gap] : facts.takeovers) {
-    const auto is_there = [&name = from](const auto& each) { return each.told.node == name; };
-    const bool has_died = !was_handed_over && !from.empty();
-    if (!has_died || now - at > NodeReports::kForgottenAfter) continue;
-    if (std::any_of(facts.nodes.begin(), facts.nodes.end(), is_there)) continue;
-    facts.nodes.push_back({.told = {.node = from}, .heard_seconds = as_seconds(now - at)});
-  }
+  add_dead_leaders(facts, now);
   return facts;
 }
 
@@ -72,16 +67,17 @@ http::ClusterFacts Server::cluster() const {
 void Server::take_report(http::NodeReport report) {
   if (!has_taken_over() || report.node == options_.node) return;
   if (report.epoch != static_cast<std::uint64_t>(journal_->epoch())) return;
-  node_reports_.take(std::move(report), shared_->figures().applied, clock_.now());
+  const Time now = clock_.now();
+  const std::string node = report.node;
+  const bool has_namesake = node_reports_.take(std::move(report), shared_->figures().applied, now);
+  if (has_namesake) notices_.name_used_twice(node, now);
 }
 
-/// What the log said before this server heard of it, at a time after `remembered`, may be long
-/// past.
-void Server::report(Time now, Time remembered) {
+void Server::report(Time now, const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Address> address;
-  const auto leader = shared_->leader();
-  const bool is_known = shared_->latest_time() > remembered && leader && !leader->has_released;
-  if (is_known && leader->node != options_.node) address = find_port(leader->notes, "web");
+  if (leader && !leader->has_released && leader->node != options_.node) {
+    address = find_port(leader->notes, "web");
+  }
   node_reporter_.work(address, now, [this] {
     std::string text = encode(own_report());
     std::string signature = sign_report(text, web_password());

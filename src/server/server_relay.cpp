@@ -118,11 +118,11 @@ std::optional<std::string> Server::answer_web(std::string_view method,
          (method == "GET" ? response->body : "");
 }
 
-/// What the log said before this server heard of it, at a time after `remembered`, may be long
-/// past.
-void Server::relay(Time now, Time remembered) {
+void Server::relay(Time now, const std::optional<SharedJournal::Leader>& leader) {
   if (!relay_) return;
-  relay_->follow(shared_->latest_time() > remembered ? shared_->leader() : std::nullopt);
+  if (const std::size_t closed = relay_->follow(leader); closed > 0) {
+    log_.routine("relayed_clients_closed", {{"connections", closed}, {"leader", leader->node}});
+  }
   relay_->work(now);
   if (web_screen_) web_screen_->work(now);
   if (!web_ || !redirects_web()) return;

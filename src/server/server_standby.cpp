@@ -25,8 +25,9 @@ bool Server::stand_by() {
     if (!has_log_news_.exchange(false) && now < next_look) continue;
     next_look = now + kStandbyLook;
     if (!follow(standby)) {
-      relay(now, remembered);
-      report(now, remembered);
+      const auto leader = heard_leader(remembered);
+      relay(now, leader);
+      report(now, leader);
       continue;
     }
     loop_.turn.listen_to_journal();
@@ -44,6 +45,12 @@ bool Server::stand_by() {
   return role_.name() == Role::Name::kServing;
 }
 
+/// The leader, once the log has told a time after `remembered`: what this server remembers from
+/// before its start may be long past.
+std::optional<SharedJournal::Leader> Server::heard_leader(Time remembered) const {
+  return shared_->latest_time() > remembered ? shared_->leader() : std::nullopt;
+}
+
 /// True: this server leads.
 bool Server::follow(Standby& standby) {
   const auto followed = standby.work();
@@ -54,7 +61,7 @@ bool Server::follow(Standby& standby) {
     has_caught_up_ = true;
     log_.routine("caught_up", {{"jobs", job_count()}});
   }
-  must_start_over_ = *followed == SharedJournal::Followed::kTrimmed;
+  must_start_over_ = *followed == SharedJournal::Followed::kUseless;
   return *followed == SharedJournal::Followed::kLeads;
 }
 

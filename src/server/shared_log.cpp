@@ -61,6 +61,45 @@ Outcome<Done> prepare_cache(journal::FileSystem& files, const Config& config) {
   return journal::mark_as_cache(files, config.data);
 }
 
+/// What a journal over a shared log is made of.
+struct SharedParts {
+  const Config& config;
+  journal::FileSystem& files;
+  Clock& clock;
+  const Log& log;
+};
+
+using SharedOpened = Outcome<std::unique_ptr<journal::ReplicatedJournal>>;
+
+/// The directory stays as it is where the log cannot be used: so the engine was asked before.
+SharedOpened open_over(const SharedParts& parts, std::unique_ptr<journal::LogService> service,
+                       bool holds) {
+  const Config& config = parts.config;
+  if (auto prepared = prepare_cache(parts.files, config); !prepared) return prepared.error();
+  journal::FileJournalOptions cache_options;
+  cache_options.sync_mode = journal::SyncMode::kOff;
+  cache_options.segment_bytes = config.segment_bytes;
+  cache_options.on_failure = [&log = parts.log, &files = parts.files,
+                              directory = config.data](const Problem& problem) {
+    log.event("cache_failed", {{"problem", problem.text}});
+    // The next start fills it anew.
+    journal::mark_as_broken(files, directory);
+    journal::end_process();
+  };
+  auto cache = journal::FileJournal::open(parts.files, config.data, std::move(cache_options));
+  if (!cache) return cache.error();
+  journal::ReplicatedJournalOptions shared;
+  shared.node = config.node;
+  shared.notes = advertised_ports(config, host_facts().hostname);
+  shared.writer = random_name();
+  shared.log = random_name();
+  shared.lease = config.lease;
+  shared.holds = holds;
+  shared.now = [&clock = parts.clock] { return clock.now(); };
+  return std::make_unique<journal::ReplicatedJournal>(std::move(*cache), std::move(service),
+                                                      std::move(shared));
+}
+
 }  // namespace
 
 std::uint64_t random_name() {
@@ -103,36 +142,24 @@ Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
                  "all, and move the jobs with `millrace move-to-file`"};
 }
 
-Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(
-    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log, bool holds) {
+Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(const Config& config,
+                                                                         journal::FileSystem& files,
+                                                                         Clock& clock,
+                                                                         const Log& log) {
   if (auto fit = refuse_journal(files, config); !fit) return fit.error();
   auto service = open_log(config, log);
   if (!service) return service.error();
   // Before the cache is read, which takes a while.
   if (const auto extent = (*service)->extent(); !extent) return extent.error();
-  // Not before: the directory stays as it is where the log cannot be used.
-  if (auto prepared = prepare_cache(files, config); !prepared) return prepared.error();
-  journal::FileJournalOptions cache_options;
-  cache_options.sync_mode = journal::SyncMode::kOff;
-  cache_options.segment_bytes = config.segment_bytes;
-  cache_options.on_failure = [&log, &files, directory = config.data](const Problem& problem) {
-    log.event("cache_failed", {{"problem", problem.text}});
-    // The next start fills it anew.
-    journal::mark_as_broken(files, directory);
-    journal::end_process();
-  };
-  auto cache = journal::FileJournal::open(files, config.data, std::move(cache_options));
-  if (!cache) return cache.error();
-  journal::ReplicatedJournalOptions shared;
-  shared.node = config.node;
-  shared.notes = advertised_ports(config, host_facts().hostname);
-  shared.writer = random_name();
-  shared.log = random_name();
-  shared.lease = config.lease;
-  shared.holds = holds;
-  shared.now = [&clock] { return clock.now(); };
-  return std::make_unique<journal::ReplicatedJournal>(std::move(*cache), std::move(*service),
-                                                      std::move(shared));
+  return open_over({.config = config, .files = files, .clock = clock, .log = log},
+                   std::move(*service), false);
+}
+
+Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_holding_journal(
+    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log,
+    std::unique_ptr<journal::LogService> service) {
+  return open_over({.config = config, .files = files, .clock = clock, .log = log},
+                   std::move(service), true);
 }
 
 }  // namespace millrace::server

@@ -21,11 +21,16 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config);
 
 /// Connects to the engine, makes the data directory a cache of its log, and opens that. Refused
-/// where the directory has the journal of a server without `--log`. With `holds`, see there. All
-/// but `config` outlive the journal.
+/// where the directory has the journal of a server without `--log`. All but `config` outlive the
+/// journal.
 [[nodiscard]] Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(
+    const Config& config, journal::FileSystem& files, Clock& clock, const Log& log);
+
+/// The same over an engine that is connected and a directory that has no journal. It will hold the
+/// log, and not lead it.
+[[nodiscard]] Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_holding_journal(
     const Config& config, journal::FileSystem& files, Clock& clock, const Log& log,
-    bool holds = false);
+    std::unique_ptr<journal::LogService> service);
 
 /// A number that is not 0, which means none. It names one thing among all machines.
 [[nodiscard]] std::uint64_t random_name();

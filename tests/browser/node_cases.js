@@ -16,6 +16,7 @@ const node = (name, more) => ({
   lag_seconds: 0.21,
   heard_seconds: 0.4,
   is_silent: false,
+  has_namesake: false,
   problem: null,
   ...more,
 });
@@ -50,6 +51,7 @@ const cluster = () => ({
     node("n1"),
     node("n3", { lag_messages: 48211, lag_seconds: 12.5 }),
     node("n4", { problem: "no servers available" }),
+    node("n5", { has_namesake: true }),
     node(LONG, { is_silent: true, heard_seconds: 71 }),
   ],
   takeovers: [
@@ -107,12 +109,13 @@ export const cases = [
       await share(page, cluster());
       await open("");
       await page.getByRole("heading", { name: "Nodes" }).waitFor();
-      await page.getByText("4 nodes, epoch 9").waitFor();
+      await page.getByText("5 nodes, epoch 9").waitFor();
       for (const [name, ...texts] of [
         ["n2", "leads", "0.9 s of 1.0 s", "n2:7420", "0.1.0"],
         ["n1", "follows", "2 · 0.2 s"],
         ["n3", "behind", "48,211 · 13 s"],
         ["n4", "cannot reach the log"],
+        ["n5", "name used twice"],
         [LONG, "silent for 71 s"],
       ]) {
         const shown = await row(page, name).first().innerText();
@@ -127,6 +130,7 @@ export const cases = [
       await share(page, cluster());
       await open("");
       const list = page.getByRole("region", { name: "Last takeovers" }).getByRole("listitem");
+      await list.first().waitFor();
       const texts = await list.allInnerTexts();
       assert.equal(texts.length, 20);
       const [last, before] = texts;

@@ -8,7 +8,8 @@ Each job is a register: it is put, taken any number of times, and finished.
 * Nobody takes a job while another client surely holds it. A client surely holds it from the answer
   of its take until it gives it back, finishes it, or its time is over.
 * A hold of a connection also ends with that connection. A connection is over when its client closes
-  it, when the node ends that the client has connected to or that leads, and in a takeover. A leader
+  it, when the node ends that the client is connected to or that leads, and in a takeover. A standby
+  closes those that it relays when it hears of a new leader, maybe a second later. A leader
   that is told to end closes one connection after the other, and what one held may go to the next.
   The client may learn of that later, when it asks for something. So the moment is taken from what
   was done to the node, and not from the client.

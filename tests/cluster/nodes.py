@@ -13,6 +13,8 @@ from engines import wait_for
 from network import start_kept
 
 LEADING = re.compile(r"^(\S+) leading epoch=(\d+)", re.MULTILINE)
+RELAY_CLOSED = re.compile(r"^(\S+) relayed_clients_closed ", re.MULTILINE)
+LOGGED_LATE_SECONDS = 0.01  # after that what it tells of
 STOP_SECONDS_MAX = 30
 
 
@@ -23,6 +25,10 @@ def program():
 def environment():
     """Ours, without what would configure the program."""
     return {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+
+
+def moment_of(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class Node:
@@ -103,8 +109,14 @@ class Node:
     def takeovers(self):
         """(moment, epoch) of each time that it began to lead."""
         return [
-            (datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp(), int(epoch))
-            for when, epoch in LEADING.findall(self.log_text())
+            (moment_of(when), int(epoch)) for when, epoch in LEADING.findall(self.log_text())
+        ]
+
+    def relay_ends(self):
+        """The moments at which it heard that another node leads, and closed what it had relayed."""
+        return [
+            moment_of(when) - LOGGED_LATE_SECONDS
+            for when in RELAY_CLOSED.findall(self.log_text())
         ]
 
 
@@ -147,13 +159,14 @@ class Cluster:
 
     def ends(self):
         """(moment, name) of each time that a node was ended, with `LEADER` as the name where it
-        led."""
+        led, or that it closed the connections that it had relayed."""
         takeovers = self.takeovers()
         found = []
         for node in self.nodes:
             for moment in node.ends:
                 leaders = [each[2] for each in takeovers if each[0] <= moment]
                 found.append((moment, LEADER if leaders[-1:] == [node] else node.host.name))
+            found += [(moment, node.host.name) for moment in node.relay_ends()]
         return found
 
     def leader(self):

@@ -108,7 +108,7 @@ class BadInputTest(ServerTest):
 
     def test_a_url_of_no_engine(self):
         flags = ["--log=ftp://there/jobs", "--node=a"]
-        self.refused("begins with nats://, tls:// or postgresql://", flags)
+        self.refused("begins with nats://, tls:// or postgresql://", flags, status=2)
 
     # ---- engines
 

@@ -1,35 +1,22 @@
 """Somebody sets the wall clock under a running server. It is the clock of that process alone."""
 
-import os
-import subprocess
 import time
 import unittest
 from datetime import datetime, timedelta, timezone
 
 from clients import Beanstalk, Faktory
-from program import HERE, ServerTest, free_port, wait_until
+from clocks import ClockTest
+from program import free_port, wait_until
 from web import Web
 
 HOURS_5 = 5 * 3600
 
 
-class WallClockTest(ServerTest):
+class WallClockTest(ClockTest):
     def setUp(self):
         super().setUp()
-        library = self.path("wall_clock.so")
-        source = os.path.join(HERE, "wall_clock.c")
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
-        self.shift_file = self.path("shift")
-        self.set_ahead(0)
-        env = {"LD_PRELOAD": library, "SHIFT_FILE": self.shift_file}
-        self.running = self.server(env=env)
+        self.running = self.server(env=self.clock_env)
         self.running.web_address = ("127.0.0.1", free_port())
-
-    def set_ahead(self, seconds):
-        """Sets the server's wall clock so far ahead of the machine's."""
-        with open(self.shift_file + ".new", "w", encoding="ascii") as file:
-            file.write(f"{seconds}\n")
-        os.replace(self.shift_file + ".new", self.shift_file)
 
     def step(self, seconds):
         """Sets it, and returns when the server has noticed."""

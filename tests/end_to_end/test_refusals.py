@@ -24,6 +24,20 @@ class UnusableTest(ServerTest):
         flags = ("--volatile", "--sync=always")
         self.assert_refused(self.server(*flags).arguments(), "--volatile.*--sync", status=2)
 
+    def test_a_mistake_in_the_url_of_a_log(self):
+        for url in ("nats://u:s3cret@a/jobs?sync=yes", "postgresql://a/jobs?sslmode=s3cret"):
+            flag = f"--log={url}"
+            for arguments in (
+                self.server(flag, "--node=a").arguments(),
+                [PROGRAM, "move-to-log", self.path("data"), flag],
+                [PROGRAM, "move-to-file", self.path("data"), flag],
+            ):
+                with self.subTest(arguments[1:]):
+                    # All of it is one line, without the password.
+                    text = "^millrace: --log: the URL of a log ((?!s3cret).)*$"
+                    self.assert_refused(arguments, text, status=2)
+                    self.assertFalse(os.path.exists(self.path("data")))
+
     def test_a_taken_port(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

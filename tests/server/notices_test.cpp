@@ -111,6 +111,30 @@ TEST_CASE("notices: a log that comes and goes is told every five seconds at most
   CHECK(told == 2);
 }
 
+TEST_CASE("notices: a name of two nodes is told once a minute") {
+  Noticing noticing;
+  for (int second = 0; second < 60; ++second) {
+    noticing.notices.name_used_twice("b", kStart + std::chrono::seconds(second));
+  }
+  CHECK(noticing.logged.find(" node_name_used_twice node=b\n") != std::string::npos);
+  CHECK(noticing.count("node_name_used_twice") == 1);
+  noticing.notices.name_used_twice("c", kStart + 60s);
+  CHECK(noticing.count("node_name_used_twice node=c") == 1);
+}
+
+TEST_CASE(
+    "notices: a report that is refused is told once a minute, with a name of one short line") {
+  Noticing noticing;
+  noticing.notices.report_refused("b\nc" + std::string(1000, 'x'), "wrong", kStart);
+  CHECK(noticing.logged.find(" node_report_refused node=\"b cxxx") != std::string::npos);
+  CHECK(noticing.logged.find(" reason=wrong\n") != std::string::npos);
+  CHECK(noticing.logged.size() < 200);
+  noticing.notices.report_refused("b", "wrong", kStart + 59s);
+  CHECK(noticing.count("node_report_refused") == 1);
+  noticing.notices.report_refused("", "wrong", kStart + 60s);
+  CHECK(noticing.count("node_report_refused node=\"\"") == 1);
+}
+
 TEST_CASE("notices: a problem of many lines is one of 200 columns") {
   Noticing noticing;
   noticing.notices.following("first\nsecond" + std::string(600, 'x'), kStart);

@@ -17,7 +17,8 @@ struct ClusterNode {
   bool leads = false;
   /// How far it is behind the leader, when it was heard of last.
   std::uint64_t lag_messages = 0;
-  double heard_seconds = 0;  ///< since then
+  double heard_seconds = 0;   ///< since then
+  bool has_namesake = false;  ///< another server reports under its name
 };
 
 /// A node that was not heard of for longer than that does not count as there.

@@ -20,6 +20,7 @@ std::uint64_t number_in(const Json& members, const char* name) {
 std::string encode(const NodeReport& report) {
   const Json members = {
       {"node", report.node},
+      {"instance", report.instance},
       {"epoch", report.epoch},
       {"version", report.version},
       {"ports", report.ports},
@@ -35,6 +36,7 @@ Outcome<NodeReport> decode_report(std::string_view text) {
   const Json members = Json::parse(text, nullptr, false);
   if (!members.is_object()) return Problem{"the report is no JSON object"};
   NodeReport report{.node = text_in(members, "node"),
+                    .instance = number_in(members, "instance"),
                     .epoch = number_in(members, "epoch"),
                     .version = text_in(members, "version"),
                     .ports = text_in(members, "ports"),

@@ -19,7 +19,8 @@ namespace millrace::http {
 ///     X-Millrace-Signature: 64 hexadecimal digits
 struct NodeReport {
   std::string node;
-  std::uint64_t epoch = 0;  ///< of the leader that it follows
+  std::uint64_t instance = 0;  ///< random: names the running server; 0: not told, as by older ones
+  std::uint64_t epoch = 0;     ///< of the leader that it follows
   std::string version;
   std::string ports;          ///< `name=address`, separated by blanks
   std::uint64_t applied = 0;  ///< the last message of the log that it has applied

@@ -43,6 +43,7 @@ Json show_nodes(const std::vector<ClusterNode>& nodes) {
                    {"lag_seconds", number_or_null(each.told.lag_seconds)},
                    {"heard_seconds", each.heard_seconds},
                    {"is_silent", each.heard_seconds > kSilentAfterSeconds},
+                   {"has_namesake", each.has_namesake},
                    {"problem", text_or_null(each.told.problem)}});
   }
   return all;

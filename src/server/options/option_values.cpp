@@ -7,6 +7,7 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "engines/log_url.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::server {
@@ -123,7 +124,6 @@ Outcome<Done> set_switch(bool& member, const std::string& text) {
 }
 
 Outcome<Done> set_node(std::string& member, const std::string& text) {
-  constexpr std::size_t kNodeBytesMax = 64;
   const auto is_fit = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   };
@@ -138,6 +138,12 @@ Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& te
   const auto milliseconds = read_number(text, kLeaseMinMs, kLeaseMaxMs);
   if (!milliseconds) return milliseconds.error();
   member = std::chrono::milliseconds(*milliseconds);
+  return Done{};
+}
+
+Outcome<Done> set_log(std::string& member, const std::string& text) {
+  if (auto checked = engines::check_log_url(text); !checked) return checked;
+  member = text;
   return Done{};
 }
 

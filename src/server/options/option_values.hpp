@@ -25,5 +25,7 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> set_switch(bool& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_node(std::string& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text);
+/// The problem does not show the text, which may have a password.
+[[nodiscard]] Outcome<Done> set_log(std::string& member, const std::string& text);
 
 }  // namespace millrace::server

@@ -37,19 +37,22 @@ Relay::Port& Relay::port_of(const std::string& name) {
   return port;
 }
 
-void Relay::follow(const std::optional<SharedJournal::Leader>& leader) {
+std::size_t Relay::follow(const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Followed> followed;
   if (leader && !leader->has_released && leader->node != options_.node) {
-    followed = Followed{leader->epoch, leader->notes};
+    followed = Followed{leader->epoch, leader->node, leader->notes};
   }
-  if (followed == followed_) return;
+  if (followed == followed_) return 0;
   // Nobody else may answer now. One that has released the lead has answered already.
-  const bool is_other = followed.has_value();
+  const bool is_other = followed && !(last_followed_ && last_followed_->is_same_server(*followed));
   followed_ = std::move(followed);
+  if (followed_) last_followed_ = followed_;
+  const std::size_t closed = is_other ? relayed_count() : 0;
   for (auto& [name, port] : ports_) {
     if (is_other) port.clients.drop_relayed();
     find_leader(name, port);
   }
+  return closed;
 }
 
 void Relay::find_leader(const std::string& name, Port& port) {

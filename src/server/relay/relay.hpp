@@ -33,8 +33,11 @@ class Relay {
   /// Passes a client of the port of this name on.
   void add(const std::string& port, Listener::Accepted accepted, Time now);
 
-  /// The leader, as the log tells it at present; nullopt: none.
-  void follow(const std::optional<SharedJournal::Leader>& leader);
+  /// The leader, as the log tells it at present; nullopt: none. Clients that have reached another
+  /// one are closed. Those of a server that leads once more stay: what that server has closed is
+  /// closed already, and this one may have heard of its lead long after clients have reached it.
+  /// Answers how many were closed.
+  std::size_t follow(const std::optional<SharedJournal::Leader>& leader);
 
   /// To be called every some milliseconds, outside of the poller's `take`. Refuses who has waited
   /// for `kRelayWaitMax`; and who asks for something when there was no leader for so long.
@@ -64,7 +67,11 @@ class Relay {
   /// What of a leader makes a difference.
   struct Followed {
     Epoch epoch{};
+    std::string node;
     std::string notes;
+    [[nodiscard]] bool is_same_server(const Followed& other) const {
+      return node == other.node && notes == other.notes;
+    }
     bool operator==(const Followed&) const = default;
   };
 
@@ -76,8 +83,9 @@ class Relay {
   const Options options_;
   RelayRoom room_{};
   std::optional<Followed> followed_;
-  std::optional<Time> leaderless_since_;  ///< as far as `work` has seen
-  std::map<std::string, Port> ports_;     ///< by name
+  std::optional<Followed> last_followed_;  ///< relayed connections lead to it
+  std::optional<Time> leaderless_since_;   ///< as far as `work` has seen
+  std::map<std::string, Port> ports_;      ///< by name
 };
 
 /// A name that was not found is asked for again after this.

@@ -1,10 +1,8 @@
 #include "server/tools/move_jobs.hpp"
 
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -16,6 +14,7 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/shared/log_filler.hpp"
 #include "journal/shared/replicated_journal.hpp"
+#include "server/net/poller.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/process.hpp"
 #include "server/shared_log.hpp"
@@ -71,27 +70,6 @@ enum class Came {
   kToUselessCache,
 };
 
-/// Says to one thread that another one has something for it.
-class News {
- public:
-  void tell() {
-    const std::lock_guard guard(mutex_);
-    is_there_ = true;
-    told_.notify_one();
-  }
-
-  void wait(std::chrono::milliseconds longest) {
-    std::unique_lock guard(mutex_);
-    told_.wait_for(guard, longest, [this] { return is_there_; });
-    is_there_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable told_;
-  bool is_there_ = false;
-};
-
 /// Follows the log to its end, and holds it.
 class Follower {
  public:
@@ -101,7 +79,7 @@ class Follower {
         name_(config.node),
         is_again_(config.moves_again),
         reached_at_(clock.now()) {
-    journal_.on_durable([this] { news_.tell(); });
+    journal_.on_durable([this] { poller_.wake(); });
   }
   ~Follower() { journal_.on_durable({}); }
   Follower(const Follower&) = delete;
@@ -115,12 +93,12 @@ class Follower {
     for (;;) {
       const auto followed = journal_.follow(ignore);
       if (!followed) return followed.error();
-      if (*followed == SharedJournal::Followed::kTrimmed) return Came::kToUselessCache;
+      if (*followed == SharedJournal::Followed::kUseless) return Came::kToUselessCache;
       if (*followed == SharedJournal::Followed::kLeads) return Came::kToLead;
       const bool may_claim = journal_.may_claim();
       if (auto fit = refuse_others(may_claim); !fit) return fit.error();
       if (may_claim) journal_.claim();
-      news_.wait(kLookInterval);
+      poller_.take(kLookInterval);
     }
   }
 
@@ -151,22 +129,27 @@ class Follower {
   const std::string name_;
   const bool is_again_;
   Time reached_at_;
-  News news_;
+  Poller poller_;  ///< for `wake`
 };
 
+using Service = std::unique_ptr<journal::LogService>;
+
 /// A name that was mistyped makes an empty log.
-Outcome<Done> refuse_empty_log(const Config& config, const Log& log) {
-  const auto service = open_log(config, log);
+Outcome<Service> open_filled_log(const Config& config, const Log& log) {
+  auto service = open_log(config, log);
   if (!service) return service.error();
   const auto extent = (*service)->extent();
   if (!extent) return extent.error();
-  return extent->last > 0 ? Outcome<Done>(Done{}) : Problem{"the log has no jobs"};
+  if (extent->last == 0) return Problem{"the log has no jobs"};
+  return service;
 }
 
 /// Fills the cache, and holds the log.
 Outcome<Came> fill_cache(const Config& config, journal::FileSystem& files, const Log& log) {
+  auto service = open_filled_log(config, log);
+  if (!service) return service.error();
   SystemClock clock;
-  auto journal = open_shared_journal(config, files, clock, log, true);
+  auto journal = open_holding_journal(config, files, clock, log, std::move(*service));
   if (!journal) return journal.error();
   // Its destructor writes everything to the disk.
   return Follower(**journal, clock, config).run();
@@ -222,7 +205,6 @@ Outcome<std::string> move_to_file(const Config& config, const Log& log) {
                    " has a journal already, perhaps since the jobs were moved to it before: see "
                    "`millrace check`, or name a new directory"};
   }
-  if (auto filled = refuse_empty_log(config, log); !filled) return filled.error();
   Config mover = config;
   mover.node = std::string(kToFile) + place_of(config.data);
   auto came = fill_cache(mover, files, log);

@@ -132,6 +132,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
     : parts_(parts),
       data_directory_(std::move(options.data_directory)),
       take_report_(std::move(options.take_report)),
+      refuse_report_(std::move(options.refuse_report)),
       bulks_(parts.broker),
       site_{.broker = parts.broker,
             .format = parts.format,
@@ -241,13 +242,22 @@ http::Login WebService::login_of(const http::Request& request) {
 /// nullopt: it is none.
 std::optional<http::Response> WebService::take_report(const http::Request& request) {
   if (!take_report_ || !is_report(request)) return std::nullopt;
-  if (login_of(request) != http::Login::kRight) {
-    return http::refuse(403, "the report is not signed with the password of this server");
-  }
   auto report = http::decode_report(request.header(http::kReportHeader));
-  if (!report) return http::refuse(400, report.error().text);
+  if (login_of(request) != http::Login::kRight) {
+    return refuse_report(403, report ? report->node : "",
+                         "the report is not signed with the password of this server");
+  }
+  if (!report) return refuse_report(400, "", report.error().text);
   parts_.poller.post([this, taken = std::move(*report)] { take_report_(taken); });
   return http::Response{.status = 204};
+}
+
+http::Response WebService::refuse_report(int status, std::string claimed, std::string reason) {
+  http::Response refusal = http::refuse(status, reason);
+  parts_.poller.post([this, claimed = std::move(claimed), reason = std::move(reason)] {
+    refuse_report_(claimed, reason);
+  });
+  return refusal;
 }
 
 std::optional<http::Response> WebService::answer_head(const http::Request& request) {

@@ -47,6 +47,8 @@ class WebService final : public Deadline {
     std::function<http::ClusterFacts()> cluster;
     /// Takes the report of another server, in the loop's thread. Empty: there are no others.
     std::function<void(http::NodeReport report)> take_report;
+    /// The same, told of one that was refused: `claimed` is its node, as its sender says, or empty.
+    std::function<void(std::string claimed, std::string reason)> refuse_report;
     std::function<Outcome<JobId>(std::string_view json, Time now)> push;
     std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
     std::function<std::unique_ptr<PushInParts>()> push_in_parts;
@@ -88,6 +90,7 @@ class WebService final : public Deadline {
   [[nodiscard]] std::optional<http::Response> answer_on_standby(const http::Request& request);
   [[nodiscard]] http::Login login_of(const http::Request& request);
   [[nodiscard]] std::optional<http::Response> take_report(const http::Request& request);
+  [[nodiscard]] http::Response refuse_report(int status, std::string claimed, std::string reason);
   [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request);
   [[nodiscard]] http::Response answer(http::Request request);
   /// The part of an answer that one turn of the loop computes.
@@ -99,6 +102,7 @@ class WebService final : public Deadline {
   Parts parts_;
   std::string data_directory_;
   const std::function<void(http::NodeReport report)> take_report_;
+  const std::function<void(std::string claimed, std::string reason)> refuse_report_;
   BulkChanges bulks_;
   http::Trend trend_;
   http::Site site_;

@@ -71,6 +71,20 @@ class ClusterPage(SharedLogTest):
         headers = {"X-Millrace-Node": '{"node":"x","epoch":1}', "X-Millrace-Signature": "0" * 64}
         self.assertEqual(self.webs[0].request("POST", "/cluster/report", headers=headers)[0], 403)
         self.assertNotIn("x", self.names(self.webs[0]))
+        told = lambda: "node_report_refused node=x reason=" in self.nodes[0].error_text()
+        wait_until(told, "the leader says so")
+
+    def test_two_standbys_of_one_name_are_noticed(self):
+        self.wait_for_nodes(["a", "b", "c"], self.webs[0])
+        self.assertNotIn(True, [each["has_namesake"] for each in self.cluster()["nodes"]])
+        again = self.node("b")
+        again.data = self.path("data-again")
+        again.start()
+        marked = lambda: [each["node"] for each in self.cluster()["nodes"] if each["has_namesake"]]
+        wait_until(lambda: marked() == ["b"], "the name is marked")
+        self.assertIn("node_name_used_twice node=b", self.nodes[0].error_text())
+        again.terminate()
+        wait_until(lambda: marked() == [], "one node has the name")
 
 
 class ClusterWithPassword(SharedLogTest):
@@ -103,6 +117,18 @@ class ClusterWithPassword(SharedLogTest):
         self.assertEqual(names(), [b"a", b"b"])
         for node in self.nodes:
             self.assertNotIn(PASSWORD, node.error_text())
+
+
+class AnotherPassword(SharedLogTest):
+    def test_the_leader_says_which_node_has_another_password(self):
+        other = self.node("c")
+        other.env = {"FAKTORY_PASSWORD": PASSWORD}
+        other.start()
+        text = "node_report_refused node=c reason="
+        wait_until(lambda: text in self.nodes[0].error_text(), "the leader says so")
+        shown = Web(self.nodes[0].web_address).read("/api/v1/cluster")["cluster"]
+        self.assertNotIn("c", [each["node"] for each in shown["nodes"]])
+        self.assertNotIn(PASSWORD, self.nodes[0].error_text())
 
 
 if __name__ == "__main__":

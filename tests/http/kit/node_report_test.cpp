@@ -1,11 +1,14 @@
 #include "http/kit/node_report.hpp"
 
+#include <cstdint>
+
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 namespace {
 
 const NodeReport kReport{.node = "b",
+                         .instance = UINT64_MAX,
                          .epoch = 7,
                          .version = "0.1",
                          .ports = "web=b:7420",

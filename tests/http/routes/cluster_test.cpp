@@ -49,6 +49,7 @@ TEST_CASE("cluster: nodes with role, version, addresses and lag") {
                          {"lag_seconds", 0.25},
                          {"heard_seconds", 0.5},
                          {"is_silent", false},
+                         {"has_namesake", false},
                          {"problem", nullptr}});
 }
 
@@ -57,6 +58,13 @@ TEST_CASE("cluster: a node that tells nothing any more is silent") {
   web.cluster = two_nodes(web.now);
   web.cluster.nodes[1].heard_seconds = 5.5;
   CHECK(web.read("/api/v1/cluster")["cluster"]["nodes"][1]["is_silent"] == true);
+}
+
+TEST_CASE("cluster: a node whose name another server has as well is marked") {
+  WebFixture web;
+  web.cluster = two_nodes(web.now);
+  web.cluster.nodes[1].has_namesake = true;
+  CHECK(web.read("/api/v1/cluster")["cluster"]["nodes"][1]["has_namesake"] == true);
 }
 
 TEST_CASE("cluster: the lease and the engine") {

@@ -35,6 +35,56 @@ TEST_CASE("node reports: the last one of each node, by name") {
   CHECK(nodes[1].told.node == "c");
 }
 
+TEST_CASE(
+    "node reports: two servers of one name are noticed when each is heard of after the other") {
+  NodeReports reports;
+  CHECK_FALSE(reports.take({.node = "b", .instance = 1}, 1, kNow));
+  CHECK_FALSE(reports.take({.node = "b", .instance = 2}, 1, kNow));
+  CHECK_FALSE(reports.take({.node = "c", .instance = 3}, 1, kNow));
+  CHECK(reports.take({.node = "b", .instance = 1}, 1, kNow + 1s));
+  CHECK(reports.list(kNow + 6s)[0].has_namesake);
+  CHECK_FALSE(reports.list(kNow + 6s)[1].has_namesake);
+}
+
+TEST_CASE("node reports: a name is that of one server again when the others are silent") {
+  NodeReports reports;
+  for (const std::uint64_t instance : {1, 2, 1}) {
+    (void)reports.take({.node = "b", .instance = instance}, 1, kNow);
+  }
+  for (int second = 1; second <= 5; ++second) {
+    CHECK(reports.take({.node = "b", .instance = 1}, 1, kNow + std::chrono::seconds(second)));
+  }
+  CHECK_FALSE(reports.take({.node = "b", .instance = 1}, 1, kNow + 5001ms));
+  CHECK_FALSE(reports.list(kNow + 5001ms)[0].has_namesake);
+}
+
+TEST_CASE("node reports: a node that starts again and again is one node") {
+  NodeReports reports;
+  for (std::uint64_t instance = 1; instance < 100; ++instance) {
+    CHECK_FALSE(reports.take({.node = "b", .instance = instance}, 1, kNow));
+    CHECK_FALSE(reports.take({.node = "b", .instance = instance}, 1, kNow));
+  }
+}
+
+TEST_CASE("node reports: of a server that tells no number, only a namesake that does is noticed") {
+  NodeReports reports;
+  CHECK_FALSE(reports.take({.node = "b"}, 1, kNow));
+  CHECK_FALSE(reports.take({.node = "b"}, 1, kNow));
+  CHECK_FALSE(reports.take({.node = "b", .instance = 1}, 1, kNow));
+  CHECK(reports.take({.node = "b"}, 1, kNow));
+}
+
+TEST_CASE("node reports: as many servers of one name as are remembered are noticed") {
+  for (const std::uint64_t count : {NodeReports::kInstancesMax, NodeReports::kInstancesMax + 1}) {
+    NodeReports reports;
+    bool is_noticed = false;
+    for (std::uint64_t i = 0; i < 3 * count; ++i) {
+      is_noticed = reports.take({.node = "b", .instance = i % count}, 1, kNow);
+    }
+    CHECK(is_noticed == (count <= NodeReports::kInstancesMax));
+  }
+}
+
 TEST_CASE("node reports: a silent node is not counted, and later forgotten") {
   NodeReports reports;
   reports.take({.node = "b"}, 1, kNow);

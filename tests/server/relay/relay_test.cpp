@@ -78,9 +78,38 @@ TEST_CASE("relay: clients are cut off when another server leads") {
   REQUIRE(node.reaches());
   auto next = node.led_by("c", "127.0.0.1");
   next.epoch = Epoch{2};
-  node.relay.follow(next);
+  CHECK(node.relay.follow(next) == 1);
   CHECK(node.relay.count() == 0);
   CHECK(node.clients.front().receive() == "|");
+}
+
+TEST_CASE("relay: clients stay with a server that leads once more") {
+  Node node;
+  node.relay.follow(node.led_by("b", "127.0.0.1"));
+  REQUIRE(node.reaches());
+  auto again = node.led_by("b", "127.0.0.1");
+  again.epoch = Epoch{2};
+  CHECK(node.relay.follow(again) == 0);
+  CHECK(node.stays(1));
+  auto released = again;
+  released.has_released = true;
+  node.relay.follow(released);
+  again.epoch = Epoch{3};
+  node.relay.follow(again);
+  CHECK(node.stays(1));
+  CHECK(node.clients.front().receive().empty());
+}
+
+TEST_CASE("relay: clients are cut off when a server leads from another address") {
+  Node node;
+  node.relay.follow(node.led_by("b", "127.0.0.1"));
+  REQUIRE(node.reaches());
+  node.relay.follow(std::nullopt);
+  auto moved = node.led_by("b", "127.0.0.1");
+  moved.epoch = Epoch{2};
+  moved.notes += " faktory=x:2";
+  node.relay.follow(moved);
+  CHECK(node.relay.count() == 0);
 }
 
 TEST_CASE(

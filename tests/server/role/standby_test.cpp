@@ -128,7 +128,7 @@ TEST_CASE("standby: it says when the log was trimmed beyond what it has applied"
   REQUIRE(b.work().value() == Followed::kOn);
   for (int i = 0; i < 8; ++i) a.put(std::string(400, 'x'));
   log.trim(log.last());
-  CHECK(b.work().value() == Followed::kTrimmed);
+  CHECK(b.work().value() == Followed::kUseless);
   CHECK(b.jobs() == 0);
 }
 

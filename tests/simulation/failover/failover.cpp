@@ -128,15 +128,20 @@ void Failover::pass(Duration by) {
   }
 }
 
-/// No two pauses of queues may end in one tick: which is served first is not foretold.
+/// No two pauses of queues may end in one tick: which is served first is not foretold. Without
+/// clients that does not matter; and a leader whose lease is over ends no pause, so time must pass.
 Duration Failover::longest_step() const {
   if (leader_ == nullptr) return Duration::max();
+  const auto& clients = leader_->term->clients;
+  const bool has_clients = std::any_of(clients.begin(), clients.end(),
+                                       [](const auto& client) { return client != nullptr; });
+  if (!has_clients) return Duration::max();
   const Time end = model_.second_pause_end();
   if (end == kNever) return Duration::max();
   return leader_->node.clock.until(end - Duration{1}, real_);
 }
 
-/// Both would. When nobody waits it does not matter.
+/// Both would, so all clients leave.
 void Failover::end_pause() {
   leader_->node.paused_until = {};
   poll();

@@ -103,7 +103,7 @@ void Failover::follow(Node& node) {
     case SharedJournal::Followed::kOn:
       if (random_.one_in(50)) check_standby(process);
       return;
-    case SharedJournal::Followed::kTrimmed:
+    case SharedJournal::Followed::kUseless:
       demand(process.journal.is_cache_useless(), "a cache before the log's beginning is of use");
       ++totals_.trimmed_away;
       tell(node.name + " finds the log trimmed");
