@@ -65,6 +65,51 @@ std::uint64_t push_fetch_ack() {
   return act(&World::push_fetch_ack, 0, &World::push, before);
 }
 
+/// FETCH that names so many queues before the one with the job, all of which are full.
+template <std::uint64_t full>
+std::uint64_t fetch() {
+  World world;
+  static const ThrottleRule kRule{.pattern = "", .limits = {.concurrency = 1, .timeout_s = 60}};
+  const auto find = [](std::string_view queue) {
+    return queue.starts_with("throttled") ? &kRule : nullptr;
+  };
+  world.broker.admin().set_throttle_rules({.list = {}, .find = find}, world.now);
+  std::string command = "FETCH";
+  for (std::uint64_t i = 0; i < full; ++i) {
+    const std::string queue = "throttled-" + std::to_string(i);
+    for (int job = 0; job < 2; ++job) {
+      world.tell(*world.faktory, R"(PUSH {"jid":"job-)" + queue +
+                                     R"(","jobtype":"SomeJob","args":[],"queue":")" + queue +
+                                     "\"}\r\n");
+    }
+    world.tell(*world.faktory, "FETCH " + queue + "\r\n");
+    command += " " + queue;
+  }
+  command += " default\r\n";
+  repeat(world, &World::push, kTimes);
+  {
+    const Counted counted;
+    for (std::uint64_t i = 0; i < kTimes; ++i) world.tell(*world.faktory, command);
+  }
+  CHECK(world.broker.view().job_count(JobState::kReady) == full);
+  return kTimes;
+}
+
+std::uint64_t push_fetch_ack_tracked() {
+  return act(&World::push_fetch_ack_tracked, 0, &World::push, 0);
+}
+
+std::uint64_t track() {
+  World world;
+  repeat(world, &World::push_tracked, 1'000);
+  {
+    const Counted counted;
+    repeat(world, &World::track, kTimes);
+  }
+  CHECK(world.broker.view().track_count() == 1);
+  return kTimes;
+}
+
 std::uint64_t push_ten() {
   World world;
   {
@@ -190,6 +235,10 @@ constexpr Operation kOperations[] = {
     {"PUSH with 100,000 other jobs", push<kMany>},
     {"PUSH, FETCH, ACK", push_fetch_ack<0>},
     {"PUSH, FETCH, ACK with 100,000 other jobs", push_fetch_ack<kMany>},
+    {"FETCH", fetch<0>},
+    {"FETCH with 100 full queues before", fetch<100>},
+    {"PUSH, FETCH, ACK of a tracked job", push_fetch_ack_tracked},
+    {"TRACK SET, TRACK GET", track},
     {"PUSHB of ten, each", push_ten},
     {"PUSH, FETCH, FAIL", push_fetch_fail},
     {"MUTATE of a scheduled job", mutate},

@@ -91,6 +91,20 @@ struct World {
     fetch_and("ACK");
   }
 
+  void push_tracked() { tell(*faktory, "PUSH " + next_job(R"(,"custom":{"track":1})") + "\r\n"); }
+  void push_fetch_ack_tracked() {
+    push_tracked();
+    fetch_and("ACK");
+  }
+  /// Of the job that was pushed last.
+  void track() {
+    const std::string jid = "job-" + std::to_string(pushed) + "-abcdef";
+    tell(*faktory, R"(TRACK SET {"jid":")" + jid +
+                       R"(","percent":12,"desc":"so far"})"
+                       "\r\n");
+    tell(*faktory, "TRACK GET " + jid + "\r\n");
+  }
+
   void push_fetch_fail() {
     push();
     fetch_and("FAIL",

@@ -5,7 +5,9 @@
 #include <map>
 #include <string_view>
 
+#include "base/check.hpp"
 #include "base/text.hpp"
+#include "faktory/job/work_unit.hpp"
 #include "support/in_memory_server.hpp"
 
 namespace millrace::golden {
@@ -33,8 +35,22 @@ void connect(InMemoryServer& server) {
   say(server, "pusher", R"(HELLO {"v":2})");
 }
 
-/// So that there is a history: a day that is over.
+/// The name of a new batch with both callbacks.
+std::string begin_batch(InMemoryServer& server) {
+  const std::string reply = server.ask(
+      "pusher",
+      R"(BATCH NEW {"description":"all","success":{"jobtype":"S","args":[],"queue":"calls"},)"
+      R"("complete":{"jid":"complete-callback","jobtype":"C","args":[3],"queue":"calls"}})"
+      "\r\n");
+  // What was not read before comes first; the name and a line end are last.
+  constexpr std::size_t kNameBytes = 16;
+  return reply.substr(reply.size() - kNameBytes - 2, kNameBytes);
+}
+
+/// So that there is a history: a day that is over. A track and a batch are forgotten with it.
 void work_yesterday(InMemoryServer& server) {
+  (void)begin_batch(server);
+  say(server, "pusher", R"(TRACK SET {"jid":"forgotten-one","percent":1})");
   say(server, "pusher", R"(PUSH {"jid":"yesterday","jobtype":"T","args":[],"queue":"early"})");
   say(server, "pusher", "FETCH early");
   say(server, "pusher", R"(ACK {"jid":"yesterday"})");
@@ -110,6 +126,48 @@ void work_with_queues(InMemoryServer& server) {
   say(server, "worker", R"(ACK {"jid":"kept-queue"})");
 }
 
+/// All that a client can ask for besides a run.
+void work_with_features(InMemoryServer& server) {
+  const auto push = [&](const std::string& jid, const std::string& custom) {
+    say(server, "pusher",
+        R"(PUSH {"jobtype":"Mail","args":[")" + jid + R"("],"queue":"features","jid":")" + jid +
+            R"(","custom":)" + custom + "}");
+  };
+  push("unique-until-success", R"({"unique_for":600.5})");
+  push("unique-until-start", R"({"unique_for":"3600","unique_until":"start"})");
+  push("expires-late", R"({"expires_at":"2033-05-18T03:33:20.5Z"})");
+  push("tracked-and-ended", R"({"track":1})");
+  push("tracked-and-waiting", R"({"track":1})");
+  say(server, "worker", R"(TRACK SET {"jid":"tracked-and-waiting","percent":7,"desc":"seven"})");
+  say(server, "worker", R"(TRACK SET {"jid":"nobody-has-it","percent":8})");
+  // Taken by hand: a dead job that gets its lock anew.
+  say(server, "pusher",
+      R"(PUSH {"jobtype":"T","args":[2],"queue":"features","jid":"locked-anew",)"
+      R"("at":"2033-05-18T03:33:22Z","custom":{"unique_for":60}})");
+  for (const char* const command :
+       {R"({"cmd":"kill","target":"scheduled")", R"({"cmd":"requeue","target":"dead")"}) {
+    say(server, "worker",
+        std::string("MUTATE ") + command + R"(,"filter":{"jids":["locked-anew"]}})");
+  }
+  const std::string bid = begin_batch(server);
+  push("member-that-runs", R"({"bid":")" + bid + R"("})");
+  push("member-that-waits", R"({"bid":")" + bid + R"("})");
+  say(server, "worker", "QUEUE REMOVE calls");
+  say(server, "pusher", "BATCH COMMIT " + bid);
+  CronRuns& cron = server.broker().cron();
+  for (const char* const id : {"nightly", "left"}) CHECK(cron.begin(id, 7, server.now()));
+  cron.note("nightly", {.planned = server.now(), .at = server.now(), .job = 1, .jid = "cron-job"});
+  CHECK(cron.pause("nightly"));
+  cron.end("left", server.now());
+  CHECK(cron.begin("forgotten", 7, server.now()));
+  cron.end("forgotten", server.now());
+  cron.end("forgotten", server.now() + 24h * 30);
+  AdminOperations& admin = server.broker().admin();
+  CHECK(admin.set_throttle("features", {.concurrency = 300, .timeout_s = 60}, server.now()));
+  CHECK(admin.set_throttle("gone", {.concurrency = 1, .timeout_s = 1}, server.now()));
+  CHECK(admin.remove_throttle("gone", server.now()));
+}
+
 std::string number(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
@@ -120,6 +178,57 @@ std::string printable(std::string_view bytes) {
     const bool is_plain = byte >= ' ' && byte <= '~' && byte != '\\';
     text += is_plain ? std::string{byte} : "\\x" + hex_of({&byte, 1});
   }
+  return text;
+}
+
+std::string tell_features(const View& view, const Job& job) {
+  if (!job.features) return "";
+  const JobFeatures& features = *job.features;
+  std::string text =
+      "\n  features lock=" + std::to_string(features.lock_key.high) + "," +
+      std::to_string(features.lock_key.low) + " lock_ends=" + number(features.lock_ends) + "," +
+      number(job.lock_ends()) + " lock_seconds=" + std::to_string(features.lock_seconds) +
+      " expires_at=" + number(features.expires_at) + " batch=" + std::to_string(features.batch) +
+      " role=" + std::to_string(features.role) +
+      " until_start=" + std::to_string(features.locks_until_start) +
+      " tracked=" + std::to_string(features.is_tracked) + " marks=" + std::to_string(job.marks);
+  const faktory::WorkUnits format;
+  if (const Track* const track = view.progress_of(job, format.identify(job).jid)) {
+    text += "\n  track percent=" + std::to_string(track->percent) + " " + track->desc;
+  }
+  return text;
+}
+
+std::string tell_batches(const View& view) {
+  std::string text;
+  for (const auto& [sequence, slot] : view.batches().by_creation()) {
+    const JobBatch& batch = view.batches().at(slot);
+    text += "batch " + std::to_string(batch.id) + " total=" + std::to_string(batch.fields.total) +
+            " pending=" + std::to_string(batch.fields.pending) +
+            " unexecuted=" + std::to_string(batch.fields.unexecuted) +
+            " states=" + std::to_string(batch.fields.states) + "\n";
+  }
+  return text;
+}
+
+std::string tell_cron(const View& view) {
+  std::string text;
+  view.cron().each([&text](const CronEntry& entry) {
+    text += "cron " + entry.id + " content=" + std::to_string(entry.content) +
+            " planned=" + number(entry.planned) + " paused=" + std::to_string(entry.is_paused) +
+            " gone_since=" + number(entry.gone_since) + "\n";
+    for (const CronRun& run : entry.runs) text += "  run " + number(run.at) + " " + run.jid + "\n";
+  });
+  return text;
+}
+
+std::string tell_throttles(const View& view) {
+  std::string text;
+  view.page_throttles("", 100, [&text](const Throttle& throttle) {
+    text += "throttle " + throttle.queue_name +
+            " by_hand=" + std::to_string(throttle.by_hand ? throttle.by_hand->concurrency : 0) +
+            "\n";
+  });
   return text;
 }
 
@@ -146,7 +255,7 @@ std::string tell_job(const View& view, const Job& job) {
     text +=
         "\n  held by '" + held->wid + "' as '" + held->jid + "' since " + number(held->reserved_at);
   }
-  return text + "\n  body " + printable(job.body_view()) + "\n";
+  return text + tell_features(view, job) + "\n  body " + printable(job.body_view()) + "\n";
 }
 
 }  // namespace
@@ -157,6 +266,7 @@ std::vector<std::string> record_life() {
   work_yesterday(server);
   work_with_tubes(server);
   work_with_queues(server);
+  work_with_features(server);
   return server.take_batches();
 }
 
@@ -184,6 +294,8 @@ std::string tell(const View& view) {
     text += "day " + std::to_string(day.day) + " processed=" + std::to_string(day.processed) +
             " failed=" + std::to_string(day.failed) + "\n";
   }
+  text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
+  if (view.track_count() > 0) text += "tracks " + std::to_string(view.track_count()) + "\n";
   return text;
 }
 

@@ -40,6 +40,13 @@ class RulesTest(unittest.TestCase):
         self.assert_caught(rule, "src/journal/a.cpp", '#include "server/process/logging.hpp"\n')
         self.assert_fine(rule, "src/server/a.cpp", '#include "journal/file/file_journal.hpp"\n')
 
+    def test_cron_includes_only_the_model(self):
+        rule = tidy.folder_directions
+        self.assert_caught(rule, "src/cron/a.cpp", '#include "core/broker/broker.hpp"\n')
+        self.assert_caught(rule, "src/cron/a.cpp", '#include "faktory/job/pusher.hpp"\n')
+        self.assert_fine(rule, "src/cron/a.cpp", '#include "core/model/types.hpp"\n')
+        self.assert_fine(rule, "src/cron/a.cpp", '#include "cron/schedule.hpp"\n')
+
     def test_includes_are_written_from_src(self):
         self.assert_caught(tidy.folder_directions, "src/core/a.cpp", '#include "job.hpp"\n')
 

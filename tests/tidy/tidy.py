@@ -28,12 +28,13 @@ SENTENCE_WORDS_MAX = 16  # the median of a page
 FOLDERS = {
     "base": set(),
     "core": {"base"},
+    "cron": {"base", "core/model"},
     "journal": {"base", "core"},
     "beanstalk": {"base", "core"},
     "faktory": {"base", "core"},
     "http": {"base", "core"},
     "engines": {"base", "core", "journal"},
-    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines"},
+    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron"},
 }
 
 # Library headers that a folder must not see. Server may see all.
@@ -45,6 +46,7 @@ CRYPTO = r"openssl\b"
 LIBRARIES_BANNED = {
     "base": [SOCKETS, FILES, THREADS, r"nlohmann\b", CRYPTO, r"CLI\b", r"date/"],
     "core": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"xxh", r"CLI\b", r"date/"],
+    "cron": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b"],
     "journal": [SOCKETS, JSON, CRYPTO, r"CLI\b"],
     "beanstalk": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b"],
     "faktory": [SOCKETS, FILES, THREADS, r"CLI\b"],
@@ -165,11 +167,12 @@ def folder_directions(source):
         return
     allowed = FOLDERS[source.folder] | {source.folder}
     for number, line in numbered(source.code):
-        match = re.match(r'\s*#include\s*"([^/"]+)(/?)', line)
-        if match and match.group(2) == "":
-            yield number, f'write includes from src: "{source.folder}/{match.group(1)}"'
-        elif match and match.group(1) not in allowed:
-            yield number, f"{source.folder} must not include {match.group(1)}"
+        match = re.match(r'\s*#include\s*"([^"]+)"', line)
+        parts = match.group(1).split("/") if match else []
+        if len(parts) == 1:
+            yield number, f'write includes from src: "{source.folder}/{parts[0]}"'
+        elif parts and not {parts[0], "/".join(parts[:2])} & allowed:
+            yield number, f"{source.folder} must not include {'/'.join(parts[:-1])}"
 
 
 def library_directions(source):

@@ -24,10 +24,14 @@ Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now
   const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
   if (is_already(*job, action)) return Refusal::kNotFound;
+  // It would be gone at once.
+  const Time wall = parts_.ledger.store().wall_clock().shown(now);
+  if (action == Mutation::Action::kRequeue && job->has_expired(wall)) return Refusal::kExpired;
   if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
     return Refusal::kNoRoom;
   }
   parts_.moves.change(*job, action, now);
+  parts_.batch_callbacks.work(now);
   return Done{};
 }
 
@@ -42,12 +46,16 @@ Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Tim
     parts_.moves.release(*job, now);
   } else {
     parts_.moves.change(*job, action, now);
+    parts_.batch_callbacks.work(now);
   }
   return Done{};
 }
 
 std::optional<std::uint64_t> AdminOperations::mutate(ClientId client, Mutation mutation, Time now) {
-  return parts_.long_tasks.start(client, MutateTask(parts_.ledger, std::move(mutation)), now);
+  const auto changed =
+      parts_.long_tasks.start(client, MutateTask(parts_.ledger, std::move(mutation)), now);
+  parts_.batch_callbacks.work(now);
+  return changed;
 }
 
 bool AdminOperations::flush(ClientId client, Time now) {
@@ -84,7 +92,39 @@ Answer<Done> AdminOperations::forget_queue(std::string_view name, Time now) {
 std::optional<std::uint64_t> AdminOperations::remove_queues(ClientId client,
                                                             std::vector<std::string> names,
                                                             Time now) {
-  return parts_.long_tasks.start(client, RemoveQueuesTask(parts_.ledger, std::move(names)), now);
+  const auto removed =
+      parts_.long_tasks.start(client, RemoveQueuesTask(parts_.ledger, std::move(names)), now);
+  parts_.batch_callbacks.work(now);
+  return removed;
+}
+
+void AdminOperations::set_throttle_rules(ThrottleRules rules, Time now) {
+  parts_.slots.set_rules(std::move(rules), now);
+}
+
+Answer<Done> AdminOperations::set_throttle(std::string_view queue, const ThrottleLimits& limits,
+                                           Time now) {
+  CHECK(is_valid(limits));
+  if (queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
+  const Throttles& throttles = parts_.ledger.store().throttles();
+  const Throttle* const known = throttles.find(queue);
+  const bool is_new = known == nullptr || !known->by_hand;
+  if (is_new && throttles.by_hand_count() >= kThrottlesByHandMax) return Refusal::kTooManyQueues;
+  parts_.ledger.commit(ThrottleChanged{.queue = queue,
+                                       .is_by_hand = true,
+                                       .limits = limits,
+                                       .full_at = known == nullptr ? Time{} : known->full_at});
+  parts_.slots.refresh(queue, now);
+  return Done{};
+}
+
+Answer<Done> AdminOperations::remove_throttle(std::string_view queue, Time now) {
+  const Throttle* const known = parts_.ledger.store().throttles().find(queue);
+  if (known == nullptr || !known->by_hand) return Refusal::kNotFound;
+  parts_.ledger.commit(ThrottleRemoved{.queue = queue});
+  parts_.slots.refresh(queue, now);
+  return Done{};
 }
 
 Answer<Worker::State> AdminOperations::tell_worker(std::string_view wid, Worker::State asked,

@@ -10,6 +10,7 @@
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
+#include "core/throttle/limits.hpp"
 
 namespace millrace {
 
@@ -65,6 +66,17 @@ class AdminOperations {
   /// does. Answers how many jobs. Unknown names are passed over.
   std::optional<std::uint64_t> remove_queues(ClientId client, std::vector<std::string> names,
                                              Time now);
+
+  /// The rules of the configuration, from now on. To be called before the first client connects,
+  /// and whenever they have changed. Running jobs go on, even where there are too many of them.
+  void set_throttle_rules(ThrottleRules rules, Time now);
+
+  /// Limits of a queue that win over those of the configuration until they are removed; without any
+  /// limit the queue is not limited. They are valid (`is_valid`). Recorded. Refused: a name that is
+  /// too long; one more than `kThrottlesByHandMax`; while records must not grow.
+  Answer<Done> set_throttle(std::string_view queue, const ThrottleLimits& limits, Time now);
+  /// The configuration counts again. Refused: no operator set limits for it.
+  Answer<Done> remove_throttle(std::string_view queue, Time now);
 
   // ---- workers ----------------------------------------------------------------------------------
 

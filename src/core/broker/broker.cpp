@@ -5,19 +5,12 @@
 #include "core/broker/parts.hpp"
 
 namespace millrace {
-namespace {
-
-/// As steady time.
-Time due_of(const NewJob& job, WallClock clock) {
-  return job.kind == JobKind::kWorkUnit ? clock.steady(job.due) : job.due;
-}
-
-}  // namespace
 
 Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
     : parts_(std::make_unique<BrokerParts>(ledger, format, options)),
       workers_(*parts_),
-      admin_(*parts_) {}
+      admin_(*parts_),
+      batches_(*parts_, options.random_seed) {}
 
 Broker::~Broker() = default;
 
@@ -26,6 +19,10 @@ const View& Broker::view() const {
 }
 const Ledger& Broker::ledger() const {
   return parts_->ledger;
+}
+
+CronRuns& Broker::cron() {
+  return parts_->cron;
 }
 
 // ---- connections --------------------------------------------------------------------------------
@@ -38,6 +35,7 @@ void Broker::disconnect(ClientId id, Time now) {
   stop_waiting(id);
   parts_->workers.remove(parts_->clients.at(id));
   parts_->clients.remove(id);
+  parts_->ledger.store().throttles().end_connection(id);
   // Last: these jobs may be handed out at once, and not to this client.
   parts_->expiry.depart(id, now);
 }
@@ -62,36 +60,16 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   if (refuses_jobs()) return Refusal::kNoRoom;
   if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   CHECK(job.body.size() <= kBodyBytesMax);
-  Ledger& ledger = parts_->ledger;
-  const bool is_due = due_of(job, ledger.store().wall_clock()) <= now;
-  StoredJob fields;
-  fields.kind = job.kind;
-  // As beanstalkd: a job with 0 seconds would expire before its worker has it.
-  fields.ttr_s = std::max<std::uint32_t>(job.ttr_s, 1);
-  fields.created_at = job.created_at.value_or(now);
-  fields.state = is_due ? JobState::kReady : JobState::kScheduled;
-  fields.pri = job.pri;
-  fields.when = is_due ? Time{} : job.due;
-  fields.enqueued_at = is_due ? now : Time{};
-  fields.delay_s = job.delay_s;
-  if (job.failure) fields.edit_history().failure = *job.failure;
-  const JobId id = ledger.draw_id();
-  // So put jobs of one priority are served in the order of their ids, and are put back there.
-  fields.sequence = id;
-  if (job.long_body != nullptr) ledger.take_over(*job.long_body);
-  ledger.commit(
-      JobAdded{.id = id, .queue = job.queue, .body = job.body, .fields = std::move(fields)});
-  // Only now: applying the record may have made the queue.
-  Queue* const found = ledger.store().queues().find(job.queue);
-  CHECK(found != nullptr);
-  Queue& queue = *found;
-  ++parts_->tally.jobs_put;
-  ++queue.total_jobs;
-  queue.measured().enqueued.add(now);
-  if (!is_due) return id;
-  // Faktory's queues stay when they are empty; tubes do not.
-  if (job.kind == JobKind::kWorkUnit) parts_->moves.keep_queue(queue);
-  parts_->waits.serve(queue.id, now);
+  if (job.features) {
+    if (const auto admitted = parts_->events.admit(*job.features, now); !admitted) {
+      const bool is_same =
+          admitted.error() == Refusal::kNotUnique && job.conflict == UniqueConflict::kAccept;
+      if (!is_same) return admitted.error();
+      return view().find_lock_holder(job.features->lock_key)->id;
+    }
+  }
+  const JobId id = parts_->new_jobs.add(job, now);
+  parts_->batch_callbacks.work(now);
   return id;
 }
 
@@ -99,6 +77,11 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
   Reservations& reservations = parts_->reservations;
+  // A slot that has become free belongs to those that wait for it already.
+  if (parts_->slots.next_due() <= now) {
+    parts_->slots.work(now);
+    parts_->waits.serve_unserved(now);
+  }
   // A job comes before DEADLINE_SOON, as in beanstalkd.
   if (Queue* queue = reservations.choose(client, request, now)) {
     // Only when there is a job: a client that would wait anyway need not know of the full disk.
@@ -125,6 +108,10 @@ void Broker::stop_waiting(ClientId id) {
 Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
   const Job* job = parts_->ledger.store().jobs().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
+  if (job->state != JobState::kDead &&
+      job->has_expired(parts_->ledger.store().wall_clock().shown(now))) {
+    return Refusal::kNotFound;
+  }
   if (!parts_->admission.admits_reservations()) return Refusal::kNoRoom;
   return &parts_->reservations.begin(*job, reservation_for(client, std::nullopt), now);
 }
@@ -132,12 +119,14 @@ Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
 Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
   const Job* job = parts_->ledger.store().jobs().find(id);
   if (job == nullptr) return Refusal::kNotFound;
-  if (job->state == JobState::kReserved) {
+  const bool is_held = job->state == JobState::kReserved;
+  if (is_held) {
     // For the others a held job does not exist (beanstalk protocol).
     if (job->reservation()->client != client) return Refusal::kNotFound;
     parts_->reservations.count_run(*job, now);
   }
-  parts_->moves.discard(*job);
+  parts_->moves.discard(*job, is_held ? JobEnd::kSucceeded : JobEnd::kGone, now);
+  parts_->batch_callbacks.work(now);
   return Done{};
 }
 
@@ -153,7 +142,7 @@ Answer<Done> Broker::release(ClientId client, JobId id, Pri pri, std::uint32_t d
   if (delay_s == 0) {
     parts_->moves.make_ready(*job, std::move(fields), now);
   } else {
-    parts_->moves.make_scheduled(*job, std::move(fields), now + std::chrono::seconds(delay_s));
+    parts_->moves.make_scheduled(*job, std::move(fields), now + std::chrono::seconds(delay_s), now);
   }
   return Done{};
 }
@@ -166,6 +155,7 @@ Answer<Done> Broker::bury(ClientId client, JobId id, Pri pri, Time now) {
   fields.pri = pri;
   ++fields.edit_history().tallies.buries;
   parts_->moves.make_dead(*job, std::move(fields), now);
+  parts_->batch_callbacks.work(now);
   return Done{};
 }
 
@@ -174,7 +164,7 @@ Answer<Done> Broker::touch(ClientId client, JobId id, Time now) {
   if (job == nullptr) return Refusal::kNotFound;
   JobFields fields = job->fields();
   fields.when = now + std::chrono::seconds(job->ttr_s);
-  parts_->ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
+  parts_->events.change(*job, std::move(fields), now);
   return Done{};
 }
 
@@ -213,18 +203,26 @@ void Broker::set_wall_clock(WallClock clock) {
 Time Broker::tick(Time now) {
   BrokerParts& parts = *parts_;
   parts.expiry.release_departed(now);
+  parts.expired.remove_due(now, [&parts](QueueId queue) { parts.waits.serve_later(queue); });
   parts.schedule.enqueue_due(now);
   parts.expiry.end_due(now);
   parts.pauses.end_due(now);
+  parts.slots.work(now);
   parts.waits.serve_unserved(now);
   // After everything above, which can bring a job to a client whose time is over at this moment.
   parts.waits.end_due(now);
   parts.long_tasks.work(now);
   parts.dead_set.purge(now);
+  parts.tracking.remove_due(now);
   parts.workers.reap(now);
-  return std::min({parts.schedule.next_due(), parts.expiry.next_due(), parts.pauses.next_due(),
-                   parts.waits.next_due(), parts.long_tasks.next_due(), parts.dead_set.next_due(),
-                   parts.workers.next_due()});
+  parts.batch_lives.end_due(now);
+  // Last: everything above may have ended members.
+  parts.batch_callbacks.work(now);
+  return std::min({parts.expired.next_due(), parts.schedule.next_due(), parts.expiry.next_due(),
+                   parts.pauses.next_due(), parts.waits.next_due(), parts.long_tasks.next_due(),
+                   parts.dead_set.next_due(), parts.tracking.next_due(), parts.workers.next_due(),
+                   parts.slots.next_due(), parts.batch_lives.next_due(),
+                   parts.batch_callbacks.next_due()});
 }
 
 std::uint64_t Broker::step_count() const {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/broker/admin_operations.hpp"
+#include "core/broker/batches/batch_operations.hpp"
+#include "core/broker/features/cron_runs.hpp"
 #include "core/broker/requests.hpp"
 #include "core/broker/worker_operations.hpp"
 #include "core/model/refusal.hpp"
@@ -22,7 +24,8 @@ namespace millrace {
 
 /// The one place where decisions about jobs are made. What all clients do is here, FETCH included
 /// (`reserve`). What only Faktory workers do is in `workers()`, what only operators do is in
-/// `admin()`. It knows neither the protocols nor the web API.
+/// `admin()`, what is done with batches of jobs in `batches()`. It knows neither the protocols nor
+/// the web API.
 ///
 /// Each operation decides from the present state and either refuses, which changes nothing, or
 /// commits records to the ledger, which applies each of them at once. The ledger collects the
@@ -72,7 +75,8 @@ class Broker {
 
   // ---- jobs -------------------------------------------------------------------------------------
 
-  /// Refused: a queue name that is too long, or any job while `refuses_jobs`. A client that waits
+  /// Refused: a queue name that is too long, a batch that is not there, a lock that another job
+  /// holds, or any job while `refuses_jobs`. A client that waits
   /// for the job has it when this returns. Recorded: the whole job, and that the queue of a pushed
   /// work unit is kept.
   Answer<JobId> put(const NewJob& job, Time now);
@@ -114,6 +118,8 @@ class Broker {
 
   [[nodiscard]] WorkerOperations& workers() { return workers_; }
   [[nodiscard]] AdminOperations& admin() { return admin_; }
+  [[nodiscard]] CronRuns& cron();
+  [[nodiscard]] BatchOperations& batches() { return batches_; }
 
   // ---- room -------------------------------------------------------------------------------------
 
@@ -145,6 +151,7 @@ class Broker {
   std::unique_ptr<BrokerParts> parts_;
   WorkerOperations workers_;
   AdminOperations admin_;
+  BatchOperations batches_;
 };
 
 }  // namespace millrace

@@ -1,13 +1,20 @@
 #pragma once
 
 #include "core/broker/admission_control.hpp"
+#include "core/broker/batches/batch_callbacks.hpp"
+#include "core/broker/batches/batch_lives.hpp"
 #include "core/broker/broker.hpp"
 #include "core/broker/clients/connected_clients.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/clients/worker_registry.hpp"
+#include "core/broker/features/cron_runs.hpp"
+#include "core/broker/features/expired_jobs.hpp"
+#include "core/broker/features/tracking.hpp"
 #include "core/broker/jobs/dead_set.hpp"
 #include "core/broker/jobs/expiry.hpp"
+#include "core/broker/jobs/job_events.hpp"
 #include "core/broker/jobs/job_moves.hpp"
+#include "core/broker/jobs/new_jobs.hpp"
 #include "core/broker/jobs/pauses.hpp"
 #include "core/broker/jobs/reservations.hpp"
 #include "core/broker/jobs/retries.hpp"
@@ -15,6 +22,7 @@
 #include "core/broker/tasks/long_tasks.hpp"
 #include "core/state/ledger.hpp"
 #include "core/state/view.hpp"
+#include "core/throttle/slots.hpp"
 
 namespace millrace {
 
@@ -26,15 +34,23 @@ struct BrokerParts {
   Tally tally;
   AdmissionControl admission;
   ConnectedClients clients;
+  Tracking tracking;
+  JobEvents events;
+  ExpiredJobs expired;
   Reservations reservations;
   Waits waits;
   JobMoves moves;
+  NewJobs new_jobs;
+  BatchCallbacks batch_callbacks;
+  BatchLives batch_lives;
   Retries retries;
   Schedule schedule;
   Expiry expiry;
   DeadSet dead_set;
   Pauses pauses;
+  CronRuns cron;
   WorkerRegistry workers;
+  Slots slots;
   LongTasks long_tasks;
   View view;
 };

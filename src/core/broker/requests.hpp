@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/steps.hpp"
+#include "core/model/features/job_batch.hpp"
 #include "core/model/job.hpp"
 #include "core/model/long_body.hpp"
 #include "core/model/queue.hpp"
@@ -15,6 +16,13 @@
 
 /// The values that clients, workers and operators hand to the broker.
 namespace millrace {
+
+/// What is answered where another job holds the lock of a new one.
+enum class UniqueConflict : std::uint8_t {
+  kRefuse,
+  kName,    ///< refused, and the protocol names that job
+  kAccept,  ///< the new job counts as pushed: the id of the other one is answered
+};
 
 /// A job to be made. The views are copied, but for the body of a long one.
 struct NewJob {
@@ -28,7 +36,23 @@ struct NewJob {
   Time due{};
   std::optional<Failure> failure = std::nullopt;  ///< its failures on another server
   std::optional<Time> created_at = std::nullopt;  ///< now, unless it is set
-  LongBody* long_body = nullptr;                  ///< has `body`, and loses it to the job
+  Box<JobFeatures> features = {};                 ///< empty for most jobs
+  UniqueConflict conflict = UniqueConflict::kRefuse;
+  LongBody* long_body = nullptr;  ///< has `body`, and loses it to the job
+};
+
+/// Where the queues of a list were found, for a client that asks with the same list again.
+struct KnownQueues {
+  std::uint64_t as_of = 0;   ///< `Queues::changes` then; 0: nothing was looked up
+  std::vector<QueueId> ids;  ///< in the order of the list; kNoSlot: there was none of that name
+};
+
+/// A batch to be made. The views are copied.
+struct NewJobBatch {
+  JobBatchId id = 0;             ///< as `BatchOperations::draw_id` has given it
+  JobBatchId parent = 0;         ///< 0: none
+  std::string_view description;  ///< at most `kBatchDescriptionBytesMax`
+  std::vector<BatchCallback> callbacks;
 };
 
 /// The job that a client asks for.
@@ -39,6 +63,7 @@ struct ReserveRequest {
 
   Choice choice = Choice::kSmallest;
   std::vector<std::string_view> queues;  ///< kFirstListed; kSmallest takes the watched ones
+  KnownQueues* known = nullptr;          ///< of this list; filled in. Null: looked up each time
   std::optional<std::string> wid;        ///< set: a worker will hold the job, else the connection
   Time wait_until = kNever;              ///< now or earlier: the client does not wait
 };
@@ -48,6 +73,14 @@ struct FailedRun {
   std::string errtype;
   std::string message;
   std::vector<std::string> backtrace;
+};
+
+/// What a client tells of a job by its name. Values that are not given are kept.
+struct TrackUpdate {
+  std::string_view jid;                       ///< at most `kJidBytesMax`
+  std::optional<std::uint8_t> percent = {};   ///< at most 100
+  std::optional<std::string_view> desc = {};  ///< cut at `kTrackDescBytesMax`
+  std::optional<Time> reserve_until = {};     ///< by the wall clock
 };
 
 /// The answer of a mutation's filter. kUnfinished: its steps were used up before it knew.

@@ -1,8 +1,16 @@
 #include "core/broker/worker_operations.hpp"
 
+#include <algorithm>
+
 #include "core/broker/parts.hpp"
 
 namespace millrace {
+namespace {
+
+/// A reservation is lengthened to so long from now.
+constexpr Duration kReservedMax = 24h;
+
+}  // namespace
 
 Answer<Done> WorkerOperations::add(ClientId client, WorkerHello hello, Time now) {
   return parts_.workers.add(client, std::move(hello), now);
@@ -18,7 +26,8 @@ Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time n
   const Job* job = parts_.reservations.held_under(jid, wid);
   if (job == nullptr) return Refusal::kNotFound;
   parts_.reservations.count_run(*job, now);
-  parts_.moves.discard(*job);
+  parts_.moves.discard(*job, JobEnd::kSucceeded, now);
+  parts_.batch_callbacks.work(now);
   return Done{};
 }
 
@@ -28,7 +37,29 @@ Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, Faile
   const Job* job = parts_.reservations.held_under(jid, wid);
   if (job == nullptr) return Refusal::kNotFound;
   parts_.retries.fail(*job, std::move(run), now);
+  parts_.batch_callbacks.work(now);
   return Done{};
+}
+
+TrackView WorkerOperations::track(std::string_view jid) const {
+  return parts_.tracking.get(jid);
+}
+
+Answer<Done> WorkerOperations::set_track(ClientId client, const TrackUpdate& update, Time now) {
+  if (const auto set = parts_.tracking.set(update, now); !set || !update.reserve_until) return set;
+  const Job* job = parts_.reservations.held_under(update.jid, parts_.clients.at(client).wid);
+  if (job == nullptr) job = parts_.tracking.find_job(update.jid);
+  if (job == nullptr || job->state != JobState::kReserved) return Done{};
+  lengthen(*job, parts_.ledger.store().wall_clock().steady(*update.reserve_until), now);
+  return Done{};
+}
+
+void WorkerOperations::lengthen(const Job& job, Time until, Time now) {
+  until = std::min(until, now + kReservedMax);
+  if (until <= job.when) return;
+  JobFields fields = job.fields();
+  fields.when = until;
+  parts_.events.change(job, std::move(fields), now);
 }
 
 Answer<Done> WorkerOperations::undo_fetch(JobId id, Time reserved_at, Time now) {

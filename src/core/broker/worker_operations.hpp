@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "core/broker/requests.hpp"
+#include "core/model/features/track.hpp"
+#include "core/model/job.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
@@ -37,11 +39,23 @@ class WorkerOperations {
   /// Chosen and refused as in `ack`. Recorded: the failure with its texts, and the totals.
   Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
 
+  /// What is known of the job of that name (FWP TRACK GET). Throws std::runtime_error when a body
+  /// cannot be read back.
+  [[nodiscard]] TrackView track(std::string_view jid) const;
+
+  /// Sets the progress of a job, whoever holds it. `reserve_until` lengthens the reservation of the
+  /// job that `ack` would mean, or of the tracked job of that name that a connection holds: to at
+  /// most a day from now. It never shortens one, and means nothing for a job that is not reserved.
+  /// Refused: no room. Recorded: the change of the job; the track, once a batch.
+  Answer<Done> set_track(ClientId client, const TrackUpdate& update, Time now);
+
   /// Undoes a fetch of which the worker never learned. The job regains its place in the queue, no
   /// failure is counted, and a client that waits is served. Refused: that reservation is over.
   Answer<Done> undo_fetch(JobId id, Time reserved_at, Time now);
 
  private:
+  void lengthen(const Job& job, Time until, Time now);
+
   BrokerParts& parts_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -27,9 +28,16 @@ const Reservation* stored(const Box<Reservation>& held) {
   return held && held->is_held_by_worker() ? held.get() : nullptr;
 }
 
+const Time* stored(const Time& lock_ends) {
+  return lock_ends == Time{} ? nullptr : &lock_ends;
+}
+
 /// Where the decoder puts such a part.
 Tallies& filled(Tallies& tallies) {
   return tallies;
+}
+Time& filled(Time& lock_ends) {
+  return lock_ends;
 }
 template <typename Part>
 Part& filled(Box<Part>& part) {
@@ -46,6 +54,10 @@ static_assert(have_tags_of_their_own(std::make_index_sequence<std::variant_size_
 
 // ---- writing and counting -----------------------------------------------------------------------
 
+// Inlined wherever they are used, which g++ would not do by itself: there are many places, and
+// every record passes some.
+#define MILLRACE_INLINE [[gnu::always_inline]] inline
+
 /// Appends to a string. Short values are collected on the stack and appended in one go: a call of
 /// `append` for each byte would cost more than the byte.
 class StringSink {
@@ -55,12 +67,12 @@ class StringSink {
   StringSink(const StringSink&) = delete;
   StringSink& operator=(const StringSink&) = delete;
 
-  void byte(std::uint8_t value) {
+  MILLRACE_INLINE void byte(std::uint8_t value) {
     make_room(1);
     bytes_[size_++] = static_cast<char>(value);
   }
 
-  void number(std::uint64_t value) {
+  MILLRACE_INLINE void number(std::uint64_t value) {
     make_room(kVarintBytesMax);
     size_ = static_cast<std::size_t>(write_varint(value, bytes_.data() + size_) - bytes_.data());
   }
@@ -71,7 +83,7 @@ class StringSink {
   }
 
  private:
-  void make_room(std::size_t bytes) {
+  MILLRACE_INLINE void make_room(std::size_t bytes) {
     if (bytes_.size() - size_ < bytes) flush();
   }
   void flush() {
@@ -103,16 +115,17 @@ class Encoder {
  public:
   explicit Encoder(Sink& sink) : sink_(sink) {}
 
-  void operator()(std::uint64_t value) { sink_.number(value); }
-  void operator()(std::uint32_t value) { sink_.number(value); }
-  void operator()(std::int64_t value) { sink_.number(zigzag(value)); }
-  void operator()(std::int32_t value) { (*this)(std::int64_t{value}); }
-  void operator()(bool value) { sink_.byte(value ? 1 : 0); }
-  void operator()(JobKind kind) { sink_.byte(static_cast<std::uint8_t>(kind)); }
-  void operator()(Time time) { (*this)(std::int64_t{time.time_since_epoch().count()}); }
+  MILLRACE_INLINE void operator()(std::uint64_t value) { sink_.number(value); }
+  MILLRACE_INLINE void operator()(std::uint32_t value) { sink_.number(value); }
+  MILLRACE_INLINE void operator()(std::int64_t value) { sink_.number(zigzag(value)); }
+  MILLRACE_INLINE void operator()(std::int32_t value) { (*this)(std::int64_t{value}); }
+  MILLRACE_INLINE void operator()(bool value) { sink_.byte(value ? 1 : 0); }
+  MILLRACE_INLINE void operator()(Time time) {
+    (*this)(std::int64_t{time.time_since_epoch().count()});
+  }
 
   template <typename String>
-  void operator()(fields::Text<String> text) {
+  MILLRACE_INLINE void operator()(fields::Text<String> text) {
     sink_.number(text.value.size());
     sink_.bytes(text.value);
   }
@@ -122,8 +135,12 @@ class Encoder {
     for (const auto& element : list.elements) put(element);
   }
   template <typename Field>
-  void operator()(fields::Between<Field> between) {
+  MILLRACE_INLINE void operator()(fields::Between<Field> between) {
     (*this)(between.field);
+  }
+  template <typename Value>
+  void operator()(fields::Byte<Value> byte) {
+    sink_.byte(static_cast<std::uint8_t>(byte.value));
   }
   void operator()(fields::NotStored) {}
 
@@ -133,6 +150,7 @@ class Encoder {
     auto bits = static_cast<std::uint8_t>(job.state);
     // Reservations of connections end with the process. A restart finds the job ready (decision 2).
     if (job.is_held_by_connection()) bits = static_cast<std::uint8_t>(JobState::kReady);
+    if (job.marks != 0) bits |= fields::kMarksBit;
     if (history == nullptr) return sink_.byte(bits);
     fields::each_part(*history, [&bits](std::uint8_t bit, const auto& part) {
       if (stored(part) != nullptr) bits |= bit;
@@ -149,19 +167,35 @@ class Encoder {
       if (const auto* const value = stored(part)) this->put(*value);
     });
   }
-  void operator()(const JobFields& job) { put(job); }
+  MILLRACE_INLINE void operator()(fields::Marks<const JobFields> marks) {
+    if (marks.job.marks != 0) sink_.byte(marks.job.marks);
+  }
+  MILLRACE_INLINE void operator()(fields::KindByte<const StoredJob> kind) {
+    sink_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(kind.job.kind) |
+                                         (kind.job.features ? fields::kFeaturesBit : 0)));
+  }
+  MILLRACE_INLINE void operator()(fields::Features<const StoredJob> features) {
+    if (features.job.features) put(*features.job.features);
+  }
+  void operator()(fields::FeatureBits<const JobFeatures> bits) {
+    sink_.number(fields::packed(bits.features));
+  }
+  void operator()(const LockKey& key) { put(key); }
+  void operator()(float value) { sink_.number(std::bit_cast<std::uint32_t>(value)); }
+  MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }
+  void operator()(const ThrottleLimits& limits) { put(limits); }
+  void operator()(const JobBatchFields& batch) { put(batch); }
 
   void record(const Record& record) {
-    std::visit(
-        [this]<typename Kind>(const Kind& value) {
-          if constexpr (std::is_same_v<Kind, JobChanged>) {
-            // Such a change is applied and not written: the ledger sees to it.
-            CHECK(!value.fields.is_held_by_connection());
-          }
-          sink_.byte(Kind::kTag);
-          put(value);
-        },
-        record);
+    const auto write = [this]<typename Kind>(const Kind& value) {
+      if constexpr (std::is_same_v<Kind, JobChanged>) {
+        // Such a change is applied and not written: the ledger sees to it.
+        CHECK(!value.fields.is_held_by_connection());
+      }
+      sink_.byte(Kind::kTag);
+      put(value);
+    };
+    visit_record(record, write);
   }
 
   void job_before_body(const Job& job, std::string_view queue) {
@@ -175,6 +209,7 @@ class Encoder {
   void put(const T& value) {
     fields::each_field(value, *this);
   }
+  void put(const Time& time) { (*this)(time); }
   void put(const std::string& text) { (*this)(fields::Text{text, text.size()}); }
 
   Sink& sink_;
@@ -210,10 +245,26 @@ class Decoder {
   void operator()(std::int64_t& value) { value = signed_number(); }
   void operator()(std::int32_t& value) { value = static_cast<std::int32_t>(signed_number()); }
   void operator()(bool& value) { value = byte() != 0; }
-  void operator()(JobKind& kind) {
-    const std::uint8_t value = byte();
+  void operator()(fields::KindByte<StoredJob> kind) {
+    const std::uint8_t bits = byte();
+    has_features_ = (bits & fields::kFeaturesBit) != 0;
+    const auto value = static_cast<std::uint8_t>(bits & ~fields::kFeaturesBit);
     if (value > static_cast<std::uint8_t>(JobKind::kWorkUnit)) fail();
-    kind = static_cast<JobKind>(value);
+    kind.job.kind = static_cast<JobKind>(value);
+  }
+  void operator()(fields::Features<StoredJob> features) {
+    if (std::exchange(has_features_, false)) take(features.job.features.emplace());
+  }
+  void operator()(fields::FeatureBits<JobFeatures> bits) {
+    std::uint32_t packed = 0;
+    (*this)(packed);
+    fields::unpack(packed, bits.features);
+  }
+  void operator()(LockKey& key) { take(key); }
+  void operator()(float& value) {
+    std::uint32_t bits = 0;
+    (*this)(bits);
+    value = std::bit_cast<float>(bits);
   }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
 
@@ -232,20 +283,25 @@ class Decoder {
   void operator()(fields::Between<Field> between) {
     (*this)(between.field);
   }
+  template <typename Value>
+  void operator()(fields::Byte<Value> byte) {
+    const std::uint8_t value = this->byte();
+    if (value > static_cast<std::uint8_t>(byte.max)) fail();
+    byte.value = is_good_ ? static_cast<Value>(value) : Value{};
+  }
   void operator()(fields::NotStored) {}
 
   void operator()(fields::StateByte<JobFields> state) {
     flags_ = byte();
     const std::uint8_t number = flags_ & fields::kStateBits;
-    // Unknown flags announce parts that we could not read past.
-    if ((flags_ & ~fields::kKnownBits) != 0 || number >= kJobStateCount) fail();
+    if (number >= kJobStateCount) fail();
     state.job.state = static_cast<JobState>(number);
     const bool is_reserved = state.job.state == JobState::kReserved;
     if (is_reserved != ((flags_ & fields::kReservationBit) != 0)) fail();
   }
   void operator()(fields::When<JobFields> when) { (*this)(when.job.when); }
   void operator()(fields::HistoryParts<JobFields> parts) {
-    if ((flags_ & ~fields::kStateBits) == 0) return;
+    if ((flags_ & ~(fields::kStateBits | fields::kMarksBit)) == 0) return;
     JobHistory& history = parts.job.edit_history();
     fields::each_part(history, [this](std::uint8_t bit, auto& part) {
       if (flags_ & bit) take(filled(part));
@@ -253,12 +309,21 @@ class Decoder {
     // Tallies that are all zero are legal bytes, and mean no more than none.
     if (history.is_empty()) parts.job.history.reset();
   }
+  void operator()(fields::Marks<JobFields> marks) {
+    if ((flags_ & fields::kMarksBit) == 0) return;
+    marks.job.marks = byte();
+    // Unknown ones would be lost with the next change.
+    if ((marks.job.marks & ~job_marks::kAll) != 0) fail();
+  }
   void operator()(JobFields& job) { take(job); }
+  void operator()(ThrottleLimits& limits) { take(limits); }
+  void operator()(JobBatchFields& batch) { take(batch); }
 
   template <typename T>
   void take(T& value) {
     fields::each_field(value, *this);
   }
+  void take(Time& time) { (*this)(time); }
   void take(std::string& text) { (*this)(fields::Text{text, kBodyBytesMax}); }
 
   /// The record of that tag; nullopt when no kind has it.
@@ -304,7 +369,8 @@ class Decoder {
 
   std::string_view bytes_;
   bool is_good_ = true;
-  std::uint8_t flags_ = 0;  ///< of the job at hand
+  std::uint8_t flags_ = 0;     ///< of the job at hand
+  bool has_features_ = false;  ///< it as well
 };
 
 }  // namespace

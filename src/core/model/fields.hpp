@@ -45,6 +45,15 @@ struct List {
 template <typename Vector>
 List(Vector&, std::size_t) -> List<Vector>;
 
+/// A number or an enumerator of one byte, at most that one where it is read.
+template <typename Value>
+struct Byte {
+  Value& value;
+  std::remove_const_t<Value> max;
+};
+template <typename Value>
+Byte(Value&, std::remove_const_t<Value>) -> Byte<Value>;
+
 /// A member that the log does not keep.
 struct NotStored {
   template <typename T>
@@ -75,6 +84,28 @@ struct When {
 template <typename Fields>
 When(Fields&) -> When<Fields>;
 
+/// `JobFields::marks`, where the byte of the state has announced them.
+template <typename Fields>
+struct Marks {
+  Fields& job;
+};
+template <typename Fields>
+Marks(Fields&) -> Marks<Fields>;
+
+/// `StoredJob::kind`, with a bit that says whether features follow; and these.
+template <typename Stored>
+struct KindByte {
+  Stored& job;
+};
+template <typename Stored>
+KindByte(Stored&) -> KindByte<Stored>;
+template <typename Stored>
+struct Features {
+  Stored& job;
+};
+template <typename Stored>
+Features(Stored&) -> Features<Stored>;
+
 /// `JobFields::history`: the parts that the byte of the state has announced.
 template <typename Fields>
 struct HistoryParts {
@@ -96,6 +127,27 @@ void visit_all(Visit& visit, Fields&&... all) {
   (visit(all), ...);
 }
 
+/// The bit-fields of JobFeatures.
+template <typename Owner>
+struct FeatureBits {
+  Owner& features;
+};
+template <typename Owner>
+FeatureBits(Owner&) -> FeatureBits<Owner>;
+template <typename Owner>
+inline constexpr std::size_t kMembersOf<FeatureBits<Owner>> = 4;
+
+template <typename Visit>
+void each_field(Of<LockKey> auto& key, Visit& visit) {
+  visit_all<LockKey>(visit, key.high, key.low);
+}
+
+template <typename Visit>
+void each_field(Of<JobFeatures> auto& features, Visit& visit) {
+  visit_all<JobFeatures>(visit, features.lock_key, features.lock_ends, features.expires_at,
+                         features.batch, features.lock_seconds, FeatureBits{features});
+}
+
 template <typename Visit>
 void each_field(Of<Tallies> auto& tallies, Visit& visit) {
   visit_all<Tallies>(visit, tallies.reserves, tallies.timeouts, tallies.releases, tallies.buries,
@@ -112,30 +164,56 @@ void each_field(Of<Failure> auto& failure, Visit& visit) {
 
 template <typename Visit>
 void each_field(Of<Reservation> auto& held, Visit& visit) {
-  visit_all<Reservation>(visit, NotStored(held.client), Text{held.wid, kWidBytesMax},
-                         Text{held.jid, kJidBytesMax}, held.reserved_at);
+  visit_all<Reservation>(visit, NotStored(held.client), NotStored(held.consumer),
+                         Text{held.wid, kWidBytesMax}, Text{held.jid, kJidBytesMax},
+                         held.reserved_at);
 }
 
-/// The byte of the state: the state itself, and a bit for each part of the history that follows.
+/// Bit-fields have no address: they are written as one number.
+inline constexpr int kTrackedShift = 24;
+inline constexpr int kUntilStartShift = 25;
+inline constexpr int kRoleShift = 26;
+inline constexpr std::uint32_t kJidHashBits = (1u << kTrackedShift) - 1;
+
+[[nodiscard]] inline std::uint32_t packed(const JobFeatures& features) {
+  return features.jid_hash | features.is_tracked << kTrackedShift |
+         features.locks_until_start << kUntilStartShift | features.role << kRoleShift;
+}
+inline void unpack(std::uint32_t bits, JobFeatures& features) {
+  features.jid_hash = bits & kJidHashBits;
+  features.is_tracked = bits >> kTrackedShift & 1;
+  features.locks_until_start = bits >> kUntilStartShift & 1;
+  features.role = bits >> kRoleShift & 3;
+}
+
+/// The byte of the state: the state itself, and a bit for the marks and for each part of the
+/// history that follows.
 inline constexpr std::uint8_t kStateBits = 0x07;
 inline constexpr std::uint8_t kTalliesBit = 0x08;
 inline constexpr std::uint8_t kFailureBit = 0x10;
 inline constexpr std::uint8_t kReservationBit = 0x20;
-inline constexpr std::uint8_t kKnownBits = kStateBits | kTalliesBit | kFailureBit | kReservationBit;
+inline constexpr std::uint8_t kLockEndsBit = 0x40;
+inline constexpr std::uint8_t kMarksBit = 0x80;
+static_assert((kStateBits | kTalliesBit | kFailureBit | kReservationBit | kLockEndsBit |
+               kMarksBit) == 0xff);
+
+/// The byte of the kind, where features follow.
+inline constexpr std::uint8_t kFeaturesBit = 0x80;
 
 /// Visits the parts of a job's history, each with its bit.
 template <typename Visit>
 void each_part(Of<JobHistory> auto& history, Visit visit) {
-  static_assert(kMemberCount<JobHistory> == 3, "a part of the history is not in this list");
+  static_assert(kMemberCount<JobHistory> == 4, "a part of the history is not in this list");
   visit(kTalliesBit, history.tallies);
   visit(kFailureBit, history.failure);
   visit(kReservationBit, history.reservation);
+  visit(kLockEndsBit, history.lock_ends);
 }
 
 template <typename Visit>
 void each_field(Of<JobFields> auto& job, Visit& visit) {
   visit_all<JobFields>(visit, StateByte{job}, job.pri, job.sequence, When{job}, job.enqueued_at,
-                       job.delay_s, HistoryParts{job});
+                       job.delay_s, Marks{job}, HistoryParts{job});
 }
 
 /// All of a whole job's record before the body, which ends it: so that a job in memory is stored
@@ -144,8 +222,8 @@ template <typename Visit>
 void each_field_before_body(auto& id, auto& queue, Of<StoredJob> auto& job, Visit& visit) {
   LikeConstOf<std::remove_reference_t<decltype(job)>, JobFields>& changing = job;
   visit(id);
-  visit_all<StoredJob>(visit, job.kind, Between{Text{queue, kQueueNameBytesMax}}, job.created_at,
-                       job.ttr_s, changing);
+  visit_all<StoredJob>(visit, KindByte{job}, Between{Text{queue, kQueueNameBytesMax}},
+                       job.created_at, job.ttr_s, Features{job}, changing);
 }
 
 template <typename Visit>
@@ -185,6 +263,85 @@ void each_field(Of<DayCounts> auto& day, Visit& visit) {
 template <typename Visit>
 void each_field(Of<HistoryChanged> auto& record, Visit& visit) {
   visit_all<HistoryChanged>(visit, List{record.days, kHistoryDaysMax});
+}
+
+template <typename Visit>
+void each_field(Of<ThrottleLimits> auto& limits, Visit& visit) {
+  visit_all<ThrottleLimits>(visit, limits.concurrency, limits.worker, limits.timeout_s,
+                            limits.rate_count, limits.rate_s);
+}
+
+template <typename Visit>
+void each_field(Of<ThrottleChanged> auto& record, Visit& visit) {
+  visit_all<ThrottleChanged>(visit, Text{record.queue, kQueueNameBytesMax}, record.is_by_hand,
+                             record.limits, record.full_at);
+}
+
+template <typename Visit>
+void each_field(Of<ThrottleRemoved> auto& record, Visit& visit) {
+  visit_all<ThrottleRemoved>(visit, Text{record.queue, kQueueNameBytesMax});
+}
+
+template <typename Visit>
+void each_field(Of<CronRun> auto& run, Visit& visit) {
+  visit_all<CronRun>(visit, run.planned, run.at, run.job, Text{run.jid, kJidBytesMax},
+                     Text{run.problem, kCronProblemBytesMax}, run.is_by_hand);
+}
+
+template <typename Visit>
+void each_field(Of<CronChanged> auto& record, Visit& visit) {
+  visit_all<CronChanged>(visit, Text{record.id, kCronIdBytesMax}, record.content, record.planned,
+                         record.is_paused, record.gone_since, List{record.runs, kCronRunsMax});
+}
+
+template <typename Visit>
+void each_field(Of<CronRemoved> auto& record, Visit& visit) {
+  visit_all<CronRemoved>(visit, Text{record.id, kCronIdBytesMax});
+}
+
+template <typename Visit>
+void each_field(Of<TrackChanged> auto& record, Visit& visit) {
+  visit_all<TrackChanged>(visit, Text{record.jid, kJidBytesMax}, Byte{record.percent, kNoPercent},
+                          Text{record.desc, kTrackDescBytesMax}, record.updated_at,
+                          Byte{record.end, TrackEnd::kUnknown});
+}
+
+template <typename Visit>
+void each_field(Of<TrackRemoved> auto& record, Visit& visit) {
+  visit_all<TrackRemoved>(visit, Text{record.jid, kJidBytesMax});
+}
+
+template <typename Visit>
+void each_field(Of<BatchCallback> auto& callback, Visit& visit) {
+  visit_all<BatchCallback>(visit, Byte{callback.role, kBatchRoleMax},
+                           Text{callback.queue, kQueueNameBytesMax},
+                           Text{callback.body, kBodyBytesMax}, callback.pri, callback.ttr_s,
+                           callback.delay_s, callback.due, callback.jid_hash, callback.is_tracked);
+}
+
+template <typename Visit>
+void each_field(Of<JobBatchAdded> auto& record, Visit& visit) {
+  visit_all<JobBatchAdded>(visit, record.id, record.sequence, record.parent, record.created_at,
+                           Text{record.description, kBatchDescriptionBytesMax},
+                           List{record.callbacks, kBatchCallbacksMax});
+}
+
+template <typename Visit>
+void each_field(Of<JobBatchFields> auto& batch, Visit& visit) {
+  visit_all<JobBatchFields>(visit, batch.total, batch.pending, batch.failing, batch.unexecuted,
+                            batch.lost, batch.children, batch.unsettled, batch.unsuccessful,
+                            batch.complete_job, batch.success_job, batch.death_job, batch.since,
+                            batch.states);
+}
+
+template <typename Visit>
+void each_field(Of<JobBatchChanged> auto& record, Visit& visit) {
+  visit_all<JobBatchChanged>(visit, record.id, record.fields);
+}
+
+template <typename Visit>
+void each_field(Of<JobBatchRemoved> auto& record, Visit& visit) {
+  visit_all<JobBatchRemoved>(visit, record.id);
 }
 
 }  // namespace millrace::fields

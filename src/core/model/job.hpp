@@ -7,6 +7,7 @@
 
 #include "base/box.hpp"
 #include "base/check.hpp"
+#include "core/model/features/job_features.hpp"
 #include "core/model/log_place.hpp"
 #include "core/model/types.hpp"
 #include "core/model/wall_clock.hpp"
@@ -42,6 +43,9 @@ struct Reservation {
   /// The connection that holds it (beanstalk), or 0 when a worker does (FWP). A connection's hold
   /// ends with the connection and is not stored; a worker's survives both.
   ClientId client = 0;
+  /// The connection that asked for the job; 0 after a restart. Not stored. Without a `wid` it is
+  /// what counts as the worker (`Throttles`).
+  ClientId consumer = 0;
   std::string wid;  ///< the worker, or empty for a producer that fetched
   std::string jid;  ///< the name that ACK and FAIL will use
   Time reserved_at{};
@@ -67,6 +71,7 @@ struct JobHistory {
   Tallies tallies;
   Box<Failure> failure;
   Box<Reservation> reservation;  ///< set exactly while the job is reserved
+  Time lock_ends{};              ///< of a lock that was taken anew, by the wall clock
 
   [[nodiscard]] bool is_empty() const { return *this == JobHistory{}; }
   bool operator==(const JobHistory&) const = default;
@@ -84,7 +89,9 @@ struct JobFields {
   Pri pri = 0;
   std::uint32_t delay_s = 0;  ///< the delay last asked for; shown, not used
   JobState state = JobState::kReady;
+  std::uint8_t marks = 0;  ///< bits of `job_marks`
 
+  [[nodiscard]] bool has_mark(std::uint8_t mark) const { return (marks & mark) != 0; }
   [[nodiscard]] Tallies tallies() const { return history ? history->tallies : Tallies{}; }
   [[nodiscard]] const Failure* failure() const {
     return history ? history->failure.get() : nullptr;
@@ -114,6 +121,7 @@ struct StoredJob : JobFields {
   JobKind kind = JobKind::kBytes;
   std::uint32_t ttr_s = 1;  ///< how long a reservation lasts, at least 1
   Time created_at{};
+  Box<JobFeatures> features;  ///< empty for most jobs
 
   /// True for a job that was pushed with `at` and has not been ready since: its `when` is a time of
   /// the wall clock. Once it has left the schedule, only a release with a delay brings it back.
@@ -127,6 +135,17 @@ struct StoredJob : JobFields {
   }
   [[nodiscard]] Time wall_when(WallClock clock) const {
     return follows_wall() ? when : clock.shown(when);
+  }
+
+  /// When the lock that it holds ends, by the wall clock.
+  [[nodiscard]] Time lock_ends() const {
+    if (history && history->lock_ends != Time{}) return history->lock_ends;
+    return features ? features->lock_ends : Time{};
+  }
+
+  /// It is not to be run any more. A job that runs already, or is dead, is left alone.
+  [[nodiscard]] bool has_expired(Time wall) const {
+    return features && features->expires() && features->expires_at <= wall;
   }
 
   bool operator==(const StoredJob&) const = default;
@@ -154,7 +173,7 @@ struct Job : StoredJob {
 };
 
 // Ten million jobs wait in memory, and a chunk of them is one of the allocator's sizes.
-static_assert(sizeof(Job) == 96,
+static_assert(sizeof(Job) == 104,
               "a Job has another size: see kJobBytes in jobs.cpp, and measure ./dev bench size");
 
 }  // namespace millrace

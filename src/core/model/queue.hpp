@@ -17,6 +17,8 @@
 
 namespace millrace {
 
+struct Throttle;
+
 /// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, a client
 /// uses, watches or waits for it, it is kept or paused without end, or it is `default`.
 struct Queue {
@@ -29,6 +31,7 @@ struct Queue {
   TimeOrder dead;    ///< oldest first
   std::uint64_t reserved_count = 0;
   std::uint64_t retrying_count = 0;  ///< of `delayed`
+  std::uint64_t expiring_count = 0;  ///< ready or delayed, and they expire some time
   std::uint64_t urgent_count = 0;    ///< ready with pri < kUrgentPri
 
   Time paused_until{};
@@ -48,7 +51,9 @@ struct Queue {
   std::uint64_t total_jobs = 0;
   std::uint64_t delete_count = 0;
   std::uint64_t pause_count = 0;
+  std::uint64_t expired_count = 0;
   std::uint32_t taken_count = 0;      ///< jobs handed out of the ready line
+  Throttle* throttle = nullptr;       ///< owned by `Throttles`; null: nothing limits the queue
   std::unique_ptr<QueueMeter> meter;  ///< null until there was something to measure
 
   [[nodiscard]] QueueMeter& measured() {

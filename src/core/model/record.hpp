@@ -3,11 +3,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/model/features/cron_run.hpp"
+#include "core/model/features/job_batch.hpp"
+#include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
+#include "core/throttle/limits.hpp"
 
 /// Everything that ever changes a job or a queue, as values that can be stored. Records are
 /// absolute: each says how things are afterwards, so applying one twice, or writing a live one
@@ -96,10 +101,121 @@ struct HistoryChanged {
   bool operator==(const HistoryChanged&) const = default;
 };
 
+/// What is known of a job by its name.
+struct TrackChanged {
+  static constexpr std::uint8_t kTag = 10;
+
+  std::string_view jid;
+  std::string_view desc;
+  Time updated_at{};
+  std::uint8_t percent = kNoPercent;
+  TrackEnd end = TrackEnd::kNone;
+
+  bool operator==(const TrackChanged&) const = default;
+};
+
+struct TrackRemoved {
+  static constexpr std::uint8_t kTag = 11;
+
+  std::string_view jid;
+
+  bool operator==(const TrackRemoved&) const = default;
+};
+
 /// The number of days that are remembered besides the present one.
 inline constexpr std::size_t kHistoryDaysMax = 180;
 
+/// All that is stored of a queue's limits: those that an operator set, and the rate's bucket.
+struct ThrottleChanged {
+  static constexpr std::uint8_t kTag = 14;
+
+  std::string_view queue;
+  bool is_by_hand = false;  ///< `limits` win over those of the configuration
+  ThrottleLimits limits;
+  Time full_at{};  ///< see `TokenBucket`
+
+  bool operator==(const ThrottleChanged&) const = default;
+};
+
+/// Nothing is stored of the queue's limits any more.
+struct ThrottleRemoved {
+  static constexpr std::uint8_t kTag = 15;
+
+  std::string_view queue;
+
+  bool operator==(const ThrottleRemoved&) const = default;
+};
+
+/// What is remembered of a cron entry. What it is to do is in the config files. Times are those of
+/// the wall clock.
+struct CronChanged {
+  static constexpr std::uint8_t kTag = 12;
+
+  std::string_view id;
+  std::uint64_t content = 0;  ///< differs when the entry was changed
+  Time planned{};             ///< no run planned for then or earlier will be done
+  bool is_paused = false;
+  Time gone_since{};          ///< since when no config file has it; the epoch: one has
+  std::vector<CronRun> runs;  ///< the last ones, oldest first
+
+  bool operator==(const CronChanged&) const = default;
+};
+
+struct CronRemoved {
+  static constexpr std::uint8_t kTag = 13;
+
+  std::string_view id;
+
+  bool operator==(const CronRemoved&) const = default;
+};
+
+/// What never changes of a batch of jobs. Its views must live until the record is applied and
+/// encoded.
+struct JobBatchAdded {
+  // The tag 7 is that of a shared log's heads.
+  static constexpr std::uint8_t kTag = 16;
+
+  JobBatchId id = 0;
+  std::uint64_t sequence = 0;
+  JobBatchId parent = 0;  ///< 0: none
+  Time created_at{};
+  std::string_view description;
+  std::vector<BatchCallback> callbacks;
+
+  bool operator==(const JobBatchAdded&) const = default;
+};
+
+/// What changes of a batch, all of it.
+struct JobBatchChanged {
+  static constexpr std::uint8_t kTag = 8;
+
+  JobBatchId id = 0;
+  JobBatchFields fields;
+
+  bool operator==(const JobBatchChanged&) const = default;
+};
+
+struct JobBatchRemoved {
+  static constexpr std::uint8_t kTag = 9;
+
+  JobBatchId id = 0;
+
+  bool operator==(const JobBatchRemoved&) const = default;
+};
+
 using Record =
-    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged>;
+    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
+                 JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
+                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved>;
+
+/// As std::visit, which takes many times as long with so many kinds: records of jobs are looked for
+/// first.
+template <typename AnyRecord, typename Visit>
+decltype(auto) visit_record(AnyRecord&& record, Visit&& visit) {
+  if (auto* const added = std::get_if<JobAdded>(&record)) return visit(*added);
+  if (auto* const changed = std::get_if<JobChanged>(&record)) return visit(*changed);
+  if (auto* const removed = std::get_if<JobRemoved>(&record)) return visit(*removed);
+  return std::visit(std::forward<Visit>(visit), std::forward<AnyRecord>(record));
+}
 
 }  // namespace millrace

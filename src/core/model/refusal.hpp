@@ -9,8 +9,11 @@ namespace millrace {
 enum class Refusal {
   kNotFound,       ///< no such job or queue, or not in a state in which this client may do that
   kLastQueue,      ///< a connection watches at least one queue
-  kTooManyQueues,  ///< a connection watches `kWatchedQueuesMax` already
+  kTooManyQueues,  ///< a connection watches, or operators have limited, as many as they may
   kNameTooLong,    ///< a queue name, jid or wid beyond its limit
+  kExpired,        ///< the time in which the job may be run is over
+  kNoSuchBatch,    ///< the batch that is named is not there
+  kNotUnique,      ///< another job holds the lock that this one asks for
   kNoRoom,         ///< the disk or the memory is full, and this would need more of it
 };
 

@@ -17,6 +17,16 @@ bool has_failed_before(const Job& job) {
          job.state != JobState::kDead;
 }
 
+/// True for a job of `expiring`: neither a run nor death is cut short.
+bool waits_and_expires(const Job& job) {
+  return job.features && job.features->expires() && job.state != JobState::kReserved &&
+         job.state != JobState::kDead;
+}
+
+TimeEntry expiry_entry(const Job& job, JobSlot slot) {
+  return {.when = job.features->expires_at, .id = job.id, .slot = slot};
+}
+
 /// The part of a due order that the scheduled or retrying job is in.
 TimeOrder& part_of(DueOrder& order, const Job& job) {
   return job.follows_wall() ? order.wall : order.steady;
@@ -55,6 +65,10 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
   ++counts_[static_cast<std::size_t>(job.state)];
   // Besides the order of its state: the errors page shows jobs that failed and run again.
   if (has_failed_before(job)) add(failed_before_, failure_entry(job, slot));
+  if (waits_and_expires(job)) {
+    add(expiring_, expiry_entry(job, slot));
+    ++queue.expiring_count;
+  }
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));
@@ -87,6 +101,10 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
   Queue& queue = queues_.at(job.queue);
   count_down(counts_[static_cast<std::size_t>(job.state)]);
   if (has_failed_before(job)) take(failed_before_, failure_entry(job, slot));
+  if (waits_and_expires(job)) {
+    take(expiring_, expiry_entry(job, slot));
+    count_down(queue.expiring_count);
+  }
   switch (job.state) {
     case JobState::kReady:
       // With the same key as on entry: nothing may change a job between `enter` and `leave`.
@@ -116,7 +134,9 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
 
 void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
   add(reserved_, time_entry(job, slot));
-  ++queues_.at(job.queue).reserved_count;
+  Queue& queue = queues_.at(job.queue);
+  ++queue.reserved_count;
+  if (queue.throttle != nullptr) throttles_.enter(*queue.throttle, job);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {
     ++worker_held_count_;
@@ -131,7 +151,9 @@ void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
 /// them.
 void JobOrders::leave_reserved(const Job& job, JobSlot slot) {
   take(reserved_, time_entry(job, slot));
-  count_down(queues_.at(job.queue).reserved_count);
+  Queue& queue = queues_.at(job.queue);
+  count_down(queue.reserved_count);
+  if (queue.throttle != nullptr) throttles_.leave(*queue.throttle, job);
   CHECK(job.reservation() != nullptr);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {

@@ -13,6 +13,7 @@
 #include "core/model/job.hpp"
 #include "core/model/order.hpp"
 #include "core/state/queues.hpp"
+#include "core/throttle/throttles.hpp"
 
 namespace millrace {
 
@@ -20,7 +21,9 @@ namespace millrace {
 /// is in the orders of its state only, and counted there.
 class JobOrders {
  public:
-  explicit JobOrders(Queues& queues) : queues_(queues), held_under_jid_(kJidShards) {}
+  /// Both outlive this.
+  JobOrders(Queues& queues, Throttles& throttles)
+      : queues_(queues), throttles_(throttles), held_under_jid_(kJidShards) {}
   JobOrders(const JobOrders&) = delete;
   JobOrders& operator=(const JobOrders&) = delete;
 
@@ -37,6 +40,9 @@ class JobOrders {
   [[nodiscard]] const TimeOrder& dead_work_units() const { return dead_work_units_; }
   /// Jobs that have failed and are neither retrying nor dead, by their first failure.
   [[nodiscard]] const TimeOrder& failed_before() const { return failed_before_; }
+
+  /// Jobs that expire, while they wait for a run: by wall time.
+  [[nodiscard]] const TimeOrder& expiring() const { return expiring_; }
 
   [[nodiscard]] std::uint64_t count(JobState state) const {
     return counts_[static_cast<std::size_t>(state)];
@@ -63,12 +69,14 @@ class JobOrders {
   }
 
   Queues& queues_;
+  Throttles& throttles_;
   DueOrder scheduled_;
   TimeOrder retrying_;
   TimeOrder reserved_;
   TimeOrder dead_;
   TimeOrder dead_work_units_;
   TimeOrder failed_before_;
+  TimeOrder expiring_;
   std::array<std::uint64_t, kJobStateCount> counts_{};
   std::uint64_t urgent_count_ = 0;
   std::uint64_t worker_held_count_ = 0;

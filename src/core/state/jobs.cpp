@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-Jobs::Jobs(Queues& queues, Totals& totals)
-    : queues_(queues), totals_(totals), orders_(queues), bodies_(jobs_) {}
+Jobs::Jobs(Queues& queues, Totals& totals, Throttles& throttles)
+    : queues_(queues), totals_(totals), orders_(queues, throttles), bodies_(jobs_) {}
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -41,10 +41,12 @@ std::size_t Jobs::other_memory_bytes() const {
   constexpr std::size_t kQueueBytes = 1024;
   constexpr std::size_t kOrderBytes = 32;
   constexpr std::size_t kUsualRestBytes = 64;
+  // The features, and the entry in the index.
+  constexpr std::size_t kTrackedBytes = 72;
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
   const std::size_t texts = record_bytes_ - std::min<std::size_t>(record_bytes_, usual);
   return jobs_.size() * kJobBytes + orders_.failed_before().size() * kOrderBytes +
-         queues_.by_creation().size() * kQueueBytes + texts;
+         tracked_.size() * kTrackedBytes + queues_.by_creation().size() * kQueueBytes + texts;
 }
 
 // ---- records ------------------------------------------------------------------------------------
@@ -65,7 +67,8 @@ void Jobs::apply(JobAdded&& record) {
   all_body_bytes_ += job.body_bytes;
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
-  orders_.enter(job, slot);
+  if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
+  enter_orders(slot);
   totals_.mark_used(job.id, job.sequence);
 }
 
@@ -75,13 +78,13 @@ void Jobs::apply(JobChanged&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   Job& job = jobs_[*slot];
-  orders_.leave(job, *slot);
+  leave_orders(*slot);
   count_out(whole_bytes(job));
   static_cast<JobFields&>(job) = std::move(record.fields);
   // A reservation that was given back may have been all there was.
   if (job.history && job.history->is_empty()) job.history.reset();
   record_bytes_ += whole_bytes(job);
-  orders_.enter(job, *slot);
+  enter_orders(*slot);
 }
 
 void Jobs::apply(JobRemoved&& record) {
@@ -94,13 +97,39 @@ void Jobs::apply(JobRemoved&& record) {
 
 void Jobs::erase(JobSlot slot) {
   const Job& job = jobs_[slot];
-  orders_.leave(job, slot);
+  leave_orders(slot);
+  if (job.features && job.features->is_tracked) tracked_.leave(job, slot);
   leave_log(slot);
   bodies_.forget(job);
   CHECK(job.body_bytes <= all_body_bytes_);
   all_body_bytes_ -= job.body_bytes;
   index_.erase(job.id);
   jobs_.free(slot);
+}
+
+void Jobs::enter_orders(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  orders_.enter(job, slot);
+  if (job.features && job.has_mark(job_marks::kHoldsLock)) take_lock(slot);
+}
+
+void Jobs::leave_orders(JobSlot slot) {
+  const Job& job = jobs_[slot];
+  orders_.leave(job, slot);
+  if (job.features && job.has_mark(job_marks::kHoldsLock)) {
+    locks_.free(job.features->lock_key, slot);
+  }
+}
+
+/// The job that takes a lock last has it: the time of the other one was over, or it was reserved
+/// by a connection, which is not stored.
+void Jobs::take_lock(JobSlot slot) {
+  const auto former = locks_.take(jobs_[slot].features->lock_key, slot);
+  if (!former) return;
+  Job& job = jobs_[*former];
+  count_out(whole_bytes(job));
+  job.marks &= static_cast<std::uint8_t>(~job_marks::kHoldsLock);
+  record_bytes_ += whole_bytes(job);
 }
 
 // ---- as a live kind -----------------------------------------------------------------------------

@@ -9,6 +9,8 @@
 #include "core/model/job.hpp"
 #include "core/model/record.hpp"
 #include "core/state/bodies.hpp"
+#include "core/state/features/locks.hpp"
+#include "core/state/features/tracked_jobs.hpp"
 #include "core/state/job_index.hpp"
 #include "core/state/job_orders.hpp"
 #include "core/state/log_order.hpp"
@@ -21,8 +23,9 @@ namespace millrace {
 /// one.
 class Jobs {
  public:
-  /// Both outlive this. The orders of a queue hold its jobs; the totals learn of ids.
-  Jobs(Queues& queues, Totals& totals);
+  /// All of them outlive this. The orders of a queue hold its jobs; the totals learn of ids, and
+  /// the throttles of reservations.
+  Jobs(Queues& queues, Totals& totals, Throttles& throttles);
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
@@ -42,6 +45,8 @@ class Jobs {
   void load_body(const Job& job) const;
 
   [[nodiscard]] const JobOrders& orders() const { return orders_; }
+  [[nodiscard]] const Locks& locks() const { return locks_; }
+  [[nodiscard]] const TrackedJobs& tracked() const { return tracked_; }
   [[nodiscard]] Bodies& bodies() const { return bodies_; }
 
   /// About what jobs and queues take in memory, with and without the bodies.
@@ -70,6 +75,9 @@ class Jobs {
 
  private:
   void erase(JobSlot slot);
+  void enter_orders(JobSlot slot);
+  void leave_orders(JobSlot slot);
+  void take_lock(JobSlot slot);
   void rewrite_slot(JobSlot slot, std::string& batch);
   void enter_log(JobSlot slot, std::uint64_t body_at);
   void leave_log(JobSlot slot);
@@ -82,6 +90,8 @@ class Jobs {
   Slab<Job> jobs_;
   JobIndex index_;
   JobOrders orders_;
+  Locks locks_{jobs_};
+  TrackedJobs tracked_;
   mutable Bodies bodies_;
 
   struct NodeOf {

@@ -35,6 +35,10 @@ Time made_at(const QueueChanged& changed) {
   return changed.paused_until - std::chrono::seconds(changed.pause_s);
 }
 
+Time made_at(const TrackChanged& changed) {
+  return changed.updated_at;
+}
+
 template <typename Other>
 Time made_at(const Other&) {
   return Time{};
@@ -87,12 +91,19 @@ void Ledger::commit_whole(JobChanged&& record) {
 
 // ---- the batch ----------------------------------------------------------------------------------
 
+/// `take_batch` will write what is not in the batch yet.
+bool Ledger::ends_with_more() const {
+  return store_.totals().is_changed() || store_.tracks().has_unwritten() ||
+         store_.batches().is_changed() || store_.throttles().is_changed() ||
+         store_.queues().has_lost_pauses();
+}
+
 bool Ledger::has_batch() const {
-  return !batch_.empty() || store_.totals().is_changed() || store_.queues().has_lost_pauses();
+  return !batch_.empty() || ends_with_more();
 }
 
 bool Ledger::is_batch_awaited() const {
-  if (store_.totals().is_changed() || store_.queues().has_lost_pauses()) return true;
+  if (ends_with_more()) return true;
   return records_written_ - records_before_batch_ > reservation_count_;
 }
 
@@ -109,6 +120,10 @@ void Ledger::write_lost_pauses() {
 std::string Ledger::take_batch() {
   // Before the totals: these are the last record of a batch (decision 5).
   if (store_.queues().has_lost_pauses()) write_lost_pauses();
+  if (store_.throttles().is_changed()) records_written_ += store_.throttles().write(batch_);
+  records_written_ += store_.tracks().write(batch_);
+  // After the jobs that changed them.
+  records_written_ += store_.batches().write_changed(batch_);
   if (store_.totals().is_changed()) {
     store_.totals().write(batch_);
     ++records_written_;
@@ -147,7 +162,7 @@ void Ledger::replay(std::vector<Record>&& records) {
   // While true, a paused queue without jobs stays: its jobs may come later in the log.
   store_.set_replaying(true);
   for (Record& record : records) {
-    const auto at = std::visit([](const auto& value) { return made_at(value); }, record);
+    const auto at = visit_record(record, [](const auto& value) { return made_at(value); });
     latest_time_ = std::max(latest_time_, at);
     store_.apply(std::move(record));
   }

@@ -32,6 +32,9 @@ class Ledger {
   /// Views in the record may point into the store.
   void commit(Record&& record);
 
+  /// The same for a track, which is written with the batch, as it is then.
+  void set_track(TrackChanged&& record) { store_.tracks().set(std::move(record)); }
+
   /// The body of the job that is added next: it is not copied into new memory.
   void take_over(LongBody& body);
 
@@ -44,7 +47,9 @@ class Ledger {
 
   [[nodiscard]] bool has_batch() const;
   /// Its length by now, without the totals that may end it.
-  [[nodiscard]] std::size_t batch_bytes() const { return batch_.size(); }
+  [[nodiscard]] std::size_t batch_bytes() const {
+    return batch_.size() + store_.tracks().unwritten_bytes();
+  }
   /// The batch holds more than reservations of workers: clients may wait for it.
   [[nodiscard]] bool is_batch_awaited() const;
   /// The records since the last call, encoded; empty when nothing changed. The caller appends the
@@ -114,6 +119,7 @@ class Ledger {
   void begin_day(Time now);
   void write(const Record& record);
   void write_lost_pauses();
+  [[nodiscard]] bool ends_with_more() const;
 
   Store store_;
   JobMemory memory_{store_};

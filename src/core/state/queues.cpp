@@ -35,6 +35,8 @@ QueueId Queues::open(std::string_view name) {
   ids_.emplace(queue.name, id);
   // Cursors over queues are creation numbers, which are never used again.
   creation_.emplace_hint(creation_.end(), queue.created, id);
+  ++changes_;
+  if (watcher_ != nullptr) watcher_->opened(queue);
   return id;
 }
 
@@ -86,6 +88,8 @@ void Queues::collect(QueueId id) {
     lost_pauses_.push_back(queue.name);
   }
   CHECK(!queue.listed_at);
+  ++changes_;
+  if (watcher_ != nullptr) watcher_->dropped(queue);
   leave_log(queue);
   pause_ends_.erase({queue.paused_until, id});
   CHECK(creation_.erase(queue.created) == 1);

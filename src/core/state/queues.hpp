@@ -18,6 +18,17 @@
 
 namespace millrace {
 
+/// Is told of the queues that come and go.
+class QueueWatcher {
+ public:
+  virtual void opened(Queue& queue) = 0;
+  /// The queue has no jobs and no clients, and is about to go.
+  virtual void dropped(Queue& queue) = 0;
+
+ protected:
+  ~QueueWatcher() = default;
+};
+
 /// All queues, by name and in the order of their creation. A queue's record is live while it says
 /// something: that the queue is kept, or paused.
 class Queues {
@@ -26,6 +37,9 @@ class Queues {
   Queues();
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
+
+  /// It is told of queues from now on, and outlives this.
+  void watch(QueueWatcher& watcher) { watcher_ = &watcher; }
 
   /// Makes the queue if there is none. The caller then gives it a reason to exist, or collects it.
   QueueId open(std::string_view name);
@@ -56,6 +70,9 @@ class Queues {
   /// While the log is read a paused queue stays until its record says otherwise.
   void set_replaying(bool is_replaying) { is_replaying_ = is_replaying; }
 
+  /// Changes whenever a queue comes or goes; above 0.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
+
   /// Place of creation to queue.
   using Creation = absl::btree_map<std::uint64_t, QueueId>;
   [[nodiscard]] const Creation& by_creation() const { return creation_; }
@@ -83,11 +100,13 @@ class Queues {
   void enter_log(Queue& queue);
   void leave_log(Queue& queue);
 
+  QueueWatcher* watcher_ = nullptr;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::vector<QueueId> free_ids_;
   TextMap<QueueId> ids_;
   Creation creation_;
   std::uint64_t next_creation_ = 0;
+  std::uint64_t changes_ = 0;
   std::vector<QueueId> listed_;
   PauseEnds pause_ends_;
   std::vector<std::string> lost_pauses_;

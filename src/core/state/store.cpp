@@ -24,11 +24,9 @@ void apply_to_its_kind(RecordType& record, Kinds&... kinds) {
 }  // namespace
 
 void Store::apply(Record&& record) {
-  std::visit(
-      [this]<typename RecordType>(RecordType& value) {
-        std::apply([&value](auto&... kinds) { apply_to_its_kind(value, kinds...); }, kinds(*this));
-      },
-      record);
+  visit_record(record, [this]<typename RecordType>(RecordType& value) {
+    std::apply([&value](auto&... kinds) { apply_to_its_kind(value, kinds...); }, kinds(*this));
+  });
 }
 
 void Store::place(Lsn begin) {

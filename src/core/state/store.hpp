@@ -8,14 +8,19 @@
 #include "core/model/due_order.hpp"
 #include "core/model/record.hpp"
 #include "core/model/wall_clock.hpp"
+#include "core/state/batches/job_batches.hpp"
+#include "core/state/features/cron_entries.hpp"
+#include "core/state/features/tracks.hpp"
 #include "core/state/jobs.hpp"
 #include "core/state/queues.hpp"
 #include "core/state/totals.hpp"
+#include "core/throttle/throttles.hpp"
 
 namespace millrace {
 
-/// The whole state that the log tells: jobs, queues, totals and days. Records come in by `apply`,
-/// whether live, at a start or on a standby, and nothing else changes a job.
+/// The whole state that the log tells: jobs, batches of jobs, queues, totals, days, tracks, cron
+/// entries, throttles. Records come in by `apply`, whether live, at a start or on a standby, and
+/// nothing else changes a job.
 ///
 /// Each is a kind of live thing (`core/state/live_kind.hpp`), listed in `kinds`. What is said
 /// here of the log holds for every kind that is in that list.
@@ -41,7 +46,14 @@ class Store {
   [[nodiscard]] const Queues& queues() const { return queues_; }
   [[nodiscard]] Totals& totals() { return totals_; }
   [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] JobBatches& batches() { return batches_; }
+  [[nodiscard]] const JobBatches& batches() const { return batches_; }
   [[nodiscard]] const Days& days() const { return days_; }
+  [[nodiscard]] Throttles& throttles() { return throttles_; }
+  [[nodiscard]] const Throttles& throttles() const { return throttles_; }
+  [[nodiscard]] const CronEntries& cron() const { return cron_; }
+  [[nodiscard]] Tracks& tracks() { return tracks_; }
+  [[nodiscard]] const Tracks& tracks() const { return tracks_; }
 
   // ---- the wall clock ---------------------------------------------------------------------------
 
@@ -76,7 +88,8 @@ class Store {
   /// Every kind there is. The records of a kind that is not here have none that applies them, and
   /// `apply` does not compile.
   static auto kinds(auto& self) {
-    return std::tie(self.totals_, self.queues_, self.jobs_, self.days_);
+    return std::tie(self.totals_, self.queues_, self.throttles_, self.jobs_, self.batches_,
+                    self.days_, self.tracks_, self.cron_);
   }
   static void each_kind(auto& self, auto&& visit) {
     std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(self));
@@ -84,8 +97,12 @@ class Store {
 
   Totals totals_;
   Queues queues_;
-  Jobs jobs_{queues_, totals_};
+  Throttles throttles_{queues_};
+  Jobs jobs_{queues_, totals_, throttles_};
+  JobBatches batches_{totals_};
   Days days_;
+  CronEntries cron_;
+  Tracks tracks_;
   WallClock wall_clock_;
 };
 

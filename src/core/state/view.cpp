@@ -84,6 +84,15 @@ void View::page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
   }
 }
 
+void View::page_throttles(std::string_view after, std::size_t limit,
+                          const std::function<void(const Throttle&)>& visit) const {
+  const Throttles& throttles = store().throttles();
+  auto place = throttles.by_name().upper_bound(after);
+  for (; place != throttles.by_name().end() && limit > 0; ++place, --limit) {
+    visit(throttles.at(place->second));
+  }
+}
+
 const Queue* View::used_queue(ClientId client) const {
   const auto found = clients_.find(client);
   if (found == clients_.end() || !found->second.used) return nullptr;

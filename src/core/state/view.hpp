@@ -23,9 +23,15 @@ struct Tally {
   std::uint64_t reservations_expired = 0;    ///< held by a worker, `reserve_for` ran out
   std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
+  std::uint64_t jobs_expired = 0;            ///< `expires_at` passed before a run began
   std::uint64_t workers_reaped = 0;
-  std::uint64_t dead_purged = 0;  ///< pushed jobs that were dead for too long, or too many
-  std::uint64_t waiting = 0;      ///< clients that wait for a job now
+  std::uint64_t dead_purged = 0;    ///< pushed jobs that were dead for too long, or too many
+  std::uint64_t cron_enqueued = 0;  ///< runs of cron entries whose job was pushed
+  std::uint64_t cron_refused = 0;   ///< and those whose job was refused
+  std::uint64_t waiting = 0;        ///< clients that wait for a job now
+  std::uint64_t batches_added = 0;
+  std::uint64_t batches_dropped = 0;  ///< never committed, and not used any more
+  std::uint64_t batch_callbacks = 0;  ///< that were pushed
 };
 
 /// Reads the broker's state, and changes nothing that a client could see: statistics, peeking,
@@ -43,6 +49,20 @@ class View {
   [[nodiscard]] const Job* find(JobId id) const { return store().jobs().find_with_body(id); }
   /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
   [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
+  /// The job that holds that lock, be its time over or not; or null.
+  [[nodiscard]] const Job* find_lock_holder(const LockKey& key) const {
+    const auto slot = store().jobs().locks().holder(key);
+    return slot ? &store().jobs().with_body(*slot) : nullptr;
+  }
+  /// What was told of the progress of this job, whose name is given; or null. The end of a job of
+  /// that name is none of it.
+  [[nodiscard]] const Track* progress_of(const Job& job, std::string_view jid) const {
+    if (!job.features || !job.features->is_tracked) return nullptr;
+    const Track* const track = store().tracks().find(jid);
+    return track == nullptr || track->has_ended() ? nullptr : track;
+  }
+  [[nodiscard]] std::size_t tracked_job_count() const { return store().jobs().tracked().size(); }
+  [[nodiscard]] std::size_t track_count() const { return store().tracks().size(); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {
     return store().queues().find(name);
   }
@@ -52,6 +72,10 @@ class View {
 
   /// For showing times, which are steady times here.
   [[nodiscard]] WallClock wall_clock() const { return store().wall_clock(); }
+
+  [[nodiscard]] const JobBatches& batches() const { return store().batches(); }
+  /// Null when there is none.
+  [[nodiscard]] const JobBatch* find_batch(JobBatchId id) const { return batches().find(id); }
 
   /// In the order of their creation.
   void each_queue(const std::function<void(const Queue&)>& visit) const;
@@ -132,6 +156,22 @@ class View {
   [[nodiscard]] const Workers& workers() const { return workers_; }
   /// The worker that the connection speaks for, or null.
   [[nodiscard]] const Worker* worker_of(ClientId client) const;
+
+  /// Up to `limit` throttled queues with names after `after`, by name. Also told are those whose
+  /// limits are stored though the queue is not there: these have no `Throttle::queue`.
+  void page_throttles(std::string_view after, std::size_t limit,
+                      const std::function<void(const Throttle&)>& visit) const;
+  [[nodiscard]] std::size_t throttle_count() const { return store().throttles().by_name().size(); }
+  /// The rules of the configuration.
+  [[nodiscard]] const std::vector<ThrottleRule>& throttle_rules() const {
+    return store().throttles().rules().list;
+  }
+  /// The limits of a queue, as for `page_throttles`; null: it has none.
+  [[nodiscard]] const Throttle* throttle_of(std::string_view queue) const {
+    return store().throttles().find(queue);
+  }
+  /// What is remembered of cron entries, those included that no config file has any more.
+  [[nodiscard]] const CronEntries& cron() const { return store().cron(); }
 
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] const CountersChanged& counters() const { return ledger_.counters(); }

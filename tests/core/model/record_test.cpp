@@ -30,6 +30,23 @@ JobAdded whole_job() {
   return record;
 }
 
+/// The same with everything that a client can ask for besides.
+JobAdded whole_job_with_features() {
+  JobAdded record = whole_job();
+  record.fields.features = JobFeatures{.lock_key = {.high = UINT64_MAX, .low = 1},
+                                       .lock_ends = Time{6s},
+                                       .expires_at = Time{7s},
+                                       .batch = 8,
+                                       .lock_seconds = 0.5F,
+                                       .jid_hash = 0xabcdef,
+                                       .is_tracked = 1,
+                                       .locks_until_start = 1,
+                                       .role = 3};
+  record.fields.marks = job_marks::kAll;
+  record.fields.edit_history().lock_ends = Time{9s};
+  return record;
+}
+
 /// As the store keeps it.
 Job job_of(const JobAdded& record) {
   Job job;
@@ -59,6 +76,47 @@ TEST_CASE("record: a whole job is read as it was written") {
   CHECK((round_trip(whole_job()) == whole_job()));
 }
 
+TEST_CASE("record: a job with all features is read as it was written") {
+  const JobAdded whole = whole_job_with_features();
+  CHECK((round_trip(whole) == whole));
+  const JobChanged change{.id = 1, .fields = whole.fields};
+  CHECK((round_trip(change) == change));
+}
+
+TEST_CASE("record: each feature is read as it was written, without the others") {
+  for (int bit = 0; bit < 7; ++bit) {
+    JobAdded record = whole_job();
+    JobFeatures& features = record.fields.features.emplace();
+    if (bit == 0) features.lock_key.low = 5;
+    if (bit == 1) features.expires_at = Time{1s};
+    if (bit == 2) features.batch = UINT64_MAX;
+    if (bit == 3) features.jid_hash = 0xffffff;
+    if (bit == 4) features.is_tracked = 1;
+    if (bit == 5) features.locks_until_start = 1;
+    if (bit == 6) features.role = 2;
+    CHECK((round_trip(record) == record));
+  }
+}
+
+TEST_CASE("record: a callback of a batch that has no known role is refused") {
+  JobBatchAdded record{.id = 1, .sequence = 2, .callbacks = {{.role = 3, .queue = "q"}}};
+  CHECK((round_trip(record) == record));
+  record.callbacks.front().role = 4;
+  std::string bytes;
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: marks that nobody knows are refused") {
+  std::string bytes;
+  JobChanged record{.id = 1, .fields = whole_job_with_features().fields};
+  record.fields.marks = 0x80;
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
 TEST_CASE("record: a change is read as it was written") {
   const JobChanged record{.id = UINT64_MAX, .fields = whole_job().fields};
   CHECK((round_trip(record) == record));
@@ -84,6 +142,52 @@ TEST_CASE("record: a history is read as it was written") {
   CHECK((round_trip(HistoryChanged{}) == HistoryChanged{}));
 }
 
+TEST_CASE("record: limits of a queue are read as they were written") {
+  const ThrottleChanged throttle{.queue = "q",
+                                 .is_by_hand = true,
+                                 .limits = {.concurrency = 1,
+                                            .worker = 2,
+                                            .timeout_s = 3,
+                                            .rate_count = 4,
+                                            .rate_s = UINT32_MAX},
+                                 .full_at = Time{5ns}};
+  CHECK((round_trip(throttle) == throttle));
+  CHECK((round_trip(ThrottleRemoved{.queue = "q"}) == ThrottleRemoved{.queue = "q"}));
+}
+
+TEST_CASE("record: golden bytes of the limits of a queue") {
+  std::string bytes;
+  encode(ThrottleChanged{.queue = "q",
+                         .is_by_hand = true,
+                         .limits = {.concurrency = 300, .timeout_s = 60},
+                         .full_at = Time{1ns}},
+         bytes);
+  encode(ThrottleRemoved{.queue = "q"}, bytes);
+  using namespace std::string_literals;
+  CHECK(hex_of(bytes) == hex_of("\x0e\x01q\x01\xac\x02\x00\x3c\x00\x00\x02\x0f\x01q"s));
+}
+
+TEST_CASE("record: a track and its removal are read as they were written") {
+  const TrackChanged track{.jid = "jid-1",
+                           .desc = "half",
+                           .updated_at = Time{5s},
+                           .percent = 100,
+                           .end = TrackEnd::kDead};
+  CHECK((round_trip(track) == track));
+  CHECK((round_trip(TrackChanged{}) == TrackChanged{}));
+  CHECK((round_trip(TrackRemoved{.jid = "jid-1"}) == TrackRemoved{.jid = "jid-1"}));
+}
+
+TEST_CASE("record: a track of more than a hundred percent, or of an unknown end, is refused") {
+  for (const TrackChanged& track :
+       {TrackChanged{.percent = kNoPercent + 1}, TrackChanged{.end = static_cast<TrackEnd>(5)}}) {
+    std::string bytes;
+    encode(track, bytes);
+    std::string_view rest = bytes;
+    CHECK_FALSE(decode(rest));
+  }
+}
+
 TEST_CASE("record: a history of too many days is refused") {
   std::string bytes;
   encode(HistoryChanged{.days = std::vector<DayCounts>(kHistoryDaysMax + 1)}, bytes);
@@ -100,6 +204,40 @@ TEST_CASE("record: a backtrace of the most lines is read, one line more is refus
   encode(record, bytes);
   std::string_view rest = bytes;
   CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: cron entries are read as they were written") {
+  CronChanged entry{.id = "nightly",
+                    .content = UINT64_MAX,
+                    .planned = Time{1s},
+                    .is_paused = true,
+                    .gone_since = Time{2s},
+                    .runs = {{.planned = Time{3s}, .at = Time{4s}, .job = 5, .jid = "jid"},
+                             {.planned = Time{6s}, .problem = "no", .is_by_hand = true}}};
+  CHECK((round_trip(entry) == entry));
+  CHECK((round_trip(CronRemoved{.id = "nightly"}) == CronRemoved{.id = "nightly"}));
+  entry.runs.resize(kCronRunsMax);
+  CHECK((round_trip(entry) == entry));
+  entry.runs.emplace_back();
+  std::string bytes;
+  encode(entry, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: golden bytes of a cron entry") {
+  std::string bytes;
+  encode(CronChanged{.id = "e",
+                     .content = 300,
+                     .planned = Time{1ns},
+                     .runs = {{.planned = Time{1ns}, .at = Time{2ns}, .job = 3, .jid = "j"}}},
+         bytes);
+  CHECK(hex_of(bytes) ==
+        "0c0165ac020200000102040301"
+        "6a0000");
+  bytes.clear();
+  encode(CronRemoved{.id = "e"}, bytes);
+  CHECK(hex_of(bytes) == "0d0165");
 }
 
 TEST_CASE("record: golden bytes of a history") {
@@ -135,7 +273,10 @@ TEST_CASE("record: its length is counted as it is written") {
        {Record(whole_job()), Record(JobChanged{.id = 1, .fields = whole_job().fields}),
         Record(JobRemoved{.id = 300}), Record(QueueChanged{.name = "q", .paused_until = kNever}),
         Record(CountersChanged{.next_id = UINT64_MAX, .day = -1}),
-        Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}})}) {
+        Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}}),
+        Record(ThrottleChanged{.queue = "q", .limits = {.concurrency = 300}, .full_at = kNever}),
+        Record(ThrottleRemoved{.queue = "q"}),
+        Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;
     encode(record, bytes);
     CHECK(encoded_bytes(record) == bytes.size());

@@ -67,7 +67,7 @@ class History {
     const auto pri = static_cast<Pri>(pick(3));
     const auto delay = static_cast<std::uint32_t>(pick(3));
     const std::string jid = "j" + std::to_string(id);
-    switch (pick(21)) {
+    switch (pick(24)) {
       case 0:
       case 1:
         fixture.put("body", {.queue = queue(), .pri = pri, .ttr_s = 2});
@@ -125,6 +125,18 @@ class History {
       case 18:
         if (fixture.has(id)) give_back(id);
         break;
+      case 21:
+        push_tracked();
+        break;
+      case 22:
+      case 23:
+        (void)fixture.broker.workers().set_track(client,
+                                                 {.jid = jid,
+                                                  .percent = static_cast<std::uint8_t>(pick(100)),
+                                                  .desc = "so far",
+                                                  .reserve_until = fixture.now + 1s * pick(3)},
+                                                 fixture.now);
+        break;
       case 20:
         (void)fixture.broker.admin().change_held(id, mutation().action, fixture.now);
         break;
@@ -132,6 +144,14 @@ class History {
         if (pick(8) == 0) fixture.advance(24h);
         break;
     }
+  }
+
+  void push_tracked() {
+    JobFeatures features;
+    features.is_tracked = 1;
+    features.jid_hash = jid_hash("j" + std::to_string(fixture.broker.view().counters().next_id));
+    fixture.put("retry=1",
+                {.kind = JobKind::kWorkUnit, .queue = queue(), .ttr_s = 2, .features = features});
   }
 
   Mutation mutation() {
@@ -158,10 +178,26 @@ class History {
   Lsn end_ = 16;
 };
 
+/// Also what is known of jobs by their names.
+std::string tell_all(const BrokerFixture& fixture) {
+  std::string out = tell(fixture.broker.view());
+  for (JobId id = 1; id < fixture.broker.view().counters().next_id; ++id) {
+    const std::string jid = "j" + std::to_string(id);
+    if (const Track* const track = fixture.ledger.store().tracks().find(jid)) {
+      out += "track " + jid + " " + std::to_string(track->percent) + "/" + track->desc + "/" +
+             std::to_string(static_cast<int>(track->end)) + "/" +
+             std::to_string(track->updated_at.time_since_epoch().count()) + "\n";
+    }
+  }
+  const Store& store = fixture.ledger.store();
+  return out + std::to_string(store.tracks().size()) + " tracks, " +
+         std::to_string(store.jobs().tracked().size()) + " tracked jobs\n";
+}
+
 std::string replayed(const Log& log) {
   BrokerFixture fresh;
   for (const Placed& each : log) REQUIRE(fresh.ledger.replay(each.batch, each.begin));
-  return tell(fresh.broker.view());
+  return tell_all(fresh);
 }
 
 }  // namespace
@@ -172,7 +208,7 @@ TEST_CASE("replay: the log gives the live state, after any history") {
     History history(seed);
     for (int i = 0; i < 400; ++i) history.step();
     history.finish();
-    CHECK((replayed(history.log) == tell(history.fixture.broker.view())));
+    CHECK((replayed(history.log) == tell_all(history.fixture)));
   }
 }
 
@@ -185,7 +221,7 @@ TEST_CASE("replay: a log that is cleaned all the time gives the live state, and 
       if (i % 5 == 0) history.clean();
     }
     history.finish();
-    CHECK((replayed(history.log) == tell(history.fixture.broker.view())));
+    CHECK((replayed(history.log) == tell_all(history.fixture)));
   }
 }
 
@@ -198,7 +234,7 @@ TEST_CASE("replay: a log whose whole beginning was written once more holds nothi
   CHECK(history.fixture.ledger.oldest_needed() == std::nullopt);
   const std::string batch = history.fixture.ledger.take_batch();
   CHECK(batch.size() == history.fixture.ledger.live_bytes());
-  CHECK((replayed({{.begin = end, .batch = batch}}) == tell(history.fixture.broker.view())));
+  CHECK((replayed({{.begin = end, .batch = batch}}) == tell_all(history.fixture)));
 }
 
 TEST_CASE("replay: applying the log twice changes nothing") {

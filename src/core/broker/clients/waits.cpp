@@ -28,8 +28,11 @@ void Waits::begin(Client& client, const ReserveRequest& request) {
     }
   }
   step_count_ += kWaitSteps * wait.queues.size();
-  for (const QueueId id : wait.queues)
-    store_.queues().at(id).waiting.emplace(wait.ticket, client.id);
+  for (const QueueId id : wait.queues) {
+    Queue& queue = store_.queues().at(id);
+    queue.waiting.emplace(wait.ticket, client.id);
+    if (queue.throttle != nullptr && !queue.ready.empty()) await_token(*queue.throttle);
+  }
   set_alarm(client, wait);
   client.wait = std::move(wait);
   ++tally_.waiting;
@@ -54,20 +57,60 @@ void Waits::end(Client& client, Delivery::Kind kind, Time now) {
   clients_.deliver(client, {.kind = kind}, now);
 }
 
+/// A slot that becomes free tells of itself. A token does not.
+void Waits::await_token(Throttle& throttle) {
+  if (!throttle.limits.has_rate()) return;
+  store_.throttles().set_alarm(throttle, TokenBucket(throttle.limits).next_at(throttle.full_at));
+}
+
+/// The client that has waited for longest, of those that may have a job of the queue now; null when
+/// there is none.
+Client* Waits::next_of(Queue& queue, Time now) {
+  if (queue.throttle != nullptr) return next_admitted(queue, now);
+  // Tickets grow.
+  return &clients_.at(queue.waiting.begin()->second);
+}
+
+Client* Waits::next_admitted(Queue& queue, Time now) {
+  Throttle& throttle = *queue.throttle;
+  Throttles& throttles = store_.throttles();
+  if (!throttle.has_room(now)) {
+    const bool lacks_token =
+        throttle.limits.has_rate() && TokenBucket(throttle.limits).next_at(throttle.full_at) > now;
+    if (lacks_token) await_token(throttle);
+    return nullptr;
+  }
+  auto place = queue.waiting.lower_bound(throttle.passed_over);
+  for (std::size_t looks = 0; place != queue.waiting.end(); ++place, ++looks) {
+    // The rest in a later slice, which begins where this one ends.
+    if (looks == kSliceJobs) {
+      unserved_.insert(queue.id);
+      break;
+    }
+    Client& client = clients_.at(place->second);
+    CHECK(client.wait);
+    const std::string_view wid = client.wait->wid ? std::string_view(*client.wait->wid) : "";
+    if (throttles.admits(throttle, wid, client.id)) return &client;
+    throttles.pass_over(throttle, place->first);
+  }
+  return nullptr;
+}
+
 std::size_t Waits::serve(QueueId id, Time now) {
   Queue& queue = store_.queues().at(id);
   // Most calls end here: every job that becomes ready asks for waiting clients.
   if (queue.waiting.empty() || queue.is_paused(now)) return 0;
   const QueueGuard guard(queue);
   std::size_t served = 0;
-  for (; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
+  for (; !queue.waiting.empty() && reservations_.has_job(queue, now); ++served) {
     if (served == kSliceJobs) {
       // The rest in a later slice: a kick of a million jobs may serve thousands of clients.
       unserved_.insert(id);
       break;
     }
-    // Tickets grow, so the client that has waited for longest is first.
-    Client& client = clients_.at(queue.waiting.begin()->second);
+    Client* const next = next_of(queue, now);
+    if (next == nullptr) break;
+    Client& client = *next;
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.
     store_.jobs().load_body(store_.jobs().at(queue.ready.begin()->slot));

@@ -31,8 +31,10 @@ class Waits {
   void end(Client& client, Delivery::Kind kind, Time now);
 
   /// Hands ready jobs of the queue to the clients that wait for them, at most a slice, and leaves
-  /// the rest to `serve_unserved`. Answers how many. Throws std::runtime_error when a body cannot
-  /// be read back; the client that would get the job then waits on.
+  /// the rest to `serve_unserved`. Where the limits of the queue are reached, nobody gets one; a
+  /// client whose worker has no free slot is passed over. Answers how many. Throws
+  /// std::runtime_error when a body cannot be read back; the client that would get the job then
+  /// waits on.
   std::size_t serve(QueueId queue, Time now);
   /// Leaves the queue to the next `serve_unserved`.
   void serve_later(QueueId queue) { unserved_.insert(queue); }
@@ -51,6 +53,9 @@ class Waits {
   [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
 
  private:
+  void await_token(Throttle& throttle);
+  [[nodiscard]] Client* next_of(Queue& queue, Time now);
+  [[nodiscard]] Client* next_admitted(Queue& queue, Time now);
   void ring(Client& client, Time now);
   void set_alarm(const Client& client, Wait& wait);
   void clear_alarm(const Client& client, const Wait& wait);

@@ -26,6 +26,7 @@ Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   worker.labels = std::move(hello.labels);
   worker.started_at = now;
   worker.last_beat = now;
+  throttles_.set_worker_lives(worker.wid, true);
   next_reaping_ = std::min(next_reaping_, now + kReapingInterval);
   return Done{};
 }
@@ -37,7 +38,9 @@ void WorkerRegistry::remove(const Client& client) {
   const std::size_t erased = worker->second.clients.erase(client.id);
   CHECK(erased == 1);
   // Its jobs stay reserved until reserve_for ends: a worker may connect again.
-  if (worker->second.clients.empty()) workers_.erase(worker);
+  if (!worker->second.clients.empty()) return;
+  throttles_.set_worker_lives(client.wid, false);
+  workers_.erase(worker);
 }
 
 Answer<Worker::State> WorkerRegistry::beat(std::string_view wid, Worker::State asked,
@@ -85,6 +88,7 @@ void WorkerRegistry::reap(Time now) {
 /// The connections stay until their sessions close them, and by then the worker is gone.
 void WorkerRegistry::evict(const Worker& worker, Time now) {
   ++tally_.workers_reaped;
+  throttles_.set_worker_lives(worker.wid, false);
   for (const ClientId id : worker.clients) {
     Client& client = clients_.at(id);
     client.wid.clear();

@@ -9,6 +9,7 @@
 #include "core/model/refusal.hpp"
 #include "core/model/worker.hpp"
 #include "core/state/view.hpp"
+#include "core/throttle/throttles.hpp"
 
 namespace millrace {
 
@@ -17,8 +18,8 @@ namespace millrace {
 class WorkerRegistry {
  public:
   /// All of them outlive this.
-  WorkerRegistry(ConnectedClients& clients, Waits& waits, Tally& tally)
-      : clients_(clients), waits_(waits), tally_(tally) {}
+  WorkerRegistry(ConnectedClients& clients, Waits& waits, Throttles& throttles, Tally& tally)
+      : clients_(clients), waits_(waits), throttles_(throttles), tally_(tally) {}
 
   [[nodiscard]] const Workers& all() const { return workers_; }
 
@@ -45,6 +46,7 @@ class WorkerRegistry {
 
   ConnectedClients& clients_;
   Waits& waits_;
+  Throttles& throttles_;  ///< the slots of a worker that is gone count no more
   Tally& tally_;
   Workers workers_;
   Time next_reaping_ = kNever;

@@ -6,7 +6,8 @@ void DeadSet::purge(Time now) {
   // Only work units: buried beanstalk jobs stay until a client kicks or deletes them.
   for (std::size_t purged = 0; purged < kSliceJobs && next_due() <= now; ++purged) {
     ++tally_.dead_purged;
-    moves_.remove(store_.jobs().at(store_.orders().dead_work_units().begin()->slot));
+    moves_.remove(store_.jobs().at(store_.orders().dead_work_units().begin()->slot), JobEnd::kGone,
+                  now);
   }
 }
 

@@ -14,25 +14,25 @@ void JobMoves::make_ready(const Job& job, JobFields fields, Time now) {
   // A pushed job enters at the end; a put one regains its old place (beanstalk protocol).
   fields.sequence = is_work_unit ? ledger_.draw_id() : job.id;
   fields.end_reservation();
-  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  events_.change(job, std::move(fields), now);
   // FLUSH or REMOVE may have forgotten the queue while the job was elsewhere.
   if (is_work_unit) keep_queue(ledger_.store().queues().at(queue));
   waits_.serve(queue, now);
 }
 
-void JobMoves::make_scheduled(const Job& job, JobFields fields, Time due) {
+void JobMoves::make_scheduled(const Job& job, JobFields fields, Time due, Time now) {
   CHECK(job.state == JobState::kReserved);
   fields.state = JobState::kScheduled;
   fields.when = due;
   fields.end_reservation();
-  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  events_.change(job, std::move(fields), now);
 }
 
 void JobMoves::make_dead(const Job& job, JobFields fields, Time now) {
   fields.state = JobState::kDead;
   fields.when = time_of_death(now);
   fields.end_reservation();
-  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  events_.change(job, std::move(fields), now);
 }
 
 void JobMoves::kick(const Job& job, Time now) {
@@ -60,24 +60,28 @@ void JobMoves::undo_reservation(const Job& job, Time now) {
   fields.when = Time{};
   // The sequence and the time of entry stay: they are its place.
   fields.end_reservation();
-  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  events_.change(job, std::move(fields), now);
+  Store& store = ledger_.store();
+  if (Throttle* const throttle = store.queues().at(queue).throttle) {
+    store.throttles().count_undone(*throttle);
+  }
   waits_.serve(queue, now);
 }
 
-void JobMoves::remove(const Job& job) {
-  ledger_.commit(JobRemoved{.id = job.id});
+void JobMoves::remove(const Job& job, JobEnd end, Time now) {
+  events_.remove(job, end, now);
 }
 
-void JobMoves::discard(const Job& job) {
+void JobMoves::discard(const Job& job, JobEnd end, Time now) {
   // `cmd-delete` in the statistics of a tube. Jobs that the server removes do not count.
   ++ledger_.store().queues().at(job.queue).delete_count;
-  remove(job);
+  remove(job, end, now);
 }
 
 void JobMoves::change(const Job& job, Mutation::Action action, Time now) {
   switch (action) {
     case Mutation::Action::kDiscard:
-      return discard(job);
+      return discard(job, JobEnd::kGone, now);
     case Mutation::Action::kKill: {
       JobFields fields = job.fields();
       ++fields.edit_history().tallies.buries;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/broker/clients/waits.hpp"
+#include "core/broker/jobs/job_events.hpp"
 #include "core/broker/requests.hpp"
 #include "core/state/ledger.hpp"
 
@@ -15,14 +16,15 @@ namespace millrace {
 /// a waiting client may hold the job already, and the queue of a removed job may be gone.
 class JobMoves {
  public:
-  /// Both outlive this.
-  JobMoves(Ledger& ledger, Waits& waits) : ledger_(ledger), waits_(waits) {}
+  /// All of them outlive this.
+  JobMoves(Ledger& ledger, JobEvents& events, Waits& waits)
+      : ledger_(ledger), events_(events), waits_(waits) {}
 
   /// The job, which is in another state, enters its queue. A client that waits for it has it when
   /// this returns.
   void make_ready(const Job& job, JobFields fields, Time now);
   /// The reserved job becomes ready at `due`.
-  void make_scheduled(const Job& job, JobFields fields, Time due);
+  void make_scheduled(const Job& job, JobFields fields, Time due, Time now);
   /// The job dies, or its time of death is renewed.
   void make_dead(const Job& job, JobFields fields, Time now);
   /// The scheduled, retrying or dead job becomes ready.
@@ -34,9 +36,9 @@ class JobMoves {
   void undo_reservation(const Job& job, Time now);
 
   /// The job is gone.
-  void remove(const Job& job);
+  void remove(const Job& job, JobEnd end, Time now);
   /// The same, counted in its queue as a client's delete.
-  void discard(const Job& job);
+  void discard(const Job& job, JobEnd end, Time now);
 
   /// One of the moves above.
   void change(const Job& job, Mutation::Action action, Time now);
@@ -49,6 +51,7 @@ class JobMoves {
 
  private:
   Ledger& ledger_;
+  JobEvents& events_;
   Waits& waits_;
 };
 

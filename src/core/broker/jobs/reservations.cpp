@@ -28,8 +28,11 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
   fields.when = now + std::chrono::seconds(job.ttr_s);
   fields.edit_history().reservation = std::move(reservation);
   ++fields.edit_history().tallies.reserves;
-  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  events_.change(job, std::move(fields), now);
   DCHECK(job.state == JobState::kReserved && job.reservation() != nullptr);
+  if (Throttle* const throttle = store.queues().at(job.queue).throttle) {
+    store.throttles().count_begun(*throttle, now);
+  }
   return job;
 }
 
@@ -55,13 +58,46 @@ void Reservations::expect_next(Queue& queue) {
   }
 }
 
+/// There is a job, and it may be handed out.
+bool Reservations::is_open(Queue& queue, std::string_view wid, ClientId client, Time now) {
+  if (queue.ready.empty() || queue.is_paused(now)) return false;
+  if (const Throttle* const throttle = queue.throttle; throttle != nullptr) {
+    const Throttles& throttles = ledger_.store().throttles();
+    if (!throttle->has_room(now) || !throttles.admits(*throttle, wid, client)) return false;
+  }
+  return has_job(queue, now);
+}
+
+void Reservations::look_up(const ReserveRequest& request) const {
+  Queues& queues = ledger_.store().queues();
+  KnownQueues& known = *request.known;
+  if (known.as_of == queues.changes()) return;
+  known.as_of = queues.changes();
+  known.ids.clear();
+  for (const std::string_view name : request.queues) {
+    const Queue* const queue = queues.find(name);
+    known.ids.push_back(queue == nullptr ? kNoSlot : queue->id);
+  }
+}
+
 Queue* Reservations::choose(const Client& client, const ReserveRequest& request, Time now) {
   Store& store = ledger_.store();
+  const std::string_view wid = request.wid ? std::string_view(*request.wid) : std::string_view();
   if (request.choice == ReserveRequest::Choice::kFirstListed) {
     step_count_ += request.queues.size();
+    if (request.known != nullptr) {
+      look_up(request);
+      for (const QueueId id : request.known->ids) {
+        // One may have gone with its last job, which had expired.
+        if (id == kNoSlot || !store.queues().has(id)) continue;
+        Queue& queue = store.queues().at(id);
+        if (is_open(queue, wid, client.id, now)) return &queue;
+      }
+      return nullptr;
+    }
     for (const std::string_view name : request.queues) {
       Queue* queue = store.queues().find(name);
-      if (queue != nullptr && !queue->ready.empty() && !queue->is_paused(now)) return queue;
+      if (queue != nullptr && is_open(*queue, wid, client.id, now)) return queue;
     }
     return nullptr;
   }
@@ -71,7 +107,7 @@ Queue* Reservations::choose(const Client& client, const ReserveRequest& request,
   Queue* best = nullptr;
   for (const QueueId id : client.watched) {
     Queue& queue = store.queues().at(id);
-    if (queue.ready.empty() || queue.is_paused(now)) continue;
+    if (!is_open(queue, wid, client.id, now)) continue;
     // By priority, then by sequence over all watched tubes, as beanstalkd.
     if (best == nullptr || *queue.ready.begin() < *best->ready.begin()) best = &queue;
   }

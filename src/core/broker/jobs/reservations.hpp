@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/broker/features/expired_jobs.hpp"
+#include "core/broker/jobs/job_events.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/client.hpp"
 #include "core/ports/work_unit.hpp"
@@ -19,14 +21,20 @@ inline constexpr Duration kSafetyMargin = 1s;
 /// The hold of a worker where the request names one, else of the connection.
 [[nodiscard]] inline Reservation reservation_for(ClientId client,
                                                  const std::optional<std::string>& wid) {
-  return {.client = wid ? 0 : client, .wid = wid.value_or(""), .jid = {}, .reserved_at = {}};
+  return {.client = wid ? 0 : client,
+          .consumer = client,
+          .wid = wid.value_or(""),
+          .jid = {},
+          .reserved_at = {}};
 }
 
 /// Begins reservations and finds the ones that clients mean. `JobMoves` ends them.
 class Reservations {
  public:
-  /// Both outlive this.
-  Reservations(Ledger& ledger, const WorkUnitFormat& format) : ledger_(ledger), format_(format) {}
+  /// All of them outlive this.
+  Reservations(Ledger& ledger, JobEvents& events, ExpiredJobs& expired,
+               const WorkUnitFormat& format)
+      : ledger_(ledger), events_(events), expired_(expired), format_(format) {}
 
   /// Reserves the job, which nobody holds, from now until its TTR is over. `reservation` names
   /// the holder; the rest is filled in. The body is in memory afterwards. Throws
@@ -35,7 +43,11 @@ class Reservations {
   /// The same with the queue's first ready job.
   const Job& begin_first(Queue& queue, Reservation reservation, Time now);
 
-  /// The queue whose first ready job the request should get; null when there is none.
+  /// Whether the queue has a job that may still be run. Removes expired ones from its front.
+  [[nodiscard]] bool has_job(Queue& queue, Time now) { return expired_.clear_front(queue, now); }
+
+  /// The queue whose first ready job the request should get; null when there is none. Queues that
+  /// are paused or whose limits are reached count as empty.
   [[nodiscard]] Queue* choose(const Client& client, const ReserveRequest& request, Time now);
 
   /// The job, if that connection holds it; else null.
@@ -56,8 +68,12 @@ class Reservations {
 
  private:
   void expect_next(Queue& queue);
+  void look_up(const ReserveRequest& request) const;
+  [[nodiscard]] bool is_open(Queue& queue, std::string_view wid, ClientId client, Time now);
 
   Ledger& ledger_;
+  JobEvents& events_;
+  ExpiredJobs& expired_;
   const WorkUnitFormat& format_;
   std::uint64_t step_count_ = 0;
 };

@@ -29,7 +29,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   std::optional<Verdict> verdict =
       judge(parts_.format.identify(job).retry, job.failure(), now, random_.draw());
   // `retry` 0: the job is forgotten with its first failure.
-  if (!verdict) return parts_.moves.remove(job);
+  if (!verdict) return parts_.moves.remove(job, JobEnd::kFailed, now);
   // The failure itself must be stored, or the job would run for ever. Its texts need not be.
   if (!parts_.admission.admits_growth()) run = {};
   JobFields fields = job.fields();
@@ -43,14 +43,13 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   fields.end_reservation();
   const bool is_long = is_text_long(failure, job.body_bytes);
   fields.edit_history().failure = std::move(failure);
-  JobChanged change{.id = job.id, .fields = std::move(fields)};
   // Compaction writes a job whole when it frees the segment of its last whole record. If that
   // record were short and the texts long, freeing a segment would write more than the segment
   // holds.
   if (is_long) {
-    ledger.commit_whole(std::move(change));
+    parts_.events.change_whole(job, std::move(fields), now);
   } else {
-    ledger.commit(std::move(change));
+    parts_.events.change(job, std::move(fields), now);
   }
 }
 

@@ -22,6 +22,7 @@ class Retries {
     const WorkUnitFormat& format;
     const AdmissionControl& admission;
     Reservations& reservations;
+    JobEvents& events;
     JobMoves& moves;
   };
 

@@ -5,15 +5,29 @@ namespace millrace {
 FlushTask::FlushTask(const Ledger& ledger)
     : id_end(ledger.counters().next_id), queue_end(ledger.store().queues().next_creation()) {}
 
-bool FlushTask::work(TaskContext& context, Time) {
+bool FlushTask::work(TaskContext& context, Time now) {
   std::size_t steps = 0;
-  remove_jobs(context, steps);
-  return next_slot >= context.ledger.store().jobs().slot_end() && forget_queues(context, steps);
+  remove_batches(context, steps);
+  remove_jobs(context, steps, now);
+  if (next_slot < context.ledger.store().jobs().slot_end()) return false;
+  if (!jobs_gone_at) jobs_gone_at = now;
+  return remove_tracks(context, steps) && forget_queues(context, steps);
+}
+
+/// Before the jobs, whose end would make callbacks due. The oldest first: so a parent is gone
+/// before its children, and need not be told of them.
+void FlushTask::remove_batches(TaskContext& context, std::size_t& steps) const {
+  const JobBatches& batches = context.ledger.store().batches();
+  for (; steps < kSliceJobs; ++steps) {
+    const auto first = batches.by_creation().begin();
+    if (first == batches.by_creation().end() || first->first >= id_end) return;
+    context.ledger.commit(JobBatchRemoved{.id = batches.at(first->second).id});
+  }
 }
 
 /// By slot, and not in an order that jobs may enter at any place: so jobs that come meanwhile hide
 /// none and do not prolong the task.
-void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps) {
+void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps, Time now) {
   const Store& store = context.ledger.store();
   const JobSlot end = store.jobs().slot_end();
   for (; next_slot < end && steps < kSliceJobs; ++next_slot, ++steps) {
@@ -21,9 +35,21 @@ void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps) {
     // A slot may hold a younger job by now.
     if (job == nullptr || job->id >= id_end) continue;
     // Reserved jobs too: their runs end without effect.
-    context.moves.remove(*job);
+    context.moves.remove(*job, JobEnd::kFlushed, now);
     ++changed;
   }
+}
+
+/// Not before the jobs: a client may have told of a job meanwhile, and no track may be left of a
+/// job that is gone.
+bool FlushTask::remove_tracks(TaskContext& context, std::size_t& steps) {
+  const Tracks& tracks = context.ledger.store().tracks();
+  for (; next_track < tracks.slot_end() && steps < kSliceJobs; ++next_track, ++steps) {
+    const Track* const track = tracks.in_slot(next_track);
+    if (track == nullptr || track->updated_at > *jobs_gone_at) continue;
+    context.ledger.commit(TrackRemoved{.jid = track->jid});
+  }
+  return next_track >= tracks.slot_end();
 }
 
 bool FlushTask::forget_queues(TaskContext& context, std::size_t& steps) {

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/broker/tasks/task_context.hpp"
 
 namespace millrace {
 
-/// Removes every job, and forgets which queues are kept and paused. Jobs and queues that come later
-/// stay.
+/// Removes every batch, every job and every track, and forgets which queues are kept and paused.
+/// What comes later stays; tracks stay that are written after the last job has gone.
 struct FlushTask {
   static constexpr bool kEndsWithClient = false;
 
@@ -16,14 +17,18 @@ struct FlushTask {
   /// One slice. True when nothing is left to do.
   bool work(TaskContext& context, Time now);
 
-  JobId id_end;             ///< jobs from this one on stay
+  JobId id_end;             ///< jobs and batches from this one on stay
   std::uint64_t queue_end;  ///< queues from this place of creation on stay
   JobSlot next_slot = 0;
+  std::optional<Time> jobs_gone_at = {};
+  Tracks::Slot next_track = 0;
   std::uint64_t next_queue = 0;
   std::uint64_t changed = 0;
 
  private:
-  void remove_jobs(TaskContext& context, std::size_t& steps);
+  void remove_batches(TaskContext& context, std::size_t& steps) const;
+  void remove_jobs(TaskContext& context, std::size_t& steps, Time now);
+  bool remove_tracks(TaskContext& context, std::size_t& steps);
   bool forget_queues(TaskContext& context, std::size_t& steps);
 };
 

@@ -6,14 +6,15 @@ namespace millrace {
 
 /// True when no ready job of the queue is left to delete. In the queue's order, since jobs that
 /// come meanwhile can be anywhere in it.
-bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size_t& steps) {
+bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size_t& steps,
+                                   Time now) {
   const QueueGuard guard(queue);
   for (; steps < kSliceJobs; ++steps) {
     const auto place = queue.ready.upper_bound(after);
     if (place == queue.ready.end()) return true;
     after = *place;
     if (place->sequence >= id_end) continue;
-    context.moves.discard(context.ledger.store().jobs().at(place->slot));
+    context.moves.discard(context.ledger.store().jobs().at(place->slot), JobEnd::kGone, now);
     ++changed;
   }
   return false;
@@ -24,7 +25,7 @@ bool RemoveQueuesTask::work(TaskContext& context, Time now) {
   for (std::size_t steps = 0; next_name < names.size(); ++steps) {
     const std::string& name = names[next_name];
     if (Queue* queue = store.queues().find(name)) {
-      if (!empty_queue(context, *queue, steps)) return false;
+      if (!empty_queue(context, *queue, steps, now)) return false;
       // Neither kept nor paused: the queue vanishes when nothing else needs it.
       context.ledger.commit(QueueChanged{.name = name});
       // The pause has ended, and a client may wait for the jobs that came later.

@@ -26,7 +26,7 @@ struct RemoveQueuesTask {
   std::uint64_t changed = 0;
 
  private:
-  bool empty_queue(TaskContext& context, Queue& queue, std::size_t& steps);
+  bool empty_queue(TaskContext& context, Queue& queue, std::size_t& steps, Time now);
 };
 
 }  // namespace millrace

@@ -34,6 +34,33 @@ TEST_CASE("fetch: the first queue of the list that has a job") {
   CHECK(fixture.fetch(client, "w", {"none", "high", "low"}) == high);
 }
 
+TEST_CASE("fetch: a list that is asked for again finds queues that came and went meanwhile") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  KnownQueues known;
+  const auto fetch = [&]() -> std::optional<JobId> {
+    const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
+                                 .queues = {"a", "b"},
+                                 .known = &known,
+                                 .wid = "w",
+                                 .wait_until = fixture.now};
+    const auto delivery = fixture.broker.reserve(client, request, fixture.now);
+    if (delivery->kind != Delivery::Kind::kJob) return std::nullopt;
+    return delivery->job->id;
+  };
+  CHECK_FALSE(fetch());
+  const JobId second = fixture.put("b", {.queue = "b", .ttr_s = 60});
+  CHECK(fetch() == second);
+  CHECK(fixture.broker.workers().ack(client, "j" + std::to_string(second), fixture.now));
+  CHECK(fixture.broker.view().find_queue("b") == nullptr);
+  CHECK_FALSE(fetch());
+  // Another queue has the number that the one that went had.
+  fixture.put("c", {.queue = "c", .ttr_s = 60});
+  CHECK_FALSE(fetch());
+  const JobId first = fixture.push("a", "a");
+  CHECK(fetch() == first);
+}
+
 TEST_CASE("steps: a reserve counts the queues that it looks at") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

@@ -1,0 +1,42 @@
+#include "core/broker/features/expired_jobs.hpp"
+
+#include "core/broker/queue_guard.hpp"
+
+namespace millrace {
+namespace {
+
+/// So many are removed for a client that asks for a job. It may ask for a thousand queues.
+constexpr std::size_t kFrontMax = 8;
+
+}  // namespace
+
+bool ExpiredJobs::clear_some(Queue& queue, Time now) {
+  const QueueId id = queue.id;
+  const Time wall = store_.wall_clock().shown(now);
+  {
+    // The line is used after its last job is gone.
+    const QueueGuard guard(queue);
+    for (std::size_t removed = 0; removed < kFrontMax; ++removed) {
+      if (queue.ready.empty()) break;
+      const Job& job = store_.jobs().at(queue.ready.begin()->slot);
+      if (!job.has_expired(wall)) return true;
+      remove(job, now);
+    }
+  }
+  store_.queues().collect(id);
+  return false;
+}
+
+void ExpiredJobs::remove(const Job& job, Time now) {
+  ++tally_.jobs_expired;
+  ++store_.queues().at(job.queue).expired_count;
+  events_.remove(job, JobEnd::kGone, now);
+}
+
+Time ExpiredJobs::next_due() const {
+  const TimeOrder& expiring = store_.orders().expiring();
+  if (expiring.empty()) return kNever;
+  return store_.wall_clock().steady(expiring.begin()->when);
+}
+
+}  // namespace millrace

@@ -1,0 +1,144 @@
+#include "core/broker/jobs/job_events.hpp"
+
+#include <utility>
+
+namespace millrace {
+namespace {
+
+void set_mark(JobFields& fields, std::uint8_t mark) {
+  fields.marks |= mark;
+}
+
+void clear_mark(JobFields& fields, std::uint8_t mark) {
+  fields.marks &= static_cast<std::uint8_t>(~mark);
+}
+
+/// Times beyond what fits are never reached.
+Duration as_duration(double seconds) {
+  constexpr double kMost = 9e9;
+  if (seconds >= kMost) return Duration::max();
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+/// A run has ended badly, or the job was given up.
+bool has_failed(const Job& job, const JobFields& fields) {
+  if (fields.state == JobState::kDead) return true;
+  return job.state == JobState::kReserved && fields.state == JobState::kRetrying;
+}
+
+/// Numbers come from the log, which may be damaged.
+void take_one(std::uint64_t& count) {
+  if (count > 0) --count;
+}
+
+/// An open batch is in use.
+void touch(JobBatchFields& batch, Time now) {
+  if (!batch.has(JobBatchFields::kCommitted)) batch.since = now;
+}
+
+/// The member is there no more.
+void leave(const Job& job, JobBatchFields& batch) {
+  take_one(batch.pending);
+  if (!job.has_mark(job_marks::kHasRun)) take_one(batch.unexecuted);
+  if (job.has_mark(job_marks::kHasFailed)) take_one(batch.failing);
+}
+
+void end_callback(const Job& job, JobEnd end, JobBatchFields& batch) {
+  const BatchRole role = job.features->batch_role();
+  if (batch.callback_job(role) != job.id) return;
+  const bool has_succeeded = end == JobEnd::kSucceeded;
+  batch.set_callback(role, has_succeeded ? CallbackState::kSucceeded : CallbackState::kGone);
+}
+
+}  // namespace
+
+bool JobEvents::is_free(const LockKey& key, Time wall) const {
+  const Jobs& jobs = ledger_.store().jobs();
+  const auto holder = jobs.locks().holder(key);
+  return !holder || jobs.at(*holder).lock_ends() <= wall;
+}
+
+Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
+  if (features.batch != 0 && ledger_.store().batches().find(features.batch) == nullptr) {
+    return Refusal::kNoSuchBatch;
+  }
+  if (features.wants_lock() && !is_free(features.lock_key, wall(now))) return Refusal::kNotUnique;
+  return Done{};
+}
+
+void JobEvents::add(JobAdded&& record, Time now) {
+  const JobFeatures* const features = record.fields.features.get();
+  if (features != nullptr && features->wants_lock()) {
+    set_mark(record.fields, job_marks::kHoldsLock);
+  }
+  if (features != nullptr && features->is_member()) {
+    ledger_.store().batches().edit(features->batch, [now](JobBatchFields& batch) {
+      ++batch.total;
+      ++batch.pending;
+      ++batch.unexecuted;
+      touch(batch, now);
+    });
+  }
+  ledger_.commit(std::move(record));
+}
+
+void JobEvents::change(const Job& job, JobFields fields, Time now) {
+  if (job.features) follow(job, fields, now);
+  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+}
+
+void JobEvents::change_whole(const Job& job, JobFields fields, Time now) {
+  if (job.features) follow(job, fields, now);
+  ledger_.commit_whole(JobChanged{.id = job.id, .fields = std::move(fields)});
+}
+
+/// The lock goes with the job.
+void JobEvents::remove(const Job& job, JobEnd end, Time now) {
+  if (job.features && job.features->is_tracked) tracking_.end(job, end, now);
+  if (job.features && job.features->batch != 0) {
+    ledger_.store().batches().edit(job.features->batch, [&job, end](JobBatchFields& batch) {
+      if (job.features->is_callback()) return end_callback(job, end, batch);
+      leave(job, batch);
+      if (end == JobEnd::kSucceeded) return;
+      ++batch.lost;
+      batch.set(JobBatchFields::kHasDeath, true);
+    });
+  }
+  ledger_.commit(JobRemoved{.id = job.id});
+}
+
+void JobEvents::follow(const Job& job, JobFields& fields, Time now) {
+  if (job.features->wants_lock()) follow_lock(job, fields, now);
+  if (job.features->is_member() && has_failed(job, fields)) follow_batch(job, fields);
+}
+
+void JobEvents::follow_batch(const Job& job, JobFields& fields) {
+  set_mark(fields, job_marks::kHasRun | job_marks::kHasFailed);
+  ledger_.store().batches().edit(job.features->batch, [&](JobBatchFields& batch) {
+    if (!job.has_mark(job_marks::kHasRun)) take_one(batch.unexecuted);
+    if (!job.has_mark(job_marks::kHasFailed)) ++batch.failing;
+    if (fields.state == JobState::kDead) batch.set(JobBatchFields::kHasDeath, true);
+  });
+}
+
+void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) const {
+  const JobFeatures& features = *job.features;
+  const bool starts = fields.state == JobState::kReserved && job.state != JobState::kReserved;
+  if (fields.state == JobState::kDead || (starts && features.locks_until_start)) {
+    return clear_mark(fields, job_marks::kHoldsLock);
+  }
+  if (fields.has_mark(job_marks::kHoldsLock) || !is_free(features.lock_key, wall(now))) return;
+  // Somebody wants a dead job after all.
+  if (job.state == JobState::kDead && fields.state == JobState::kReady) {
+    fields.edit_history().lock_ends = moved_by(wall(now), as_duration(features.lock_seconds));
+    return set_mark(fields, job_marks::kHoldsLock);
+  }
+  // It was not run after all. A failed run has begun, so its lock stays free.
+  const bool is_back = job.state == JobState::kReserved &&
+                       (fields.state == JobState::kReady || fields.state == JobState::kScheduled);
+  if (is_back && features.locks_until_start && job.lock_ends() > wall(now)) {
+    set_mark(fields, job_marks::kHoldsLock);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/broker/features/tracking.hpp"
+#include "core/broker/requests.hpp"
+#include "core/model/refusal.hpp"
+#include "core/state/ledger.hpp"
+
+namespace millrace {
+
+/// Every way in which a job begins, changes and ends passes here, and its features follow: what
+/// happens to a job's lock and to its batch is decided by the state that it leaves and the one that
+/// it enters, or by its end. All of it is recorded together with the job. What becomes due in a
+/// batch by that is done by `BatchCallbacks`.
+class JobEvents {
+ public:
+  /// Both outlive this.
+  JobEvents(Ledger& ledger, Tracking& tracking) : ledger_(ledger), tracking_(tracking) {}
+
+  /// Whether a job with these features may be pushed. Refused: its batch is not there, or another
+  /// job holds its lock.
+  [[nodiscard]] Answer<Done> admit(const JobFeatures& features, Time now) const;
+
+  /// Records the new job. Its features were admitted.
+  void add(JobAdded&& record, Time now);
+
+  /// Records the job with these fields: those that it has, and the caller's changes.
+  void change(const Job& job, JobFields fields, Time now);
+  /// The same, with the whole job: see `Ledger::commit_whole`.
+  void change_whole(const Job& job, JobFields fields, Time now);
+
+  /// Records that the job is gone. Of a tracked one the body may be read: throws
+  /// std::runtime_error, and changes nothing, when it cannot be.
+  void remove(const Job& job, JobEnd end, Time now);
+
+ private:
+  void follow(const Job& job, JobFields& fields, Time now);
+  void follow_batch(const Job& job, JobFields& fields);
+  void follow_lock(const Job& job, JobFields& fields, Time now) const;
+  [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;
+  [[nodiscard]] Time wall(Time now) const { return ledger_.store().wall_clock().shown(now); }
+
+  Ledger& ledger_;
+  Tracking& tracking_;
+};
+
+}  // namespace millrace

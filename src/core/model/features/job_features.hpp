@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// The name of a lock: a digest of job type, arguments and queue. A weak hash would let one client
+/// hold up the jobs of another, so protocols give a cut SHA-256.
+struct LockKey {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  bool operator==(const LockKey&) const = default;
+};
+
+/// The number of a batch of jobs, drawn at random. 0: none.
+using JobBatchId = std::uint64_t;
+
+/// What a job has to do with the batch that it names.
+enum class BatchRole : std::uint8_t {
+  kMember,    ///< or nothing, where no batch is named
+  kComplete,  ///< it is the batch's callback: all members have run once
+  kSuccess,   ///< all members have succeeded
+  kDeath,     ///< a member has failed for good
+};
+
+inline constexpr std::uint32_t kBatchRoleMax = static_cast<std::uint32_t>(BatchRole::kDeath);
+
+/// What a client asked for with a job besides its run. Most jobs have none of it. It never changes;
+/// what does is in `JobMarks` and `JobHistory`. Times are those of the wall clock.
+struct JobFeatures {
+  LockKey lock_key;   ///< zero: no lock is wanted
+  Time lock_ends{};   ///< of the lock that the push takes
+  Time expires_at{};  ///< the epoch: never
+  JobBatchId batch = 0;
+  float lock_seconds = 0;  ///< how long a lock lasts that is taken anew
+  /// Of its jid, where it is tracked: finds the job by its name, together with the body.
+  std::uint32_t jid_hash : 24 = 0;
+  std::uint32_t is_tracked : 1 = 0;
+  std::uint32_t locks_until_start : 1 = 0;  ///< and not until it has ended
+  std::uint32_t role : 2 = 0;               ///< a BatchRole
+
+  [[nodiscard]] bool wants_lock() const { return lock_key != LockKey{}; }
+  [[nodiscard]] bool expires() const { return expires_at != Time{}; }
+  [[nodiscard]] BatchRole batch_role() const { return static_cast<BatchRole>(role); }
+  [[nodiscard]] bool is_member() const { return batch != 0 && batch_role() == BatchRole::kMember; }
+  [[nodiscard]] bool is_callback() const { return batch != 0 && !is_member(); }
+
+  bool operator==(const JobFeatures&) const = default;
+};
+
+// A million unique jobs may wait, and the allocator has this size.
+static_assert(sizeof(JobFeatures) == 48);
+
+/// What changes with a job that has features: bits of `JobFields::marks`.
+namespace job_marks {
+inline constexpr std::uint8_t kHoldsLock = 1;
+inline constexpr std::uint8_t kHasRun = 2;     ///< once at least, to a good or a bad end
+inline constexpr std::uint8_t kHasFailed = 4;  ///< and has not succeeded since
+inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed;
+}  // namespace job_marks
+
+/// How a job that is removed has ended.
+enum class JobEnd {
+  kSucceeded,  ///< ACK, or deleted by the connection that held it
+  kFailed,     ///< a failed run, and it wants no retry
+  kGone,       ///< deleted, discarded, expired, purged, removed with its queue
+  kFlushed,    ///< with everything else
+};
+
+}  // namespace millrace

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/slab.hpp"
+#include "core/model/features/job_batch.hpp"
+#include "core/model/record.hpp"
+#include "core/state/log_order.hpp"
+#include "core/state/totals.hpp"
+
+namespace millrace {
+
+/// All batches of jobs. What is counted of one changes in memory by `edit`, and is written once for
+/// each batch of records in which it changed, after the jobs that changed it: so after a restart
+/// the numbers are those of the jobs.
+///
+/// What is to be done follows from what is counted: `next_work` and the alarms are indexes over it,
+/// and the same after a restart.
+class JobBatches {
+ public:
+  using Slot = std::uint32_t;
+
+  /// `totals` outlives this: it learns of sequences.
+  explicit JobBatches(Totals& totals) : totals_(totals) {}
+  JobBatches(const JobBatches&) = delete;
+  JobBatches& operator=(const JobBatches&) = delete;
+
+  /// Null when there is none.
+  [[nodiscard]] const JobBatch* find(JobBatchId id) const;
+  [[nodiscard]] std::size_t size() const { return batches_.size(); }
+  [[nodiscard]] std::size_t finished_count() const { return finished_.size(); }
+
+  /// What never changes of it. Its views point into the batch.
+  [[nodiscard]] static JobBatchAdded added_of(const JobBatch& batch);
+
+  /// Changes what is counted. Nothing happens when there is no such batch.
+  template <typename Change>
+  void edit(JobBatchId id, Change&& change) {
+    const auto slot = slot_of(id);
+    if (!slot) return;
+    change(batches_[*slot].fields);
+    note_change(*slot);
+  }
+
+  // ---- work -------------------------------------------------------------------------------------
+
+  /// A batch that has work; null when none has.
+  [[nodiscard]] const JobBatch* next_work();
+  [[nodiscard]] bool has_work() const { return !work_.empty(); }
+
+  /// Batches by the time at which something may have to be done, soonest first. The time of an open
+  /// batch may be too early: see `deadline_of`.
+  using Alarms = absl::btree_set<std::pair<Time, Slot>>;
+  [[nodiscard]] const Alarms& open() const { return open_; }
+  [[nodiscard]] const Alarms& finished() const { return finished_; }
+  [[nodiscard]] const JobBatch& at(Slot slot) const { return batches_[slot]; }
+  [[nodiscard]] static Time deadline_of(const JobBatch& batch);
+  /// Its alarm has come, and was too early: it is set anew.
+  void reset_alarm(JobBatchId id);
+
+  // ---- order ------------------------------------------------------------------------------------
+
+  /// By `JobBatch::sequence`.
+  using Creation = absl::btree_map<std::uint64_t, Slot>;
+  [[nodiscard]] const Creation& by_creation() const { return creation_; }
+  /// Parent, and the sequence of the child.
+  using Families = absl::btree_map<std::pair<JobBatchId, std::uint64_t>, Slot>;
+  [[nodiscard]] const Families& families() const { return families_; }
+
+  /// About what they take in memory.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+  // ---- the batch of records ---------------------------------------------------------------------
+
+  [[nodiscard]] bool is_changed() const { return !changed_.empty(); }
+  /// Appends what was edited, as it is. Answers how many records.
+  std::size_t write_changed(std::string& batch);
+
+  // ---- as a live kind ---------------------------------------------------------------------------
+
+  /// A batch that is there already stays as it is: it was only written once more.
+  void apply(JobBatchAdded&& record);
+  // A change or removal of a batch that is not there does nothing: the batch is written whole later
+  // in the log.
+  void apply(JobBatchChanged&& record);
+  void apply(JobBatchRemoved&& record);
+
+  /// What changes is written after what does not, always: so the place of the latter is enough.
+  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
+  void rewrite_oldest(std::string& batch);
+  void place(Lsn begin);
+  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+
+ private:
+  [[nodiscard]] std::optional<Slot> slot_of(JobBatchId id) const;
+  void note_change(Slot slot);
+  void update_indexes(Slot slot);
+  void update_alarm(Slot slot);
+  void clear_alarm(Slot slot);
+  void count_changed_bytes(JobBatch& batch);
+
+  Totals& totals_;
+  Slab<JobBatch> batches_;
+
+  // In shards, since a table that grows moves all its entries.
+  static constexpr std::size_t kShards = 64;
+  using Shard = absl::flat_hash_map<JobBatchId, Slot>;
+  std::array<Shard, kShards> slots_;
+  [[nodiscard]] static std::size_t shard_of(JobBatchId id) { return id % kShards; }
+
+  Creation creation_;
+  Families families_;
+  Alarms open_;
+  Alarms finished_;
+  std::deque<Slot> work_;  ///< some may have none any more
+  std::vector<Slot> changed_;
+  std::size_t text_bytes_ = 0;
+
+  struct NodeOf {
+    Slab<JobBatch>* batches;
+    LogNode& operator()(Slot slot) const { return (*batches)[slot].log; }
+  };
+  LogOrder<NodeOf> log_{NodeOf{&batches_}};
+  std::uint64_t record_bytes_ = 0;
+};
+
+}  // namespace millrace

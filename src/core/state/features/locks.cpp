@@ -1,0 +1,35 @@
+#include "core/state/features/locks.hpp"
+
+namespace millrace {
+
+std::optional<JobSlot> Locks::holder(const LockKey& key) const {
+  const Shard& shard = shards_[shard_of(key)];
+  const auto found = shard.find(key);
+  return found == shard.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<JobSlot> Locks::take(const LockKey& key, JobSlot slot) {
+  Shard& shard = shards_[shard_of(key)];
+  const auto found = shard.find(key);
+  if (found == shard.end()) {
+    shard.insert(slot);
+    ++size_;
+    return std::nullopt;
+  }
+  const JobSlot former = *found;
+  shard.erase(found);
+  shard.insert(slot);
+  return former;
+}
+
+void Locks::free(const LockKey& key, JobSlot slot) {
+  Shard& shard = shards_[shard_of(key)];
+  const auto found = shard.find(key);
+  if (found == shard.end() || *found != slot) return;
+  shard.erase(found);
+  --size_;
+  // An empty shard gives its memory back: a million locks may have ended.
+  if (shard.empty() && shard.capacity() > kShards) shard.rehash(0);
+}
+
+}  // namespace millrace

@@ -1,0 +1,116 @@
+#include "core/throttle/slots.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace millrace {
+
+void Slots::set_rules(ThrottleRules rules, Time now) {
+  const bool is_first = !throttles().has_begun();
+  throttles().set_rules(std::move(rules));
+  refreshed_to_ = 0;
+  if (!is_first) return;
+  grace_end_ = now + kHeartbeatLimit;
+  while (refreshed_to_) refresh_some(now);
+  while (throttles().is_counting()) count_some(now);
+}
+
+void Slots::refresh(std::string_view name, Time now) {
+  Queue* const queue = parts_.ledger.store().queues().find(name);
+  if (queue == nullptr || !throttles().has_begun()) return;
+  throttles().refresh(*queue, now);
+  // Also where nothing limits it any more.
+  parts_.waits.serve_later(queue->id);
+}
+
+void Slots::work(Time now) {
+  if (refreshed_to_) refresh_some(now);
+  if (throttles().is_counting()) count_some(now);
+  if (grace_end_ <= now) end_grace(now);
+  look_at_due(now);
+  forget_full_buckets(now);
+}
+
+Time Slots::next_due() const {
+  if (refreshed_to_ || throttles().is_counting()) return kAtOnce;
+  return std::min({throttles().next_alarm(), throttles().next_full(), grace_end_});
+}
+
+void Slots::refresh_some(Time now) {
+  Queues& queues = parts_.ledger.store().queues();
+  auto place = queues.by_creation().lower_bound(*refreshed_to_);
+  for (std::size_t looks = 0; looks < kSliceJobs; ++looks, ++place) {
+    if (place == queues.by_creation().end()) return refreshed_to_.reset();
+    Queue& queue = queues.at(place->second);
+    const bool was_limited = queue.throttle != nullptr;
+    throttles().refresh(queue, now);
+    if (was_limited && queue.throttle == nullptr) parts_.waits.serve_later(queue.id);
+  }
+  // Queues that come later have the new limits from the beginning.
+  refreshed_to_ = place == queues.by_creation().end() ? std::nullopt : std::optional(place->first);
+}
+
+/// In the order of their deadlines, which only become later: none is missed. Reservations that
+/// begin meanwhile are counted as they begin.
+void Slots::count_some(Time now) {
+  Store& store = parts_.ledger.store();
+  if (count_at_hand_ != throttles().counts_asked()) {
+    count_at_hand_ = throttles().counts_asked();
+    counted_to_.reset();
+  }
+  const TimeOrder& reserved = store.orders().reserved();
+  auto place = counted_to_ ? reserved.upper_bound(*counted_to_) : reserved.begin();
+  for (std::size_t looks = 0; looks < kSliceJobs; ++looks, ++place) {
+    if (place == reserved.end()) {
+      counted_to_.reset();
+      return throttles().end_count();
+    }
+    counted_to_ = *place;
+    const Job& job = store.jobs().at(place->slot);
+    Throttle* const throttle = store.queues().at(job.queue).throttle;
+    if (throttle == nullptr || !throttle->is_counting) continue;
+    throttles().enter(*throttle, job);
+    if (!lives(*job.reservation(), now)) throttles().end_holder(*job.reservation());
+  }
+}
+
+bool Slots::lives(const Reservation& held, Time now) const {
+  const bool is_grace = now < grace_end_ && grace_end_ != kNever;
+  if (!held.wid.empty()) return is_grace || parts_.workers.contains(held.wid);
+  return held.consumer == 0 ? is_grace : parts_.clients.all().contains(held.consumer);
+}
+
+/// Workers that held jobs before the start and have not come back.
+void Slots::end_grace(Time) {
+  grace_end_ = kNever;
+  for (const std::string& wid : throttles().living_workers()) {
+    if (!parts_.workers.contains(wid)) throttles().set_worker_lives(wid, false);
+  }
+}
+
+void Slots::look_at_due(Time now) {
+  Store& store = parts_.ledger.store();
+  for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
+    const std::optional<QueueId> id = throttles().take_alarm(now);
+    if (!id) break;
+    throttles().age(*store.queues().at(*id).throttle, now);
+    parts_.waits.serve_later(*id);
+  }
+  for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
+    const std::optional<QueueId> id = throttles().take_freed();
+    if (!id) return;
+    parts_.waits.serve_later(*id);
+  }
+}
+
+void Slots::forget_full_buckets(Time now) {
+  for (std::size_t forgotten = 0; forgotten < kSliceJobs; ++forgotten) {
+    const Throttle* const throttle = throttles().first_full(now);
+    if (throttle == nullptr) return;
+    const std::string name = throttle->queue_name;
+    parts_.ledger.commit(ThrottleRemoved{.queue = name});
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/broker/clients/connected_clients.hpp"
+#include "core/broker/clients/waits.hpp"
+#include "core/model/order.hpp"
+#include "core/model/worker.hpp"
+#include "core/state/ledger.hpp"
+#include "core/throttle/throttles.hpp"
+
+namespace millrace {
+
+/// Sees to it that slots and tokens which become free are used at once: by time, since their worker
+/// is gone, or since limits have changed.
+class Slots {
+ public:
+  /// All of them outlive this.
+  struct Parts {
+    Ledger& ledger;
+    const ConnectedClients& clients;
+    Waits& waits;
+    const Workers& workers;
+  };
+  explicit Slots(Parts parts) : parts_(parts) {}
+
+  /// These rules hold from now on. For the first time, before any client connects: all is counted
+  /// at once, and workers that held jobs before the start have `kHeartbeatLimit` to come back.
+  /// Later, the limits of the queues change in slices.
+  void set_rules(ThrottleRules rules, Time now);
+  /// The queue's stored limits have changed.
+  void refresh(std::string_view queue, Time now);
+
+  /// At most a slice. Queues with free slots are left to `Waits::serve_unserved`.
+  void work(Time now);
+  /// When it has something to do.
+  [[nodiscard]] Time next_due() const;
+
+ private:
+  [[nodiscard]] Throttles& throttles() { return parts_.ledger.store().throttles(); }
+  [[nodiscard]] const Throttles& throttles() const { return parts_.ledger.store().throttles(); }
+  void refresh_some(Time now);
+  void count_some(Time now);
+  void end_grace(Time now);
+  void look_at_due(Time now);
+  void forget_full_buckets(Time now);
+  [[nodiscard]] bool lives(const Reservation& held, Time now) const;
+
+  Parts parts_;
+  Time grace_end_ = kNever;
+  /// The next queue in the order of creation that is to be looked at; nullopt: all were.
+  std::optional<std::uint64_t> refreshed_to_;
+  /// The last reservation that was counted, and the count that it belongs to.
+  std::optional<TimeEntry> counted_to_;
+  std::uint64_t count_at_hand_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text_map.hpp"
+#include "core/model/job.hpp"
+#include "core/model/record.hpp"
+#include "core/state/log_order.hpp"
+#include "core/state/queues.hpp"
+#include "core/throttle/throttle.hpp"
+
+namespace millrace {
+
+/// The limits of queues, and what counts against them. Limits that an operator set are stored, and
+/// win over the rules that the server was given. A rule holds for each queue that it matches on its
+/// own.
+///
+/// Until `begin` nothing is limited: the log is read without counting.
+class Throttles final : private QueueWatcher {
+ public:
+  /// `queues` outlives this.
+  explicit Throttles(Queues& queues) : queues_(queues) { queues_.watch(*this); }
+  Throttles(const Throttles&) = delete;
+  Throttles& operator=(const Throttles&) = delete;
+
+  // ---- limits -----------------------------------------------------------------------------------
+
+  /// From now on queues have limits. Queues that come into being have theirs at once; `refresh`
+  /// gives them to those that are there.
+  void set_rules(ThrottleRules rules);
+  [[nodiscard]] const ThrottleRules& rules() const { return rules_; }
+  [[nodiscard]] bool has_begun() const { return has_begun_; }
+  /// The queue has the limits that it ought to have.
+  void refresh(Queue& queue, Time now);
+
+  /// By name. Those without a queue are there for what is stored of them.
+  using ByName = absl::btree_map<std::string, std::uint32_t, std::less<>>;
+  [[nodiscard]] const ByName& by_name() const { return names_; }
+  [[nodiscard]] const Throttle& at(std::uint32_t slot) const { return *throttles_[slot]; }
+  [[nodiscard]] const Throttle* find(std::string_view queue) const;
+  [[nodiscard]] std::size_t by_hand_count() const { return by_hand_count_; }
+
+  // ---- slots ------------------------------------------------------------------------------------
+
+  /// To be called after a reservation of a throttled queue began, and before it changes or ends.
+  void enter(Throttle& throttle, const Job& job);
+  void leave(Throttle& throttle, const Job& job);
+
+  /// A job of the queue was handed out: it is counted, and takes a token.
+  void count_begun(Throttle& throttle, Time now);
+  /// It was not, after all.
+  void count_undone(Throttle& throttle);
+
+  /// Whether this worker may have one more job of the queue; asked after `Throttle::has_room`. With
+  /// an empty `wid` the connection is the worker.
+  [[nodiscard]] bool admits(const Throttle& throttle, std::string_view wid,
+                            ClientId connection) const;
+
+  /// The client of this ticket, and all before it, are those of workers without a free slot.
+  void pass_over(Throttle& throttle, std::uint64_t ticket) { throttle.passed_over = ticket + 1; }
+
+  /// The slots of the worker count, or count no more.
+  void set_worker_lives(std::string_view wid, bool lives);
+  void end_connection(ClientId connection);
+  /// The same for a reservation that was counted although its holder may be gone.
+  void end_holder(const Reservation& held);
+  /// The workers that have slots and live, by their wids; the empty one stands for connections from
+  /// before the start.
+  [[nodiscard]] std::vector<std::string> living_workers() const;
+
+  /// Slots that are older than their timeout count no more.
+  void age(Throttle& throttle, Time now);
+
+  // ---- what is to be done -----------------------------------------------------------------------
+
+  /// The queue, which is throttled, is to be looked at then, or before.
+  void set_alarm(Throttle& throttle, Time at);
+  /// The queue whose alarm is the first that rings by now. Its alarm is off.
+  [[nodiscard]] std::optional<QueueId> take_alarm(Time now);
+  /// A queue in which a slot became free since, and whose waiting clients were not served.
+  [[nodiscard]] std::optional<QueueId> take_freed();
+  [[nodiscard]] Time next_alarm() const {
+    return freed_.empty() ? (alarms_.empty() ? kNever : alarms_.begin()->first) : kAtOnce;
+  }
+
+  /// There are reservations that are to be counted by `enter`: those of queues that are counting.
+  [[nodiscard]] bool is_counting() const { return !counting_.empty(); }
+  /// How often a count was asked for. One that began before the last time has missed some.
+  [[nodiscard]] std::uint64_t counts_asked() const { return counts_asked_; }
+  /// All reservations were visited.
+  void end_count();
+
+  /// The queue with the bucket that is full by now, and of which nothing else is stored: its record
+  /// is needed no more.
+  [[nodiscard]] const Throttle* first_full(Time now);
+  [[nodiscard]] Time next_full() const {
+    return buckets_.empty() ? kNever : buckets_.begin()->first;
+  }
+
+  // ---- as a live kind ---------------------------------------------------------------------------
+
+  void apply(ThrottleChanged&& record);
+  void apply(ThrottleRemoved&& record);
+  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
+  void rewrite_oldest(std::string& batch);
+  void place(Lsn begin);
+  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+
+  /// True when buckets changed that were not written since.
+  [[nodiscard]] bool is_changed() const { return !changed_.empty(); }
+  /// Appends them to the batch. Answers how many records.
+  std::uint64_t write(std::string& batch);
+
+ private:
+  using Place = std::uint32_t;  ///< in `throttles_`
+
+  void opened(Queue& queue) override;
+  void dropped(Queue& queue) override;
+
+  Place open(std::string_view queue);
+  void collect(Place place);
+  /// The limits that the queue of that name ought to have, and the pattern that they are from.
+  [[nodiscard]] std::pair<ThrottleLimits, std::string> wanted(const Throttle* throttle,
+                                                              std::string_view queue) const;
+  void look_for_limits(Queue& queue, std::optional<Time> now);
+  void put_in_force(Throttle& throttle, Queue& queue, const ThrottleLimits& limits);
+  void put_out_of_force(Throttle& throttle);
+  void forget_slots(Throttle& throttle);
+  void release(Throttle& throttle, const Slot& slot);
+  void free(Throttle& throttle);
+  void set_lives(SlotHolder& holder, bool lives);
+  SlotHolder& holder_of(const Reservation& held);
+  [[nodiscard]] SlotHolder* find_holder(std::string_view wid, ClientId connection) const;
+  void forget(const SlotHolder& holder);
+  void set_full_at(Throttle& throttle, Time full_at);
+  void look_at_bucket(Throttle& throttle, Time at);
+  void enter_log(Place place);
+  void leave_log(Place place);
+  [[nodiscard]] static bool has_record(const Throttle& throttle) {
+    return throttle.by_hand || throttle.full_at != Time{};
+  }
+
+  Queues& queues_;
+  bool has_begun_ = false;
+  ThrottleRules rules_;
+  std::vector<std::unique_ptr<Throttle>> throttles_;
+  std::vector<Place> free_places_;
+  ByName names_;
+  std::size_t by_hand_count_ = 0;
+
+  /// The holders have addresses that stay.
+  TextMap<std::unique_ptr<SlotHolder>> workers_;
+  absl::flat_hash_map<ClientId, std::unique_ptr<SlotHolder>> connections_;
+
+  absl::btree_set<std::pair<Time, QueueId>> alarms_;
+  std::vector<QueueId> freed_;
+  std::vector<QueueId> counting_;
+  std::uint64_t counts_asked_ = 0;
+  absl::btree_set<std::pair<Time, Place>> buckets_;  ///< when to look whether they are full
+  std::vector<Place> changed_;
+
+  struct NodeOf {
+    std::vector<std::unique_ptr<Throttle>>* throttles;
+    LogNode& operator()(Place place) const { return *(*throttles)[place]->log; }
+  };
+  LogOrder<NodeOf> log_{NodeOf{&throttles_}};
+  std::uint64_t record_bytes_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,230 @@
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+constexpr LockKey kKey{.high = 1, .low = 2};
+
+struct Unique : BrokerFixture {
+  ClientId worker = client();
+
+  Answer<JobId> push(Duration lasts = 60s, bool until_start = false, Duration in = {},
+                     UniqueConflict conflict = UniqueConflict::kRefuse,
+                     std::string_view body = "") {
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .body = body, .ttr_s = 60};
+    if (in > Duration{}) job.due = now + in;
+    job.features = JobFeatures{
+        .lock_key = kKey,
+        .lock_ends = now + in + lasts,
+        .lock_seconds = static_cast<float>(std::chrono::duration<double>(lasts).count()),
+        .locks_until_start = until_start};
+    job.conflict = conflict;
+    return broker.put(job, now);
+  }
+  JobId pushed(Duration lasts = 60s, bool until_start = false) {
+    const auto id = push(lasts, until_start);
+    REQUIRE(id);
+    return *id;
+  }
+  bool is_refused() {
+    const auto id = push();
+    return !id && id.error() == Refusal::kNotUnique;
+  }
+  void fetch_first() { REQUIRE(fetch(worker, "w")); }
+  std::string name(JobId id) { return format.identify(job(id)).jid; }
+  bool holds(JobId id) { return job(id).has_mark(job_marks::kHoldsLock); }
+  std::size_t lock_count() { return ledger.store().jobs().locks().size(); }
+};
+
+TEST_CASE(
+    "unique: a second job is refused while the first one has the lock, and after ACK it is not") {
+  Unique unique;
+  const JobId first = unique.pushed();
+  CHECK(unique.is_refused());
+  unique.fetch_first();
+  CHECK(unique.is_refused());
+  REQUIRE(unique.broker.workers().ack(unique.worker, unique.name(first), unique.now));
+  CHECK(unique.lock_count() == 0);
+  CHECK(unique.push());
+}
+
+TEST_CASE("unique: a refused push leaves nothing") {
+  Unique unique;
+  unique.pushed();
+  const std::string before = tell(unique.broker.view());
+  CHECK(unique.is_refused());
+  CHECK(tell(unique.broker.view()) == before);
+}
+
+TEST_CASE(
+    "unique: with until start the lock is free once the job is fetched, and FAIL takes it not "
+    "back") {
+  Unique unique;
+  const JobId first = unique.pushed(60s, true);
+  unique.fetch_first();
+  const JobId second = unique.pushed(60s, true);
+  REQUIRE(unique.broker.workers().fail(unique.worker, unique.name(first), {}, unique.now));
+  CHECK(unique.is_refused());
+  CHECK(unique.holds(second));
+}
+
+TEST_CASE("unique: a job that fails keeps the lock, and comes back though it is held") {
+  Unique unique;
+  const JobId first = unique.pushed(3600s);
+  unique.fetch_first();
+  REQUIRE(unique.broker.workers().fail(unique.worker, unique.name(first), {}, unique.now));
+  CHECK(unique.is_refused());
+  unique.advance(60s);
+  CHECK(unique.state(first) == JobState::kReady);
+  CHECK(unique.is_refused());
+}
+
+TEST_CASE(
+    "unique: the lock ends with its time, and the next job's lock is not freed by the first's "
+    "ACK") {
+  Unique unique;
+  const JobId first = unique.pushed(1s);
+  unique.advance(1s);
+  const JobId second = unique.pushed();
+  CHECK_FALSE(unique.holds(first));
+  unique.fetch_first();
+  REQUIRE(unique.broker.workers().ack(unique.worker, unique.name(first), unique.now));
+  CHECK(unique.is_refused());
+  CHECK(unique.holds(second));
+}
+
+TEST_CASE("unique: a scheduled job has the lock until its time and so long after") {
+  Unique unique;
+  (void)unique.broker.admin().pause("default", std::nullopt, unique.now);
+  REQUIRE(unique.push(60s, false, 3600s));
+  unique.advance(3659s);
+  CHECK(unique.is_refused());
+  unique.advance(1s);
+  CHECK(unique.push());
+}
+
+TEST_CASE("unique: every other end of a job frees its lock") {
+  Unique unique;
+  SUBCASE("retry 0 and FAIL") {
+    const auto id = unique.push(60s, false, {}, UniqueConflict::kRefuse, "retry=0");
+    unique.fetch_first();
+    REQUIRE(unique.broker.workers().fail(unique.worker, unique.name(*id), {}, unique.now));
+    CHECK_FALSE(unique.has(*id));
+  }
+  SUBCASE("death") {
+    const auto id = unique.push(60s, false, {}, UniqueConflict::kRefuse, "retry=-1");
+    unique.fetch_first();
+    REQUIRE(unique.broker.workers().fail(unique.worker, unique.name(*id), {}, unique.now));
+    CHECK(unique.state(*id) == JobState::kDead);
+  }
+  SUBCASE("killed") {
+    const auto id = unique.push(60s, false, 60s);
+    REQUIRE(unique.broker.admin().change(*id, Mutation::Action::kKill, unique.now));
+  }
+  SUBCASE("deleted") {
+    REQUIRE(unique.broker.remove(unique.worker, unique.pushed(), unique.now));
+  }
+  SUBCASE("flushed") {
+    unique.pushed();
+    CHECK(unique.broker.admin().flush(unique.worker, unique.now));
+  }
+  SUBCASE("its queue removed") {
+    unique.pushed();
+    CHECK(unique.broker.admin().remove_queues(unique.worker, {"default"}, unique.now));
+  }
+  CHECK(unique.lock_count() == 0);
+  CHECK(unique.push());
+}
+
+TEST_CASE("unique: a dead job that is requeued takes the lock anew, if it is free") {
+  Unique unique;
+  const JobId first = unique.pushed(60s);
+  REQUIRE(unique.broker.admin().change(first, Mutation::Action::kKill, unique.now));
+  unique.advance(3600s);
+  SUBCASE("it is") {
+    REQUIRE(unique.broker.admin().change(first, Mutation::Action::kRequeue, unique.now));
+    CHECK(unique.holds(first));
+    unique.advance(59s);
+    CHECK(unique.is_refused());
+    unique.advance(1s);
+    CHECK(unique.push());
+  }
+  SUBCASE("it is not") {
+    unique.pushed();
+    REQUIRE(unique.broker.admin().change(first, Mutation::Action::kRequeue, unique.now));
+    CHECK(unique.state(first) == JobState::kReady);
+    CHECK_FALSE(unique.holds(first));
+  }
+}
+
+TEST_CASE(
+    "unique: beanstalk's reserve is the start, its release the way back, its bury the death") {
+  Unique unique;
+  const ClientId other = unique.client();
+  const JobId first = unique.pushed(60s, true);
+  REQUIRE(unique.reserve(other) == first);
+  CHECK_FALSE(unique.holds(first));
+  SUBCASE("release") {
+    REQUIRE(unique.broker.release(other, first, 0, 0, unique.now));
+    CHECK(unique.holds(first));
+    CHECK(unique.is_refused());
+  }
+  SUBCASE("release when somebody else has taken it") {
+    const JobId second = unique.pushed();
+    REQUIRE(unique.broker.release(other, first, 0, 0, unique.now));
+    CHECK_FALSE(unique.holds(first));
+    CHECK(unique.holds(second));
+  }
+  SUBCASE("bury") {
+    REQUIRE(unique.broker.bury(other, first, 0, unique.now));
+    CHECK(unique.push());
+  }
+}
+
+TEST_CASE("unique: who asks for it is told that the job is there already") {
+  Unique unique;
+  const JobId first = unique.pushed();
+  const auto second = unique.push(60s, false, {}, UniqueConflict::kAccept);
+  REQUIRE(second);
+  CHECK(*second == first);
+  CHECK(unique.broker.view().job_count(JobState::kReady) == 1);
+}
+
+TEST_CASE("unique: locks are as before after a replay") {
+  Unique unique;
+  std::vector<std::string> batches;
+  const auto log = [&] { batches.push_back(unique.ledger.take_batch()); };
+  const JobId expired = unique.pushed(1s);
+  log();
+  unique.advance(1s);
+  const JobId second = unique.pushed();
+  log();
+  Ledger replayed;
+  Lsn at = 0;
+  for (const std::string& batch : batches) {
+    REQUIRE(replayed.replay(batch, at));
+    at += batch.size();
+  }
+  CHECK(replayed.store().jobs().locks().size() == 1);
+  CHECK_FALSE(replayed.store().jobs().find(expired)->has_mark(job_marks::kHoldsLock));
+  CHECK(replayed.store().jobs().find(second)->has_mark(job_marks::kHoldsLock));
+  CHECK(replayed.live_bytes() == unique.ledger.live_bytes());
+}
+
+TEST_CASE("unique: an emptied table of locks holds little memory") {
+  Unique unique;
+  for (std::uint64_t i = 1; i <= 100'000; ++i) {
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .body = "", .ttr_s = 60};
+    job.features =
+        JobFeatures{.lock_key = {.high = i, .low = i * 7919}, .lock_ends = unique.now + 60s};
+    REQUIRE(unique.broker.put(job, unique.now));
+  }
+  CHECK(unique.lock_count() == 100'000);
+  (void)unique.broker.admin().flush(unique.worker, unique.now);
+  unique.settle();
+  CHECK(unique.lock_count() == 0);
+}
+
+}  // namespace
+}  // namespace millrace::test
