@@ -19,9 +19,9 @@ std::unique_ptr<Session> Service::open(std::string peer) {
   return std::make_unique<ClientSession>(shared_, std::move(peer));
 }
 
-Outcome<JobId> Service::push(std::string_view json, Time now) {
+Outcome<JobId> Service::push(std::string_view json, Time now, std::optional<Time> planned) {
   if (shared_.is_draining) return Problem{std::string(reply::kShutdown)};
-  const Result<JobId, RefusedJob> id = shared_.pusher.push(json, now);
+  const Result<JobId, RefusedJob> id = shared_.pusher.push(json, now, planned);
   if (id) return *id;
   return problem_of(id.error());
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,8 +40,9 @@ class Service {
   void set_connections_max(std::uint64_t max) { shared_.settings.connections_max = max; }
 
   /// Takes a job as PUSH does, from a caller that has no session. The problem is one line in the
-  /// words of PUSH.
-  [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now);
+  /// words of PUSH. `planned`: see `Pusher::push`.
+  [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now,
+                                    std::optional<Time> planned = std::nullopt);
 
   /// The same for a long job. Any thread may call it.
   [[nodiscard]] std::unique_ptr<PushInParts> push_in_parts();

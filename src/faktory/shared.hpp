@@ -7,6 +7,7 @@
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
+#include "faktory/batch/batch_maker.hpp"
 #include "faktory/job/pusher.hpp"
 #include "faktory/session/login_guard.hpp"
 #include "faktory/settings.hpp"
@@ -28,7 +29,8 @@ struct Shared {
   /// at once take no more of a turn than one. Null: none is.
   const Session* hashing = nullptr;
 
-  Pusher pusher{broker};
+  Pusher pusher{broker, format};
+  BatchMaker batch_maker{broker};
 
   /// The job that is being shown. It is not the pusher's buffer: a job may be shown to the session
   /// that waits for it while another session is still pushing it.

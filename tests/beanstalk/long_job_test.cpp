@@ -121,7 +121,7 @@ TEST_CASE("a long pushed job is shown as a whole one is") {
   CHECK(server.ask("f", "HELLO {\"v\":2,\"wid\":\"w\"}\r\n").ends_with("+OK\r\n"));
   const std::string text(2 * kLongPutBytes, 'x');
   CHECK(server.ask("f", R"(PUSH {"jid":"12345678","jobtype":"T","args":[")" + text +
-                            R"("],"custom":{"a":")" + text + R"("},"queue":"default"})" + "\n") ==
+                            R"("],"x":{"a":")" + text + R"("},"queue":"default"})" + "\n") ==
         "+OK\r\n");
   std::string shown;
   const Job& job = *server.broker().view().find(1);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -70,7 +71,7 @@ class Player {
     switch (step.kind) {
       case Step::Kind::kSend:
         unsent_for_ = step.connection;
-        unsent_ += step.text;
+        unsent_ += with_kept(step.text);
         break;
       case Step::Kind::kExpectLine:
         return expect_line(step);
@@ -105,6 +106,18 @@ class Player {
   static bool touches_connection(Step::Kind kind) {
     return kind != Step::Kind::kAdvance && kind != Step::Kind::kStepWall &&
            kind != Step::Kind::kDrain;
+  }
+
+  /// The text with the lines that were kept in the place of their letters.
+  [[nodiscard]] std::string with_kept(const std::string& text) const {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto kept =
+          text[i] == '$' && i + 1 < text.size() ? kept_.find(text[i + 1]) : kept_.end();
+      result += kept == kept_.end() ? text.substr(i, 1) : kept->second;
+      if (kept != kept_.end()) ++i;
+    }
+    return result;
   }
 
   /// Sends adjacent lines together, cut into pieces.
@@ -153,8 +166,14 @@ class Player {
 
   std::optional<Mismatch> expect_line(const Step& step) {
     auto line = read_line(step.connection);
-    if (line && matches(step.expected, *line)) return std::nullopt;
-    return mismatch(step, describe(step.expected), line);
+    if (line && step.kept_as != 0) {
+      kept_[step.kept_as] = *line;
+      return std::nullopt;
+    }
+    ExpectedLine expected = step.expected;
+    expected.text = with_kept(expected.text);
+    if (line && step.kept_as == 0 && matches(expected, *line)) return std::nullopt;
+    return mismatch(step, describe(expected), line);
   }
 
   std::optional<Mismatch> expect_body(const Step& step) {
@@ -212,6 +231,7 @@ class Player {
   std::set<char> opened_;
   std::set<char> closed_by_client_;
   std::map<char, std::string> received_;
+  std::map<char, std::string> kept_;
   char unsent_for_ = 'a';
   std::string unsent_;
 };

@@ -153,6 +153,9 @@ class Parser {
       add(Step::Kind::kExpectNothing, connection);
     } else if (line == "!") {
       add(Step::Kind::kExpectClosed, connection);
+    } else if (take(line, "= ")) {
+      if (line.size() != 1 || line[0] < 'A' || line[0] > 'Z') refuse(line_, "= needs a letter");
+      add(Step::Kind::kExpectLine, connection).kept_as = line[0];
     } else if (line.starts_with('+') || line.starts_with('|')) {
       parse_body_line(connection, line);
     } else {

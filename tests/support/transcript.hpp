@@ -40,6 +40,7 @@ struct Step {
   char connection = 'a';
   std::string text;  ///< kSend: the bytes
   ExpectedLine expected;
+  char kept_as = 0;  ///< kExpectLine: any line, which is meant by `$` and this letter from here on
   std::vector<ExpectedLine> body;
   Duration duration{};
 };

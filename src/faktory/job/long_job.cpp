@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "faktory/features/read_features.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -70,11 +71,28 @@ Outcome<JobMembers> LongJob::read(JobReader& reader) {
     json_.copy(failure->begin, failure->end, failure_);
     members->raw_failure = failure_;
   }
+  if (const Splices::Splice* const custom = splices_.find(members->raw_custom)) {
+    if (custom->end - custom->begin > kCustomBytesMax) {
+      return Problem{"member custom is longer than " + std::to_string(kCustomBytesMax) + " bytes"};
+    }
+    json_.copy(custom->begin, custom->end, custom_);
+    members->raw_custom = custom_;
+  }
   return members;
 }
 
+/// As far as a unique job's arguments are looked at: one byte more tells that they are too long.
+std::string_view LongJob::args_of(const JobMembers& members) {
+  const Splices::Splice* const args = splices_.find(members.raw_args);
+  if (args == nullptr) return members.raw_args;
+  json_.copy(args->begin, std::min(args->end, args->begin + kUniqueArgsBytesMax + 1), args_);
+  return args_;
+}
+
 Result<Done, RefusedJob> LongJob::make(const JobMembers& members, Time now, WallClock clock) {
-  Result<NewJob, RefusedJob> job = make_bodiless_job(members, now, clock);
+  JobMembers shown = members;
+  if (!members.raw_custom.empty()) shown.raw_args = args_of(members);
+  Result<NewJob, RefusedJob> job = make_bodiless_job(shown, now, clock);
   if (!job) return job.error();
   job_ = std::move(*job);
   queue_ = job_.queue;

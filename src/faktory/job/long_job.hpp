@@ -46,12 +46,15 @@ class LongJob {
 
  private:
   [[nodiscard]] std::string stand_in();
+  [[nodiscard]] std::string_view args_of(const JobMembers& members);
   void append_or_splice(std::size_t begin, std::size_t end, bool is_name, std::string& out);
 
   Rope json_;
   Compactor compactor_;
   Splices splices_;
   std::string failure_;
+  std::string custom_;
+  std::string args_;
   NewJob job_;
   std::string queue_;
   SplicedBody body_;
@@ -62,6 +65,9 @@ class LongJob {
 
 /// How much of a long job is checked or copied in one step.
 inline constexpr std::size_t kLongStepBytes = 128 * 1024;
+
+/// A member `custom` that is longer is refused in a long job: features are read from it at once.
+inline constexpr std::size_t kCustomBytesMax = 256 * 1024;
 
 /// A member `failure` that is longer is refused in a long job.
 inline constexpr std::size_t kFailureBytesMax = 256 * 1024;

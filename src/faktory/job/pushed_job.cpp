@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
+#include "faktory/features/read_features.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/text.hpp"
@@ -81,6 +82,12 @@ Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now
   // Beanstalk clients see it in `stats-job`. The exact time is `due`.
   const Time wall = clock.shown(now);
   if (job.due > wall) job.delay_s = whole_seconds(job.due - wall);
+  if (!members.raw_custom.empty()) {
+    Result<AskedFeatures, RefusedJob> asked = read_features(members, job.due, wall);
+    if (!asked) return asked.error();
+    job.features = std::move(asked->features);
+    job.conflict = asked->conflict;
+  }
   return job;
 }
 

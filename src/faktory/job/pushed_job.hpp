@@ -23,11 +23,24 @@ struct RefusedJob {
     kInvalidAt,
     kInvalidQueueName,
     kQueueNameTooLong,
-    kNoRoom,  ///< see Refusal::kNoRoom
+    kInvalidUniqueFor,
+    kInvalidUniqueUntil,
+    kInvalidUniqueConflict,
+    kUniqueArgsTooLong,
+    kInvalidExpiresAt,
+    kInvalidExpiresIn,
+    kNoSuchBatch,
+    kNoCallback,       ///< of a batch
+    kCallbackInBatch,  ///< a callback that is to be a member
+    kNotUnique,        ///< `detail`: the jid of the other job, where it was asked for
+    kNoRoom,           ///< see Refusal::kNoRoom
   };
   Reason reason;
   std::string detail;
 };
+
+/// How much of a wrong value a refusal quotes.
+inline constexpr std::size_t kEchoedValueBytes = 256;
 
 /// How many seconds a reservation lasts: at least, at most, and where `reserve_for` says nothing.
 inline constexpr std::int64_t kReserveForMin = 60;

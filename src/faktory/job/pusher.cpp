@@ -3,6 +3,7 @@
 #include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "faktory/features/bid.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -16,7 +17,12 @@ RefusedJob refused_by_broker(Refusal refusal) {
       return {JobReason::kNoRoom, {}};
     case Refusal::kNameTooLong:
       return {JobReason::kQueueNameTooLong, {}};
+    case Refusal::kNoSuchBatch:
+      return {JobReason::kNoSuchBatch, {}};
+    case Refusal::kNotUnique:
+      return {JobReason::kNotUnique, {}};
     case Refusal::kNotFound:
+    case Refusal::kExpired:
     case Refusal::kLastQueue:
     case Refusal::kTooManyQueues:
       break;
@@ -26,11 +32,18 @@ RefusedJob refused_by_broker(Refusal refusal) {
 
 }  // namespace
 
-Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now) {
+Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now,
+                                       std::optional<Time> planned) {
   const Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
-  const Result<NewJob, RefusedJob> job =
-      make_pushed_job(*members, now, broker_.view().wall_clock(), body_);
+  const WallClock clock = broker_.view().wall_clock();
+  // As if the clock still showed that time.
+  const WallClock clock_then = planned ? WallClock{.ahead = *planned - now} : clock;
+  Result<NewJob, RefusedJob> job = make_pushed_job(*members, now, clock_then, body_);
+  if (job && planned && job->features && job->features->wants_lock()) {
+    // The lock is taken now.
+    job->features->lock_ends = moved_by(job->features->lock_ends, clock.shown(now) - *planned);
+  }
   Result<JobId, RefusedJob> id = job ? put(*job, now) : job.error();
   body_.clear();
   shrink();
@@ -43,8 +56,14 @@ Outcome<JobMembers> Pusher::read_element(std::string_view json) {
 
 Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now) {
   const Answer<JobId> id = broker_.put(job, now);
-  if (!id) return refused_by_broker(id.error());
-  return *id;
+  if (id) return *id;
+  RefusedJob refused = refused_by_broker(id.error());
+  if (id.error() == Refusal::kNoSuchBatch) refused.detail = format_bid(job.features->batch);
+  if (id.error() == Refusal::kNotUnique && job.conflict == UniqueConflict::kName) {
+    const Job* const holder = broker_.view().find_lock_holder(job.features->lock_key);
+    if (holder != nullptr) refused.detail = format_.identify(*holder).jid;
+  }
+  return refused;
 }
 
 void Pusher::shrink() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,14 +13,16 @@
 namespace millrace::faktory {
 
 /// Puts work units into their queues. PUSH, PUSHB and the web API all push through here, so that a
-/// job is checked, stored and refused in the same way wherever it comes from. `broker` must outlive
+/// job is checked, stored and refused in the same way wherever it comes from. Both must outlive
 /// the pusher.
 class Pusher {
  public:
-  explicit Pusher(Broker& broker) : broker_(broker) {}
+  Pusher(Broker& broker, const WorkUnitFormat& format) : broker_(broker), format_(format) {}
 
-  /// Reads one job, checks it by the rules of PUSH, and puts it into its queue.
-  [[nodiscard]] Result<JobId, RefusedJob> push(std::string_view json, Time now);
+  /// Reads one job, checks it by the rules of PUSH, and puts it into its queue. `planned`: the wall
+  /// time from which the job's `expires_in` counts, where that is not now.
+  [[nodiscard]] Result<JobId, RefusedJob> push(std::string_view json, Time now,
+                                               std::optional<Time> planned = std::nullopt);
 
   // The same in steps, for PUSHB: none of its jobs may be put before all of them were read. Between
   // the two, `make_pushed_job` checks each.
@@ -38,6 +41,7 @@ class Pusher {
 
  private:
   Broker& broker_;
+  const WorkUnitFormat& format_;
   JobReader reader_;
   std::string body_;  ///< of the job that is being pushed; empty between pushes
 };

@@ -15,6 +15,7 @@
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 #include "faktory/session/parse_mutate.hpp"
+#include "faktory/session/parse_track.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -173,6 +174,37 @@ Parsed parse_queue(std::string_view argument) {
   return row->make(std::move(queues));
 }
 
+template <UseBatch::Action kAction>
+Command use_batch(std::string_view bid) {
+  return UseBatch{.action = kAction, .bid = trimmed(bid)};
+}
+
+Command new_batch(std::string_view json) {
+  return NewBatch{.json = json};
+}
+
+struct BatchRow {
+  std::string_view subcommand;
+  Command (*make)(std::string_view argument);
+};
+
+constexpr std::array kBatchRows = {
+    BatchRow{"new", new_batch},
+    BatchRow{"open", use_batch<UseBatch::Action::kOpen>},
+    BatchRow{"commit", use_batch<UseBatch::Action::kCommit>},
+    BatchRow{"status", use_batch<UseBatch::Action::kStatus>},
+};
+
+Parsed parse_batch(std::string_view argument) {
+  const std::size_t end = std::min(argument.find(' '), argument.size());
+  const std::string_view subcommand = argument.substr(0, end);
+  for (const BatchRow& row : kBatchRows) {
+    if (!equals_ignoring_case(subcommand, row.subcommand)) continue;
+    return row.make(argument.substr(std::min(end + 1, argument.size())));
+  }
+  return Refused{Reason::kUnknownBatchCommand, subcommand};
+}
+
 Parsed parse_mutation(std::string_view argument) {
   Result<Mutate, Refused> mutate = parse_mutate(argument);
   if (!mutate) return mutate.error();
@@ -199,6 +231,9 @@ constexpr std::size_t kNamesLineBytesMax =
 /// As many jids as a MUTATE may have, of 50 bytes: a UUID has 36.
 constexpr std::size_t kMutateLineBytesMax = 512 * 1024;
 
+/// Two callbacks with long arguments. It is read in one go.
+constexpr std::size_t kBatchLineBytesMax = 256 * 1024;
+
 /// A verb, whether it needs an argument, how the argument is read, and how long the line may be.
 struct Row {
   std::string_view verb;
@@ -218,8 +253,8 @@ constexpr std::array kRows = {
     Row{"FLUSH", false, parse_simple<Flush>},
     Row{"QUEUE", true, parse_queue, kNamesLineBytesMax},
     Row{"MUTATE", false, parse_mutation, kMutateLineBytesMax},
-    Row{"TRACK", false, parse_simple<Track>},
-    Row{"BATCH", false, parse_simple<Batch>},
+    Row{"TRACK", false, parse_track},
+    Row{"BATCH", false, parse_batch, kBatchLineBytesMax},
     Row{"END", false, parse_simple<End>},
 };
 

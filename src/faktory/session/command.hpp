@@ -90,17 +90,38 @@ struct Mutate {
   JobFilter filter;
 };
 
-/// `TRACK ...`: refused, as by the reference server
-struct Track {};
+/// `TRACK GET jid`
+struct TrackGet {
+  std::string_view jid;  ///< at most `kJidBytesMax`
+};
 
-/// `BATCH ...`: refused, as by the reference server
-struct Batch {};
+/// `TRACK SET {"jid":"..","percent":12,"desc":"..","reserve_until":"2026-11-23T10:00:00Z"}`. What
+/// is absent or null keeps its value.
+struct TrackSet {
+  std::string jid;  ///< at most `kJidBytesMax`
+  std::optional<std::uint8_t> percent;
+  std::optional<std::string> desc;
+  std::optional<Time> reserve_until;
+};
+
+/// `BATCH NEW {"success":{job},"complete":{job},"description":"..","parent_bid":".."}`
+struct NewBatch {
+  std::string_view json;
+};
+
+/// `BATCH OPEN bid`, `BATCH COMMIT bid`, `BATCH STATUS bid`
+struct UseBatch {
+  enum class Action { kOpen, kCommit, kStatus };
+  Action action = Action::kOpen;
+  std::string_view bid;
+};
 
 /// `END`
 struct End {};
 
-using Command = std::variant<Push, PushBulk, Fetch, Ack, Fail, Beat, Info, Flush, PauseQueues,
-                             RemoveQueues, QueueLatency, Mutate, Track, Batch, End>;
+using Command =
+    std::variant<Push, PushBulk, Fetch, Ack, Fail, Beat, Info, Flush, PauseQueues, RemoveQueues,
+                 QueueLatency, Mutate, TrackGet, TrackSet, NewBatch, UseBatch, End>;
 
 /// Why a line is no command. `reply::refusal` has the words; `text` is what they quote.
 struct Refused {
@@ -112,6 +133,7 @@ struct Refused {
     kMissingJid,
     kInvalidBeat,
     kUnknownSubcommand,
+    kUnknownBatchCommand,
     kTooManyQueues,
     kLatencyOfAll,
     kInvalidMutateFormat,
@@ -120,6 +142,11 @@ struct Refused {
     kInvalidTarget,
     kGlobTooLong,
     kTooManyJids,
+    kUnknownTrackSubcommand,
+    kInvalidTrack,
+    kInvalidPercent,
+    kInvalidReserveUntil,
+    kJidTooLong,
   };
   Reason reason;
   std::string_view text;

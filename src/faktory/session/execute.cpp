@@ -9,6 +9,8 @@
 #include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
+#include "faktory/batch/batch_status.hpp"
+#include "faktory/features/bid.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/info.hpp"
@@ -64,7 +66,7 @@ void append_number(double value, std::string& out) {
 
 void ClientSession::execute(const Push& push, Time now) {
   if (const auto id = shared_.pusher.push(push.json, now); !id) {
-    return reply::error(output_, reply::refusal(id.error()));
+    return reply::refused_job(output_, id.error());
   }
   reply::ok(output_);
 }
@@ -107,11 +109,19 @@ bool ClientSession::is_told_to_stop() const {
 }
 
 void ClientSession::execute(const Fetch& fetch, Time now) {
+  this->fetch(fetch.queues, nullptr, now);
+}
+
+void ClientSession::fetch(const std::vector<std::string_view>& queues, KnownQueues* known,
+                          Time now) {
   ReserveRequest request;
   request.choice = ReserveRequest::Choice::kFirstListed;
   // A worker that was told to stop waits for no queue. It gets no job, and its answer comes after
   // the usual wait, so that it does not ask again and again.
-  if (!is_told_to_stop()) request.queues = fetch.queues;
+  if (!is_told_to_stop()) {
+    request.queues = queues;
+    request.known = known;
+  }
   // By worker, so that the job stays reserved when this connection closes.
   request.wid = wid_;
   // A client that has closed its sending side gets its answer at once.
@@ -248,12 +258,45 @@ void ClientSession::execute(const Mutate& mutate, Time now) {
       now));
 }
 
-void ClientSession::execute(const Track&, Time) {
-  reply::error(output_, reply::kNoTracking);
+void ClientSession::execute(const TrackGet& get, Time) {
+  reply::track(output_, get.jid, shared_.broker.workers().track(get.jid),
+               shared_.broker.view().wall_clock());
 }
 
-void ClientSession::execute(const Batch&, Time) {
-  reply::error(output_, reply::kNoBatches);
+void ClientSession::execute(const TrackSet& set, Time now) {
+  const TrackUpdate update{
+      .jid = set.jid, .percent = set.percent, .desc = set.desc, .reserve_until = set.reserve_until};
+  if (shared_.broker.workers().set_track(client_, update, now)) {
+    reply::ok(output_);
+  } else {
+    reply::error(output_, reply::kNoRoom);
+  }
+}
+
+void ClientSession::execute(const NewBatch& batch, Time now) {
+  const Result<JobBatchId, RefusedJob> id = shared_.batch_maker.add(batch.json, now);
+  if (!id) return reply::refused_job(output_, id.error());
+  reply::bulk(output_, format_bid(*id));
+}
+
+void ClientSession::execute(const UseBatch& use, Time now) {
+  Broker& broker = shared_.broker;
+  const JobBatchId id = parse_bid(use.bid).value_or(0);
+  const JobBatch* const batch = broker.view().find_batch(id);
+  if (batch == nullptr) {
+    const std::string shown(use.bid.substr(0, kEchoBytesMax));
+    return reply::error(output_, reply::no_such_batch(shown));
+  }
+  switch (use.action) {
+    case UseBatch::Action::kOpen:
+      static_cast<void>(broker.batches().open(id, now));
+      return reply::bulk(output_, format_bid(id));
+    case UseBatch::Action::kCommit:
+      static_cast<void>(broker.batches().commit(id, now));
+      return reply::ok(output_);
+    case UseBatch::Action::kStatus:
+      return reply::bulk(output_, render_batch_status(*batch, broker.view().wall_clock()));
+  }
 }
 
 void ClientSession::execute(const End&, Time) {

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "faktory/features/read_features.hpp"
 #include "faktory/json/text.hpp"
+#include "faktory/json/timestamp.hpp"
 
 namespace millrace::faktory::reply {
 
@@ -63,11 +65,55 @@ void worker_state(std::string& out, Worker::State state) {
   }
 }
 
+namespace {
+
+std::string_view name_of(TrackState state) {
+  switch (state) {
+    case TrackState::kUnknown:
+      return "unknown";
+    case TrackState::kEnqueued:
+      return "enqueued";
+    case TrackState::kWorking:
+      return "working";
+    case TrackState::kSuccess:
+      return "success";
+    case TrackState::kFailed:
+      return "failed";
+    case TrackState::kDead:
+      return "dead";
+  }
+  return {};
+}
+
+}  // namespace
+
+void track(std::string& out, std::string_view jid, const TrackView& track, WallClock clock) {
+  std::string json = R"({"jid":)";
+  append_json_string(jid, json);
+  if (track.percent != kNoPercent) json += R"(,"percent":)" + std::to_string(track.percent);
+  if (!track.desc.empty()) {
+    json += R"(,"desc":)";
+    append_json_string(track.desc, json);
+  }
+  json += R"(,"state":")";
+  json += name_of(track.state);
+  json += R"(","updated_at":")";
+  if (track.updated_at != Time{}) append_time(clock.shown(track.updated_at), json);
+  json += R"("})";
+  bulk(out, json);
+}
+
 void error(std::string& out, std::string_view text) {
   out += "-ERR ";
   // A line end in a text from outside would begin a reply of its own.
   out += one_line(text);
   out += "\r\n";
+}
+
+void refused_job(std::string& out, const RefusedJob& refused) {
+  // Its code stands in the place of ERR.
+  if (refused.reason != RefusedJob::Reason::kNotUnique) return error(out, refusal(refused));
+  out += '-' + one_line(refusal(refused)) + "\r\n";
 }
 
 std::string refusal(const Refused& refused) {
@@ -89,6 +135,8 @@ std::string refusal(const Refused& refused) {
       return "invalid BEAT " + text;
     case Refused::Reason::kUnknownSubcommand:
       return "no such QUEUE subcommand: " + upper_case(text);
+    case Refused::Reason::kUnknownBatchCommand:
+      return "no such BATCH subcommand: " + upper_case(text);
     case Refused::Reason::kTooManyQueues:
       return "more than " + std::to_string(kNamedQueuesMax) + " queue names";
     case Refused::Reason::kLatencyOfAll:
@@ -105,6 +153,16 @@ std::string refusal(const Refused& refused) {
       return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
     case Refused::Reason::kTooManyJids:
       return "more than " + std::to_string(kMutateJidsMax) + " jids";
+    case Refused::Reason::kUnknownTrackSubcommand:
+      return "no such TRACK subcommand: " + upper_case(text);
+    case Refused::Reason::kInvalidTrack:
+      return "invalid TRACK SET " + text;
+    case Refused::Reason::kInvalidPercent:
+      return "invalid percent: " + text;
+    case Refused::Reason::kInvalidReserveUntil:
+      return "invalid timestamp for 'reserve_until'";
+    case Refused::Reason::kJidTooLong:
+      return "jids cannot be longer than " + std::to_string(kJidBytesMax) + " bytes";
   }
   return {};
 }
@@ -130,6 +188,27 @@ std::string refusal(const RefusedJob& refused) {
              "\" queue: queue names must match \\A[a-zA-Z0-9._-]+\\z";
     case RefusedJob::Reason::kQueueNameTooLong:
       return "queue names cannot be longer than " + std::to_string(kQueueNameBytesMax) + " bytes";
+    case RefusedJob::Reason::kInvalidUniqueFor:
+      return "invalid unique_for: " + refused.detail;
+    case RefusedJob::Reason::kInvalidUniqueUntil:
+      return "invalid unique_until: " + refused.detail;
+    case RefusedJob::Reason::kInvalidUniqueConflict:
+      return "invalid unique_conflict: " + refused.detail;
+    case RefusedJob::Reason::kUniqueArgsTooLong:
+      return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +
+             " bytes";
+    case RefusedJob::Reason::kInvalidExpiresAt:
+      return "invalid timestamp for 'expires_at': \"" + refused.detail + '"';
+    case RefusedJob::Reason::kInvalidExpiresIn:
+      return "invalid expires_in: " + refused.detail;
+    case RefusedJob::Reason::kNoSuchBatch:
+      return no_such_batch(refused.detail);
+    case RefusedJob::Reason::kNoCallback:
+      return "batches must have a success or complete callback";
+    case RefusedJob::Reason::kCallbackInBatch:
+      return "callbacks cannot belong to a batch";
+    case RefusedJob::Reason::kNotUnique:
+      return "NOTUNIQUE Job not unique" + (refused.detail.empty() ? "" : ' ' + refused.detail);
     case RefusedJob::Reason::kNoRoom:
       return "server is out of space: no jobs are taken until some have ended";
   }
@@ -138,6 +217,11 @@ std::string refusal(const RefusedJob& refused) {
 
 std::string job_not_found(std::string_view jid) {
   return "Job not found " + std::string(jid);
+}
+
+std::string no_such_batch(std::string_view bid) {
+  // With a capital letter: libraries compare these words.
+  return "No such batch " + std::string(bid);
 }
 
 std::string unknown_worker(std::string_view wid) {

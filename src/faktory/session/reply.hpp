@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "base/long_text.hpp"
+#include "core/model/features/track.hpp"
+#include "core/model/wall_clock.hpp"
 #include "core/model/worker.hpp"
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/session/auth.hpp"
@@ -39,13 +41,22 @@ void nil(std::string& out);
 /// `+OK` for a running worker, else `{"state":"quiet"}` as a bulk string
 void worker_state(std::string& out, Worker::State state);
 
+/// `{"jid":"..","percent":12,"desc":"..","state":"working","updated_at":"<time>"}` as a bulk
+/// string. A percent that was never set and an empty description are left out. Of a job that
+/// nothing is known of the time is empty.
+void track(std::string& out, std::string_view jid, const TrackView& track, WallClock clock);
+
 /// `-ERR text`. Control characters in the text are replaced, and it is cut to a limit.
 void error(std::string& out, std::string_view text);
+
+/// The error of a PUSH.
+void refused_job(std::string& out, const RefusedJob& refused);
 
 /// The texts of errors, for `error`.
 [[nodiscard]] std::string refusal(const Refused& refused);
 [[nodiscard]] std::string refusal(const RefusedJob& refused);
 [[nodiscard]] std::string job_not_found(std::string_view jid);
+[[nodiscard]] std::string no_such_batch(std::string_view bid);
 [[nodiscard]] std::string unknown_worker(std::string_view wid);
 [[nodiscard]] std::string too_many_connections(std::uint64_t count);
 [[nodiscard]] std::string line_too_long(std::size_t line_bytes_max);
@@ -54,9 +65,5 @@ inline constexpr std::string_view kInvalidPassword = "Invalid password";
 inline constexpr std::string_view kNoRoom =
     "server is out of space: try again when some jobs have ended";
 inline constexpr std::string_view kShutdown = "shutdown in progress";
-inline constexpr std::string_view kNoTracking =
-    "tracking subsystem is only available in Faktory Enterprise";
-inline constexpr std::string_view kNoBatches =
-    "batch subsystem is only available in Faktory Enterprise";
 
 }  // namespace millrace::faktory::reply

@@ -143,9 +143,17 @@ void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
     return reply::error(output_, reply::line_too_long(line.exceeded_bytes_max));
   }
   if (line.pieces != nullptr) return execute_long(std::move(*line.pieces), now);
+  if (last_fetch_ && last_fetch_->is(line.text)) {
+    ++shared_.command_count;
+    return fetch(last_fetch_->queues(), &last_fetch_->known(), now);
+  }
   const Result<Command, Refused> command = parse_command(line.text);
   if (!command) return reply::error(output_, reply::refusal(command.error()));
   ++shared_.command_count;
+  const Fetch* const fetch = std::get_if<Fetch>(&*command);
+  if (fetch != nullptr && LastFetch::is_worth_it(line.text, fetch->queues.size())) {
+    last_fetch_ = std::make_unique<LastFetch>(line.text, fetch->queues);
+  }
   std::visit([&](const auto& typed) { execute(typed, now); }, *command);
 }
 

@@ -14,6 +14,7 @@
 #include "faktory/service.hpp"
 #include "faktory/session/auth.hpp"
 #include "faktory/session/command.hpp"
+#include "faktory/session/last_fetch.hpp"
 #include "faktory/session/line_buffer.hpp"
 #include "faktory/session/sliced/sliced_command.hpp"
 
@@ -100,10 +101,13 @@ class ClientSession final : public Session {
   void execute(const RemoveQueues& queues, Time now);
   void execute(const QueueLatency& queues, Time now);
   void execute(const Mutate& mutate, Time now);
-  void execute(const Track& track, Time now);
-  void execute(const Batch& batch, Time now);
+  void execute(const TrackGet& get, Time now);
+  void execute(const TrackSet& set, Time now);
+  void execute(const NewBatch& batch, Time now);
+  void execute(const UseBatch& batch, Time now);
   void execute(const End& end, Time now);
 
+  void fetch(const std::vector<std::string_view>& queues, KnownQueues* known, Time now);
   void execute_long(Rope&& line, Time now);
   void begin_sliced(std::unique_ptr<SlicedCommand> command, Time now);
   void work_sliced(Time now);
@@ -115,8 +119,9 @@ class ClientSession final : public Session {
   Shared& shared_;
   const std::string peer_;
   LineBuffer lines_;
-  std::uint64_t sent_ = 0;        ///< bytes of output that left
-  std::vector<Fetched> fetched_;  ///< the oldest first
+  std::unique_ptr<LastFetch> last_fetch_;  ///< null: it named few queues
+  std::uint64_t sent_ = 0;                 ///< bytes of output that left
+  std::vector<Fetched> fetched_;           ///< the oldest first
   std::optional<Challenge> challenge_;
   std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over

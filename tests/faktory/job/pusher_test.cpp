@@ -13,7 +13,7 @@ struct Pushing {
   WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {.random_seed = 1}};
-  Pusher pusher{broker};
+  Pusher pusher{broker, format};
 
   std::optional<JobReason> refused(std::string_view json) {
     const auto id = pusher.push(json, now);

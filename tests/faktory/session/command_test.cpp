@@ -139,8 +139,15 @@ TEST_CASE("parse: commands without arguments take some") {
   command<Info>("INFO extra");
   command<Flush>("FLUSH x");
   command<End>("END now");
-  command<Track>("TRACK GET x");
-  command<Batch>("BATCH");
+}
+
+TEST_CASE("parse: BATCH in any case") {
+  CHECK(command<NewBatch>("BATCH new {}").json == "{}");
+  CHECK(command<UseBatch>("BATCH Open b-1 ").bid == "b-1");
+  CHECK(command<UseBatch>("BATCH COMMIT b-1").action == UseBatch::Action::kCommit);
+  CHECK(command<UseBatch>("BATCH STATUS").action == UseBatch::Action::kStatus);
+  CHECK(refused("BATCH").reason == Reason::kUnknownBatchCommand);
+  CHECK(refused("BATCH foo x").text == "foo");
 }
 
 TEST_CASE("parse: QUEUE PAUSE and RESUME in any case") {

@@ -146,7 +146,7 @@ TEST_CASE("mutate: a long one is answered when it is through") {
             .ask("a",
                  "MUTATE {\"cmd\":\"kill\",\"target\":\"scheduled\",\"filter\":"
                  "{\"jobtype\":\"T\"}}\r\nTRACK\r\n")
-            .starts_with("+OK\r\n-ERR tracking"));
+            .starts_with("+OK\r\n-ERR no such TRACK"));
   CHECK(contains(info(server, "a"), R"("dead":1200)"));
 }
 

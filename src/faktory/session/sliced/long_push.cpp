@@ -13,7 +13,7 @@ bool LongPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
     const Result<Done, RefusedJob> read = read_slice(shared);
     if (!read) {
-      reply::error(out, reply::refusal(read.error()));
+      reply::refused_job(out, read.error());
       return true;
     }
     return false;
@@ -23,7 +23,7 @@ bool LongPush::work(Shared& shared, Time now, std::string& out) {
     return false;
   }
   if (const auto id = shared.pusher.put(job_.job(), now); !id) {
-    reply::error(out, reply::refusal(id.error()));
+    reply::refused_job(out, id.error());
   } else {
     reply::ok(out);
   }

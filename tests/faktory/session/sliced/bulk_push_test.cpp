@@ -60,7 +60,7 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
 TEST_CASE("PUSHB: large jobs are pushed one batch of records at a time") {
   InMemoryServer server;
   join(server, "a");
-  const std::string large = R"(,"custom":{"x":")" + std::string(400'000, 'x') + R"("})";
+  const std::string large = R"(,"x":{"x":")" + std::string(400'000, 'x') + R"("})";
   std::string jobs;
   for (int i = 0; i < 10; ++i) jobs += "," + job("job-" + std::to_string(100'000 + i), large);
   CHECK(server.ask("a", "PUSHB [" + jobs.substr(1) + "]\n") == "$2\r\n{}\r\n");

@@ -1,0 +1,173 @@
+#include "faktory/features/read_features.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/number.hpp"
+#include "core/model/features/track.hpp"
+#include "core/model/queue.hpp"
+#include "faktory/features/bid.hpp"
+#include "faktory/features/lock_key.hpp"
+#include "faktory/json/checked_json.hpp"
+#include "faktory/json/timestamp.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+using JobReason = RefusedJob::Reason;
+
+/// The texts of the members of `custom` that the server knows; empty: absent, or null.
+struct Asked {
+  std::string_view unique_for;
+  std::string_view unique_until;
+  std::string_view unique_conflict;
+  std::string_view expires_at;
+  std::string_view expires_in;
+  std::string_view track;
+  std::string_view bid;
+
+  /// Of several members with one name the last one counts.
+  void take(std::string_view name, std::string_view value) {
+    for (const auto& [known, field] :
+         {std::pair("unique_for", &unique_for), std::pair("unique_until", &unique_until),
+          std::pair("unique_conflict", &unique_conflict), std::pair("expires_at", &expires_at),
+          std::pair("expires_in", &expires_in), std::pair("track", &track),
+          std::pair("bid", &bid)}) {
+      if (means(name, known)) *field = value == "null" ? std::string_view{} : value;
+    }
+  }
+};
+
+/// What is shown of a value in a refusal: of a string what it means.
+std::string shown(std::string_view value) {
+  value = value.substr(0, kEchoedValueBytes);
+  return value.starts_with('"') && value.size() > 1 && value.ends_with('"') ? meaning_of(value)
+                                                                            : std::string(value);
+}
+
+RefusedJob refused(JobReason reason, std::string_view value) {
+  return {reason, shown(value)};
+}
+
+bool is_string(std::string_view value) {
+  return value.starts_with('"');
+}
+
+/// A number, or a string that is one. Rails writes durations as strings.
+std::optional<double> seconds_of(std::string_view value) {
+  const std::string text = is_string(value) ? meaning_of(value) : std::string(value);
+  const std::optional<double> seconds = parse_number<double>(text);
+  return seconds && std::isfinite(*seconds) ? seconds : std::nullopt;
+}
+
+/// Later than what fits: the latest time that is not kNever.
+Time moved_by_seconds(Time from, double seconds) {
+  constexpr double kMost = 9e9;
+  if (seconds >= kMost) return kNever - Duration{1};
+  const Duration by = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(std::max(seconds, -kMost)));
+  return std::min(moved_by(from, by), kNever - Duration{1});
+}
+
+using MaybeRefused = std::optional<RefusedJob>;
+
+MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first_run,
+                       AskedFeatures& found) {
+  if (!asked.unique_until.empty()) {
+    const bool is_start = means(asked.unique_until, "start");
+    if (!is_start && !means(asked.unique_until, "success")) {
+      return refused(JobReason::kInvalidUniqueUntil, asked.unique_until);
+    }
+    if (!asked.unique_for.empty()) found.features->locks_until_start = is_start;
+  }
+  if (!asked.unique_conflict.empty()) {
+    const bool names = means(asked.unique_conflict, "jid");
+    if (!names && !means(asked.unique_conflict, "ok")) {
+      return refused(JobReason::kInvalidUniqueConflict, asked.unique_conflict);
+    }
+    found.conflict = names ? UniqueConflict::kName : UniqueConflict::kAccept;
+  }
+  if (asked.unique_for.empty()) return std::nullopt;
+  const std::optional<double> seconds = seconds_of(asked.unique_for);
+  if (!seconds || *seconds <= 0) return refused(JobReason::kInvalidUniqueFor, asked.unique_for);
+  if (members.raw_args.size() > kUniqueArgsBytesMax) {
+    return RefusedJob{JobReason::kUniqueArgsTooLong, {}};
+  }
+  const std::string_view queue = members.queue.empty() ? kDefaultQueue : members.queue;
+  found.features->lock_key = lock_key(members.jobtype, members.raw_args, queue);
+  found.features->lock_ends = moved_by_seconds(first_run, *seconds);
+  found.features->lock_seconds = static_cast<float>(*seconds);
+  return std::nullopt;
+}
+
+MaybeRefused take_expiry(const Asked& asked, Time first_run, JobFeatures& features) {
+  if (!asked.expires_at.empty() && asked.expires_at != R"("")") {
+    const auto at = is_string(asked.expires_at) ? parse_time(meaning_of(asked.expires_at))
+                                                : std::optional<Time>();
+    if (!at) return refused(JobReason::kInvalidExpiresAt, asked.expires_at);
+    // The epoch stands for a job that never expires.
+    features.expires_at = std::max(*at, Time{Duration{1}});
+  }
+  if (asked.expires_in.empty()) return std::nullopt;
+  const std::optional<double> seconds = seconds_of(asked.expires_in);
+  if (!seconds) return refused(JobReason::kInvalidExpiresIn, asked.expires_in);
+  const Time at = std::max(moved_by_seconds(first_run, *seconds), Time{Duration{1}});
+  features.expires_at = features.expires() ? std::min(features.expires_at, at) : at;
+  return std::nullopt;
+}
+
+bool is_on(std::string_view track) {
+  if (track.empty() || track == "false") return false;
+  if (track == "true" || means(track, "1")) return true;
+  const std::optional<double> number = parse_number<double>(track);
+  return number && *number != 0;
+}
+
+MaybeRefused take_batch(const Asked& asked, JobFeatures& features) {
+  if (asked.bid.empty()) return std::nullopt;
+  const auto bid = is_string(asked.bid) ? parse_bid(meaning_of(asked.bid)) : std::nullopt;
+  if (!bid) return refused(JobReason::kNoSuchBatch, asked.bid);
+  features.batch = *bid;
+  return std::nullopt;
+}
+
+Asked read(std::string_view custom) {
+  Asked asked;
+  each_member(custom,
+              [&](std::string_view name, std::string_view value) { asked.take(name, value); });
+  return asked;
+}
+
+}  // namespace
+
+bool names_batch(std::string_view custom) {
+  return !read(custom).bid.empty();
+}
+
+bool asks_for_tracking(std::string_view custom) {
+  return is_on(read(custom).track);
+}
+
+Result<AskedFeatures, RefusedJob> read_features(const JobMembers& members, Time due, Time wall) {
+  AskedFeatures found;
+  if (members.raw_custom.empty()) return found;
+  const Asked asked = read(members.raw_custom);
+  JobFeatures& features = found.features.emplace();
+  const Time first_run = std::max(due, wall);
+  if (MaybeRefused no = take_lock(asked, members, first_run, found)) return *no;
+  if (MaybeRefused no = take_expiry(asked, first_run, features)) return *no;
+  if (MaybeRefused no = take_batch(asked, features)) return *no;
+  if (is_on(asked.track)) {
+    features.is_tracked = 1;
+    features.jid_hash = jid_hash(members.jid);
+  }
+  if (features == JobFeatures{}) found.features.reset();
+  return found;
+}
+
+}  // namespace millrace::faktory

@@ -1,0 +1,117 @@
+#include "faktory/json/canonical_json.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "faktory/json/checked_json.hpp"
+#include "faktory/json/text.hpp"
+
+namespace millrace::faktory {
+namespace {
+
+/// Exponents beyond are all alike: no number that a program means has one, and their sums must fit.
+constexpr std::int64_t kExponentMax = 1'000'000'000'000;
+
+std::int64_t exponent_of(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || value > kExponentMax) value = kExponentMax;
+  return is_negative ? -value : value;
+}
+
+/// Appends the number as its digits, without zeros at either end, and a power of ten.
+void append_number(std::string_view text, std::string& out) {
+  const std::size_t number_begin = out.size();
+  if (text.starts_with('-')) {
+    out += '-';
+    text.remove_prefix(1);
+  }
+  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
+  std::int64_t exponent = mark < text.size() ? exponent_of(text.substr(mark + 1)) : 0;
+  const std::size_t digits_begin = out.size();
+  bool is_fraction = false;
+  for (const char c : text.substr(0, mark)) {
+    if (c == '.') {
+      is_fraction = true;
+      continue;
+    }
+    if (is_fraction) --exponent;
+    // Zeros in front say nothing.
+    if (c != '0' || out.size() > digits_begin) out += c;
+  }
+  while (out.size() > digits_begin && out.back() == '0') {
+    out.pop_back();
+    ++exponent;
+  }
+  if (out.size() == digits_begin) {
+    // Nothing but zeros; and 0 is -0.
+    out.resize(number_begin);
+    out += '0';
+  } else if (exponent != 0) {
+    out += 'e';
+    out += std::to_string(exponent);
+  }
+}
+
+void append_string(std::string_view string, std::string& out) {
+  if (string.find('\\') == std::string_view::npos) {
+    out += string;
+  } else {
+    append_json_string(meaning_of(string), out);
+  }
+}
+
+void append_object(std::string_view object, std::string& out) {
+  std::map<std::string, std::string_view> members;
+  each_member(object, [&](std::string_view name, std::string_view value) {
+    members[meaning_of(name)] = value;
+  });
+  out += '{';
+  for (const auto& [name, value] : members) {
+    append_json_string(name, out);
+    out += ':';
+    append_canonical(value, out);
+    out += ',';
+  }
+  out += '}';
+}
+
+void append_array(std::string_view array, std::string& out) {
+  CheckedJson json(array);
+  json.take('[');
+  out += '[';
+  while (json.peek() != ']' && json.peek() != '\0') {
+    append_canonical(json.take_value(), out);
+    out += ',';
+    json.take(',');
+  }
+  out += ']';
+}
+
+}  // namespace
+
+void append_canonical(std::string_view json, std::string& out) {
+  switch (CheckedJson(json).peek()) {
+    case '{':
+      return append_object(json, out);
+    case '[':
+      return append_array(json, out);
+    case '"':
+      return append_string(json, out);
+    case 't':
+    case 'f':
+    case 'n':
+    case '\0':
+      out += json;
+      return;
+    default:
+      return append_number(json, out);
+  }
+}
+
+}  // namespace millrace::faktory
