@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "http/kit/text.hpp"
+#include "server/options/throttle_matcher.hpp"
 #include "server/process/process.hpp"
 #include "server/role/replay.hpp"
 
@@ -99,7 +100,17 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
              .duties = *this}),
       stall_watch_(
           {.ticker = loop_.ticker, .commits = loop_.commits, .journal = *journal_, .log = log}),
-      clock_watch_({.ticker = loop_.ticker, .clock = clock, .broker = broker_, .log = log}),
+      cron_({.ticker = loop_.ticker,
+             .broker = broker_,
+             .log = log,
+             .push = [this](std::string_view json, Time now,
+                            Time planned) { return faktory_.push(json, now, planned); },
+             .random = random_number}),
+      clock_watch_({.ticker = loop_.ticker,
+                    .clock = clock,
+                    .broker = broker_,
+                    .log = log,
+                    .on_step = [this] { cron_.look_again(); }}),
       notices_(log, ledger_, *journal_),
       connections_({.poller = poller_,
                     .turn = loop_.turn,
@@ -113,7 +124,9 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                         [this](int descriptor) {
                           if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
                         }}),
+      instance_(random_number()),
       node_reporter_(poller_, options_.tls != nullptr) {
+  cron_.set(options_.cron);
   if (options_.memory_bytes_max == 0) return;
   if (options_.is_volatile) {
     ledger_.memory().limit(options_.memory_bytes_max);
@@ -171,8 +184,10 @@ Outcome<Done> Server::open(Sockets sockets) {
 
 Outcome<Done> Server::lead(Epoch epoch) {
   begin_time();
+  set_throttles();
   role_.lead(epoch);
   loop_.commits.lead(epoch);
+  cron_.begin();
   if (auto listening = listen(); !listening) return listening;
   if (relay_) close_relay();
   return Done{};
@@ -220,6 +235,10 @@ void Server::add_web(BoundSocket socket) {
           .take_report = shared_ == nullptr
                              ? ReportTaker{}
                              : [this](auto report) { take_report(std::move(report)); },
+          .refuse_report =
+              [this](const std::string& claimed, const std::string& reason) {
+                notices_.report_refused(claimed, reason, clock_.now());
+              },
           .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
           .info = [this](Time now,
                          QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); },
@@ -285,6 +304,12 @@ void Server::begin_time() {
   beanstalk_.shift_start(jump);
   faktory_.shift_start(jump);
   if (web_) web_->shift_start(jump);
+}
+
+void Server::set_throttles() {
+  broker_.admin().set_throttle_rules(throttle_rules(options_.throttles), clock_.now());
+  // Clients that wait may be served.
+  loop_.turn.request();
 }
 
 Outcome<Done> Server::listen_at_gates() {
@@ -375,9 +400,15 @@ void Server::reload(const Options& options) {
   options_.connections_max = options.connections_max;
   options_.job_bytes_max = options.job_bytes_max;
   options_.shown_options = options.shown_options;
+  options_.cron = options.cron;
+  cron_.set(options_.cron);
   faktory_.set_password(options_.password);
   faktory_.set_connections_max(options.connections_max);
   beanstalk_.set_job_bytes_max(options.job_bytes_max);
+  if (options_.throttles != options.throttles) {
+    options_.throttles = options.throttles;
+    if (role_.name() == Role::Name::kServing) set_throttles();
+  }
   // Shared with the options that they come from, as before.
   if (options.tls && options_.tls) options_.tls = options.tls;
   if (!web_) return;
@@ -392,6 +423,7 @@ void Server::stop() {
   if (is_stopping()) return drop_connections();
   log_.routine("stopping", {{"connections", connections_.count()}});
   role_.stop();
+  cron_.stop();
   // The web port says so until the end, with 503.
   for (Gate& gate : gates_) gate.listener->close();
   drain();
@@ -426,6 +458,7 @@ void Server::finish_connections() {
 /// process reads the log anew.
 void Server::stand_down() {
   log_.event("deposed", {{"connections", connections_.count()}});
+  cron_.stop();
   must_start_over_ = !is_stopping();
   if (!is_stopping()) {
     role_.stop();

@@ -18,6 +18,7 @@
 #include "server/clock_watch.hpp"
 #include "server/cluster/node_reporter.hpp"
 #include "server/cluster/node_reports.hpp"
+#include "server/cron/cron_runner.hpp"
 #include "server/net/bound_socket.hpp"
 #include "server/net/connections.hpp"
 #include "server/net/listener.hpp"
@@ -62,6 +63,7 @@ class Server : private Duties, private Deadline {
     std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
+    std::vector<ThrottleRule> throttles;                                      ///< limits of queues
     std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
     bool is_fetch_strict = false;        ///< see `ClientSession::Parts`
     bool is_volatile = false;            ///< the journal keeps nothing
@@ -77,6 +79,7 @@ class Server : private Duties, private Deadline {
     /// Called when a client connects and when it has left, with its descriptor. Another client may
     /// have the descriptor before the second call. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
+    std::vector<CronItem> cron;  ///< while another server serves, they wait
     std::string data_directory;  ///< of the journal; empty: it is not on a disk
     std::vector<std::pair<std::string, std::string>> shown_options;  ///< on the web
   };
@@ -136,8 +139,9 @@ class Server : private Duties, private Deadline {
   void drain();
 
   /// Takes from `options` what may change while it serves: the password and the certificate, for
-  /// clients that connect from now on; `connections_max`; `job_bytes_max`; `shown_options`. A
-  /// certificate can be exchanged, not added or removed; and a password not removed.
+  /// clients that connect from now on; `connections_max`; `job_bytes_max`; `throttles`; `cron`;
+  /// `shown_options`. A certificate can be exchanged, not added or removed; and a password not
+  /// removed.
   void reload(const Options& options);
 
   /// Those in force: as they were given, with what was reloaded since.
@@ -156,6 +160,9 @@ class Server : private Duties, private Deadline {
   [[nodiscard]] Time next_due() const { return loop_.ticker.next(); }
 
   [[nodiscard]] std::size_t connection_count() const { return connections_.count(); }
+
+  /// The cron entries, and their runs.
+  [[nodiscard]] CronBoard& cron() { return cron_; }
 
   /// What is planned there is done in the main loop's thread, at its time.
   [[nodiscard]] Ticker& ticker() { return loop_.ticker; }
@@ -183,12 +190,14 @@ class Server : private Duties, private Deadline {
   void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
+  void set_throttles();
   [[nodiscard]] std::uint64_t job_count() const;  ///< in all states
   void begin_time();
   Outcome<Done> lead(Epoch epoch);
   [[nodiscard]] bool stand_by();
   [[nodiscard]] bool follow(Standby& standby);
-  void relay(Time now, Time remembered);
+  [[nodiscard]] std::optional<SharedJournal::Leader> heard_leader(Time remembered) const;
+  void relay(Time now, const std::optional<SharedJournal::Leader>& leader);
   void look_at_lease(bool is_lost, Time now);
   void lose_touch();
   [[nodiscard]] Relay::Options relay_options() const;
@@ -200,7 +209,7 @@ class Server : private Duties, private Deadline {
   [[nodiscard]] http::ClusterFacts cluster() const;
   [[nodiscard]] http::NodeReport own_report() const;
   void take_report(http::NodeReport report);
-  void report(Time now, Time remembered);
+  void report(Time now, const std::optional<SharedJournal::Leader>& leader);
   [[nodiscard]] const std::string& web_password() const;
   [[nodiscard]] std::optional<std::string> answer_web(std::string_view method,
                                                       std::string_view path) const;
@@ -234,6 +243,7 @@ class Server : private Duties, private Deadline {
   Poller poller_;
   MainLoop loop_;
   StallWatch stall_watch_;
+  CronRunner cron_;
   ClockWatch clock_watch_;
   Notices notices_;
   std::vector<Gate> gates_;
@@ -244,6 +254,7 @@ class Server : private Duties, private Deadline {
   std::optional<WebScreen> web_screen_;
   std::unique_ptr<Listener> web_listener_;
   std::unique_ptr<WebService> web_;  ///< null: closed
+  const std::uint64_t instance_;     ///< random: tells it from others of its name
   NodeReporter node_reporter_;       ///< used while another server leads
   NodeReports node_reports_;         ///< since this one leads
   std::optional<LeaseKeeper> lease_keeper_;

@@ -45,10 +45,12 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
           .line_bytes_max =
               std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
+          .throttles = config.throttles,
           .memory_bytes_max = config.memory_bytes_max,
           .is_fetch_strict = config.is_fetch_strict || !config.log.empty(),
           .is_volatile = config.is_volatile,
           .is_insecure = config.is_insecure,
+          .cron = config.cron,
           .data_directory = config.is_volatile ? "" : config.data,
           .shown_options = shown_options(config)};
 }

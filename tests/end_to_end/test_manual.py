@@ -27,9 +27,12 @@ def logged_events():
     names = set()
     for folder, _, files in os.walk(os.path.join(ROOT, "src")):
         for file in files:
+            text = read(f"{folder}/{file}")
             if file.endswith(".cpp"):
-                for call in re.findall(r"\b(?:event|routine)\(([^{;]*)", read(f"{folder}/{file}")):
+                for call in re.findall(r"\b(?:event|routine)\(([^{;]*)", text):
                     names.update(re.findall(r'"([a-z_]+)"', call))
+            # Of a LastingProblem.
+            names.update(re.findall(r'\.(?:begun|over) = "([a-z_]+)"', text))
     return names
 
 

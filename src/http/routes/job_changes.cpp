@@ -50,6 +50,9 @@ Response change_one(const Call& call, Mutation::Action action) {
   }
   const Answer<Done> done = change(broker, *job, action, call.moment.now);
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
+  if (!done && done.error() == Refusal::kExpired) {
+    return refuse(409, "this job has expired: it would be removed at once");
+  }
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   // Asked for again: `job` is no longer valid when it was deleted.
   const Job* left = broker.view().find(id);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "core/throttle/throttle.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/metrics_page.hpp"
 #include "http/kit/text.hpp"
@@ -30,10 +31,21 @@ std::string escaped(std::string_view label) {
   return is_utf8(out) ? out : dump(out).substr(1, dump(out).size() - 2);
 }
 
+/// Of a queue with limits.
+struct ThrottleFigures {
+  ThrottleLimits limits;
+  std::uint64_t taken = 0;
+  std::uint64_t waiting = 0;
+  std::uint64_t held = 0;
+  std::uint64_t overage = 0;
+  std::uint64_t reclaimed = 0;
+};
+
 struct Labelled {
   std::string label;  ///< the name; for the page `queue="mail"`
   QueueFigures figures;
   std::optional<QueueMeter> meter;  ///< nullopt: nothing was measured
+  std::optional<ThrottleFigures> throttle;
 };
 
 struct Queues {
@@ -51,6 +63,7 @@ struct Snapshot {
   CountersChanged counters;
   Tally tally;
   std::size_t worker_count = 0;
+  std::size_t cron_entry_count = 0;
   bool accepts_jobs = true;
   std::uint64_t jobs_rewritten = 0;
   std::uint64_t live_bytes = 0;  ///< of the journal, see Ledger::live_bytes
@@ -63,8 +76,17 @@ struct Snapshot {
 };
 
 Labelled copy_of(const Queue& queue, const View& view, Time now) {
-  Labelled copy{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
+  Labelled copy{
+      .label = queue.name, .figures = figures_of(queue, view, now), .meter = {}, .throttle = {}};
   if (queue.meter) copy.meter = *queue.meter;
+  if (const Throttle* const throttle = queue.throttle) {
+    copy.throttle = ThrottleFigures{.limits = throttle->limits,
+                                    .taken = throttle->taken,
+                                    .waiting = queue.waiting.size(),
+                                    .held = throttle->held,
+                                    .overage = throttle->overage,
+                                    .reclaimed = throttle->reclaimed};
+  }
   // The page is written on another thread, when the queue may be gone.
   copy.figures.queue = nullptr;
   return copy;
@@ -155,6 +177,47 @@ void show_meters(const Queues& queues, MetricsPage& page) {
   }
 }
 
+/// Only of queues with limits: others have no samples.
+void show_throttles(const Queues& queues, MetricsPage& page) {
+  page.head("millrace_throttle_limit", "gauge",
+            "Limits of the queue; of a rate, jobs a second. A limit that it has not is left out.");
+  for (const Labelled& each : queues.labelled) {
+    if (!each.throttle) continue;
+    const ThrottleLimits& limits = each.throttle->limits;
+    const auto line = [&](const char* kind, double value) {
+      if (value == 0) return;
+      page.sample("millrace_throttle_limit", concat(each.label, ",kind=\"", kind, "\""),
+                  number(value));
+    };
+    line("concurrency", limits.concurrency);
+    line("worker", limits.worker);
+    line("rate", limits.has_rate() ? 1.0 * limits.rate_count / limits.rate_s : 0);
+  }
+  struct Row {
+    const char* name;
+    const char* kind;
+    const char* help;
+    std::uint64_t ThrottleFigures::*value;
+  };
+  constexpr Row kRows[] = {
+      {"millrace_throttle_taken", "gauge", "Running jobs that count against the limits.",
+       &ThrottleFigures::taken},
+      {"millrace_throttle_waiting", "gauge", "Clients that wait for a job of the queue.",
+       &ThrottleFigures::waiting},
+      {"millrace_throttle_held_total", "counter", "Jobs that the queue handed out.",
+       &ThrottleFigures::held},
+      {"millrace_throttle_overage_total", "counter", "Jobs that ran for longer than the timeout.",
+       &ThrottleFigures::overage},
+      {"millrace_throttle_reclaimed_total", "counter", "Slots taken back from workers that went.",
+       &ThrottleFigures::reclaimed}};
+  for (const Row& row : kRows) {
+    page.head(row.name, row.kind, row.help);
+    for (const Labelled& each : queues.labelled) {
+      if (each.throttle) page.sample(row.name, each.label, concat((*each.throttle).*(row.value)));
+    }
+  }
+}
+
 void show_totals(const Snapshot& all, MetricsPage& page) {
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
@@ -171,6 +234,12 @@ void show_totals(const Snapshot& all, MetricsPage& page) {
               as_double(all.worker_count));
   page.single("millrace_clients_waiting", "gauge", "Connections that wait for a job.",
               as_double(all.tally.waiting));
+  page.single("millrace_cron_entries", "gauge", "Cron entries that the log knows.",
+              as_double(all.cron_entry_count));
+  page.single("millrace_cron_enqueued_total", "counter", "Runs of cron entries that pushed a job.",
+              as_double(all.tally.cron_enqueued));
+  page.single("millrace_cron_refused_total", "counter",
+              "Runs of cron entries whose job was refused.", as_double(all.tally.cron_refused));
 }
 
 void show_process(const Snapshot& all, MetricsPage& page) {
@@ -235,6 +304,7 @@ std::string write(Snapshot all) {
   show_totals(all, page);
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
+  show_throttles(all.queues, page);
   show_process(all, page);
   write_leadership(all.traffic.leadership, "serving", page);
   return page.take();
@@ -259,6 +329,7 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .counters = view.counters(),
           .tally = view.tally(),
           .worker_count = view.workers().size(),
+          .cron_entry_count = view.cron().count(),
           .accepts_jobs = !site.broker.refuses_jobs(),
           .jobs_rewritten = view.jobs_rewritten(),
           .live_bytes = site.broker.ledger().live_bytes(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -13,6 +14,7 @@
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
+#include "server/options/config_tables.hpp"
 #include "server/options/option_values.hpp"
 
 namespace millrace::server {
@@ -107,7 +109,7 @@ constexpr std::array kRows = {
     Row{"log", "URL",
         "Share a log with other servers, one of which serves at a time: nats://HOSTS/STREAM or "
         "postgresql://...; --data is then a cache",
-        [](Config& c, const std::string& text) { return set_text(c.log, text); },
+        [](Config& c, const std::string& text) { return set_log(c.log, text); },
         is_same<&Config::log>},
     Row{"node", "NAME", "With --log: the name of this server, which no other one has",
         [](Config& c, const std::string& text) { return set_node(c.node, text); },
@@ -163,10 +165,10 @@ constexpr std::array kRows = {
 
 constexpr const char* kFooter =
     "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit.\n"
-    "Every option is also an environment variable (MILLRACE_DATA) and, except --config, a\n"
-    "key of the config file (data = \"/var/lib/millrace\"). Flags win over the environment, and\n"
-    "the environment wins over the file. FAKTORY_PASSWORD holds the password, or the path of\n"
-    "its file if it begins with '/'.";
+    "Every option is also an environment variable (MILLRACE_DATA) and, except --config and\n"
+    "--conf-dir, a key of the config file (data = \"/var/lib/millrace\"). Flags win over the\n"
+    "environment, and the environment wins over the file. FAKTORY_PASSWORD holds the password, or\n"
+    "the path of its file if it begins with '/'.";
 
 constexpr const char* kCheckFooter =
     "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed.\n"
@@ -211,6 +213,7 @@ struct Parser {
   std::array<std::string, kRows.size()> texts;
   std::array<CLI::Option*, kRows.size()> options{};
   std::string config_file;
+  std::string config_folder;
 
   Parser() {
     app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
@@ -227,6 +230,12 @@ struct Parser {
     serve->add_option("--config", config_file, "Config file (TOML)")
         ->type_name("FILE")
         ->envname("MILLRACE_CONFIG");
+    serve
+        ->add_option(
+            "--conf-dir", config_folder,
+            "Directory whose *.toml have [[cron]] (default: conf.d beside the config file)")
+        ->type_name("DIR")
+        ->envname("MILLRACE_CONF_DIR");
     for (CLI::App* command : {check, backup}) {
       command->add_option("DIR", directory, "The data directory; it is not changed")
           ->required()
@@ -311,7 +320,9 @@ Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     if (setting.path.size() != 1 || setting.path.front() != kRows[i].name) continue;
     if (parser.options[i]->count() > 0) return Done{};
-    if (setting.kind == Setting::Kind::kOther) return Problem{setting.name() + " needs one value"};
+    const bool has_value =
+        setting.kind == Setting::Kind::kString || setting.kind == Setting::Kind::kPlain;
+    if (!has_value) return Problem{setting.name() + " needs one value"};
     const Outcome<Done> applied = kRows[i].apply(config, setting.text);
     if (!applied) return Problem{setting.name() + ": " + applied.error().text};
     return Done{};
@@ -324,6 +335,7 @@ Outcome<Done> apply_file(const Parser& parser, Config& config) {
   const auto settings = read_settings({parser.config_file});
   if (!settings) return settings.error();
   for (const Setting& setting : *settings) {
+    if (is_in_table(setting)) continue;
     const Outcome<Done> applied = apply_setting(setting, parser, config);
     if (!applied) return Problem{setting.place + ": " + applied.error().text};
   }
@@ -365,6 +377,10 @@ Invocation read_serve(const Parser& parser) {
   Invocation invocation{.action = Invocation::Action::kServe, .config = {}, .text = {}};
   Config& config = invocation.config;
   if (const auto applied = apply_file(parser, config); !applied) {
+    return refuse(applied.error().text);
+  }
+  if (const auto applied = apply_tables(parser.config_file, parser.config_folder, config);
+      !applied) {
     return refuse(applied.error().text);
   }
   if (const auto applied = apply_flags(parser, config); !applied) {

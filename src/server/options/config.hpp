@@ -9,6 +9,8 @@
 
 #include "base/limits.hpp"
 #include "core/model/types.hpp"
+#include "core/throttle/limits.hpp"
+#include "server/cron/cron_item.hpp"
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
@@ -31,6 +33,9 @@ struct SyncChoice {
 /// The bounds of `Config::lease`, in ms. A shorter lease would end when a machine is only busy.
 inline constexpr std::uint64_t kLeaseMinMs = 200;
 inline constexpr std::uint64_t kLeaseMaxMs = 60'000;
+
+/// The longest `Config::node`.
+inline constexpr std::size_t kNodeBytesMax = 64;
 
 /// The longest `SyncChoice::interval`, in ms.
 inline constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
@@ -73,6 +78,9 @@ struct Config {
   Handover handover;         ///< sockets that systemd has opened
 
   bool moves_again = false;  ///< of `move-to-file` only
+
+  std::vector<ThrottleRule> throttles;  ///< of the config files
+  std::vector<CronItem> cron;           ///< of the config files
 
   // Not in the table: these follow from the name under which the program was started.
   Personality personality;

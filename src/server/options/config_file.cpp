@@ -1,9 +1,5 @@
 #include "server/options/config_file.hpp"
 
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -15,6 +11,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/options/toml.hpp"
 
 namespace millrace::server {
 namespace {
@@ -23,22 +20,10 @@ namespace {
 class Document {
  public:
   Outcome<Done> add(const std::string& file) {
-    const auto problem = [&](const std::string& why) {
-      return Problem{"cannot read config file " + file + ": " + why};
-    };
-    // A stream would read a directory as an empty file.
-    std::error_code error;
-    if (std::filesystem::is_directory(file, error)) return problem("is a directory");
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) return problem(std::strerror(errno));
-    std::string text(kConfigBytesMax + 1, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-    if (stream.bad()) return problem("a read failed");
-    if (text.size() + text_.size() > kConfigBytesMax) {
-      return problem("too long: the limit is 1 MiB for all config files together");
-    }
-    append(file, text);
+    const auto text = read_config_text(file);
+    if (!text) return text.error();
+    if (text->size() + text_.size() > kConfigBytesMax) return config_too_long(file);
+    append(file, *text);
     return Done{};
   }
 
@@ -60,8 +45,6 @@ class Document {
   };
 
   void append(const std::string& file, std::string_view text) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     files_.push_back({file, lines_ + 1});
     text_ += text;
     // A last line without its end must not swallow the first line of the next file.
@@ -84,6 +67,7 @@ Setting read_value(const toml::node& value) {
   if (const auto* boolean = value.as_boolean()) {
     return {.kind = Setting::Kind::kPlain, .text = boolean->get() ? "true" : "false"};
   }
+  if (value.is_table()) return {.kind = Setting::Kind::kEmptyTable, .text = ""};
   return {};
 }
 
@@ -111,6 +95,44 @@ std::string Setting::name() const {
   std::string name;
   for (const std::string& part : path) name += (name.empty() ? "" : ".") + part;
   return name;
+}
+
+Problem config_too_long(const std::string& file) {
+  return Problem{"cannot read config file " + file +
+                 ": too long: the limit is 1 MiB for all config files together"};
+}
+
+Outcome<std::string> read_config_text(const std::string& file) {
+  const auto problem = [&](const std::string& why) {
+    return Problem{"cannot read config file " + file + ": " + why};
+  };
+  // A stream would read a directory as an empty file.
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) return problem("is a directory");
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return problem(std::strerror(errno));
+  std::string text(kConfigBytesMax + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (stream.bad()) return problem("a read failed");
+  if (text.size() > kConfigBytesMax) return config_too_long(file);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
+Outcome<std::vector<std::string>> toml_files(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+  }
+  // Without this, an unreadable folder would silently drop what is in it.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Problem{"cannot read config files in " + folder + ": " + error.message()};
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 Outcome<std::vector<Setting>> read_settings(const std::vector<std::string>& files) {

@@ -13,6 +13,8 @@ bool has_password(const Config& config) {
 Config reloaded(Config running, const Config& wanted) {
   running.connections_max = wanted.connections_max;
   running.job_bytes_max = wanted.job_bytes_max;
+  running.throttles = wanted.throttles;
+  running.cron = wanted.cron;
   // A reload never removes the password: the ports are open, and other machines may reach them.
   if (!has_password(wanted)) return running;
   running.password = wanted.password;

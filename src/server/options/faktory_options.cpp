@@ -7,7 +7,9 @@
 #include <system_error>
 
 #include "faktory/service.hpp"
+#include "server/cron/cron_config.hpp"
 #include "server/options/config_file.hpp"
+#include "server/options/throttle_options.hpp"
 
 namespace millrace::server {
 namespace {
@@ -53,6 +55,8 @@ struct FileSettings {
   std::string password;
   std::string web_binding;
   std::string web_password;
+  std::vector<ThrottleRule> throttles;
+  std::vector<CronItem> cron;
   std::set<std::string> unknown;  ///< tables, and keys of `faktory` and `web`, without effect
 
   /// The member that holds the value of `name`; null: the key has no effect.
@@ -73,21 +77,19 @@ struct FileSettings {
 
 /// In alphabetical order, as one document.
 Outcome<FileSettings> read_files(const fs::path& directory) {
-  const fs::path folder = directory / "conf.d";
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".toml") paths.push_back(entry.path());
-  }
-  // Without this, an unreadable folder would silently drop the password in it.
-  if (error && error != std::errc::no_such_file_or_directory) {
-    return Problem{"cannot read config files in " + folder.string() + ": " + error.message()};
-  }
-  std::sort(paths.begin(), paths.end());
-  const auto settings = read_settings(paths);
+  const auto paths = toml_files(directory / "conf.d");
+  if (!paths) return paths.error();
+  const auto settings = read_settings(*paths);
   if (!settings) return settings.error();
   FileSettings known;
+  auto throttles = read_throttles(*paths);
+  if (!throttles) return throttles.error();
+  known.throttles = std::move(*throttles);
+  auto cron = read_cron(*paths);
+  if (!cron) return cron.error();
+  known.cron = std::move(*cron);
   for (const Setting& setting : *settings) {
+    if (setting.path.front() == kThrottlesTable || setting.path.front() == kCronTable) continue;
     const std::string name = setting.name();
     std::string* const text = setting.path.size() == 2 ? known.member(name) : nullptr;
     if (text == nullptr) {
@@ -168,9 +170,11 @@ class FlagReader {
     if (directory_.empty()) directory_ = is_development() ? home / ".faktory" : "/etc/faktory";
     if (storage_.empty())
       storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
-    const Outcome<FileSettings> files = read_files(directory_);
+    Outcome<FileSettings> files = read_files(directory_);
     if (!files) return fail(files.error().text);
+    read_.config.cron = std::move(files->cron);
     read_.ignored_keys.assign(files->unknown.begin(), files->unknown.end());
+    read_.config.throttles = files->throttles;
     settle_binding(files->binding);
     settle_web(*files);
     if (are_same_place(read_.config.faktory, read_.config.web)) {

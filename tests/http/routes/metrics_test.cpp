@@ -45,12 +45,48 @@ TEST_CASE("metrics: steps of the wall clock, and what it is ahead") {
   CHECK(has_line(text, "millrace_clock_ahead_seconds -5400"));
 }
 
+TEST_CASE("metrics: runs of cron entries") {
+  WebFixture web;
+  CronRuns& cron = web.broker.cron();
+  REQUIRE(cron.begin("e", 1, Time{1s}));
+  cron.note("e", {.planned = Time{2s}, .job = 1, .jid = "jid"});
+  cron.note("e", {.planned = Time{3s}, .job = 2, .jid = "jid"});
+  cron.note("e", {.planned = Time{4s}, .problem = "no"});
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, "millrace_cron_entries 1"));
+  CHECK(has_line(text, "millrace_cron_enqueued_total 2"));
+  CHECK(has_line(text, "millrace_cron_refused_total 1"));
+}
+
 TEST_CASE("metrics: a queue that never ran has no histograms") {
   WebFixture web;
   web.put("x", "idle");
   const std::string text = web.get("/metrics").body;
   CHECK(text.find(R"(millrace_jobs{queue="idle",state="ready"} 1)") != std::string::npos);
   CHECK(text.find(R"(_seconds_bucket{queue="idle")") == std::string::npos);
+}
+
+TEST_CASE("metrics: the limits of a queue, and what counts against them") {
+  WebFixture web;
+  const ThrottleRule rule{
+      .pattern = "mail",
+      .limits = {.concurrency = 2, .timeout_s = 60, .rate_count = 30, .rate_s = 60}};
+  web.broker.admin().set_throttle_rules(
+      {.list = {rule},
+       .find = [rule](std::string_view queue) { return queue == "mail" ? &rule : nullptr; }},
+      web.now);
+  web.put("x", "mail");
+  web.put("x", "other");
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, R"(millrace_throttle_limit{queue="mail",kind="concurrency"} 2)"));
+  CHECK(has_line(text, R"(millrace_throttle_limit{queue="mail",kind="rate"} 0.5)"));
+  CHECK(text.find(R"(millrace_throttle_limit{queue="mail",kind="worker"})") == std::string::npos);
+  CHECK(has_line(text, R"(millrace_throttle_taken{queue="mail"} 0)"));
+  CHECK(has_line(text, R"(millrace_throttle_waiting{queue="mail"} 0)"));
+  CHECK(has_line(text, R"(millrace_throttle_held_total{queue="mail"} 0)"));
+  CHECK(has_line(text, R"(millrace_throttle_overage_total{queue="mail"} 0)"));
+  CHECK(has_line(text, R"(millrace_throttle_reclaimed_total{queue="mail"} 0)"));
+  CHECK(text.find(R"(millrace_throttle_taken{queue="other"})") == std::string::npos);
 }
 
 TEST_CASE("metrics: a queue's name is escaped") {

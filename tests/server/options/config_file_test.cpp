@@ -82,7 +82,7 @@ TEST_CASE("config file: numbers and switches as a flag would have them") {
 TEST_CASE("config file: what no option takes is there, without a text") {
   CHECK(Files({"k = [1]"}).settings().front().kind == Kind::kOther);
   CHECK(Files({"k = 1.5"}).settings().front().kind == Kind::kOther);
-  CHECK(Files({"[k]"}).settings().front().kind == Kind::kOther);
+  CHECK(Files({"[k]"}).settings().front().kind == Kind::kEmptyTable);
 }
 
 TEST_CASE("config file: a byte order mark and CR LF are nothing special") {

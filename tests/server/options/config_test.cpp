@@ -1,5 +1,6 @@
 #include "server/options/config.hpp"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -256,6 +257,18 @@ TEST_CASE("config: a bad file is refused with its name") {
   CHECK(refusal({"--config", broken}).starts_with(broken + ":2: "));
 }
 
+TEST_CASE("config: the file has limits of queues") {
+  const Scratch scratch;
+  const std::string good =
+      scratch.write("good", "sync = \"off\"\n[throttles]\nq = { worker = 1, timeout = 9 }\n");
+  const Invocation read = read_invocation({"serve", "--config", good});
+  REQUIRE(read.action == Invocation::Action::kServe);
+  REQUIRE(read.config.throttles.size() == 1);
+  CHECK(read.config.throttles[0].limits.worker == 1);
+  const std::string bad = scratch.write("bad", "[throttles]\nq = { worker = 1 }\n");
+  CHECK(refusal({"--config", bad}).starts_with(bad + ":2: throttles.q: timeout is missing"));
+}
+
 TEST_CASE("config: which changes count at a start only") {
   const Config started = serve({"--max-connections=5", "--password-file=/p"});
   CHECK(options_for_restart(started, started).empty());
@@ -364,6 +377,50 @@ TEST_CASE("config: what a shared log does not go with is refused") {
         "--node: 'a b' is not 1 to 64 letters, digits, '-', '_' and '.'");
   CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--lease=50"}) ==
         "--lease: '50' is not a number from 200 to 60000");
+}
+
+TEST_CASE("config: cron entries of the config file, and of conf.d beside it") {
+  const Scratch scratch;
+  const std::string entry = "[[cron]]\nschedule = \"@daily\"\n[cron.job]\ntype = ";
+  const std::string file = scratch.write("config.toml", "web = \"off\"\n" + entry + "\"A\"\n");
+  std::filesystem::create_directories(scratch.path("conf.d"));
+  scratch.write("conf.d/b.toml", entry + "\"B\"");
+  scratch.write("conf.d/c.toml.old", "broken");
+  const Config config = serve({"--config", file});
+  REQUIRE(config.cron.size() == 2);
+  CHECK(config.cron[0].jobtype == "A");
+  CHECK(config.cron[1].jobtype == "B");
+  CHECK_FALSE(config.web);
+  // The folder alone.
+  CHECK(serve({"--conf-dir", scratch.path("conf.d")}).cron.size() == 1);
+  CHECK(serve({}).cron.empty());
+  CHECK(refusal({"--conf-dir", scratch.path("none")}) ==
+        "--conf-dir: " + scratch.path("none") + " is no directory");
+}
+
+TEST_CASE("config: a bad cron entry ends the start") {
+  const Scratch scratch;
+  const std::string file = scratch.write("config.toml", "[[cron]]\nschedule = \"@daily\"\n");
+  CHECK(refusal({"--config", file}) == file + ":1: [cron.job] is missing");
+}
+
+TEST_CASE("config: the URL of a shared log is checked wherever it is read, and not shown") {
+  constexpr const char* kUrl = "nats://ann:s3cret@a/jobs?sync=yes";
+  constexpr const char* kProblem =
+      "the URL of a log in NATS has the parameters replicas=N and synced=yes";
+  const std::string flag = std::string("--log=") + kUrl;
+  CHECK(refusal({flag, "--node=a"}) == std::string("--log: ") + kProblem);
+  for (const char* command : {"move-to-log", "move-to-file"}) {
+    const Invocation move = read_invocation({command, "data", flag});
+    CHECK(move.action == Action::kRefuse);
+    CHECK(move.text == std::string("--log: ") + kProblem);
+  }
+  Scratch scratch;
+  const std::string file =
+      scratch.write("config", std::string("node = \"a\"\nlog = \"") + kUrl + "\"\n");
+  CHECK(refusal({"--config", file}) == file + ":2: log: " + kProblem);
+  const Variable variable("MILLRACE_LOG", kUrl);
+  CHECK(refusal({"--node=a"}) == std::string("--log: ") + kProblem);
 }
 
 }  // namespace millrace::server

@@ -77,6 +77,17 @@ TEST_CASE("faktory options: the name counts, not the path") {
   CHECK_FALSE(is_called_as_faktory("faktory-cli"));
 }
 
+TEST_CASE("faktory options: the limits of queues may be in any file") {
+  const Home home;
+  home.write("a", "[faktory]\nbinding = \"localhost:1\"\n");
+  home.write("throttle", "[throttles]\nbulk = { worker = 5, timeout = 60 }\n");
+  REQUIRE(home.config().throttles.size() == 1);
+  CHECK(home.config().throttles[0].pattern == "bulk");
+  CHECK(home.read().ignored_keys.empty());
+  home.write("throttle", "[throttles]\nbulk = { worker = 0, timeout = 60 }\n");
+  CHECK(home.failure().find("throttle.toml:2: throttles.bulk: worker") != std::string::npos);
+}
+
 TEST_CASE("faktory options: what nobody says is as Faktory has it") {
   const Home home;
   const Config config = home.config();
@@ -158,11 +169,18 @@ TEST_CASE("faktory options: files are one document in alphabetical order") {
   home.write("b", "password = \"s\"\n[web]\npassword = \"w\"\n");
   home.write("a", "[faktory]\nbinding = \":7600\"\n");
   CHECK(home.config().password == "s");
-  home.write("c", "[[cron]]\nschedule = \"* * * * *\"\n");
-  home.write("d", "[[cron]]\nschedule = \"* * * * *\"\n");
   CHECK(home.config().faktory->port == 7600);
   home.write("e", "[faktory]\n");
   CHECK(home.failure().find("/conf.d/e.toml:1: ") != std::string::npos);
+}
+
+TEST_CASE("faktory options: cron entries of all files") {
+  const Home home;
+  home.write("c", "[[cron]]\nschedule = \"* * * * *\"\n[cron.job]\ntype = \"C\"\n");
+  home.write("d", "[[cron]]\nschedule = \"* * * * *\"\n[cron.job]\ntype = \"D\"\n");
+  CHECK(home.config().cron.size() == 2);
+  home.write("e", "[[cron]]\nschedule = \"* * * *\"\n[cron.job]\ntype = \"E\"\n");
+  CHECK(home.failure().find("/conf.d/e.toml:2: schedule ") != std::string::npos);
 }
 
 TEST_CASE("faktory options: files of other names, and other tables, mean nothing") {
@@ -175,8 +193,8 @@ TEST_CASE("faktory options: files of other names, and other tables, mean nothing
 TEST_CASE("faktory options: what is passed over in the files is named, each once") {
   const Home home;
   home.write("a", "[faktory]\nbinding = \":1\"\ncolour = 1\n[web]\n");
-  home.write("b", "[statsd]\nlocation = \"x\"\nbuffer = 1\n[[cron]]\na = 1\n[[cron]]\na = 2\n");
-  CHECK(home.read().ignored_keys == std::vector<std::string>{"cron", "faktory.colour", "statsd"});
+  home.write("b", "[statsd]\nlocation = \"x\"\nbuffer = 1\n");
+  CHECK(home.read().ignored_keys == std::vector<std::string>{"faktory.colour", "statsd"});
 }
 
 TEST_CASE("faktory options: a folder of files that cannot be read stops the start") {

@@ -1,0 +1,24 @@
+# In a folder with this file alone:
+#   python3 -m venv venv
+#   venv/bin/pip install pyfaktory==0.2.11
+#   venv/bin/python throttles.py
+import time
+
+from pyfaktory import Client, Consumer, Job, Producer
+
+
+def greet(number):
+    print("begin", number, flush=True)
+    time.sleep(1)
+    print("end", number, flush=True)
+
+
+if __name__ == "__main__":
+    with Client(role="producer") as client:  # FAKTORY_URL, or localhost:7419
+        for number in range(10):
+            Producer(client=client).push(Job(jobtype="Greet", args=[number], queue="greetings"))
+
+    with Client(role="consumer") as client:
+        consumer = Consumer(client=client, queues=["greetings"], concurrency=10)
+        consumer.register("Greet", greet)
+        consumer.run()  # until Ctrl-C

@@ -1,0 +1,269 @@
+#include "server/cron/cron_config.hpp"
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "faktory/job/pushed_job.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/session/reply.hpp"
+#include "server/cron/toml_json.hpp"
+#include "server/options/config_file.hpp"
+#include "server/options/toml.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Where in a file something is wrong.
+struct Wrong {
+  std::uint32_t line;
+  std::string why;
+};
+
+template <typename T>
+using Read = Result<T, Wrong>;
+
+std::uint32_t line_of(const toml::node& node) {
+  return node.source().begin.line;
+}
+
+/// Reads one `[[cron]]`.
+class EntryReader {
+ public:
+  EntryReader(const toml::table& table, faktory::JobReader& reader)
+      : table_(table), reader_(reader) {}
+
+  Read<CronItem> read() {
+    if (auto keys = check_keys(table_, "cron", kKeys); !keys) return keys.error();
+    const toml::table* const job = table_["job"].as_table();
+    if (job == nullptr) return wrong(table_, "[cron.job] is missing");
+    if (auto keys = check_keys(*job, "cron.job", kJobKeys); !keys) return keys.error();
+    auto read = read_schedule();
+    if (!read) return read.error();
+    CronItem& item = *read;
+    if (auto choices = read_choices(item); !choices) return choices.error();
+    if (auto done = read_job(*job, item); !done) return done.error();
+    return identify(item);
+  }
+
+ private:
+  static constexpr std::string_view kKeys[] = {"schedule", "name", "timezone",
+                                               "catch_up", "job",  "enabled"};
+  static constexpr std::string_view kJobKeys[] = {"type",        "queue",    "args",      "retry",
+                                                  "reserve_for", "priority", "backtrace", "custom"};
+
+  [[nodiscard]] static Wrong wrong(const toml::node& node, std::string why) {
+    return {line_of(node), std::move(why)};
+  }
+
+  template <std::size_t kCount>
+  static Read<Done> check_keys(const toml::table& table, const std::string& name,
+                               const std::string_view (&known)[kCount]) {
+    for (const auto& [key, value] : table) {
+      bool is_known = false;
+      for (const std::string_view each : known) is_known = is_known || each == key.str();
+      if (is_known) continue;
+      const std::string text(key.str());
+      return Wrong{key.source().begin.line,
+                   "unknown key '" + one_line(text, 60) + "' in " + name +
+                       (text == "at" ? ": the schedule says when a job is pushed" : "")};
+    }
+    return Done{};
+  }
+
+  /// Empty: it is not there.
+  static Read<std::string> read_text(const toml::table& table, const std::string& key) {
+    const toml::node* const node = table.get(key);
+    if (node == nullptr) return std::string{};
+    const auto* const text = node->as_string();
+    if (text == nullptr) return wrong(*node, key + " must be a string in quotes");
+    if (text->get().empty()) return wrong(*node, key + " is empty");
+    return text->get();
+  }
+
+  [[nodiscard]] Read<CronItem> read_schedule() const {
+    const auto text = read_text(table_, "schedule");
+    if (!text) return text.error();
+    if (text->empty()) return wrong(table_, "schedule is missing");
+    const auto zone = read_text(table_, "timezone");
+    if (!zone) return zone.error();
+    auto schedule = cron::Schedule::parse(*text, *zone);
+    if (!schedule) {
+      return wrong(*table_.get("schedule"),
+                   "schedule \"" + one_line(*text, 60) + "\": " + schedule.error().text);
+    }
+    CronItem item{.schedule = *schedule};
+    item.schedule_text = *text;
+    item.time_zone = *zone;
+    return item;
+  }
+
+  Read<Done> read_choices(CronItem& item) const {
+    const auto name = read_text(table_, "name");
+    if (!name) return name.error();
+    const bool has_control = name->find_first_of(std::string_view("\r\n\t\0", 4)) != name->npos;
+    if (name->size() > kCronNameBytesMax || has_control) {
+      return wrong(*table_.get("name"), "name must be one line of at most 255 bytes");
+    }
+    item.id = *name;
+    const auto catch_up = read_text(table_, "catch_up");
+    if (!catch_up) return catch_up.error();
+    if (*catch_up == "none") {
+      item.catch_up = CatchUp::kNone;
+    } else if (*catch_up == "all") {
+      item.catch_up = CatchUp::kAll;
+    } else if (!catch_up->empty() && *catch_up != "one") {
+      return wrong(*table_.get("catch_up"), "catch_up must be \"one\", \"none\" or \"all\"");
+    }
+    if (const toml::node* const enabled = table_.get("enabled")) {
+      if (!enabled->is_boolean()) return wrong(*enabled, "enabled must be true or false");
+      item.is_enabled = enabled->as_boolean()->get();
+    }
+    return Done{};
+  }
+
+  Read<Done> read_job(const toml::table& job, CronItem& item) const {
+    const auto type = read_text(job, "type");
+    if (!type) return type.error();
+    if (type->empty()) return wrong(job, "type is missing in [cron.job]");
+    const auto queue = read_text(job, "queue");
+    if (!queue) return queue.error();
+    item.jobtype = *type;
+    item.queue = queue->empty() ? std::string(kDefaultQueue) : *queue;
+    item.job = "{\"jobtype\":";
+    faktory::append_json_string(item.jobtype, item.job);
+    item.job += ",\"queue\":";
+    faktory::append_json_string(item.queue, item.job);
+    auto args = read_json(job, "args", &toml::node::is_array, "a list");
+    if (!args) return args.error();
+    item.args = args->empty() ? "[]" : *args;
+    item.job += ",\"args\":" + item.args;
+    for (const char* key : {"retry", "reserve_for", "priority", "backtrace"}) {
+      const auto number = read_json(job, key, &toml::node::is_integer, "a whole number");
+      if (!number) return number.error();
+      if (!number->empty()) item.job += concat_member(key, *number);
+    }
+    auto custom = read_json(job, "custom", &toml::node::is_table, "a table");
+    if (!custom) return custom.error();
+    item.custom = std::move(*custom);
+    if (!item.custom.empty()) item.job += concat_member("custom", item.custom);
+    item.job += '}';
+    return check_by_rules_of_push(job, item.job);
+  }
+
+  static std::string concat_member(std::string_view key, std::string_view json) {
+    return ",\"" + std::string(key) + "\":" + std::string(json);
+  }
+
+  /// Empty: it is not there.
+  static Read<std::string> read_json(const toml::table& table, const std::string& key,
+                                     bool (toml::node::*is_right)() const noexcept,
+                                     const std::string& right) {
+    const toml::node* const node = table.get(key);
+    if (node == nullptr) return std::string{};
+    if (!(node->*is_right)()) return wrong(*node, key + " must be " + right);
+    std::string json;
+    if (auto appended = append_json(*node, json); !appended) {
+      return Wrong{appended.error().line, key + ": " + appended.error().why};
+    }
+    return json;
+  }
+
+  Read<Done> check_by_rules_of_push(const toml::table& job, const std::string& json) const {
+    const std::string whole = "{\"jid\":\"00000000\"," + json.substr(1);
+    const auto members = reader_.read(whole);
+    if (!members) return wrong(job, members.error().text);
+    const auto made = faktory::make_bodiless_job(*members, Time{}, WallClock{});
+    if (!made) return wrong(job, faktory::reply::refusal(made.error()));
+    return Done{};
+  }
+
+  [[nodiscard]] static CronItem identify(CronItem& item) {
+    Fnv1a digest;
+    for (const std::string* part : {&item.schedule_text, &item.time_zone, &item.job}) {
+      digest.add(*part);
+      digest.add('\0');
+    }
+    if (item.id.empty()) item.id = hex(digest.value());
+    digest.add(item.is_enabled ? 1 : 0);
+    item.content = digest.value();
+    return std::move(item);
+  }
+
+  const toml::table& table_;
+  faktory::JobReader& reader_;  ///< kept, since making one takes longer than its use
+};
+
+/// The entries of several files, each once.
+class Collector {
+ public:
+  Outcome<Done> add(const std::string& file, std::string_view text) {
+    const toml::parse_result parsed = toml::parse(text);
+    const auto problem = [&](const Wrong& wrong) {
+      return Problem{file + ":" + std::to_string(wrong.line) + ": " + wrong.why};
+    };
+    if (!parsed) {
+      const toml::parse_error& error = parsed.error();
+      return problem({error.source().begin.line, std::string(error.description())});
+    }
+    const toml::node* const node = parsed.table().get(kCronTable);
+    if (node == nullptr) return Done{};
+    const toml::array* const entries = node->as_array();
+    if (entries == nullptr) {
+      return problem({line_of(*node), "an entry begins with [[cron]], in double brackets"});
+    }
+    for (const toml::node& entry : *entries) {
+      if (!entry.is_table()) return problem({line_of(entry), "cron must be written as [[cron]]"});
+      auto item = EntryReader(*entry.as_table(), reader_).read();
+      if (!item) return problem(item.error());
+      item->place = file + ":" + std::to_string(line_of(entry));
+      const bool is_named = entry.as_table()->contains("name");
+      const auto [found, is_new] = places_.emplace(item->id, item->place);
+      if (!is_new) return same(*item, is_named, found->second);
+      items_.push_back(std::move(*item));
+    }
+    return Done{};
+  }
+
+  [[nodiscard]] std::vector<CronItem> take() { return std::move(items_); }
+
+ private:
+  static Problem same(const CronItem& item, bool is_named, const std::string& other) {
+    if (is_named) {
+      return Problem{item.place + ": the entry at " + other + " has the name \"" +
+                     one_line(item.id, 60) + "\" too"};
+    }
+    return Problem{item.place + ": the same entry is at " + other +
+                   "; if both are meant, one of them needs a name"};
+  }
+
+  faktory::JobReader reader_;
+  std::vector<CronItem> items_;
+  std::unordered_map<std::string, std::string> places_;  ///< by id
+};
+
+}  // namespace
+
+Outcome<std::vector<CronItem>> read_cron(const std::vector<std::string>& files) {
+  Collector collector;
+  std::size_t bytes = 0;
+  for (const std::string& file : files) {
+    const auto text = read_config_text(file);
+    if (!text) return text.error();
+    bytes += text->size();
+    if (bytes > kConfigBytesMax) return config_too_long(file);
+    if (auto added = collector.add(file, *text); !added) return added.error();
+  }
+  return collector.take();
+}
+
+Outcome<std::vector<CronItem>> read_cron_text(const std::string& file, std::string_view text) {
+  Collector collector;
+  if (auto added = collector.add(file, text); !added) return added.error();
+  return collector.take();
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <absl/container/btree_set.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text_map.hpp"
+#include "core/broker/broker.hpp"
+#include "core/ports/cron_board.hpp"
+#include "server/cron/cron_item.hpp"
+#include "server/process/logging.hpp"
+#include "server/turn/ticker.hpp"
+
+namespace millrace::server {
+
+/// Pushes the jobs of cron entries when they are due by the wall clock. Which runs were done is in
+/// the log, so that no run is done twice; which were missed is seen from it.
+class CronRunner final : public CronBoard, private Deadline {
+ public:
+  struct Parts {
+    Ticker& ticker;
+    Broker& broker;
+    const Log& log;
+    /// Takes a work unit as PUSH does, which was planned for a wall time. The problem is one line
+    /// in the words of PUSH.
+    std::function<Outcome<JobId>(std::string_view json, Time now, Time planned)> push;
+    std::function<std::uint64_t()> random;
+  };
+
+  explicit CronRunner(Parts parts) : parts_(std::move(parts)) {}
+  ~CronRunner() override { parts_.ticker.plan(*this, kNever); }
+  CronRunner(const CronRunner&) = delete;
+  CronRunner& operator=(const CronRunner&) = delete;
+
+  /// These entries instead of those before. What was due by then is done first.
+  void set(std::vector<CronItem> items);
+
+  /// This server serves from now on: before, and after `stop`, nothing runs.
+  void begin();
+  void stop();
+
+  /// The wall clock was set.
+  void look_again();
+
+  // ---- for operators ----------------------------------------------------------------------------
+
+  [[nodiscard]] std::size_t count() const override { return items_.size(); }
+  [[nodiscard]] std::vector<Entry> page(std::size_t begin, std::size_t limit) const override;
+  [[nodiscard]] std::optional<Entry> find(std::string_view id) const override;
+  [[nodiscard]] Outcome<std::string> run_now(std::string_view id, Time now) override;
+  Answer<Done> pause(std::string_view id, Time now) override;
+  Answer<Done> resume(std::string_view id, Time now) override;
+
+ private:
+  using Place = std::size_t;  ///< of an entry in `items_`
+
+  /// The run that is to be done next.
+  struct Due {
+    Time planned;
+    bool has_missed;  ///< runs before it will not be done
+  };
+
+  void expire(Time now) override;
+  void compare_with_log(Time wall);
+  void plan_next(Time now);
+  void plan_item(Place place, Time wall);
+  void run_due(Place place, Time now);
+  [[nodiscard]] Due choose(Place place, Time last, Time wall);
+  [[nodiscard]] Outcome<std::string> run(const CronItem& item, CronRun run, Time now);
+  [[nodiscard]] std::string draw_jid() const;
+  [[nodiscard]] Entry entry_of(const CronItem& item) const;
+  [[nodiscard]] const CronEntry* known(const CronItem& item) const {
+    return parts_.broker.view().cron().find(item.id);
+  }
+  [[nodiscard]] bool is_comparing() const {
+    return must_compare_ || compared_ < items_.size() || !gone_.empty();
+  }
+  [[nodiscard]] Time wall(Time now) const { return parts_.broker.view().wall_clock().shown(now); }
+
+  Parts parts_;
+  std::vector<CronItem> items_;
+  TextMap<Place> places_;
+  /// Wall times at which entries are to be looked at: their next runs.
+  absl::btree_set<std::pair<Time, Place>> plan_;
+  std::vector<Time> planned_;  ///< of each entry, where it is in `plan_`; kNever: it is not
+  std::vector<Time> looked_;   ///< when the newest missed runs of each entry were looked for
+  bool is_serving_ = false;
+  bool must_compare_ = false;      ///< the entries or the clock have changed
+  Place compared_ = 0;             ///< the entries before it are compared with the log
+  std::vector<std::string> gone_;  ///< those that the log has, and no file any more
+  bool is_waiting_for_room_ = false;
+};
+
+/// How many runs one slice does, and how long their jobs may be together; one is done in any case.
+inline constexpr std::size_t kSliceRuns = 100;
+
+/// A run that is later counts as missed.
+inline constexpr Duration kCronLateMax = std::chrono::seconds(10);
+/// So late may a missed run be that is done once.
+inline constexpr Duration kCatchUpOneMax = std::chrono::hours(1);
+/// While there is no room for jobs, it is tried again after this.
+inline constexpr Duration kCronRoomInterval = std::chrono::seconds(1);
+
+}  // namespace millrace::server

@@ -1,0 +1,73 @@
+#include "server/options/throttle_matcher.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/steps.hpp"
+#include "base/text_map.hpp"
+#include "faktory/job/glob.hpp"
+
+namespace millrace::server {
+namespace {
+
+class Matcher {
+ public:
+  explicit Matcher(std::vector<ThrottleRule> list) : list_(std::move(list)) {
+    for (const ThrottleRule& rule : list_) {
+      if (is_pattern(rule.pattern)) {
+        patterns_.push_back({.rule = &rule, .glob = faktory::Glob(rule.pattern)});
+      } else {
+        names_.emplace(rule.pattern, &rule);
+      }
+    }
+    std::stable_sort(patterns_.begin(), patterns_.end(), [](const auto& a, const auto& b) {
+      return a.rule->pattern.size() > b.rule->pattern.size();
+    });
+  }
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+
+  [[nodiscard]] const ThrottleRule* find(std::string_view queue) {
+    if (const auto found = names_.find(queue); found != names_.end()) return found->second;
+    for (Pattern& pattern : patterns_) {
+      if (matches(pattern.glob, queue)) return pattern.rule;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Pattern {
+    const ThrottleRule* rule;
+    faktory::Glob glob;
+  };
+
+  static bool matches(faktory::Glob& glob, std::string_view text) {
+    glob.restart();
+    // A name and a pattern have an end: the steps need none.
+    Steps steps(SIZE_MAX);
+    while (!glob.is_decided() && !text.empty()) text.remove_prefix(glob.read(text, steps));
+    return glob.matches();
+  }
+
+  const std::vector<ThrottleRule> list_;
+  TextMap<const ThrottleRule*> names_;
+  std::vector<Pattern> patterns_;
+};
+
+}  // namespace
+
+bool is_pattern(std::string_view name) {
+  return name.find_first_of("*?[\\") != std::string_view::npos;
+}
+
+ThrottleRules throttle_rules(std::vector<ThrottleRule> list) {
+  ThrottleRules rules{.list = list, .find = {}};
+  // Shared by the copies of a function, which must be able to have some.
+  const auto matcher = std::make_shared<Matcher>(std::move(list));
+  rules.find = [matcher](std::string_view queue) { return matcher->find(queue); };
+  return rules;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/throttle/limits.hpp"
+
+namespace millrace::server {
+
+/// True for a name that means several queues: it has one of `*`, `?`, `[` and `\`, which have their
+/// meaning in `faktory::Glob`.
+[[nodiscard]] bool is_pattern(std::string_view name);
+
+/// The rule of a queue is the one with its very name; else, of the patterns that match it, the
+/// longest; of several, the first by name.
+[[nodiscard]] ThrottleRules throttle_rules(std::vector<ThrottleRule> list);
+
+}  // namespace millrace::server

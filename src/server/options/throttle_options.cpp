@@ -1,0 +1,136 @@
+#include "server/options/throttle_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/number.hpp"
+#include "server/options/config_file.hpp"
+#include "server/options/throttle_matcher.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// A member of a queue's limits.
+struct Member {
+  std::string_view name;
+  std::uint32_t ThrottleLimits::*value;
+  std::uint32_t max;
+};
+constexpr std::array kMembers = {
+    Member{"concurrency", &ThrottleLimits::concurrency, kThrottleSlotsMax},
+    Member{"worker", &ThrottleLimits::worker, kThrottleSlotsMax},
+    Member{"timeout", &ThrottleLimits::timeout_s, kThrottleSecondsMax},
+    Member{"rate.count", &ThrottleLimits::rate_count, kThrottleRateMax},
+    Member{"rate.per", &ThrottleLimits::rate_s, kThrottleSecondsMax}};
+
+Problem at(const std::string& place, const std::string& text) {
+  return Problem{place + ": " + text};
+}
+
+/// The limits of one name, while its settings are read.
+struct Entry {
+  std::string place;  ///< of its first setting
+  std::string file;
+  ThrottleLimits limits;
+};
+
+/// The settings of all files, one after the other.
+class ThrottleReader {
+ public:
+  Outcome<Done> read(const std::string& file, const Setting& setting) {
+    if (setting.path.size() == 1) {
+      // A table whose lines are all comments.
+      if (setting.kind == Setting::Kind::kEmptyTable) return Done{};
+      return at(setting.place, "throttles must be a table, with a line for each queue");
+    }
+    const std::string& name = setting.path[1];
+    const std::string shown = "throttles." + name;
+    if (name.empty() || name.size() > kQueueNameBytesMax) {
+      return at(setting.place, "throttles: a name must have 1 to 1024 bytes");
+    }
+    auto [found, is_new] =
+        entries_.try_emplace(name, Entry{.place = setting.place, .file = file, .limits = {}});
+    Entry& entry = found->second;
+    if (entry.file != file) {
+      return at(setting.place, shown + " is also at " + entry.place);
+    }
+    if (setting.path.size() == 2) {
+      return at(setting.place, shown + " must be a table, as in { concurrency = 4, timeout = 60 }");
+    }
+    return set(entry, shown, setting);
+  }
+
+  Outcome<std::vector<ThrottleRule>> take() {
+    std::vector<ThrottleRule> rules;
+    std::size_t patterns = 0;
+    for (auto& [name, entry] : entries_) {
+      const ThrottleLimits& limits = entry.limits;
+      const std::string shown = "throttles." + name;
+      if (!limits.has_slots() && limits.timeout_s != 0) {
+        return at(entry.place, shown + ": timeout needs concurrency or worker");
+      }
+      if (limits.has_slots() && limits.timeout_s == 0) {
+        return at(entry.place, shown +
+                                   ": timeout is missing: after how many seconds a job counts "
+                                   "no more");
+      }
+      if ((limits.rate_count == 0) != (limits.rate_s == 0)) {
+        return at(entry.place, shown + ": rate needs count and per");
+      }
+      patterns += is_pattern(name) ? 1 : 0;
+      if (rules.size() == kThrottleRulesMax) return at(entry.place, "more than 10000 throttles");
+      if (patterns > kThrottlePatternsMax) {
+        return at(entry.place, "more than 100 throttles with a pattern");
+      }
+      rules.push_back({.pattern = name, .limits = limits});
+    }
+    return rules;
+  }
+
+ private:
+  static Outcome<Done> set(Entry& entry, const std::string& shown, const Setting& setting) {
+    std::string member;
+    for (std::size_t i = 2; i < setting.path.size(); ++i) {
+      member += (i == 2 ? "" : ".") + setting.path[i];
+    }
+    const auto known = std::find_if(kMembers.begin(), kMembers.end(),
+                                    [&](const Member& each) { return each.name == member; });
+    if (known == kMembers.end()) {
+      if (member == "rate") return at(setting.place, shown + ": rate needs count and per");
+      return at(setting.place, shown + ": unknown member '" + member +
+                                   "'; there are concurrency, worker, timeout and rate");
+    }
+    const auto number = setting.kind == Setting::Kind::kPlain
+                            ? parse_number<std::uint32_t>(setting.text)
+                            : std::nullopt;
+    if (!number || *number == 0 || *number > known->max) {
+      return at(setting.place, shown + ": " + member + " must be a whole number from 1 to " +
+                                   std::to_string(known->max));
+    }
+    entry.limits.*(known->value) = *number;
+    return Done{};
+  }
+
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace
+
+Outcome<std::vector<ThrottleRule>> read_throttles(const std::vector<std::string>& files) {
+  ThrottleReader reader;
+  for (const std::string& file : files) {
+    const auto settings = read_settings({file});
+    if (!settings) return settings.error();
+    for (const Setting& setting : *settings) {
+      if (setting.path.front() != kThrottlesTable) continue;
+      if (const auto read = reader.read(file, setting); !read) return read.error();
+    }
+  }
+  return reader.take();
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/throttle/limits.hpp"
+
+namespace millrace::server {
+
+/// The table of the config files that has the limits of queues.
+inline constexpr std::string_view kThrottlesTable = "throttles";
+
+/// How many names and patterns the files may have together. A new queue is compared with each
+/// pattern.
+inline constexpr std::size_t kThrottleRulesMax = 10'000;
+inline constexpr std::size_t kThrottlePatternsMax = 100;
+
+/// Reads the limits of queues from these files, each a document of its own. Other tables are passed
+/// over. Sorted by name.
+///
+///     [throttles]
+///     instagram = { concurrency = 4, timeout = 60 }
+///     "mail-*" = { worker = 2, timeout = 60, rate = { count = 100, per = 60 } }
+///
+/// `concurrency`, `worker`, `count`: from 1 to 1,000,000; `timeout`, `per`: seconds from 1. A
+/// timeout is needed with `concurrency` or `worker`. A problem begins with `FILE:LINE: `.
+[[nodiscard]] Outcome<std::vector<ThrottleRule>> read_throttles(
+    const std::vector<std::string>& files);
+
+}  // namespace millrace::server
