@@ -27,6 +27,7 @@ ENVIRONMENT = {
     "SIMDJSON_FORCE_IMPLEMENTATION": "westmere",
 }
 CALLGRIND = ["valgrind", "--tool=callgrind", "--instr-atstart=no",
+             "--collect-atstart=no",
              "--callgrind-out-file=/dev/null"]
 
 

@@ -1,5 +1,5 @@
 // Does one operation of the core so often that its instructions can be counted: run by
-// instructions.py in callgrind, which counts only what is between the two requests of `Counted`.
+// instructions.py in callgrind, which counts only the `Counting` parts of what is in `Counted`.
 // Without arguments it names the operations, with one of the names it says how often it did that.
 
 #include <valgrind/callgrind.h>
@@ -95,6 +95,21 @@ std::uint64_t fetch() {
   return kTimes;
 }
 
+std::uint64_t push_unique() {
+  return act(&World::push_unique, 1, &World::push, 0);
+}
+
+std::uint64_t push_fetch_ack_member() {
+  World world;
+  world.open_batch();
+  {
+    const Counted counted;
+    repeat(world, &World::push_fetch_ack_member, kTimes);
+  }
+  CHECK(world.broker.view().counters().processed == kTimes);
+  return kTimes;
+}
+
 std::uint64_t push_fetch_ack_tracked() {
   return act(&World::push_fetch_ack_tracked, 0, &World::push, 0);
 }
@@ -184,6 +199,7 @@ std::uint64_t replay(Action action) {
   World after;
   {
     const Counted counted;
+    const Counting counting;
     CHECK(after.ledger.replay(log, 0));
   }
   const View& view = after.broker.view();
@@ -210,6 +226,7 @@ std::uint64_t list_page() {
   http::Response response;
   {
     const Counted counted;
+    const Counting counting;
     for (std::uint64_t i = 0; i < kPages; ++i) {
       response = http::answer(site, request, {.now = world.now, .system = {}});
     }
@@ -237,6 +254,8 @@ constexpr Operation kOperations[] = {
     {"PUSH, FETCH, ACK with 100,000 other jobs", push_fetch_ack<kMany>},
     {"FETCH", fetch<0>},
     {"FETCH with 100 full queues before", fetch<100>},
+    {"PUSH of a unique job", push_unique},
+    {"PUSH, FETCH, ACK of a member of a batch", push_fetch_ack_member},
     {"PUSH, FETCH, ACK of a tracked job", push_fetch_ack_tracked},
     {"TRACK SET, TRACK GET", track},
     {"PUSHB of ten, each", push_ten},
