@@ -1,52 +1,76 @@
 #include "faktory/features/bid.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-
-#include "base/base64.hpp"
 
 namespace millrace::faktory {
 namespace {
 
 constexpr std::string_view kStart = "b-";
 constexpr std::size_t kCharacters = 14;
-constexpr std::size_t kNumberBytes = 8;
+/// Base64url (RFC 4648, section 5).
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The value of each character; 64: it is none of the alphabet.
+constexpr auto kValues = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(64);
+  for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::uint8_t>(i);
+  }
+  return values;
+}();
 
 /// The upper bits of a product with the golden ratio: it fills ten bytes, and a mistyped name is
 /// rarely one.
-std::uint64_t sum_of(JobBatchId id) {
-  return (id * 0x9e3779b97f4a7c15u) >> 48;
+std::uint16_t sum_of(JobBatchId id) {
+  return static_cast<std::uint16_t>((id * 0x9e3779b97f4a7c15u) >> 48);
+}
+
+/// The number, its lowest byte first, and the sum likewise.
+std::array<std::uint8_t, 10> bytes_of(JobBatchId id) {
+  std::array<std::uint8_t, 10> bytes{};
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(id >> 8 * i);
+  bytes[8] = static_cast<std::uint8_t>(sum_of(id));
+  bytes[9] = static_cast<std::uint8_t>(sum_of(id) >> 8);
+  return bytes;
 }
 
 }  // namespace
 
 std::string format_bid(JobBatchId id) {
-  std::string bytes;
-  for (std::size_t i = 0; i < kNumberBytes; ++i) bytes += static_cast<char>(id >> 8 * i);
-  bytes += static_cast<char>(sum_of(id));
-  bytes += static_cast<char>(sum_of(id) >> 8);
-  std::string text = base64(bytes).substr(0, kCharacters);
-  std::ranges::replace(text, '+', '-');
-  std::ranges::replace(text, '/', '_');
-  return std::string(kStart) + text;
+  std::string text(kStart);
+  unsigned bits = 0;
+  int count = 0;
+  for (const std::uint8_t byte : bytes_of(id)) {
+    bits = bits << 8 | byte;
+    for (count += 8; count >= 6; count -= 6) text += kAlphabet[bits >> (count - 6) & 63];
+  }
+  text += kAlphabet[bits << (6 - count) & 63];
+  return text;
 }
 
 std::optional<JobBatchId> parse_bid(std::string_view text) {
   if (!text.starts_with(kStart) || text.size() != kStart.size() + kCharacters) return std::nullopt;
-  std::string coded(text.substr(kStart.size()));
-  // Base64url has none of these.
-  if (coded.find_first_of("+/=") != std::string::npos) return std::nullopt;
-  std::ranges::replace(coded, '-', '+');
-  std::ranges::replace(coded, '_', '/');
-  const std::optional<std::string> bytes = from_base64(coded);
-  if (!bytes || bytes->size() != kNumberBytes + 2) return std::nullopt;
-  JobBatchId id = 0;
-  for (std::size_t i = 0; i < kNumberBytes; ++i) {
-    id |= JobBatchId{static_cast<std::uint8_t>((*bytes)[i])} << 8 * i;
+  std::array<std::uint8_t, 10> bytes{};
+  std::size_t filled = 0;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : text.substr(kStart.size())) {
+    const std::uint8_t value = kValues[static_cast<unsigned char>(c)];
+    if (value == 64) return std::nullopt;
+    bits = bits << 6 | value;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes[filled++] = static_cast<std::uint8_t>(bits >> count);
   }
-  // Compared as a whole: so each batch has one name.
-  return id != 0 && format_bid(id) == text ? std::optional(id) : std::nullopt;
+  JobBatchId id = 0;
+  for (std::size_t i = 0; i < 8; ++i) id |= JobBatchId{bytes[i]} << 8 * i;
+  // The bits that are left over must be zero: so each batch has one name.
+  const bool is_name = (bits & ((1u << count) - 1)) == 0 && bytes == bytes_of(id);
+  return id != 0 && is_name ? std::optional(id) : std::nullopt;
 }
 
 }  // namespace millrace::faktory

@@ -1,12 +1,10 @@
 #include "faktory/features/lock_key.hpp"
 
-#include <openssl/sha.h>
-
-#include <array>
 #include <cstring>
 #include <string>
 
 #include "faktory/json/canonical_json.hpp"
+#include "faktory/sha256.hpp"
 
 namespace millrace::faktory {
 
@@ -21,8 +19,9 @@ LockKey lock_key(std::string_view jobtype, std::string_view args, std::string_vi
   text += ':';
   text += queue;
   append_canonical(args, text);
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  thread_local Sha256 sha;
+  Sha256Digest digest{};
+  sha.hash(text.data(), text.size(), digest);
   LockKey key;
   std::memcpy(&key.high, digest.data(), sizeof key.high);
   std::memcpy(&key.low, digest.data() + sizeof key.high, sizeof key.low);

@@ -33,13 +33,22 @@ struct Asked {
 
   /// Of several members with one name the last one counts.
   void take(std::string_view name, std::string_view value) {
-    for (const auto& [known, field] :
-         {std::pair("unique_for", &unique_for), std::pair("unique_until", &unique_until),
-          std::pair("unique_conflict", &unique_conflict), std::pair("expires_at", &expires_at),
-          std::pair("expires_in", &expires_in), std::pair("track", &track),
-          std::pair("bid", &bid)}) {
-      if (means(name, known)) *field = value == "null" ? std::string_view{} : value;
-    }
+    const bool has_escape = name.find('\\') != std::string_view::npos;
+    std::string_view* const field =
+        has_escape ? member(meaning_of(name)) : member(name.substr(1, name.size() - 2));
+    if (field != nullptr) *field = value == "null" ? std::string_view{} : value;
+  }
+
+ private:
+  std::string_view* member(std::string_view name) {
+    if (name == "unique_for") return &unique_for;
+    if (name == "unique_until") return &unique_until;
+    if (name == "unique_conflict") return &unique_conflict;
+    if (name == "expires_at") return &expires_at;
+    if (name == "expires_in") return &expires_in;
+    if (name == "track") return &track;
+    if (name == "bid") return &bid;
+    return nullptr;
   }
 };
 
@@ -123,7 +132,7 @@ MaybeRefused take_expiry(const Asked& asked, Time first_run, JobFeatures& featur
 
 bool is_on(std::string_view track) {
   if (track.empty() || track == "false") return false;
-  if (track == "true" || means(track, "1")) return true;
+  if (track == "1" || track == "true" || means(track, "1")) return true;
   const std::optional<double> number = parse_number<double>(track);
   return number && *number != 0;
 }

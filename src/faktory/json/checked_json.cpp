@@ -10,7 +10,14 @@
 namespace millrace::faktory {
 namespace {
 
-constexpr std::string_view kWhiteSpace = " \t\r\n";
+bool is_white(char byte) {
+  return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+/// What follows a number, true, false or null.
+bool ends_word(char byte) {
+  return byte == ',' || byte == ']' || byte == '}' || is_white(byte);
+}
 
 /// The number that four hexadecimal digits mean.
 std::uint32_t hex_number(std::string_view digits) {
@@ -63,7 +70,7 @@ void take_escape(std::string_view& rest, std::string& out) {
 }  // namespace
 
 char CheckedJson::peek() {
-  rest_.remove_prefix(std::min(rest_.find_first_not_of(kWhiteSpace), rest_.size()));
+  while (!rest_.empty() && is_white(rest_.front())) rest_.remove_prefix(1);
   return rest_.empty() ? '\0' : rest_.front();
 }
 
@@ -74,7 +81,12 @@ bool CheckedJson::take(char punctuation) {
 }
 
 std::size_t CheckedJson::string_end() const {
-  for (std::size_t at = 1; at < rest_.size(); ++at) {
+  // Most strings have no escapes: then their end is the next quote.
+  const std::size_t quote = rest_.find('"', 1);
+  if (quote == std::string_view::npos) return rest_.size();
+  const std::size_t escape = rest_.substr(0, quote).find('\\');
+  if (escape == std::string_view::npos) return quote + 1;
+  for (std::size_t at = escape; at < rest_.size(); ++at) {
     if (rest_[at] == '"') return at + 1;
     if (rest_[at] == '\\') ++at;
   }
@@ -106,7 +118,7 @@ std::string_view CheckedJson::take_value() {
   } else if (first == '[' || first == '{') {
     end = container_end();
   } else {
-    end = std::min(rest_.find_first_of(",]} \t\r\n"), rest_.size());
+    while (end < rest_.size() && !ends_word(rest_[end])) ++end;
     // A bracket where a value should be: the text is no JSON, and must still come to its end.
     if (end == 0 && !rest_.empty()) end = 1;
   }

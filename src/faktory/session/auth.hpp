@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
+
+#include "faktory/sha256.hpp"
 
 namespace millrace::faktory {
 
@@ -28,9 +28,6 @@ inline constexpr std::uint32_t kIterationsSpread = 4096;
 class PasswordHash {
  public:
   PasswordHash(std::string_view password, const Challenge& challenge);
-  ~PasswordHash();
-  PasswordHash(PasswordHash&&) noexcept;
-  PasswordHash& operator=(PasswordHash&&) noexcept;
 
   /// Makes up to `iterations` further hashes. True: that was all of them.
   bool work(std::uint32_t iterations);
@@ -39,9 +36,8 @@ class PasswordHash {
   [[nodiscard]] std::string text() const;
 
  private:
-  class Sha256;
-  std::unique_ptr<Sha256> sha_;
-  std::array<unsigned char, 32> digest_;
+  Sha256 sha_;
+  Sha256Digest digest_;
   std::uint32_t left_;
 };
 
