@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "core/model/encoder.hpp"
 #include "core/model/job.hpp"
 #include "core/model/record.hpp"
 
@@ -14,6 +15,13 @@ namespace millrace {
 /// Appends the record's bytes. A whole job that a connection holds is written as ready, which it
 /// becomes when the connection ends, and no connection outlives the process. A change to such a job
 /// must not be encoded.
+template <RecordKind Kind>
+void encode(const Kind& record, std::string& out) {
+  StringSink sink(out);
+  Encoder(sink).record(record);
+}
+
+/// The same for a record of any kind.
 void encode(const Record& record, std::string& out);
 
 /// The job's whole record (`JobAdded`), which is not made for it. The body must be in memory.
@@ -22,7 +30,12 @@ void encode(const Job& job, std::string_view queue, std::string& out);
 /// How many bytes `encode` would append, to the byte: with fewer, a log that is as short as it can
 /// be would be compacted for ever; with more, obsolete records would count as needed. The job's
 /// body need not be in memory.
-[[nodiscard]] std::uint64_t encoded_bytes(const Record& record);
+template <RecordKind Kind>
+[[nodiscard]] std::uint64_t encoded_bytes(const Kind& record) {
+  CountingSink sink;
+  Encoder(sink).record(record);
+  return sink.count();
+}
 [[nodiscard]] std::uint64_t encoded_bytes(const Job& job, std::string_view queue);
 
 /// Takes one record off the front of `bytes`; its views point into them.

@@ -137,6 +137,38 @@ FeatureBits(Owner&) -> FeatureBits<Owner>;
 template <typename Owner>
 inline constexpr std::size_t kMembersOf<FeatureBits<Owner>> = 4;
 
+/// A member of JobFeatures that is stored only where `bit` is among the `FeatureBits`.
+template <typename Owner, typename Value>
+struct FeaturePart {
+  Owner& features;
+  std::uint32_t bit;
+  Value& value;
+};
+template <typename Owner, typename Value>
+FeaturePart(Owner&, std::uint32_t, Value&) -> FeaturePart<Owner, Value>;
+
+/// The number of the bit-fields, and a bit for each feature whose members follow.
+inline constexpr int kTrackedShift = 24;
+inline constexpr int kUntilStartShift = 25;
+inline constexpr int kRoleShift = 26;
+inline constexpr std::uint32_t kJidHashBits = (1u << kTrackedShift) - 1;
+inline constexpr std::uint32_t kLockBit = 1u << 28;
+inline constexpr std::uint32_t kExpiresBit = 1u << 29;
+inline constexpr std::uint32_t kBatchBit = 1u << 30;
+
+[[nodiscard]] inline std::uint32_t packed(const JobFeatures& features) {
+  return features.jid_hash | features.is_tracked << kTrackedShift |
+         features.locks_until_start << kUntilStartShift | features.role << kRoleShift |
+         (features.wants_lock() ? kLockBit : 0) | (features.expires() ? kExpiresBit : 0) |
+         (features.batch != 0 ? kBatchBit : 0);
+}
+inline void unpack(std::uint32_t bits, JobFeatures& features) {
+  features.jid_hash = bits & kJidHashBits;
+  features.is_tracked = bits >> kTrackedShift & 1;
+  features.locks_until_start = bits >> kUntilStartShift & 1;
+  features.role = bits >> kRoleShift & 3;
+}
+
 template <typename Visit>
 void each_field(Of<LockKey> auto& key, Visit& visit) {
   visit_all<LockKey>(visit, key.high, key.low);
@@ -144,8 +176,12 @@ void each_field(Of<LockKey> auto& key, Visit& visit) {
 
 template <typename Visit>
 void each_field(Of<JobFeatures> auto& features, Visit& visit) {
-  visit_all<JobFeatures>(visit, features.lock_key, features.lock_ends, features.expires_at,
-                         features.batch, features.lock_seconds, FeatureBits{features});
+  visit_all<JobFeatures>(visit, FeatureBits{features},
+                         FeaturePart{features, kLockBit, features.lock_key},
+                         FeaturePart{features, kLockBit, features.lock_ends},
+                         FeaturePart{features, kLockBit, features.lock_seconds},
+                         FeaturePart{features, kExpiresBit, features.expires_at},
+                         FeaturePart{features, kBatchBit, features.batch});
 }
 
 template <typename Visit>
@@ -169,23 +205,6 @@ void each_field(Of<Reservation> auto& held, Visit& visit) {
                          held.reserved_at);
 }
 
-/// Bit-fields have no address: they are written as one number.
-inline constexpr int kTrackedShift = 24;
-inline constexpr int kUntilStartShift = 25;
-inline constexpr int kRoleShift = 26;
-inline constexpr std::uint32_t kJidHashBits = (1u << kTrackedShift) - 1;
-
-[[nodiscard]] inline std::uint32_t packed(const JobFeatures& features) {
-  return features.jid_hash | features.is_tracked << kTrackedShift |
-         features.locks_until_start << kUntilStartShift | features.role << kRoleShift;
-}
-inline void unpack(std::uint32_t bits, JobFeatures& features) {
-  features.jid_hash = bits & kJidHashBits;
-  features.is_tracked = bits >> kTrackedShift & 1;
-  features.locks_until_start = bits >> kUntilStartShift & 1;
-  features.role = bits >> kRoleShift & 3;
-}
-
 /// The byte of the state: the state itself, and a bit for the marks and for each part of the
 /// history that follows.
 inline constexpr std::uint8_t kStateBits = 0x07;
@@ -200,9 +219,9 @@ static_assert((kStateBits | kTalliesBit | kFailureBit | kReservationBit | kLockE
 /// The byte of the kind, where features follow.
 inline constexpr std::uint8_t kFeaturesBit = 0x80;
 
-/// Visits the parts of a job's history, each with its bit.
+/// Visits the parts of a job's history, each with its bit. Inlined: each record of a job passes.
 template <typename Visit>
-void each_part(Of<JobHistory> auto& history, Visit visit) {
+[[gnu::always_inline]] inline void each_part(Of<JobHistory> auto& history, Visit visit) {
   static_assert(kMemberCount<JobHistory> == 4, "a part of the history is not in this list");
   visit(kTalliesBit, history.tallies);
   visit(kFailureBit, history.failure);

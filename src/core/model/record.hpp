@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -208,14 +208,14 @@ using Record =
                  JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
                  CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved>;
 
-/// As std::visit, which takes many times as long with so many kinds: records of jobs are looked for
-/// first.
-template <typename AnyRecord, typename Visit>
-decltype(auto) visit_record(AnyRecord&& record, Visit&& visit) {
-  if (auto* const added = std::get_if<JobAdded>(&record)) return visit(*added);
-  if (auto* const changed = std::get_if<JobChanged>(&record)) return visit(*changed);
-  if (auto* const removed = std::get_if<JobRemoved>(&record)) return visit(*removed);
-  return std::visit(std::forward<Visit>(visit), std::forward<AnyRecord>(record));
-}
+template <typename Kind, typename OfRecord = Record>
+inline constexpr bool kIsRecordKind = false;
+template <typename Kind, typename... Kinds>
+inline constexpr bool kIsRecordKind<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> ||
+                                                                     ...);
+
+/// One of the kinds of `Record`.
+template <typename Kind>
+concept RecordKind = kIsRecordKind<Kind>;
 
 }  // namespace millrace

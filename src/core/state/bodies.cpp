@@ -43,7 +43,7 @@ void Bodies::keep(Job& job, std::string_view body) {
 
 bool Bodies::is_too_much(std::size_t other_bytes) {
   other_bytes_ = other_bytes;
-  return journal_ != nullptr && bytes_ + other_bytes > bytes_max_;
+  return can_spill() && bytes_ + other_bytes > bytes_max_;
 }
 
 void Bodies::spill(const Job& job) {

@@ -50,6 +50,8 @@ class Bodies {
   /// The body that is kept next.
   void take_over(std::unique_ptr<char[]> body) { taken_over_ = std::move(body); }
 
+  /// There is a log to read bodies from, and so a limit of those in memory.
+  [[nodiscard]] bool can_spill() const { return journal_ != nullptr; }
   /// True when bodies in memory and `other_bytes` of everything else are more than they may be.
   [[nodiscard]] bool is_too_much(std::size_t other_bytes);
 

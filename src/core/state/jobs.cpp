@@ -68,7 +68,7 @@ void Jobs::apply(JobAdded&& record) {
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
-  enter_orders(slot);
+  enter_orders(job, slot);
   totals_.mark_used(job.id, job.sequence);
 }
 
@@ -78,13 +78,13 @@ void Jobs::apply(JobChanged&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   Job& job = jobs_[*slot];
-  leave_orders(*slot);
+  leave_orders(job, *slot);
   count_out(whole_bytes(job));
   static_cast<JobFields&>(job) = std::move(record.fields);
   // A reservation that was given back may have been all there was.
   if (job.history && job.history->is_empty()) job.history.reset();
   record_bytes_ += whole_bytes(job);
-  enter_orders(*slot);
+  enter_orders(job, *slot);
 }
 
 void Jobs::apply(JobRemoved&& record) {
@@ -97,7 +97,7 @@ void Jobs::apply(JobRemoved&& record) {
 
 void Jobs::erase(JobSlot slot) {
   const Job& job = jobs_[slot];
-  leave_orders(slot);
+  leave_orders(job, slot);
   if (job.features && job.features->is_tracked) tracked_.leave(job, slot);
   leave_log(slot);
   bodies_.forget(job);
@@ -105,20 +105,6 @@ void Jobs::erase(JobSlot slot) {
   all_body_bytes_ -= job.body_bytes;
   index_.erase(job.id);
   jobs_.free(slot);
-}
-
-void Jobs::enter_orders(JobSlot slot) {
-  const Job& job = jobs_[slot];
-  orders_.enter(job, slot);
-  if (job.features && job.has_mark(job_marks::kHoldsLock)) take_lock(slot);
-}
-
-void Jobs::leave_orders(JobSlot slot) {
-  const Job& job = jobs_[slot];
-  orders_.leave(job, slot);
-  if (job.features && job.has_mark(job_marks::kHoldsLock)) {
-    locks_.free(job.features->lock_key, slot);
-  }
 }
 
 /// The job that takes a lock last has it: the time of the other one was over, or it was reserved
@@ -182,7 +168,7 @@ void Jobs::rewrite_slot(JobSlot slot, std::string& batch) {
 void Jobs::place(Lsn begin) {
   log_.place(begin, [this](JobSlot slot) {
     // Only now can the body be read again, and so be given up.
-    if (!bodies_.is_too_much(other_memory_bytes())) {
+    if (!bodies_.can_spill() || !bodies_.is_too_much(other_memory_bytes())) {
       newest_resident_ = slot;
       return;
     }

@@ -75,8 +75,16 @@ class Jobs {
 
  private:
   void erase(JobSlot slot);
-  void enter_orders(JobSlot slot);
-  void leave_orders(JobSlot slot);
+  void enter_orders(const Job& job, JobSlot slot) {
+    orders_.enter(job, slot);
+    if (job.features && job.has_mark(job_marks::kHoldsLock)) take_lock(slot);
+  }
+  void leave_orders(const Job& job, JobSlot slot) {
+    orders_.leave(job, slot);
+    if (job.features && job.has_mark(job_marks::kHoldsLock)) {
+      locks_.free(job.features->lock_key, slot);
+    }
+  }
   void take_lock(JobSlot slot);
   void rewrite_slot(JobSlot slot, std::string& batch);
   void enter_log(JobSlot slot, std::uint64_t body_at);

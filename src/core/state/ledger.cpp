@@ -10,6 +10,9 @@
 namespace millrace {
 namespace {
 
+/// Room that a batch begins with, so that it need not grow while it gets its first records.
+constexpr std::size_t kUsualBatchBytes = 1024;
+
 /// When the record was made, or earlier. Times that a client may have given tell nothing.
 Time made_at(const JobFields& fields) {
   if (fields.state == JobState::kScheduled) {
@@ -48,26 +51,40 @@ Time made_at(const Other&) {
 
 // ---- committing ---------------------------------------------------------------------------------
 
-void Ledger::write(const Record& record) {
+// Each is written first: views in a record may point into what applying it changes.
+
+template <typename AnyRecord>
+void Ledger::write(const AnyRecord& record) {
   encode(record, batch_);
   ++records_written_;
 }
 
-void Ledger::commit(Record&& record) {
-  const auto* const changed = std::get_if<JobChanged>(&record);
-  const bool ends_with_process = changed != nullptr && changed->fields.is_held_by_connection();
-  // Written first: views in the record may point into what applying it changes.
+void Ledger::commit(JobAdded&& record) {
+  write(record);
+  // A record of a job ends with its body.
+  record.body_at = batch_.size() - record.body.size();
+  store_.apply(std::move(record));
+}
+
+void Ledger::commit(JobChanged&& record) {
+  const bool ends_with_process = record.fields.is_held_by_connection();
   if (!ends_with_process) write(record);
-  if (changed != nullptr && changed->fields.state != JobState::kReserved) {
+  if (record.fields.state != JobState::kReserved) {
     // Whoever reserves it next is told of a job that is as this record says.
-    changes_.note(changed->id);
-  } else if (changed != nullptr && !ends_with_process) {
+    changes_.note(record.id);
+  } else if (!ends_with_process) {
     ++reservation_count_;
   }
-  if (auto* const added = std::get_if<JobAdded>(&record)) {
-    // A record of a job ends with its body.
-    added->body_at = batch_.size() - added->body.size();
-  }
+  store_.apply(std::move(record));
+}
+
+void Ledger::commit(JobRemoved&& record) {
+  write(record);
+  store_.apply(std::move(record));
+}
+
+void Ledger::commit(Record&& record) {
+  write(record);
   store_.apply(std::move(record));
 }
 
@@ -91,47 +108,23 @@ void Ledger::commit_whole(JobChanged&& record) {
 
 // ---- the batch ----------------------------------------------------------------------------------
 
-/// `take_batch` will write what is not in the batch yet.
-bool Ledger::ends_with_more() const {
-  return store_.totals().is_changed() || store_.tracks().has_unwritten() ||
-         store_.batches().is_changed() || store_.throttles().is_changed() ||
-         store_.queues().has_lost_pauses();
-}
-
 bool Ledger::has_batch() const {
-  return !batch_.empty() || ends_with_more();
+  return !batch_.empty() || store_.has_unwritten();
 }
 
 bool Ledger::is_batch_awaited() const {
-  if (ends_with_more()) return true;
-  return records_written_ - records_before_batch_ > reservation_count_;
-}
-
-/// Of paused queues that were removed. Without a record of its end, a pause would be in force again
-/// after the next start.
-void Ledger::write_lost_pauses() {
-  for (const std::string& name : store_.queues().take_lost_pauses()) {
-    // A queue of that name that has come into being since has the last word.
-    const Queue* const queue = store_.queues().find(name);
-    if (queue == nullptr || !queue->log) write(QueueChanged{.name = name});
-  }
+  return store_.has_unwritten() || records_written_ - records_before_batch_ > reservation_count_;
 }
 
 std::string Ledger::take_batch() {
-  // Before the totals: these are the last record of a batch (decision 5).
-  if (store_.queues().has_lost_pauses()) write_lost_pauses();
-  if (store_.throttles().is_changed()) records_written_ += store_.throttles().write(batch_);
-  records_written_ += store_.tracks().write(batch_);
-  // After the jobs that changed them.
-  records_written_ += store_.batches().write_changed(batch_);
-  if (store_.totals().is_changed()) {
-    store_.totals().write(batch_);
-    ++records_written_;
-  }
+  records_written_ += store_.write_last(batch_);
   taken_bytes_ = batch_.size();
   reservation_count_ = 0;
   records_before_batch_ = records_written_;
-  return std::exchange(batch_, {});
+  std::string batch;
+  batch.swap(batch_);
+  batch_.reserve(kUsualBatchBytes);
+  return batch;
 }
 
 void Ledger::place(Lsn begin) {
@@ -162,7 +155,7 @@ void Ledger::replay(std::vector<Record>&& records) {
   // While true, a paused queue without jobs stays: its jobs may come later in the log.
   store_.set_replaying(true);
   for (Record& record : records) {
-    const auto at = visit_record(record, [](const auto& value) { return made_at(value); });
+    const auto at = std::visit([](const auto& value) { return made_at(value); }, record);
     latest_time_ = std::max(latest_time_, at);
     store_.apply(std::move(record));
   }

@@ -30,6 +30,10 @@ namespace millrace {
 class Ledger {
  public:
   /// Views in the record may point into the store.
+  void commit(JobAdded&& record);
+  void commit(JobChanged&& record);
+  void commit(JobRemoved&& record);
+  /// The same for a record of anything but a job.
   void commit(Record&& record);
 
   /// The same for a track, which is written with the batch, as it is then.
@@ -117,9 +121,8 @@ class Ledger {
 
  private:
   void begin_day(Time now);
-  void write(const Record& record);
-  void write_lost_pauses();
-  [[nodiscard]] bool ends_with_more() const;
+  template <typename AnyRecord>
+  void write(const AnyRecord& record);
 
   Store store_;
   JobMemory memory_{store_};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,10 +29,31 @@ concept LiveKind = requires(Kind& kind, const Kind& seen, Lsn begin, std::string
   { seen.live_bytes() } -> std::same_as<std::uint64_t>;
 };
 
+/// A kind whose things may change several times in a batch, and are written once, when it ends.
+///
+/// * `has_unwritten`: `write` would append something.
+/// * `write`: appends the records to the batch, and answers how many.
+template <typename Kind>
+concept WrittenLast = LiveKind<Kind> && requires(Kind& kind, const Kind& seen, std::string& batch) {
+  { seen.has_unwritten() } -> std::same_as<bool>;
+  { kind.write(batch) } -> std::same_as<std::size_t>;
+};
+
 /// True when records of that type are about things of this kind.
 template <typename Kind, typename RecordType>
 concept Applies = requires(Kind& kind, RecordType record) {
   kind.apply(std::move(record));
 };
+
+/// Lets the kind that is to apply the record do so.
+template <typename RecordType, LiveKind... Kinds>
+void apply_to_its_kind(RecordType&& record, Kinds&... kinds) {
+  static_assert((0 + ... + static_cast<int>(Applies<Kinds, RecordType>)) == 1,
+                "exactly one kind of live thing applies each kind of record");
+  const auto apply_to = [&record]<typename Kind>(Kind& kind) {
+    if constexpr (Applies<Kind, RecordType>) kind.apply(std::move(record));
+  };
+  (apply_to(kinds), ...);
+}
 
 }  // namespace millrace

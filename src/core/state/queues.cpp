@@ -141,8 +141,16 @@ void Queues::rewrite_oldest(std::string& batch) {
   enter_log(queue);
 }
 
-void Queues::place(Lsn begin) {
-  log_.place(begin, [](QueueId) {});
+std::size_t Queues::write(std::string& batch) {
+  std::size_t count = 0;
+  for (const std::string& name : std::exchange(lost_pauses_, {})) {
+    // A queue of that name that has come into being since has the last word.
+    const Queue* const queue = find(name);
+    if (queue != nullptr && queue->log) continue;
+    encode(QueueChanged{.name = name}, batch);
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ class Queues {
   [[nodiscard]] bool has(QueueId id) const { return queues_[id] != nullptr; }
 
   /// Drops the queue when nothing needs it any more. A pause that ends with it must be recorded,
-  /// see `take_lost_pauses`.
+  /// see `write`.
   void collect(QueueId id);
 
   /// When pauses of queues end, soonest first; endless ones are not in it.
@@ -61,11 +61,10 @@ class Queues {
   /// The first of them is over. The queue is collected.
   void end_pause();
 
-  /// The names of queues that were dropped before their pause was over, since the last call.
-  [[nodiscard]] std::vector<std::string> take_lost_pauses() {
-    return std::exchange(lost_pauses_, {});
-  }
-  [[nodiscard]] bool has_lost_pauses() const { return !lost_pauses_.empty(); }
+  // Queues were dropped before their pause was over. Without a record of its end, a pause would be
+  // in force again after the next start.
+  [[nodiscard]] bool has_unwritten() const { return !lost_pauses_.empty(); }
+  std::size_t write(std::string& batch);
 
   /// While the log is read a paused queue stays until its record says otherwise.
   void set_replaying(bool is_replaying) { is_replaying_ = is_replaying; }
@@ -88,7 +87,9 @@ class Queues {
   void apply(QueueChanged&& record);
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
   void rewrite_oldest(std::string& batch);
-  void place(Lsn begin);
+  void place(Lsn begin) {
+    log_.place(begin, [](QueueId) {});
+  }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
 
  private:

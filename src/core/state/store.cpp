@@ -1,32 +1,21 @@
 #include "core/state/store.hpp"
 
-#include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "core/state/live_kind.hpp"
-
 namespace millrace {
-namespace {
-
-template <LiveKind Kind, typename RecordType>
-void apply_if_its_kind(RecordType& record, Kind& kind) {
-  if constexpr (Applies<Kind, RecordType>) kind.apply(std::move(record));
-}
-
-template <typename RecordType, typename... Kinds>
-void apply_to_its_kind(RecordType& record, Kinds&... kinds) {
-  static_assert((0 + ... + static_cast<int>(Applies<Kinds, RecordType>)) == 1,
-                "exactly one kind of live thing applies each kind of record");
-  (apply_if_its_kind(record, kinds), ...);
-}
-
-}  // namespace
-
 void Store::apply(Record&& record) {
-  visit_record(record, [this]<typename RecordType>(RecordType& value) {
-    std::apply([&value](auto&... kinds) { apply_to_its_kind(value, kinds...); }, kinds(*this));
+  std::visit([this](auto& kind) { apply(std::move(kind)); }, record);
+}
+
+std::size_t Store::write_last(std::string& batch) {
+  std::size_t count = 0;
+  each_kind(*this, [&]<typename Kind>(Kind& kind) {
+    if constexpr (WrittenLast<Kind>) {
+      if (kind.has_unwritten()) count += kind.write(batch);
+    }
   });
+  return count;
 }
 
 void Store::place(Lsn begin) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/model/due_order.hpp"
 #include "core/model/record.hpp"
@@ -12,6 +13,7 @@
 #include "core/state/features/cron_entries.hpp"
 #include "core/state/features/tracks.hpp"
 #include "core/state/jobs.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/queues.hpp"
 #include "core/state/totals.hpp"
 #include "core/throttle/throttles.hpp"
@@ -33,6 +35,8 @@ class Store {
   /// Makes the record true. To be called with the records in the order of the log. Each whole
   /// record counts as being in the batch, until `place`.
   void apply(Record&& record);
+  template <RecordKind Kind>
+  void apply(Kind&& record);
 
   /// From now on records are read from the log.
   void set_replaying(bool is_replaying) {
@@ -67,6 +71,17 @@ class Store {
 
   // ---- the log ----------------------------------------------------------------------------------
 
+  /// `write_last` would append something.
+  [[nodiscard]] bool has_unwritten() const {
+    bool has = false;
+    each_kind(*this, [&has]<typename Kind>(const Kind& kind) {
+      if constexpr (WrittenLast<Kind>) has = has || kind.has_unwritten();
+    });
+    return has;
+  }
+  /// Appends to the batch what is written once a batch, when it ends. Answers how many records.
+  std::size_t write_last(std::string& batch);
+
   /// The batch of everything applied or rewritten since the last call begins there.
   void place(Lsn begin);
 
@@ -86,10 +101,10 @@ class Store {
 
  private:
   /// Every kind there is. The records of a kind that is not here have none that applies them, and
-  /// `apply` does not compile.
+  /// `apply` does not compile. Totals are last: they end a batch (decision 5).
   static auto kinds(auto& self) {
-    return std::tie(self.totals_, self.queues_, self.throttles_, self.jobs_, self.batches_,
-                    self.days_, self.tracks_, self.cron_);
+    return std::tie(self.queues_, self.throttles_, self.jobs_, self.tracks_, self.batches_,
+                    self.days_, self.cron_, self.totals_);
   }
   static void each_kind(auto& self, auto&& visit) {
     std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(self));
@@ -105,5 +120,11 @@ class Store {
   Tracks tracks_;
   WallClock wall_clock_;
 };
+
+template <RecordKind Kind>
+void Store::apply(Kind&& record) {
+  std::apply([&record](auto&... kinds) { apply_to_its_kind(std::move(record), kinds...); },
+             kinds(*this));
+}
 
 }  // namespace millrace

@@ -50,10 +50,11 @@ std::optional<DayCounts> Totals::begin_day(Time wall) {
   return over.processed > 0 ? std::optional(over) : std::nullopt;
 }
 
-void Totals::write(std::string& batch) {
+std::size_t Totals::write(std::string& batch) {
   encode(counters_, batch);
   place_.write();
   is_changed_ = false;
+  return 1;
 }
 
 /// Ids never become free again: a record of jobs may have told of more than the totals know.

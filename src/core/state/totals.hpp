@@ -34,9 +34,8 @@ class Totals {
   [[nodiscard]] std::optional<DayCounts> begin_day(Time wall);
 
   /// True when they changed since they were last written.
-  [[nodiscard]] bool is_changed() const { return is_changed_; }
-  /// Appends them to the batch.
-  void write(std::string& batch);
+  [[nodiscard]] bool has_unwritten() const { return is_changed_; }
+  std::size_t write(std::string& batch);
 
   // ---- as a live kind ---------------------------------------------------------------------------
 

@@ -356,8 +356,8 @@ const Throttle* Throttles::first_full(Time now) {
   return nullptr;
 }
 
-std::uint64_t Throttles::write(std::string& batch) {
-  std::uint64_t written = 0;
+std::size_t Throttles::write(std::string& batch) {
+  std::size_t written = 0;
   for (const Place place : changed_) {
     // It may be gone, and its place another's.
     if (throttles_[place] == nullptr) continue;
@@ -431,10 +431,6 @@ void Throttles::rewrite_oldest(std::string& batch) {
   encode(record_of(*throttles_[place]), batch);
   leave_log(place);
   enter_log(place);
-}
-
-void Throttles::place(Lsn begin) {
-  log_.place(begin, [](Place) {});
 }
 
 }  // namespace millrace

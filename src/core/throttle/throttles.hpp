@@ -114,13 +114,14 @@ class Throttles final : private QueueWatcher {
   void apply(ThrottleRemoved&& record);
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
   void rewrite_oldest(std::string& batch);
-  void place(Lsn begin);
+  void place(Lsn begin) {
+    log_.place(begin, [](Place) {});
+  }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
 
-  /// True when buckets changed that were not written since.
-  [[nodiscard]] bool is_changed() const { return !changed_.empty(); }
-  /// Appends them to the batch. Answers how many records.
-  std::uint64_t write(std::string& batch);
+  // Buckets are written when the batch ends.
+  [[nodiscard]] bool has_unwritten() const { return !changed_.empty(); }
+  std::size_t write(std::string& batch);
 
  private:
   using Place = std::uint32_t;  ///< in `throttles_`

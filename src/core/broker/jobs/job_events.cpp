@@ -66,25 +66,16 @@ Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
   return Done{};
 }
 
-void JobEvents::add(JobAdded&& record, Time now) {
-  const JobFeatures* const features = record.fields.features.get();
-  if (features != nullptr && features->wants_lock()) {
-    set_mark(record.fields, job_marks::kHoldsLock);
-  }
-  if (features != nullptr && features->is_member()) {
-    ledger_.store().batches().edit(features->batch, [now](JobBatchFields& batch) {
-      ++batch.total;
-      ++batch.pending;
-      ++batch.unexecuted;
-      touch(batch, now);
-    });
-  }
-  ledger_.commit(std::move(record));
-}
-
-void JobEvents::change(const Job& job, JobFields fields, Time now) {
-  if (job.features) follow(job, fields, now);
-  ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+void JobEvents::begin(JobAdded& record, Time now) {
+  const JobFeatures& features = *record.fields.features;
+  if (features.wants_lock()) set_mark(record.fields, job_marks::kHoldsLock);
+  if (!features.is_member()) return;
+  ledger_.store().batches().edit(features.batch, [now](JobBatchFields& batch) {
+    ++batch.total;
+    ++batch.pending;
+    ++batch.unexecuted;
+    touch(batch, now);
+  });
 }
 
 void JobEvents::change_whole(const Job& job, JobFields fields, Time now) {
@@ -93,18 +84,16 @@ void JobEvents::change_whole(const Job& job, JobFields fields, Time now) {
 }
 
 /// The lock goes with the job.
-void JobEvents::remove(const Job& job, JobEnd end, Time now) {
-  if (job.features && job.features->is_tracked) tracking_.end(job, end, now);
-  if (job.features && job.features->batch != 0) {
-    ledger_.store().batches().edit(job.features->batch, [&job, end](JobBatchFields& batch) {
-      if (job.features->is_callback()) return end_callback(job, end, batch);
-      leave(job, batch);
-      if (end == JobEnd::kSucceeded) return;
-      ++batch.lost;
-      batch.set(JobBatchFields::kHasDeath, true);
-    });
-  }
-  ledger_.commit(JobRemoved{.id = job.id});
+void JobEvents::end(const Job& job, JobEnd end, Time now) {
+  if (job.features->is_tracked) tracking_.end(job, end, now);
+  if (job.features->batch == 0) return;
+  ledger_.store().batches().edit(job.features->batch, [&job, end](JobBatchFields& batch) {
+    if (job.features->is_callback()) return end_callback(job, end, batch);
+    leave(job, batch);
+    if (end == JobEnd::kSucceeded) return;
+    ++batch.lost;
+    batch.set(JobBatchFields::kHasDeath, true);
+  });
 }
 
 void JobEvents::follow(const Job& job, JobFields& fields, Time now) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
@@ -21,19 +23,30 @@ class JobEvents {
   [[nodiscard]] Answer<Done> admit(const JobFeatures& features, Time now) const;
 
   /// Records the new job. Its features were admitted.
-  void add(JobAdded&& record, Time now);
+  void add(JobAdded&& record, Time now) {
+    if (record.fields.features) begin(record, now);
+    ledger_.commit(std::move(record));
+  }
 
   /// Records the job with these fields: those that it has, and the caller's changes.
-  void change(const Job& job, JobFields fields, Time now);
+  void change(const Job& job, JobFields fields, Time now) {
+    if (job.features) follow(job, fields, now);
+    ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+  }
   /// The same, with the whole job: see `Ledger::commit_whole`.
   void change_whole(const Job& job, JobFields fields, Time now);
 
   /// Records that the job is gone. Of a tracked one the body may be read: throws
   /// std::runtime_error, and changes nothing, when it cannot be.
-  void remove(const Job& job, JobEnd end, Time now);
+  void remove(const Job& job, JobEnd end, Time now) {
+    if (job.features) this->end(job, end, now);
+    ledger_.commit(JobRemoved{.id = job.id});
+  }
 
  private:
+  void begin(JobAdded& record, Time now);
   void follow(const Job& job, JobFields& fields, Time now);
+  void end(const Job& job, JobEnd end, Time now);
   void follow_batch(const Job& job, JobFields& fields);
   void follow_lock(const Job& job, JobFields& fields, Time now) const;
   [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;

@@ -97,7 +97,7 @@ void JobMoves::keep_queue(const Queue& queue) {
   if (queue.is_kept) return;
   QueueChanged record = record_of(queue);
   record.is_kept = true;
-  ledger_.commit(record);
+  ledger_.commit(std::move(record));
 }
 
 /// Dead jobs are kicked in the order in which they died, and jobs of the same time would be in the

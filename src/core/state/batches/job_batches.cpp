@@ -102,15 +102,16 @@ void JobBatches::reset_alarm(JobBatchId id) {
 
 // ---- the batch of records -----------------------------------------------------------------------
 
-std::size_t JobBatches::write_changed(std::string& out) {
+std::size_t JobBatches::write(std::string& out) {
   std::size_t count = 0;
   for (const Slot slot : changed_) {
     const JobBatch* const found = batches_.find(slot);
     if (found == nullptr || !found->is_changed) continue;
     JobBatch& batch = batches_[slot];
     batch.is_changed = false;
+    const std::size_t begin = out.size();
     encode(JobBatchChanged{.id = batch.id, .fields = batch.fields}, out);
-    count_changed_bytes(batch);
+    set_changed_bytes(batch, out.size() - begin);
     ++count;
   }
   changed_.clear();
@@ -118,11 +119,13 @@ std::size_t JobBatches::write_changed(std::string& out) {
 }
 
 void JobBatches::count_changed_bytes(JobBatch& batch) {
-  const auto bytes = static_cast<std::uint32_t>(
-      encoded_bytes(JobBatchChanged{.id = batch.id, .fields = batch.fields}));
+  set_changed_bytes(batch, encoded_bytes(JobBatchChanged{.id = batch.id, .fields = batch.fields}));
+}
+
+void JobBatches::set_changed_bytes(JobBatch& batch, std::uint64_t bytes) {
   CHECK(batch.changed_bytes <= record_bytes_);
   record_bytes_ = record_bytes_ - batch.changed_bytes + bytes;
-  batch.changed_bytes = bytes;
+  batch.changed_bytes = static_cast<std::uint32_t>(bytes);
 }
 
 // ---- as a live kind -----------------------------------------------------------------------------
@@ -137,7 +140,7 @@ void JobBatches::apply(JobBatchAdded&& record) {
   batch.id = record.id;
   batch.parent = record.parent;
   batch.sequence = record.sequence;
-  encode(Record(record), batch.added);
+  encode(record, batch.added);
   batch.added.shrink_to_fit();
   text_bytes_ += batch.added.capacity();
   record_bytes_ += batch.added.size();
@@ -189,10 +192,6 @@ void JobBatches::rewrite_oldest(std::string& out) {
   count_changed_bytes(batch);
   log_.remove(slot);
   log_.push_newest(slot, 0);
-}
-
-void JobBatches::place(Lsn begin) {
-  log_.place(begin, [](Slot) {});
 }
 
 }  // namespace millrace

@@ -83,9 +83,9 @@ class JobBatches {
 
   // ---- the batch of records ---------------------------------------------------------------------
 
-  [[nodiscard]] bool is_changed() const { return !changed_.empty(); }
-  /// Appends what was edited, as it is. Answers how many records.
-  std::size_t write_changed(std::string& batch);
+  // What was edited is written as it is when the batch of records ends.
+  [[nodiscard]] bool has_unwritten() const { return !changed_.empty(); }
+  std::size_t write(std::string& batch);
 
   // ---- as a live kind ---------------------------------------------------------------------------
 
@@ -99,7 +99,9 @@ class JobBatches {
   /// What changes is written after what does not, always: so the place of the latter is enough.
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
   void rewrite_oldest(std::string& batch);
-  void place(Lsn begin);
+  void place(Lsn begin) {
+    log_.place(begin, [](Slot) {});
+  }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
 
  private:
@@ -109,6 +111,7 @@ class JobBatches {
   void update_alarm(Slot slot);
   void clear_alarm(Slot slot);
   void count_changed_bytes(JobBatch& batch);
+  void set_changed_bytes(JobBatch& batch, std::uint64_t bytes);
 
   Totals& totals_;
   Slab<JobBatch> batches_;

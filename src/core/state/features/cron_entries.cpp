@@ -84,8 +84,4 @@ void CronEntries::rewrite_oldest(std::string& batch) {
   enter_log(slot);
 }
 
-void CronEntries::place(Lsn begin) {
-  log_.place(begin, [](Slot) {});
-}
-
 }  // namespace millrace

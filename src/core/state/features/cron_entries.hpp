@@ -48,7 +48,9 @@ class CronEntries {
   void apply(CronRemoved&& record);
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
   void rewrite_oldest(std::string& batch);
-  void place(Lsn begin);
+  void place(Lsn begin) {
+    log_.place(begin, [](Slot) {});
+  }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
 
  private:

@@ -12,14 +12,10 @@ TrackChanged record_of(const Track& track) {
           .end = track.end};
 }
 
-/// By other bits than those by which the table sorts its entries.
-Tracks::Shard& Tracks::shard_of(std::string_view jid) {
-  return shards_[TextHash{}(jid) >> 56];
-}
-
 const Track* Tracks::find(std::string_view jid) const {
-  const Shard& shard = const_cast<Tracks*>(this)->shard_of(jid);
-  const auto found = shard.find(jid);
+  const std::size_t hash = TextHash{}(jid);
+  const Shard& shard = shards_[shard_of(hash)];
+  const auto found = shard.find(jid, hash);
   return found == shard.end() ? nullptr : &tracks_[*found];
 }
 
@@ -32,17 +28,16 @@ std::size_t Tracks::memory_bytes() const {
 // ---- records ------------------------------------------------------------------------------------
 
 Tracks::Slot Tracks::change(const TrackChanged& record) {
-  Shard& shard = shard_of(record.jid);
-  const auto found = shard.find(record.jid);
-  const bool is_new = found == shard.end();
-  const Slot slot = is_new ? tracks_.allocate() : *found;
+  bool is_new = false;
+  Shard& shard = shards_[shard_of(TextHash{}(record.jid))];
+  const Slot slot = *shard.lazy_emplace(record.jid, [&](const auto& enter_as) {
+    is_new = true;
+    const Slot fresh = tracks_.allocate();
+    tracks_[fresh].jid = record.jid;
+    enter_as(fresh);
+  });
   Stored& track = tracks_[slot];
-  if (is_new) {
-    track.jid = record.jid;
-    shard.insert(slot);
-  } else {
-    leave(slot);
-  }
+  if (!is_new) leave(slot);
   // The record may be one of this very track.
   if (track.desc != record.desc) track.desc = std::string(record.desc);
   track.updated_at = record.updated_at;
@@ -53,8 +48,9 @@ Tracks::Slot Tracks::change(const TrackChanged& record) {
 }
 
 void Tracks::apply(TrackRemoved&& record) {
-  Shard& shard = shard_of(record.jid);
-  const auto found = shard.find(record.jid);
+  const std::size_t hash = TextHash{}(record.jid);
+  Shard& shard = shards_[shard_of(hash)];
+  const auto found = shard.find(record.jid, hash);
   if (found == shard.end()) return;
   const Slot slot = *found;
   leave(slot);
@@ -71,7 +67,8 @@ void Tracks::enter(Slot slot) {
   record_bytes_ += track.record_bytes;
   // The offset within the batch does not matter: a batch is never cut, so its beginning will do.
   log_.push_newest(slot, 0);
-  if (track.has_ended()) ended_.emplace(track.updated_at, slot);
+  // Nearly always it is the last that has ended.
+  if (track.has_ended()) ended_.emplace_hint(ended_.end(), track.updated_at, slot);
 }
 
 void Tracks::leave(Slot slot) {
@@ -116,10 +113,6 @@ void Tracks::rewrite_oldest(std::string& batch) {
   encode(record_of(tracks_[slot]), batch);
   leave(slot);
   enter(slot);
-}
-
-void Tracks::place(Lsn begin) {
-  log_.place(begin, [](Slot) {});
 }
 
 }  // namespace millrace

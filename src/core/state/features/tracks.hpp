@@ -53,7 +53,6 @@ class Tracks {
   [[nodiscard]] bool has_unwritten() const { return !unwritten_.empty(); }
   /// About how many bytes `write` appends.
   [[nodiscard]] std::size_t unwritten_bytes() const { return unwritten_bytes_; }
-  /// Appends the records to the batch, and answers how many.
   std::size_t write(std::string& batch);
 
   // ---- as a live kind ---------------------------------------------------------------------------
@@ -63,7 +62,9 @@ class Tracks {
   void apply(TrackRemoved&& record);
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
   void rewrite_oldest(std::string& batch);
-  void place(Lsn begin);
+  void place(Lsn begin) {
+    log_.place(begin, [](Slot) {});
+  }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
 
  private:
@@ -93,7 +94,8 @@ class Tracks {
   // In shards, since a table that grows moves all its entries.
   static constexpr std::size_t kShards = 256;
 
-  [[nodiscard]] Shard& shard_of(std::string_view jid);
+  /// By other bits than those by which the table sorts its entries.
+  [[nodiscard]] static std::size_t shard_of(std::size_t hash) { return hash >> 56; }
   Slot change(const TrackChanged& record);
   void enter(Slot slot);
   void leave(Slot slot);
