@@ -18,7 +18,7 @@ import {
   table,
 } from "../ui.js";
 
-const LIMIT = 100;
+const LIMIT = 50;
 const EXAMPLE = `[[cron]]
 name = "nightly"
 schedule = "30 2 * * *"
