@@ -39,7 +39,12 @@ function soFar({ reserves, timeouts, releases, buries, kicks }) {
 /** What a ready job waits for. */
 function hold({ held_up: held }) {
   if (!held) return "for a worker";
-  if (held.reason === "throttled") return `its queue is throttled: ${held.throttled}`;
+  if (held.reason === "throttled")
+    return [
+      "its queue is ",
+      h("a", { href: link("throttles") }, "throttled"),
+      `: ${held.throttled}`,
+    ];
   return ["its queue is paused", held.until && [", which ends ", ago(held.until)]];
 }
 
