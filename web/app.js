@@ -11,6 +11,9 @@ import queue from "./pages/queue.js";
 import jobs from "./pages/jobs.js";
 import job from "./pages/job.js";
 import errors from "./pages/errors.js";
+import cron from "./pages/cron.js";
+import cronEntry from "./pages/cron_entry.js";
+import throttles from "./pages/throttles.js";
 import workers from "./pages/workers.js";
 import server from "./pages/server.js";
 
@@ -22,6 +25,8 @@ const NAV = [
   ["queues", "Queues", "q"],
   ["jobs", "Jobs", "j"],
   ["errors", "Errors", "e"],
+  ["cron", "Cron", "c"],
+  ["throttles", "Throttles", "t"],
   ["workers", "Workers", "w"],
   ["server", "Server", "s"],
 ];
@@ -34,6 +39,9 @@ const PAGES = [
   [/^jobs\/(\d+)$/, job, "jobs"],
   [/^jobs\/?$/, jobs, "jobs"],
   [/^errors\/?$/, errors, "errors"],
+  [/^cron\/?$/, cron, "cron"],
+  [/^cron\/(.+)$/, cronEntry, "cron"],
+  [/^throttles\/?$/, throttles, "throttles"],
   [/^workers\/?$/, workers, "workers"],
   [/^server\/?$/, server, "server"],
 ];
@@ -179,7 +187,7 @@ function problem(error) {
   return banner(
     "gone",
     `${error.message[0].toUpperCase()}${error.message.slice(1)}. `,
-    h("a", { href: link(nav) }, `All ${nav}`),
+    h("a", { href: link(nav) }, `All ${nav === "cron" ? "cron entries" : nav}`),
     page === job && [
       " · ",
       h("a", { href: link("jobs", { state: "any", id: ctx.args[0] }) }, "Search for this jid"),

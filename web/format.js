@@ -72,6 +72,20 @@ export function age(iso) {
   return h("time", { datetime: iso, title: `since ${absolute(iso)}` }, coarse(seconds));
 }
 
+/** The same clock as in the text, which names its offset: "Tue 2026-11-24 02:30". */
+export function inZone(iso) {
+  const [date, time] = iso.split(/[T+Z]/);
+  const day = new Date(`${date}T00:00Z`).toLocaleDateString("en-GB", {
+    weekday: "short",
+    timeZone: "UTC",
+  });
+  return h(
+    "time",
+    { datetime: iso, title: absolute(iso) },
+    `${day} ${date} ${time.slice(0, 8).replace(/:00$/, "")}`,
+  );
+}
+
 export function absolute(iso) {
   const date = new Date(iso);
   const local = date.toLocaleString("sv-SE", { timeZoneName: "short" });

@@ -27,6 +27,19 @@ export const stateBadge = (state) => badge(STATES[state].name, state, STATES[sta
 export const pausedBadge = ({ is_paused: isPaused, paused_until: end }) =>
   isPaused && badge(["paused", end && [", ends ", ago(end)]], "paused");
 
+export const throttledBadge = ({ throttled }) =>
+  throttled && badge(`throttled ${throttled}`, "throttled");
+
+/** What a worker has told of its job, or null. */
+export const progressOf = (progress) =>
+  progress && [
+    progress.percent !== null && [
+      h("progress", { max: "100", value: String(progress.percent), "aria-label": "Progress" }),
+      ` ${progress.percent}\u00a0% `,
+    ],
+    progress.desc,
+  ];
+
 export const queueLink = (name) =>
   h(
     "a",
@@ -84,8 +97,9 @@ export const button = (text, onclick, { kind = "", disabled = false, label, key 
 export function table(label, columns, rows, kind = "") {
   // On a narrow screen each cell names its column itself.
   for (const { children } of rows)
-    columns.forEach(([title], i) => {
-      if (title) children[i].dataset.label = title.dataset?.label ?? title.textContent ?? title;
+    [...children].forEach(({ dataset }, i) => {
+      const [title] = columns[i];
+      if (title) dataset.label = title.dataset?.label ?? title.textContent ?? title;
     });
   const cell = ([title, kind]) =>
     title?.nodeType
@@ -103,6 +117,9 @@ export function table(label, columns, rows, kind = "") {
 export const figure = (...what) => h("td", { class: "n" }, ...what);
 
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
+
+/** Lines of a config file. */
+export const example = (text) => h("pre", { class: "example" }, text);
 
 export function head(title, ...actions) {
   return h("div", { class: "head" }, h("h1", {}, title), h("div", { class: "actions" }, actions));

@@ -210,6 +210,7 @@ void Server::add_web(BoundSocket socket) {
   web_ = std::make_unique<WebService>(
       WebService::Parts{.poller = poller_,
                         .broker = broker_,
+                        .cron = cron_,
                         .format = work_units_,
                         .turn = loop_.turn,
                         .ticker = loop_.ticker,

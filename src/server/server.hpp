@@ -161,9 +161,6 @@ class Server : private Duties, private Deadline {
 
   [[nodiscard]] std::size_t connection_count() const { return connections_.count(); }
 
-  /// The cron entries, and their runs.
-  [[nodiscard]] CronBoard& cron() { return cron_; }
-
   /// What is planned there is done in the main loop's thread, at its time.
   [[nodiscard]] Ticker& ticker() { return loop_.ticker; }
 

@@ -1,10 +1,7 @@
 // What the pages must do. Each case has a server and a browser of its own.
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import { createRequire } from "node:module";
+import { violations } from "./axe.js";
 import { LATE, beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
-
-const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const PAGES = [
   "",
@@ -25,22 +22,6 @@ const PAGES = [
   "jobs?type=None",
   "nowhere",
 ];
-
-/** Rules that axe-core leaves off by itself. */
-const BESIDES = {
-  "label-content-name-mismatch": { enabled: true },
-  "target-size": { enabled: true },
-};
-
-export async function violations(page, rules) {
-  await page.evaluate(AXE);
-  const runOnly = rules ? { runOnly: { type: "rule", values: rules } } : { rules: BESIDES };
-  const found = await page.evaluate(
-    (more) => axe.run(document, { resultTypes: ["violations"], ...more }),
-    runOnly,
-  );
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-}
 
 /** No page has anything that axe-core objects to, nor is wider than the screen. */
 function accessible(title, options, rules) {

@@ -37,6 +37,10 @@ const PAYLOADS = [
   `__proto__`,
 ];
 
+/** Those that a config file may have as a name. */
+// eslint-disable-next-line no-control-regex
+const NAMES = PAYLOADS.filter((payload) => !/[\u0000-\u001f]/.test(payload));
+
 const TUBES = ["$(owned);+-/", "javascript/owned", "__proto__", "constructor", "a.$owned_"];
 
 /** What of it became part of the document, or ran. */
@@ -106,8 +110,10 @@ async function fillWith(test, payload, number) {
     ["held", 25],
   ]) {
     const [jid, type, queue] = job(state);
-    await client.push(jid, type, `${state}-${queue}`, args, { ...more, retry });
+    const custom = { ...more.custom, track: 1 };
+    await client.push(jid, type, `${state}-${queue}`, args, { ...more, custom, retry });
     await client.fetch(`${state}-${queue}`);
+    await client.command("TRACK", `SET ${JSON.stringify({ jid, percent: 1, desc: payload })}`);
     if (state !== "held") await client.command("FAIL", { jid, ...failure });
   }
   const worker = new Faktory(test.server.faktory);
@@ -166,6 +172,32 @@ export const cases = [
           if (await button.isVisible()) await button.click();
         }
         assert.deepEqual(await injected(page), [], `jobs/${id}`);
+      }
+      assert.deepEqual(tried, []);
+    },
+  },
+  {
+    title: "hostile texts: names of cron entries and of limits are shown as text",
+    config: NAMES.map(
+      (name) =>
+        `[[cron]]\nname = ${JSON.stringify(name)}\nschedule = "@yearly"\n` +
+        `[cron.job]\ntype = ${JSON.stringify(name)}\nargs = [${JSON.stringify(name)}]\n`,
+    ).join(""),
+    async run(test) {
+      const tried = await watch(test);
+      const json = { "Content-Type": "application/json" };
+      for (const name of NAMES) {
+        const { status } = await fetch(
+          `${test.server.base}api/v1/throttles/${encodeURIComponent(name)}/set`,
+          { method: "POST", headers: json, body: '{"rate_count":1,"rate_s":1}' },
+        );
+        assert.equal(status, 200, name);
+      }
+      assert.match(await look(test, "throttles"), /owned/);
+      assert.match(await look(test, "cron"), /owned/);
+      for (const name of NAMES) {
+        const text = await look(test, `cron/${encodeURIComponent(name)}`);
+        assert.match(text, /Next runs/, name);
       }
       assert.deepEqual(tried, []);
     },
@@ -335,6 +367,7 @@ async function sendAll({ url, body }) {
 
 /** A form whose text begins with the commands. The page may become what the port answers. */
 async function submitForm(page, url, body) {
+  const left = page.waitForEvent("framenavigated", { timeout: 3000 }).catch(() => {});
   await page.evaluate(
     ({ action, text }) => {
       const form = document.createElement("form");
@@ -348,5 +381,5 @@ async function submitForm(page, url, body) {
     },
     { action: url, text: body },
   );
-  await page.waitForTimeout(300);
+  await left;
 }

@@ -1,6 +1,6 @@
 // The nodes of a shared log on the overview. The server of a case shares none, so the case answers.
 import assert from "node:assert/strict";
-import { violations } from "./cases.js";
+import { violations } from "./axe.js";
 import { row } from "./helpers.js";
 
 const HOUR_MS = 3600000;

@@ -12,13 +12,16 @@ import { cases as staleCases } from "./stale_cases.js";
 import { cases as nameCases } from "./name_cases.js";
 import { cases as hostileCases } from "./hostile_cases.js";
 import { cases as nodeCases } from "./node_cases.js";
+import { cases as cronCases } from "./cron_cases.js";
+import { cases as throttleCases } from "./throttle_cases.js";
+import { cases as jobCases } from "./job_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
 const AT_A_TIME = 2;
 
-async function runCase({ title, flags, run }, browser) {
-  const server = await Server.make(...(flags ?? []));
+async function runCase({ title, flags, config, run }, browser) {
+  const server = await Server.make(flags, config);
   const context = await browser.newContext({
     bypassCSP: false,
     reducedMotion: "reduce",
@@ -60,6 +63,9 @@ const cases = [
   ...nameCases,
   ...hostileCases,
   ...nodeCases,
+  ...cronCases,
+  ...throttleCases,
+  ...jobCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

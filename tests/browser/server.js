@@ -38,10 +38,12 @@ keeper.stdin.on("error", () => {});
 keeper.stdin.unref?.();
 
 export class Server {
-  static async make(...flags) {
+  /** With these flags, and this text as its config file. */
+  static async make(flags = [], config = "") {
     const server = new Server();
     server.flags = flags;
     server.directory = fs.mkdtempSync(path.join(os.tmpdir(), "millrace-browser-"));
+    server.configure(config);
     server.beanstalk = await freePort();
     server.faktory = await freePort();
     server.web = await freePort();
@@ -56,6 +58,7 @@ export class Server {
       [
         "serve",
         `--data=${this.directory}/data`,
+        `--config=${this.directory}/config.toml`,
         `--beanstalk=${address(this.beanstalk)}`,
         `--faktory=${address(this.faktory)}`,
         `--web=${address(this.web)}`,
@@ -71,6 +74,16 @@ export class Server {
       if (line === "ready") return this;
     }
     throw new Error("the server did not start");
+  }
+
+  configure(text) {
+    fs.writeFileSync(path.join(this.directory, "config.toml"), text);
+  }
+
+  /** It reads its config file anew. */
+  reload(text) {
+    this.configure(text);
+    this.process.kill("SIGHUP");
   }
 
   async kill() {

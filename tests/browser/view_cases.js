@@ -10,6 +10,19 @@ const isInView = (locator) =>
 
 export const cases = [
   {
+    title: "every page is in the navigation, and in view, however wide the window is",
+    async run({ page, open }) {
+      await open("server");
+      await page.getByRole("heading", { name: "Journal" }).waitFor();
+      for (const width of [320, 390, 600, 800, 900, 1024, 1180, 1280]) {
+        await page.setViewportSize({ width, height: 700 });
+        const links = page.locator("#top nav a");
+        for (let i = 0; i < (await links.count()); i += 1)
+          assert.ok(await isInView(links.nth(i)), `link ${i}, ${width} px`);
+      }
+    },
+  },
+  {
     title: "back from a job, the list is where it was",
     async run(test) {
       const client = await faktory(test);

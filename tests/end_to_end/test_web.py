@@ -29,18 +29,32 @@ class WebTest(ServerTest):
     def fill(self, server):
         """Jobs in every state, over both protocols; a worker, a connection."""
         worker = self.open(Faktory(server.faktory_address, wid="worker-1"))
-        worker.push("ready-001", "mail")
+        worker.push("ready-001", "mail", custom={"unique_for": 600, "expires_in": 600})
         worker.push("later-001", "mail", at="2099-01-01T00:00:00Z")
         for jid, retry in (("fails-001", 25), ("dies-0001", -1)):
             worker.push(jid, "broken", retry=retry)
             worker.fetch("broken")
             worker.command("FAIL " + json.dumps({"jid": jid, "errtype": "E", "message": "no 7"}))
-        worker.push("held-0001", "held")
+        worker.push("held-0001", "held", custom={"track": 1})
         worker.fetch("held")
+        worker.command("TRACK SET " + json.dumps({"jid": "held-0001", "percent": 7}))
         tube = self.open(Beanstalk(server.beanstalk_address))
         tube.put(b"\xff\x00")
         tube.put(b"text")
         tube.reserve()
+
+
+CONFIG = """
+[throttles]
+held = { concurrency = 1, timeout = 60 }
+
+[[cron]]
+name = "nightly"
+schedule = "30 2 * * *"
+timezone = "Europe/Berlin"
+[cron.job]
+type = "Report"
+"""
 
 
 class ApiTest(WebTest):
@@ -48,7 +62,9 @@ class ApiTest(WebTest):
 
     def setUp(self):
         super().setUp()
-        self.started, self.web = self.serve()
+        with open(self.path("config.toml"), "w", encoding="utf-8") as file:
+            file.write(CONFIG)
+        self.started, self.web = self.serve("--config=" + self.path("config.toml"))
         self.fill(self.started)
         self.document = self.web.read("/api/v1/openapi.json")
         self.seen = set()
@@ -82,6 +98,8 @@ class ApiTest(WebTest):
             self.check("get", "/jobs/count", f"/jobs/count?state={state}&type=Te*")
             self.check("get", "/jobs/{id}", f"/jobs/{self.id_in(state)}")
         self.check("post", "/jobs", body={"jobtype": "Mail", "args": [1]})
+        self.check_cron()
+        self.check_throttles()
         self.check_changes()
         status, headers, body = self.web.get(f"/api/v1/jobs/{self.id_in('ready')}/body")
         self.assertEqual((status, headers["Content-Type"]), (200, "application/octet-stream"))
@@ -89,6 +107,25 @@ class ApiTest(WebTest):
         self.seen.add(("get", "/jobs/{id}/body"))
         all_routes = {(m, path) for path, each in self.document["paths"].items() for m in each}
         self.assertEqual(all_routes - self.seen, set())
+
+    def check_cron(self):
+        path = "/cron/{name}"
+        self.check("post", path + "/run", "/cron/nightly/run")
+        for action in ("pause", "resume"):
+            self.check("post", f"{path}/{action}", f"/cron/nightly/{action}")
+        self.check("get", "/cron")
+        entry = self.check("get", path, "/cron/nightly")
+        self.assertEqual(len(entry["next"]), 5)
+        self.assertRegex(entry["next"][0], r"^2\d{3}-\d\d-\d\dT02:30:00\+0[12]:00$")
+
+    def check_throttles(self):
+        path = "/throttles/{name}"
+        self.check("get", "/throttles")
+        self.check("get", "/throttle-rules")
+        self.check("get", "/queues/{name}", "/queues/held")
+        self.check("get", path, "/throttles/held")
+        self.check("post", path + "/set", "/throttles/held/set", {"rate_count": 2, "rate_s": 60})
+        self.check("post", path + "/reset", "/throttles/held/reset")
 
     def check_changes(self):
         for action, state in (("retry", "retrying"), ("kill", "scheduled"), ("delete", "dead")):

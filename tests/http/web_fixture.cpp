@@ -20,6 +20,7 @@ WebFixture::WebFixture()
     : site{.broker = broker,
            .format = format,
            .bulks = bulks,
+           .cron = cron,
            .trend = trend,
            .facts = {.version = "1.2.3",
                      .hostname = "web",

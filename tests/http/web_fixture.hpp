@@ -7,6 +7,7 @@
 #include "core/ports/session.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
+#include "http/cron_table.hpp"
 #include "http/kit/json.hpp"
 #include "http/routes/site.hpp"
 
@@ -61,6 +62,7 @@ class WebFixture {
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
   faktory::Service service{broker, format, {}, now};
   BulkChanges bulks{broker};
+  CronTable cron{service};
   Trend trend;
   TrafficFacts traffic;
   ClusterFacts cluster;

@@ -3,7 +3,17 @@ import { h } from "../dom.js";
 import { ago, bytes, count, plural, span } from "../format.js";
 import { askFor } from "../operation.js";
 import { link } from "../route.js";
-import { STATES, act, button, facts, head, queueLink, section, stateBadge } from "../ui.js";
+import {
+  STATES,
+  act,
+  button,
+  facts,
+  head,
+  progressOf,
+  queueLink,
+  section,
+  stateBadge,
+} from "../ui.js";
 import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
 
 const NODES_MAX = 3000;
@@ -24,6 +34,18 @@ function soFar({ reserves, timeouts, releases, buries, kicks }) {
     .filter(([, n]) => n > 0)
     .map(([what, n]) => `${what} ${n === 1 ? "once" : `${count(n)} times`}`);
   return `So far: ${said.join(", ") || "never reserved"}.`;
+}
+
+/** What a ready job waits for. */
+function hold({ held_up: held }) {
+  if (!held) return "for a worker";
+  if (held.reason === "throttled")
+    return [
+      "its queue is ",
+      h("a", { href: link("throttles") }, "throttled"),
+      `: ${held.throttled}`,
+    ];
+  return ["its queue is paused", held.until && [", which ends ", ago(held.until)]];
 }
 
 /**
@@ -74,7 +96,7 @@ function story(job) {
         : job.is_pushed ? "killed" : "buried or killed",
     ]);
   steps.sort((a, b) => Date.parse(a[0]) - Date.parse(b[0]));
-  if (state === "ready") steps.push([null, "Waiting", "for a worker"]);
+  if (state === "ready") steps.push([null, "Waiting", hold(job)]);
   if (state === "reserved")
     steps.push([job.when, "Reservation expires", "unless the worker reports first"]);
   if (state === "scheduled") steps.push([job.when, "Due", null]);
@@ -276,6 +298,33 @@ function failure({ error }) {
   );
 }
 
+// ---- what its client asked for ----
+
+const LOCKED_UNTIL = { start: "starts", success: "has ended" };
+
+function lock({ lock: { is_held: isHeld, until, ends_with: end } }) {
+  if (!isHeld || Date.parse(until) <= serverNow())
+    return "its lock is over: the same job may be pushed again";
+  return [
+    `locked until it ${LOCKED_UNTIL[end]}, at the latest `,
+    ago(until),
+    h("div", { class: "dim" }, "jobs with its type, arguments and queue are refused"),
+  ];
+}
+
+const expiry = ({ expires_at: time, state }) => [
+  ago(time),
+  h(
+    "div",
+    { class: "dim" },
+    state === "dead"
+      ? "it cannot be retried after that"
+      : state === "reserved"
+        ? "it is not tried again after that"
+        : "it is removed then, unless a worker has fetched it",
+  ),
+];
+
 // ---- acting ----
 
 const SAID = { retry: "is ready now.", kill: "is dead now.", delete: "is deleted." };
@@ -349,6 +398,15 @@ export default {
                   ? "none: discarded when it fails"
                   : "none: dead when it fails",
             ],
+            job.progress && [
+              "Progress",
+              [
+                progressOf(job.progress),
+                h("div", { class: "dim" }, "told ", ago(job.progress.updated_at)),
+              ],
+            ],
+            job.lock && ["Unique", lock(job)],
+            job.expires_at && ["Expires", expiry(job)],
             ...Object.entries(job.exact.swork_unit?.scustom ?? {})
               .slice(0, 20)
               .map(([name, value]) => [

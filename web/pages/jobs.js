@@ -12,6 +12,7 @@ import {
   figure,
   head,
   pager,
+  progressOf,
   queueLink,
   stateBadge,
   table,
@@ -383,6 +384,7 @@ function row(ctx, jobs, job, state, canSelect) {
       "td",
       { class: "wide args" },
       args(job),
+      job.progress && h("div", { class: "told" }, progressOf(job.progress)),
       error &&
         h(
           "div",

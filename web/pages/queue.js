@@ -2,9 +2,21 @@ import { get, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, plural, rate } from "../format.js";
 import { link } from "../route.js";
-import { button, empty, facts, figure, head, jobsLink, pager, pausedBadge, table } from "../ui.js";
+import {
+  button,
+  empty,
+  facts,
+  figure,
+  head,
+  jobsLink,
+  pager,
+  pausedBadge,
+  table,
+  throttledBadge,
+} from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
+import { limitsText } from "./limits.js";
 
 const LIMIT = 50;
 /** Undoes the double escape of "." and "..": see `part`. */
@@ -40,6 +52,14 @@ function about(queue) {
       queue.takers === 0
         ? "none"
         : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
+    ],
+    queue.throttle && [
+      "Limits",
+      [
+        h("a", { href: link("throttles") }, limitsText(queue.throttle.limits)),
+        queue.throttle.taken > 0 &&
+          h("span", { class: "dim" }, `, ${count(queue.throttle.taken)} running`),
+      ],
     ],
   ]);
 }
@@ -85,7 +105,7 @@ export default {
     return [
       h("p", { class: "crumbs" }, h("a", { href: link("queues") }, "Queues")),
       head(
-        [queue.name, pausedBadge(queue)],
+        [queue.name, pausedBadge(queue), throttledBadge(queue)],
         ...actions,
       ),
       about(queue),

@@ -16,6 +16,7 @@ import {
   pausedBadge,
   queueLink,
   table,
+  throttledBadge,
 } from "../ui.js";
 
 const COLUMNS = [
@@ -122,7 +123,7 @@ function row(ctx, queue) {
   return h(
     "tr",
     { "data-key": name },
-    h("td", { class: "wide" }, queueLink(name), pausedBadge(queue)),
+    h("td", { class: "wide" }, queueLink(name), pausedBadge(queue), throttledBadge(queue)),
     jobs("ready"),
     figure(age(queue.oldest_ready_at)),
     jobs("reserved"),

@@ -1,5 +1,6 @@
 import { get, post } from "../api.js";
 import { h } from "../dom.js";
+import { link } from "../route.js";
 import { ago, bytes, count, none, plural } from "../format.js";
 import {
   act,
@@ -12,12 +13,15 @@ import {
   head,
   jobsLink,
   pager,
+  progressOf,
   queueLink,
   queueLinks,
   table,
 } from "../ui.js";
+import { jobLink, workerLink } from "./jobs.js";
 
 const LIMIT = 100;
+const JOBS_MAX = 20;
 const WORDS = {
   quiet: [
     "Quiet",
@@ -84,6 +88,41 @@ function worker(ctx, each) {
   );
 }
 
+function runningJob(job) {
+  const { wid, client, since } = job.reservation;
+  return h(
+    "tr",
+    { "data-key": String(job.id) },
+    h("td", {}, jobLink(job)),
+    h("td", {}, queueLink(job.queue)),
+    h(
+      "td",
+      { class: "line" },
+      wid ? workerLink(wid) : client ? `connection ${client}` : "a producer",
+    ),
+    h("td", { class: "wide" }, progressOf(job.progress) ?? none()),
+    figure(ago(since)),
+  );
+}
+
+/** The jobs that began last. */
+function running({ jobs, counts }) {
+  const { reserved } = counts;
+  return [
+    h("h2", {}, "Running jobs ", h("span", { class: "count" }, count(reserved))),
+    jobs.length === 0
+      ? empty("No job is running.")
+      : table(
+          "Running jobs",
+          [["Job"], ["Queue"], ["Held by"], ["Progress", "wide"], ["Since", "n"]],
+          jobs.map(runningJob),
+          "cards",
+        ),
+    reserved > jobs.length &&
+      h("p", {}, h("a", { href: link("jobs", { state: "reserved" }) }, "All running jobs")),
+  ];
+}
+
 function connection(each) {
   const more = each.watched_count - each.watched.length;
   return h(
@@ -111,13 +150,14 @@ function connection(each) {
 export default {
   title: "Workers",
   async load({ params: { after, connections, ...more } }, signal) {
-    const [workers, others] = await Promise.all([
+    const [workers, held, others] = await Promise.all([
       get("workers", { ...more, limit: LIMIT, cursor: after }, { signal }),
+      get("jobs", { state: "reserved", order: "desc", limit: JOBS_MAX }, { signal }),
       get("connections", { limit: LIMIT, cursor: connections }, { signal }),
     ]);
-    return { workers, others };
+    return { workers, held, others };
   },
-  render(ctx, { workers, others }) {
+  render(ctx, { workers, held, others }) {
     const { params } = ctx;
     const { total, as_of } = workers;
     const everyone = { all: true, as_of };
@@ -162,6 +202,7 @@ export default {
           "There are too many reserved jobs to count: a worker may have more than shown.",
         ),
       pager("workers", params, workers.next, null, "after"),
+      running(held),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
       others.connections.length === 0
         ? empty(others.total > 0 ? "No more connections." : "No beanstalk client is connected.")

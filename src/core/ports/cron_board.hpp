@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ class CronBoard {
  public:
   struct Entry {
     std::string id;         ///< the name; of an entry without one, a digest
+    bool is_named = false;  ///< it has a name
     std::string schedule;   ///< as it is written
     std::string time_zone;  ///< in which its hours are meant: `UTC`
     std::string catch_up;   ///< `one`, `none` or `all`
@@ -28,7 +30,9 @@ class CronBoard {
     std::string custom;  ///< JSON; empty: none
     bool is_enabled = true;
     bool is_paused = false;
-    std::vector<Time> next;     ///< runs, at most `kCronNextRuns`; none while disabled or paused
+    std::vector<Time> next;  ///< runs, at most `kCronNextRuns`; none while disabled or paused
+    /// Local time less UTC in the entry's time zone, at each of `next`.
+    std::vector<std::chrono::seconds> next_offsets;
     std::vector<CronRun> runs;  ///< the last ones, oldest first
   };
 

@@ -47,6 +47,11 @@ class View {
       : ledger_(ledger), clients_(clients), workers_(workers), tally_(tally) {}
 
   [[nodiscard]] const Job* find(JobId id) const { return store().jobs().find_with_body(id); }
+  /// Reads no body. Nullopt: there is no such job.
+  [[nodiscard]] std::optional<JobState> state_of(JobId id) const {
+    const Job* const job = store().jobs().find(id);
+    return job == nullptr ? std::nullopt : std::optional(job->state);
+  }
   /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
   [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
   /// The job that holds that lock, be its time over or not; or null.
@@ -165,6 +170,11 @@ class View {
   /// The rules of the configuration.
   [[nodiscard]] const std::vector<ThrottleRule>& throttle_rules() const {
     return store().throttles().rules().list;
+  }
+  /// The rule that holds for a queue for which no operator sets limits; or null.
+  [[nodiscard]] const ThrottleRule* throttle_rule_of(std::string_view queue) const {
+    const ThrottleRules& rules = store().throttles().rules();
+    return rules.find ? rules.find(queue) : nullptr;
   }
   /// The limits of a queue, as for `page_throttles`; null: it has none.
   [[nodiscard]] const Throttle* throttle_of(std::string_view queue) const {

@@ -15,8 +15,8 @@ constexpr std::size_t kNameShownMax = 100;
 
 using Handler = Response (*)(const Call&);
 
-/// `*` in a path stands for a name; the name of a queue may have slashes. The first row that fits
-/// is taken, so longer paths come before shorter ones. `names` are the parameters of a GET, or the
+/// `*` in a path stands for a name; see `kNamePaths`. The first row that fits is taken, so longer
+/// paths come before shorter ones. `names` are the parameters of a GET, or the
 /// members of a POST's body, with spaces between them. Others are refused: a misspelt filter that
 /// was ignored would change every job.
 struct Route {
@@ -37,11 +37,15 @@ constexpr std::string_view kListNames =
 constexpr std::string_view kCountNames =
     "state cursor queue type id error group text wid client older_than_s";
 constexpr std::string_view kBoundNames = "as_of at_most";
+constexpr std::string_view kLimitNames = "concurrency worker timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
     "action states queue type id error group text wid client older_than_s as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
-constexpr std::string_view kQueuePaths = "/api/v1/queues/";
+
+/// Paths with names that people gave. They may have slashes; numbers and wids of workers have none.
+constexpr std::array<std::string_view, 3> kNamePaths = {"/api/v1/queues/", "/api/v1/cron/",
+                                                        "/api/v1/throttles/"};
 
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
@@ -64,6 +68,16 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/jobs/*/kill", kill_job, "state"},
     Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
     Route{"GET", "/api/v1/jobs/*", show_job},
+    Route{"GET", "/api/v1/cron", list_cron, "limit cursor"},
+    Route{"POST", "/api/v1/cron/*/run", run_cron},
+    Route{"POST", "/api/v1/cron/*/pause", pause_cron},
+    Route{"POST", "/api/v1/cron/*/resume", resume_cron},
+    Route{"GET", "/api/v1/cron/*", show_cron},
+    Route{"GET", "/api/v1/throttles", list_throttles, "limit cursor"},
+    Route{"GET", "/api/v1/throttle-rules", list_throttle_rules, "limit cursor"},
+    Route{"POST", "/api/v1/throttles/*/set", set_throttle, kLimitNames},
+    Route{"POST", "/api/v1/throttles/*/reset", reset_throttle},
+    Route{"GET", "/api/v1/throttles/*", show_throttle_of},
     Route{"GET", "/api/v1/errors", list_errors, "cursor"},
     Route{"GET", "/api/v1/operations", list_operations},
     Route{"POST", "/api/v1/operations", start_operation, kOperationNames},
@@ -79,7 +93,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/health/leader", show_health_of_leader, kAnyName},
 };
 
-/// The part of the path that the route's `*` stands for; nullopt: the path is not one of this
+/// The name that the route's `*` stands for; nullopt: the path is not one of this
 /// route.
 std::optional<std::string> match(std::string_view route, std::string_view path) {
   const std::size_t star = route.find('*');
@@ -92,8 +106,12 @@ std::optional<std::string> match(std::string_view route, std::string_view path) 
   if (path.size() <= head.size() + tail.size()) return std::nullopt;
   if (!path.starts_with(head) || !path.ends_with(tail)) return std::nullopt;
   path = path.substr(head.size(), path.size() - head.size() - tail.size());
-  // Job numbers and the like have no slashes.
-  if (head != kQueuePaths && path.find('/') != path.npos) return std::nullopt;
+  const bool is_name = std::find(kNamePaths.begin(), kNamePaths.end(), head) != kNamePaths.end();
+  if (!is_name && path.find('/') != path.npos) return std::nullopt;
+  // Clients take a part of a path that is `.` or `..`, escaped or not, for a step in it. So what
+  // has one of these names goes by another one, which nothing has.
+  if (is_name && path == "%2E") return ".";
+  if (is_name && path == "%2E%2E") return "..";
   return std::string(path);
 }
 
@@ -136,7 +154,7 @@ std::optional<Problem> take_members(const Route& route, Request& request) {
 
 struct Found {
   const Route* route = nullptr;  ///< null: no such page, or not by this method
-  std::string name;              ///< the part of the path that its `*` stands for
+  std::string name;              ///< what its `*` stands for
   /// The methods of such a page, of the rows before the found one. Names with a slash do not count:
   /// a client that asks for /queues/mail/explode does not mean a queue of that name.
   std::string allowed;

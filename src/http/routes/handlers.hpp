@@ -9,8 +9,8 @@
 /// describes the answers field by field, and a test compares the two.
 namespace millrace::http {
 
-/// A request with all that a handler may use. `name` is the part of the path that the route's `*`
-/// stands for.
+/// A request with all that a handler may use. `name` is what the route's `*` stands for: a name as
+/// its owner gave it.
 struct Call {
   Site& site;
   const Request& request;
@@ -52,6 +52,18 @@ Response list_operations(const Call& call);
 Response start_operation(const Call& call);
 Response show_operation(const Call& call);
 Response cancel_operation(const Call& call);
+
+Response list_cron(const Call& call);
+Response show_cron(const Call& call);
+Response run_cron(const Call& call);
+Response pause_cron(const Call& call);
+Response resume_cron(const Call& call);
+
+Response list_throttles(const Call& call);
+Response list_throttle_rules(const Call& call);
+Response show_throttle_of(const Call& call);
+Response set_throttle(const Call& call);
+Response reset_throttle(const Call& call);
 
 Response list_workers(const Call& call);
 Response quiet_workers(const Call& call);

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/features/job_features.hpp"
 #include "http/routes/job_filter.hpp"
 
 namespace millrace::http {
@@ -68,6 +69,7 @@ Json row_of(const Job& job, const Site& site) {
   // When it is due, or how long it is reserved, or when it died. A ready job has none.
   row["when"] = show_time(job.steady_when(clock), clock);
   row["reservation"] = reservation_of(job, clock);
+  row["progress"] = show_progress(job, summary.jid, site.broker.view());
   row["error"] = nullptr;
   if (const Failure* failure = job.failure()) {
     row["error"] = {{"type", failure->errtype},
@@ -78,10 +80,13 @@ Json row_of(const Job& job, const Site& site) {
   return row;
 }
 
-std::string write_detail(const Job& job, const Site& site) {
+std::string write_detail(const Job& job, const Site& site, Time now) {
   const WallClock clock = site.broker.view().wall_clock();
   Json detail = row_of(job, site);
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
+  detail["lock"] = show_lock(job);
+  detail["expires_at"] = show_expiry(job);
+  detail["held_up"] = show_hold(job, site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
   const Tallies tallies = job.tallies();

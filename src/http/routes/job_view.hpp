@@ -12,7 +12,7 @@ namespace millrace::http {
 
 /// All that is known of the job, as JSON text. Of a body longer than `kBodyShownBytesMax` only the
 /// beginning is shown.
-[[nodiscard]] std::string write_detail(const Job& job, const Site& site);
+[[nodiscard]] std::string write_detail(const Job& job, const Site& site, Time now);
 
 /// How many jobs there are in each state.
 [[nodiscard]] Json show_counts(const View& view);

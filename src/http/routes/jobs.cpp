@@ -204,7 +204,8 @@ Response count_jobs(const Call& call) {
 
 Response show_job(const Call& call) {
   const Job* job = find_job(call);
-  return job == nullptr ? say_gone(call) : Response{.body = write_detail(*job, call.site)};
+  if (job == nullptr) return say_gone(call);
+  return {.body = write_detail(*job, call.site, call.moment.now)};
 }
 
 Response show_body(const Call& call) {

@@ -1,5 +1,7 @@
 #include "http/routes/queue_view.hpp"
 
+#include "http/routes/features/throttle_view.hpp"
+
 namespace millrace::http {
 
 bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit) {
@@ -18,6 +20,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.dead = queue.dead.size();
   figures.oldest = view.oldest_ready(queue);
   figures.is_paused = queue.is_paused(now);
+  figures.throttled = throttled_by(queue, now);
   figures.takers = queue.watcher_count + queue.waiting.size();
   // A queue has a meter once something happened to it.
   if (!queue.meter) return figures;
@@ -42,6 +45,7 @@ Json show_figures(const QueueFigures& figures, WallClock clock) {
           {"failed_per_s", show_rate(figures.failed_rate)},
           {"is_paused", figures.is_paused},
           {"paused_until", ends ? show_time(queue.paused_until, clock) : Json(nullptr)},
+          {"throttled", text_or_null(figures.throttled)},
           {"takers", figures.takers}};
 }
 

@@ -22,6 +22,7 @@ struct QueueFigures {
   double processed_rate = 0;
   double failed_rate = 0;
   bool is_paused = false;
+  std::string throttled;     ///< see `throttled_by`
   std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
 };
 

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/operation_view.hpp"
 #include "http/routes/queue_view.hpp"
@@ -134,15 +135,8 @@ std::string place_of(const Row& row) {
   return concat(value, ":", row.queue->name);
 }
 
-/// Clients take a part of a path that is `.` or `..`, escaped or not, for a step in it. So those
-/// two queues go by names that no queue has.
-std::string_view queue_name_of(const Call& call) {
-  if (call.name == "%2E") return ".";
-  return call.name == "%2E%2E" ? std::string_view("..") : std::string_view(call.name);
-}
-
 const Queue* find_queue(const Call& call) {
-  return call.site.broker.view().find_queue(queue_name_of(call));
+  return call.site.broker.view().find_queue(call.name);
 }
 
 Response say_gone() {
@@ -150,11 +144,10 @@ Response say_gone() {
 }
 
 Response pause(const Call& call, std::optional<std::uint32_t> seconds) {
-  const auto paused = call.site.broker.admin().pause(queue_name_of(call), seconds, call.moment.now);
+  const auto paused = call.site.broker.admin().pause(call.name, seconds, call.moment.now);
   if (!paused && paused.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!paused) return say_gone();
-  return {.body = dump({{"name", queue_name_of(call)}, {"is_paused", seconds != 0u}}),
-          .is_change = true};
+  return {.body = dump({{"name", call.name}, {"is_paused", seconds != 0u}}), .is_change = true};
 }
 
 Response sweep(const Call& call, BulkChanges::Request request) {
@@ -202,6 +195,9 @@ Response show_queue(const Call& call) {
   shown["watchers"] = queue->watcher_count;
   shown["waiting"] = queue->waiting.size();
   shown["is_kept"] = queue->is_kept;
+  shown["throttle"] = queue->throttle == nullptr
+                          ? Json(nullptr)
+                          : show_throttle(*queue->throttle, view, call.moment.now);
   return {.body = dump(shown)};
 }
 
@@ -221,18 +217,18 @@ Response resume_queue(const Call& call) {
 
 Response clear_queue(const Call& call) {
   return sweep(call, {.states = {JobState::kReady},
-                      .queue = std::string(queue_name_of(call)),
+                      .queue = call.name,
                       .action = Mutation::Action::kDiscard,
-                      .title = concat("clear ", queue_name_of(call))});
+                      .title = concat("clear ", call.name)});
 }
 
 Response delete_queue(const Call& call) {
   return sweep(call, {.states = {JobState::kReady, JobState::kScheduled, JobState::kRetrying,
                                  JobState::kDead},
-                      .queue = std::string(queue_name_of(call)),
+                      .queue = call.name,
                       .action = Mutation::Action::kDiscard,
                       .forgets_queue = true,
-                      .title = concat("delete queue ", queue_name_of(call))});
+                      .title = concat("delete queue ", call.name)});
 }
 
 }  // namespace millrace::http

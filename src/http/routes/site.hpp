@@ -13,6 +13,7 @@
 #include "core/broker/broker.hpp"
 #include "core/broker/bulk_changes.hpp"
 #include "core/model/meter.hpp"
+#include "core/ports/cron_board.hpp"
 #include "core/ports/push_in_parts.hpp"
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
@@ -64,6 +65,7 @@ struct Site {
   Broker& broker;
   const WorkUnitFormat& format;
   BulkChanges& bulks;
+  CronBoard& cron;
   const Trend& trend;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;

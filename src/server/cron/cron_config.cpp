@@ -109,6 +109,7 @@ class EntryReader {
       return wrong(*table_.get("name"), "name must be one line of at most 255 bytes");
     }
     item.id = *name;
+    item.is_named = !name->empty();
     const auto catch_up = read_text(table_, "catch_up");
     if (!catch_up) return catch_up.error();
     if (*catch_up == "none") {

@@ -20,6 +20,7 @@ inline constexpr std::size_t kCatchUpMax = 1'000;
 /// One `[[cron]]` of the config files, checked.
 struct CronItem {
   std::string id;  ///< the name; of an entry without one, a digest of schedule and job
+  bool is_named = false;
   std::string schedule_text;
   std::string time_zone;  ///< the member `timezone`; may be empty
   cron::Schedule schedule;

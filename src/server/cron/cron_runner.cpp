@@ -199,6 +199,7 @@ Outcome<std::string> CronRunner::run(const CronItem& item, CronRun run, Time now
 
 CronBoard::Entry CronRunner::entry_of(const CronItem& item) const {
   Entry entry{.id = item.id,
+              .is_named = item.is_named,
               .schedule = item.schedule_text,
               .time_zone = item.schedule.zone().name(),
               .catch_up = std::string(name_of(item.catch_up)),
@@ -214,7 +215,9 @@ CronBoard::Entry CronRunner::entry_of(const CronItem& item) const {
   if (entry.is_paused || !item.is_enabled) return entry;
   for (Time run = item.schedule.next_run(known->planned);
        run != kNever && entry.next.size() < kCronNextRuns; run = item.schedule.next_run(run)) {
+    const auto utc = std::chrono::floor<std::chrono::seconds>(run.time_since_epoch());
     entry.next.push_back(run);
+    entry.next_offsets.push_back(item.schedule.zone().period_at(utc).offset);
   }
   return entry;
 }

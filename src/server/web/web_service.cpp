@@ -137,6 +137,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
       site_{.broker = parts.broker,
             .format = parts.format,
             .bulks = bulks_,
+            .cron = parts.cron,
             .trend = trend_,
             .facts = std::move(options.facts),
             .traffic = std::move(options.traffic),

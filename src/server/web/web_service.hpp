@@ -28,6 +28,7 @@ class WebService final : public Deadline {
   struct Parts {
     Poller& poller;
     Broker& broker;
+    CronBoard& cron;
     const WorkUnitFormat& format;
     Turn& turn;
     Ticker& ticker;

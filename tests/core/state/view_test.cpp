@@ -30,6 +30,16 @@ TEST_CASE("queue: it is listed while it is kept or has a ready job") {
   CHECK(listed().empty());
 }
 
+TEST_CASE("job: its state is known by its number, as long as it is there") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("a", {.queue = "default", .ttr_s = 60});
+  const View& view = fixture.broker.view();
+  CHECK(view.state_of(id) == JobState::kReady);
+  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(view.state_of(id) == std::nullopt);
+}
+
 TEST_CASE("queue: pages are in the order of creation, up to an end") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

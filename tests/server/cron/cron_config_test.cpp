@@ -83,6 +83,7 @@ TEST_CASE("cron config: all members") {
       "args = [1, \"two\", { three = 3.0 }]\nretry = 0\nreserve_for = 300\npriority = 9\n"
       "backtrace = 5\n[cron.job.custom]\nunique_for = 600\ntrack = 1\n");
   CHECK(item.id == "nightly");
+  CHECK(item.is_named);
   CHECK(item.time_zone == "Europe/Berlin");
   CHECK(item.schedule.zone().name() == "Europe/Berlin");
   CHECK(item.catch_up == CatchUp::kAll);

@@ -409,6 +409,7 @@ TEST_CASE("cron runs: operators are shown five next runs") {
   const auto shown = cron.shown();
   CHECK(shown.next == std::vector<Time>{Down::kHour, Down::kHour + 1h, Down::kHour + 2h,
                                         Down::kHour + 3h, Down::kHour + 4h});
+  CHECK(shown.next_offsets == std::vector<std::chrono::seconds>(5, 1h));
   CHECK(shown.schedule == "0 * * * *");
   CHECK(shown.time_zone == "Europe/Berlin");
   CHECK(shown.catch_up == "one");

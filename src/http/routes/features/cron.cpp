@@ -1,0 +1,129 @@
+#include <cstdio>
+
+#include "base/check.hpp"
+#include "base/number.hpp"
+#include "core/ports/cron_board.hpp"
+#include "http/kit/input.hpp"
+#include "http/routes/handlers.hpp"
+
+/// The cron entries of the config files, and their runs.
+namespace millrace::http {
+namespace {
+
+/// A time of the wall clock, at a place whose clocks are that much ahead of UTC:
+/// `2026-11-24T02:30:00+01:00`.
+std::string show_local(Time wall, std::chrono::seconds offset) {
+  std::string text = show_time(wall + offset, {}).get<std::string>();
+  // Runs are planned for whole seconds.
+  text.resize(text.find('.'));
+  const auto minutes =
+      std::chrono::duration_cast<std::chrono::minutes>(std::chrono::abs(offset)).count();
+  char zone[32];
+  std::snprintf(zone, sizeof zone, "%c%02d:%02d", offset.count() < 0 ? '-' : '+',
+                static_cast<int>(minutes / 60), static_cast<int>(minutes % 60));
+  return text + zone;
+}
+
+Json show_next(const CronBoard::Entry& entry) {
+  Json next = Json::array();
+  for (std::size_t i = 0; i < entry.next.size(); ++i) {
+    next.push_back(show_local(entry.next[i], entry.next_offsets[i]));
+  }
+  return next;
+}
+
+/// Times of runs are those of the wall clock already.
+Json show_run(const CronRun& run, const View& view) {
+  const auto state = view.state_of(run.job);
+  return {{"planned_at", show_time(run.planned, {})},
+          {"at", show_time(run.at, {})},
+          {"is_by_hand", run.is_by_hand},
+          {"id", run.job == 0 ? Json(nullptr) : Json(run.job)},
+          {"jid", text_or_null(run.jid)},
+          {"state", state ? Json(name_of(*state)) : Json(nullptr)},
+          {"problem", text_or_null(run.problem)}};
+}
+
+Json show_entry(const CronBoard::Entry& entry, const View& view) {
+  return {{"name", entry.id},
+          {"is_named", entry.is_named},
+          {"schedule", entry.schedule},
+          {"time_zone", entry.time_zone},
+          {"catch_up", entry.catch_up},
+          {"type", entry.jobtype},
+          {"queue", entry.queue},
+          {"is_enabled", entry.is_enabled},
+          {"is_paused", entry.is_paused},
+          {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view)},
+          {"next", show_next(entry)}};
+}
+
+Response say_no_entry() {
+  return refuse(404, "the config files have no such cron entry");
+}
+
+Response say_turned(const Call& call, const Answer<Done>& turned, bool is_paused) {
+  if (!turned && turned.error() == Refusal::kNoRoom) return refuse_for_room();
+  if (!turned) return say_no_entry();
+  return {.body = dump({{"name", call.name}, {"is_paused", is_paused}}), .is_change = true};
+}
+
+}  // namespace
+
+Response list_cron(const Call& call) {
+  const Outcome<std::size_t> limit = read_limit(call.request);
+  if (!limit) return refuse(400, limit.error().text);
+  const std::string_view cursor = call.request.param("cursor");
+  const auto place =
+      cursor.empty() ? std::optional<std::size_t>(0) : parse_number<std::size_t>(cursor);
+  if (!place) return refuse(400, "cursor is not one that a list gave");
+  const CronBoard& board = call.site.cron;
+  Json entries = Json::array();
+  for (const CronBoard::Entry& entry : board.page(*place, *limit)) {
+    entries.push_back(show_entry(entry, call.site.broker.view()));
+  }
+  const std::size_t next = *place + entries.size();
+  const bool has_more = !entries.empty() && next < board.count();
+  return {.body = dump({{"entries", std::move(entries)},
+                        {"total", board.count()},
+                        {"next", has_more ? Json(std::to_string(next)) : Json(nullptr)}})};
+}
+
+Response show_cron(const Call& call) {
+  const auto entry = call.site.cron.find(call.name);
+  if (!entry) return say_no_entry();
+  const View& view = call.site.broker.view();
+  Json shown = show_entry(*entry, view);
+  shown["args"] = entry->args;
+  shown["custom"] = text_or_null(entry->custom);
+  Json runs = Json::array();
+  for (auto run = entry->runs.rbegin(); run != entry->runs.rend(); ++run) {
+    runs.push_back(show_run(*run, view));
+  }
+  shown["runs"] = std::move(runs);
+  return {.body = dump(shown)};
+}
+
+Response run_cron(const Call& call) {
+  CronBoard& board = call.site.cron;
+  if (!board.find(call.name)) return say_no_entry();
+  const Outcome<std::string> jid = board.run_now(call.name, call.moment.now);
+  if (!jid) return refuse(jid.error().is_out_of_space ? 503 : 409, jid.error().text);
+  const JobId id = board.find(call.name)->runs.back().job;
+  const auto state = call.site.broker.view().state_of(id);
+  // A worker that waited for it may hold it by now, but cannot have finished it.
+  CHECK(state);
+  return {.status = 201,
+          .body = dump({{"id", id}, {"jid", *jid}, {"state", name_of(*state)}}),
+          .is_change = true};
+}
+
+Response pause_cron(const Call& call) {
+  return say_turned(call, call.site.cron.pause(call.name, call.moment.now), true);
+}
+
+Response resume_cron(const Call& call) {
+  return say_turned(call, call.site.cron.resume(call.name, call.moment.now), false);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,61 @@
+#include "http/routes/features/throttle_view.hpp"
+
+#include "http/kit/text.hpp"
+
+namespace millrace::http {
+namespace {
+
+Json number_or_null(std::uint32_t number) {
+  return number == 0 ? Json(nullptr) : Json(number);
+}
+
+}  // namespace
+
+std::string throttled_by(const Queue& queue, Time now) {
+  if (queue.throttle == nullptr) return {};
+  const Throttle& throttle = *queue.throttle;
+  const ThrottleLimits& limits = throttle.limits;
+  if (throttle.is_counting) return "while its running jobs are counted";
+  if (limits.concurrency != 0 && throttle.taken >= limits.concurrency) {
+    return concat(throttle.taken, " of ", limits.concurrency);
+  }
+  if (!throttle.has_room(now)) return concat(limits.rate_count, " per ", limits.rate_s, " s");
+  // Clients wait though a job is ready: each of them is of a worker that has all it may have.
+  const bool are_workers_full =
+      limits.worker != 0 && !queue.ready.empty() && !queue.waiting.empty();
+  return are_workers_full ? concat(limits.worker, " in each worker") : std::string();
+}
+
+Json show_limits(const ThrottleLimits& limits) {
+  return {{"concurrency", number_or_null(limits.concurrency)},
+          {"worker", number_or_null(limits.worker)},
+          {"timeout_s", number_or_null(limits.timeout_s)},
+          {"rate_count", number_or_null(limits.rate_count)},
+          {"rate_s", number_or_null(limits.rate_s)}};
+}
+
+Json show_rule(const ThrottleRule& rule) {
+  return {{"pattern", rule.pattern}, {"limits", show_limits(rule.limits)}};
+}
+
+Json show_throttle(const Throttle& throttle, const View& view, Time now) {
+  const std::string& name = throttle.queue_name;
+  const Queue* const queue = view.find_queue(name);
+  const ThrottleRule* const rule = view.throttle_rule_of(name);
+  const std::string throttled = queue == nullptr ? std::string() : throttled_by(*queue, now);
+  const auto free = throttle.free(now);
+  return {{"queue", name},
+          {"limits", show_limits(throttle.by_hand.value_or(throttle.limits))},
+          {"is_by_hand", throttle.by_hand.has_value()},
+          {"rule", rule == nullptr ? Json(nullptr) : show_rule(*rule)},
+          {"taken", throttle.taken},
+          {"free", throttle.queue && free ? Json(*free) : Json(nullptr)},
+          {"throttled", text_or_null(throttled)},
+          {"ready", queue == nullptr ? 0 : queue->ready.size()},
+          {"waiting", queue == nullptr ? 0 : queue->waiting.size()},
+          {"held", throttle.held},
+          {"overage", throttle.overage},
+          {"reclaimed", throttle.reclaimed}};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <array>
+
+#include "base/number.hpp"
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/features/throttle_view.hpp"
+#include "http/routes/handlers.hpp"
+
+/// The limits of queues: those in force, those of the config files, and those that operators set.
+namespace millrace::http {
+namespace {
+
+struct LimitMember {
+  const char* name;
+  std::uint32_t ThrottleLimits::*value;
+  std::uint32_t max;
+};
+
+constexpr std::array kLimitMembers = {
+    LimitMember{"concurrency", &ThrottleLimits::concurrency, kThrottleSlotsMax},
+    LimitMember{"worker", &ThrottleLimits::worker, kThrottleSlotsMax},
+    LimitMember{"timeout_s", &ThrottleLimits::timeout_s, kThrottleSecondsMax},
+    LimitMember{"rate_count", &ThrottleLimits::rate_count, kThrottleRateMax},
+    LimitMember{"rate_s", &ThrottleLimits::rate_s, kThrottleSecondsMax},
+};
+
+/// A member that is null or not there is a limit that is not wanted.
+Outcome<ThrottleLimits> read_limits(const Json& members) {
+  ThrottleLimits limits;
+  for (const LimitMember& each : kLimitMembers) {
+    const auto found = members.find(each.name);
+    if (found == members.end() || found->is_null()) continue;
+    if (!found->is_number_unsigned() || *found < 1 || *found > each.max) {
+      return Problem{concat(each.name, " is not a whole number from 1 to ", each.max)};
+    }
+    limits.*(each.value) = found->get<std::uint32_t>();
+  }
+  if (limits.has_slots() && limits.timeout_s == 0) {
+    return Problem{
+        "concurrency and worker need timeout_s: a job that runs for longer counts no "
+        "more"};
+  }
+  if (!is_valid(limits)) return Problem{"rate_count and rate_s need each other"};
+  return limits;
+}
+
+/// Without limits and a queue there is only a bucket that fills up.
+bool is_shown(const Throttle& throttle) {
+  return throttle.queue || throttle.by_hand;
+}
+
+const Throttle* find_throttle(const Call& call) {
+  const Throttle* const found = call.site.broker.view().throttle_of(call.name);
+  return found != nullptr && is_shown(*found) ? found : nullptr;
+}
+
+Response say_unlimited() {
+  return refuse(404, "nothing limits this queue");
+}
+
+}  // namespace
+
+Response list_throttles(const Call& call) {
+  const Outcome<std::size_t> limit = read_limit(call.request);
+  if (!limit) return refuse(400, limit.error().text);
+  const View& view = call.site.broker.view();
+  Json throttles = Json::array();
+  std::size_t seen = 0;
+  std::string last;
+  view.page_throttles(call.request.param("cursor"), *limit, [&](const Throttle& throttle) {
+    ++seen;
+    last = throttle.queue_name;
+    if (is_shown(throttle)) throttles.push_back(show_throttle(throttle, view, call.moment.now));
+  });
+  return {.body = dump({{"throttles", std::move(throttles)},
+                        {"total", view.throttle_count()},
+                        {"next", seen == *limit ? Json(last) : Json(nullptr)}})};
+}
+
+Response list_throttle_rules(const Call& call) {
+  const Outcome<std::size_t> limit = read_limit(call.request);
+  if (!limit) return refuse(400, limit.error().text);
+  const std::string_view cursor = call.request.param("cursor");
+  const auto place =
+      cursor.empty() ? std::optional<std::size_t>(0) : parse_number<std::size_t>(cursor);
+  if (!place) return refuse(400, "cursor is not one that a list gave");
+  const std::vector<ThrottleRule>& all = call.site.broker.view().throttle_rules();
+  Json rules = Json::array();
+  std::size_t next = std::min(*place, all.size());
+  for (; next < all.size() && rules.size() < *limit; ++next) rules.push_back(show_rule(all[next]));
+  return {.body = dump({{"rules", std::move(rules)},
+                        {"total", all.size()},
+                        {"next", next < all.size() ? Json(std::to_string(next)) : nullptr}})};
+}
+
+Response show_throttle_of(const Call& call) {
+  const Throttle* const throttle = find_throttle(call);
+  if (throttle == nullptr) return say_unlimited();
+  return {.body = dump(show_throttle(*throttle, call.site.broker.view(), call.moment.now))};
+}
+
+Response set_throttle(const Call& call) {
+  const Outcome<ThrottleLimits> limits = read_limits(call.request.members);
+  if (!limits) return refuse(400, limits.error().text);
+  const Answer<Done> set =
+      call.site.broker.admin().set_throttle(call.name, *limits, call.moment.now);
+  if (!set && set.error() == Refusal::kNoRoom) return refuse_for_room();
+  if (!set && set.error() == Refusal::kNameTooLong) {
+    return refuse(400, concat("a queue's name has at most ", kQueueNameBytesMax, " bytes"));
+  }
+  if (!set) {
+    return refuse(409, concat("limits of ", kThrottlesByHandMax,
+                              " queues were set by hand, and no more can be: reset some"));
+  }
+  const Throttle* const throttle = call.site.broker.view().throttle_of(call.name);
+  return {.body = dump(show_throttle(*throttle, call.site.broker.view(), call.moment.now)),
+          .is_change = true};
+}
+
+Response reset_throttle(const Call& call) {
+  if (!call.site.broker.admin().remove_throttle(call.name, call.moment.now)) {
+    return refuse(404, "no limits of this queue were set by hand");
+  }
+  return {.body = dump({{"queue", call.name}}), .is_change = true};
+}
+
+}  // namespace millrace::http

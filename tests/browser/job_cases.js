@@ -1,0 +1,109 @@
+// What clients asked for with a job, and what workers tell of it.
+import { accessibleCases } from "./axe.js";
+import { faktory, gone, row } from "./helpers.js";
+
+const custom = (members) => ({ custom: members });
+
+/** A tracked job that runs, a unique one that waits, and one that expires. */
+async function fill(test) {
+  const client = await faktory(test, "worker-1");
+  await client.push("import-01", "Import", "imports", [1], custom({ track: 1 }));
+  await client.push("sync-0001", "Sync", "syncs", [1], custom({ unique_for: 600 }));
+  await client.push("alert-001", "Alert", "alerts", [1], custom({ expires_in: 3600 }));
+  await client.fetch("imports");
+  await tell(client, { percent: 42, desc: "reading the third file" });
+  return client;
+}
+
+const tell = (client, values) =>
+  client.command("TRACK", `SET ${JSON.stringify({ jid: "import-01", ...values })}`);
+
+export const cases = [
+  ...accessibleCases("job features", "", fill, async (page, { base }, look) => {
+    for (const [id, text] of [
+      [1, "reading the third file"],
+      [2, "locked until it has ended"],
+      [3, "it is removed then"],
+    ]) {
+      await page.goto(`${base}jobs/${id}`);
+      await page.getByText(text).waitFor();
+      await look(`job ${id}`);
+    }
+    await page.goto(`${base}workers`);
+    await page.getByText("reading the third file").waitFor();
+    await look("workers");
+    await page.goto(`${base}jobs?state=reserved`);
+    await page.getByText("reading the third file").waitFor();
+    await look("reserved");
+  }),
+  {
+    title: "the progress of running jobs is on the page of workers, and stays up to date",
+    async run(test) {
+      const client = await fill(test);
+      const { page } = test;
+      await test.open("workers");
+      const running = page.getByRole("region", { name: "Running jobs" });
+      await running.getByText("42\u00a0% reading the third file").waitFor();
+      await tell(client, { percent: 90 });
+      await running.getByText("90\u00a0% reading the third file").waitFor();
+      await running.getByRole("link", { name: /Import/ }).click();
+      await page.getByRole("progressbar", { name: "Progress" }).waitFor();
+      await client.command("ACK", { jid: "import-01" });
+      await page.goBack();
+      await page.getByText("No job is running.").waitFor();
+    },
+  },
+  {
+    title: "a list of reserved jobs has their progress",
+    async run(test) {
+      await fill(test);
+      await test.open("jobs?state=reserved");
+      await row(test.page, "Import").getByText("42\u00a0% reading the third file").waitFor();
+    },
+  },
+  {
+    title: "a unique job says until when it is locked, and when its lock is over",
+    async run(test) {
+      const client = await fill(test);
+      const { page } = test;
+      await client.push("start-001", "Start", "starts", [], {
+        custom: { unique_for: 60, unique_until: "start" },
+      });
+      await test.open("jobs/2");
+      await page.getByText("locked until it has ended, at the latest in 10 min").waitFor();
+      await test.open("jobs/4");
+      await page.getByText("locked until it starts").waitFor();
+      await client.fetch("starts");
+      await page.getByText("its lock is over").waitFor();
+    },
+  },
+  {
+    title: "a job that expires says when, and what then",
+    async run(test) {
+      const client = await fill(test);
+      const { page } = test;
+      await test.open("jobs/3");
+      await page.getByText("it is removed then, unless a worker has fetched it").waitFor();
+      await client.fetch("alerts");
+      await page.getByText("it is not tried again after that").waitFor();
+    },
+  },
+  {
+    title: "a ready job says that its queue is paused",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("queues/syncs");
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+      await page.locator("h1 .badge.paused").waitFor();
+      await row(page, "Sync").getByRole("link").first().click();
+      await page.getByText("its queue is paused").waitFor();
+      await page.goBack();
+      await page.getByRole("button", { name: "Resume" }).click();
+      await gone(page.locator("h1 .badge.paused"));
+      await row(page, "Sync").getByRole("link").first().click();
+      await page.getByText("for a worker").waitFor();
+    },
+  },
+];

@@ -1,0 +1,224 @@
+// The pages of queues with limits.
+import assert from "node:assert/strict";
+import { accessibleCases } from "./axe.js";
+import { faktory, gone, row, until } from "./helpers.js";
+
+const CONFIG = `
+[throttles]
+instagram = { concurrency = 2, timeout = 60 }
+"mail-*" = { concurrency = 10, worker = 2, timeout = 300, rate = { count = 100, per = 60 } }
+`;
+
+/** Two jobs of `instagram` run, and one waits. */
+async function fill(test) {
+  const client = await faktory(test, "worker-1");
+  for (const n of [1, 2, 3]) await client.push(`picture-${n}`, "Post", "instagram", [n]);
+  await client.push("mail-0001", "SendMail", "mail-eu");
+  await client.fetch("instagram");
+  await client.fetch("instagram");
+  return client;
+}
+
+const edit = (page, queue) =>
+  page.getByRole("button", { name: `Edit the limits of ${queue}` }).click();
+const field = (page, name) => page.getByLabel(name, { exact: true });
+const save = (page) => page.getByRole("button", { name: "Save" }).click();
+const limitsOf = async (server, queue) => (await server.api(`throttles/${queue}`)).limits;
+
+export const cases = [
+  ...accessibleCases("throttles", CONFIG, fill, async (page, { base }, look) => {
+    await page.goto(`${base}throttles`);
+    await row(page, "instagram").first().waitFor();
+    await look("list");
+    await edit(page, "instagram");
+    await field(page, "Jobs at a time").fill("many");
+    await field(page, "Timeout in seconds").fill("");
+    await save(page);
+    await page.getByText("A whole number from 1").waitFor();
+    await look("edit");
+    await page.getByRole("button", { name: "Limit a queue…" }).click();
+    await field(page, "Queue").waitFor();
+    await look("new");
+    await page.goto(`${base}queues/instagram`);
+    await page.locator("h1 .badge.throttled").waitFor();
+    await look("queue");
+  }),
+  ...accessibleCases("no throttles", "", () => {}, async (page, { base }, look) => {
+    await page.goto(`${base}throttles`);
+    await page.getByText("No queue is limited.").waitFor();
+    await look("list");
+  }),
+  {
+    title: "limits are listed with what counts, and where they are from",
+    config: CONFIG,
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("throttles");
+      await row(page, "mail-eu").waitFor();
+      for (const [name, ...texts] of [
+        ["instagram", "throttled 2 of 2", "2 concurrent", "timeout 60 s", "config file"],
+        ["mail-eu", "10 concurrent, 2 per worker, 100 per minute", "config file mail-*"],
+      ]) {
+        const shown = await row(page, name).first().innerText();
+        for (const text of texts) assert.ok(shown.includes(text), `${text} in: ${shown}`);
+      }
+      const rules = page.getByRole("region", { name: "Limits of the config file" });
+      await rules.getByText("mail-*").waitFor();
+      await row(page, "throttled").getByRole("link", { name: "1 ready jobs" }).click();
+      await row(page, "Post").waitFor();
+    },
+  },
+  {
+    title: "a throttled queue and its jobs say so, until a job ends",
+    config: CONFIG,
+    async run(test) {
+      const client = await fill(test);
+      const { page } = test;
+      await test.open("queues");
+      await row(page, "instagram").getByText("throttled 2 of 2").waitFor();
+      await page.getByRole("link", { name: "instagram", exact: true }).click();
+      await page.locator("h1", { hasText: "throttled 2 of 2" }).waitFor();
+      await page.getByRole("link", { name: "2 concurrent" }).waitFor();
+      await row(page, "Post").getByRole("link").first().click();
+      await page.getByText("its queue is throttled: 2 of 2").waitFor();
+      await client.command("ACK", { jid: "picture-1" });
+      await page.getByText("for a worker").waitFor();
+    },
+  },
+  {
+    title: "limits are edited in place, with a message at each field that is wrong",
+    config: CONFIG,
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("throttles");
+      await edit(page, "instagram");
+      const count = field(page, "Jobs at a time");
+      await until(() => count.evaluate((node) => document.activeElement === node), "has the focus");
+      assert.equal(await count.inputValue(), "2");
+      await count.fill("0");
+      await field(page, "Timeout in seconds").fill("");
+      await field(page, "in so many seconds").fill("60");
+      await save(page);
+      for (const [name, problem] of [
+        ["Jobs at a time", "A whole number from 1 to 1,000,000"],
+        ["Timeout in seconds", "Needed: a job that runs for longer counts no more"],
+        ["Jobs that may begin", "Needed with a number of seconds"],
+      ]) {
+        const said = await field(page, name).getAttribute("aria-describedby");
+        assert.equal(await page.locator(`#${said}`).innerText(), problem);
+      }
+      assert.equal((await limitsOf(server, "instagram")).concurrency, 2);
+      await count.fill("3");
+      await gone(page.getByText("A whole number from 1"));
+      await field(page, "Timeout in seconds").fill("30");
+      await field(page, "in so many seconds").fill("");
+      await page.keyboard.press("Enter");
+      await page.getByText("The limits of instagram are set.").waitFor();
+      await row(page, "3 concurrent").getByText("by hand").waitFor();
+      assert.equal(await page.locator("main form").count(), 0);
+      assert.equal((await limitsOf(server, "instagram")).timeout_s, 30);
+    },
+  },
+  {
+    title: "what was typed into the form of limits stays while the page updates",
+    config: CONFIG,
+    async run(test) {
+      const client = await fill(test);
+      const { page } = test;
+      await test.open("throttles");
+      await edit(page, "instagram");
+      await field(page, "Jobs at a time").fill("77");
+      await field(page, "Timeout in seconds").fill("88");
+      await client.command("ACK", { jid: "picture-1" });
+      await gone(page.getByText("throttled 2 of 2"));
+      assert.equal(await field(page, "Jobs at a time").inputValue(), "77");
+      assert.equal(await field(page, "Timeout in seconds").inputValue(), "88");
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await gone(page.locator("main form"));
+    },
+  },
+  {
+    title: "limits set by hand stay over SIGHUP and a restart, until they are reset",
+    config: CONFIG,
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("throttles");
+      await edit(page, "instagram");
+      await field(page, "Jobs at a time").fill("5");
+      await save(page);
+      await row(page, "5 concurrent").waitFor();
+      server.reload(CONFIG.replace("concurrency = 2", "concurrency = 7"));
+      const rules = page.getByRole("region", { name: "Limits of the config file" });
+      await rules.getByText("7 concurrent").waitFor();
+      assert.equal((await limitsOf(server, "instagram")).concurrency, 5);
+      await server.kill();
+      await server.start();
+      await page.getByText("The server was restarted.").waitFor();
+      await row(page, "5 concurrent").getByText("by hand").waitFor();
+      await page.getByRole("button", { name: "Reset the limits of instagram" }).click();
+      const question = page.getByRole("dialog");
+      await question.getByText("count again: 7 concurrent.").waitFor();
+      await question.getByRole("button", { name: "Reset" }).click();
+      await gone(page.getByText("by hand", { exact: true }));
+      assert.equal((await limitsOf(server, "instagram")).concurrency, 7);
+    },
+  },
+  {
+    title: "a queue is limited that is not in the config file, and not yet there",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("throttles");
+      await page.locator("pre", { hasText: "[throttles]" }).waitFor();
+      await page.getByRole("button", { name: "Limit a queue…" }).click();
+      await save(page);
+      await page.getByText("Which queue?").waitFor();
+      await field(page, "Queue").fill("x".repeat(1100));
+      await save(page);
+      await page.getByRole("alert").getByText("at most 1024 bytes").waitFor();
+      await field(page, "Queue").fill("later");
+      await field(page, "Jobs that may begin").fill("20");
+      await field(page, "in so many seconds").fill("1");
+      await save(page);
+      await row(page, "later").getByText("20 per second").waitFor();
+      assert.equal((await limitsOf(server, "later")).rate_count, 20);
+      await page.getByRole("button", { name: "Reset the limits of later" }).click();
+      const question = page.getByRole("dialog");
+      await question.getByText("nothing will limit it").waitFor();
+      await question.getByRole("button", { name: "Reset" }).click();
+      await page.locator("pre", { hasText: "[throttles]" }).waitFor();
+    },
+  },
+  {
+    title: "a queue is set free by hand of what the config file says",
+    config: CONFIG,
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("throttles");
+      await edit(page, "instagram");
+      await field(page, "Jobs at a time").fill("");
+      await field(page, "Timeout in seconds").fill("");
+      await page.getByText("Nothing will limit the queue.").waitFor();
+      await save(page);
+      await row(page, "no limit").getByText("by hand").waitFor();
+      await gone(page.getByText("throttled 2 of 2"));
+    },
+  },
+  {
+    title: "limits are shown by a read-only server, and cannot be changed",
+    config: CONFIG,
+    flags: ["--web-read-only"],
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("throttles");
+      await row(page, "instagram").first().waitFor();
+      assert.equal(await page.locator("main button").count(), 0);
+      const target = `${server.base}api/v1/throttles/instagram/set`;
+      assert.equal((await fetch(target, { method: "POST" })).status, 403);
+    },
+  },
+];

@@ -1,0 +1,144 @@
+#include "core/throttle/throttles.hpp"
+
+#include "http/kit/text.hpp"
+#include "http/web_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+/// What a config file has: limits for the queues of one pattern, which is `mail` here.
+void configure(WebFixture& web, const ThrottleLimits& limits) {
+  const ThrottleRule rule{.pattern = "mail", .limits = limits};
+  web.broker.admin().set_throttle_rules(
+      {.list = {rule},
+       .find = [rule](std::string_view queue) { return queue == "mail" ? &rule : nullptr; }},
+      web.now);
+}
+
+constexpr ThrottleLimits kTwo{.concurrency = 2, .timeout_s = 60};
+
+}  // namespace
+
+TEST_CASE("throttles: without limits the lists are empty") {
+  WebFixture web;
+  CHECK(web.get("/api/v1/throttles").body == R"({"throttles":[],"total":0,"next":null})");
+  CHECK(web.get("/api/v1/throttle-rules").body == R"({"rules":[],"total":0,"next":null})");
+  CHECK(web.get("/api/v1/throttles/mail").status == 404);
+}
+
+TEST_CASE("throttles: a queue has its limits, the rule they are from, and what counts") {
+  WebFixture web;
+  configure(web, kTwo);
+  web.push("Mail", "mail");
+  web.push("Mail", "mail");
+  web.push("Mail", "mail");
+  web.fetch("mail");
+  Json shown = web.read("/api/v1/throttles")["throttles"][0];
+  CHECK(shown["queue"] == "mail");
+  CHECK(shown["limits"]["concurrency"] == 2);
+  CHECK(shown["limits"]["worker"] == nullptr);
+  CHECK(shown["rule"]["pattern"] == "mail");
+  CHECK(shown["is_by_hand"] == false);
+  CHECK(shown["taken"] == 1);
+  CHECK(shown["free"] == 1);
+  CHECK(shown["throttled"] == nullptr);
+  web.fetch("mail");
+  shown = web.read("/api/v1/throttles/mail");
+  CHECK(shown["free"] == 0);
+  CHECK(shown["ready"] == 1);
+  CHECK(shown["held"] == 2);
+  CHECK(shown["throttled"] == "2 of 2");
+}
+
+TEST_CASE("throttles: the rules are listed though no queue has their names") {
+  WebFixture web;
+  configure(web, {.rate_count = 100, .rate_s = 60});
+  CHECK(web.read("/api/v1/throttles")["total"] == 0);
+  const Json rule = web.read("/api/v1/throttle-rules")["rules"][0];
+  CHECK(rule["pattern"] == "mail");
+  CHECK(rule["limits"]["rate_count"] == 100);
+  CHECK(rule["limits"]["rate_s"] == 60);
+}
+
+TEST_CASE("throttles: limits set by hand win over the rule until they are reset") {
+  WebFixture web;
+  configure(web, kTwo);
+  web.push("Mail", "mail");
+  const Response set =
+      web.post("/api/v1/throttles/mail/set", {{"concurrency", 5}, {"timeout_s", 30}});
+  CHECK(set.is_change);
+  const Json shown = Json::parse(set.body);
+  CHECK(shown["is_by_hand"] == true);
+  CHECK(shown["limits"]["concurrency"] == 5);
+  CHECK(shown["rule"]["limits"]["concurrency"] == 2);
+  configure(web, {.concurrency = 3, .timeout_s = 60});
+  CHECK(web.read("/api/v1/throttles/mail")["limits"]["concurrency"] == 5);
+  CHECK(web.post("/api/v1/throttles/mail/reset").body == R"({"queue":"mail"})");
+  CHECK(web.read("/api/v1/throttles/mail")["limits"]["concurrency"] == 3);
+  CHECK(web.post("/api/v1/throttles/mail/reset").status == 404);
+}
+
+TEST_CASE("throttles: limits may be taken off by hand") {
+  WebFixture web;
+  configure(web, {.concurrency = 1, .timeout_s = 60});
+  web.push("Mail", "mail");
+  web.push("Mail", "mail");
+  CHECK(web.post("/api/v1/throttles/mail/set").status == 200);
+  web.fetch("mail");
+  web.fetch("mail");
+  const Json shown = web.read("/api/v1/throttles/mail");
+  CHECK(shown["is_by_hand"] == true);
+  CHECK(shown["limits"]["concurrency"] == nullptr);
+  CHECK(shown["free"] == nullptr);
+}
+
+TEST_CASE("throttles: limits may be set before there is such a queue") {
+  WebFixture web;
+  configure(web, kTwo);
+  CHECK(web.post("/api/v1/throttles/later/set", {{"worker", 2}, {"timeout_s", 9}}).status == 200);
+  const Json shown = web.read("/api/v1/throttles")["throttles"][0];
+  CHECK(shown["queue"] == "later");
+  CHECK(shown["limits"]["worker"] == 2);
+  CHECK(shown["ready"] == 0);
+}
+
+TEST_CASE("throttles: limits that make no sense are refused, and say what is wrong") {
+  WebFixture web;
+  const auto problem_of = [&](const Json& members) {
+    const Response refused = web.post("/api/v1/throttles/mail/set", members);
+    CHECK(refused.status == 400);
+    return Json::parse(refused.body)["error"].get<std::string>();
+  };
+  for (const Json& wrong : {Json(0), Json(-1), Json(1.5), Json("4"), Json(1'000'001)}) {
+    CHECK(problem_of({{"concurrency", wrong}, {"timeout_s", 60}}) ==
+          "concurrency is not a whole number from 1 to 1000000");
+  }
+  CHECK(problem_of({{"worker", 2}}).starts_with("concurrency and worker need timeout_s"));
+  CHECK(problem_of({{"rate_count", 2}}) == "rate_count and rate_s need each other");
+  CHECK(problem_of({{"rate", 2}}) == "no such member: rate");
+  CHECK(web.read("/api/v1/throttles")["total"] == 0);
+}
+
+TEST_CASE("throttles: none is set while the disk is full, nor under a name that is too long") {
+  WebFixture web;
+  const Json limits{{"concurrency", 1}, {"timeout_s", 60}};
+  CHECK(web.post(concat("/api/v1/throttles/", std::string(1025, 'x'), "/set"), limits).status ==
+        400);
+  web.broker.set_admission(Admission::kNoGrowth);
+  CHECK(web.post("/api/v1/throttles/mail/set", limits).status == 503);
+}
+
+TEST_CASE("throttles: the lists are paged") {
+  WebFixture web;
+  for (const char* name : {"a", "b", "c"}) {
+    CHECK(web.post(concat("/api/v1/throttles/", name, "/set"), {{"rate_count", 1}, {"rate_s", 1}})
+              .status == 200);
+  }
+  const Json first = web.read("/api/v1/throttles?limit=2");
+  CHECK(first["next"] == "b");
+  CHECK(web.read("/api/v1/throttles?limit=2&cursor=b")["throttles"][0]["queue"] == "c");
+  CHECK(web.get("/api/v1/throttle-rules?cursor=x").status == 400);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,182 @@
+import { get, part, post } from "../api.js";
+import { h } from "../dom.js";
+import { count } from "../format.js";
+import {
+  act,
+  acts,
+  ask,
+  badge,
+  button,
+  empty,
+  example,
+  figure,
+  head,
+  jobsLink,
+  pager,
+  queueLink,
+  table,
+  throttledBadge,
+} from "../ui.js";
+import { limitForm } from "./limit_form.js";
+import { limitsText } from "./limits.js";
+
+const LIMIT = 100;
+const EXAMPLE = `[throttles]
+mail = { concurrency = 4, timeout = 60 }
+api = { rate = { count = 100, per = 60 } }`;
+const COLUMNS = [
+  ["Queue", "wide"],
+  ["Limits", "list"],
+  ["Set by"],
+  ["Running", "n"],
+  ["Free", "n"],
+  ["Ready", "n"],
+  ["Clients waiting", "n"],
+  ["Handed out", "n"],
+  ["", "acts"],
+];
+
+/** Opens the form for a queue; the empty name: for one that is yet to be named. */
+function edit(ctx, queue, limits = {}) {
+  ctx.state.form = { queue, isNew: queue === "", values: { ...limits }, problems: {} };
+  ctx.draw();
+  document.querySelector("main form input")?.focus();
+}
+
+async function reset(ctx, { queue, rule }) {
+  const agreed = await ask({
+    title: `Reset the limits of ${queue}?`,
+    text: rule
+      ? `The limits of the config file count again: ${limitsText(rule.limits)}.`
+      : "The config file has no limits for this queue: nothing will limit it.",
+    verb: "Reset",
+    kind: "primary",
+  });
+  if (!agreed) return;
+  await act(() => post(`throttles/${part(queue)}/reset`), `The limits of ${queue} are reset.`);
+  ctx.refresh();
+}
+
+function row(ctx, each) {
+  const { queue, limits, rule, is_by_hand: isByHand } = each;
+  const { timeout_s: timeout } = limits;
+  const act1 = (text, run, key) =>
+    button(text, run, { kind: "small", label: `${text} the limits of ${queue}`, key });
+  return h(
+    "tr",
+    { "data-key": queue },
+    h("td", { class: "wide" }, queueLink(queue), throttledBadge(each)),
+    h(
+      "td",
+      { class: "list" },
+      limitsText(limits),
+      timeout && h("div", { class: "dim" }, `timeout ${count(timeout)} s`),
+    ),
+    h(
+      "td",
+      { class: "line" },
+      isByHand ? badge("by hand") : "config file",
+      !isByHand && rule.pattern !== queue && [" ", h("code", {}, rule.pattern)],
+    ),
+    figure(count(each.taken)),
+    figure(each.free === null ? "any" : count(each.free)),
+    figure(jobsLink(each.ready, { state: "ready", queue }, `ready jobs of ${queue}`)),
+    figure(count(each.waiting)),
+    figure(
+      count(each.held),
+      each.overage > 0 && h("div", { class: "bad" }, ` ${count(each.overage)} overdue`),
+      each.reclaimed > 0 && h("div", { class: "dim" }, ` ${count(each.reclaimed)} taken back`),
+    ),
+    acts(
+      ctx,
+      act1("Edit", () => edit(ctx, queue, limits), "edit"),
+      isByHand && act1("Reset", () => reset(ctx, each), "reset"),
+    ),
+  );
+}
+
+function formRow(ctx, queue) {
+  return h(
+    "tr",
+    { "data-key": `form ${queue}`, class: "on" },
+    h("td", { class: "wide form", colspan: String(COLUMNS.length) }, limitForm(ctx)),
+  );
+}
+
+const ruleRow = ({ pattern, limits }) =>
+  h(
+    "tr",
+    { "data-key": pattern },
+    h("td", {}, h("code", {}, pattern)),
+    h("td", {}, limitsText(limits)),
+    figure(limits.timeout_s ? `${count(limits.timeout_s)} s` : "–"),
+  );
+
+function queues(ctx, { throttles, total }, hasRules) {
+  const { form } = ctx.state;
+  if (throttles.length > 0)
+    return table(
+      "Queues with limits",
+      COLUMNS,
+      throttles.flatMap((each) => [
+        row(ctx, each),
+        ...(form && form.queue === each.queue && !form.isNew ? [formRow(ctx, each.queue)] : []),
+      ]),
+      "cards",
+    );
+  if (total > 0) return empty("No more queues.");
+  if (hasRules) return empty("No queue matches the limits of the config file yet.");
+  return empty(
+    "No queue is limited. Limit one here, or write limits into the config file and send SIGHUP:",
+    example(EXAMPLE),
+  );
+}
+
+export default {
+  title: "Throttles",
+  async load({ params: { cursor, rules, ...more } }, signal) {
+    const [queues, config] = await Promise.all([
+      get("throttles", { ...more, limit: LIMIT, cursor }, { signal }),
+      get("throttle-rules", { limit: LIMIT, cursor: rules }, { signal }),
+    ]);
+    return { queues, config };
+  },
+  render(ctx, all) {
+    const { params } = ctx;
+    const { rules, total, next } = all.config;
+    return [
+      head(
+        ["Throttles ", h("span", { class: "count" }, count(all.queues.total))],
+        !ctx.isReadOnly &&
+          button("Limit a queue…", () => edit(ctx, ""), { kind: "plain", key: "new" }),
+      ),
+      ctx.state.form?.isNew && h("section", { class: "form" }, limitForm(ctx)),
+      queues(ctx, all.queues, total > 0),
+      pager("throttles", params, all.queues.next),
+      h(
+        "p",
+        { class: "dim" },
+        "Limits that are set by hand are kept in the journal. They last over restarts, and win ",
+        "over the config file until they are reset. SIGHUP reads the config file anew: it changes ",
+        "the other queues only.",
+      ),
+      all.queues.throttles.some(({ overage, reclaimed }) => overage + reclaimed > 0) &&
+        h(
+          "p",
+          { class: "dim" },
+          "An overdue job ran for longer than the timeout: it counts no more, so another one may ",
+          "have begun. What was taken back had been given to workers that went.",
+        ),
+      total > 0 && [
+        h("h2", {}, "In the config file ", h("span", { class: "count" }, count(total))),
+        table(
+          "Limits of the config file",
+          [["Queue or pattern"], ["Limits of each queue"], ["Timeout", "n"]],
+          rules.map(ruleRow),
+          "cards",
+        ),
+        pager("throttles", params, next, null, "rules"),
+      ],
+    ];
+  },
+};
