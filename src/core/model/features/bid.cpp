@@ -1,4 +1,4 @@
-#include "faktory/features/bid.hpp"
+#include "core/model/features/bid.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/base64.hpp"
 
-namespace millrace::faktory {
+namespace millrace {
 namespace {
 
 constexpr std::string_view kStart = "b-";
@@ -49,4 +49,4 @@ std::optional<JobBatchId> parse_bid(std::string_view text) {
   return id != 0 && format_bid(id) == text ? std::optional(id) : std::nullopt;
 }
 
-}  // namespace millrace::faktory
+}  // namespace millrace
