@@ -2,6 +2,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "http/batches/batch_view.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/job_filter.hpp"
@@ -84,6 +85,7 @@ std::string write_detail(const Job& job, const Site& site) {
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
+  detail["batch"] = batch_of(job, site.broker.view());
   const Tallies tallies = job.tallies();
   detail["tallies"] = {{"reserves", tallies.reserves},
                        {"timeouts", tallies.timeouts},
