@@ -10,6 +10,8 @@ import queues from "./pages/queues.js";
 import queue from "./pages/queue.js";
 import jobs from "./pages/jobs.js";
 import job from "./pages/job.js";
+import batches from "./pages/batches.js";
+import batch from "./pages/batch.js";
 import errors from "./pages/errors.js";
 import workers from "./pages/workers.js";
 import server from "./pages/server.js";
@@ -21,6 +23,7 @@ const NAV = [
   ["", "Overview", "o"],
   ["queues", "Queues", "q"],
   ["jobs", "Jobs", "j"],
+  ["batches", "Batches", "b"],
   ["errors", "Errors", "e"],
   ["workers", "Workers", "w"],
   ["server", "Server", "s"],
@@ -33,6 +36,8 @@ const PAGES = [
   [/^queues\/(.+)$/, queue, "queues"],
   [/^jobs\/(\d+)$/, job, "jobs"],
   [/^jobs\/?$/, jobs, "jobs"],
+  [/^batches\/([\w-]+)$/, batch, "batches"],
+  [/^batches\/?$/, batches, "batches"],
   [/^errors\/?$/, errors, "errors"],
   [/^workers\/?$/, workers, "workers"],
   [/^server\/?$/, server, "server"],

@@ -12,6 +12,7 @@ import { cases as staleCases } from "./stale_cases.js";
 import { cases as nameCases } from "./name_cases.js";
 import { cases as hostileCases } from "./hostile_cases.js";
 import { cases as nodeCases } from "./node_cases.js";
+import { cases as batchCases } from "./batch_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -60,6 +61,7 @@ const cases = [
   ...nameCases,
   ...hostileCases,
   ...nodeCases,
+  ...batchCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

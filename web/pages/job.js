@@ -4,6 +4,7 @@ import { ago, bytes, count, plural, span } from "../format.js";
 import { askFor } from "../operation.js";
 import { link } from "../route.js";
 import { STATES, act, button, facts, head, queueLink, section, stateBadge } from "../ui.js";
+import { batchOf } from "./batches.js";
 import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
 
 const NODES_MAX = 3000;
@@ -339,6 +340,7 @@ export default {
           facts([
             ["Queue", queueLink(job.queue)],
             ["jid", h("code", {}, job.jid)],
+            job.batch && ["Batch", batchOf(job)],
             ["Priority", priority(job)],
             ["Reservation timeout", span(job.ttr_s)],
             job.is_pushed && [
