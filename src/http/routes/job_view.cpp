@@ -2,9 +2,9 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
-#include "http/batches/batch_view.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/batches/batch_view.hpp"
 #include "http/routes/job_filter.hpp"
 
 namespace millrace::http {

@@ -6,7 +6,7 @@ namespace millrace {
 namespace {
 
 /// One more, or one less.
-void count(std::uint64_t& number, bool is_more) {
+void count(std::uint32_t& number, bool is_more) {
   if (is_more) {
     ++number;
   } else if (number > 0) {

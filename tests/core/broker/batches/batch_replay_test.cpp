@@ -31,13 +31,13 @@ Frames play(BatchFixture& process, const Steps& steps, std::size_t from) {
 std::string tell_batches(const BatchFixture& process) {
   std::string out;
   const JobBatches& batches = process.broker.view().batches();
-  for (const auto& [sequence, slot] : batches.by_creation()) {
+  for (const JobBatches::Slot slot : batches.by_creation()) {
     const JobBatch& batch = batches.at(slot);
     const JobBatchFields& fields = batch.fields;
     out += std::to_string(batch.id) + " of " + std::to_string(batch.parent);
-    for (const std::uint64_t number :
-         {fields.total, fields.pending, fields.failing, fields.unexecuted, fields.lost,
-          fields.children, fields.unsettled, fields.unsuccessful}) {
+    for (const std::uint64_t number : std::initializer_list<std::uint64_t>{
+             fields.total, fields.lost, fields.pending, fields.failing, fields.unexecuted,
+             fields.children, fields.unsettled, fields.unsuccessful}) {
       out += " " + std::to_string(number);
     }
     out += " states " + std::to_string(fields.states) + "\n";

@@ -5,9 +5,9 @@
 #include "base/check.hpp"
 #include "base/number.hpp"
 #include "core/model/features/bid.hpp"
-#include "http/batches/batch_view.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/batches/batch_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/operation_view.hpp"
 
@@ -55,12 +55,11 @@ class BatchPage {
   Json collect() {
     if (search_.parent == 0) {
       const JobBatches::Creation& all = view_.batches().by_creation();
-      walk(all.begin(), all.lower_bound(search_.before),
-           [](const auto& entry) { return entry.first; });
+      walk(all.begin(), all.lower_bound(search_.before), [](Slot slot) { return slot; });
     } else {
       const JobBatches::Families& all = view_.batches().families();
       walk(all.lower_bound({search_.parent, 0}), all.lower_bound({search_.parent, search_.before}),
-           [](const auto& entry) { return entry.first.second; });
+           [](const auto& entry) { return entry.second; });
     }
     return {{"batches", std::move(rows_)},
             {"total", view_.batches().size()},
@@ -68,15 +67,17 @@ class BatchPage {
   }
 
  private:
-  template <typename Iterator, typename Place>
-  void walk(Iterator begin, Iterator end, const Place& place_of) {
+  using Slot = JobBatches::Slot;
+
+  template <typename Iterator, typename SlotOf>
+  void walk(Iterator begin, Iterator end, const SlotOf& slot_of) {
     for (std::size_t steps = 0; end != begin; ++steps) {
       if (rows_.size() == search_.limit || steps == kBatchesAtATime) {
-        next_ = std::to_string(place_of(*end));
+        next_ = std::to_string(view_.batches().at(slot_of(*end)).sequence);
         return;
       }
       --end;
-      const JobBatch& batch = view_.batches().at(end->second);
+      const JobBatch& batch = view_.batches().at(slot_of(*end));
       const bool is_asked = !search_.stage || stage_of(batch.fields) == *search_.stage;
       if (is_asked) rows_.push_back(row_of(batch, view_.wall_clock()));
     }
