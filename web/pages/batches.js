@@ -5,6 +5,8 @@ import { link } from "../route.js";
 import { badge, empty, figure, head, pager, table } from "../ui.js";
 
 const LIMIT = 50;
+/** A list that takes more requests than this is not updated automatically. */
+const SLICES_STILL = 6;
 
 /** Name, shape and colour of each state of a batch, and what it says in an empty list. */
 export const STAGES = {
@@ -92,11 +94,11 @@ function nothing({ state, parent, cursor }, total) {
 }
 
 /** An answer covers some thousand batches, of which few may be in the state. */
-async function load({ params }, signal) {
+async function load({ params, state }, signal) {
   const found = await get("batches", { ...params, limit: LIMIT }, { signal });
   const batches = [...found.batches];
   let { next } = found;
-  while (next && batches.length < LIMIT) {
+  for (state.slices = 1; next && batches.length < LIMIT; state.slices += 1) {
     const page = await get(
       "batches",
       { ...params, cursor: next, limit: LIMIT - batches.length },
@@ -110,6 +112,7 @@ async function load({ params }, signal) {
 
 export default {
   title: "Batches",
+  isStill: ({ state }) => state.slices > SLICES_STILL,
   load,
   render({ params }, { batches, total, next }) {
     const { parent } = params;

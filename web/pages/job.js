@@ -352,6 +352,7 @@ export default {
                   : "none: dead when it fails",
             ],
             ...Object.entries(job.exact.swork_unit?.scustom ?? {})
+              .filter(([name]) => !job.batch || !/^s_?bid$/.test(name))
               .slice(0, 20)
               .map(([name, value]) => [
                 name.slice(1),
