@@ -39,9 +39,9 @@ def logged_events():
 def shown_metrics():
     """The names of all metrics, as the sources have them."""
     names = set()
-    for folder in ("src/http/kit", "src/http/routes"):
-        for file in os.listdir(os.path.join(ROOT, folder)):
-            names.update(re.findall(r'"(millrace_[a-z_]+)"', read(f"{folder}/{file}")))
+    for folder, _, files in os.walk(os.path.join(ROOT, "src/http")):
+        for file in files:
+            names.update(re.findall(r'"(millrace_[a-z_]+)"', read(os.path.join(folder, file))))
     return sorted(names)
 
 
