@@ -160,7 +160,7 @@ class World:
         client.line()
         bid = client.line()
         client.push_all(self.million, lambda number: {
-            "jid": f"member{number}", "jobtype": "Some", "args": [], "queue": "members",
+            "jid": f"member-{number:07}", "jobtype": "Some", "args": [], "queue": "members",
             "custom": {"bid": bid}})
         client.demand(f"BATCH COMMIT {bid}", "+OK")
 

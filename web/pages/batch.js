@@ -244,7 +244,7 @@ function openMembers(batch, jobs) {
         ]),
       ),
     !counts.is_complete &&
-      h("p", { class: "dim" }, "There are too many jobs to count all members by state."),
+      h("p", { class: "dim" }, "There are too many jobs to count: each state may have more."),
     jobs.length > 0
       ? table(
           "Open members",
