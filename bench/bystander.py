@@ -154,6 +154,19 @@ class World:
     def remove(self):
         self.faktory().demand("QUEUE REMOVE removed0", "+OK")
 
+    def prepare_remove_members(self):
+        client = self.faktory()
+        client.say(b'BATCH NEW {"complete":{"jobtype":"Done","args":[]}}\r\n')
+        client.line()
+        bid = client.line()
+        client.push_all(self.million, lambda number: {
+            "jid": f"member-{number:07}", "jobtype": "Some", "args": [], "queue": "members",
+            "custom": {"bid": bid}})
+        client.demand(f"BATCH COMMIT {bid}", "+OK")
+
+    def remove_members(self):
+        self.faktory().demand("QUEUE REMOVE members", "+OK")
+
     def search(self):
         cursor = ""
         while cursor is not None:
@@ -222,6 +235,8 @@ EVENTS = [
           World.prepare_due, World.become_due),
     Event("MUTATE over {million}", World.prepare_mutate, World.mutate, has_peer=False),
     Event("QUEUE REMOVE of {million}", World.prepare_remove, World.remove, has_peer=False),
+    Event("QUEUE REMOVE of {million} members of a batch", World.prepare_remove_members,
+          World.remove_members, has_peer=False),
     Event("a web search of all ready jobs", None, World.search, has_peer=False),
     Event(f"{DROPPED:,} connections drop at once, each with a job", World.prepare_drop, World.drop),
     Event("FLUSH of {jobs}", World.prepare_flush, World.flush, has_peer=False),

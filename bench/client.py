@@ -72,3 +72,17 @@ class Client:
             self.ask("PUSHB " + json.dumps(jobs, separators=(",", ":")))
             if (failed := self.line()) != "{}":
                 raise RuntimeError(f"jobs were not taken: {failed[:200]}")
+
+    def add_batches(self, count, batch_of):
+        """The same for open batches. Answers how long all are as JSON."""
+        length = 0
+        for first in range(0, count, BATCH):
+            texts = [json.dumps(batch_of(number))
+                     for number in range(first, min(first + BATCH, count))]
+            self.say("".join(f"BATCH NEW {text}\r\n" for text in texts).encode())
+            for text in texts:
+                length += len(text)
+                if not self.line().startswith("$"):
+                    raise RuntimeError("a batch was not taken")
+                self.line()
+        return length

@@ -23,6 +23,7 @@ COMMANDS = """\
 What else there is, each with its own --help:
   all           the rows, size, bystander and many, one after the other
   size          bytes for each job, memory after a drain, restart
+  features      bytes for each lock and each open batch
   bystander     the longest wait of a client while others make the server work hard
   many          idle and waiting connections, and many tubes
   cluster       servers that share a log: its cost, takeovers, standbys

@@ -10,6 +10,8 @@ import queues from "./pages/queues.js";
 import queue from "./pages/queue.js";
 import jobs from "./pages/jobs.js";
 import job from "./pages/job.js";
+import batches from "./pages/batches.js";
+import batch from "./pages/batch.js";
 import errors from "./pages/errors.js";
 import cron from "./pages/cron.js";
 import cronEntry from "./pages/cron_entry.js";
@@ -24,6 +26,7 @@ const NAV = [
   ["", "Overview", "o"],
   ["queues", "Queues", "q"],
   ["jobs", "Jobs", "j"],
+  ["batches", "Batches", "b"],
   ["errors", "Errors", "e"],
   ["cron", "Cron", "c"],
   ["throttles", "Throttles", "t"],
@@ -38,6 +41,8 @@ const PAGES = [
   [/^queues\/(.+)$/, queue, "queues"],
   [/^jobs\/(\d+)$/, job, "jobs"],
   [/^jobs\/?$/, jobs, "jobs"],
+  [/^batches\/([\w-]+)$/, batch, "batches"],
+  [/^batches\/?$/, batches, "batches"],
   [/^errors\/?$/, errors, "errors"],
   [/^cron\/?$/, cron, "cron"],
   [/^cron\/(.+)$/, cronEntry, "cron"],

@@ -124,8 +124,11 @@ export const askFor = (action, n, verb, title = verb, isHeld = false) =>
     prepare: async (say) => say(await fate(action, n, isHeld)),
   });
 
-/** Asks with the number of jobs, then changes all that match. */
-export async function changeAll(action, selection, what, onEnd) {
+/**
+ * Asks with the number of jobs, then changes all that match. `to` is a path whose operation means
+ * this selection.
+ */
+export async function changeAll(action, selection, what, onEnd, to) {
   const verb = VERBS[action];
   let bounds;
   const agreed = await ask({
@@ -146,7 +149,9 @@ export async function changeAll(action, selection, what, onEnd) {
   });
   if (!agreed) return;
   try {
-    const begun = await post("operations", { action, ...selection, ...bounds });
+    const begun = await (to
+      ? post(to, bounds)
+      : post("operations", { action, ...selection, ...bounds }));
     follow({ ...begun, title: `${verb} ${what}`, agreed: bounds.at_most }, onEnd);
   } catch (error) {
     complain(error);

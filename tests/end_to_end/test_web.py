@@ -92,6 +92,7 @@ class ApiTest(WebTest):
             self.check("get", "/" + name)
         self.check("get", "/errors", "/errors?cursor=dead")
         self.check("get", "/connections")
+        self.check_batches()
         self.check("get", "/queues/{name}", "/queues/mail")
         for state in ("scheduled", "ready", "reserved", "retrying", "dead"):
             self.check("get", "/jobs", f"/jobs?state={state}")
@@ -126,6 +127,24 @@ class ApiTest(WebTest):
         self.check("get", path, "/throttles/held")
         self.check("post", path + "/set", "/throttles/held/set", {"rate_count": 2, "rate_s": 60})
         self.check("post", path + "/reset", "/throttles/held/reset")
+    def check_batches(self):
+        worker = self.open(Faktory(self.started.faktory_address))
+        callback = {"jobtype": "Done", "args": [], "queue": "done"}
+        text = json.dumps({"complete": callback, "success": callback, "description": "import"})
+        bid = worker.command("BATCH NEW " + text)
+        child = worker.command("BATCH NEW " + json.dumps({"success": callback, "parent_bid": bid}))
+        worker.push("member-1", "members", custom={"bid": bid})
+        worker.command(f"BATCH COMMIT {child}")
+        for state in ("open", "running", "failed", "succeeded"):
+            self.check("get", "/batches", f"/batches?state={state}")
+        self.check("get", "/batches", f"/batches?parent={bid}&limit=1")
+        for each in (bid, child):
+            self.check("get", "/batches/{bid}", f"/batches/{each}")
+        member = self.web.read(f"/api/v1/jobs?bid={bid}")["jobs"][0]["id"]
+        self.check("get", "/jobs/{id}", f"/jobs/{member}")
+        for action in ("retry", "discard", "accept", "delete"):
+            path = "/batches/{bid}/" + action
+            self.check("post", path, f"/batches/{bid}/{action}")
 
     def check_changes(self):
         for action, state in (("retry", "retrying"), ("kill", "scheduled"), ("delete", "dead")):

@@ -201,7 +201,7 @@ std::string tell_features(const View& view, const Job& job) {
 
 std::string tell_batches(const View& view) {
   std::string text;
-  for (const auto& [sequence, slot] : view.batches().by_creation()) {
+  for (const JobBatches::Slot slot : view.batches().by_creation()) {
     const JobBatch& batch = view.batches().at(slot);
     text += "batch " + std::to_string(batch.id) + " total=" + std::to_string(batch.fields.total) +
             " pending=" + std::to_string(batch.fields.pending) +

@@ -14,6 +14,7 @@ import {
   section,
   stateBadge,
 } from "../ui.js";
+import { batchOf } from "./batches.js";
 import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
 
 const NODES_MAX = 3000;
@@ -388,6 +389,7 @@ export default {
           facts([
             ["Queue", queueLink(job.queue)],
             ["jid", h("code", {}, job.jid)],
+            job.batch && ["Batch", batchOf(job)],
             ["Priority", priority(job)],
             ["Reservation timeout", span(job.ttr_s)],
             job.is_pushed && [
@@ -408,6 +410,7 @@ export default {
             job.lock && ["Unique", lock(job)],
             job.expires_at && ["Expires", expiry(job)],
             ...Object.entries(job.exact.swork_unit?.scustom ?? {})
+              .filter(([name]) => !job.batch || !/^s_?bid$/.test(name))
               .slice(0, 20)
               .map(([name, value]) => [
                 name.slice(1),

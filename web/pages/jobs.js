@@ -31,6 +31,7 @@ const FILTERS = [
 ];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
 const MORE = [
+  ["bid", "Batch"],
   ["group", "Error group"],
   ["wid", "Worker"],
   ["client", "Connection"],

@@ -82,8 +82,14 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
     parts_->slots.work(now);
     parts_->waits.serve_unserved(now);
   }
+  Queue* queue = reservations.choose(client, request, now);
+  // The look removed expired members, and what that made due may be the job to choose.
+  if (parts_->batch_callbacks.has_work()) {
+    parts_->batch_callbacks.work(now);
+    queue = reservations.choose(client, request, now);
+  }
   // A job comes before DEADLINE_SOON, as in beanstalkd.
-  if (Queue* queue = reservations.choose(client, request, now)) {
+  if (queue != nullptr) {
     // Only when there is a job: a client that would wait anyway need not know of the full disk.
     if (!parts_->admission.admits_reservations()) {
       return Delivery{.kind = Delivery::Kind::kNoRoom};

@@ -21,7 +21,9 @@ Time came_at(const Job& job) {
 }  // namespace
 
 ScanOrder BulkChanges::order_of(const Change& change) const {
-  return {.state = change.request.states[change.next_state], .queue = change.request.queue};
+  return {.state = change.request.states[change.next_state],
+          .queue = change.request.queue,
+          .batch = change.request.batch};
 }
 
 std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {

@@ -34,6 +34,7 @@ class BulkChanges {
   struct Request {
     std::vector<JobState> states;  ///< visited one after the other; reserved jobs stay
     std::string queue = {};        ///< empty: all
+    JobBatchId batch = 0;          ///< 0: all; else its members
     Mutation::Action action = Mutation::Action::kDiscard;
     /// Which jobs; empty: all. It is kept until the change has ended. A job about which its steps
     /// did not suffice it is asked again before any other one.

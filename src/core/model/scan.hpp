@@ -5,16 +5,19 @@
 #include <optional>
 #include <string>
 
+#include "core/model/features/job_features.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
 
-/// Which jobs a walk visits: those in one state, of one queue or of all. Ready jobs come queue by
-/// queue, in the order in which they will be served. All others come by `Job::steady_when`.
+/// Which jobs a walk visits: those in one state, of one queue or of all, of one batch or of any.
+/// Ready jobs come queue by queue, in the order in which they will be served. All others come by
+/// `Job::steady_when`.
 struct ScanOrder {
   JobState state = JobState::kReady;
   std::string queue = {};     ///< empty: all
+  JobBatchId batch = 0;       ///< 0: all; else its members only
   bool is_backwards = false;  ///< from the last to the first
 };
 
@@ -31,7 +34,7 @@ struct ScanPlace {
 /// Where a walk ended.
 struct ScanEnd {
   std::optional<ScanPlace> next;  ///< where to continue; nullopt: the walk is complete
-  std::size_t jobs = 0;           ///< how many it passed, with those of other states and queues
+  std::size_t jobs = 0;  ///< how many it passed, with those of other states, queues and batches
 };
 
 }  // namespace millrace

@@ -39,6 +39,11 @@ struct Walk {
 
   [[nodiscard]] bool is_over() const { return is_stopped || steps >= steps_max; }
 
+  /// Jobs of other batches are passed without their bodies, which may be in the log only.
+  [[nodiscard]] bool is_of_batch(const Job& job) const {
+    return order.batch == 0 || (job.features && job.features->is_member_of(order.batch));
+  }
+
   void pass(ScanPlace place) {
     ++steps;
     ++end.jobs;
@@ -102,7 +107,7 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     const Job& job = store.jobs().at(entry.slot);
     const Queue& queue = store.queues().at(job.queue);
     const ScanPlace place = place_of(entry, queue);
-    if (only == nullptr || only == &queue) {
+    if ((only == nullptr || only == &queue) && walk.is_of_batch(job)) {
       // Before the visitor sees it: visitors read bodies without asking.
       if (job.state == walk.order.state && job.is_spilled()) {
         store.jobs().load_body(job);

@@ -6,7 +6,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
-#include "faktory/features/bid.hpp"
+#include "core/model/features/bid.hpp"
 #include "faktory/features/read_features.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"

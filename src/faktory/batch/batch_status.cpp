@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "core/model/features/bid.hpp"
 #include "core/state/batches/job_batches.hpp"
-#include "faktory/features/bid.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 

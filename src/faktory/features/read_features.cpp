@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "core/model/features/bid.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/queue.hpp"
-#include "faktory/features/bid.hpp"
 #include "faktory/features/lock_key.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/json/timestamp.hpp"

@@ -3,7 +3,7 @@
 #include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "faktory/features/bid.hpp"
+#include "core/model/features/bid.hpp"
 
 namespace millrace::faktory {
 namespace {

@@ -33,13 +33,13 @@ constexpr std::string_view kAnyName = "*";
 /// Parameters that may be empty, which means from the beginning.
 constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
-    "state order limit cursor queue type id error group text wid client older_than_s";
+    "state order limit cursor queue bid type id error group text wid client older_than_s";
 constexpr std::string_view kCountNames =
-    "state cursor queue type id error group text wid client older_than_s";
+    "state cursor queue bid type id error group text wid client older_than_s";
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
-    "action states queue type id error group text wid client older_than_s as_of at_most";
+    "action states queue bid type id error group text wid client older_than_s as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
 
@@ -78,6 +78,12 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/throttles/*/set", set_throttle, kLimitNames},
     Route{"POST", "/api/v1/throttles/*/reset", reset_throttle},
     Route{"GET", "/api/v1/throttles/*", show_throttle_of},
+    Route{"GET", "/api/v1/batches", list_batches, "state parent limit cursor"},
+    Route{"POST", "/api/v1/batches/*/retry", retry_batch, kBoundNames},
+    Route{"POST", "/api/v1/batches/*/discard", discard_batch, kBoundNames},
+    Route{"POST", "/api/v1/batches/*/accept", accept_batch, "at_most"},
+    Route{"POST", "/api/v1/batches/*/delete", delete_batch},
+    Route{"GET", "/api/v1/batches/*", show_batch},
     Route{"GET", "/api/v1/errors", list_errors, "cursor"},
     Route{"GET", "/api/v1/operations", list_operations},
     Route{"POST", "/api/v1/operations", start_operation, kOperationNames},

@@ -46,6 +46,13 @@ Response retry_job(const Call& call);
 Response kill_job(const Call& call);
 Response delete_job(const Call& call);
 
+Response list_batches(const Call& call);
+Response show_batch(const Call& call);
+Response retry_batch(const Call& call);
+Response discard_batch(const Call& call);
+Response accept_batch(const Call& call);
+Response delete_batch(const Call& call);
+
 Response list_errors(const Call& call);
 
 Response list_operations(const Call& call);

@@ -7,6 +7,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "base/text_search.hpp"
+#include "core/model/features/bid.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 
@@ -19,10 +20,10 @@ struct TextMember {
   JobFilter::Text JobFilter::*member;
 };
 
-constexpr TextMember kTextMembers[] = {{"queue", &JobFilter::queue}, {"type", &JobFilter::type},
-                                       {"id", &JobFilter::id},       {"error", &JobFilter::error},
-                                       {"group", &JobFilter::group}, {"text", &JobFilter::text},
-                                       {"wid", &JobFilter::wid}};
+constexpr TextMember kTextMembers[] = {{"queue", &JobFilter::queue}, {"bid", &JobFilter::bid},
+                                       {"type", &JobFilter::type},   {"id", &JobFilter::id},
+                                       {"error", &JobFilter::error}, {"group", &JobFilter::group},
+                                       {"text", &JobFilter::text},   {"wid", &JobFilter::wid}};
 
 struct NumberMember {
   const char* name;
@@ -40,6 +41,9 @@ std::optional<Problem> check(const char* name, std::string_view text) {
   // A body may be any bytes. Names and errors of jobs are UTF-8.
   const bool is_of_bytes = name == std::string_view("text");
   if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
+  if (name == std::string_view("bid") && !parse_bid(text)) {
+    return Problem{"bid is not the name of a batch"};
+  }
   return std::nullopt;
 }
 
@@ -180,6 +184,10 @@ std::string describe(const JobFilter& filter) {
     if (filter.*member) say(name, std::to_string(*(filter.*member)));
   }
   return said;
+}
+
+JobBatchId batch_of(const JobFilter& filter) {
+  return filter.bid ? parse_bid(*filter.bid).value_or(0) : 0;
 }
 
 JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format, Time now) {

@@ -20,6 +20,7 @@ struct JobFilter {
   using Number = std::optional<std::uint64_t>;
 
   Text queue;           ///< exactly
+  Text bid;             ///< the batch that it is a member of
   Text type;            ///< exactly; with `*` at its end: the beginning
   Text id;              ///< the number, or the beginning of the jid
   Text error;           ///< a part of error type or message, letters in any case
@@ -43,7 +44,11 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 /// `type "Send*", error "timeout"`, for people. Long texts are cut.
 [[nodiscard]] std::string describe(const JobFilter& filter);
 
-/// The filter as a function; empty: all jobs match. `format` must outlive it. A job about which its
+/// The batch that the filter names; 0: none.
+[[nodiscard]] JobBatchId batch_of(const JobFilter& filter);
+
+/// The filter as a function; empty: all jobs match. It does not look at `bid`: walks do, by
+/// `ScanOrder::batch`. `format` must outlive it. A job about which its
 /// steps did not suffice is to be asked about again before any other one.
 [[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format,
                                       Time now);

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/batches/batch_view.hpp"
 #include "http/routes/features/job_features.hpp"
 #include "http/routes/job_filter.hpp"
 
@@ -89,6 +90,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   detail["held_up"] = show_hold(job, site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
+  detail["batch"] = batch_of(job, site.broker.view());
   const Tallies tallies = job.tallies();
   detail["tallies"] = {{"reserves", tallies.reserves},
                        {"timeouts", tallies.timeouts},

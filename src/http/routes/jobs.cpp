@@ -37,14 +37,17 @@ Outcome<Search> read_search(const Request& request) {
     return Problem{"order is not asc or desc"};
   search.filter = *filter;
   search.limit = *limit;
-  search.order = {
-      .state = *parsed, .queue = filter->queue.value_or(""), .is_backwards = order == "desc"};
+  search.order = {.state = *parsed,
+                  .queue = filter->queue.value_or(""),
+                  .batch = batch_of(*filter),
+                  .is_backwards = order == "desc"};
   return search;
 }
 
-/// A search for a jid alone is cheap: of a pushed job it reads nothing else.
+/// A search for a jid alone is cheap: of a pushed job it reads nothing else. Of the jobs of other
+/// batches nothing is read.
 std::size_t steps_of(const JobFilter& filter) {
-  const bool is_cheap = filter.id && !filter.type && !filter.text;
+  const bool is_cheap = (filter.id || filter.bid) && !filter.type && !filter.text;
   return is_cheap ? kJidSearchSteps : kSearchSteps;
 }
 

@@ -133,8 +133,10 @@ Response start_operation(const Call& call) {
   const Time now = std::min(call.moment.now, bounds->counted_at);
   JobFilter rest = *filter;
   rest.queue.reset();
+  rest.bid.reset();
   return begin_operation(call, {.states = *states,
                                 .queue = filter->queue.value_or(""),
+                                .batch = batch_of(*filter),
                                 .action = *action,
                                 .matches = make_matcher(rest, call.site.format, now),
                                 .bounds = *bounds,

@@ -6,7 +6,7 @@ namespace millrace {
 namespace {
 
 /// One more, or one less.
-void count(std::uint64_t& number, bool is_more) {
+void count(std::uint32_t& number, bool is_more) {
   if (is_more) {
     ++number;
   } else if (number > 0) {
@@ -85,7 +85,7 @@ void BatchCallbacks::tell_parent(const JobBatch& batch, Time now) {
 }
 
 Time BatchCallbacks::next_due() const {
-  const bool waits = !parts_.ledger.store().batches().has_work() ||
+  const bool waits = !has_work() ||
                      // With room they are done in the turn that finds it.
                      !parts_.admission.admits_growth();
   return waits ? kNever : kAtOnce;

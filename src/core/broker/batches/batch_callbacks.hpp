@@ -26,8 +26,9 @@ class BatchCallbacks {
 
   /// At most a slice. While records must not grow, callbacks wait.
   void work(Time now) {
-    if (parts_.ledger.store().batches().has_work()) work_slice(now);
+    if (has_work()) work_slice(now);
   }
+  [[nodiscard]] bool has_work() const { return parts_.ledger.store().batches().has_work(); }
   /// When `work` has something to do.
   [[nodiscard]] Time next_due() const;
 

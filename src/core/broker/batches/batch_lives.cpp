@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-void take_one(std::uint64_t& count) {
+void take_one(std::uint32_t& count) {
   if (count > 0) --count;
 }
 
@@ -19,8 +19,9 @@ void BatchLives::end_due(Time now) {
 void BatchLives::end_open(Time now) {
   JobBatches& batches = ledger_.store().batches();
   for (std::size_t i = 0; i < kSliceJobs; ++i) {
-    if (batches.open().empty() || batches.open().begin()->first > now) return;
-    const JobBatch& batch = batches.at(batches.open().begin()->second);
+    if (batches.open().empty()) return;
+    const JobBatch& batch = batches.at(*batches.open().begin());
+    if (batch.alarm > now) return;
     if (JobBatches::deadline_of(batch) > now) {
       batches.reset_alarm(batch.id);
     } else if (batch.fields.has(JobBatchFields::kWasCommitted)) {
@@ -38,8 +39,9 @@ void BatchLives::end_finished(Time now) {
   for (std::size_t i = 0; i < kSliceJobs; ++i) {
     const JobBatches::Alarms& order = batches.finished();
     const bool are_too_many = order.size() > kFinishedBatchesMax;
-    if (order.empty() || (order.begin()->first > now && !are_too_many)) return;
-    const JobBatch& batch = batches.at(order.begin()->second);
+    if (order.empty()) return;
+    const JobBatch& batch = batches.at(*order.begin());
+    if (batch.alarm > now && !are_too_many) return;
     if (batch.fields.children == 0) {
       forget(batch);
     } else {
@@ -72,8 +74,8 @@ void BatchLives::drop(const JobBatch& batch) {
 Time BatchLives::next_due() const {
   const JobBatches& batches = ledger_.store().batches();
   if (batches.finished().size() > kFinishedBatchesMax) return kAtOnce;
-  const auto first_of = [](const JobBatches::Alarms& order) {
-    return order.empty() ? kNever : order.begin()->first;
+  const auto first_of = [&batches](const JobBatches::Alarms& order) {
+    return order.empty() ? kNever : batches.at(*order.begin()).alarm;
   };
   return std::min(first_of(batches.open()), first_of(batches.finished()));
 }

@@ -1,5 +1,7 @@
 #include "core/broker/batches/batch_operations.hpp"
 
+#include <algorithm>
+
 #include "core/broker/parts.hpp"
 
 namespace millrace {
@@ -59,12 +61,15 @@ Answer<Done> BatchOperations::commit(JobBatchId id, Time now) {
   return Done{};
 }
 
-Answer<Done> BatchOperations::accept_lost(JobBatchId id, Time now) {
+Answer<std::uint64_t> BatchOperations::accept_lost(JobBatchId id, std::uint64_t count_max,
+                                                   Time now) {
   JobBatches& batches = parts_.ledger.store().batches();
-  if (batches.find(id) == nullptr) return Refusal::kNoSuchBatch;
-  batches.edit(id, [](JobBatchFields& batch) { batch.lost = 0; });
+  const JobBatch* const batch = batches.find(id);
+  if (batch == nullptr) return Refusal::kNoSuchBatch;
+  const std::uint64_t accepted = std::min(batch->fields.lost, count_max);
+  batches.edit(id, [accepted](JobBatchFields& fields) { fields.lost -= accepted; });
   parts_.batch_callbacks.work(now);
-  return Done{};
+  return accepted;
 }
 
 Answer<Done> BatchOperations::remove(JobBatchId id, Time now) {

@@ -33,8 +33,9 @@ class BatchOperations {
   /// No job is missing: callbacks are pushed when they are due, at the earliest now.
   Answer<Done> commit(JobBatchId id, Time now);
 
-  /// The members that have ended without success count as done.
-  Answer<Done> accept_lost(JobBatchId id, Time now);
+  /// Of the members that have ended without success, up to `count_max` count as done. Answers how
+  /// many.
+  Answer<std::uint64_t> accept_lost(JobBatchId id, std::uint64_t count_max, Time now);
   /// The batch is gone: no callback of it is pushed any more, its parent does not wait for it, and
   /// its members run on as plain jobs. Its children have no parent then.
   Answer<Done> remove(JobBatchId id, Time now);

@@ -27,7 +27,7 @@ bool has_failed(const Job& job, const JobFields& fields) {
 }
 
 /// Numbers come from the log, which may be damaged.
-void take_one(std::uint64_t& count) {
+void take_one(std::uint32_t& count) {
   if (count > 0) --count;
 }
 

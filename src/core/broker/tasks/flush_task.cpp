@@ -20,8 +20,10 @@ void FlushTask::remove_batches(TaskContext& context, std::size_t& steps) const {
   const JobBatches& batches = context.ledger.store().batches();
   for (; steps < kSliceJobs; ++steps) {
     const auto first = batches.by_creation().begin();
-    if (first == batches.by_creation().end() || first->first >= id_end) return;
-    context.ledger.commit(JobBatchRemoved{.id = batches.at(first->second).id});
+    if (first == batches.by_creation().end()) return;
+    const JobBatch& batch = batches.at(*first);
+    if (batch.sequence >= id_end) return;
+    context.ledger.commit(JobBatchRemoved{.id = batch.id});
   }
 }
 

@@ -23,14 +23,15 @@ enum class CallbackState : std::uint8_t {
 /// What is counted of a batch, and how far it is. It changes with the jobs, and is stored as it is
 /// once for each batch of records.
 struct JobBatchFields {
-  std::uint64_t total = 0;       ///< jobs that were ever pushed into it
-  std::uint64_t pending = 0;     ///< members that are there: not yet acknowledged
-  std::uint64_t failing = 0;     ///< of these, those that failed last time, or are dead
-  std::uint64_t unexecuted = 0;  ///< of these, those that have not run yet
-  std::uint64_t lost = 0;        ///< members that have ended without success
-  std::uint64_t children = 0;
-  std::uint64_t unsettled = 0;     ///< children that are not settled
-  std::uint64_t unsuccessful = 0;  ///< children that have not succeeded, removed ones included
+  std::uint64_t total = 0;  ///< jobs that were ever pushed into it
+  std::uint64_t lost = 0;   ///< members that have ended without success
+  // What is there has a slot of 32 bits.
+  std::uint32_t pending = 0;     ///< members that are there: not yet acknowledged
+  std::uint32_t failing = 0;     ///< of these, those that failed last time, or are dead
+  std::uint32_t unexecuted = 0;  ///< of these, those that have not run yet
+  std::uint32_t children = 0;
+  std::uint32_t unsettled = 0;     ///< children that are not settled
+  std::uint32_t unsuccessful = 0;  ///< children that have not succeeded, removed ones included
   // The jobs of callbacks that were enqueued; 0: none.
   JobId complete_job = 0;
   JobId success_job = 0;

@@ -15,7 +15,7 @@ const JobBatch* JobBatches::find(JobBatchId id) const {
 std::optional<JobBatches::Slot> JobBatches::slot_of(JobBatchId id) const {
   const Shard& shard = slots_[shard_of(id)];
   const auto found = shard.find(id);
-  return found == shard.end() ? std::nullopt : std::optional(found->second);
+  return found == shard.end() ? std::nullopt : std::optional(*found);
 }
 
 JobBatchAdded JobBatches::added_of(const JobBatch& batch) {
@@ -28,7 +28,7 @@ JobBatchAdded JobBatches::added_of(const JobBatch& batch) {
 
 std::size_t JobBatches::memory_bytes() const {
   // The batch, and its entries in the index and in the orders.
-  constexpr std::size_t kBatchBytes = sizeof(JobBatch) + 64;
+  constexpr std::size_t kBatchBytes = sizeof(JobBatch) + 24;
   return batches_.size() * kBatchBytes + families_.size() * 32 + text_bytes_;
 }
 
@@ -75,7 +75,7 @@ void JobBatches::clear_alarm(Slot slot) {
   JobBatch& batch = batches_[slot];
   if (batch.alarm == kNever) return;
   Alarms& order = batch.is_alarm_of_open ? open_ : finished_;
-  CHECK(order.erase({batch.alarm, slot}) == 1);
+  CHECK(order.erase(slot) == 1);
   batch.alarm = kNever;
 }
 
@@ -90,7 +90,7 @@ void JobBatches::update_alarm(Slot slot) {
   if (deadline == kNever) return;
   batch.alarm = deadline;
   batch.is_alarm_of_open = is_open;
-  (is_open ? open_ : finished_).emplace(deadline, slot);
+  (is_open ? open_ : finished_).insert(slot);
 }
 
 void JobBatches::reset_alarm(JobBatchId id) {
@@ -150,8 +150,8 @@ void JobBatches::apply(JobBatchAdded&& record) {
     batch.fields.set_callback(callback.batch_role(), CallbackState::kWaiting);
   }
   batch.fields.since = record.created_at;
-  slots_[shard_of(batch.id)].emplace(batch.id, slot);
-  creation_.emplace(batch.sequence, slot);
+  slots_[shard_of(batch.id)].insert(slot);
+  creation_.insert(slot);
   if (batch.parent != 0) families_.emplace(std::pair(batch.parent, batch.sequence), slot);
   // The offset does not matter: a batch of records is never cut, so its beginning will do.
   log_.push_newest(slot, 0);
@@ -178,9 +178,9 @@ void JobBatches::apply(JobBatchRemoved&& record) {
   CHECK(batch.added.size() + batch.changed_bytes <= record_bytes_);
   record_bytes_ -= batch.added.size() + batch.changed_bytes;
   text_bytes_ -= batch.added.capacity();
-  creation_.erase(batch.sequence);
+  creation_.erase(*slot);
   if (batch.parent != 0) families_.erase(std::pair(batch.parent, batch.sequence));
-  slots_[shard_of(batch.id)].erase(batch.id);
+  slots_[shard_of(batch.id)].erase(*slot);
   batches_.free(*slot);
 }
 

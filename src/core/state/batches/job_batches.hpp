@@ -2,9 +2,8 @@
 
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
-#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -31,6 +30,28 @@ class JobBatches {
  public:
   using Slot = std::uint32_t;
 
+ private:
+  // An open batch may be one of a hundred thousand: the orders and the index have only its slot.
+  struct BySequence {
+    using is_transparent = void;
+    const Slab<JobBatch>* batches;
+    [[nodiscard]] std::uint64_t key_of(Slot slot) const { return (*batches)[slot].sequence; }
+    [[nodiscard]] static std::uint64_t key_of(std::uint64_t sequence) { return sequence; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return key_of(a) < key_of(b);
+    }
+  };
+  struct ByAlarm {
+    const Slab<JobBatch>* batches;
+    bool operator()(Slot a, Slot b) const {
+      const Time first = (*batches)[a].alarm;
+      const Time second = (*batches)[b].alarm;
+      return first != second ? first < second : a < b;
+    }
+  };
+
+ public:
   /// `totals` outlives this: it learns of sequences.
   explicit JobBatches(Totals& totals) : totals_(totals) {}
   JobBatches(const JobBatches&) = delete;
@@ -59,9 +80,9 @@ class JobBatches {
   [[nodiscard]] const JobBatch* next_work();
   [[nodiscard]] bool has_work() const { return !work_.empty(); }
 
-  /// Batches by the time at which something may have to be done, soonest first. The time of an open
-  /// batch may be too early: see `deadline_of`.
-  using Alarms = absl::btree_set<std::pair<Time, Slot>>;
+  /// Batches by the time at which something may have to be done (`JobBatch::alarm`), soonest first.
+  /// The time of an open batch may be too early: see `deadline_of`.
+  using Alarms = absl::btree_set<Slot, ByAlarm>;
   [[nodiscard]] const Alarms& open() const { return open_; }
   [[nodiscard]] const Alarms& finished() const { return finished_; }
   [[nodiscard]] const JobBatch& at(Slot slot) const { return batches_[slot]; }
@@ -71,8 +92,8 @@ class JobBatches {
 
   // ---- order ------------------------------------------------------------------------------------
 
-  /// By `JobBatch::sequence`.
-  using Creation = absl::btree_map<std::uint64_t, Slot>;
+  /// By `JobBatch::sequence`, which is looked up.
+  using Creation = absl::btree_set<Slot, BySequence>;
   [[nodiscard]] const Creation& by_creation() const { return creation_; }
   /// Parent, and the sequence of the child.
   using Families = absl::btree_map<std::pair<JobBatchId, std::uint64_t>, Slot>;
@@ -118,14 +139,31 @@ class JobBatches {
 
   // In shards, since a table that grows moves all its entries.
   static constexpr std::size_t kShards = 64;
-  using Shard = absl::flat_hash_map<JobBatchId, Slot>;
-  std::array<Shard, kShards> slots_;
+  struct HashOf {
+    using is_transparent = void;
+    const Slab<JobBatch>* batches;
+    // It was drawn at random. Its lowest bits have chosen the shard.
+    std::size_t operator()(JobBatchId id) const { return id / kShards; }
+    std::size_t operator()(Slot slot) const { return (*batches)[slot].id / kShards; }
+  };
+  struct EqualOf {
+    using is_transparent = void;
+    const Slab<JobBatch>* batches;
+    [[nodiscard]] static JobBatchId key_of(JobBatchId id) { return id; }
+    [[nodiscard]] JobBatchId key_of(Slot slot) const { return (*batches)[slot].id; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return key_of(a) == key_of(b);
+    }
+  };
+  using Shard = absl::flat_hash_set<Slot, HashOf, EqualOf>;
+  std::vector<Shard> slots_{kShards, Shard(0, HashOf{&batches_}, EqualOf{&batches_})};
   [[nodiscard]] static std::size_t shard_of(JobBatchId id) { return id % kShards; }
 
-  Creation creation_;
+  Creation creation_{BySequence{&batches_}};
   Families families_;
-  Alarms open_;
-  Alarms finished_;
+  Alarms open_{ByAlarm{&batches_}};
+  Alarms finished_{ByAlarm{&batches_}};
   std::deque<Slot> work_;  ///< some may have none any more
   std::vector<Slot> changed_;
   std::size_t text_bytes_ = 0;

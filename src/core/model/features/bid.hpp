@@ -6,7 +6,7 @@
 
 #include "core/model/features/job_features.hpp"
 
-namespace millrace::faktory {
+namespace millrace {
 
 /// The name of a batch as clients write it: `b-` and 14 characters of base64url, which are the ten
 /// bytes of its number and of a sum over it.
@@ -15,4 +15,4 @@ namespace millrace::faktory {
 /// nullopt: no batch has that name.
 [[nodiscard]] std::optional<JobBatchId> parse_bid(std::string_view text);
 
-}  // namespace millrace::faktory
+}  // namespace millrace

@@ -1,9 +1,9 @@
-#include "faktory/features/bid.hpp"
+#include "core/model/features/bid.hpp"
 
 #include <array>
 #include <cstddef>
 
-namespace millrace::faktory {
+namespace millrace {
 namespace {
 
 constexpr std::string_view kStart = "b-";
@@ -73,4 +73,4 @@ std::optional<JobBatchId> parse_bid(std::string_view text) {
   return id != 0 && is_name ? std::optional(id) : std::nullopt;
 }
 
-}  // namespace millrace::faktory
+}  // namespace millrace

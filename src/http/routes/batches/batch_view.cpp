@@ -1,0 +1,214 @@
+#include "http/routes/batches/batch_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/model/features/bid.hpp"
+#include "http/kit/input.hpp"
+
+namespace millrace::http {
+namespace {
+
+constexpr std::array kStages = {
+    std::pair(BatchStage::kOpen, "open"), std::pair(BatchStage::kRunning, "running"),
+    std::pair(BatchStage::kFailed, "failed"), std::pair(BatchStage::kSucceeded, "succeeded")};
+
+const char* name_of(BatchRole role) {
+  switch (role) {
+    case BatchRole::kMember:
+      return "member";
+    case BatchRole::kComplete:
+      return "complete";
+    case BatchRole::kSuccess:
+      return "success";
+    case BatchRole::kDeath:
+      return "death";
+  }
+  return "";
+}
+
+const char* name_of(CallbackState state) {
+  switch (state) {
+    case CallbackState::kNone:
+      return "none";
+    case CallbackState::kWaiting:
+      return "waiting";
+    case CallbackState::kEnqueued:
+      return "enqueued";
+    case CallbackState::kSucceeded:
+      return "succeeded";
+    case CallbackState::kGone:
+      return "gone";
+  }
+  return "";
+}
+
+/// The state of the callback's job; null: it is not there.
+Json job_state_of(const JobBatchFields& fields, BatchRole role, const View& view) {
+  if (fields.callback(role) != CallbackState::kEnqueued) return nullptr;
+  const Job* const job = view.find(fields.callback_job(role));
+  return job == nullptr ? Json(nullptr) : Json(http::name_of(job->state));
+}
+
+Json job_of(const JobBatchFields& fields, BatchRole role) {
+  const JobId id = fields.callback_job(role);
+  return id == 0 ? Json(nullptr) : Json(id);
+}
+
+Json show_callbacks(const JobBatch& batch, const View& view) {
+  const JobBatchAdded added = JobBatches::added_of(batch);
+  Json callbacks = Json::array();
+  for (const BatchCallback& callback : added.callbacks) {
+    const BatchRole role = callback.batch_role();
+    callbacks.push_back({{"role", name_of(role)},
+                         {"queue", callback.queue},
+                         {"state", name_of(batch.fields.callback(role))},
+                         {"job", job_of(batch.fields, role)},
+                         {"job_state", job_state_of(batch.fields, role, view)}});
+  }
+  return callbacks;
+}
+
+/// What keeps the batch from its success, in the order in which it is waited for.
+class Blocks {
+ public:
+  Blocks(const JobBatchFields& fields, const View& view) : fields_(fields), view_(view) {}
+
+  Json list() {
+    if (!fields_.has(JobBatchFields::kCommitted)) add("commit", 1);
+    add("members", fields_.unexecuted);
+    add("children", fields_.unsettled);
+    add_callback(BatchRole::kComplete);
+    add("failed_members", fields_.failing);
+    add("lost_members", fields_.lost);
+    // A child that has succeeded is settled too.
+    add("failed_children",
+        fields_.unsuccessful - std::min(fields_.unsettled, fields_.unsuccessful));
+    add_callback(BatchRole::kSuccess);
+    return std::move(list_);
+  }
+
+ private:
+  void add(const char* what, std::uint64_t count) {
+    if (count == 0) return;
+    list_.push_back({{"what", what}, {"count", count}, {"job", nullptr}, {"job_state", nullptr}});
+  }
+  void add_callback(BatchRole role) {
+    if (fields_.callback(role) != CallbackState::kEnqueued) return;
+    list_.push_back({{"what", name_of(role)},
+                     {"count", 1},
+                     {"job", job_of(fields_, role)},
+                     {"job_state", job_state_of(fields_, role, view_)}});
+  }
+
+  const JobBatchFields& fields_;
+  const View& view_;
+  Json list_ = Json::array();
+};
+
+/// Ready jobs last: there may be millions of them.
+Json count_members(const JobBatch& batch, const View& view) {
+  Json counts;
+  std::uint64_t found = 0;
+  std::size_t steps_left = kMemberSearchSteps;
+  for (const JobState state : {JobState::kReserved, JobState::kRetrying, JobState::kDead,
+                               JobState::kScheduled, JobState::kReady}) {
+    std::uint64_t count = 0;
+    if (found < batch.fields.pending && steps_left > 0) {
+      const ScanOrder order{.state = state, .batch = batch.id};
+      const ScanEnd end = view.scan(order, {}, steps_left, [&](const Job&) {
+        ++count;
+        return ++found < batch.fields.pending;
+      });
+      steps_left -= std::min(steps_left, end.jobs);
+    }
+    counts[http::name_of(state)] = count;
+  }
+  counts["is_complete"] = found == batch.fields.pending;
+  return counts;
+}
+
+/// The parent, its parent and so on; the outermost first.
+Json show_ancestors(const JobBatch& batch, const View& view) {
+  Json ancestors = Json::array();
+  const JobBatch* each = view.find_batch(batch.parent);
+  for (; each != nullptr && ancestors.size() < kAncestorsShownMax;
+       each = view.find_batch(each->parent)) {
+    ancestors.push_back(row_of(*each, view.wall_clock()));
+  }
+  std::reverse(ancestors.begin(), ancestors.end());
+  return ancestors;
+}
+
+Json show_children(const JobBatch& batch, const View& view) {
+  Json children = Json::array();
+  const JobBatches::Families& families = view.batches().families();
+  auto place = families.lower_bound({batch.id, 0});
+  for (; place != families.end() && place->first.first == batch.id; ++place) {
+    if (children.size() == kChildrenShownMax) break;
+    children.push_back(row_of(view.batches().at(place->second), view.wall_clock()));
+  }
+  return children;
+}
+
+}  // namespace
+
+BatchStage stage_of(const JobBatchFields& fields) {
+  if (!fields.has(JobBatchFields::kCommitted)) return BatchStage::kOpen;
+  if (fields.is_successful()) return BatchStage::kSucceeded;
+  return fields.is_settled() ? BatchStage::kFailed : BatchStage::kRunning;
+}
+
+const char* name_of(BatchStage stage) {
+  return std::ranges::find(kStages, stage, [](const auto& each) { return each.first; })->second;
+}
+
+std::optional<BatchStage> parse_stage(std::string_view name) {
+  for (const auto& [stage, known] : kStages) {
+    if (name == known) return stage;
+  }
+  return std::nullopt;
+}
+
+Json row_of(const JobBatch& batch, WallClock clock) {
+  const JobBatchFields& fields = batch.fields;
+  const JobBatchAdded added = JobBatches::added_of(batch);
+  return {{"bid", format_bid(batch.id)},
+          {"parent_bid", batch.parent == 0 ? Json(nullptr) : Json(format_bid(batch.parent))},
+          {"description", added.description},
+          {"state", name_of(stage_of(fields))},
+          {"created_at", show_time(added.created_at, clock)},
+          {"total", fields.total},
+          {"pending", fields.pending},
+          {"failed", fields.failed()},
+          {"children", fields.children}};
+}
+
+Json detail_of(const JobBatch& batch, const View& view) {
+  const JobBatchFields& fields = batch.fields;
+  const bool is_committed = fields.has(JobBatchFields::kCommitted);
+  const Time deadline = JobBatches::deadline_of(batch);
+  Json detail = row_of(batch, view.wall_clock());
+  // An open one is dropped, or committed again, where nobody uses it; a finished one is forgotten.
+  detail["idle_at"] = is_committed ? Json(nullptr) : show_time(deadline, view.wall_clock());
+  detail["forgotten_at"] = is_committed ? show_time(deadline, view.wall_clock()) : Json(nullptr);
+  detail["failing"] = fields.failing;
+  detail["unexecuted"] = fields.unexecuted;
+  detail["lost"] = fields.lost;
+  detail["callbacks"] = show_callbacks(batch, view);
+  detail["blocked_by"] = Blocks(fields, view).list();
+  detail["members"] = count_members(batch, view);
+  detail["ancestors"] = show_ancestors(batch, view);
+  detail["child_list"] = show_children(batch, view);
+  return detail;
+}
+
+Json batch_of(const Job& job, const View& view) {
+  if (!job.features || job.features->batch == 0) return nullptr;
+  return {{"bid", format_bid(job.features->batch)},
+          {"role", name_of(job.features->batch_role())},
+          {"is_there", view.find_batch(job.features->batch) != nullptr}};
+}
+
+}  // namespace millrace::http

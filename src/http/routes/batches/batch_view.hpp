@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/model/features/job_batch.hpp"
+#include "core/state/view.hpp"
+#include "http/kit/json.hpp"
+
+/// How a batch of jobs is shown.
+namespace millrace::http {
+
+/// A batch in one word.
+enum class BatchStage {
+  kOpen,       ///< not committed: jobs may still be pushed into it
+  kRunning,    ///< members have not run yet, or children or callbacks are under way
+  kFailed,     ///< all have run, and some have failed; what is retried may succeed after all
+  kSucceeded,  ///< all of it has
+};
+
+[[nodiscard]] BatchStage stage_of(const JobBatchFields& fields);
+[[nodiscard]] const char* name_of(BatchStage stage);
+[[nodiscard]] std::optional<BatchStage> parse_stage(std::string_view name);
+
+/// The batch as a row of a list.
+[[nodiscard]] Json row_of(const JobBatch& batch, WallClock clock);
+
+/// All that is known of the batch. Members are counted by state among the first
+/// `kMemberSearchSteps` jobs.
+[[nodiscard]] Json detail_of(const JobBatch& batch, const View& view);
+
+/// The batch of a job, and what the job is to it; null: it has none.
+[[nodiscard]] Json batch_of(const Job& job, const View& view);
+
+/// How many jobs one request looks at to count the members of each state.
+inline constexpr std::size_t kMemberSearchSteps = 6'000;
+
+/// How many parents of parents, and how many children, are shown with a batch.
+inline constexpr std::size_t kAncestorsShownMax = 16;
+inline constexpr std::size_t kChildrenShownMax = 20;
+
+}  // namespace millrace::http

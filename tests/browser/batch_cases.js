@@ -1,0 +1,283 @@
+// What the pages of batches must do.
+import assert from "node:assert/strict";
+import { violations } from "./cases.js";
+import { LATE, faktory, gone, row, until } from "./helpers.js";
+
+const job = (jobtype) => ({ jobtype, queue: "callbacks", args: [] });
+const member = (client, bid, jid, more = {}) =>
+  client.push(jid, "Member", "members", [jid], { custom: { bid }, ...more });
+
+/** A batch with a member in each state, a parent and a child. */
+async function family(test) {
+  const client = await faktory(test, "worker-1");
+  const make = (more) =>
+    client.command("BATCH NEW", { complete: job("Report"), success: job("Done"), ...more });
+  const parent = await make({ description: "the night" });
+  const bid = await make({ description: "import of May", parent_bid: parent });
+  const child = await make({ description: "a part", parent_bid: bid });
+  for (const [jid, more] of [
+    ["dies-0001", { retry: -1 }],
+    ["lost-0001", { retry: 0 }],
+    ["fails-001", {}],
+  ]) {
+    await member(client, bid, jid, more);
+    await client.fail("members", "Timeout", "after 3 s");
+  }
+  await member(client, bid, "held-0001");
+  await client.fetch("members");
+  await member(client, bid, "later-001", { at: LATE });
+  await member(client, bid, "ready-001");
+  await member(client, bid, "ready-002");
+  await client.push("other-001", "Other", "members");
+  await client.push("other-002", "Other", "broken", [], { retry: -1 });
+  await client.fail("broken", "KeyError", "no key");
+  await client.command("BATCH COMMIT", parent);
+  await client.command("BATCH COMMIT", bid);
+  return { client, parent, bid, child };
+}
+
+const shown = (page, name) => page.locator("section", { hasText: name });
+const api = (test, bid) => test.server.api(`batches/${bid}`);
+const press = (page, name) => page.getByRole("button", { name }).click();
+const agree = (page, name) => page.getByRole("dialog").getByRole("button", { name }).click();
+
+export const cases = [
+  {
+    title: "without batches the page says how one is made",
+    async run(test) {
+      const { page } = test;
+      await test.open("");
+      await page.getByRole("link", { name: "Batches" }).click();
+      await page.getByText("No batches yet.").waitFor();
+      await page.getByText("BATCH NEW").waitFor();
+    },
+  },
+  {
+    title: "batches are listed, filtered by state, and lead to their pages",
+    async run(test) {
+      const { bid } = await family(test);
+      const { page } = test;
+      await test.open("batches");
+      await row(page, "import of May").waitFor();
+      assert.deepEqual(await page.locator("tbody td.wide a").allTextContents(), [
+        "a part",
+        "import of May",
+        "the night",
+      ]);
+      await page.getByRole("navigation", { name: "States" }).getByText("Open").click();
+      await gone(row(page, "import of May"));
+      await row(page, "a part").waitFor();
+      await page.getByRole("navigation", { name: "States" }).getByText("Succeeded").click();
+      await page.getByText("No batch is succeeded.").waitFor();
+      await page.getByRole("navigation", { name: "States" }).getByText("All").click();
+      await row(page, "import of May").getByRole("link").click();
+      await page.locator("h1", { hasText: "import of May" }).waitFor();
+      assert.ok(page.url().endsWith(`batches/${bid}`));
+    },
+  },
+  {
+    title: "more batches than fit on a page are on the next one",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 60; i += 1)
+        await client.command("BATCH NEW", { success: job("Done"), description: `batch ${i}` });
+      const { page } = test;
+      await test.open("batches");
+      await row(page, "batch 59").waitFor();
+      await page.getByRole("link", { name: "Next page" }).click();
+      await row(page, "batch 9").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 10);
+      await page.getByRole("link", { name: "First page" }).click();
+      await row(page, "batch 59").waitFor();
+    },
+  },
+  {
+    title: "a batch shows what it waits for, its family, its callbacks and its open members",
+    async run(test) {
+      const { parent, bid, child } = await family(test);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await row(page, "ready-001").waitFor();
+      const blocks = shown(page, "Blocked by");
+      await blocks.locator("li", { hasText: "4 members that have not run yet" }).waitFor();
+      assert.deepEqual(await blocks.locator("li").allTextContents(), [
+        "4 members that have not run yet",
+        "1 child that still runs",
+        "2 members that have failed and can be retried",
+        "1 member that ended without success and can be accepted",
+      ]);
+      const tree = page.locator(".family");
+      assert.deepEqual(await tree.getByRole("link").allTextContents(), ["the night", "a part"]);
+      await row(page, "not due yet").first().waitFor();
+      await page.getByRole("link", { name: "1 dead members" }).waitFor();
+      await page.getByRole("link", { name: "2 ready members" }).click();
+      await page.getByText(`Batch: ${bid}`).waitFor();
+      await row(page, "ready-002").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 2);
+      await page.getByRole("link", { name: "Member" }).first().click();
+      await page.getByRole("link", { name: bid }).click();
+      await tree.getByRole("link", { name: "a part" }).click();
+      await shown(page, "Blocked by").getByText("has not committed it").waitFor();
+      await page.locator(".facts").getByRole("link", { name: bid }).waitFor();
+      assert.equal((await api(test, child)).ancestors[0].bid, parent);
+    },
+  },
+  {
+    title: "the dead members of a batch are retried, and no other dead job",
+    async run(test) {
+      const { bid } = await family(test);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await row(page, "dies-0001").waitFor();
+      await press(page, "Retry dead…");
+      await page.getByText("1 job will be enqueued now.").waitFor();
+      await agree(page, "Retry 1 job");
+      await page.getByText("Done: 1 job retried.").waitFor();
+      assert.equal((await api(test, bid)).members.dead, 0);
+      assert.equal((await test.server.api("overview")).jobs.dead, 1);
+      await page.getByRole("button", { name: "Retry dead…", disabled: true }).waitFor();
+    },
+  },
+  {
+    title: "the open members of a batch are discarded but for the running one, or not after all",
+    async run(test) {
+      const { bid } = await family(test);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await row(page, "ready-001").waitFor();
+      await press(page, "Discard open…");
+      await page.getByText("5 jobs will be deleted permanently.").waitFor();
+      await agree(page, "Cancel");
+      assert.equal((await api(test, bid)).pending, 6);
+      await press(page, "Discard open…");
+      await agree(page, "Delete 5 jobs");
+      await page.getByText("Done: 5 jobs deleted.").waitFor();
+      await gone(row(page, "ready-001"));
+      await row(page, "held-0001").waitFor();
+      const { pending, lost } = await api(test, bid);
+      assert.deepEqual([pending, lost], [1, 6]);
+    },
+  },
+  {
+    title: "with its lost members accepted a batch succeeds",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const bid = await client.command("BATCH NEW", { success: job("Done") });
+      await member(client, bid, "lost-0001", { retry: 0 });
+      await client.fail("members", "Timeout", "after 3 s");
+      await client.command("BATCH COMMIT", bid);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await page.locator("h1 .badge", { hasText: "Failed" }).waitFor();
+      await press(page, "Accept lost…");
+      await agree(page, "Accept 1 member");
+      await page.getByText("1 member accepted.").waitFor();
+      await shown(page, "Blocked by").getByText("its success callback").waitFor();
+      const { jid } = await client.fetch("callbacks");
+      await client.command("ACK", { jid });
+      await page.locator("h1 .badge", { hasText: "Succeeded" }).waitFor();
+      await page.getByText("Nothing: it is done.").waitFor();
+    },
+  },
+  {
+    title: "a dead callback is what its batch waits for, and leads to its job",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const bid = await client.command("BATCH NEW", { success: { ...job("Done"), retry: -1 } });
+      await client.command("BATCH COMMIT", bid);
+      await client.fail("callbacks", "KeyError", "no key");
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await shown(page, "Blocked by").getByText("retry that job").waitFor();
+      await shown(page, "Blocked by").getByRole("link", { name: /^job/ }).click();
+      await page.locator("h1", { hasText: "Done" }).waitFor();
+      await page.getByText("success callback of").waitFor();
+    },
+  },
+  {
+    title: "a batch is deleted, and its jobs stay",
+    async run(test) {
+      const { bid } = await family(test);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await row(page, "ready-001").waitFor();
+      await press(page, "Delete…");
+      await page.getByText("6 jobs will run as plain jobs").waitFor();
+      await agree(page, "Delete the batch");
+      await page.getByText(`Batch ${bid} was deleted.`).waitFor();
+      await row(page, "the night").waitFor();
+      assert.equal(await row(page, "import of May").count(), 0);
+      assert.equal((await test.server.api("queues/members")).ready, 3);
+      await test.open(`batches/${bid}`);
+      await page.getByText("There is no such batch").waitFor();
+    },
+  },
+  {
+    title: "a batch is found and opened by the keyboard",
+    async run(test) {
+      await family(test);
+      const { page } = test;
+      await test.open("");
+      await page.locator(".tiles").waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("b");
+      await row(page, "import of May").waitFor();
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await page.locator("h1", { hasText: "import of May" }).waitFor();
+    },
+  },
+  {
+    title: "a read-only page of a batch has no actions",
+    flags: ["--web-read-only"],
+    async run(test) {
+      const { bid } = await family(test);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await row(page, "ready-001").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Delete…" }).count(), 0);
+    },
+  },
+  {
+    title: "axe-core finds nothing on the pages of batches, light, dark or narrow",
+    async run(test) {
+      const { bid, parent, child } = await family(test);
+      await until(async () => (await api(test, bid)).pending === 6, "all members are there");
+      const found = [];
+      for (const [colorScheme, width] of [
+        ["light", 1280],
+        ["dark", 1280],
+        ["light", 390],
+        ["light", 320],
+      ]) {
+        const context = await test.context.browser().newContext({
+          colorScheme,
+          viewport: { width, height: 800 },
+          bypassCSP: true,
+          reducedMotion: "reduce",
+        });
+        const page = await context.newPage();
+        for (const target of [
+          "batches",
+          "batches?state=succeeded",
+          `batches?parent=${bid}`,
+          `batches/${bid}`,
+          `batches/${parent}`,
+          `batches/${child}`,
+        ]) {
+          await page.goto(test.server.base + target);
+          await page.locator("main:not([aria-busy=true]) > :not(.loading)").first().waitFor();
+          const said = `${target} ${colorScheme} ${width}`;
+          for (const each of await violations(page)) found.push(`${said}: ${each}`);
+          const isWide = await page.evaluate(
+            () => document.documentElement.scrollWidth > innerWidth,
+          );
+          if (isWide) found.push(`${said}: scrolls sideways`);
+        }
+        await context.close();
+      }
+      assert.deepEqual(found, []);
+    },
+  },
+];

@@ -1,0 +1,300 @@
+#include <initializer_list>
+#include <string>
+
+#include "core/model/features/bid.hpp"
+#include "http/asking.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+struct BatchSite : WebFixture {
+  /// The path of a new open batch.
+  std::string add(JobBatchId id, JobBatchId parent = 0, std::string_view description = "") {
+    NewJobBatch batch{.id = id, .parent = parent, .description = description, .callbacks = {}};
+    for (const BatchRole role : {BatchRole::kComplete, BatchRole::kSuccess}) {
+      batch.callbacks.push_back({.role = static_cast<std::uint32_t>(role),
+                                 .queue = "callbacks",
+                                 .body = "x",
+                                 .ttr_s = 1800});
+    }
+    REQUIRE(broker.batches().add(batch, now));
+    return path_of(id);
+  }
+  static std::string path_of(JobBatchId id) { return "/api/v1/batches/" + format_bid(id); }
+
+  void commit(JobBatchId id) { REQUIRE(broker.batches().commit(id, now)); }
+  JobId push_member(JobBatchId id, const std::string& more = "") {
+    return push("Member", "default", R"(,"custom":{"bid":")" + format_bid(id) + "\"}" + more);
+  }
+  /// A member that has ended without success.
+  void lose_member(JobBatchId id) {
+    const JobId member = push_member(id);
+    REQUIRE(broker.admin().change(member, Mutation::Action::kDiscard, now));
+  }
+  JobId push_dead_member(JobBatchId id) {
+    const JobId member = push_member(id);
+    REQUIRE(broker.admin().change(member, Mutation::Action::kKill, now));
+    return member;
+  }
+  /// The answer with everything that the batch waits for, as `members 2, commit 1`.
+  std::string blocks(const std::string& path) {
+    std::string said;
+    const Json batch = read(path);
+    for (const Json& each : batch["blocked_by"]) {
+      if (!said.empty()) said += ", ";
+      said += each["what"].get<std::string>() + " " + std::to_string(each["count"].get<int>());
+    }
+    return said;
+  }
+  [[nodiscard]] const JobBatchFields& fields(JobBatchId id) const {
+    return broker.view().find_batch(id)->fields;
+  }
+};
+
+std::string names_in(const Json& page) {
+  std::string names;
+  for (const Json& each : page["batches"]) names += each["description"].get<std::string>();
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("batches: the list is the newest first, page by page") {
+  BatchSite web;
+  web.add(1, 0, "a");
+  web.add(2, 0, "b");
+  web.add(3, 0, "c");
+  const Json first = web.read("/api/v1/batches?limit=2");
+  CHECK(names_in(first) == "cb");
+  CHECK(first["total"] == 3);
+  const Json second =
+      web.read("/api/v1/batches?limit=2&cursor=" + first["next"].get<std::string>());
+  CHECK(names_in(second) == "a");
+  CHECK(second["next"].is_null());
+}
+
+TEST_CASE("batches: without any the list is empty") {
+  BatchSite web;
+  CHECK(web.read("/api/v1/batches") ==
+        Json{{"batches", Json::array()}, {"total", 0}, {"next", nullptr}});
+}
+
+TEST_CASE("batches: a list of one state has no others") {
+  BatchSite web;
+  web.add(1, 0, "open");
+  web.add(2, 0, "running");
+  web.push_member(2);
+  web.commit(2);
+  CHECK(names_in(web.read("/api/v1/batches?state=open")) == "open");
+  CHECK(names_in(web.read("/api/v1/batches?state=running")) == "running");
+  CHECK(names_in(web.read("/api/v1/batches?state=failed")).empty());
+  CHECK(web.get("/api/v1/batches?state=odd").status == 400);
+}
+
+TEST_CASE("batches: a list of the children of a batch has no others") {
+  BatchSite web;
+  web.add(1, 0, "parent");
+  web.add(2, 1, "child");
+  web.add(3, 2, "grandchild");
+  web.add(4, 1, "twin");
+  CHECK(names_in(web.read("/api/v1/batches?parent=" + format_bid(1))) == "twinchild");
+  CHECK(web.get("/api/v1/batches?parent=odd").status == 400);
+  CHECK(web.get("/api/v1/batches?cursor=odd").status == 400);
+}
+
+TEST_CASE("batches: one that is not there is a 404, whatever is asked of it") {
+  BatchSite web;
+  CHECK(web.get(BatchSite::path_of(9)).status == 404);
+  CHECK(web.get("/api/v1/batches/odd").status == 404);
+  for (const char* action : {"/retry", "/discard", "/accept", "/delete"}) {
+    CHECK(web.post(BatchSite::path_of(9) + action).status == 404);
+  }
+}
+
+TEST_CASE("batch: it shows its numbers, its members by state and its callbacks") {
+  BatchSite web;
+  const std::string path = web.add(1, 0, "import");
+  web.push_member(1);
+  web.push_member(1, R"(,"at":"2099-01-01T00:00:00Z")");
+  web.push_dead_member(1);
+  web.push("Other");
+  const Json batch = web.read(path);
+  CHECK(batch["description"] == "import");
+  CHECK(batch["state"] == "open");
+  CHECK(batch["total"] == 3);
+  CHECK(batch["pending"] == 3);
+  CHECK(batch["failed"] == 1);
+  CHECK(batch["unexecuted"] == 2);
+  CHECK(batch["members"] == Json{{"reserved", 0},
+                                 {"retrying", 0},
+                                 {"dead", 1},
+                                 {"scheduled", 1},
+                                 {"ready", 1},
+                                 {"is_complete", true}});
+  CHECK(batch["callbacks"][0] == Json{{"role", "complete"},
+                                      {"queue", "callbacks"},
+                                      {"state", "waiting"},
+                                      {"job", nullptr},
+                                      {"job_state", nullptr}});
+}
+
+TEST_CASE("batch: a callback that was pushed names its job and the state of that") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.commit(1);
+  const JobId job = web.fields(1).complete_job;
+  const Json callback = web.read(path)["callbacks"][0];
+  CHECK(callback["state"] == "enqueued");
+  CHECK(callback["job"] == job);
+  CHECK(callback["job_state"] == "ready");
+}
+
+TEST_CASE("batch: it says what it waits for") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.add(2, 1);
+  web.push_member(1);
+  CHECK(web.blocks(path) == "commit 1, members 1, children 1");
+  web.push_dead_member(1);
+  web.lose_member(1);
+  web.commit(1);
+  CHECK(web.blocks(path) == "members 1, children 1, failed_members 1, lost_members 1");
+}
+
+TEST_CASE("batch: a dead callback is what it waits for") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.commit(1);
+  REQUIRE(web.broker.admin().change(web.fields(1).complete_job, Mutation::Action::kKill, web.now));
+  const Json blocks = web.read(path)["blocked_by"];
+  REQUIRE(blocks.size() == 1);
+  CHECK(blocks[0]["what"] == "complete");
+  CHECK(blocks[0]["job_state"] == "dead");
+}
+
+TEST_CASE("batch: a child that has failed is told apart from one that runs") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.add(2, 1);
+  web.add(3, 1);
+  web.lose_member(2);
+  web.commit(2);
+  web.acknowledge(web.fetch("callbacks"));
+  web.push_member(3);
+  CHECK(web.blocks(path) == "commit 1, children 1, failed_children 1");
+}
+
+TEST_CASE("batch: one that has succeeded waits for nothing, and says until when it is kept") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.commit(1);
+  web.acknowledge(web.fetch("callbacks"));
+  web.acknowledge(web.fetch("callbacks"));
+  const Json batch = web.read(path);
+  CHECK(batch["state"] == "succeeded");
+  CHECK(batch["blocked_by"].empty());
+  CHECK(batch["forgotten_at"].is_string());
+  CHECK(batch["idle_at"].is_null());
+}
+
+TEST_CASE("batch: it shows its ancestors, the outermost first, and its children") {
+  BatchSite web;
+  web.add(1, 0, "a");
+  web.add(2, 1, "b");
+  const std::string path = web.add(3, 2, "c");
+  web.add(4, 3, "d");
+  const Json batch = web.read(path);
+  CHECK(batch["ancestors"].size() == 2);
+  CHECK(batch["ancestors"][0]["description"] == "a");
+  CHECK(batch["child_list"][0]["description"] == "d");
+  CHECK(batch["children"] == 1);
+}
+
+TEST_CASE("batch: one whose members are too many to look at says so") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  for (std::size_t i = 0; i < 7'000; ++i) web.put("x");
+  web.push_member(1);
+  const Json members = web.read(path)["members"];
+  CHECK(members["is_complete"] == false);
+  CHECK(members["ready"] == 0);
+}
+
+TEST_CASE("batch: retry makes the dead members ready, and no other dead job") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  const JobId member = web.push_dead_member(1);
+  const JobId other = web.fail("Other", "x", true);
+  const Response begun = web.post(path + "/retry", {{"at_most", 1}});
+  CHECK(begun.status == 202);
+  CHECK(Json::parse(begun.body)["title"] == "retry dead members of batch " + format_bid(1));
+  web.settle();
+  CHECK(web.find(member)->state == JobState::kReady);
+  CHECK(web.find(other)->state == JobState::kDead);
+}
+
+TEST_CASE("batch: discard leaves reserved members to their workers, and younger ones alone") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.push_member(1);
+  const JobId held = web.fetch();
+  const JobId ready = web.push_member(1);
+  const std::string as_of = as_of_now(web);
+  const JobId younger = web.push_member(1);
+  CHECK(web.post(path + "/discard", {{"as_of", as_of}}).status == 202);
+  web.settle();
+  CHECK(web.find(held) != nullptr);
+  CHECK(web.find(ready) == nullptr);
+  CHECK(web.find(younger) != nullptr);
+}
+
+TEST_CASE("batch: accept counts so many lost members as done, and success comes") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.lose_member(1);
+  web.lose_member(1);
+  web.commit(1);
+  web.acknowledge(web.fetch("callbacks"));
+  const Response some = web.post(path + "/accept", {{"at_most", 1}});
+  CHECK(some.is_change);
+  CHECK(Json::parse(some.body)["accepted"] == 1);
+  CHECK(web.read(path)["state"] == "failed");
+  web.post(path + "/accept");
+  CHECK(web.read(path)["lost"] == 0);
+  CHECK(web.read(path)["callbacks"][1]["state"] == "enqueued");
+}
+
+TEST_CASE("batch: delete forgets it, and its jobs stay") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  const JobId member = web.push_member(1);
+  CHECK(web.post(path + "/delete").status == 200);
+  CHECK(web.get(path).status == 404);
+  const Json job = web.read("/api/v1/jobs/" + std::to_string(member));
+  CHECK(job["batch"] == Json{{"bid", format_bid(1)}, {"role", "member"}, {"is_there", false}});
+}
+
+TEST_CASE("batch: a plain job has none") {
+  BatchSite web;
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(web.push("Plain")))["batch"].is_null());
+}
+
+TEST_CASE("jobs: a list, a count and an operation take the members of a batch only") {
+  BatchSite web;
+  web.add(1);
+  const JobId member = web.push_member(1);
+  web.push("Other");
+  const std::string bid = format_bid(1);
+  const Json list = web.read("/api/v1/jobs?bid=" + bid);
+  REQUIRE(list["jobs"].size() == 1);
+  CHECK(list["jobs"][0]["id"] == member);
+  CHECK(web.read("/api/v1/jobs/count?bid=" + bid)["matched"] == 1);
+  CHECK(web.get("/api/v1/jobs?bid=odd").status == 400);
+  web.post("/api/v1/operations", {{"action", "delete"}, {"states", {"ready"}}, {"bid", bid}});
+  web.settle();
+  CHECK(web.find(member) == nullptr);
+  CHECK(web.broker.view().job_count(JobState::kReady) == 1);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,298 @@
+import { get, part, post } from "../api.js";
+import { h } from "../dom.js";
+import { ago, count, plural } from "../format.js";
+import { changeAll } from "../operation.js";
+import { go, link } from "../route.js";
+import {
+  STATES,
+  act,
+  ask,
+  button,
+  empty,
+  facts,
+  figure,
+  head,
+  jobsLink,
+  queueLink,
+  section,
+  stateBadge,
+  table,
+} from "../ui.js";
+import { COLUMNS, batchLink, row, stageBadge } from "./batches.js";
+import { args, jobLink } from "./jobs.js";
+
+const LIMIT = 20;
+/** Those that need somebody first. */
+const MEMBER_STATES = ["dead", "retrying", "reserved", "scheduled", "ready"];
+
+// ---- acting ----
+
+const those = (ctx, which) => `${which} of ${ctx.args[0]}`;
+
+const change = (ctx, action, how, states, which) =>
+  changeAll(
+    action,
+    { states, bid: ctx.args[0] },
+    those(ctx, which),
+    ctx.refresh,
+    `batches/${part(ctx.args[0])}/${how}`,
+  );
+
+async function accept(ctx, { bid, lost }) {
+  const agreed = await ask({
+    title: `Accept ${plural(lost, "lost member")}?`,
+    text:
+      "They ended without success and will not run again. Accepted, they count as done, and the " +
+      "success callback no longer waits for them.",
+    verb: `Accept ${plural(lost, "member")}`,
+    kind: "primary",
+  });
+  if (!agreed) return;
+  await act(
+    () => post(`batches/${part(bid)}/accept`, { at_most: lost }),
+    ({ accepted }) => `${plural(accepted, "member")} accepted.`,
+  );
+  ctx.refresh();
+}
+
+async function remove({ bid, pending, children }) {
+  const agreed = await ask({
+    title: `Delete the batch ${bid}?`,
+    text:
+      "No further callback will be pushed, and a parent no longer waits for it. " +
+      (pending > 0 ? `Its ${plural(pending, "job")} will run as plain jobs. ` : "") +
+      (children > 0 ? "Its children continue without it." : ""),
+    verb: "Delete the batch",
+  });
+  if (!agreed) return;
+  const gone = await act(() => post(`batches/${part(bid)}/delete`), `Batch ${bid} was deleted.`);
+  if (gone) go(link("batches"));
+}
+
+function actions(ctx, batch) {
+  if (ctx.isReadOnly) return [];
+  const { members, pending, lost } = batch;
+  const open = pending - members.reserved;
+  return [
+    button(
+      "Retry dead…",
+      () => change(ctx, "retry", "retry", ["dead"], "the dead members"),
+      { disabled: members.is_complete && members.dead === 0, key: "retry" },
+    ),
+    button("Accept lost…", () => accept(ctx, batch), { disabled: lost === 0, key: "accept" }),
+    h("span", { class: "gap" }),
+    button(
+      "Discard open…",
+      () =>
+        change(
+          ctx,
+          "delete",
+          "discard",
+          ["ready", "scheduled", "retrying", "dead"],
+          "the open members",
+        ),
+      { kind: "danger", disabled: open <= 0, key: "discard" },
+    ),
+    button("Delete…", () => remove(batch), { kind: "danger", key: "delete" }),
+  ];
+}
+
+// ---- what it waits for ----
+
+/** The callback's job with its state. */
+function callbackJob({ job, job_state: state }) {
+  if (job === null) return null;
+  if (state === null) return `job ${job}`;
+  return [h("a", { href: link(`jobs/${job}`) }, `job ${job}`), stateBadge(state)];
+}
+
+function block({ bid }, { what, count: n, ...callback }) {
+  const jobs = (one, several) => [
+    h("a", { href: link("jobs", { bid, state: "any" }) }, plural(n, "member")),
+    ` that ${n === 1 ? one : several}`,
+  ];
+  const children = (state, one, several) => [
+    h(
+      "a",
+      { href: link("batches", { parent: bid, state }) },
+      n === 1 ? "1 child" : `${count(n)} children`,
+    ),
+    ` that ${n === 1 ? one : several}`,
+  ];
+  switch (what) {
+    case "commit":
+      return "its client, which has not committed it: more jobs may come";
+    case "members":
+      return jobs("has not run yet", "have not run yet");
+    case "failed_members":
+      return jobs("has failed and can be retried", "have failed and can be retried");
+    case "lost_members":
+      return `${plural(n, "member")} that ended without success and can be accepted`;
+    case "children":
+      return children("", "still runs", "still run");
+    case "failed_children":
+      return children("failed", "has failed, or is gone", "have failed, or are gone");
+    default:
+      return [
+        `its ${what} callback, `,
+        callbackJob(callback),
+        callback.job_state === "dead" && ": retry that job",
+      ];
+  }
+}
+
+function waiting(batch) {
+  const { blocked_by: blocks, callbacks } = batch;
+  if (blocks.length > 0)
+    return section(
+      "Blocked by",
+      null,
+      h("ul", { class: "blocks" }, blocks.map((each) => h("li", {}, block(batch, each)))),
+    );
+  const gone = callbacks.some(({ state }) => state === "gone");
+  return section(
+    "Blocked by",
+    null,
+    h("p", {}, gone ? "Nothing. A callback of it was deleted." : "Nothing: it is done."),
+  );
+}
+
+// ---- callbacks, family, members ----
+
+const CALLBACK_STATES = {
+  waiting: "not due yet",
+  enqueued: "pushed",
+  succeeded: "done",
+  gone: "its job was deleted",
+  none: "cannot be read",
+};
+
+function callbacks({ callbacks: all }) {
+  const line = (each) =>
+    h(
+      "tr",
+      { "data-key": each.role },
+      h("td", {}, each.role),
+      h("td", {}, queueLink(each.queue)),
+      h("td", { class: "wide" }, CALLBACK_STATES[each.state]),
+      h("td", {}, callbackJob(each)),
+    );
+  return section(
+    "Callbacks",
+    null,
+    table("Callbacks", [["When"], ["Queue"], ["State", "wide"], ["Job"]], all.map(line), "cards"),
+  );
+}
+
+/** The batch among its parents and children. */
+function family(batch) {
+  const { ancestors, child_list: list, children, bid, parent_bid: parent } = batch;
+  if (ancestors.length + list.length === 0 && !parent) return null;
+  const item = (each, ...below) =>
+    h(
+      "li",
+      { "data-key": each.bid },
+      each.bid === bid ? h("strong", {}, each.description || bid) : batchLink(each),
+      stageBadge(each.state),
+      below,
+    );
+  const all = { href: link("batches", { parent: bid }) };
+  const more =
+    children > list.length && h("li", {}, h("a", all, `all ${count(children)} children`));
+  const below = list.length > 0 && h("ul", {}, list.map((each) => item(each)), more);
+  const tree = ancestors.reduceRight(
+    (inner, each) => item(each, h("ul", {}, inner)),
+    item(batch, below),
+  );
+  return section(
+    "Parents and children",
+    null,
+    parent && ancestors.length === 0 && h("p", { class: "dim" }, `Its parent ${parent} is gone.`),
+    h("ul", { class: "family" }, tree),
+  );
+}
+
+function member(job) {
+  return h(
+    "tr",
+    { "data-key": String(job.id) },
+    h("td", {}, jobLink(job)),
+    h("td", {}, stateBadge(job.state)),
+    h("td", {}, queueLink(job.queue)),
+    h(
+      "td",
+      { class: "wide args" },
+      args(job),
+      job.error &&
+        h("div", { class: "error" }, h("strong", {}, job.error.type), " ", job.error.message),
+    ),
+    figure(ago(job.created_at)),
+  );
+}
+
+function openMembers(batch, jobs) {
+  const { bid, pending, members: counts } = batch;
+  const states = MEMBER_STATES.filter((state) => counts[state] > 0);
+  return section(
+    `Open members (${count(pending)})`,
+    pending > 0 && h("a", { href: link("jobs", { bid, state: "any" }) }, "Show all"),
+    states.length > 0 &&
+      facts(
+        states.map((state) => [
+          STATES[state].name,
+          jobsLink(counts[state], { bid, state }, `${state} members`),
+        ]),
+      ),
+    !counts.is_complete &&
+      h("p", { class: "dim" }, "There are too many jobs to count: each state may have more."),
+    jobs.length > 0
+      ? table(
+          "Open members",
+          [["Job"], ["State"], ["Queue"], ["Arguments", "wide"], ["Created", "n"]],
+          jobs.map(member),
+          "cards",
+        )
+      : empty(pending > 0 ? "See all members." : "None: every member has ended."),
+  );
+}
+
+async function loadMembers({ bid, members: counts }, signal) {
+  const found = [];
+  for (const state of MEMBER_STATES) {
+    if (counts[state] === 0 || found.length >= LIMIT) continue;
+    const page = await get("jobs", { bid, state, limit: LIMIT - found.length }, { signal });
+    found.push(...page.jobs);
+  }
+  return found;
+}
+
+export default {
+  title: "Batch",
+  titleOf: ({ args: [bid] }, data) => data?.batch.description || bid,
+  async load({ args: [bid] }, signal) {
+    const batch = await get(`batches/${part(bid)}`, {}, { signal });
+    return { batch, jobs: await loadMembers(batch, signal) };
+  },
+  render(ctx, { batch, jobs }) {
+    const { bid, description, parent_bid: parent } = batch;
+    return [
+      h("p", { class: "crumbs" }, h("a", { href: link("batches") }, "Batches")),
+      head([description || bid, stageBadge(batch.state)], ...actions(ctx, batch)),
+      facts([
+        ["Name", h("code", {}, bid)],
+        parent && ["Parent", h("a", { href: link(`batches/${parent}`) }, parent)],
+        ["Jobs", count(batch.total)],
+        ["Pending", count(batch.pending)],
+        ["Failed", count(batch.failed)],
+        ["Lost", count(batch.lost)],
+        ["Created", ago(batch.created_at)],
+        batch.idle_at && ["Closed unless used", ago(batch.idle_at)],
+        batch.forgotten_at && ["Kept until", ago(batch.forgotten_at)],
+      ]),
+      waiting(batch),
+      callbacks(batch),
+      family(batch),
+      openMembers(batch, jobs),
+    ];
+  },
+};
