@@ -175,6 +175,7 @@ void World::live() {
   model_.has_batch = [this](const std::string& bid) {
     return process_->broker.view().find_batch(*faktory::parse_bid(bid)) != nullptr;
   };
+  model_.send_away = [this](Time now) { send_away(now); };
   model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
   // What has come due while nobody was there is done before the first client comes.
   process_->turn.request();
@@ -433,9 +434,7 @@ server::Compactor::Limits World::limit(server::Compactor::Limits asked) {
 /// The server has done what was due.
 void World::work(Time now) {
   if (!was_held_) model_.tick(now);
-  for (const std::unique_ptr<Client>& client : process_->clients) {
-    if (client) conversation_.check_eviction(*client, now);
-  }
+  send_away(now);
   observe();
   count_crowds();
 }
@@ -452,6 +451,19 @@ JobId World::callback_job(const std::string& bid, const std::string& role) const
   const auto id = faktory::parse_bid(bid);
   const JobBatch* const batch = id ? process_->broker.view().find_batch(*id) : nullptr;
   return batch == nullptr ? 0 : batch->fields.callback_job(role_named(role));
+}
+
+/// A client that says nothing any more does not learn that its worker was sent away. Its jobs do.
+void World::send_away(Time now) {
+  for (const std::unique_ptr<Client>& client : process_->clients) {
+    if (client) conversation_.check_eviction(*client, now);
+  }
+  if (!workload_.sizes().has_features) return;
+  const Workers& workers = process_->broker.view().workers();
+  for (const std::string& wid : kWids) {
+    if (workers.contains(wid)) continue;
+    demand(model_.forget_worker(wid, now), "a worker that is alive was forgotten");
+  }
 }
 
 void World::count_features() {
@@ -480,6 +492,8 @@ void World::count_crowds() {
 /// Everything that sessions have said since the last call must be what the model foretold.
 void World::observe() {
   settle(process_->broker.view(), model_.facts);
+  const std::string undue = model_.undue_callback();
+  if (!undue.empty()) throw Violation("a callback is pushed that is not due: " + undue);
   for (const std::unique_ptr<Client>& client : process_->clients) {
     if (client) observe(*client);
   }

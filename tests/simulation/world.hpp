@@ -179,6 +179,7 @@ class World {
   [[nodiscard]] server::Compactor::Limits limit(server::Compactor::Limits asked);
   void work(Time now);
   void count_crowds();
+  void send_away(Time now);
   void count_features();
   void count_reply(const std::string& reply);
   [[nodiscard]] JobId callback_job(const std::string& bid, const std::string& role) const;

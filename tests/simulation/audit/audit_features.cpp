@@ -147,7 +147,9 @@ void compare_slots(const Store& store, const Model& model) {
   const Throttle* const throttle = store.throttles().find(kThrottledQueue);
   // Until the rules are told, nothing counts.
   if (throttle == nullptr || !throttle->queue) return;
-  demand(throttle->taken == model.slots_taken(), "the count of slots is wrong");
+  if (throttle->taken == model.slots_taken()) return;
+  throw Violation("the server counts " + std::to_string(throttle->taken) + " slots, the model " +
+                  std::to_string(model.slots_taken()));
 }
 
 }  // namespace

@@ -260,14 +260,19 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
 void Model::serve(const std::string& queue, Time now) {
   for (;;) {
     ClientNumber first = 0;
+    bool is_awaited = false;
     for (const auto& [number, client] : clients_) {
       if (!client.wait) continue;
       const std::vector<std::string>& queues = client.wait->queues;
       if (std::find(queues.begin(), queues.end(), queue) == queues.end()) continue;
+      is_awaited = true;
       if (queue == kThrottledQueue && !is_open(queue, number)) continue;
       if (first == 0 || client.wait->ticket < clients_.at(first).wait->ticket) first = number;
     }
-    if (first == 0) return;
+    // Also where its limits are reached.
+    stuck_.clear();
+    if (has_expiring_ && is_awaited && !is_paused(queue, now)) clear_front(queue, now);
+    if (first == 0 || stuck_.contains(queue)) return;
     const JobId id = next_of(first, {queue}, now);
     if (id == 0) return;
     clients_.at(first).wait.reset();
@@ -299,6 +304,7 @@ void Model::expire(JobId id, Time now) {
 }
 
 void Model::pause(const std::string& queue, Time until, Time now) {
+  if (until <= now && !facts.pauses.contains(queue)) return;
   facts.pauses.erase(queue);
   restored_.erase(queue);
   if (until > now) facts.pauses.emplace(queue, until);
@@ -366,6 +372,8 @@ void Model::tick(Time now) {
     if (job.is_pushed && job.due + kDeadLifetime <= now) end(id, End::kGone, now);
   }
   remove_old_tracks(now);
+  // Before callbacks are pushed, which nobody gets who was sent away.
+  send_away(now);
   end_batches(now);
   work_on_batches(now);
   forget_unused();
@@ -378,7 +386,16 @@ bool Model::evict(ClientNumber client, Time now) {
   // A new connection of that name is that of a new worker.
   const std::string wid = std::exchange(self.wid, "");
   note_departure(wid);
-  return self.is_worker && now - beats_.at(wid) > kSilenceMax;
+  // It may have been forgotten before.
+  return self.is_worker && (wid.empty() || now - beats_.at(wid) > kSilenceMax);
+}
+
+bool Model::forget_worker(const std::string& wid, Time now) {
+  bool may_be_forgotten = true;
+  for (auto& [number, client] : clients_) {
+    if (client.wid == wid) may_be_forgotten = evict(number, now) && may_be_forgotten;
+  }
+  return may_be_forgotten;
 }
 
 void Model::end_input(ClientNumber client) {

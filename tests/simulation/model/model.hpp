@@ -134,6 +134,9 @@ class Model {
   /// The server still has the batch. Of several that may be forgotten it may begin with any.
   std::function<bool(const std::string& bid)> has_batch = [](const auto&) { return true; };
 
+  /// Tells, by `evict` and `forget_worker`, which workers the server has sent away.
+  std::function<void(Time now)> send_away = [](Time) {};
+
   /// Finds out when what has failed is tried again.
   std::function<void()> settle_times = [] {};
 
@@ -149,6 +152,9 @@ class Model {
   /// The server wants to be rid of a worker, and closes this connection of it soon. True when it
   /// may: the worker has not been heard of for a minute.
   [[nodiscard]] bool evict(ClientNumber client, Time now);
+
+  /// The server knows of no such worker any more, whose connections may be there still. The same.
+  [[nodiscard]] bool forget_worker(const std::string& wid, Time now);
 
   /// The client has closed its sending side: it does not wait any more.
   void end_input(ClientNumber client);
@@ -189,6 +195,10 @@ class Model {
   [[nodiscard]] Time second_pause_end() const;
 
   // What is counted of a batch is counted by looking at all jobs and batches.
+  /// A callback that the server has pushed, and that is not due; empty: there is none. To be asked
+  /// when the model has caught up with the server.
+  [[nodiscard]] std::string undue_callback() const;
+
   struct BatchCounts {
     std::uint64_t pending = 0;
     std::uint64_t failing = 0;
@@ -349,7 +359,7 @@ class Model {
   Time grace_end_{};    ///< of workers that have not come back since the start; the epoch: over
   std::set<std::string> left_;   ///< workers that have gone since the start
   bool has_expiring_ = false;    ///< a job was pushed that expires
-  std::set<std::string> stuck_;  ///< queues with more expired jobs in front than one look removes
+  std::set<std::string> stuck_;  ///< queues that hand out nothing in the look at hand
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

@@ -140,6 +140,21 @@ bool Model::push_callback(Time now) {
   return false;
 }
 
+std::string Model::undue_callback() const {
+  for (const auto& [number, batch] : facts.batches) {
+    for (const auto& [role, callback] : batch.callbacks) {
+      const JobId id = callback_job(batch.bid, role);
+      if (callback.state != Callback::kWaiting || id == 0) continue;
+      const BatchCounts counts = counts_of(number);
+      return role + " of " + batch.bid + " as job " + std::to_string(id) + " with " +
+             std::to_string(counts.unexecuted) + " members that have not run, " +
+             std::to_string(counts.pending) + " pending ones, " + std::to_string(counts.unsettled) +
+             " unsettled children; the next id is " + std::to_string(facts.next_id);
+    }
+  }
+  return "";
+}
+
 void Model::work_on_batches(Time now) {
   if (facts.batches.empty()) return;
   push_callbacks(now);

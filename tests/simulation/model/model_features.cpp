@@ -9,9 +9,6 @@ namespace {
 constexpr Duration kTrackLifetime = 30min;
 constexpr Duration kReservedMost = 24h;
 
-/// A client that asks for a job has no more than so many expired ones removed.
-constexpr int kExpiredAtOnce = 8;
-
 std::string track_state(JobState state) {
   switch (state) {
     case JobState::kReserved:
@@ -103,13 +100,16 @@ void Model::follow_lock(ModelJob& job, JobState former, Time now) {
 // ---- times --------------------------------------------------------------------------------------
 
 void Model::clear_front(const std::string& queue, Time now) {
-  for (int removed = 0; removed < kExpiredAtOnce; ++removed) {
+  for (;;) {
     const JobId first = first_of({queue}, now);
-    if (first == 0 || !facts.jobs.at(first).features.has_expired(wall(now))) return;
+    if (first == 0) return;
+    const ModelJob& job = facts.jobs.at(first);
+    if (!job.features.has_expired(wall(now))) return;
+    if (!has_moved(first, job)) break;
     end(first, End::kGone, now);
   }
-  const JobId first = first_of({queue}, now);
-  if (first != 0 && facts.jobs.at(first).features.has_expired(wall(now))) stuck_.insert(queue);
+  // A look removes a few only, and the rest hide what is behind them.
+  stuck_.insert(queue);
 }
 
 /// Jobs that run, and dead ones, are left alone.
