@@ -171,8 +171,9 @@ void Throttles::enter(Throttle& throttle, const Job& job) {
   throttle.slots.insert(slot);
   ++slot.holder->slots[*throttle.queue];
   if (slot.holder->lives) ++throttle.taken;
-  if (throttle.alarm == kNever) {
-    set_alarm(throttle, throttle.slots.begin()->reserved_at + throttle.limits.timeout());
+  // Nearly always it is the newest. After a start they come in the order of their deadlines.
+  if (throttle.slots.begin()->job == job.id) {
+    set_alarm(throttle, held.reserved_at + throttle.limits.timeout());
   }
 }
 
