@@ -270,6 +270,11 @@ void Throttles::end_connection(ClientId connection) {
   if (SlotHolder* const holder = find_holder({}, connection)) set_lives(*holder, false);
 }
 
+bool Throttles::lives(const Reservation& held) const {
+  const SlotHolder* const holder = find_holder(held.wid, held.wid.empty() ? held.consumer : 0);
+  return holder == nullptr || holder->lives;
+}
+
 void Throttles::end_holder(const Reservation& held) {
   SlotHolder* const holder = find_holder(held.wid, held.wid.empty() ? held.consumer : 0);
   if (holder != nullptr) set_lives(*holder, false);
