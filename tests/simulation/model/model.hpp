@@ -305,6 +305,7 @@ class Model {
   [[nodiscard]] bool lives(const ModelJob& job) const;
   [[nodiscard]] bool is_open(const std::string& queue, ClientNumber client) const;
   void look_at_slots(Time now);
+  void serve_freed(Time now);
   void note_departure(const std::string& wid);
 
   // Batches (model_batches.cpp).

@@ -205,8 +205,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
 
 void Model::reserve(ClientNumber client, Time until, Time now) {
   Client& self = clients_.at(client);
-  look_at_slots(now);
-  serve(kThrottledQueue, now);
+  serve_freed(now);
   const JobId id = next_of(client, self.watched, now);
   if (id != 0 && !takes_reservations()) {
     expect(client, "OUT_OF_MEMORY\r\n");
@@ -355,8 +354,7 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
 }
 
 void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, Time now) {
-  look_at_slots(now);
-  serve(kThrottledQueue, now);
+  serve_freed(now);
   for (const std::string& queue : queues) {
     const JobId id = next_of(client, {queue}, now);
     if (id == 0) continue;

@@ -68,6 +68,13 @@ void Model::look_at_slots(Time now) {
   }
 }
 
+/// A slot that has become free is for those that wait already.
+void Model::serve_freed(Time now) {
+  if (!limits_of(kThrottledQueue).has_any()) return;
+  look_at_slots(now);
+  serve(kThrottledQueue, now);
+}
+
 /// Its last connection has gone.
 void Model::note_departure(const std::string& wid) {
   const bool is_here = std::any_of(clients_.begin(), clients_.end(),
