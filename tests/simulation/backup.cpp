@@ -195,7 +195,7 @@ void World::start_on_copy(std::uint64_t promised) {
   model.facts = landmarks_[point - first_point_].facts;
   model.restart();
   settle(broker.view(), model.facts);
-  compare(broker.view(), model, now_);
+  compare(broker, model, now_);
   (void)(*opened)->append(kOnlyEpoch, "what comes later");
   (*opened)->sync();
 }

@@ -15,6 +15,9 @@ const std::string kDirectory = "/journal";
 /// See Workload::draw_beanstalk.
 constexpr Duration kPauseMax = 5s;
 
+/// What TRACK SET makes of a reservation at most.
+constexpr Duration kReservedMax = 24h;
+
 /// Past the last byte that is not zero.
 std::size_t used_bytes(const std::string& bytes) {
   return bytes.find_last_not_of('\0') + 1;
@@ -174,6 +177,7 @@ void World::recover() {
   begin_time(now_);
   check_recovered(stream);
   check_waits();
+  set_limits();
   ++totals_.recoveries;
   if (is_flipping) flip_a_bit(*copy, stream);
 }
@@ -196,7 +200,8 @@ void World::check_waits() const {
     const bool is_delayed = job.state == JobState::kScheduled && !job.follows_wall;
     const bool is_held = job.state == JobState::kReserved;
     if (!is_delayed && !is_held) continue;
-    const std::chrono::seconds longest(is_delayed ? job.delay_s : job.ttr_s);
+    Duration longest = std::chrono::seconds(is_delayed ? job.delay_s : job.ttr_s);
+    if (job.is_lengthened) longest = kReservedMax;
     demand(job.due <= now_ + longest, "a restart prolongs a delay or a reservation");
   }
   for (const auto& [queue, until] : model_.facts.pauses) {
@@ -257,7 +262,7 @@ void World::fail_recovery() {
   try {
     model_.facts = landmarks_.front().facts;
     model_.restart();
-    compare(process_->broker.view(), model_, now_);
+    compare(process_->broker, model_, now_);
   } catch (const Violation& violation) {
     difference = violation.what();
   }
@@ -270,13 +275,13 @@ void World::fail_recovery() {
 /// What a client was told of is there, and the rest is there up to some batch.
 void World::check_recovered(const Stream& stream) {
   std::set<JobId> held;
-  const std::string recovered = stored_state(process_->broker.view(), held);
+  const std::string recovered = stored_state(process_->broker, held);
   demand(held.empty(), "a restart brought back a connection's reservation");
   // With `interval`, clients are told of what a power cut may still take.
   const bool is_synced_enough = has_lost_power_ && sync_mode_ == journal::SyncMode::kInterval;
   const std::uint64_t promised = is_synced_enough ? synced_point_ : known_point_;
   while (first_point_ < promised) advance_shadow();
-  while (stored_state(shadow_->broker.view(), held) != recovered) {
+  while (stored_state(shadow_->broker, held) != recovered) {
     if (landmarks_.size() == 1) fail_recovery();
     advance_shadow();
   }
@@ -293,7 +298,7 @@ void World::check_recovered(const Stream& stream) {
     }
   }
   settle(process_->broker.view(), model_.facts);
-  compare(process_->broker.view(), model_, now_);
+  compare(process_->broker, model_, now_);
   if (!is_synced_enough) check_handed_out(point);
   handed_out_.clear();
   if (point < known_point_) totals_.unsynced_lost += known_point_ - point;
@@ -320,7 +325,7 @@ void World::check_handed_out(std::uint64_t point) {
 void World::check_live_is_replayed() {
   if (!live_state_) return;
   while (landmarks_.size() > 1) advance_shadow();
-  demand(stored_state(shadow_->broker.view(), live_held_) == *live_state_,
+  demand(stored_state(shadow_->broker, live_held_) == *live_state_,
          "replaying the log does not give the state of the process that wrote it");
   live_state_.reset();
 }

@@ -11,6 +11,7 @@ namespace {
 
 /// More than any world needs.
 constexpr int kRoundsMax = 1000;
+constexpr int kRoundsWithClients = kRoundsMax / 2;
 
 /// A segment from which on it holds some batches of the largest.
 constexpr std::uint64_t kRoomySegmentBytes = 16384;
@@ -85,6 +86,8 @@ void World::settle_log() {
   int still = 0;  // rounds in which nothing moved: in one of them it may be seen that there is room
   for (int i = 0; still < 2; ++i) {
     demand(i < kRoundsMax, "cleaning does not come to rest");
+    // Clients may say more than is cleaned meanwhile.
+    if (i == kRoundsWithClients) is_resting_ = true;
     before = process_->recorder.extent();
     // Twice: what became durable in one of them is known in the next.
     for (int half = 0; half < 2; ++half) {

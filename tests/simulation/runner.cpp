@@ -68,6 +68,15 @@ std::string to_text(const Totals& totals) {
       row(totals.crowds, "crowds of more than 512 jobs that came and went") +
       row(totals.handed_out_again, "jobs handed out whose reservation was lost in a crash") +
       row(totals.unsynced_lost, "batches told of and lost before the interval was over");
+  const FeatureTotals& features = totals.features;
+  text += row(features.worlds, "worlds with unique, expiring and tracked jobs, and batches") +
+          row(features.not_unique, "replies that refuse a job, since another holds its lock") +
+          row(features.expired, "jobs expired") + row(features.tracks, "tracks told") +
+          row(features.batches, "batches of jobs") +
+          row(features.batches_dropped, "of them never committed, and dropped") +
+          row(features.callbacks, "callbacks pushed") +
+          row(features.limits_by_hand, "limits set by hand") +
+          row(features.slots_reclaimed, "slots taken back from workers that were gone");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
   return text + std::to_string(totals.flips) +
          " flipped bits: " + std::to_string(totals.flips_refused) + " refused, " +

@@ -23,6 +23,7 @@ struct Order {
   Steady::time_point until = Steady::time_point::max();
   bool is_crowded = false;
   bool is_siege = false;
+  bool has_features = false;
   bool is_failover = false;
   std::size_t events_shown = 60;  ///< of a world that goes wrong
 };
@@ -39,6 +40,7 @@ bool run_one(std::uint64_t seed, const Order& order, Totals& totals) {
   World::Options options{.seed = seed};
   if (order.is_crowded) options.sizes = Workload::kCrowded;
   if (order.is_siege) options.sizes = Workload::kSiege;
+  if (order.has_features) options.sizes = Workload::kFeatures;
   name_world(seed);
   const WorldEnd end = run_world(options);
   totals += end.totals;
@@ -47,9 +49,10 @@ bool run_one(std::uint64_t seed, const Order& order, Totals& totals) {
               last_events(options, order.events_shown).c_str(),
               static_cast<unsigned long long>(seed), end.violation->c_str(),
               static_cast<unsigned long long>(seed),
-              order.is_crowded ? " --crowded"
-              : order.is_siege ? " --siege"
-                               : "");
+              order.is_crowded     ? " --crowded"
+              : order.is_siege     ? " --siege"
+              : order.has_features ? " --features"
+                                   : "");
   return false;
 }
 
@@ -119,6 +122,8 @@ int main(int argc, char** argv) {
   auto* const first = app.add_option("--first-seed", order.first_seed, "the first world (drawn)");
   app.add_flag("--crowded", order.is_crowded, "only worlds with hundreds of jobs");
   app.add_flag("--siege", order.is_siege, "only worlds with disks that are full for long");
+  app.add_flag("--features", order.has_features,
+               "only worlds with unique, expiring and tracked jobs, and batches");
   app.add_flag("--failover", order.is_failover,
                "two servers over one log; recoveries are takeovers");
   app.add_option("--events", order.events_shown, "of a world that goes wrong, show so many (60)");

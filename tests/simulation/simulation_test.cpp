@@ -1,7 +1,7 @@
 /// The simulation is itself tested: it must find what is broken, and repeat what it found. The long
 /// runs are of the program `simulate`.
 
-#include "simulation/broken.hpp"
+#include "simulation/broken/broken.hpp"
 #include "simulation/runner.hpp"
 #include "support/doctest.hpp"
 

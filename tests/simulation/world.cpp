@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "faktory/features/bid.hpp"
+#include "simulation/audit/audit_features.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 
@@ -27,12 +29,30 @@ constexpr std::uint64_t kCrowdedFactor = 16;
 
 /// A crowded world takes as long as many others, and a siege as long as a hundred: those are for
 /// who asks for them.
-Workload::Sizes draw_sizes(Random& random) {
-  return random.one_in(100) ? Workload::kCrowded : Workload::Sizes{};
+Workload::Sizes draw_sizes(Random& random, std::uint64_t seed) {
+  if (random.one_in(100)) return Workload::kCrowded;
+  // Drawn by itself: worlds without features are those that they were before there were any.
+  constexpr std::uint64_t kSeedOfFeatures = 0xfea70;
+  return Random(seed ^ kSeedOfFeatures).one_in(2) ? Workload::kFeatures : Workload::Sizes{};
 }
 
 Client::Fetches draw_fetches(Random& random) {
   return random.one_in(4) ? Client::Fetches::kStrict : Client::Fetches::kForJob;
+}
+
+ModelLimits draw_limits(Random& random) {
+  static const std::vector<Duration> kTimeouts = {5s, 70s, 1000s};
+  ModelLimits limits{.concurrency = static_cast<std::uint32_t>(random.below(4)),
+                     .worker = static_cast<std::uint32_t>(random.below(3)),
+                     .timeout = random.pick(kTimeouts)};
+  return limits;
+}
+
+ThrottleLimits limits_from(const ModelLimits& limits) {
+  const auto timeout = std::chrono::duration_cast<std::chrono::seconds>(limits.timeout);
+  return {.concurrency = limits.concurrency,
+          .worker = limits.worker,
+          .timeout_s = static_cast<std::uint32_t>(timeout.count())};
 }
 
 std::uint64_t draw_segment_bytes(Random& random, const World::Options& options,
@@ -43,6 +63,19 @@ std::uint64_t draw_segment_bytes(Random& random, const World::Options& options,
 }
 
 }  // namespace
+
+FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
+  worlds += other.worlds;
+  not_unique += other.not_unique;
+  expired += other.expired;
+  tracks += other.tracks;
+  batches += other.batches;
+  batches_dropped += other.batches_dropped;
+  callbacks += other.callbacks;
+  limits_by_hand += other.limits_by_hand;
+  slots_reclaimed += other.slots_reclaimed;
+  return *this;
+}
 
 Totals& Totals::operator+=(const Totals& other) {
   worlds += other.worlds;
@@ -74,6 +107,7 @@ Totals& Totals::operator+=(const Totals& other) {
   crowds += other.crowds;
   handed_out_again += other.handed_out_again;
   unsynced_lost += other.unsynced_lost;
+  features += other.features;
   return *this;
 }
 
@@ -83,7 +117,7 @@ World::World(Options options)
       taking_(options_.seed),
       fetches_random_(options_.seed + 0x5eed),
       steps_random_(~options_.seed),
-      workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_)),
+      workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
       conversation_(
           {.random = random_, .workload = workload_, .model = model_, .tell = options_.trace}),
@@ -94,6 +128,8 @@ World::World(Options options)
       fetches_(options_.fetches ? *options_.fetches : draw_fetches(fetches_random_)),
       shadow_(std::make_unique<Shadow>(format_)) {
   totals_.worlds = 1;
+  if (workload_.sizes().has_features) limits_ = draw_limits(random_);
+  totals_.features.worlds = workload_.sizes().has_features ? 1 : 0;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
   disk_.on_full = [this] { leave_copy(); };
@@ -133,6 +169,13 @@ void World::live() {
   was_held_ = false;
   was_spare_whole_ = !is_full(process_->recorder);
   model_.settle_times = [this] { settle(process_->broker.view(), model_.facts); };
+  model_.callback_job = [this](const std::string& bid, const std::string& role) {
+    return callback_job(bid, role);
+  };
+  model_.has_batch = [this](const std::string& bid) {
+    return process_->broker.view().find_batch(*faktory::parse_bid(bid)) != nullptr;
+  };
+  model_.send_away = [this](Time now) { send_away(now); };
   model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
   // What has come due while nobody was there is done before the first client comes.
   process_->turn.request();
@@ -163,13 +206,14 @@ void World::live() {
     disk_.set_watched(true);
     if (!disk_.is_dead()) compare_bodies();
     if (!process_->ledger.has_batch() && (!disk_.is_dead() || memory_bytes_ == 0)) {
-      live_state_ = stored_state(broker.view(), live_held_);
+      live_state_ = stored_state(broker, live_held_);
     }
     disk_.set_watched(false);
   }
   if (!is_orderly) disk_.die();
   totals_.jobs_rewritten += broker.view().jobs_rewritten();
   totals_.segments_removed += process_->main.compactor.removed_segments();
+  count_features();
   process_.reset();
 }
 
@@ -191,6 +235,8 @@ void World::step() {
 /// Anything but the disk.
 void World::act() {
   const std::uint64_t kind = random_.below(100);
+  const bool has_limits = workload_.sizes().has_features && !process_->turn.is_paused();
+  if (has_limits && random_.one_in(200)) set_limits_by_hand();
   if (kind < 70) {
     client_step();
   } else if (kind < 93) {
@@ -282,6 +328,35 @@ void World::advance() {
   if (steps_random_.one_in(6)) step_wall_clock();
 }
 
+/// As the configuration tells a process when it begins.
+void World::set_limits() {
+  if (!limits_.has_any()) return;
+  const auto rule = std::make_shared<const ThrottleRule>(
+      ThrottleRule{.pattern = kThrottledQueue, .limits = limits_from(limits_)});
+  process_->broker.admin().set_throttle_rules({.list = {*rule},
+                                               .find =
+                                                   [rule](std::string_view queue) {
+                                                     return queue == kThrottledQueue ? rule.get()
+                                                                                     : nullptr;
+                                                   }},
+                                              now_);
+  model_.set_limits(limits_, now_);
+}
+
+/// With the same timeout: others would be counted anew, in slices.
+void World::set_limits_by_hand() {
+  ModelLimits limits = draw_limits(random_);
+  limits.timeout = limits_.timeout;
+  if (!limits_.has_any() || !limits.has_any()) return;
+  Broker& broker = process_->broker;
+  const bool is_set =
+      static_cast<bool>(broker.admin().set_throttle(kThrottledQueue, limits_from(limits), now_));
+  demand(is_set == model_.set_limits_by_hand(limits), "limits by hand are refused, or not");
+  process_->turn.request();
+  ++totals_.features.limits_by_hand;
+  tell("an operator sets limits");
+}
+
 /// No longer than what jobs are scheduled for, or by hours.
 void World::step_wall_clock() {
   using std::chrono::milliseconds;
@@ -343,7 +418,7 @@ void World::compare_all() {
   // What was not read by then cannot be any more.
   if (disk_.is_dead() && memory_bytes_ != 0) return;
   disk_.set_watched(true);
-  compare(process_->broker.view(), model_, now_);
+  compare(process_->broker, model_, now_);
   disk_.set_watched(false);
 }
 
@@ -359,9 +434,7 @@ server::Compactor::Limits World::limit(server::Compactor::Limits asked) {
 /// The server has done what was due.
 void World::work(Time now) {
   if (!was_held_) model_.tick(now);
-  for (const std::unique_ptr<Client>& client : process_->clients) {
-    if (client) conversation_.check_eviction(*client, now);
-  }
+  send_away(now);
   observe();
   count_crowds();
 }
@@ -372,6 +445,40 @@ bool World::has_moved(JobId id, const ModelJob& expected) const {
   // Connections are numbered by the broker, from 1.
   const auto holder = static_cast<ClientId>(expected.client - first_client_ + 1);
   return expected.client != 0 && job->reservation()->client != holder;
+}
+
+JobId World::callback_job(const std::string& bid, const std::string& role) const {
+  const auto id = faktory::parse_bid(bid);
+  const JobBatch* const batch = id ? process_->broker.view().find_batch(*id) : nullptr;
+  return batch == nullptr ? 0 : batch->fields.callback_job(role_named(role));
+}
+
+/// A client that says nothing any more does not learn that its worker was sent away. Its jobs do.
+void World::send_away(Time now) {
+  for (const std::unique_ptr<Client>& client : process_->clients) {
+    if (client) conversation_.check_eviction(*client, now);
+  }
+  if (!workload_.sizes().has_features) return;
+  const Workers& workers = process_->broker.view().workers();
+  for (const std::string& wid : kWids) {
+    if (workers.contains(wid)) continue;
+    demand(model_.forget_worker(wid, now), "a worker that is alive was forgotten");
+  }
+}
+
+void World::count_features() {
+  const Tally& tally = process_->broker.view().tally();
+  totals_.features.expired += tally.jobs_expired;
+  totals_.features.batches += tally.batches_added;
+  totals_.features.batches_dropped += tally.batches_dropped;
+  totals_.features.callbacks += tally.batch_callbacks;
+  const Throttle* const throttle = process_->broker.view().throttle_of(kThrottledQueue);
+  if (throttle != nullptr) totals_.features.slots_reclaimed += throttle->reclaimed;
+}
+
+void World::count_reply(const std::string& reply) {
+  if (reply.find("NOTUNIQUE") != std::string::npos) ++totals_.features.not_unique;
+  if (reply.find(R"("updated_at":")") != std::string::npos) ++totals_.features.tracks;
 }
 
 void World::count_crowds() {
@@ -385,6 +492,8 @@ void World::count_crowds() {
 /// Everything that sessions have said since the last call must be what the model foretold.
 void World::observe() {
   settle(process_->broker.view(), model_.facts);
+  const std::string undue = model_.undue_callback();
+  if (!undue.empty()) throw Violation("a callback is pushed that is not due: " + undue);
   for (const std::unique_ptr<Client>& client : process_->clients) {
     if (client) observe(*client);
   }
@@ -393,6 +502,7 @@ void World::observe() {
 void World::observe(Client& client) {
   const std::uint64_t point = last_point() + (process_->ledger.has_batch() ? 1 : 0);
   conversation_.check_replies(client, point, [this](const std::string& reply) {
+    if (workload_.sizes().has_features) count_reply(reply);
     for (const char byte : reply) {
       fingerprint_ = fingerprint_ * 31 + static_cast<unsigned char>(byte);
     }

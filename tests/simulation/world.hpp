@@ -18,7 +18,7 @@
 #include "faktory/service.hpp"
 #include "journal/file/file_journal.hpp"
 #include "server/turn/compactor.hpp"
-#include "simulation/audit.hpp"
+#include "simulation/audit/audit.hpp"
 #include "simulation/backup.hpp"
 #include "simulation/client.hpp"
 #include "simulation/disk/faulty_disk.hpp"
@@ -28,6 +28,21 @@
 #include "simulation/shadow.hpp"
 
 namespace millrace::simulation {
+
+/// What became of jobs with features.
+struct FeatureTotals {
+  std::uint64_t worlds = 0;
+  std::uint64_t not_unique = 0;  ///< pushes that were refused
+  std::uint64_t expired = 0;
+  std::uint64_t tracks = 0;  ///< that were told
+  std::uint64_t batches = 0;
+  std::uint64_t batches_dropped = 0;
+  std::uint64_t callbacks = 0;
+  std::uint64_t limits_by_hand = 0;
+  std::uint64_t slots_reclaimed = 0;  ///< since their worker was gone
+
+  FeatureTotals& operator+=(const FeatureTotals& other);
+};
 
 struct Totals {
   std::uint64_t worlds = 0;
@@ -60,6 +75,7 @@ struct Totals {
   std::uint64_t handed_out_again = 0;  ///< jobs whose reservation a crash took
   std::uint64_t unsynced_lost =
       0;  ///< batches that replies told of and a power cut took, as it may
+  FeatureTotals features;
 
   Totals& operator+=(const Totals& other);
 };
@@ -163,12 +179,18 @@ class World {
   [[nodiscard]] server::Compactor::Limits limit(server::Compactor::Limits asked);
   void work(Time now);
   void count_crowds();
+  void send_away(Time now);
+  void count_features();
+  void count_reply(const std::string& reply);
+  [[nodiscard]] JobId callback_job(const std::string& bid, const std::string& role) const;
   [[nodiscard]] bool has_moved(JobId id, const ModelJob& expected) const;
   void write();
   void write_as_it_is();
   void note_synced();
   void advance();
   void step_wall_clock();
+  void set_limits();
+  void set_limits_by_hand();
   void observe();
   void observe(Client& client);
   void end_orderly();
@@ -226,7 +248,8 @@ class World {
   Model model_;
   Conversation conversation_;
   Time now_;
-  Time latest_now_{};  ///< of all processes so far
+  ModelLimits limits_;  ///< of the throttled queue, in worlds with features
+  Time latest_now_{};   ///< of all processes so far
   std::uint64_t segment_bytes_;
   std::uint64_t memory_bytes_;
   journal::SyncMode sync_mode_;

@@ -171,8 +171,9 @@ void Throttles::enter(Throttle& throttle, const Job& job) {
   throttle.slots.insert(slot);
   ++slot.holder->slots[*throttle.queue];
   if (slot.holder->lives) ++throttle.taken;
-  if (throttle.alarm == kNever) {
-    set_alarm(throttle, throttle.slots.begin()->reserved_at + throttle.limits.timeout());
+  // Nearly always it is the newest. After a start they come in the order of their deadlines.
+  if (throttle.slots.begin()->job == job.id) {
+    set_alarm(throttle, held.reserved_at + throttle.limits.timeout());
   }
 }
 
@@ -267,6 +268,11 @@ void Throttles::set_worker_lives(std::string_view wid, bool lives) {
 
 void Throttles::end_connection(ClientId connection) {
   if (SlotHolder* const holder = find_holder({}, connection)) set_lives(*holder, false);
+}
+
+bool Throttles::lives(const Reservation& held) const {
+  const SlotHolder* const holder = find_holder(held.wid, held.wid.empty() ? held.consumer : 0);
+  return holder == nullptr || holder->lives;
 }
 
 void Throttles::end_holder(const Reservation& held) {

@@ -73,6 +73,8 @@ class Throttles final : private QueueWatcher {
   /// The slots of the worker count, or count no more.
   void set_worker_lives(std::string_view wid, bool lives);
   void end_connection(ClientId connection);
+  /// Whether its holder, if it has slots, is one whose slots count.
+  [[nodiscard]] bool lives(const Reservation& held) const;
   /// The same for a reservation that was counted although its holder may be gone.
   void end_holder(const Reservation& held);
   /// The workers that have slots and live, by their wids; the empty one stands for connections from

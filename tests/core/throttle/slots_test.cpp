@@ -279,6 +279,17 @@ TEST_CASE("throttle: the slots of a worker that comes back count again") {
   CHECK_FALSE(fixture.fetch(again, "a"));
 }
 
+TEST_CASE("throttle: a worker that is gone gets no slot when its job's reservation is lengthened") {
+  ThrottleFixture fixture(kOne);
+  fixture.push_many(2);
+  const ClientId worker = fixture.worker("a");
+  CHECK(fixture.fetch(worker, "a"));
+  fixture.leave(worker);
+  const TrackUpdate update{.jid = "1", .reserve_until = fixture.now + 1h};
+  CHECK(fixture.broker.workers().set_track(fixture.client(), update, fixture.now));
+  CHECK(fixture.throttle().taken == 0);
+}
+
 TEST_CASE("throttle: a job that is too old frees nothing twice when it ends") {
   ThrottleFixture fixture({.concurrency = 1, .timeout_s = 5});
   fixture.push_many(3);

@@ -164,6 +164,22 @@ TEST_CASE("throttles: workers that do not come back after a restart lose their s
   CHECK(restarted.throttle().taken == 1);
 }
 
+TEST_CASE("throttles: after a restart the oldest slot ends first, whatever its deadline is") {
+  constexpr ThrottleLimits kShort{.concurrency = 2, .timeout_s = 5};
+  ThrottleFixture before(kShort);
+  before.push_many(2);
+  const ClientId worker = before.worker("a");
+  CHECK(before.fetch(worker, "a"));
+  const TrackUpdate update{.jid = "1", .reserve_until = before.now + 1h};
+  CHECK(before.broker.workers().set_track(worker, update, before.now));
+  before.advance(3s);
+  CHECK(before.fetch(worker, "a"));
+  Restarted restarted(before);
+  restarted.limit(kShort);
+  restarted.after.advance(2s);
+  CHECK(restarted.throttle().taken == 1);
+}
+
 TEST_CASE("throttles: the limits of operators are there after a restart") {
   ThrottleFixture before({.concurrency = 9, .timeout_s = 60});
   CHECK(before.broker.admin().set_throttle("default", kTwo, before.now));

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "simulation/audit.hpp"
+#include "simulation/audit/audit.hpp"
 #include "simulation/failover/node.hpp"
 #include "simulation/violation.hpp"
 
@@ -24,7 +24,7 @@ void Failover::poll() {
     const Client* const client = term.clients[slot].get();
     if (client != nullptr && client->is_silent() && client->has_heard_all()) disconnect(slot);
   }
-  if (random_.one_in(4)) compare(leader_->broker.view(), model_, now());
+  if (random_.one_in(4)) compare(leader_->broker, model_, now());
 }
 
 /// The server has done what was due. What a deposed leader does is nobody's business but its own.

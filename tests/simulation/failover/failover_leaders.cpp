@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "simulation/audit.hpp"
+#include "simulation/audit/audit.hpp"
 #include "simulation/failover/node.hpp"
 #include "simulation/violation.hpp"
 
@@ -53,16 +53,16 @@ void Failover::lead(Process& process) {
 void Failover::check_taken_over() {
   const View& view = leader_->broker.view();
   std::set<JobId> held;
-  const std::string taken_over = stored_state(view, held);
+  const std::string taken_over = stored_state(leader_->broker, held);
   demand(held.empty(), "a takeover brought back a connection's reservation");
-  demand(stored_state(audit_.view(), held) == taken_over,
+  demand(stored_state(audit_.broker(), held) == taken_over,
          "the new leader's state is not what the log tells of");
   if (random_.one_in(4)) audit_.check_whole_log();
   model_.facts = audit_.facts();
   model_.set_wall_ahead(-leader_->node.clock.ahead());
   model_.restart();
   settle(view, model_.facts);
-  compare(view, model_, now());
+  compare(leader_->broker, model_, now());
   check_waits();
 }
 
@@ -81,7 +81,7 @@ void Failover::check_waits() const {
 void Failover::check_standby(const Process& process) const {
   if (process.term || !audit_.is_all(process.applied, process.journal.figures().applied)) return;
   std::set<JobId> held;
-  demand(stored_state(process.broker.view(), held) == stored_state(audit_.view(), held),
+  demand(stored_state(process.broker, held) == stored_state(audit_.broker(), held),
          "a standby's state is not what the log tells of");
 }
 

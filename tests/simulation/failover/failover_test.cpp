@@ -1,6 +1,6 @@
 /// The failover simulation is itself tested: it must find what is broken, and repeat what it found.
 
-#include "simulation/broken.hpp"
+#include "simulation/broken/broken.hpp"
 #include "simulation/failover/failover_runner.hpp"
 #include "support/doctest.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "simulation/audit.hpp"
+#include "simulation/audit/audit.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {
@@ -90,7 +90,7 @@ void LogAudit::check_whole_log() const {
     end += entry.bytes.size();
   }
   std::set<JobId> held;
-  demand(stored_state(reader.broker.view(), held) == stored_state(view(), held),
+  demand(stored_state(reader.broker, held) == stored_state(broker(), held),
          "what the log was trimmed to does not tell all that it told");
 }
 

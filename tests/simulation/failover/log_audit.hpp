@@ -50,7 +50,7 @@ class LogAudit {
   }
   /// Of the model, after the last batch.
   [[nodiscard]] const Facts& facts() const { return facts_; }
-  [[nodiscard]] const View& view() const { return shadow_.broker.view(); }
+  [[nodiscard]] const Broker& broker() const { return shadow_.broker; }
 
   /// Whoever reads all that the log has now gets that state.
   void check_whole_log() const;

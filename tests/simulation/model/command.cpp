@@ -22,12 +22,41 @@ std::string quoted(const std::string& word) {
   return '"' + word + '"';
 }
 
+std::string seconds(Duration duration) {
+  constexpr double kSecond = 1e9;
+  return text(static_cast<double>(duration.count()) / kSecond);
+}
+
+/// The arguments of unique jobs mean the same however they are written.
+std::string render_args(const JobText& job) {
+  const int unique = job.wishes.unique;
+  if (unique == 0) return '[' + quoted(std::string(job.padding_bytes, 'x')) + ']';
+  const bool is_plain = job.padding_bytes % 2 == 0;
+  return '[' + text(unique) + (is_plain ? R"(,{"a":1,"b":2}])" : R"(.0, {"b":2,"a":1e0}])");
+}
+
+std::string render_custom(const JobText& job) {
+  const JobWishes& wishes = job.wishes;
+  std::string json;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    json += (json.empty() ? "" : ",") + quoted(name) + ":" + value;
+  };
+  if (wishes.unique_for != Duration{}) add("unique_for", seconds(wishes.unique_for));
+  if (wishes.until_start) add("unique_until", quoted("start"));
+  if (!wishes.conflict.empty()) add("unique_conflict", quoted(wishes.conflict));
+  if (wishes.expires_in != Duration{}) add("expires_in", seconds(wishes.expires_in));
+  if (wishes.expires_at != Time{})
+    add("expires_at", quoted(faktory::format_time(wishes.expires_at)));
+  if (wishes.is_tracked) add("track", "1");
+  if (!job.bid.empty()) add("bid", quoted(job.bid));
+  return json.empty() ? "" : R"(,"custom":{)" + json + "}";
+}
+
 std::string render_job(const JobText& job) {
   std::string json = R"({"jid":)" + quoted(job.name) + R"(,"queue":)" + quoted(job.queue) +
-                     R"(,"jobtype":"Simulated","args":[)" +
-                     quoted(std::string(job.padding_bytes, 'x')) + R"(],"reserve_for":)" +
+                     R"(,"jobtype":"Simulated","args":)" + render_args(job) + R"(,"reserve_for":)" +
                      text(job.reserve_for_s) + R"(,"retry":)" + text(job.retry) +
-                     R"(,"priority":)" + text(job.priority);
+                     R"(,"priority":)" + text(job.priority) + render_custom(job);
   if (job.at != Time{}) json += R"(,"at":)" + quoted(faktory::format_time(job.at));
   return json + "}";
 }
@@ -61,6 +90,24 @@ std::string render_fail(const Command& command) {
   std::string lines;
   while (left > 0) lines += (lines.empty() ? "" : ",") + take(kLineBytes);
   return json + R"(,"backtrace":[)" + lines + "]}";
+}
+
+std::string render_track(const Command& command) {
+  std::string json = R"({"jid":)" + quoted(command.name);
+  if (command.percent) json += R"(,"percent":)" + text(*command.percent);
+  if (command.desc) json += R"(,"desc":)" + quoted(*command.desc);
+  if (command.reserve_until != Time{}) {
+    json += R"(,"reserve_until":)" + quoted(faktory::format_time(command.reserve_until));
+  }
+  return json + "}";
+}
+
+std::string render_new_batch(const Command& command) {
+  std::string json = R"({"description":"simulated")";
+  if (!command.name.empty()) json += R"(,"parent_bid":)" + quoted(command.name);
+  for (const JobText& job : command.jobs)
+    json += "," + quoted(job.wishes.role) + ":" + render_job(job);
+  return json + "}";
 }
 
 std::string render_fetch(const Command& command) {
@@ -142,6 +189,18 @@ std::string render(const Command& command) {
       return "INFO\r\n";
     case Verb::kFlush:
       return "FLUSH\r\n";
+    case Verb::kTrackSet:
+      return line({"TRACK SET", render_track(command)});
+    case Verb::kTrackGet:
+      return line({"TRACK GET", command.name});
+    case Verb::kBatchNew:
+      return line({"BATCH NEW", render_new_batch(command)});
+    case Verb::kBatchOpen:
+      return line({"BATCH OPEN", command.name});
+    case Verb::kBatchCommit:
+      return line({"BATCH COMMIT", command.name});
+    case Verb::kBatchStatus:
+      return line({"BATCH STATUS", command.name});
     default:
       return render_beanstalk(command);
   }

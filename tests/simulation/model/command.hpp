@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace millrace::simulation {
 
 /// The tubes and queues of all clients.
 inline const std::vector<std::string> kQueues = {"default", "mail", "slow"};
+
+/// The one with limits, in worlds with features.
+inline const std::string kThrottledQueue = "slow";
 
 enum class Verb {
   // beanstalk
@@ -42,6 +46,30 @@ enum class Verb {
   kMutate,
   kInfo,
   kFlush,
+  kTrackSet,
+  kTrackGet,
+  kBatchNew,
+  kBatchOpen,
+  kBatchCommit,
+  kBatchStatus,
+};
+
+/// In the place of a batch's number: what was named is no batch, and cannot be one.
+inline constexpr int kNoBatch = -1;
+inline const std::string kNoBid = "b-nosuchbatch";
+
+/// What a client asks for with a job besides its run.
+struct JobWishes {
+  /// Its arguments, and those of jobs that must not be there at the same time; 0: any may be.
+  int unique = 0;
+  Duration unique_for{};
+  bool until_start = false;
+  std::string conflict;   ///< unique_conflict; empty: not given
+  Duration expires_in{};  ///< zero: not given
+  Time expires_at{};      ///< by the wall clock; the epoch: not given
+  bool is_tracked = false;
+  int batch = 0;     ///< the model's number of the batch that it is pushed into; 0: none
+  std::string role;  ///< of a batch's callback: which one
 };
 
 /// A job to be put or pushed.
@@ -53,6 +81,8 @@ struct JobText {
   int priority = 5;
   Time at{};                      ///< the epoch: now
   std::size_t padding_bytes = 0;  ///< how long its argument is
+  JobWishes wishes;
+  std::string bid;  ///< of its batch
 };
 
 /// What a client says, of either protocol. Each verb uses the members that it needs.
@@ -71,6 +101,10 @@ struct Command {
   std::string set;                  ///< mutate: scheduled, retries or dead
   std::vector<std::string> jids;    ///< mutate; empty: all
   std::size_t error_bytes = 0;      ///< fail: how much it says
+  std::optional<int> percent;       ///< track
+  std::optional<std::string> desc;  ///< track
+  Time reserve_until{};             ///< track; the epoch: not given
+  int batch = 0;                    ///< the model's number; of a new one: of its parent
 };
 
 /// The command as the client sends it.

@@ -51,6 +51,9 @@ std::vector<Command> Conversation::draw(const Client& client, Time now) {
     // Of two long operations at a time nobody could say which has moved a job.
     const bool is_long = next.verb == Verb::kMutate || next.verb == Verb::kKick;
     if (is_long && model.is_working()) break;
+    // What a batch came to is asked afterwards, and FLUSH leaves nothing of it.
+    const bool is_last = workload.sizes().has_features && next.verb == Verb::kFlush;
+    if (is_last && !drawn.empty()) break;
     has_failed = has_failed || next.verb == Verb::kFail;
     if (tell) tell(name_of(client) + " > " + render(next).substr(0, 200));
     drawn.push_back(next);
@@ -68,6 +71,10 @@ void Conversation::check_replies(Client& client, std::uint64_t point, const Tell
       throw Violation(name_of(client) + " was to get " + text_of(*expected) + "\nand got " + reply);
     }
     if (visit) visit(reply);
+    if (expected->new_batch != 0) {
+      const std::size_t begin = reply.find("b-");
+      model.name_batch(expected->new_batch, reply.substr(begin, reply.size() - begin - 2));
+    }
     std::optional<Model::Fetch> fetch;
     if (const JobId id = expected->fetched; id != 0) {
       fetch = Model::Fetch{id, expected->fetched_at};

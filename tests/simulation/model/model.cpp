@@ -102,8 +102,15 @@ bool Model::is_waiting(ClientNumber client) const {
 
 bool Model::is_overdue(Time now) const {
   if (!departed_.empty() || !tasks_.empty()) return true;
+  for (const auto& [number, batch] : facts.batches) {
+    for (const auto& [role, callback] : batch.callbacks) {
+      if (takes_longer() && is_due(number, role)) return true;
+    }
+  }
   return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
     const JobState state = entry.second.state;
+    const bool waits = state != JobState::kReserved && state != JobState::kDead;
+    if (waits && entry.second.features.has_expired(wall(now))) return true;
     return state != JobState::kReady && state != JobState::kDead && due_of(entry.second) <= now;
   });
 }
@@ -127,11 +134,23 @@ ModelJob* Model::held(ClientNumber client, JobId id) {
   return is_held ? job : nullptr;
 }
 
+/// The next job of these queues, once expired ones are gone from their fronts.
+JobId Model::next_of(ClientNumber client, const std::vector<std::string>& queues, Time now) {
+  stuck_.clear();
+  for (const std::string& queue : queues) {
+    const bool is_closed = queue == kThrottledQueue && !is_open(queue, client);
+    if (is_closed) stuck_.insert(queue);
+    if (has_expiring_ && !is_closed && !is_paused(queue, now)) clear_front(queue, now);
+  }
+  return first_of(queues, now);
+}
+
 /// The smallest (pri, sequence) of all these queues; 0: none is ready.
-JobId Model::next_of(const std::vector<std::string>& queues, Time now) const {
+JobId Model::first_of(const std::vector<std::string>& queues, Time now) const {
   JobId best = 0;
   for (const auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReady || is_paused(job.queue, now)) continue;
+    if (stuck_.contains(job.queue)) continue;
     if (std::find(queues.begin(), queues.end(), job.queue) == queues.end()) continue;
     if (best == 0) best = id;
     const ModelJob& other = facts.jobs.at(best);
@@ -154,10 +173,19 @@ void Model::postpone(ClientNumber client, Expected expected) {
 
 // ---- jobs ---------------------------------------------------------------------------------------
 
+/// Callbacks of batches are pushed by the server itself, and have numbers too.
+JobId Model::draw_id(Time now) {
+  push_callbacks(now);
+  return facts.next_id++;
+}
+
 /// `state` and `due` say whether it is for now or for later.
 void Model::add(const ModelJob& job, Time now) {
-  const JobId id = facts.next_id++;
+  const JobId id = draw_id(now);
   ModelJob& added = facts.jobs[id] = job;
+  if (!added.features.lock.empty()) take_lock(added);
+  has_expiring_ = has_expiring_ || added.features.expires_at != Time{};
+  if (added.features.batch != 0) join_batch(added.features, now);
   added.sequence = id;
   added.state = JobState::kScheduled;
   if (due_of(added) > now) return;
@@ -169,10 +197,11 @@ void Model::add(const ModelJob& job, Time now) {
 
 void Model::make_ready(JobId id, Time now) {
   ModelJob& job = facts.jobs.at(id);
-  job.state = JobState::kReady;
+  const Sequence sequence = job.is_pushed ? draw_id(now) : id;
+  enter(job, JobState::kReady, now);
   job.due = Time{};
   job.client = 0;
-  job.sequence = job.is_pushed ? facts.next_id++ : id;
+  job.sequence = sequence;
   if (job.is_pushed) facts.kept.insert(job.queue);
   serve(job.queue, now);
 }
@@ -184,9 +213,32 @@ void Model::make_dead(JobId id, Time now) {
   for (const auto& [other, each] : facts.jobs) {
     if (each.state == JobState::kDead) when = std::max(when, each.due + Duration{1});
   }
-  job.state = JobState::kDead;
+  enter(job, JobState::kDead, now);
   job.due = when;
   job.client = 0;
+}
+
+/// The job comes into that state, and what it has to do with locks and batches follows.
+void Model::enter(ModelJob& job, JobState state, Time now) {
+  const JobState former = std::exchange(job.state, state);
+  ModelFeatures& features = job.features;
+  if (state == JobState::kReserved) features.held_lock_before = features.holds_lock;
+  if (!features.lock.empty()) follow_lock(job, former, now);
+  const bool is_dead = state == JobState::kDead;
+  const bool has_failed =
+      is_dead || (former == JobState::kReserved && state == JobState::kRetrying);
+  if (features.batch == 0 || !features.role.empty() || !has_failed) return;
+  features.has_run = features.has_failed = true;
+  const auto batch = facts.batches.find(features.batch);
+  if (is_dead && batch != facts.batches.end()) batch->second.has_death = true;
+}
+
+/// The job is gone.
+void Model::end(JobId id, End how, Time now) {
+  const ModelJob job = facts.jobs.at(id);
+  facts.jobs.erase(id);
+  if (job.features.is_tracked) end_track(id, job, how, now);
+  if (job.features.batch != 0) end_in_batch(id, job, how);
 }
 
 void Model::hand_out(ClientNumber client, JobId id, Time now) {
@@ -194,8 +246,9 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   const Client& holder = clients_.at(client);
   job.state_before = job.state;
   job.due_before = job.due;
-  job.state = JobState::kReserved;
+  enter(job, JobState::kReserved, now);
   job.due = now + seconds(job.ttr_s);
+  job.is_lengthened = job.is_aged = false;
   job.reserved_at = now;
   job.client = holder.is_worker ? 0 : client;
   job.wid = holder.wid;
@@ -206,15 +259,22 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
 /// Ready jobs are delivered to the client that has waited for longest.
 void Model::serve(const std::string& queue, Time now) {
   for (;;) {
-    const JobId id = next_of({queue}, now);
     ClientNumber first = 0;
+    bool is_awaited = false;
     for (const auto& [number, client] : clients_) {
       if (!client.wait) continue;
       const std::vector<std::string>& queues = client.wait->queues;
       if (std::find(queues.begin(), queues.end(), queue) == queues.end()) continue;
+      is_awaited = true;
+      if (queue == kThrottledQueue && !is_open(queue, number)) continue;
       if (first == 0 || client.wait->ticket < clients_.at(first).wait->ticket) first = number;
     }
-    if (id == 0 || first == 0) return;
+    // Also where its limits are reached.
+    stuck_.clear();
+    if (has_expiring_ && is_awaited && !is_paused(queue, now)) clear_front(queue, now);
+    if (first == 0 || stuck_.contains(queue)) return;
+    const JobId id = next_of(first, {queue}, now);
+    if (id == 0) return;
     clients_.at(first).wait.reset();
     hand_out(first, id, now);
     forget_unused();  // that client waited for other queues too
@@ -227,13 +287,10 @@ void Model::fail(JobId id, Time now) {
   ++facts.processed;
   ++facts.failed;
   ModelJob& job = facts.jobs.at(id);
-  if (job.retry == 0) {
-    facts.jobs.erase(id);
-    return;
-  }
+  if (job.retry == 0) return end(id, End::kFailed, now);
   const std::int64_t count = job.failures++;
   if (count >= job.retry) return make_dead(id, now);
-  job.state = JobState::kRetrying;
+  enter(job, JobState::kRetrying, now);
   job.due = now + seconds(count * count * count * count + 15);
   job.due_latest = job.due + seconds(29 * (count + 1));
 }
@@ -247,6 +304,7 @@ void Model::expire(JobId id, Time now) {
 }
 
 void Model::pause(const std::string& queue, Time until, Time now) {
+  if (until <= now && !facts.pauses.contains(queue)) return;
   facts.pauses.erase(queue);
   restored_.erase(queue);
   if (until > now) facts.pauses.emplace(queue, until);
@@ -281,6 +339,7 @@ void Model::execute(ClientNumber client, const Command& command, Time now) {
   } else if (!execute_held(client, command, now)) {
     execute_beanstalk(client, command, now);
   }
+  work_on_batches(now);
   forget_unused();
 }
 
@@ -289,6 +348,7 @@ void Model::tick(Time now) {
   std::erase_if(restored_, [&](const std::string& queue) { return !is_paused(queue, now); });
   forget_unused();
   for (const ClientNumber client : std::set(departed_)) release_held(client, now);
+  remove_expired(now);
   for (const JobState state : {JobState::kScheduled, JobState::kRetrying, JobState::kReserved}) {
     for (const JobId id : in_order(state, "")) {
       const ModelJob& job = facts.jobs.at(id);
@@ -296,6 +356,7 @@ void Model::tick(Time now) {
       state == JobState::kReserved ? expire(id, now) : make_ready(id, now);
     }
   }
+  look_at_slots(now);
   for (const std::string& queue : kQueues) serve(queue, now);
   for (auto& [number, client] : clients_) {
     if (!client.wait) continue;
@@ -306,10 +367,15 @@ void Model::tick(Time now) {
   }
   if (!tasks_.empty()) settle_times();
   for (Task& task : std::exchange(tasks_, {})) start(std::move(task), now);
-  std::erase_if(facts.jobs, [&](const auto& entry) {
-    const ModelJob& job = entry.second;
-    return job.state == JobState::kDead && job.is_pushed && job.due + kDeadLifetime <= now;
-  });
+  for (const JobId id : in_order(JobState::kDead, "")) {
+    const ModelJob& job = facts.jobs.at(id);
+    if (job.is_pushed && job.due + kDeadLifetime <= now) end(id, End::kGone, now);
+  }
+  remove_old_tracks(now);
+  // Before callbacks are pushed, which nobody gets who was sent away.
+  send_away(now);
+  end_batches(now);
+  work_on_batches(now);
   forget_unused();
 }
 
@@ -319,7 +385,17 @@ bool Model::evict(ClientNumber client, Time now) {
   forget_unused();
   // A new connection of that name is that of a new worker.
   const std::string wid = std::exchange(self.wid, "");
-  return self.is_worker && now - beats_.at(wid) > kSilenceMax;
+  note_departure(wid);
+  // It may have been forgotten before.
+  return self.is_worker && (wid.empty() || now - beats_.at(wid) > kSilenceMax);
+}
+
+bool Model::forget_worker(const std::string& wid, Time now) {
+  bool may_be_forgotten = true;
+  for (auto& [number, client] : clients_) {
+    if (client.wid == wid) may_be_forgotten = evict(number, now) && may_be_forgotten;
+  }
+  return may_be_forgotten;
 }
 
 void Model::end_input(ClientNumber client) {
@@ -335,11 +411,13 @@ void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time no
   for (const Fetch& fetch : unsent) {
     ModelJob* const job = held(0, fetch.id);
     if (job == nullptr || job->reserved_at != fetch.reserved_at) continue;
-    job->state = JobState::kReady;
+    enter(*job, JobState::kReady, now);
     job->due = Time{};
     serve(job->queue, now);
   }
+  const std::string wid = clients_.at(client).wid;
   clients_.erase(client);
+  note_departure(wid);
   // A kick is of a connection.
   std::erase_if(tasks_, [&](const Task& task) {
     return task.client == client && task.command.verb == Verb::kKick;
@@ -348,6 +426,7 @@ void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time no
     if (task.client == client) task.client = 0;
   }
   release_held(client, now);
+  work_on_batches(now);
   forget_unused();
 }
 
@@ -373,8 +452,11 @@ void Model::restart() {
     job.state = job.state_before;
     job.due = job.due_before;
     job.client = 0;
+    job.features.holds_lock = job.features.held_lock_before;
     job.may_be_ready = true;
   }
+  left_.clear();
+  for (auto& [id, job] : facts.jobs) job.is_aged = false;
   restored_.clear();
   for (const auto& [queue, until] : facts.pauses) {
     if (!is_needed(queue)) restored_.insert(queue);

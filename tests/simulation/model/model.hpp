@@ -13,6 +13,7 @@
 #include "core/model/job.hpp"
 #include "core/model/refusal.hpp"
 #include "simulation/model/command.hpp"
+#include "simulation/model/features.hpp"
 
 namespace millrace::simulation {
 
@@ -36,11 +37,14 @@ struct ModelJob {
   std::uint32_t delay_s = 0;  ///< of a scheduled one that does not
   /// Retrying: a back-off has a random part, so the job may be due anywhere from `due` to here.
   Time due_latest{};
+  ModelFeatures features;
 
   // While it is reserved:
   ClientNumber client = 0;  ///< the connection that holds it, 0: a worker does
   std::string wid;
   Time reserved_at{};
+  bool is_aged = false;        ///< it runs for longer than its queue's limit counts it
+  bool is_lengthened = false;  ///< TRACK SET has asked for longer than `ttr_s`
   // While a connection holds it: where it is after a restart.
   JobState state_before = JobState::kReady;
   Time due_before{};
@@ -48,17 +52,33 @@ struct ModelJob {
   bool may_be_ready = false;
 };
 
+/// A job as it is pushed.
+[[nodiscard]] ModelJob pushed(const JobText& job, const ModelFeatures& features);
+
 /// The name that ACK and FAIL use for the job.
 [[nodiscard]] std::string jid_of(JobId id, const ModelJob& job);
 
 /// beanstalk calls what is below urgent.
 inline constexpr Pri kUrgentBelow = 1024;
 
+/// What a queue hands out at most; 0: any number.
+struct ModelLimits {
+  std::uint32_t concurrency = 0;
+  std::uint32_t worker = 0;  ///< to one worker
+  Duration timeout{};        ///< what runs for longer counts no more
+
+  [[nodiscard]] bool has_any() const { return concurrency != 0 || worker != 0; }
+};
+
 /// What outlives the process.
 struct Facts {
   std::map<JobId, ModelJob> jobs;
   std::map<std::string, Time> pauses;  ///< by queue, until when
   std::set<std::string> kept;          ///< queues that stay when empty
+  std::map<int, ModelBatch> batches;   ///< by the model's number
+  int next_batch = 1;
+  std::map<std::string, ModelTrack> tracks;   ///< by jid
+  std::optional<ModelLimits> limits_by_hand;  ///< of the throttled queue
   JobId next_id = 1;
   std::uint64_t processed = 0;
   std::uint64_t failed = 0;
@@ -71,6 +91,7 @@ struct Expected {
   Time fetched_at{};
   JobId fetched = 0;         ///< the reply hands this job to a worker
   JobId handed_out = 0;      ///< to whichever client
+  int new_batch = 0;         ///< the reply names this batch
   bool may_be_late = false;  ///< all is done that it tells of, and it comes when the server sees so
 };
 
@@ -106,8 +127,24 @@ class Model {
     return true;
   };
 
+  /// The job that the server has pushed as that callback; 0: it has not yet. In which turn it does
+  /// so is its business, since it works on batches in slices. Whether it may is foretold.
+  std::function<JobId(const std::string& bid, const std::string& role)> callback_job =
+      [](const auto&, const auto&) { return JobId{0}; };
+  /// The server still has the batch. Of several that may be forgotten it may begin with any.
+  std::function<bool(const std::string& bid)> has_batch = [](const auto&) { return true; };
+
+  /// Tells, by `evict` and `forget_worker`, which workers the server has sent away.
+  std::function<void(Time now)> send_away = [](Time) {};
+
   /// Finds out when what has failed is tried again.
   std::function<void()> settle_times = [] {};
+
+  /// The limits of the throttled queue, as a new process is told them. Workers that held its jobs
+  /// before have a minute to come back.
+  void set_limits(const ModelLimits& limits, Time now);
+  /// An operator sets others, which win. Refused where records must not grow.
+  [[nodiscard]] bool set_limits_by_hand(const ModelLimits& limits);
 
   /// Everything that is due happens, in slices.
   void tick(Time now);
@@ -115,6 +152,9 @@ class Model {
   /// The server wants to be rid of a worker, and closes this connection of it soon. True when it
   /// may: the worker has not been heard of for a minute.
   [[nodiscard]] bool evict(ClientNumber client, Time now);
+
+  /// The server knows of no such worker any more, whose connections may be there still. The same.
+  [[nodiscard]] bool forget_worker(const std::string& wid, Time now);
 
   /// The client has closed its sending side: it does not wait any more.
   void end_input(ClientNumber client);
@@ -134,6 +174,9 @@ class Model {
   /// Takes the reply that the client must get next; nullopt: none.
   std::optional<Expected> take_expected(ClientNumber client);
 
+  /// The server has given the new batch that name.
+  void name_batch(int batch, const std::string& bid);
+
   /// It has not come yet: it must come later.
   void postpone(ClientNumber client, Expected expected);
 
@@ -150,6 +193,24 @@ class Model {
   /// there are not so many. Which of two that end in one tick is served first is nobody's business,
   /// and so not foretold.
   [[nodiscard]] Time second_pause_end() const;
+
+  // What is counted of a batch is counted by looking at all jobs and batches.
+  /// A callback that the server has pushed, and that is not due; empty: there is none. To be asked
+  /// when the model has caught up with the server.
+  [[nodiscard]] std::string undue_callback() const;
+
+  struct BatchCounts {
+    std::uint64_t pending = 0;
+    std::uint64_t failing = 0;
+    std::uint64_t unexecuted = 0;
+    std::uint64_t children = 0;
+    std::uint64_t unsettled = 0;
+    std::uint64_t unsuccessful = 0;
+  };
+  [[nodiscard]] BatchCounts counts_of(int batch) const;
+
+  /// How many jobs of the throttled queue count.
+  [[nodiscard]] std::uint64_t slots_taken() const;
 
   /// Jobs of a queue (empty: of all) in a state, in the order in which they come.
   [[nodiscard]] std::vector<JobId> in_order(JobState state, const std::string& queue) const;
@@ -201,9 +262,17 @@ class Model {
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
   ModelJob* held_by_worker(const std::string& jid, JobId& id);
-  [[nodiscard]] JobId next_of(const std::vector<std::string>& queues, Time now) const;
+  [[nodiscard]] JobId next_of(ClientNumber client, const std::vector<std::string>& queues,
+                              Time now);
+  [[nodiscard]] JobId first_of(const std::vector<std::string>& queues, Time now) const;
 
+  /// How a job ends.
+  enum class End { kSucceeded, kFailed, kGone };
+
+  JobId draw_id(Time now);
   void add(const ModelJob& job, Time now);
+  void enter(ModelJob& job, JobState state, Time now);
+  void end(JobId id, End how, Time now);
   void make_ready(JobId id, Time now);
   void make_dead(JobId id, Time now);
   void hand_out(ClientNumber client, JobId id, Time now);
@@ -215,6 +284,52 @@ class Model {
   [[nodiscard]] bool is_needed(const std::string& queue) const;
   [[nodiscard]] bool is_deadline_soon(ClientNumber client, Time now) const;
 
+  // Features of jobs (model_features.cpp).
+  [[nodiscard]] Time wall(Time now) const { return now + wall_ahead_; }
+  [[nodiscard]] JobId lock_holder(const std::string& lock, Time now) const;
+  void take_lock(ModelJob& job);
+  void follow_lock(ModelJob& job, JobState former, Time now);
+  void clear_front(const std::string& queue, Time now);
+  void remove_expired(Time now);
+  void end_track(JobId id, const ModelJob& job, End how, Time now);
+  void remove_old_tracks(Time now);
+  void set_track(ClientNumber client, const Command& command, Time now);
+  void lengthen(const Command& command, Time now);
+  void expect_track(ClientNumber client, const std::string& jid);
+  [[nodiscard]] const ModelJob* tracked_job(const std::string& jid) const;
+  [[nodiscard]] ModelFeatures features_of(const JobText& job, Time now) const;
+  [[nodiscard]] std::string refusal_of(const JobText& job, Time now) const;
+
+  // Throttles (model_throttles.cpp).
+  [[nodiscard]] ModelLimits limits_of(const std::string& queue) const;
+  [[nodiscard]] bool lives(const ModelJob& job) const;
+  [[nodiscard]] bool is_open(const std::string& queue, ClientNumber client) const;
+  void look_at_slots(Time now);
+  void serve_freed(Time now);
+  void note_departure(const std::string& wid);
+
+  // Batches (model_batches.cpp).
+  [[nodiscard]] Callback state_of(const ModelBatch& batch, const std::string& role,
+                                  Callback absent) const;
+  [[nodiscard]] bool is_executed(int batch) const;
+  [[nodiscard]] bool is_completed(int batch) const;
+  [[nodiscard]] bool is_all_good(int batch) const;
+  [[nodiscard]] bool is_settled(int batch) const;
+  [[nodiscard]] bool is_successful(int batch) const;
+  [[nodiscard]] bool is_finished(int batch) const;
+  [[nodiscard]] bool is_due(int batch, const std::string& role) const;
+  [[nodiscard]] bool has_children(int batch) const;
+  void join_batch(const ModelFeatures& features, Time now);
+  void end_in_batch(JobId id, const ModelJob& job, End how);
+  void push_callbacks(Time now);
+  bool push_callback(Time now);
+  void work_on_batches(Time now);
+  void end_batches(Time now);
+  void end_open_batches(Time now);
+  void make_batch(ClientNumber client, const Command& command, Time now);
+  void use_batch(ClientNumber client, const Command& command, Time now);
+  void expect_status(ClientNumber client, int batch);
+
   bool execute_beanstalk(ClientNumber client, const Command& command, Time now);
   bool execute_held(ClientNumber client, const Command& command, Time now);
   void execute_worker(ClientNumber client, const Command& command, Time now);
@@ -222,7 +337,7 @@ class Model {
   void reserve(ClientNumber client, Time until, Time now);
   void fetch(ClientNumber client, const std::vector<std::string>& queues, Time now);
   void kick(ClientNumber client, const Command& command, Time now);
-  bool remove(ClientNumber client, JobId id);
+  bool remove(ClientNumber client, JobId id, Time now);
   void mutate(ClientNumber client, const Command& command, Time now);
   void start(Task task, Time now);
   bool work(Task& task, Time now);
@@ -241,6 +356,11 @@ class Model {
   Time ticked_at_{};
   Duration wall_ahead_{};
   Admission admission_ = Admission::kEverything;
+  ModelLimits limits_;  ///< as the process was told
+  Time grace_end_{};    ///< of workers that have not come back since the start; the epoch: over
+  std::set<std::string> left_;   ///< workers that have gone since the start
+  bool has_expiring_ = false;    ///< a job was pushed that expires
+  std::set<std::string> stuck_;  ///< queues that hand out nothing in the look at hand
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

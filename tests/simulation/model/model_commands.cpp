@@ -20,6 +20,18 @@ std::string member(const std::string& name, const std::string& value) {
 
 }  // namespace
 
+ModelJob pushed(const JobText& job, const ModelFeatures& features) {
+  return {.name = job.name,
+          .is_pushed = true,
+          .queue = job.queue,
+          .pri = static_cast<Pri>(9 - job.priority) * 256,
+          .ttr_s = std::max(job.reserve_for_s, 60u),
+          .retry = job.retry,
+          .due = job.at,
+          .follows_wall = true,
+          .features = features};
+}
+
 std::string jid_of(JobId id, const ModelJob& job) {
   return job.is_pushed ? job.name : "beanstalk-" + text(id);
 }
@@ -101,7 +113,7 @@ bool Model::execute_held(ClientNumber client, const Command& command, Time now) 
   } else if (command.seconds == 0) {
     make_ready(command.id, now);
   } else {
-    job->state = JobState::kScheduled;
+    enter(*job, JobState::kScheduled, now);
     job->due = now + seconds(command.seconds);
     job->delay_s = command.seconds;
     job->follows_wall = false;
@@ -132,7 +144,8 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
       reserve(client, command.seconds == UINT32_MAX ? kNever : now + seconds(command.seconds), now);
       return true;
     case Verb::kReserveJob:
-      if (job == nullptr || job->state == JobState::kReserved) {
+      if (job == nullptr || job->state == JobState::kReserved ||
+          (job->state != JobState::kDead && job->features.has_expired(wall(now)))) {
         expect(client, "NOT_FOUND\r\n");
       } else if (!takes_reservations()) {
         expect(client, "OUT_OF_MEMORY\r\n");
@@ -141,7 +154,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
       }
       return true;
     case Verb::kDelete:
-      expect(client, remove(client, command.id) ? "DELETED\r\n" : "NOT_FOUND\r\n");
+      expect(client, remove(client, command.id, now) ? "DELETED\r\n" : "NOT_FOUND\r\n");
       return true;
     case Verb::kKick:
       kick(client, command, now);
@@ -192,7 +205,8 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
 
 void Model::reserve(ClientNumber client, Time until, Time now) {
   Client& self = clients_.at(client);
-  const JobId id = next_of(self.watched, now);
+  serve_freed(now);
+  const JobId id = next_of(client, self.watched, now);
   if (id != 0 && !takes_reservations()) {
     expect(client, "OUT_OF_MEMORY\r\n");
   } else if (id != 0) {
@@ -207,14 +221,13 @@ void Model::reserve(ClientNumber client, Time until, Time now) {
 }
 
 /// A job that is held counts as done.
-bool Model::remove(ClientNumber client, JobId id) {
+bool Model::remove(ClientNumber client, JobId id, Time now) {
   const ModelJob* const job = find(id);
   if (job == nullptr) return false;
-  if (job->state == JobState::kReserved) {
-    if (job->client != client) return false;
-    ++facts.processed;
-  }
-  facts.jobs.erase(id);
+  const bool is_held = job->state == JobState::kReserved;
+  if (is_held && job->client != client) return false;
+  facts.processed += is_held ? 1 : 0;
+  end(id, is_held ? End::kSucceeded : End::kGone, now);
   return true;
 }
 
@@ -272,6 +285,12 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (command.verb == Verb::kFetch) return fetch(client, command.queues, now);
   if (command.verb == Verb::kBeat) beats_[command.name] = now;
   if (command.verb == Verb::kInfo) return expect_info(client);
+  if (command.verb == Verb::kTrackSet) return set_track(client, command, now);
+  if (command.verb == Verb::kTrackGet) return expect_track(client, command.name);
+  if (command.verb == Verb::kBatchNew) return make_batch(client, command, now);
+  const bool is_of_batch = command.verb == Verb::kBatchOpen || command.verb == Verb::kBatchCommit ||
+                           command.verb == Verb::kBatchStatus;
+  if (is_of_batch) return use_batch(client, command, now);
   if (!command.jobs.empty()) return push(client, command, now);
   JobId id = 0;
   ModelJob* const job = held_by_worker(command.name, id);
@@ -281,7 +300,7 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (command.verb == Verb::kFail) fail(id, now);
   if (command.verb == Verb::kAck && job != nullptr) {
     ++facts.processed;
-    facts.jobs.erase(id);
+    end(id, End::kSucceeded, now);
   }
   if (command.verb == Verb::kPauseQueue && !takes_longer()) {
     return expect_parts(client, {"-ERR server is out of space", "\r\n"});
@@ -307,6 +326,8 @@ ModelJob* Model::held_by_worker(const std::string& jid, JobId& id) {
 void Model::push(ClientNumber client, const Command& command, Time now) {
   const bool is_bulk = command.verb == Verb::kPushBulk;
   if (admission_ != Admission::kEverything) {
+    const bool is_no_bid = command.jobs.front().wishes.batch == kNoBatch;
+    if (!is_bulk && is_no_bid) return expect(client, "-ERR No such batch " + kNoBid + "\r\n");
     if (!is_bulk) return expect_parts(client, {"-ERR server is out of space", "\r\n"});
     std::vector<std::string> parts{"$"};
     for (const JobText& job : command.jobs) parts.push_back(job.name);
@@ -314,23 +335,28 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
     std::sort(parts.begin() + 1, parts.end());
     return expect_parts(client, std::move(parts));
   }
+  std::map<std::string, std::string> refused;
   for (const JobText& job : command.jobs) {
-    add({.name = job.name,
-         .is_pushed = true,
-         .queue = job.queue,
-         .pri = static_cast<Pri>(9 - job.priority) * 256,
-         .ttr_s = std::max(job.reserve_for_s, 60u),
-         .retry = job.retry,
-         .due = job.at,
-         .follows_wall = true},
-        now);
+    const std::string refusal = refusal_of(job, now);
+    if (refusal.empty()) add(pushed(job, features_of(job, now)), now);
+    // It counts as pushed: another one is there.
+    const bool counts = refusal.starts_with("NOTUNIQUE") && job.wishes.conflict == "ok";
+    if (!refusal.empty() && !counts) refused[job.name] = refusal;
   }
-  expect(client, is_bulk ? "$2\r\n{}\r\n" : "+OK\r\n");
+  if (!is_bulk) {
+    if (refused.empty()) return expect(client, "+OK\r\n");
+    const std::string& text = refused.begin()->second;
+    return expect(client, (text.starts_with("NOTUNIQUE") ? "-" : "-ERR ") + text + "\r\n");
+  }
+  std::string json;
+  for (const auto& [jid, text] : refused) json += (json.empty() ? "" : ",") + member(jid, text);
+  expect(client, "$" + text(json.size() + 2) + "\r\n{" + json + "}\r\n");
 }
 
 void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, Time now) {
+  serve_freed(now);
   for (const std::string& queue : queues) {
-    const JobId id = next_of({queue}, now);
+    const JobId id = next_of(client, {queue}, now);
     if (id == 0) continue;
     if (takes_reservations()) return hand_out(client, id, now);
     return expect_parts(client, {"-ERR server is out of space", "\r\n"});
@@ -362,7 +388,7 @@ bool Model::work_mutate(Task& task, Time now) {
     if (!is_meant) continue;
     if (!has_moved(id, job)) return false;
     task.after = entry;
-    if (command.action == "discard") facts.jobs.erase(id);
+    if (command.action == "discard") end(id, End::kGone, now);
     if (command.action == "kill") make_dead(id, now);
     if (command.action == "requeue") make_ready(id, now);
   }
@@ -372,13 +398,15 @@ bool Model::work_mutate(Task& task, Time now) {
 /// Ready jobs are removed; others stay.
 void Model::remove_queue(const std::string& queue, Time now) {
   if (!exists(queue)) return;
-  for (const JobId id : in_order(JobState::kReady, queue)) facts.jobs.erase(id);
+  for (const JobId id : in_order(JobState::kReady, queue)) end(id, End::kGone, now);
   facts.kept.erase(queue);
   pause(queue, now, now);
 }
 
 void Model::flush() {
   facts.jobs.clear();
+  facts.batches.clear();
+  facts.tracks.clear();
   facts.kept.clear();
   facts.pauses.clear();
   restored_.clear();

@@ -28,6 +28,15 @@ constexpr std::array kWorkerWeights = {
     Weight{Verb::kMutate, 30},     Weight{Verb::kInfo, 20},        Weight{Verb::kFlush, 1},
 };
 
+constexpr std::array kFeatureWorkerWeights = {
+    Weight{Verb::kPush, 220},     Weight{Verb::kPushBulk, 40},    Weight{Verb::kFetch, 300},
+    Weight{Verb::kAck, 220},      Weight{Verb::kFail, 100},       Weight{Verb::kBeat, 50},
+    Weight{Verb::kPauseQueue, 8}, Weight{Verb::kResumeQueue, 25}, Weight{Verb::kRemoveQueue, 5},
+    Weight{Verb::kMutate, 30},    Weight{Verb::kInfo, 20},        Weight{Verb::kFlush, 1},
+    Weight{Verb::kTrackSet, 50},  Weight{Verb::kTrackGet, 60},    Weight{Verb::kBatchNew, 50},
+    Weight{Verb::kBatchOpen, 20}, Weight{Verb::kBatchCommit, 60}, Weight{Verb::kBatchStatus, 60},
+};
+
 /// Jobs fail and are moved about, and few end.
 constexpr std::array kSiegeBeanstalkWeights = {
     Weight{Verb::kPut, 60},       Weight{Verb::kReserve, 300}, Weight{Verb::kDelete, 20},
@@ -80,13 +89,16 @@ bool Workload::is_ending_jobs(const Model& model) {
 Verb Workload::draw_beanstalk_verb(const Model& model) {
   const Verb verb =
       sizes_.is_siege ? draw(random_, kSiegeBeanstalkWeights) : draw(random_, kBeanstalkWeights);
+  // Slots that become free and pauses that end at the same time: nobody says which queue is first.
+  if (sizes_.has_features && verb == Verb::kPauseTube) return Verb::kStatsTube;
   const bool is_too_much = verb == Verb::kPut && is_ending_jobs(model);
   return is_too_much ? Verb::kDelete : verb;
 }
 
 Verb Workload::draw_worker_verb(const Model& model) {
-  const Verb verb =
-      sizes_.is_siege ? draw(random_, kSiegeWorkerWeights) : draw(random_, kWorkerWeights);
+  const Verb verb = sizes_.is_siege       ? draw(random_, kSiegeWorkerWeights)
+                    : sizes_.has_features ? draw(random_, kFeatureWorkerWeights)
+                                          : draw(random_, kWorkerWeights);
   const bool is_put = verb == Verb::kPush || verb == Verb::kPushBulk;
   if (sizes_.is_siege && random_.one_in(4) && !is_ending_jobs(model)) return Verb::kPushBulk;
   if (is_crowded() && verb == Verb::kFlush) return Verb::kRemoveQueue;
@@ -142,6 +154,12 @@ JobText Workload::draw_job(const Model& model, Time now) {
   job.padding_bytes = draw_size();
   if (random_.one_in(sizes_.one_scheduled_in))
     job.at = now + model.wall_ahead() + std::chrono::milliseconds(random_.below(5000));
+  if (sizes_.has_features) {
+    job.wishes = draw_wishes(model, now);
+    const auto batch = model.facts.batches.find(job.wishes.batch);
+    if (batch != model.facts.batches.end()) job.bid = batch->second.bid;
+    if (batch == model.facts.batches.end() && job.wishes.batch != 0) job.bid = kNoBid;
+  }
   return job;
 }
 
@@ -169,6 +187,14 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   if (command.queues.front() == command.queues.back()) command.queues.resize(1);
   command.name = command.verb == Verb::kBeat ? wid : draw_held_jid(model, wid);
   if (command.verb == Verb::kMutate) return draw_mutate(model);
+  if (command.verb == Verb::kTrackSet || command.verb == Verb::kTrackGet) {
+    draw_track(model, command, now);
+  }
+  if (command.verb == Verb::kBatchNew) draw_new_batch(model, command);
+  if (command.verb == Verb::kBatchOpen || command.verb == Verb::kBatchCommit ||
+      command.verb == Verb::kBatchStatus) {
+    draw_use_of_batch(model, command);
+  }
   if (command.verb == Verb::kFail) command.error_bytes = random_.below(sizes_.error_bytes_max);
   if (sizes_.is_siege)
     command.error_bytes = std::max(command.error_bytes, sizes_.error_bytes_max / 2);

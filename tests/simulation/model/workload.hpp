@@ -22,6 +22,7 @@ struct WorkloadSizes {
   std::uint64_t pipeline_max = 12;    ///< commands that are said at a time
   std::uint64_t segment_bytes = 0;    ///< 0: as the world draws it
   bool is_siege = false;
+  bool has_features = false;  ///< jobs are unique, expire, are tracked, and belong to batches
 };
 
 /// Draws what clients say. It looks at the model, so that most commands have something to work on:
@@ -55,6 +56,8 @@ class Workload {
                                    .segment_bytes = std::uint64_t{1} << 20,
                                    .is_siege = true};
 
+  static constexpr Sizes kFeatures = {.has_features = true};
+
   [[nodiscard]] bool is_crowded() const { return sizes_.jobs_max > kSliceJobs; }
   [[nodiscard]] const Sizes& sizes() const { return sizes_; }
 
@@ -76,6 +79,13 @@ class Workload {
   std::size_t draw_size();
   JobText draw_job(const Model& model, Time now);
   Command draw_mutate(const Model& model);
+
+  // Of features (workload_features.cpp).
+  JobWishes draw_wishes(const Model& model, Time now);
+  void draw_track(const Model& model, Command& command, Time now);
+  int draw_batch(const Model& model);
+  void draw_new_batch(const Model& model, Command& command);
+  void draw_use_of_batch(const Model& model, Command& command);
 
   Random& random_;
   const Sizes sizes_;

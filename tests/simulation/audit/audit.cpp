@@ -1,4 +1,4 @@
-#include "simulation/audit.hpp"
+#include "simulation/audit/audit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 
 #include "core/model/codec.hpp"
 #include "core/state/store.hpp"
+#include "simulation/audit/audit_features.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {
@@ -109,6 +110,8 @@ void settle(const View& view, Facts& facts) {
       expected.state = JobState::kReady;
       expected.due = Time{};
     }
+    // It was written while it had freed its lock.
+    if (was_held && !job->has_mark(job_marks::kHoldsLock)) expected.features.holds_lock = false;
     // The failure tells it even when the job has been moved on by now.
     if (latest != Time{} && expected.state == JobState::kRetrying && job->failure() != nullptr) {
       const Time planned = job->failure()->next_at;
@@ -118,7 +121,8 @@ void settle(const View& view, Facts& facts) {
   }
 }
 
-void compare(const View& view, const Model& model, Time now) {
+void compare(const Broker& broker, const Model& model, Time now) {
+  const View& view = broker.view();
   std::map<ClientNumber, ClientId> connections;
   for (const auto& [id, expected] : model.facts.jobs) {
     const Job* const job = view.find(id);
@@ -132,9 +136,11 @@ void compare(const View& view, const Model& model, Time now) {
   }
   for (const std::string& queue : kQueues) compare_queue(view, model, queue, now);
   compare_totals(view, model);
+  compare_features(broker, model);
 }
 
-std::string stored_state(const View& view, std::set<JobId>& held) {
+std::string stored_state(const Broker& broker, std::set<JobId>& held) {
+  const View& view = broker.view();
   std::map<JobId, std::string> jobs;
   const auto tell = [&](const Job& job) {
     const Reservation* const reservation = job.reservation();
@@ -154,7 +160,7 @@ std::string stored_state(const View& view, std::set<JobId>& held) {
   for (const auto& [name, queue] : queues) bytes += queue;
   encode(view.counters(), bytes);
   encode(HistoryChanged{.days = view.history()}, bytes);
-  return bytes;
+  return bytes + stored_features(broker.ledger().store());
 }
 
 }  // namespace millrace::simulation

@@ -1,4 +1,4 @@
-#include "simulation/broken.hpp"
+#include "simulation/broken/broken.hpp"
 
 #include <algorithm>
 

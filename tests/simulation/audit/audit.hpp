@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "core/broker/broker.hpp"
 #include "core/state/view.hpp"
 #include "simulation/model/model.hpp"
 
@@ -13,12 +14,12 @@ namespace millrace::simulation {
 void settle(const View& view, Facts& facts);
 
 /// Demands that the server's jobs, orders, holders, queues and counters are those of the model; the
-/// counters are recounted.
-void compare(const View& view, const Model& model, Time now);
+/// counters are recounted. So are locks, batches and tracks: from the jobs.
+void compare(const Broker& broker, const Model& model, Time now);
 
 /// Everything that a restart must bring back, as bytes that are equal when it is. Of jobs in the
 /// hands of connections only the ids are told: those found are added to `held`, and those in it are
 /// told so.
-[[nodiscard]] std::string stored_state(const View& view, std::set<JobId>& held);
+[[nodiscard]] std::string stored_state(const Broker& broker, std::set<JobId>& held);
 
 }  // namespace millrace::simulation

@@ -1,0 +1,199 @@
+#include "simulation/audit/audit_features.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/model/codec.hpp"
+#include "faktory/features/bid.hpp"
+#include "simulation/violation.hpp"
+
+namespace millrace::simulation {
+namespace {
+
+using Fields = JobBatchFields;
+
+[[noreturn]] void disagree(const std::string& of, const char* what) {
+  throw Violation(of + ": server and model disagree on its " + what);
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+void compare_lock(const Store& store, const Job& job, const ModelFeatures& expected,
+                  const std::string& name) {
+  if (job.has_mark(job_marks::kHoldsLock) != expected.holds_lock) disagree(name, "lock");
+  if (!expected.holds_lock) return;
+  if (job.lock_ends() != expected.lock_ends) disagree(name, "lock's end");
+  const auto holder = store.jobs().locks().holder(job.features->lock_key);
+  if (!holder || store.jobs().at(*holder).id != job.id) disagree(name, "place among the locks");
+}
+
+/// A callback says of which batch it is.
+void compare_callback(const Job& job, const Model& model, const ModelFeatures& expected,
+                      const std::string& name) {
+  const auto batch = model.facts.batches.find(expected.batch);
+  if (batch == model.facts.batches.end()) return;
+  const std::string_view body = job.body_view();
+  const auto has = [&](const std::string& text) {
+    return body.find(text) != std::string_view::npos;
+  };
+  if (!has(R"("_bid":")" + batch->second.bid + '"')) disagree(name, "batch in its body");
+  if (!has(R"("_cb":")" + expected.role + '"')) disagree(name, "role in its body");
+}
+
+void compare_job(const Broker& broker, const Model& model, JobId id, const ModelJob& expected) {
+  const Store& store = broker.ledger().store();
+  const Job& job = *broker.view().find(id);
+  const ModelFeatures& features = expected.features;
+  const std::string name = "job " + std::to_string(id);
+  const bool has_any = features.batch != 0 || features.is_tracked || !features.lock.empty() ||
+                       features.expires_at != Time{};
+  if (static_cast<bool>(job.features) != has_any) disagree(name, "having features");
+  if (!has_any) return;
+  if (job.features->wants_lock() == features.lock.empty()) disagree(name, "wish for a lock");
+  if (job.features->expires_at != features.expires_at) disagree(name, "time of expiry");
+  if ((job.features->is_tracked != 0) != features.is_tracked) disagree(name, "being tracked");
+  if (job.has_mark(job_marks::kHasRun) != features.has_run) disagree(name, "having run");
+  if (job.has_mark(job_marks::kHasFailed) != features.has_failed) disagree(name, "having failed");
+  compare_lock(store, job, features, name);
+  if (!features.role.empty()) compare_callback(job, model, features, name);
+}
+
+// ---- batches ------------------------------------------------------------------------------------
+
+CallbackState state_of(const ModelBatch& batch, const std::string& role) {
+  const auto found = batch.callbacks.find(role);
+  if (found == batch.callbacks.end()) return CallbackState::kNone;
+  switch (found->second.state) {
+    case Callback::kWaiting:
+      return CallbackState::kWaiting;
+    case Callback::kEnqueued:
+      return CallbackState::kEnqueued;
+    case Callback::kSucceeded:
+      return CallbackState::kSucceeded;
+    case Callback::kGone:
+      break;
+  }
+  return CallbackState::kGone;
+}
+
+void compare_callbacks(const Fields& fields, const ModelBatch& expected) {
+  for (const std::string role : {"complete", "success", "death"}) {
+    if (fields.callback(role_named(role)) != state_of(expected, role)) {
+      disagree("batch " + expected.bid, "callbacks");
+    }
+    const auto callback = expected.callbacks.find(role);
+    if (callback == expected.callbacks.end()) continue;
+    if (fields.callback_job(role_named(role)) != callback->second.id) {
+      disagree("batch " + expected.bid, "callback's job");
+    }
+  }
+}
+
+void compare_batch(const Store& store, const Model& model, int number, bool is_at_rest) {
+  const ModelBatch& expected = model.facts.batches.at(number);
+  const std::string name = "batch " + expected.bid;
+  const auto id = faktory::parse_bid(expected.bid);
+  const JobBatch* const batch = id ? store.batches().find(*id) : nullptr;
+  if (batch == nullptr) throw Violation(name + " is lost");
+  const Fields& fields = batch->fields;
+  const Model::BatchCounts counts = model.counts_of(number);
+  if (fields.total != expected.total) disagree(name, "count of all members");
+  if (fields.lost != expected.lost) disagree(name, "count of lost members");
+  if (fields.pending != counts.pending) disagree(name, "count of pending members");
+  if (fields.failing != counts.failing) disagree(name, "count of failing members");
+  if (fields.unexecuted != counts.unexecuted) disagree(name, "count of members that have not run");
+  if (fields.children != counts.children) disagree(name, "count of children");
+  if (fields.has(Fields::kCommitted) != expected.is_committed) disagree(name, "being committed");
+  if (fields.has(Fields::kHasDeath) != expected.has_death) disagree(name, "having a death");
+  compare_callbacks(fields, expected);
+  // What is told to parents is told in slices.
+  if (!is_at_rest) return;
+  if (fields.unsettled != counts.unsettled) disagree(name, "count of unsettled children");
+  if (fields.unsuccessful != counts.unsuccessful) disagree(name, "count of unsuccessful children");
+}
+
+void compare_batches(const Store& store, const Model& model) {
+  const JobBatches& batches = store.batches();
+  demand(batches.size() == model.facts.batches.size(), "the count of batches is wrong");
+  const bool is_at_rest =
+      std::none_of(batches.by_creation().begin(), batches.by_creation().end(),
+                   [&](const auto& entry) { return batches.at(entry.second).fields.has_work(); });
+  for (const auto& [number, batch] : model.facts.batches) {
+    compare_batch(store, model, number, is_at_rest);
+  }
+}
+
+// ---- tracks -------------------------------------------------------------------------------------
+
+TrackEnd end_named(const std::string& name) {
+  if (name.empty()) return TrackEnd::kNone;
+  if (name == "success") return TrackEnd::kSuccess;
+  if (name == "failed") return TrackEnd::kFailed;
+  return name == "dead" ? TrackEnd::kDead : TrackEnd::kUnknown;
+}
+
+void compare_track(const Track* track, const std::string& jid, const ModelTrack& expected) {
+  const std::string name = "track " + jid;
+  if (track == nullptr) throw Violation(name + " is lost");
+  if (track->end != end_named(expected.end)) disagree(name, "end");
+  if (track->desc != expected.desc) disagree(name, "description");
+  if (track->percent != expected.percent.value_or(kNoPercent)) disagree(name, "percent");
+  if (track->updated_at != expected.updated_at) disagree(name, "time");
+}
+
+// ---- slots --------------------------------------------------------------------------------------
+
+void compare_slots(const Store& store, const Model& model) {
+  const Throttle* const throttle = store.throttles().find(kThrottledQueue);
+  // Until the rules are told, nothing counts.
+  if (throttle == nullptr || !throttle->queue) return;
+  if (throttle->taken == model.slots_taken()) return;
+  throw Violation("the server counts " + std::to_string(throttle->taken) + " slots, the model " +
+                  std::to_string(model.slots_taken()));
+}
+
+}  // namespace
+
+BatchRole role_named(std::string_view name) {
+  if (name == "complete") return BatchRole::kComplete;
+  return name == "success" ? BatchRole::kSuccess : BatchRole::kDeath;
+}
+
+void compare_features(const Broker& broker, const Model& model) {
+  const Store& store = broker.ledger().store();
+  std::size_t locks = 0;
+  for (const auto& [id, expected] : model.facts.jobs) {
+    compare_job(broker, model, id, expected);
+    locks += expected.features.holds_lock ? 1 : 0;
+  }
+  demand(store.jobs().locks().size() == locks, "the count of locks is wrong");
+  compare_batches(store, model);
+  compare_slots(store, model);
+  demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
+  for (const auto& [jid, expected] : model.facts.tracks) {
+    compare_track(store.tracks().find(jid), jid, expected);
+  }
+}
+
+std::string stored_features(const Store& store) {
+  std::string bytes;
+  for (const auto& [sequence, slot] : store.batches().by_creation()) {
+    const JobBatch& batch = store.batches().at(slot);
+    bytes += batch.added;
+    encode(JobBatchChanged{.id = batch.id, .fields = batch.fields}, bytes);
+  }
+  std::map<std::string, std::string> tracks;
+  for (Tracks::Slot slot = 0; slot < store.tracks().slot_end(); ++slot) {
+    const Track* const track = store.tracks().in_slot(slot);
+    if (track != nullptr) encode(record_of(*track), tracks[track->jid]);
+  }
+  for (const auto& [jid, record] : tracks) bytes += record;
+  const Throttle* const throttle = store.throttles().find(kThrottledQueue);
+  if (throttle != nullptr && throttle->by_hand) {
+    bytes += "by hand " + std::to_string(throttle->by_hand->concurrency) + " " +
+             std::to_string(throttle->by_hand->worker) + "\n";
+  }
+  return bytes;
+}
+
+}  // namespace millrace::simulation

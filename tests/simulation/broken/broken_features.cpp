@@ -1,0 +1,167 @@
+#include "simulation/broken/broken_features.hpp"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/check.hpp"
+#include "core/model/codec.hpp"
+#include "core/state/store.hpp"
+#include "simulation/disk/passing_journal.hpp"
+
+namespace millrace::simulation::broken {
+namespace {
+
+constexpr std::uint64_t kOneIn = 20;
+
+/// Any of the jobs that are so; null when none is.
+template <typename IsMeant>
+const Job* pick(const Ledger& ledger, Random& random, IsMeant&& is_meant) {
+  const Jobs& jobs = ledger.store().jobs();
+  std::vector<const Job*> found;
+  for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+    const Job* const job = jobs.in_slot(slot);
+    if (job != nullptr && job->features && is_meant(*job)) found.push_back(job);
+  }
+  return found.empty() ? nullptr : random.pick(found);
+}
+
+void set_lock(Ledger& ledger, const Job& job, bool holds) {
+  JobFields fields = job.fields();
+  fields.marks = static_cast<std::uint8_t>(fields.marks & ~job_marks::kHoldsLock);
+  if (holds) fields.marks |= job_marks::kHoldsLock;
+  ledger.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
+}
+
+/// Leaves some records out of the log, or writes them with the next batch.
+class Held final : public PassingJournal {
+ public:
+  using IsMeant = bool (*)(const Record& record);
+  enum class Until { kNextBatch, kForEver };
+
+  Held(Journal& journal, IsMeant is_meant, Until until)
+      : PassingJournal(journal), is_meant_(is_meant), until_(until) {}
+
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    const std::string before = std::exchange(held_, {});
+    std::string written;
+    std::string_view rest = batch;
+    while (!rest.empty()) {
+      const std::size_t begin = batch.size() - rest.size();
+      const Outcome<Record> record = decode(rest);
+      CHECK(record.has_value());
+      const std::string bytes = batch.substr(begin, batch.size() - rest.size() - begin);
+      (is_meant_(*record) ? held_ : written) += bytes;
+    }
+    if (until_ == Until::kForEver) held_.clear();
+    // At the end, so that all else is where it would be.
+    written += before;
+    return PassingJournal::append(epoch, written.empty() ? std::move(batch) : std::move(written));
+  }
+
+ private:
+  const IsMeant is_meant_;
+  const Until until_;
+  std::string held_;
+};
+
+/// What is written of a callback is that it is gone.
+class UndoneCallbacks final : public PassingJournal {
+ public:
+  using PassingJournal::PassingJournal;
+
+  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+    std::string ends;
+    std::string_view rest = batch;
+    while (!rest.empty()) {
+      const Outcome<Record> record = decode(rest);
+      CHECK(record.has_value());
+      const auto* const added = std::get_if<JobAdded>(&*record);
+      const bool is_callback =
+          added != nullptr && added->fields.features && added->fields.features->is_callback();
+      if (is_callback) encode(JobRemoved{.id = added->id}, ends);
+    }
+    return PassingJournal::append(epoch, batch + ends);
+  }
+};
+
+JournalWrap held(Held::IsMeant is_meant, Held::Until until) {
+  return [=](Journal& journal) { return std::make_unique<Held>(journal, is_meant, until); };
+}
+
+}  // namespace
+
+Meddle foreign_lock_freed() {
+  return [processed = std::uint64_t{0}](Ledger& ledger, Random& random) mutable {
+    const std::uint64_t before = std::exchange(processed, ledger.counters().processed);
+    if (processed <= before) return;
+    const Job* const job = pick(ledger, random, [](const Job& each) {
+      return each.has_mark(job_marks::kHoldsLock) && !each.is_held_by_connection();
+    });
+    if (job != nullptr) set_lock(ledger, *job, false);
+  };
+}
+
+Meddle lock_kept_by_the_dead() {
+  return [](Ledger& ledger, Random& random) {
+    const Job* const job = pick(ledger, random, [](const Job& each) {
+      return each.state == JobState::kDead && each.features->wants_lock();
+    });
+    if (job != nullptr && !job->has_mark(job_marks::kHoldsLock)) set_lock(ledger, *job, true);
+  };
+}
+
+Meddle expiry_forgotten() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    const Job* const job = pick(ledger, random, [](const Job& each) {
+      return each.state == JobState::kReady && each.features->expires();
+    });
+    if (job == nullptr) return;
+    ledger.store().jobs().load_body(*job);
+    const std::string body(job->body_view());
+    const std::string queue = ledger.store().queues().at(job->queue).name;
+    StoredJob fields = *job;
+    fields.features->expires_at = Time{};
+    ledger.commit(
+        JobAdded{.id = job->id, .queue = queue, .body = body, .fields = std::move(fields)});
+  };
+}
+
+Meddle callback_forgotten() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    JobBatches& batches = ledger.store().batches();
+    for (const auto& [sequence, slot] : batches.by_creation()) {
+      const JobBatch& batch = batches.at(slot);
+      if (batch.fields.callback(BatchRole::kComplete) < CallbackState::kEnqueued) continue;
+      return batches.edit(batch.id, [](JobBatchFields& fields) {
+        fields.set_callback(BatchRole::kComplete, CallbackState::kWaiting);
+      });
+    }
+  };
+}
+
+Meddle slots_kept_by_the_gone() {
+  return [](Ledger& ledger, Random& /*random*/) {
+    for (const char* wid : {"worker-a", "worker-b", "worker-c"}) {
+      ledger.store().throttles().set_worker_lives(wid, true);
+    }
+  };
+}
+
+JournalWrap counters_in_the_next_batch() {
+  return held([](const Record& record) { return std::holds_alternative<JobBatchChanged>(record); },
+              Held::Until::kNextBatch);
+}
+
+JournalWrap tracks_lost() {
+  return held([](const Record& record) { return std::holds_alternative<TrackChanged>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap callbacks_lost() {
+  return [](Journal& journal) { return std::make_unique<UndoneCallbacks>(journal); };
+}
+
+}  // namespace millrace::simulation::broken

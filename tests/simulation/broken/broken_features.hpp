@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/state/ledger.hpp"
+#include "simulation/broken/broken.hpp"
+
+/// Mistakes in what the features of jobs are, as `broken.hpp` has them.
+namespace millrace::simulation::broken {
+
+/// Called once a step.
+using Meddle = std::function<void(Ledger&, Random&)>;
+
+/// After an ACK, a lock is free that another job holds.
+Meddle foreign_lock_freed();
+
+/// A job that is dead keeps its lock.
+Meddle lock_kept_by_the_dead();
+
+/// A job that waits forgets when it expires.
+Meddle expiry_forgotten();
+
+/// A batch forgets that it has pushed a callback.
+Meddle callback_forgotten();
+
+/// Workers that are gone keep their slots.
+Meddle slots_kept_by_the_gone();
+
+/// The counters of batches are written with the next batch of records only.
+JournalWrap counters_in_the_next_batch();
+
+/// Tracks are not in the log.
+JournalWrap tracks_lost();
+
+/// Callbacks are not in the log.
+JournalWrap callbacks_lost();
+
+}  // namespace millrace::simulation::broken

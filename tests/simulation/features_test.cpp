@@ -1,0 +1,72 @@
+/// Worlds whose jobs are unique, expire, are tracked, and belong to batches; and the mistakes that
+/// the simulation must find in them.
+
+#include "simulation/broken/broken_features.hpp"
+#include "simulation/runner.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::simulation {
+namespace {
+
+bool is_found(World::Options options) {
+  constexpr std::uint64_t kWorlds = 100;
+  options.sizes = Workload::kFeatures;
+  for (options.seed = 1; options.seed <= kWorlds; ++options.seed) {
+    CAPTURE(options.seed);
+    const WorldEnd end = run_world(options);
+    if (!end.violation) continue;
+    MESSAGE("seed ", options.seed, ": ", *end.violation);
+    return true;
+  }
+  return false;
+}
+
+TEST_CASE("simulation: the server holds in ten worlds with all features") {
+  Totals totals;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const WorldEnd end = run_world({.seed = seed, .sizes = Workload::kFeatures});
+    CHECK_FALSE(end.violation);
+    totals += end.totals;
+  }
+  CHECK(totals.features.not_unique > 0);
+  CHECK(totals.features.expired > 0);
+  CHECK(totals.features.tracks > 0);
+  CHECK(totals.features.callbacks > 0);
+  CHECK(totals.features.batches_dropped > 0);
+  CHECK(totals.features.slots_reclaimed > 0);
+}
+
+TEST_CASE("simulation: an ACK that frees the lock of another job is found") {
+  CHECK(is_found({.meddle = broken::foreign_lock_freed()}));
+}
+
+TEST_CASE("simulation: a lock that a dead job keeps is found") {
+  CHECK(is_found({.meddle = broken::lock_kept_by_the_dead()}));
+}
+
+TEST_CASE("simulation: a job that is handed out after its time is found") {
+  CHECK(is_found({.meddle = broken::expiry_forgotten()}));
+}
+
+TEST_CASE("simulation: a callback that is pushed twice is found") {
+  CHECK(is_found({.meddle = broken::callback_forgotten()}));
+}
+
+TEST_CASE("simulation: a slot that a dead worker keeps is found") {
+  CHECK(is_found({.meddle = broken::slots_kept_by_the_gone()}));
+}
+
+TEST_CASE("simulation: counters of a batch that are not in the frame of its jobs are found") {
+  CHECK(is_found({.wrap_journal = broken::counters_in_the_next_batch()}));
+}
+
+TEST_CASE("simulation: a track that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::tracks_lost()}));
+}
+
+TEST_CASE("simulation: a callback that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::callbacks_lost()}));
+}
+
+}  // namespace
+}  // namespace millrace::simulation

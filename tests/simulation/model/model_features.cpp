@@ -1,0 +1,196 @@
+#include <algorithm>
+
+#include "simulation/model/model.hpp"
+
+/// Locks, times and tracks of jobs.
+namespace millrace::simulation {
+namespace {
+
+constexpr Duration kTrackLifetime = 30min;
+constexpr Duration kReservedMost = 24h;
+
+std::string track_state(JobState state) {
+  switch (state) {
+    case JobState::kReserved:
+      return "working";
+    case JobState::kRetrying:
+      return "failed";
+    case JobState::kDead:
+      return "dead";
+    default:
+      return "enqueued";
+  }
+}
+
+}  // namespace
+
+// ---- pushes -------------------------------------------------------------------------------------
+
+/// Times count from the push, or from when the job is due.
+ModelFeatures Model::features_of(const JobText& job, Time now) const {
+  const JobWishes& wishes = job.wishes;
+  const Time first_run = std::max(job.at, wall(now));
+  ModelFeatures features{.unique_for = wishes.unique_for,
+                         .until_start = wishes.until_start,
+                         .expires_at = wishes.expires_at,
+                         .is_tracked = wishes.is_tracked,
+                         .batch = wishes.batch,
+                         .role = wishes.role};
+  if (wishes.unique_for != Duration{}) {
+    features.lock = job.queue + " " + std::to_string(wishes.unique);
+    features.lock_ends = first_run + wishes.unique_for;
+  }
+  if (wishes.expires_in != Duration{}) {
+    const Time at = first_run + wishes.expires_in;
+    const bool has_both = features.expires_at != Time{};
+    features.expires_at = has_both ? std::min(features.expires_at, at) : at;
+  }
+  return features;
+}
+
+/// Empty: it is pushed.
+std::string Model::refusal_of(const JobText& job, Time now) const {
+  const JobWishes& wishes = job.wishes;
+  if (!job.bid.empty() && !facts.batches.contains(wishes.batch)) return "No such batch " + job.bid;
+  if (wishes.unique_for == Duration{}) return "";
+  const JobId holder = lock_holder(features_of(job, now).lock, now);
+  if (holder == 0) return "";
+  const bool names = wishes.conflict == "jid";
+  return "NOTUNIQUE Job not unique" +
+         (names ? " " + jid_of(holder, facts.jobs.at(holder)) : std::string());
+}
+
+// ---- locks --------------------------------------------------------------------------------------
+
+/// 0: the lock is free.
+JobId Model::lock_holder(const std::string& lock, Time now) const {
+  for (const auto& [id, job] : facts.jobs) {
+    const ModelFeatures& features = job.features;
+    if (features.holds_lock && features.lock == lock && features.lock_ends > wall(now)) return id;
+  }
+  return 0;
+}
+
+/// Whoever had it has it no more, after a restart either.
+void Model::take_lock(ModelJob& job) {
+  for (auto& [id, other] : facts.jobs) {
+    if (other.features.lock != job.features.lock) continue;
+    other.features.holds_lock = other.features.held_lock_before = false;
+  }
+  job.features.holds_lock = true;
+}
+
+/// It is free from the death on, and where that was asked for, from the start on. A dead job that
+/// is wanted after all takes it anew, and one that was not run after all takes it back.
+void Model::follow_lock(ModelJob& job, JobState former, Time now) {
+  ModelFeatures& features = job.features;
+  const bool starts = job.state == JobState::kReserved && features.until_start;
+  if (job.state == JobState::kDead || starts) features.holds_lock = false;
+  const bool may_take = job.state == JobState::kReady || job.state == JobState::kScheduled;
+  if (!may_take || features.holds_lock || lock_holder(features.lock, now) != 0) return;
+  if (former == JobState::kDead) {
+    features.lock_ends = wall(now) + features.unique_for;
+    take_lock(job);
+  } else if (former == JobState::kReserved && features.until_start &&
+             features.lock_ends > wall(now)) {
+    take_lock(job);
+  }
+}
+
+// ---- times --------------------------------------------------------------------------------------
+
+void Model::clear_front(const std::string& queue, Time now) {
+  for (;;) {
+    const JobId first = first_of({queue}, now);
+    if (first == 0) return;
+    const ModelJob& job = facts.jobs.at(first);
+    if (!job.features.has_expired(wall(now))) return;
+    if (!has_moved(first, job)) break;
+    end(first, End::kGone, now);
+  }
+  // A look removes a few only, and the rest hide what is behind them.
+  stuck_.insert(queue);
+}
+
+/// Jobs that run, and dead ones, are left alone.
+void Model::remove_expired(Time now) {
+  if (!has_expiring_) return;
+  for (const JobState state : {JobState::kReady, JobState::kScheduled, JobState::kRetrying}) {
+    for (const JobId id : in_order(state, "")) {
+      const ModelJob& job = facts.jobs.at(id);
+      if (job.features.has_expired(wall(now)) && has_moved(id, job)) end(id, End::kGone, now);
+    }
+  }
+}
+
+// ---- tracks -------------------------------------------------------------------------------------
+
+const ModelJob* Model::tracked_job(const std::string& jid) const {
+  for (const auto& [id, job] : facts.jobs) {
+    if (job.features.is_tracked && jid_of(id, job) == jid) return &job;
+  }
+  return nullptr;
+}
+
+void Model::end_track(JobId id, const ModelJob& job, End how, Time now) {
+  const std::string jid = jid_of(id, job);
+  // On a full disk nothing is remembered.
+  if (!takes_longer()) {
+    facts.tracks.erase(jid);
+    return;
+  }
+  ModelTrack& track = facts.tracks[jid];
+  if (!track.end.empty()) track = {};
+  track.end = how == End::kSucceeded ? "success" : how == End::kFailed ? "failed" : "dead";
+  track.updated_at = now;
+}
+
+void Model::remove_old_tracks(Time now) {
+  std::erase_if(facts.tracks, [&](const auto& entry) {
+    const ModelTrack& track = entry.second;
+    return !track.end.empty() && track.updated_at + kTrackLifetime <= now;
+  });
+}
+
+void Model::set_track(ClientNumber client, const Command& command, Time now) {
+  const bool is_known = facts.tracks.contains(command.name) || tracked_job(command.name) != nullptr;
+  if (!takes_longer() || (!is_known && admission_ != Admission::kEverything)) {
+    return expect_parts(client, {"-ERR server is out of space", "\r\n"});
+  }
+  ModelTrack& track = facts.tracks[command.name];
+  if (!is_known) track.end = "unknown";
+  track.updated_at = now;
+  if (command.percent) track.percent = command.percent;
+  if (command.desc) track.desc = *command.desc;
+  lengthen(command, now);
+  expect(client, "+OK\r\n");
+}
+
+/// No job is reserved for a shorter time than before.
+void Model::lengthen(const Command& command, Time now) {
+  if (command.reserve_until == Time{}) return;
+  for (auto& [id, job] : facts.jobs) {
+    if (job.state != JobState::kReserved || jid_of(id, job) != command.name) continue;
+    if (job.client != 0 && !job.features.is_tracked) continue;
+    const Time until = std::min(command.reserve_until - wall_ahead_, now + kReservedMost);
+    if (until <= job.due) continue;
+    job.due = until;
+    job.is_lengthened = true;
+  }
+}
+
+void Model::expect_track(ClientNumber client, const std::string& jid) {
+  const ModelJob* const job = tracked_job(jid);
+  const auto found = facts.tracks.find(jid);
+  const ModelTrack track = found == facts.tracks.end() ? ModelTrack{} : found->second;
+  std::string json = R"({"jid":")" + jid + '"';
+  if (track.percent) json += R"(,"percent":)" + std::to_string(*track.percent);
+  if (!track.desc.empty()) json += R"(,"desc":")" + track.desc + '"';
+  const bool is_known = job != nullptr || found != facts.tracks.end();
+  const std::string end = track.end.empty() ? "unknown" : track.end;
+  json += R"(,"state":")" + (job != nullptr ? track_state(job->state) : end) +
+          R"(","updated_at":")" + (is_known ? "" : "\"}\r\n");
+  expect_parts(client, {"$", json});
+}
+
+}  // namespace millrace::simulation

@@ -1,0 +1,85 @@
+#include <algorithm>
+
+#include "simulation/model/model.hpp"
+
+/// The limits of a queue.
+namespace millrace::simulation {
+namespace {
+
+constexpr Duration kGrace = 60s;
+
+}  // namespace
+
+void Model::set_limits(const ModelLimits& limits, Time now) {
+  limits_ = limits;
+  grace_end_ = now + kGrace;
+}
+
+bool Model::set_limits_by_hand(const ModelLimits& limits) {
+  if (takes_longer()) facts.limits_by_hand = limits;
+  return takes_longer();
+}
+
+ModelLimits Model::limits_of(const std::string& queue) const {
+  if (queue != kThrottledQueue) return {};
+  return facts.limits_by_hand.value_or(limits_);
+}
+
+/// Whoever holds the job is there, or may come back.
+bool Model::lives(const ModelJob& job) const {
+  if (job.client != 0) return clients_.contains(job.client);
+  const bool is_here = std::any_of(clients_.begin(), clients_.end(),
+                                   [&](const auto& entry) { return entry.second.wid == job.wid; });
+  return is_here || (grace_end_ != Time{} && !left_.contains(job.wid));
+}
+
+std::uint64_t Model::slots_taken() const {
+  if (!limits_of(kThrottledQueue).has_any()) return 0;
+  return static_cast<std::uint64_t>(
+      std::count_if(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+        const ModelJob& job = entry.second;
+        const bool counts = job.queue == kThrottledQueue && job.state == JobState::kReserved;
+        return counts && !job.is_aged && lives(job);
+      }));
+}
+
+/// The queue may hand out a job to that client, if it has one.
+bool Model::is_open(const std::string& queue, ClientNumber number) const {
+  const ModelLimits limits = limits_of(queue);
+  if (limits.concurrency != 0 && slots_taken() >= limits.concurrency) return false;
+  if (limits.worker == 0) return true;
+  const Client& client = clients_.at(number);
+  const auto own = std::count_if(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+    const ModelJob& job = entry.second;
+    if (job.queue != queue || job.state != JobState::kReserved || job.is_aged) return false;
+    return client.is_worker ? job.client == 0 && job.wid == client.wid : job.client == number;
+  });
+  return static_cast<std::uint64_t>(own) < limits.worker;
+}
+
+/// Where a job has run for too long, or its worker has not come back, its slot becomes free.
+void Model::look_at_slots(Time now) {
+  const ModelLimits limits = limits_of(kThrottledQueue);
+  if (!limits.has_any()) return;
+  if (grace_end_ <= now) grace_end_ = Time{};
+  for (auto& [id, job] : facts.jobs) {
+    if (job.queue != kThrottledQueue || job.state != JobState::kReserved) continue;
+    if (job.reserved_at + limits.timeout <= now) job.is_aged = true;
+  }
+}
+
+/// A slot that has become free is for those that wait already.
+void Model::serve_freed(Time now) {
+  if (!limits_of(kThrottledQueue).has_any()) return;
+  look_at_slots(now);
+  serve(kThrottledQueue, now);
+}
+
+/// Its last connection has gone.
+void Model::note_departure(const std::string& wid) {
+  const bool is_here = std::any_of(clients_.begin(), clients_.end(),
+                                   [&](const auto& entry) { return entry.second.wid == wid; });
+  if (!is_here) left_.insert(wid);
+}
+
+}  // namespace millrace::simulation
