@@ -1,10 +1,11 @@
 // The `custom` member and the arguments of a pushed job: what is asked for is the same when it is
-// read again from the stored job, its times are within their limits, arguments of one meaning have
-// one lock, and every refusal fits into one line.
+// read again from what a worker is given, its times are within their limits, arguments of one
+// meaning have one lock, and every refusal fits into one line.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "faktory/features/read_features.hpp"
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/pushed_job.hpp"
+#include "faktory/job/work_unit.hpp"
 #include "faktory/json/canonical_json.hpp"
 #include "faktory/session/reply.hpp"
 
@@ -62,6 +64,21 @@ void check_refusal(const RefusedJob& refused) {
   check(line.find_first_of("\r\n") == line.size() - 2);
 }
 
+/// What a worker is given for a stored job.
+std::string show(std::string_view body) {
+  static const WorkUnits format;
+  Job job;
+  job.id = 7;
+  job.kind = JobKind::kWorkUnit;
+  job.enqueued_at = kWall;
+  job.body.reset(new char[body.size()]);
+  std::memcpy(job.body.get(), body.data(), body.size());
+  job.body_bytes = static_cast<std::uint32_t>(body.size());
+  std::string text;
+  format.render(job, "default", {}, text);
+  return text;
+}
+
 }  // namespace
 
 /// The arguments, `|`, and `custom`.
@@ -86,10 +103,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   std::string body;
   if (!make_pushed_job(*members, kWall, WallClock{}, body)) return 0;
+  const std::string shown = show(body);
   JobReader second;
-  const auto stored = second.read(body);
-  check(static_cast<bool>(stored));
-  const auto again = read_features(*stored, Time{}, kWall);
+  const auto fetched = second.read(shown);
+  check(static_cast<bool>(fetched));
+  const auto again = read_features(*fetched, Time{}, kWall);
   check(again && again->conflict == asked->conflict);
   check(static_cast<bool>(again->features) == static_cast<bool>(asked->features));
   check(!again->features || *again->features == *asked->features);

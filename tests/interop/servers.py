@@ -28,15 +28,15 @@ def free_address():
 class Millrace:
     """A server with all ports open, and the addresses as clients want them."""
 
-    def __init__(self, directory, password=None, certificate=None, unix=False):
+    def __init__(self, directory, password=None, certificate=None, unix=False, flags=()):
         self.password = password
         self.certificate = certificate
         secret = base64.b64encode(f":{password}".encode()).decode()
         self.login = {"Authorization": f"Basic {secret}"} if password else {}
         env = {"FAKTORY_PASSWORD": password} if password else None
-        flags = []
+        flags = list(flags)
         if certificate:
-            flags = [f"--tls-cert={certificate.path}", f"--tls-key={certificate.key_path}"]
+            flags += [f"--tls-cert={certificate.path}", f"--tls-key={certificate.key_path}"]
         self.server = Server(os.path.join(directory, "data"), flags, env)
         socket_file = os.path.join(directory, "beanstalk.sock")
         self.server.beanstalk_address = socket_file if unix else free_address()
@@ -149,10 +149,10 @@ class Certificate:
 
 
 @contextmanager
-def serving(password=None, tls=False, unix=False):
+def serving(password=None, tls=False, unix=False, flags=()):
     with tempfile.TemporaryDirectory(prefix="millrace-interop-") as directory:
         certificate = Certificate(directory) if tls else None
-        server = Millrace(directory, password, certificate, unix)
+        server = Millrace(directory, password, certificate, unix, flags)
         server.start()
         try:
             yield server
