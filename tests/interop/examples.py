@@ -46,9 +46,8 @@ def run_example(language, path):
     """Does what its header says, in an empty folder. A config file of its name is the server's."""
     more = language.examples.environment
     more = dict(zip(more, language.filled(more.values())))
-    flags = config_flags(path)
     with (
-        serving(flags=flags) as server,
+        serving(config=config_of(path)) as server,
         tempfile.TemporaryDirectory(prefix="millrace-example-") as folder,
     ):
         text = read(path).replace("11300", str(server.server.beanstalk_address[1]))
@@ -67,9 +66,9 @@ def run_example(language, path):
             example.end()
 
 
-def config_flags(path):
-    config = os.path.join(DOCS, os.path.splitext(path)[0] + ".toml")
-    return [f"--config={config}"] if os.path.exists(config) else []
+def config_of(path):
+    config = os.path.splitext(path)[0] + ".toml"
+    return read(config) if os.path.exists(os.path.join(DOCS, config)) else None
 
 
 def promised(text):
