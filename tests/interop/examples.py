@@ -68,7 +68,7 @@ def run_example(language, path):
 
 def config_of(path):
     config = os.path.splitext(path)[0] + ".toml"
-    return read(config) if os.path.exists(os.path.join(DOCS, config)) else None
+    return read(config) if os.path.exists(os.path.join(DOCS, config)) else ""
 
 
 def promised(text):

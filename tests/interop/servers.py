@@ -28,7 +28,7 @@ def free_address():
 class Millrace:
     """A server with all ports open, and the addresses as clients want them."""
 
-    def __init__(self, directory, password=None, certificate=None, unix=False, config=None):
+    def __init__(self, directory, password=None, certificate=None, unix=False, config=""):
         self.password = password
         self.certificate = certificate
         secret = base64.b64encode(f":{password}".encode()).decode()
@@ -160,7 +160,7 @@ class Certificate:
 
 
 @contextmanager
-def serving(password=None, tls=False, unix=False, config=None):
+def serving(password=None, tls=False, unix=False, config=""):
     with tempfile.TemporaryDirectory(prefix="millrace-interop-") as directory:
         certificate = Certificate(directory) if tls else None
         server = Millrace(directory, password, certificate, unix, config)
