@@ -28,6 +28,7 @@ import heading
 import page
 import servers
 from client import Client
+from featured_clients import BATCHES, Features, UNIQUE_ARGS_BYTES
 from goal import GOAL_JOBS, at_most
 from loading import CONNECTING_S, finish_load, load, start_load
 from witness import Witness
@@ -75,7 +76,7 @@ class Bystander:
         self.report = finish_load(self.process)
 
 
-class World:
+class World(Features):
     """A server filled with jobs, and what can be done to it."""
 
     def __init__(self, server, jobs):
@@ -239,6 +240,17 @@ EVENTS = [
           World.remove_members, has_peer=False),
     Event("a web search of all ready jobs", None, World.search, has_peer=False),
     Event(f"{DROPPED:,} connections drop at once, each with a job", World.prepare_drop, World.drop),
+    Event("the locks of {million} unique jobs end in one second", World.prepare_locks,
+          World.end_of_time, has_peer=False),
+    Event("{million} jobs expire in one second", World.prepare_expiry, World.end_of_time,
+          has_peer=False),
+    Event("QUEUE REMOVE of {million} unique, tracked members of a batch", World.prepare_members,
+          World.remove_members, has_peer=False),
+    Event(f"{BATCHES:,} batches are committed, one callback each", World.prepare_batches,
+          World.commit_batches, has_peer=False),
+    Event(f"a client pushes unique jobs with {UNIQUE_ARGS_BYTES:,} bytes of arguments", None,
+          World.push_long_unique, has_peer=False),
+    Event("a client sends TRACK SET as fast as it can", None, World.set_track, has_peer=False),
     Event("FLUSH of {jobs}", World.prepare_flush, World.flush, has_peer=False),
 ]
 
@@ -314,6 +326,9 @@ def measure_event(world, event, times):
 def measure(server, events, options):
     """The waits by the events' titles."""
     found = {}
+    events = [event for event in events if options.only in event.title]
+    if not events:
+        return found
     with server:
         world = World(server, options.jobs)
         for event in events:
@@ -341,7 +356,11 @@ def main():
                         help=f"default: {GOAL_JOBS}")
     parser.add_argument("--times", type=arguments.positive, default=3,
                         help="that an event counts, where it can be repeated; default: 3")
+    parser.add_argument("--only", metavar="TEXT", default="",
+                        help="only events with this text; not with --write")
     options = page.read_options(parser)
+    if options.only and options.write:
+        parser.error("--only leaves out rows that --write needs")
     heading.refuse_memory(parser)
     arguments.build("millrace", "load")
     servers.raise_descriptor_limit(2 * DROPPED)

@@ -2,6 +2,7 @@
 //   go mod init example
 //   go get github.com/contribsys/faktory_worker_go@v1.7.0
 //   go run throttles.go
+// It prints `end 0` to `end 9`, and no more than two of them run at a time.
 package main
 
 import (

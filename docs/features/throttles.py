@@ -2,6 +2,7 @@
 #   python3 -m venv venv
 #   venv/bin/pip install pyfaktory==0.2.11
 #   venv/bin/python throttles.py
+# It prints `end 0` to `end 9`, and no more than two of them run at a time.
 import time
 
 from pyfaktory import Client, Consumer, Job, Producer

@@ -22,11 +22,13 @@ void check_replies(std::string_view output) {
     const std::string head(output.substr(0, end));
     output.remove_prefix(end + 2);
     if (head.find_first_of("\r\n") != std::string::npos) std::abort();
-    if (head.starts_with('+') || head.starts_with("-ERR ") || head == "$-1") continue;
+    if (head.starts_with('+') || head == "$-1") continue;
+    if (head.starts_with("-ERR ") || head.starts_with("-NOTUNIQUE ")) continue;
     if (!head.starts_with('$')) std::abort();
     const std::size_t bytes = std::strtoull(head.c_str() + 1, nullptr, 10);
     if (output.size() < bytes + 2 || output.substr(bytes, 2) != "\r\n") std::abort();
-    if (!output.starts_with('{') || output[bytes - 1] != '}') std::abort();
+    const bool is_object = output.starts_with('{') && output[bytes - 1] == '}';
+    if (!is_object && !output.starts_with("b-")) std::abort();
     output.remove_prefix(bytes + 2);
   }
 }

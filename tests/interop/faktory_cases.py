@@ -6,6 +6,7 @@ import time
 from datetime import datetime, timedelta, timezone
 
 from faktory_access import password, password_over_tls, tls
+from faktory_killed import killed
 from faktory_restarts import restart, upgrade
 from faktory_steps import (
     NEVER,
@@ -275,4 +276,5 @@ CASES = {
     "stop": stop,
     "restart": restart,
     "upgrade": upgrade,
+    "killed": killed,
 }

@@ -87,6 +87,8 @@ class Suite:
     mocha: dict = field(default_factory=dict)
     # What a case prints that starts a server of its own.
     own_server: str = ""
+    # The text of the server's config file.
+    config: str = ""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from suites import run_suite  # noqa: E402
 
 # The cases mostly wait.
 AT_A_TIME = 10
-LONG = ("suite", "example", "restart", "upgrade", "retry", "quiet", "password")
+LONG = ("killed", "suite", "example", "restart", "upgrade", "retry", "quiet", "password")
 STREAMS = ("restart", "upgrade")
 TABLES = {
     "Faktory": [*faktory_cases.CASES, "across", "others"],
@@ -137,7 +137,7 @@ def of_languages(languages):
             case = Case(language.name, "examples", name, "example")
             yield Task(case, partial(run_example, language, name))
     all_examples = partial(check_complete, all_languages())
-    yield Task(Case("all", "examples", "docs/clients", "example"), all_examples)
+    yield Task(Case("all", "examples", "docs", "example"), all_examples)
     for migration in MIGRATIONS:
         if migration.language in names:
             case = Case(migration.language, "migration", f"from {migration.peer}", "same")

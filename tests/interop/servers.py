@@ -13,7 +13,7 @@ from contextlib import contextmanager
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
 
-from clients import Beanstalk  # noqa: E402
+from clients import Beanstalk, Faktory  # noqa: E402
 from program import PROGRAM, Server, free_port, start_kept, wait_until  # noqa: E402
 from web import Web  # noqa: E402
 
@@ -28,15 +28,15 @@ def free_address():
 class Millrace:
     """A server with all ports open, and the addresses as clients want them."""
 
-    def __init__(self, directory, password=None, certificate=None, unix=False):
+    def __init__(self, directory, password=None, certificate=None, unix=False, config=""):
         self.password = password
         self.certificate = certificate
         secret = base64.b64encode(f":{password}".encode()).decode()
         self.login = {"Authorization": f"Basic {secret}"} if password else {}
         env = {"FAKTORY_PASSWORD": password} if password else None
-        flags = []
+        flags = [f"--config={written(directory, config)}"] if config else []
         if certificate:
-            flags = [f"--tls-cert={certificate.path}", f"--tls-key={certificate.key_path}"]
+            flags += [f"--tls-cert={certificate.path}", f"--tls-key={certificate.key_path}"]
         self.server = Server(os.path.join(directory, "data"), flags, env)
         socket_file = os.path.join(directory, "beanstalk.sock")
         self.server.beanstalk_address = socket_file if unix else free_address()
@@ -84,6 +84,9 @@ class Millrace:
     def beanstalk(self):
         return Beanstalk(self.server.beanstalk_address)
 
+    def faktory(self):
+        return Faktory(self.server.faktory_address)
+
     def api(self, path):
         """What the JSON API answers to a GET."""
         status, _, body = self.web.get("/api/v1" + path, **self.login)
@@ -115,6 +118,14 @@ class Millrace:
 
     def workers(self):
         return self.api("/workers")["workers"]
+
+
+def written(directory, config):
+    """The path of a new file with that text."""
+    path = os.path.join(directory, "config.toml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(config)
+    return path
 
 
 def wait_for_port(address, seconds=20):
@@ -149,10 +160,10 @@ class Certificate:
 
 
 @contextmanager
-def serving(password=None, tls=False, unix=False):
+def serving(password=None, tls=False, unix=False, config=""):
     with tempfile.TemporaryDirectory(prefix="millrace-interop-") as directory:
         certificate = Certificate(directory) if tls else None
-        server = Millrace(directory, password, certificate, unix)
+        server = Millrace(directory, password, certificate, unix, config)
         server.start()
         try:
             yield server

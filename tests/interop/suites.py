@@ -11,7 +11,7 @@ from servers import PROGRAM, serving
 def run_suite(suite):
     """All cases on one server; the note says how many there were."""
     language = suite.language
-    with serving() as server, tempfile.TemporaryDirectory() as directory:
+    with serving(config=suite.config) as server, tempfile.TemporaryDirectory() as directory:
         environment = {**server.environment(), **suite.environment}
         environment["FAKTORY_PROGRAM"] = named_faktory(directory)
         cases = language.shell(suite.list, environment).split()

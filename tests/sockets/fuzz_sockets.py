@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import os
 import random as chance
+import re
 import shutil
 import signal
 import socket
@@ -28,7 +29,7 @@ sys.path.insert(0, HERE)
 
 from clients import Beanstalk, Faktory, Gone  # noqa: E402
 from program import Server, free_port  # noqa: E402
-from streams import Streams  # noqa: E402
+from streams import BID, Streams  # noqa: E402
 from web import Web  # noqa: E402
 
 DESCRIPTION = "Hostile clients of the real program, built with sanitizers."
@@ -41,6 +42,8 @@ WITNESS_PAUSE_S = 0.05
 SERVER_SECONDS = 20  # one after the other, with other options
 STOP_SECONDS_MAX = 60
 LAST_STREAMS = 200
+BIDS = 20
+BID_TOLD = re.compile(rb"b-[\w-]{14}")
 PASSWORD = "secret"
 REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "LeakSanitizer", "Sanitizer:DEADLY")
 REPORT_BYTES_MAX = 8000
@@ -78,6 +81,7 @@ class Session:
             "web": self.server.web_address,
         }
         self.streams = Streams()
+        self.bids = deque([BID] * BIDS, maxlen=BIDS)
         self.sent = deque(maxlen=LAST_STREAMS)
         self.problems = []
         self.is_over = threading.Event()
@@ -170,7 +174,7 @@ class Session:
     def connect(self, random):
         """One connection. What it does follows from the seed, but for when."""
         port = random.choice(("beanstalk", "faktory", "web"))
-        stream = self.streams.draw(random, port)
+        stream = self.streams.draw(random, port).replace(BID, random.choice(self.bids))
         self.sent.append((port, stream))
         self.connections += 1
         with socket.socket() as client:
@@ -184,6 +188,11 @@ class Session:
                 # Closing resets the connection.
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
+    def learn(self, received):
+        """Keeps the names of batches, for others to use. Answers whether there was anything."""
+        self.bids.extend(BID_TOLD.findall(received))
+        return bool(received)
+
     def talk(self, random, client, stream):
         reads = random.random() < 0.7
         count = random.choice((0, 0, 1, 3, 9))
@@ -194,12 +203,12 @@ class Session:
             if random.random() < 0.3:
                 self.is_over.wait(random.choice((0.0005, 0.005, 0.05)))
             if reads and random.random() < 0.3:
-                client.recv(random.choice((1, 100, 100_000)))
+                self.learn(client.recv(random.choice((1, 100, 100_000))))
         if random.random() < 0.4:
             client.shutdown(random.choice((socket.SHUT_WR, socket.SHUT_WR, socket.SHUT_RD)))
         if reads:
             client.settimeout(random.choice((0.01, 0.05, 0.3)))
-            while client.recv(100_000):
+            while self.learn(client.recv(100_000)):
                 pass
         elif random.random() < 0.2:
             self.is_over.wait(0.5)

@@ -381,6 +381,8 @@ std::size_t Throttles::write(std::string& batch) {
 // ---- as a live kind -----------------------------------------------------------------------------
 
 void Throttles::apply(ThrottleChanged&& record) {
+  const bool has_nothing = !record.is_by_hand && record.full_at == Time{};
+  if (has_nothing) return apply(ThrottleRemoved{.queue = record.queue});
   const Place place = open(record.queue);
   Throttle& throttle = *throttles_[place];
   leave_log(place);
@@ -393,8 +395,7 @@ void Throttles::apply(ThrottleChanged&& record) {
   throttle.full_at = record.full_at;
   throttle.is_bucket_changed = false;
   if (throttle.full_at != Time{}) look_at_bucket(throttle, throttle.full_at);
-  if (has_record(throttle)) enter_log(place);
-  collect(place);
+  enter_log(place);
 }
 
 void Throttles::apply(ThrottleRemoved&& record) {

@@ -96,6 +96,7 @@ TEST_CASE("config file: what is no TOML is told with its line") {
   CHECK(Files({"k = \"\\q\"\n"}).problem().starts_with("a:1: "));
   CHECK(Files({"[t\nk = 1\n"}).problem().starts_with("a:1: "));
   CHECK(Files({"k = '\xFF'\n"}).problem().starts_with("a:1: "));
+  CHECK(Files({"\xC3\xA9 = 1\n"}).problem().starts_with("a:1: "));
   CHECK(Files({std::string("k = 'a\0'", 8)}).problem().starts_with("a:1: "));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "core/model/codec.hpp"
+#include "core/model/wall_clock.hpp"
 
 namespace millrace {
 
@@ -67,8 +68,10 @@ const JobBatch* JobBatches::next_work() {
 
 Time JobBatches::deadline_of(const JobBatch& batch) {
   const JobBatchFields& fields = batch.fields;
-  if (!fields.has(JobBatchFields::kCommitted)) return fields.since + kOpenBatchLimit;
-  return fields.has(JobBatchFields::kFinished) ? fields.since + kFinishedBatchLimit : kNever;
+  // The log may say anything of `since`.
+  if (!fields.has(JobBatchFields::kCommitted)) return moved_by(fields.since, kOpenBatchLimit);
+  if (!fields.has(JobBatchFields::kFinished)) return kNever;
+  return moved_by(fields.since, kFinishedBatchLimit);
 }
 
 void JobBatches::clear_alarm(Slot slot) {
