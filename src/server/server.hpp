@@ -79,7 +79,8 @@ class Server : private Duties, private Deadline {
     /// Called when a client connects and when it has left, with its descriptor. Another client may
     /// have the descriptor before the second call. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
-    std::vector<CronItem> cron;  ///< while another server serves, they wait
+    SharedCronTable cron = std::make_shared<const CronTable>();  ///< while another server serves,
+                                                                 ///< its entries wait
     std::string data_directory;  ///< of the journal; empty: it is not on a disk
     std::vector<std::pair<std::string, std::string>> shown_options;  ///< on the web
   };

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "base/text_map.hpp"
 #include "cron/schedule.hpp"
 
 namespace millrace::server {
@@ -35,6 +39,16 @@ struct CronItem {
   std::string custom;  ///< JSON; may be empty
   std::string place;   ///< `FILE:LINE`
 };
+
+/// The entries of the config files, in their order, and where each is, by id.
+struct CronTable {
+  std::vector<CronItem> items;
+  TextMap<std::size_t> places;
+};
+
+/// Shared: it passes from the thread that reads the files through the options to the runner, may be
+/// large, and is never changed. Not null.
+using SharedCronTable = std::shared_ptr<const CronTable>;
 
 inline constexpr std::size_t kCronNameBytesMax = 255;
 

@@ -25,10 +25,8 @@ std::string_view name_of(CatchUp catch_up) {
 
 }  // namespace
 
-void CronRunner::set(std::vector<CronItem> items) {
-  items_ = std::move(items);
-  places_.clear();
-  for (Place place = 0; place < items_.size(); ++place) places_.emplace(items_[place].id, place);
+void CronRunner::set(SharedCronTable table) {
+  table_ = std::move(table);
   look_again();
 }
 
@@ -53,16 +51,16 @@ void CronRunner::look_again() {
 void CronRunner::compare_with_log(Time wall) {
   if (std::exchange(must_compare_, false)) {
     plan_.clear();
-    planned_.assign(items_.size(), kNever);
-    looked_.assign(items_.size(), Time{});
+    planned_.assign(items().size(), kNever);
+    looked_.assign(items().size(), Time{});
     compared_ = 0;
     gone_.clear();
     parts_.broker.view().cron().each([&](const CronEntry& entry) {
-      if (!places_.contains(entry.id)) gone_.push_back(entry.id);
+      if (!table_->places.contains(entry.id)) gone_.push_back(entry.id);
     });
   }
   for (std::size_t i = 0; i < kSliceChanges && is_comparing(); ++i) {
-    if (compared_ < items_.size()) {
+    if (compared_ < items().size()) {
       plan_item(compared_++, wall);
     } else {
       parts_.broker.cron().end(gone_.back(), wall);
@@ -72,7 +70,7 @@ void CronRunner::compare_with_log(Time wall) {
 }
 
 void CronRunner::plan_item(Place place, Time wall) {
-  const CronItem& item = items_[place];
+  const CronItem& item = items()[place];
   if (planned_[place] != kNever) plan_.erase({planned_[place], place});
   planned_[place] = kNever;
   // A full disk takes no new entries.
@@ -106,14 +104,14 @@ void CronRunner::expire(Time now) {
       break;
     }
     const Place place = plan_.begin()->second;
-    bytes += items_[place].job.size();
+    bytes += items()[place].job.size();
     run_due(place, now);
   }
   plan_next(now);
 }
 
 CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
-  const CronItem& item = items_[place];
+  const CronItem& item = items()[place];
   const cron::Schedule& schedule = item.schedule;
   const Time first = schedule.next_run(last);
   Time from = last;
@@ -142,7 +140,7 @@ CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
 }
 
 void CronRunner::run_due(Place place, Time now) {
-  const CronItem& item = items_[place];
+  const CronItem& item = items()[place];
   const Time wall = this->wall(now);
   const CronEntry* const entry = known(item);
   if (entry == nullptr) return plan_item(place, wall);
@@ -221,41 +219,46 @@ CronBoard::Entry CronRunner::entry_of(const CronItem& item) const {
 
 std::vector<CronBoard::Entry> CronRunner::page(std::size_t begin, std::size_t limit) const {
   std::vector<Entry> entries;
-  for (Place place = begin; place < items_.size() && entries.size() < limit; ++place) {
-    entries.push_back(entry_of(items_[place]));
+  for (Place place = begin; place < items().size() && entries.size() < limit; ++place) {
+    entries.push_back(entry_of(items()[place]));
   }
   return entries;
 }
 
+std::optional<CronRunner::Place> CronRunner::place_of(std::string_view id) const {
+  const auto found = table_->places.find(id);
+  return found == table_->places.end() ? std::nullopt : std::optional<Place>(found->second);
+}
+
 std::optional<CronBoard::Entry> CronRunner::find(std::string_view id) const {
-  const auto place = places_.find(id);
-  if (place == places_.end()) return std::nullopt;
-  return entry_of(items_[place->second]);
+  const std::optional<Place> place = place_of(id);
+  if (!place) return std::nullopt;
+  return entry_of(items()[*place]);
 }
 
 Outcome<std::string> CronRunner::run_now(std::string_view id, Time now) {
-  const auto place = places_.find(id);
-  if (place == places_.end() || known(items_[place->second]) == nullptr) {
+  const std::optional<Place> place = place_of(id);
+  if (!place || known(items()[*place]) == nullptr) {
     return Problem{"there is no such cron entry"};
   }
   const Time wall = this->wall(now);
-  return run(items_[place->second], {.planned = wall, .at = wall, .is_by_hand = true}, now);
+  return run(items()[*place], {.planned = wall, .at = wall, .is_by_hand = true}, now);
 }
 
 Answer<Done> CronRunner::pause(std::string_view id, Time now) {
-  const auto place = places_.find(id);
-  if (place == places_.end()) return Refusal::kNotFound;
+  const std::optional<Place> place = place_of(id);
+  if (!place) return Refusal::kNotFound;
   const Answer<Done> paused = parts_.broker.cron().pause(id);
-  if (paused && is_serving_ && !must_compare_) plan_item(place->second, wall(now));
+  if (paused && is_serving_ && !must_compare_) plan_item(*place, wall(now));
   return paused;
 }
 
 Answer<Done> CronRunner::resume(std::string_view id, Time now) {
-  const auto place = places_.find(id);
-  if (place == places_.end()) return Refusal::kNotFound;
+  const std::optional<Place> place = place_of(id);
+  if (!place) return Refusal::kNotFound;
   const Answer<Done> resumed = parts_.broker.cron().resume(id, wall(now));
   if (!resumed || !is_serving_ || must_compare_) return resumed;
-  plan_item(place->second, wall(now));
+  plan_item(*place, wall(now));
   plan_next(now);
   return resumed;
 }

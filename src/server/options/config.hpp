@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,12 @@ inline constexpr std::size_t kNodeBytesMax = 64;
 
 /// The longest `SyncChoice::interval`, in ms.
 inline constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
+
+/// A key of a config file, or a table.
+struct IgnoredKey {
+  std::string key;
+  std::string place;  ///< `FILE:LINE`
+};
 
 /// The options of a server. Each member is one row of the option table in config.cpp.
 struct Config {
@@ -80,7 +87,10 @@ struct Config {
   bool moves_again = false;  ///< of `move-to-file` only
 
   std::vector<ThrottleRule> throttles;  ///< of the config files
-  std::vector<CronItem> cron;           ///< of the config files
+  SharedCronTable cron = std::make_shared<const CronTable>();  ///< of the config files
+
+  /// Keys and tables of the config files that have no effect. Only the log tells of them.
+  std::vector<IgnoredKey> ignored_keys;
 
   // Not in the table: these follow from the name under which the program was started.
   Personality personality;

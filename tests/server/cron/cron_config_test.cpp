@@ -23,16 +23,16 @@ class CronFiles {
   }
 
   [[nodiscard]] std::vector<CronItem> items() const {
-    auto items = read_cron(paths_);
-    REQUIRE_MESSAGE(items, items.error().text);
-    return *items;
+    auto table = read();
+    REQUIRE_MESSAGE(table, table.error().text);
+    return std::move(table->items);
   }
 
   /// Without the directory.
   [[nodiscard]] std::string problem() const {
-    const auto items = read_cron(paths_);
-    REQUIRE_FALSE(items);
-    std::string text = items.error().text;
+    const auto table = read();
+    REQUIRE_FALSE(table);
+    std::string text = table.error().text;
     const std::string folder = scratch_.path("");
     for (std::size_t at = text.find(folder); at != text.npos; at = text.find(folder)) {
       text.erase(at, folder.size());
@@ -41,6 +41,12 @@ class CronFiles {
   }
 
  private:
+  [[nodiscard]] Outcome<CronTable> read() const {
+    const auto documents = read_each(paths_);
+    if (!documents) return documents.error();
+    return read_cron(*documents);
+  }
+
   Scratch scratch_;
   std::vector<std::string> paths_;
 };

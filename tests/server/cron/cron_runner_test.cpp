@@ -1,11 +1,12 @@
 #include "server/cron/cron_runner.hpp"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "faktory/service.hpp"
 #include "server/cron/cron_config.hpp"
-#include "server/scratch.hpp"
 #include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 
@@ -22,6 +23,12 @@ std::string cron_entry(const std::string& members, const std::string& job = "typ
 
 const std::string kMinutely = "name = \"e\"\nschedule = \"* * * * *\"";
 const std::string kHourly = "name = \"e\"\nschedule = \"0 * * * *\"";
+
+SharedCronTable table_of(const std::string& config) {
+  auto table = read_cron({&ConfigDocument::parse("a.toml", config).value(), 1});
+  REQUIRE_MESSAGE(table, table.error().text);
+  return std::make_shared<const CronTable>(std::move(*table));
+}
 
 /// What is left of a server that only runs cron entries. A second one over the same log is the
 /// server after a crash.
@@ -41,10 +48,7 @@ struct CronLoop {
   explicit CronLoop(const std::string& config) { set(config); }
 
   void set(const std::string& config) {
-    const Scratch scratch;
-    auto items = read_cron({scratch.write("a.toml", config)});
-    REQUIRE_MESSAGE(items, items.error().text);
-    runner.set(std::move(*items));
+    runner.set(table_of(config));
   }
 
   void begin() {
@@ -463,8 +467,7 @@ TEST_CASE("cron runs: a push that is refused is in the history, and not tried ag
                       .log = cron.log,
                       .push = [](std::string_view, Time, Time) { return Problem{"NOTUNIQUE no"}; },
                       .random = [] { return 1; }});
-  const Scratch scratch;
-  refused.set(read_cron({scratch.write("a.toml", cron_entry(kMinutely))}).value());
+  refused.set(table_of(cron_entry(kMinutely)));
   refused.begin();
   cron.pass(90s);
   const auto shown = refused.find("e");
