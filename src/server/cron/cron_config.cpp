@@ -47,8 +47,8 @@ class EntryReader {
   }
 
  private:
-  static constexpr std::string_view kKeys[] = {"schedule", "name", "timezone",
-                                               "catch_up", "job",  "enabled"};
+  static constexpr std::string_view kKeys[] = {"schedule", "name",    "timezone", "catch_up",
+                                               "job",      "enabled", "jitter"};
   static constexpr std::string_view kJobKeys[] = {"type",        "queue",    "args",      "retry",
                                                   "reserve_for", "priority", "backtrace", "custom"};
 
@@ -118,6 +118,14 @@ class EntryReader {
     if (const toml::node* const enabled = table_.get("enabled")) {
       if (!enabled->is_boolean()) return wrong(*enabled, "enabled must be true or false");
       item.is_enabled = enabled->as_boolean()->get();
+    }
+    if (const toml::node* const jitter = table_.get("jitter")) {
+      const auto* const number = jitter->as_integer();
+      const auto max = static_cast<std::int64_t>(kCronJitterSecondsMax);
+      if (number == nullptr || number->get() < 0 || number->get() > max) {
+        return wrong(*jitter, "jitter must be a whole number of seconds from 0 to 3600");
+      }
+      item.jitter = std::chrono::seconds(number->get());
     }
     return Done{};
   }

@@ -29,6 +29,7 @@ struct CronItem {
   cron::Schedule schedule;
   CatchUp catch_up = CatchUp::kOne;
   bool is_enabled = true;
+  Duration jitter{};          ///< a run is done up to so much later than it is planned
   std::uint64_t content = 0;  ///< differs when schedule, zone, job or `enabled` do
   /// The work unit in JSON without its jid: an object with at least one member.
   std::string job;
@@ -49,6 +50,8 @@ struct CronTable {
 /// Shared: it passes from the thread that reads the files through the options to the runner, may be
 /// large, and is never changed. Not null.
 using SharedCronTable = std::shared_ptr<const CronTable>;
+
+inline constexpr std::uint64_t kCronJitterSecondsMax = 3'600;
 
 inline constexpr std::size_t kCronNameBytesMax = 255;
 

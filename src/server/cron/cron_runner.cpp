@@ -4,12 +4,24 @@
 #include <array>
 
 #include "base/base64.hpp"
+#include "base/hash.hpp"
 
 namespace millrace::server {
 namespace {
 
 /// How long it takes at least until there is one newer run.
 constexpr Duration kNewestKnownFor = 1s;
+
+/// How much later than planned that run is done: the same whenever it is asked for, so that a
+/// restart changes nothing.
+Duration delay_of(const CronItem& item, Time planned) {
+  if (item.jitter == Duration{} || planned == kNever) return {};
+  Fnv1a digest;
+  digest.add(item.id);
+  digest.add(std::to_string(planned.time_since_epoch().count()));
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(item.jitter).count();
+  return std::chrono::milliseconds(digest.value() % (static_cast<std::uint64_t>(most) + 1));
+}
 
 std::string_view name_of(CatchUp catch_up) {
   switch (catch_up) {
@@ -77,7 +89,8 @@ void CronRunner::plan_item(Place place, Time wall) {
   if (!parts_.broker.cron().begin(item.id, item.content, wall)) {
     planned_[place] = wall + kCronRoomInterval;
   } else if (const CronEntry* const entry = known(item); item.is_enabled && !entry->is_paused) {
-    planned_[place] = item.schedule.next_run(entry->planned);
+    const Time next = item.schedule.next_run(entry->planned);
+    planned_[place] = next == kNever ? kNever : next + delay_of(item, next);
   }
   if (planned_[place] != kNever) plan_.emplace(planned_[place], place);
 }
@@ -110,7 +123,7 @@ void CronRunner::expire(Time now) {
   plan_next(now);
 }
 
-CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
+CronRunner::Due CronRunner::choose(Place place, Time last, Time until) {
   const CronItem& item = items()[place];
   const cron::Schedule& schedule = item.schedule;
   const Time first = schedule.next_run(last);
@@ -121,19 +134,19 @@ CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
       count = kCatchUpMax;
       break;
     case CatchUp::kOne:
-      from = std::max(last, wall - kCatchUpOneMax - 1ns);
+      from = std::max(last, until - kCatchUpOneMax - 1ns);
       break;
     case CatchUp::kNone:
-      from = std::max(last, wall - kCronLateMax - 1ns);
+      from = std::max(last, until - kCronLateMax - 1ns);
       break;
   }
   // To look for the newest ones takes longer than to see that there are no others. Of the thousand
   // that were found, each is done without looking again.
-  const bool has_looked = wall - looked_[place] < kNewestKnownFor && wall >= looked_[place];
-  const bool is_alone = schedule.next_run(schedule.next_run(from)) > wall;
+  const bool has_looked = until - looked_[place] < kNewestKnownFor && until >= looked_[place];
+  const bool is_alone = schedule.next_run(schedule.next_run(from)) > until;
   if (!is_alone && !(has_looked && item.catch_up == CatchUp::kAll)) {
-    from = schedule.skip_to_newest(from, wall, count);
-    looked_[place] = wall;
+    from = schedule.skip_to_newest(from, until, count);
+    looked_[place] = until;
   }
   const Time planned = schedule.next_run(from);
   return {.planned = planned, .has_missed = planned != first};
@@ -145,16 +158,18 @@ void CronRunner::run_due(Place place, Time now) {
   const CronEntry* const entry = known(item);
   if (entry == nullptr) return plan_item(place, wall);
   const Time last = entry->planned;
-  const Due due = choose(place, last, wall);
+  // Lateness counts from when the run was to be done.
+  const Time until = wall - delay_of(item, item.schedule.next_run(last));
+  const Due due = choose(place, last, until);
   if (due.has_missed) {
     parts_.log.event("cron_missed", {{"entry", item.id},
                                      {"seconds", seconds_text(wall - item.schedule.next_run(last))},
                                      {"catch_up", name_of(item.catch_up)}});
   }
-  if (due.planned <= wall) {
+  if (due.planned <= until) {
     (void)run(item, {.planned = due.planned, .at = wall}, now);
   } else {
-    parts_.broker.cron().skip(item.id, wall);
+    parts_.broker.cron().skip(item.id, until);
   }
   plan_item(place, wall);
 }

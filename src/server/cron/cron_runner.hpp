@@ -72,7 +72,7 @@ class CronRunner final : public CronBoard, private Deadline {
   void plan_next(Time now);
   void plan_item(Place place, Time wall);
   void run_due(Place place, Time now);
-  [[nodiscard]] Due choose(Place place, Time last, Time wall);
+  [[nodiscard]] Due choose(Place place, Time last, Time until);
   [[nodiscard]] Outcome<std::string> run(const CronItem& item, CronRun run, Time now);
   [[nodiscard]] std::string draw_jid() const;
   [[nodiscard]] Entry entry_of(const CronItem& item) const;
@@ -87,8 +87,9 @@ class CronRunner final : public CronBoard, private Deadline {
   [[nodiscard]] Time wall(Time now) const { return parts_.broker.view().wall_clock().shown(now); }
 
   Parts parts_;
+  // Shared: see there.
   SharedCronTable table_ = std::make_shared<const CronTable>();
-  /// Wall times at which entries are to be looked at: their next runs.
+  /// Wall times at which entries are to be looked at: their next runs, with their jitter.
   absl::btree_set<std::pair<Time, Place>> plan_;
   std::vector<Time> planned_;  ///< of each entry, where it is in `plan_`; kNever: it is not
   std::vector<Time> looked_;   ///< when the newest missed runs of each entry were looked for

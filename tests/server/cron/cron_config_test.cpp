@@ -167,6 +167,20 @@ TEST_CASE("cron config: what is missing, or of another type") {
   CHECK(problem_of("cron = [1]") == "a.toml:1: cron must be written as [[cron]]");
 }
 
+TEST_CASE("cron config: jitter, which makes no other entry") {
+  const auto with = [](const std::string& jitter) {
+    return only_item(entry(kDaily + jitter, "type = \"A\""));
+  };
+  CHECK(with("").jitter == Duration{});
+  CHECK(with("\njitter = 3600").jitter == 1h);
+  CHECK(with("\njitter = 5").id == with("").id);
+  CHECK(with("\njitter = 5").content == with("").content);
+  for (const char* wrong : {"-1", "3601", "1.5", "\"5\""}) {
+    CHECK(problem_of(entry(kDaily + "\njitter = " + wrong, "type = \"A\"")) ==
+          "a.toml:3: jitter must be a whole number of seconds from 0 to 3600");
+  }
+}
+
 TEST_CASE("cron config: unknown keys are refused") {
   CHECK(problem_of(entry(kDaily + "\nzone = \"UTC\"", "type = \"A\"")) ==
         "a.toml:3: unknown key 'zone' in cron");
