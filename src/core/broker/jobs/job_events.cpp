@@ -70,6 +70,7 @@ void JobEvents::add(JobAdded&& record, Time now) {
   const JobFeatures* const features = record.fields.features.get();
   if (features != nullptr && features->wants_lock()) {
     set_mark(record.fields, job_marks::kHoldsLock);
+    ++tally_.locks_taken;
   }
   if (features != nullptr && features->is_member()) {
     ledger_.store().batches().edit(features->batch, [now](JobBatchFields& batch) {
