@@ -46,6 +46,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .password = secrets.password,
           .tls = secrets.tls,
           .connections_max = config.connections_max,
+          .description = config.description,
           .dead_jobs_max = config.dead_jobs_max,
           .job_bytes_max = config.job_bytes_max,
           .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
@@ -57,6 +58,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .is_volatile = config.is_volatile,
           .is_insecure = config.is_insecure,
           .cron = config.cron,
+          .statsd = config.statsd,
           .data_directory = config.is_volatile ? "" : config.data,
           .shown_options = shown_options(config)};
 }

@@ -86,6 +86,11 @@ constexpr std::array kRows = {
     Row{"max-connections", "N", "Maximum number of Faktory connections; 0: no limit (default: 0)",
         [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
         any_change},
+    Row{"description", "TEXT",
+        "What INFO says that the server is; some applications look for Faktory Enterprise "
+        "(default: Faktory)",
+        [](Config& c, const std::string& text) { return set_description(c.description, text); },
+        any_change},
     Row{"dead-max-jobs", "N",
         "Maximum number of dead pushed jobs; beyond it the oldest is deleted (default: 1000000)",
         [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
@@ -337,7 +342,8 @@ Outcome<Done> apply_file(const Parser& parser, const ConfigDocument& file, Confi
     const Outcome<Done> applied = apply_setting(setting, parser, config);
     if (!applied) return Problem{setting.place + ": " + applied.error().text};
   }
-  note_ignored(file, [](std::string_view key) { return !is_foreign_table(key); }, config);
+  note_ignored(
+      file, [](std::string_view key) { return !is_foreign_table(key); }, config);
   return Done{};
 }
 

@@ -8,11 +8,27 @@
 
 #include "server/cron/cron_config.hpp"
 #include "server/options/throttle_options.hpp"
+#include "server/statsd/statsd_config.hpp"
 
 namespace millrace::server {
+namespace {
+
+/// Agents set it for all programs of a machine, so that a value that is not for us is no problem.
+void apply_statsd_variable(Config& config) {
+  constexpr const char* kVariable = "DD_DOGSTATSD_URL";
+  const auto url = environment_variable(kVariable);
+  if (!url || url->empty()) return;
+  if (auto statsd = statsd_at(*url)) {
+    config.statsd = std::move(*statsd);
+  } else {
+    config.ignored_keys.push_back({.key = kVariable, .place = "environment"});
+  }
+}
+
+}  // namespace
 
 bool is_table(std::string_view key) {
-  constexpr std::array kTables = {kCronTable, kThrottlesTable};
+  constexpr std::array kTables = {kCronTable, kStatsdTable, kThrottlesTable};
   return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
 }
 
@@ -46,6 +62,10 @@ Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& co
   auto throttles = read_throttles(documents);
   if (!throttles) return throttles.error();
   config.throttles = std::move(*throttles);
+  auto statsd = read_statsd(documents, config.ignored_keys);
+  if (!statsd) return statsd.error();
+  config.statsd = std::move(*statsd);
+  if (!config.statsd) apply_statsd_variable(config);
   return Done{};
 }
 
@@ -53,8 +73,8 @@ void note_ignored(const ConfigDocument& document, bool (*is_known)(std::string_v
                   Config& config) {
   for (const auto& [key, value] : document.root()) {
     if (is_known(key.str())) continue;
-    config.ignored_keys.push_back({.key = std::string(key.str()),
-                                   .place = document.place(key.source().begin.line)});
+    config.ignored_keys.push_back(
+        {.key = std::string(key.str()), .place = document.place(key.source().begin.line)});
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace millrace::server {
 
-/// Whether it is one of the tables that are no options: `[[cron]]`, `[throttles]`.
+/// Whether it is one of the tables that are no options: `[[cron]]`, `[statsd]`, `[throttles]`.
 [[nodiscard]] bool is_table(std::string_view key);
 
 /// Whether it is a table of Faktory's commercial editions that means nothing here.
@@ -22,9 +22,8 @@ namespace millrace::server {
 [[nodiscard]] Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file,
                                                                   std::string folder);
 
-/// Reads the tables that are no options.
-[[nodiscard]] Outcome<Done> apply_tables(std::span<const ConfigDocument> documents,
-                                         Config& config);
+/// Reads the tables that are no options. Where there is no `[statsd]`, DD_DOGSTATSD_URL counts.
+[[nodiscard]] Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config);
 
 /// Notes the keys and tables of the document's top for which `is_known` is false.
 void note_ignored(const ConfigDocument& document, bool (*is_known)(std::string_view key),

@@ -8,6 +8,7 @@
 #include "faktory/service.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_tables.hpp"
+#include "server/options/option_values.hpp"
 
 namespace millrace::server {
 namespace {
@@ -51,6 +52,7 @@ Outcome<Address> parse_binding(const std::string& text) {
 struct FileSettings {
   std::string binding;
   std::string password;
+  std::string description;
   std::string web_binding;
   std::string web_password;
 
@@ -58,6 +60,7 @@ struct FileSettings {
   std::string* member(std::string_view name) {
     if (name == "faktory.binding") return &binding;
     if (name == "faktory.password") return &password;
+    if (name == "faktory.description") return &description;
     if (name == "web.binding") return &web_binding;
     return name == "web.password" ? &web_password : nullptr;
   }
@@ -166,6 +169,10 @@ class FlagReader {
       storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
     const Outcome<FileSettings> files = read_files(directory_, read_.config);
     if (!files) return fail(files.error().text);
+    if (!files->description.empty()) {
+      const auto set = set_description(read_.config.description, files->description);
+      if (!set) return fail("faktory.description: " + set.error().text);
+    }
     settle_binding(files->binding);
     settle_web(*files);
     if (are_same_place(read_.config.faktory, read_.config.web)) {

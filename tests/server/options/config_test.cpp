@@ -398,6 +398,35 @@ TEST_CASE("config: cron entries of the config file, and of conf.d beside it") {
         "--conf-dir: " + scratch.path("none") + " is no directory");
 }
 
+TEST_CASE("config: what INFO says that the server is") {
+  CHECK(serve({}).description == "Faktory");
+  CHECK(serve({"--description", "Faktory Enterprise"}).description == "Faktory Enterprise");
+  CHECK(serve({"--description", std::string(255, 'x')}).description.size() == 255);
+  for (const std::string& wrong :
+       {std::string(256, 'x'), std::string("a\nb"), std::string("\xff")}) {
+    CHECK(refusal({"--description", wrong}) == "--description: must be one line of 1 to 255 bytes");
+  }
+}
+
+TEST_CASE("config: statsd by the config file, or else by Datadog's variable") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.write("config.toml", "[statsd]\nlocation = \"a:1\"\ncolour = 1\n");
+  CHECK_FALSE(serve({}).statsd);
+  const Config config = serve({"--config", file});
+  CHECK(config.statsd->location.text() == "a:1");
+  REQUIRE(config.ignored_keys.size() == 1);
+  CHECK(config.ignored_keys[0].key == "statsd.colour");
+  {
+    const Variable variable("DD_DOGSTATSD_URL", "udp://b:2");
+    CHECK(serve({}).statsd->location.text() == "b:2");
+    CHECK(serve({"--config", file}).statsd->location.text() == "a:1");
+  }
+  const Variable variable("DD_DOGSTATSD_URL", "unix:///run/datadog.sock");
+  CHECK_FALSE(serve({}).statsd);
+  CHECK(serve({}).ignored_keys[0].key == "DD_DOGSTATSD_URL");
+}
+
 std::string ignored_by(const Config& config, const Scratch& scratch) {
   std::string text;
   for (const IgnoredKey& each : config.ignored_keys) {

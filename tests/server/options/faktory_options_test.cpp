@@ -148,6 +148,22 @@ TEST_CASE("faktory options: a password is what TOML says it is") {
   CHECK(home.config_by("[faktory]\npassword = \"/run/secret\"\n").password_file == "/run/secret");
 }
 
+TEST_CASE("faktory options: what INFO says that the server is") {
+  const Home home;
+  CHECK(home.config_by("[web]\n").description == "Faktory");
+  CHECK(home.config_by("[faktory]\ndescription = \"Faktory Enterprise\"\n").description ==
+        "Faktory Enterprise");
+  home.write("a", "[faktory]\ndescription = \"a\\nb\"\n");
+  CHECK(home.failure().find("faktory.description: must be one line") != std::string::npos);
+}
+
+TEST_CASE("faktory options: statsd, as Faktory Enterprise has it") {
+  const Home home;
+  const Config config = home.config_by("[statsd]\nlocation = \"localhost:8125\"\n");
+  CHECK(config.statsd->location.text() == "localhost:8125");
+  CHECK(config.ignored_keys.empty());
+}
+
 TEST_CASE("faktory options: what is no TOML stops the start, with file and line") {
   const Home home;
   for (const char* text : {"[faktory\npassword = \"s\"\n", "[faktory]\npassword = s\n",
