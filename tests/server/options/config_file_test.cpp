@@ -127,9 +127,9 @@ TEST_CASE("config file: has a limit for all files together") {
 
 TEST_CASE("config file: each as a document of its own, with one limit for all of them") {
   const Scratch scratch;
-  const std::string half = "#" + std::string(kConfigBytesMax / 2 - 2, 'x');
-  const std::string a = scratch.write("a", "[t]\nk = 1\n" + half.substr(20));
-  const std::string b = scratch.write("b", "k = 2\n" + half.substr(20));
+  const std::string comment = "#" + std::string(kConfigBytesMax / 2 - 40, 'x') + "\n";
+  const std::string a = scratch.write("a", "[t]\nk = 1\n" + comment);
+  const std::string b = scratch.write("b", "k = 2\n" + comment);
   const auto read = read_each({a, b});
   REQUIRE(read);
   REQUIRE(read->size() == 2);
