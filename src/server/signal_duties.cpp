@@ -137,6 +137,7 @@ void SignalDuties::finish_reload() {
 }
 
 void SignalDuties::apply(Reread wanted) {
+  SharedCronTable before = context_.in_force.cron;
   context_.in_force = reloaded(context_.in_force, wanted.config);
   Server::Options options = server_options(wanted.config, wanted.secrets);
   options.shown_options = shown_options(context_.in_force);
@@ -145,6 +146,16 @@ void SignalDuties::apply(Reread wanted) {
   log_ignored_keys(wanted.config, context_.log);
   const std::vector<std::string> waiting = options_for_restart(context_.config, wanted.config);
   if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});
+  free(std::move(before));
+}
+
+/// Thousands of entries take milliseconds.
+void SignalDuties::free(SharedCronTable table) {
+  try {
+    freeing_ = std::async(std::launch::async, [table = std::move(table)]() mutable { table = {}; });
+  } catch (const std::system_error&) {
+    // No room for a thread: they are free by now.
+  }
 }
 
 }  // namespace millrace::server

@@ -71,12 +71,14 @@ class SignalDuties {
   void begin_reload();
   void finish_reload();
   void apply(Reread wanted);
+  void free(SharedCronTable table);
 
   Server& server_;
   const ServeContext& context_;
   std::optional<int> last_;
   bool is_draining_ = false;
   std::future<Outcome<Reread>> reading_;  ///< valid while it reads
+  std::future<void> freeing_;             ///< of what was reloaded before
   bool must_reload_again_ = false;        ///< SIGHUP has come since it began to read
   const SignalWatch watch_;
 };
