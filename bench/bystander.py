@@ -28,7 +28,7 @@ import heading
 import page
 import servers
 from client import Client
-from featured_clients import BATCHES, Features, UNIQUE_ARGS_BYTES
+from bystanders.features import BATCHES, Features, UNIQUE_ARGS_BYTES
 from goal import GOAL_JOBS, at_most
 from loading import CONNECTING_S, finish_load, load, start_load
 from witness import Witness

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.hpp"
 #include "core/model/types.hpp"
+#include "cron/clock_rule.hpp"
 
 namespace date {
 class time_zone;
@@ -13,16 +15,12 @@ class time_zone;
 
 namespace millrace::cron {
 
-/// The rules by which some place sets its clocks, from the zone files of the system. They are read
-/// once and stay as they are until the process ends. A value is a reference to them.
+/// The rules by which some place sets its clocks, from the zone files of the system. Tables of such
+/// files end in 2037 or earlier, and the rule at the end of a file goes on from there. The tables
+/// are read once and stay as they are until the process ends: a value has a reference to them.
 class TimeZone {
  public:
-  /// A span in which a place's clocks are not set.
-  struct Period {
-    std::chrono::seconds begin;   ///< since 1970 in UTC
-    std::chrono::seconds end;     ///< the first moment that is not in it
-    std::chrono::seconds offset;  ///< local time less UTC
-  };
+  using Period = ClockPeriod;
 
   /// UTC. It needs no file.
   TimeZone() = default;
@@ -37,9 +35,11 @@ class TimeZone {
   [[nodiscard]] Period period_at(std::chrono::seconds utc) const;
 
  private:
-  explicit TimeZone(const date::time_zone* zone) : zone_(zone) {}
+  TimeZone(const date::time_zone* zone, const std::optional<ClockRule>& rule)
+      : zone_(zone), rule_(rule) {}
 
   const date::time_zone* zone_ = nullptr;  ///< nullptr: UTC
+  std::optional<ClockRule> rule_;  ///< after the table; nullopt: clocks are not set any more
 };
 
 }  // namespace millrace::cron

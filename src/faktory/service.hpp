@@ -39,6 +39,9 @@ class Service {
   /// For handshakes from now on: clients that are through it stay.
   void set_connections_max(std::uint64_t max) { shared_.settings.connections_max = max; }
 
+  /// What INFO says that the server is, from now on.
+  void set_description(std::string text) { shared_.settings.description = std::move(text); }
+
   /// Takes a job as PUSH does, from a caller that has no session. The problem is one line in the
   /// words of PUSH. `planned`: see `Pusher::push`.
   [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now,

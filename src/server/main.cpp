@@ -146,9 +146,6 @@ int run_as_faktory(const std::vector<std::string>& arguments) {
     return std::move(again.config);
   };
   const millrace::server::Log log;
-  if (!invocation.ignored_keys.empty()) {
-    log.event("config_ignored", {{"keys", millrace::server::join(invocation.ignored_keys)}});
-  }
   const auto served = millrace::server::serve(invocation.config, log, read_again);
   return served ? status_of(kFaktory, *served) : fail(kFaktory, served.error().text, kExitFailed);
 }

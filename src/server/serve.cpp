@@ -286,6 +286,7 @@ class SharedRun {
     server.run();
     last_signal_ = duties.last();
     if (duties.is_draining()) put_off_.push_back(SIGUSR1);
+    if (duties.is_reloading()) put_off_.push_back(SIGHUP);
     const std::uint64_t takeovers = options_.takeovers;
     options_ = server.options();
     options_.takeovers = takeovers;
@@ -408,6 +409,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   std::signal(SIGPIPE, SIG_IGN);
   // A write beyond the file size limit then fails with an error, and does not end the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  log_ignored_keys(config, log);
   // Before anything else is opened.
   const auto connections = share_descriptors({.limit = raise_descriptor_limit(),
                                               .open_already = open_descriptors(),

@@ -9,6 +9,7 @@
 #include "http/kit/text.hpp"
 #include "server/options/throttle_matcher.hpp"
 #include "server/process/process.hpp"
+#include "server/protocol_settings.hpp"
 #include "server/role/replay.hpp"
 
 namespace millrace::server {
@@ -16,36 +17,6 @@ namespace {
 
 /// A replay that takes longer says this often how far it is.
 constexpr Duration kReplayLogInterval = 1s;
-
-beanstalk::Settings beanstalk_settings(const Server::Options& options, const Journal& journal) {
-  const HostFacts facts = host_facts();
-  beanstalk::Settings settings;
-  settings.job_bytes_max = options.job_bytes_max;
-  settings.binlog_bytes_max = options.binlog_bytes_max;
-  settings.instance_id = random_instance_id();
-  settings.hostname = facts.hostname;
-  settings.os = facts.os;
-  settings.platform = facts.platform;
-  settings.pid = process_id();
-  settings.usage = process_usage;
-  if (!options.is_volatile) {
-    settings.binlog = [&journal]() -> beanstalk::Binlog {
-      const Journal::Extent log = journal.extent();
-      return {.oldest = log.begin, .current = log.newest_begin};
-    };
-  }
-  return settings;
-}
-
-faktory::Settings faktory_settings(const Server::Options& options) {
-  faktory::Settings settings;
-  settings.password = options.password;
-  settings.line_bytes_max = options.line_bytes_max;
-  settings.connections_max = options.connections_max;
-  settings.random = random_number;
-  settings.used_memory_mb = used_memory_mb;
-  return settings;
-}
 
 /// The names of this server for browsers: those that were given, and its own.
 std::vector<std::string> web_hosts(const Server::Options& options, const HostFacts& host) {
@@ -106,6 +77,11 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
              .push = [this](std::string_view json, Time now,
                             Time planned) { return faktory_.push(json, now, planned); },
              .random = random_number}),
+      statsd_({.ticker = loop_.ticker,
+               .broker = broker_,
+               .format = work_units_,
+               .log = log,
+               .connections = [this] { return connections_.count(); }}),
       clock_watch_({.ticker = loop_.ticker,
                     .clock = clock,
                     .broker = broker_,
@@ -127,6 +103,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       instance_(random_number()),
       node_reporter_(poller_, options_.tls != nullptr) {
   cron_.set(options_.cron);
+  statsd_.set(options_.statsd);
   if (options_.memory_bytes_max == 0) return;
   if (options_.is_volatile) {
     ledger_.memory().limit(options_.memory_bytes_max);
@@ -188,6 +165,7 @@ Outcome<Done> Server::lead(Epoch epoch) {
   role_.lead(epoch);
   loop_.commits.lead(epoch);
   cron_.begin();
+  statsd_.begin();
   if (auto listening = listen(); !listening) return listening;
   if (relay_) close_relay();
   return Done{};
@@ -256,6 +234,7 @@ http::TrafficFacts Server::traffic() const {
           .segments_removed = loop_.compactor.removed_segments(),
           .log_bytes = log.end - log.begin,
           .commits = loop_.commits.waits(),
+          .statsd_left_out = statsd_.left_out(),
           .clock_steps = clock_watch_.steps(),
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping(),
@@ -403,8 +382,11 @@ void Server::reload(const Options& options) {
   options_.shown_options = options.shown_options;
   options_.cron = options.cron;
   cron_.set(options_.cron);
+  options_.statsd = options.statsd;
+  statsd_.set(options_.statsd);
   faktory_.set_password(options_.password);
   faktory_.set_connections_max(options.connections_max);
+  faktory_.set_description(options.description);
   beanstalk_.set_job_bytes_max(options.job_bytes_max);
   if (options_.throttles != options.throttles) {
     options_.throttles = options.throttles;
@@ -460,6 +442,7 @@ void Server::finish_connections() {
 void Server::stand_down() {
   log_.event("deposed", {{"connections", connections_.count()}});
   cron_.stop();
+  statsd_.stop();
   must_start_over_ = !is_stopping();
   if (!is_stopping()) {
     role_.stop();

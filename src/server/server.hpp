@@ -32,6 +32,7 @@
 #include "server/role/lease_keeper.hpp"
 #include "server/role/role.hpp"
 #include "server/role/standby.hpp"
+#include "server/statsd/statsd.hpp"
 #include "server/turn/main_loop.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/web/web_service.hpp"
@@ -59,6 +60,7 @@ class Server : private Duties, private Deadline {
     std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
     std::size_t web_connections_max = kWebConnectionsMax;
+    std::string description = faktory::Settings{}.description;
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
     std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
@@ -79,7 +81,9 @@ class Server : private Duties, private Deadline {
     /// Called when a client connects and when it has left, with its descriptor. Another client may
     /// have the descriptor before the second call. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
-    std::vector<CronItem> cron;  ///< while another server serves, they wait
+    SharedCronTable cron = std::make_shared<const CronTable>();  ///< while another server serves,
+                                                                 ///< its entries wait
+    std::optional<StatsdOptions> statsd;                         ///< nullopt: nothing is sent
     std::string data_directory;  ///< of the journal; empty: it is not on a disk
     std::vector<std::pair<std::string, std::string>> shown_options;  ///< on the web
   };
@@ -139,9 +143,9 @@ class Server : private Duties, private Deadline {
   void drain();
 
   /// Takes from `options` what may change while it serves: the password and the certificate, for
-  /// clients that connect from now on; `connections_max`; `job_bytes_max`; `throttles`; `cron`;
-  /// `shown_options`. A certificate can be exchanged, not added or removed; and a password not
-  /// removed.
+  /// clients that connect from now on; `connections_max`; `description`; `job_bytes_max`;
+  /// `throttles`; `cron`; `statsd`; `shown_options`. A certificate can be exchanged, not added or
+  /// removed; and a password not removed.
   void reload(const Options& options);
 
   /// Those in force: as they were given, with what was reloaded since.
@@ -241,6 +245,7 @@ class Server : private Duties, private Deadline {
   MainLoop loop_;
   StallWatch stall_watch_;
   CronRunner cron_;
+  Statsd statsd_;
   ClockWatch clock_watch_;
   Notices notices_;
   std::vector<Gate> gates_;

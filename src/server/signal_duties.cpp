@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
+#include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "server/options/config_in_force.hpp"
 #include "server/options/password.hpp"
 
 namespace millrace::server {
 namespace {
+
+/// A file with more of them is none of ours.
+constexpr std::size_t kIgnoredKeysLogged = 100;
 
 Outcome<std::string> password_of(const Config& config, const Log& log) {
   if (config.password_file.empty()) return config.password;
@@ -40,6 +46,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .password = secrets.password,
           .tls = secrets.tls,
           .connections_max = config.connections_max,
+          .description = config.description,
           .dead_jobs_max = config.dead_jobs_max,
           .job_bytes_max = config.job_bytes_max,
           .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
@@ -51,8 +58,21 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .is_volatile = config.is_volatile,
           .is_insecure = config.is_insecure,
           .cron = config.cron,
+          .statsd = config.statsd,
           .data_directory = config.is_volatile ? "" : config.data,
           .shown_options = shown_options(config)};
+}
+
+void log_ignored_keys(const Config& config, const Log& log) {
+  const std::size_t count = config.ignored_keys.size();
+  for (std::size_t i = 0; i < std::min(count, kIgnoredKeysLogged); ++i) {
+    const IgnoredKey& ignored = config.ignored_keys[i];
+    log.event("config_ignored",
+              {{"key", one_line(ignored.key, kProblemBytesMax)}, {"place", ignored.place}});
+  }
+  if (count > kIgnoredKeysLogged) {
+    log.event("config_ignored", {{"more", count - kIgnoredKeysLogged}});
+  }
 }
 
 SignalDuties::SignalDuties(Server& server, const ServeContext& context, Signals& signals)
@@ -71,9 +91,7 @@ void SignalDuties::heed(int signal) {
     is_draining_ = true;
     server_.drain_beanstalk();
   } else if (signal == SIGHUP) {
-    if (const auto reloaded = reload(); !reloaded) {
-      context_.log.event("reload_failed", {{"problem", reloaded.error().text}});
-    }
+    begin_reload();
   } else {
     last_ = signal;
     context_.on_stop();
@@ -83,21 +101,61 @@ void SignalDuties::heed(int signal) {
   }
 }
 
-/// Reads everything first, so that a problem in any part changes nothing.
-Outcome<Done> SignalDuties::reload() {
-  const Outcome<Config> wanted =
-      context_.read_config ? context_.read_config() : Outcome<Config>(context_.config);
-  if (!wanted) return wanted.error();
-  const Outcome<Secrets> secrets = read_secrets(*wanted, context_.log);
+Outcome<SignalDuties::Reread> SignalDuties::read_again(const ServeContext& context) try {
+  Outcome<Config> config =
+      context.read_config ? context.read_config() : Outcome<Config>(context.config);
+  if (!config) return config.error();
+  Outcome<Secrets> secrets = read_secrets(*config, context.log);
   if (!secrets) return secrets.error();
-  context_.in_force = reloaded(context_.in_force, *wanted);
-  Server::Options options = server_options(*wanted, *secrets);
+  return Reread{.config = std::move(*config), .secrets = std::move(*secrets)};
+} catch (const std::exception& exception) {
+  return Problem{exception.what()};
+}
+
+void SignalDuties::begin_reload() {
+  must_reload_again_ = is_reloading();
+  if (must_reload_again_) return;
+  try {
+    reading_ = std::async(std::launch::async, [this] {
+      Outcome<Reread> read = read_again(context_);
+      server_.poller().post([this] { finish_reload(); });
+      return read;
+    });
+  } catch (const std::system_error& error) {
+    context_.log.event("reload_failed", {{"problem", error.what()}});  // No room for a thread.
+  }
+}
+
+void SignalDuties::finish_reload() {
+  Outcome<Reread> read = reading_.get();
+  if (read) {
+    apply(std::move(*read));
+  } else {
+    context_.log.event("reload_failed", {{"problem", read.error().text}});
+  }
+  if (must_reload_again_) begin_reload();
+}
+
+void SignalDuties::apply(Reread wanted) {
+  SharedCronTable before = context_.in_force.cron;
+  context_.in_force = reloaded(context_.in_force, wanted.config);
+  Server::Options options = server_options(wanted.config, wanted.secrets);
   options.shown_options = shown_options(context_.in_force);
   server_.reload(options);
   context_.log.routine("reloaded");
-  const std::vector<std::string> waiting = options_for_restart(context_.config, *wanted);
+  log_ignored_keys(wanted.config, context_.log);
+  const std::vector<std::string> waiting = options_for_restart(context_.config, wanted.config);
   if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});
-  return Done{};
+  free(std::move(before));
+}
+
+/// Thousands of entries take milliseconds.
+void SignalDuties::free(SharedCronTable table) {
+  try {
+    freeing_ = std::async(std::launch::async, [table = std::move(table)]() mutable { table = {}; });
+  } catch (const std::system_error&) {
+    // No room for a thread: they are free by now.
+  }
 }
 
 }  // namespace millrace::server

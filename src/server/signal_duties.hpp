@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct Secrets {
 /// Those that follow from the configuration alone.
 [[nodiscard]] Server::Options server_options(const Config& config, const Secrets& secrets);
 
+/// Tells the log of the keys of config files that have no effect.
+void log_ignored_keys(const Config& config, const Log& log);
+
 /// The arguments of `serve`, for all of its steps. All outlive the server.
 struct ServeContext {
   const Config& config;
@@ -35,10 +39,11 @@ struct ServeContext {
   std::function<void()> on_stop = [] {};  ///< called when a signal ends the server
 };
 
-/// Does what signals ask for, in the main loop's thread.
+/// Does what signals ask for, in the main loop's thread. Only what SIGHUP reads is read in a thread
+/// of its own: config files may be long.
 class SignalDuties {
  public:
-  /// All outlive it.
+  /// All outlive it. The server is not run any more when it has gone.
   SignalDuties(Server& server, const ServeContext& context, Signals& signals);
 
   /// The signals that it knows.
@@ -52,13 +57,29 @@ class SignalDuties {
   /// Whether beanstalk clients can put no new jobs since.
   [[nodiscard]] bool is_draining() const { return is_draining_; }
 
+  /// Whether SIGHUP has come and changed nothing yet.
+  [[nodiscard]] bool is_reloading() const { return reading_.valid(); }
+
  private:
-  Outcome<Done> reload();
+  /// All that SIGHUP reads. A problem in any part of it changes nothing.
+  struct Reread {
+    Config config;
+    Secrets secrets;
+  };
+
+  [[nodiscard]] static Outcome<Reread> read_again(const ServeContext& context);
+  void begin_reload();
+  void finish_reload();
+  void apply(Reread wanted);
+  void free(SharedCronTable table);
 
   Server& server_;
   const ServeContext& context_;
   std::optional<int> last_;
   bool is_draining_ = false;
+  std::future<Outcome<Reread>> reading_;  ///< valid while it reads
+  std::future<void> freeing_;             ///< of what was reloaded before
+  bool must_reload_again_ = false;        ///< SIGHUP has come since it began to read
   const SignalWatch watch_;
 };
 

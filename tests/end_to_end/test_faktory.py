@@ -378,9 +378,10 @@ class DropinTest(ServerTest):
         self.assertEqual(wrong.hello_reply, "-ERR Invalid password")
 
     def test_tables_that_mean_nothing_are_named_in_the_log(self):
-        self.write_toml("a", '[statsd]\nlocation = "localhost:1"\n')
+        self.write_toml("a", '[license]\nname = "x"\n[webui]\ntitle = "x"\n')
         server = self.start("-b", "localhost:0")
-        self.assertIn(" config_ignored keys=statsd\n", server.error_text())
+        self.assertRegex(server.error_text(), r" config_ignored key=license place=.*/a\.toml:1\n")
+        self.assertRegex(server.error_text(), r" config_ignored key=webui place=.*/a\.toml:3\n")
 
     def test_what_another_faktory_has_stored_is_not_left_behind(self):
         os.makedirs(self.storage)

@@ -34,6 +34,19 @@ TEST_CASE("service: a new password is for clients that connect from then on") {
   CHECK(served.greeting().starts_with("+HI {\"v\":2,\"i\":"));
 }
 
+TEST_CASE("service: INFO says that the server is what it was told to be") {
+  Served served;
+  const auto says = [&](const std::string& text) {
+    const std::string info = served.service.info(served.now, {})();
+    return info.find("\"server\":{\"description\":\"" + text + "\",") != std::string::npos;
+  };
+  CHECK(says("Faktory"));
+  served.service.set_description("Faktory Enterprise");
+  CHECK(says("Faktory Enterprise"));
+  served.service.set_description("a\"b");
+  CHECK(says("a\\\"b"));
+}
+
 TEST_CASE("service: a pushed job is there, and a refused one is told in the words of PUSH") {
   Served served;
   CHECK(served.service.push(kSmallJob, served.now));

@@ -23,13 +23,18 @@ void expect(bool is_true) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto items = server::read_cron_text("a.toml", text);
-  if (!items) {
-    expect(items.error().text.starts_with("a.toml:"));
+  const auto document = server::ConfigDocument::parse("a.toml", text);
+  if (!document) {
+    expect(document.error().text.starts_with("a.toml:"));
+    return 0;
+  }
+  const auto table = server::read_cron({&*document, 1});
+  if (!table) {
+    expect(table.error().text.starts_with("a.toml:"));
     return 0;
   }
   std::set<std::string> ids;
-  for (const server::CronItem& item : *items) {
+  for (const server::CronItem& item : table->items) {
     expect(!item.id.empty() && item.id.size() <= server::kCronNameBytesMax);
     expect(ids.insert(item.id).second);
     faktory::JobReader reader;

@@ -62,9 +62,9 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   CHECK(job.body.size() <= kBodyBytesMax);
   if (job.features) {
     if (const auto admitted = parts_->events.admit(*job.features, now); !admitted) {
-      const bool is_same =
-          admitted.error() == Refusal::kNotUnique && job.conflict == UniqueConflict::kAccept;
-      if (!is_same) return admitted.error();
+      if (admitted.error() != Refusal::kNotUnique) return admitted.error();
+      ++parts_->tally.locks_denied;
+      if (job.conflict != UniqueConflict::kAccept) return Refusal::kNotUnique;
       return view().find_lock_holder(job.features->lock_key)->id;
     }
   }
@@ -198,6 +198,12 @@ void Broker::set_admission(Admission admission) {
 }
 Admission Broker::admission() const {
   return parts_->admission.level();
+}
+
+// ---- observation --------------------------------------------------------------------------------
+
+void Broker::watch_runs(RunWatch* watch) {
+  parts_->reservations.watch_runs(watch);
 }
 
 // ---- time ---------------------------------------------------------------------------------------

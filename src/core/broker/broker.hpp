@@ -15,6 +15,7 @@
 #include "core/broker/worker_operations.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
+#include "core/ports/run_watch.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
 #include "core/state/ledger.hpp"
@@ -127,6 +128,12 @@ class Broker {
   void set_admission(Admission admission);
   [[nodiscard]] Admission admission() const;
   [[nodiscard]] bool refuses_jobs() const { return admission() != Admission::kEverything; }
+
+  // ---- observation ------------------------------------------------------------------------------
+
+  /// `watch` is told of each run that ends from now on; null: nobody is. It outlives the broker, or
+  /// is taken away.
+  void watch_runs(RunWatch* watch);
 
   // ---- time -------------------------------------------------------------------------------------
 

@@ -51,6 +51,9 @@ class WorkUnitFormat {
             .is_cut = body.size() > kSummaryArgsBytes};
   }
 
+  /// The jobtype of a pushed job; of any other one it is empty.
+  [[nodiscard]] virtual std::string jobtype(const Job& /*job*/) const { return {}; }
+
   /// Appends the job as FETCH returns it: one line of compact JSON, with its failure, and times as
   /// the wall clock shows them.
   virtual void render(const Job& job, std::string_view queue, WallClock clock,

@@ -28,6 +28,8 @@ struct Tally {
   std::uint64_t dead_purged = 0;    ///< pushed jobs that were dead for too long, or too many
   std::uint64_t cron_enqueued = 0;  ///< runs of cron entries whose job was pushed
   std::uint64_t cron_refused = 0;   ///< and those whose job was refused
+  std::uint64_t locks_taken = 0;    ///< by pushed jobs
+  std::uint64_t locks_denied = 0;   ///< pushes of jobs whose lock another job held
   std::uint64_t waiting = 0;        ///< clients that wait for a job now
   std::uint64_t batches_added = 0;
   std::uint64_t batches_dropped = 0;  ///< never committed, and not used any more
@@ -66,6 +68,7 @@ class View {
     const Track* const track = store().tracks().find(jid);
     return track == nullptr || track->has_ended() ? nullptr : track;
   }
+  [[nodiscard]] std::size_t lock_count() const { return store().jobs().locks().size(); }
   [[nodiscard]] std::size_t tracked_job_count() const { return store().jobs().tracked().size(); }
   [[nodiscard]] std::size_t track_count() const { return store().tracks().size(); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {

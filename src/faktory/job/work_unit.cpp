@@ -181,16 +181,19 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   summary.args = shown.substr(0, end);
 }
 
-/// Reads `head`, which begins with `,"jobtype":` and a string, and `rest`, whose first or second
-/// member is `args`.
-void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
+/// From `head`, which begins with `,"jobtype":` and a string.
+std::string jobtype_of(const StoredForm& form) {
   constexpr std::string_view kType = R"(,"jobtype":)";
+  const std::string_view jobtype = form.head.substr(0, form.created_at());
+  if (!jobtype.starts_with(kType) || jobtype.size() <= kType.size() + 1) return {};
+  return text_of(jobtype.substr(kType.size()));
+}
+
+/// Also from `rest`, whose first or second member is `args`.
+void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
   constexpr std::string_view kArgs = R"("args":)";
   summary.jid = text_of(form.raw_jid);
-  const std::string_view jobtype = form.head.substr(0, form.created_at());
-  if (jobtype.starts_with(kType) && jobtype.size() > kType.size() + 1) {
-    summary.jobtype = text_of(jobtype.substr(kType.size()));
-  }
+  summary.jobtype = jobtype_of(form);
   const std::size_t args = form.rest.find(kArgs);
   if (args != std::string_view::npos) set_args(form.rest.substr(args + kArgs.size()), summary);
 }
@@ -229,6 +232,11 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
     set_args(members->raw_args, summary);
   }
   return summary;
+}
+
+std::string WorkUnits::jobtype(const Job& job) const {
+  const std::optional<StoredForm> form = stored_form_of(job);
+  return form ? jobtype_of(*form) : std::string{};
 }
 
 void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,

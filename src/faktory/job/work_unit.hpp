@@ -15,6 +15,7 @@ namespace millrace::faktory {
 class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
+  [[nodiscard]] std::string jobtype(const Job& job) const override;
   [[nodiscard]] Summary summarize(const Job& job) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;

@@ -89,7 +89,7 @@ OrderedJson render_server(const Shared& shared, Time now) {
   const auto uptime = std::chrono::floor<std::chrono::seconds>(now - shared.started_at);
   const auto& used_memory_mb = shared.settings.used_memory_mb;
   OrderedJson server;
-  server["description"] = "Faktory";
+  server["description"] = shared.settings.description;
   server["faktory_version"] = shared.settings.version;
   server["uptime"] = uptime.count();
   server["connections"] = shared.connection_count;

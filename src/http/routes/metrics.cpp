@@ -54,6 +54,27 @@ struct Queues {
   std::size_t others_count = 0;
 };
 
+/// What jobs with features have at present.
+struct FeatureCounts {
+  std::size_t locks = 0;
+  std::size_t tracked_jobs = 0;
+  std::size_t tracks = 0;
+  std::size_t open_batches = 0;
+  std::size_t committed_batches = 0;
+  std::size_t finished_batches = 0;
+};
+
+FeatureCounts count_features(const View& view) {
+  const JobBatches& batches = view.batches();
+  const std::size_t ended = batches.open_count() + batches.finished_count();
+  return {.locks = view.lock_count(),
+          .tracked_jobs = view.tracked_job_count(),
+          .tracks = view.track_count(),
+          .open_batches = batches.open_count(),
+          .committed_batches = batches.size() - ended,
+          .finished_batches = batches.finished_count()};
+}
+
 /// The numbers of the page, copied from the broker. Writing them as text takes longer than clients
 /// should wait for the broker's thread, so another thread does it.
 struct Snapshot {
@@ -64,6 +85,7 @@ struct Snapshot {
   Tally tally;
   std::size_t worker_count = 0;
   std::size_t cron_entry_count = 0;
+  FeatureCounts features;
   bool accepts_jobs = true;
   std::uint64_t jobs_rewritten = 0;
   std::uint64_t live_bytes = 0;  ///< of the journal, see Ledger::live_bytes
@@ -242,6 +264,37 @@ void show_totals(const Snapshot& all, MetricsPage& page) {
               "Runs of cron entries whose job was refused.", as_double(all.tally.cron_refused));
 }
 
+void show_features(const FeatureCounts& counts, const Tally& tally, MetricsPage& page) {
+  struct Row {
+    const char* name;
+    const char* kind;
+    const char* help;
+    std::uint64_t value;
+  };
+  const Row rows[] = {
+      {"millrace_locks", "gauge", "Locks that unique jobs hold.", counts.locks},
+      {"millrace_locks_taken_total", "counter", "Unique jobs pushed.", tally.locks_taken},
+      {"millrace_locks_denied_total", "counter", "Pushes whose lock another job held.",
+       tally.locks_denied},
+      {"millrace_jobs_expired_total", "counter", "Jobs that expired before a run began.",
+       tally.jobs_expired},
+      {"millrace_tracked_jobs", "gauge", "Jobs that are tracked.", counts.tracked_jobs},
+      {"millrace_tracks", "gauge", "Jobs of which a progress or an end is remembered.",
+       counts.tracks},
+      {"millrace_batches_added_total", "counter", "Batches made.", tally.batches_added},
+      {"millrace_batches_dropped_total", "counter", "Batches removed that were never committed.",
+       tally.batches_dropped},
+      {"millrace_batch_callbacks_total", "counter", "Callbacks of batches that were pushed.",
+       tally.batch_callbacks}};
+  for (const Row& row : rows) {
+    page.single(row.name, row.kind, row.help, static_cast<double>(row.value));
+  }
+  page.head("millrace_batches", "gauge", "Batches by state.");
+  page.sample("millrace_batches", "state=\"open\"", concat(counts.open_batches));
+  page.sample("millrace_batches", "state=\"committed\"", concat(counts.committed_batches));
+  page.sample("millrace_batches", "state=\"finished\"", concat(counts.finished_batches));
+}
+
 void show_process(const Snapshot& all, MetricsPage& page) {
   const SystemFacts& system = all.system;
   const TrafficFacts& traffic = all.traffic;
@@ -252,6 +305,8 @@ void show_process(const Snapshot& all, MetricsPage& page) {
   page.sample("millrace_connections", "protocol=\"faktory\"", concat(traffic.faktory_connections));
   page.single("millrace_uptime_seconds", "gauge", "Since the start.",
               seconds_of(all.now - all.started_at));
+  page.single("millrace_statsd_left_out_total", "counter", "Runs that statsd was not told of.",
+              as_double(traffic.statsd_left_out));
   page.single("millrace_clock_steps_total", "counter", "How often the wall clock was set.",
               as_double(traffic.clock_steps));
   page.single("millrace_clock_ahead_seconds", "gauge",
@@ -305,6 +360,7 @@ std::string write(Snapshot all) {
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
   show_throttles(all.queues, page);
+  show_features(all.features, all.tally, page);
   show_process(all, page);
   write_leadership(all.traffic.leadership, "serving", page);
   return page.take();
@@ -330,6 +386,7 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .tally = view.tally(),
           .worker_count = view.workers().size(),
           .cron_entry_count = view.cron().count(),
+          .features = count_features(view),
           .accepts_jobs = !site.broker.refuses_jobs(),
           .jobs_rewritten = view.jobs_rewritten(),
           .live_bytes = site.broker.ledger().live_bytes(),

@@ -1,7 +1,6 @@
 #include "server/cron/cron_config.hpp"
 
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"
@@ -11,8 +10,6 @@
 #include "faktory/json/text.hpp"
 #include "faktory/session/reply.hpp"
 #include "server/cron/toml_json.hpp"
-#include "server/options/config_file.hpp"
-#include "server/options/toml.hpp"
 
 namespace millrace::server {
 namespace {
@@ -50,8 +47,8 @@ class EntryReader {
   }
 
  private:
-  static constexpr std::string_view kKeys[] = {"schedule", "name", "timezone",
-                                               "catch_up", "job",  "enabled"};
+  static constexpr std::string_view kKeys[] = {"schedule", "name",    "timezone", "catch_up",
+                                               "job",      "enabled", "jitter"};
   static constexpr std::string_view kJobKeys[] = {"type",        "queue",    "args",      "retry",
                                                   "reserve_for", "priority", "backtrace", "custom"};
 
@@ -122,6 +119,14 @@ class EntryReader {
     if (const toml::node* const enabled = table_.get("enabled")) {
       if (!enabled->is_boolean()) return wrong(*enabled, "enabled must be true or false");
       item.is_enabled = enabled->as_boolean()->get();
+    }
+    if (const toml::node* const jitter = table_.get("jitter")) {
+      const auto* const number = jitter->as_integer();
+      const auto max = static_cast<std::int64_t>(kCronJitterSecondsMax);
+      if (number == nullptr || number->get() < 0 || number->get() > max) {
+        return wrong(*jitter, "jitter must be a whole number of seconds from 0 to 3600");
+      }
+      item.jitter = std::chrono::seconds(number->get());
     }
     return Done{};
   }
@@ -198,19 +203,14 @@ class EntryReader {
   faktory::JobReader& reader_;  ///< kept, since making one takes longer than its use
 };
 
-/// The entries of several files, each once.
+/// The entries of several documents, each once.
 class Collector {
  public:
-  Outcome<Done> add(const std::string& file, std::string_view text) {
-    const toml::parse_result parsed = toml::parse(text);
+  Outcome<Done> add(const ConfigDocument& document) {
     const auto problem = [&](const Wrong& wrong) {
-      return Problem{file + ":" + std::to_string(wrong.line) + ": " + wrong.why};
+      return Problem{document.place(wrong.line) + ": " + wrong.why};
     };
-    if (!parsed) {
-      const toml::parse_error& error = parsed.error();
-      return problem({error.source().begin.line, std::string(error.description())});
-    }
-    const toml::node* const node = parsed.table().get(kCronTable);
+    const toml::node* const node = document.root().get(kCronTable);
     if (node == nullptr) return Done{};
     const toml::array* const entries = node->as_array();
     if (entries == nullptr) {
@@ -220,16 +220,16 @@ class Collector {
       if (!entry.is_table()) return problem({line_of(entry), "cron must be written as [[cron]]"});
       auto item = EntryReader(*entry.as_table(), reader_).read();
       if (!item) return problem(item.error());
-      item->place = file + ":" + std::to_string(line_of(entry));
+      item->place = document.place(line_of(entry));
       const bool is_named = entry.as_table()->contains("name");
-      const auto [found, is_new] = places_.emplace(item->id, item->place);
-      if (!is_new) return same(*item, is_named, found->second);
-      items_.push_back(std::move(*item));
+      const auto [found, is_new] = table_.places.emplace(item->id, table_.items.size());
+      if (!is_new) return same(*item, is_named, table_.items[found->second].place);
+      table_.items.push_back(std::move(*item));
     }
     return Done{};
   }
 
-  [[nodiscard]] std::vector<CronItem> take() { return std::move(items_); }
+  [[nodiscard]] CronTable take() { return std::move(table_); }
 
  private:
   static Problem same(const CronItem& item, bool is_named, const std::string& other) {
@@ -242,28 +242,16 @@ class Collector {
   }
 
   faktory::JobReader reader_;
-  std::vector<CronItem> items_;
-  std::unordered_map<std::string, std::string> places_;  ///< by id
+  CronTable table_;
 };
 
 }  // namespace
 
-Outcome<std::vector<CronItem>> read_cron(const std::vector<std::string>& files) {
+Outcome<CronTable> read_cron(std::span<const ConfigDocument> documents) {
   Collector collector;
-  std::size_t bytes = 0;
-  for (const std::string& file : files) {
-    const auto text = read_config_text(file);
-    if (!text) return text.error();
-    bytes += text->size();
-    if (bytes > kConfigBytesMax) return config_too_long(file);
-    if (auto added = collector.add(file, *text); !added) return added.error();
+  for (const ConfigDocument& document : documents) {
+    if (auto added = collector.add(document); !added) return added.error();
   }
-  return collector.take();
-}
-
-Outcome<std::vector<CronItem>> read_cron_text(const std::string& file, std::string_view text) {
-  Collector collector;
-  if (auto added = collector.add(file, text); !added) return added.error();
   return collector.take();
 }
 

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "base/text_map.hpp"
 #include "cron/schedule.hpp"
 
 namespace millrace::server {
@@ -26,6 +30,7 @@ struct CronItem {
   cron::Schedule schedule;
   CatchUp catch_up = CatchUp::kOne;
   bool is_enabled = true;
+  Duration jitter{};          ///< a run is done up to so much later than it is planned
   std::uint64_t content = 0;  ///< differs when schedule, zone, job or `enabled` do
   /// The work unit in JSON without its jid: an object with at least one member.
   std::string job;
@@ -36,6 +41,18 @@ struct CronItem {
   std::string custom;  ///< JSON; may be empty
   std::string place;   ///< `FILE:LINE`
 };
+
+/// The entries of the config files, in their order, and where each is, by id.
+struct CronTable {
+  std::vector<CronItem> items;
+  TextMap<std::size_t> places;
+};
+
+/// Shared: it passes from the thread that reads the files through the options to the runner, may be
+/// large, and is never changed. Not null.
+using SharedCronTable = std::shared_ptr<const CronTable>;
+
+inline constexpr std::uint64_t kCronJitterSecondsMax = 3'600;
 
 inline constexpr std::size_t kCronNameBytesMax = 255;
 

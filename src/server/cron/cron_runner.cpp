@@ -4,12 +4,24 @@
 #include <array>
 
 #include "base/base64.hpp"
+#include "base/hash.hpp"
 
 namespace millrace::server {
 namespace {
 
 /// How long it takes at least until there is one newer run.
 constexpr Duration kNewestKnownFor = 1s;
+
+/// How much later than planned that run is done: the same whenever it is asked for, so that a
+/// restart changes nothing.
+Duration delay_of(const CronItem& item, Time planned) {
+  if (item.jitter == Duration{} || planned == kNever) return {};
+  Fnv1a digest;
+  digest.add(item.id);
+  digest.add(std::to_string(planned.time_since_epoch().count()));
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(item.jitter).count();
+  return std::chrono::milliseconds(digest.value() % (static_cast<std::uint64_t>(most) + 1));
+}
 
 std::string_view name_of(CatchUp catch_up) {
   switch (catch_up) {
@@ -25,10 +37,8 @@ std::string_view name_of(CatchUp catch_up) {
 
 }  // namespace
 
-void CronRunner::set(std::vector<CronItem> items) {
-  items_ = std::move(items);
-  places_.clear();
-  for (Place place = 0; place < items_.size(); ++place) places_.emplace(items_[place].id, place);
+void CronRunner::set(SharedCronTable table) {
+  table_ = std::move(table);
   look_again();
 }
 
@@ -53,16 +63,16 @@ void CronRunner::look_again() {
 void CronRunner::compare_with_log(Time wall) {
   if (std::exchange(must_compare_, false)) {
     plan_.clear();
-    planned_.assign(items_.size(), kNever);
-    looked_.assign(items_.size(), Time{});
+    planned_.assign(items().size(), kNever);
+    looked_.assign(items().size(), Time{});
     compared_ = 0;
     gone_.clear();
     parts_.broker.view().cron().each([&](const CronEntry& entry) {
-      if (!places_.contains(entry.id)) gone_.push_back(entry.id);
+      if (!table_->places.contains(entry.id)) gone_.push_back(entry.id);
     });
   }
   for (std::size_t i = 0; i < kSliceChanges && is_comparing(); ++i) {
-    if (compared_ < items_.size()) {
+    if (compared_ < items().size()) {
       plan_item(compared_++, wall);
     } else {
       parts_.broker.cron().end(gone_.back(), wall);
@@ -72,14 +82,15 @@ void CronRunner::compare_with_log(Time wall) {
 }
 
 void CronRunner::plan_item(Place place, Time wall) {
-  const CronItem& item = items_[place];
+  const CronItem& item = items()[place];
   if (planned_[place] != kNever) plan_.erase({planned_[place], place});
   planned_[place] = kNever;
   // A full disk takes no new entries.
   if (!parts_.broker.cron().begin(item.id, item.content, wall)) {
     planned_[place] = wall + kCronRoomInterval;
   } else if (const CronEntry* const entry = known(item); item.is_enabled && !entry->is_paused) {
-    planned_[place] = item.schedule.next_run(entry->planned);
+    const Time next = item.schedule.next_run(entry->planned);
+    planned_[place] = next == kNever ? kNever : next + delay_of(item, next);
   }
   if (planned_[place] != kNever) plan_.emplace(planned_[place], place);
 }
@@ -106,14 +117,14 @@ void CronRunner::expire(Time now) {
       break;
     }
     const Place place = plan_.begin()->second;
-    bytes += items_[place].job.size();
+    bytes += items()[place].job.size();
     run_due(place, now);
   }
   plan_next(now);
 }
 
-CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
-  const CronItem& item = items_[place];
+CronRunner::Due CronRunner::choose(Place place, Time last, Time until) {
+  const CronItem& item = items()[place];
   const cron::Schedule& schedule = item.schedule;
   const Time first = schedule.next_run(last);
   Time from = last;
@@ -123,40 +134,42 @@ CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
       count = kCatchUpMax;
       break;
     case CatchUp::kOne:
-      from = std::max(last, wall - kCatchUpOneMax - 1ns);
+      from = std::max(last, until - kCatchUpOneMax - 1ns);
       break;
     case CatchUp::kNone:
-      from = std::max(last, wall - kCronLateMax - 1ns);
+      from = std::max(last, until - kCronLateMax - 1ns);
       break;
   }
   // To look for the newest ones takes longer than to see that there are no others. Of the thousand
   // that were found, each is done without looking again.
-  const bool has_looked = wall - looked_[place] < kNewestKnownFor && wall >= looked_[place];
-  const bool is_alone = schedule.next_run(schedule.next_run(from)) > wall;
+  const bool has_looked = until - looked_[place] < kNewestKnownFor && until >= looked_[place];
+  const bool is_alone = schedule.next_run(schedule.next_run(from)) > until;
   if (!is_alone && !(has_looked && item.catch_up == CatchUp::kAll)) {
-    from = schedule.skip_to_newest(from, wall, count);
-    looked_[place] = wall;
+    from = schedule.skip_to_newest(from, until, count);
+    looked_[place] = until;
   }
   const Time planned = schedule.next_run(from);
   return {.planned = planned, .has_missed = planned != first};
 }
 
 void CronRunner::run_due(Place place, Time now) {
-  const CronItem& item = items_[place];
+  const CronItem& item = items()[place];
   const Time wall = this->wall(now);
   const CronEntry* const entry = known(item);
   if (entry == nullptr) return plan_item(place, wall);
   const Time last = entry->planned;
-  const Due due = choose(place, last, wall);
+  // Lateness counts from when the run was to be done.
+  const Time until = wall - delay_of(item, item.schedule.next_run(last));
+  const Due due = choose(place, last, until);
   if (due.has_missed) {
     parts_.log.event("cron_missed", {{"entry", item.id},
                                      {"seconds", seconds_text(wall - item.schedule.next_run(last))},
                                      {"catch_up", name_of(item.catch_up)}});
   }
-  if (due.planned <= wall) {
+  if (due.planned <= until) {
     (void)run(item, {.planned = due.planned, .at = wall}, now);
   } else {
-    parts_.broker.cron().skip(item.id, wall);
+    parts_.broker.cron().skip(item.id, until);
   }
   plan_item(place, wall);
 }
@@ -224,41 +237,46 @@ CronBoard::Entry CronRunner::entry_of(const CronItem& item) const {
 
 std::vector<CronBoard::Entry> CronRunner::page(std::size_t begin, std::size_t limit) const {
   std::vector<Entry> entries;
-  for (Place place = begin; place < items_.size() && entries.size() < limit; ++place) {
-    entries.push_back(entry_of(items_[place]));
+  for (Place place = begin; place < items().size() && entries.size() < limit; ++place) {
+    entries.push_back(entry_of(items()[place]));
   }
   return entries;
 }
 
+std::optional<CronRunner::Place> CronRunner::place_of(std::string_view id) const {
+  const auto found = table_->places.find(id);
+  return found == table_->places.end() ? std::nullopt : std::optional<Place>(found->second);
+}
+
 std::optional<CronBoard::Entry> CronRunner::find(std::string_view id) const {
-  const auto place = places_.find(id);
-  if (place == places_.end()) return std::nullopt;
-  return entry_of(items_[place->second]);
+  const std::optional<Place> place = place_of(id);
+  if (!place) return std::nullopt;
+  return entry_of(items()[*place]);
 }
 
 Outcome<std::string> CronRunner::run_now(std::string_view id, Time now) {
-  const auto place = places_.find(id);
-  if (place == places_.end() || known(items_[place->second]) == nullptr) {
+  const std::optional<Place> place = place_of(id);
+  if (!place || known(items()[*place]) == nullptr) {
     return Problem{"there is no such cron entry"};
   }
   const Time wall = this->wall(now);
-  return run(items_[place->second], {.planned = wall, .at = wall, .is_by_hand = true}, now);
+  return run(items()[*place], {.planned = wall, .at = wall, .is_by_hand = true}, now);
 }
 
 Answer<Done> CronRunner::pause(std::string_view id, Time now) {
-  const auto place = places_.find(id);
-  if (place == places_.end()) return Refusal::kNotFound;
+  const std::optional<Place> place = place_of(id);
+  if (!place) return Refusal::kNotFound;
   const Answer<Done> paused = parts_.broker.cron().pause(id);
-  if (paused && is_serving_ && !must_compare_) plan_item(place->second, wall(now));
+  if (paused && is_serving_ && !must_compare_) plan_item(*place, wall(now));
   return paused;
 }
 
 Answer<Done> CronRunner::resume(std::string_view id, Time now) {
-  const auto place = places_.find(id);
-  if (place == places_.end()) return Refusal::kNotFound;
+  const std::optional<Place> place = place_of(id);
+  if (!place) return Refusal::kNotFound;
   const Answer<Done> resumed = parts_.broker.cron().resume(id, wall(now));
   if (!resumed || !is_serving_ || must_compare_) return resumed;
-  plan_item(place->second, wall(now));
+  plan_item(*place, wall(now));
   plan_next(now);
   return resumed;
 }

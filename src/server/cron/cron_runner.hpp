@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/text_map.hpp"
 #include "core/broker/broker.hpp"
 #include "core/ports/cron_board.hpp"
 #include "server/cron/cron_item.hpp"
@@ -40,7 +40,7 @@ class CronRunner final : public CronBoard, private Deadline {
   CronRunner& operator=(const CronRunner&) = delete;
 
   /// These entries instead of those before. What was due by then is done first.
-  void set(std::vector<CronItem> items);
+  void set(SharedCronTable table);
 
   /// This server serves from now on: before, and after `stop`, nothing runs.
   void begin();
@@ -51,7 +51,7 @@ class CronRunner final : public CronBoard, private Deadline {
 
   // ---- for operators ----------------------------------------------------------------------------
 
-  [[nodiscard]] std::size_t count() const override { return items_.size(); }
+  [[nodiscard]] std::size_t count() const override { return items().size(); }
   [[nodiscard]] std::vector<Entry> page(std::size_t begin, std::size_t limit) const override;
   [[nodiscard]] std::optional<Entry> find(std::string_view id) const override;
   [[nodiscard]] Outcome<std::string> run_now(std::string_view id, Time now) override;
@@ -59,7 +59,7 @@ class CronRunner final : public CronBoard, private Deadline {
   Answer<Done> resume(std::string_view id, Time now) override;
 
  private:
-  using Place = std::size_t;  ///< of an entry in `items_`
+  using Place = std::size_t;  ///< of an entry in `table_`
 
   /// The run that is to be done next.
   struct Due {
@@ -72,22 +72,24 @@ class CronRunner final : public CronBoard, private Deadline {
   void plan_next(Time now);
   void plan_item(Place place, Time wall);
   void run_due(Place place, Time now);
-  [[nodiscard]] Due choose(Place place, Time last, Time wall);
+  [[nodiscard]] Due choose(Place place, Time last, Time until);
   [[nodiscard]] Outcome<std::string> run(const CronItem& item, CronRun run, Time now);
   [[nodiscard]] std::string draw_jid() const;
   [[nodiscard]] Entry entry_of(const CronItem& item) const;
+  [[nodiscard]] const std::vector<CronItem>& items() const { return table_->items; }
+  [[nodiscard]] std::optional<Place> place_of(std::string_view id) const;
   [[nodiscard]] const CronEntry* known(const CronItem& item) const {
     return parts_.broker.view().cron().find(item.id);
   }
   [[nodiscard]] bool is_comparing() const {
-    return must_compare_ || compared_ < items_.size() || !gone_.empty();
+    return must_compare_ || compared_ < items().size() || !gone_.empty();
   }
   [[nodiscard]] Time wall(Time now) const { return parts_.broker.view().wall_clock().shown(now); }
 
   Parts parts_;
-  std::vector<CronItem> items_;
-  TextMap<Place> places_;
-  /// Wall times at which entries are to be looked at: their next runs.
+  // Shared: see there.
+  SharedCronTable table_ = std::make_shared<const CronTable>();
+  /// Wall times at which entries are to be looked at: their next runs, with their jitter.
   absl::btree_set<std::pair<Time, Place>> plan_;
   std::vector<Time> planned_;  ///< of each entry, where it is in `plan_`; kNever: it is not
   std::vector<Time> looked_;   ///< when the newest missed runs of each entry were looked for

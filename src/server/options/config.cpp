@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
+#include <span>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -85,6 +85,11 @@ constexpr std::array kRows = {
         any_change},
     Row{"max-connections", "N", "Maximum number of Faktory connections; 0: no limit (default: 0)",
         [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
+        any_change},
+    Row{"description", "TEXT",
+        "What INFO says that the server is; some applications look for Faktory Enterprise "
+        "(default: Faktory)",
+        [](Config& c, const std::string& text) { return set_description(c.description, text); },
         any_change},
     Row{"dead-max-jobs", "N",
         "Maximum number of dead pushed jobs; beyond it the oldest is deleted (default: 1000000)",
@@ -330,16 +335,29 @@ Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config
   return unknown_key(setting.name());
 }
 
-Outcome<Done> apply_file(const Parser& parser, Config& config) {
-  if (parser.config_file.empty()) return Done{};
-  const auto settings = read_settings({parser.config_file});
-  if (!settings) return settings.error();
-  for (const Setting& setting : *settings) {
-    if (is_in_table(setting)) continue;
+Outcome<Done> apply_file(const Parser& parser, const ConfigDocument& file, Config& config) {
+  for (const Setting& setting : file.settings()) {
+    const std::string& top = setting.path.front();
+    if (is_table(top) || is_foreign_table(top)) continue;
     const Outcome<Done> applied = apply_setting(setting, parser, config);
     if (!applied) return Problem{setting.place + ": " + applied.error().text};
   }
+  note_ignored(
+      file, [](std::string_view key) { return !is_foreign_table(key); }, config);
   return Done{};
+}
+
+/// The file of --config has options, those of the folder have tables only.
+Outcome<Done> apply_files(const Parser& parser, Config& config) {
+  const auto read = read_documents(parser.config_file, parser.config_folder);
+  if (!read) return read.error();
+  std::span<const ConfigDocument> folder = *read;
+  if (!parser.config_file.empty()) {
+    if (auto applied = apply_file(parser, folder.front(), config); !applied) return applied;
+    folder = folder.subspan(1);
+  }
+  for (const ConfigDocument& document : folder) note_ignored(document, is_table, config);
+  return apply_tables(*read, config);
 }
 
 Outcome<Done> apply_flags(const Parser& parser, Config& config) {
@@ -376,11 +394,7 @@ std::vector<std::string> unknown_variables(const Parser& parser) {
 Invocation read_serve(const Parser& parser) {
   Invocation invocation{.action = Invocation::Action::kServe, .config = {}, .text = {}};
   Config& config = invocation.config;
-  if (const auto applied = apply_file(parser, config); !applied) {
-    return refuse(applied.error().text);
-  }
-  if (const auto applied = apply_tables(parser.config_file, parser.config_folder, config);
-      !applied) {
+  if (const auto applied = apply_files(parser, config); !applied) {
     return refuse(applied.error().text);
   }
   if (const auto applied = apply_flags(parser, config); !applied) {

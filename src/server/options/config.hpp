@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
+#include "server/statsd/statsd_options.hpp"
 
 namespace millrace::server {
 
@@ -40,20 +42,27 @@ inline constexpr std::size_t kNodeBytesMax = 64;
 /// The longest `SyncChoice::interval`, in ms.
 inline constexpr std::uint64_t kSyncIntervalMaxMs = 3'600'000;
 
+/// A key of a config file, or a table.
+struct IgnoredKey {
+  std::string key;
+  std::string place;  ///< `FILE:LINE`
+};
+
 /// The options of a server. Each member is one row of the option table in config.cpp.
 struct Config {
   std::string data = "./millrace-data";
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
   std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
   std::optional<Address> web = Address{.host = "127.0.0.1", .port = 7420};
-  bool is_web_read_only = false;       ///< the web port refuses every change
-  std::vector<std::string> web_hosts;  ///< extra Host names without a password, in lower case
-  std::string web_password;            ///< empty: the same as `password`; set by faktory_options
-  std::string password_file;           ///< empty: none; wins over `password`
-  std::string password;                ///< the value of FAKTORY_PASSWORD
-  std::string tls_certificate_file;    ///< empty: ports are not encrypted
-  std::string tls_key_file;            ///< set exactly when there is a certificate
-  std::uint64_t connections_max = 0;   ///< of Faktory clients; 0: no limit
+  bool is_web_read_only = false;        ///< the web port refuses every change
+  std::vector<std::string> web_hosts;   ///< extra Host names without a password, in lower case
+  std::string web_password;             ///< empty: the same as `password`; set by faktory_options
+  std::string password_file;            ///< empty: none; wins over `password`
+  std::string password;                 ///< the value of FAKTORY_PASSWORD
+  std::string tls_certificate_file;     ///< empty: ports are not encrypted
+  std::string tls_key_file;             ///< set exactly when there is a certificate
+  std::string description = "Faktory";  ///< what INFO says that the server is
+  std::uint64_t connections_max = 0;    ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;
   SyncChoice sync;
   bool is_fetch_strict = false;      ///< a handed-out job waits for its reservation to be durable
@@ -79,8 +88,13 @@ struct Config {
 
   bool moves_again = false;  ///< of `move-to-file` only
 
-  std::vector<ThrottleRule> throttles;  ///< of the config files
-  std::vector<CronItem> cron;           ///< of the config files
+  std::vector<ThrottleRule> throttles;                         ///< of the config files
+  SharedCronTable cron = std::make_shared<const CronTable>();  ///< of the config files
+
+  std::optional<StatsdOptions> statsd;  ///< of the config files, or of DD_DOGSTATSD_URL
+
+  /// Keys and tables of the config files that have no effect. Only the log tells of them.
+  std::vector<IgnoredKey> ignored_keys;
 
   // Not in the table: these follow from the name under which the program was started.
   Personality personality;

@@ -11,51 +11,9 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "server/options/toml.hpp"
 
 namespace millrace::server {
 namespace {
-
-/// Several files as one text, with the file and line of each of its lines.
-class Document {
- public:
-  Outcome<Done> add(const std::string& file) {
-    const auto text = read_config_text(file);
-    if (!text) return text.error();
-    if (text->size() + text_.size() > kConfigBytesMax) return config_too_long(file);
-    append(file, *text);
-    return Done{};
-  }
-
-  [[nodiscard]] const std::string& text() const { return text_; }
-
-  /// `FILE:LINE` of a line of the whole text; both count from 1.
-  [[nodiscard]] std::string place(std::uint32_t line) const {
-    const auto next = std::find_if(files_.begin(), files_.end(),
-                                   [=](const File& file) { return file.first_line > line; });
-    CHECK(next != files_.begin());
-    const File& file = *std::prev(next);
-    return file.name + ":" + std::to_string(line - file.first_line + 1);
-  }
-
- private:
-  struct File {
-    std::string name;
-    std::uint32_t first_line;
-  };
-
-  void append(const std::string& file, std::string_view text) {
-    files_.push_back({file, lines_ + 1});
-    text_ += text;
-    // A last line without its end must not swallow the first line of the next file.
-    text_ += '\n';
-    lines_ += 1 + static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
-  }
-
-  std::string text_;
-  std::vector<File> files_;
-  std::uint32_t lines_ = 0;
-};
 
 Setting read_value(const toml::node& value) {
   if (const auto* string = value.as_string()) {
@@ -73,7 +31,7 @@ Setting read_value(const toml::node& value) {
 
 /// The parser limits the depth of tables, so recursion is safe.
 void collect(const toml::table& table, const std::vector<std::string>& above,
-             const Document& document, std::vector<Setting>& settings) {
+             const ConfigDocument& document, std::vector<Setting>& settings) {
   for (const auto& [key, value] : table) {
     std::vector<std::string> path = above;
     path.emplace_back(key.str());
@@ -89,20 +47,13 @@ void collect(const toml::table& table, const std::vector<std::string>& above,
   }
 }
 
-}  // namespace
-
-std::string Setting::name() const {
-  std::string name;
-  for (const std::string& part : path) name += (name.empty() ? "" : ".") + part;
-  return name;
-}
-
-Problem config_too_long(const std::string& file) {
+Problem too_long(const std::string& file) {
   return Problem{"cannot read config file " + file +
                  ": too long: the limit is 1 MiB for all config files together"};
 }
 
-Outcome<std::string> read_config_text(const std::string& file) {
+/// The text of one file, without a byte order mark.
+Outcome<std::string> read_text(const std::string& file) {
   const auto problem = [&](const std::string& why) {
     return Problem{"cannot read config file " + file + ": " + why};
   };
@@ -115,10 +66,18 @@ Outcome<std::string> read_config_text(const std::string& file) {
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   if (stream.bad()) return problem("a read failed");
-  if (text.size() > kConfigBytesMax) return config_too_long(file);
+  if (text.size() > kConfigBytesMax) return too_long(file);
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
+}
+
+}  // namespace
+
+std::string Setting::name() const {
+  std::string name;
+  for (const std::string& part : path) name += (name.empty() ? "" : ".") + part;
+  return name;
 }
 
 Outcome<std::vector<std::string>> toml_files(const std::string& folder) {
@@ -135,21 +94,66 @@ Outcome<std::vector<std::string>> toml_files(const std::string& folder) {
   return paths;
 }
 
-Outcome<std::vector<Setting>> read_settings(const std::vector<std::string>& files) {
-  std::vector<Setting> settings;
-  if (files.empty()) return settings;
-  Document document;
-  for (const std::string& file : files) {
-    if (auto added = document.add(file); !added) return added.error();
-  }
-  const toml::parse_result parsed = toml::parse(document.text());
+std::string ConfigDocument::place(std::uint32_t line) const {
+  const auto next = std::find_if(files_.begin(), files_.end(),
+                                 [=](const File& file) { return file.first_line > line; });
+  CHECK(next != files_.begin());
+  const File& file = *std::prev(next);
+  return file.name + ":" + std::to_string(line - file.first_line + 1);
+}
+
+void ConfigDocument::append(const std::string& file, std::string_view text) {
+  files_.push_back({file, lines_ + 1});
+  text_ += text;
+  // A last line without its end must not swallow the first line of the next file.
+  text_ += '\n';
+  lines_ += 1 + static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+Outcome<Done> ConfigDocument::parse() {
+  toml::parse_result parsed = toml::parse(text_);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
-    return Problem{document.place(error.source().begin.line) + ": " +
-                   std::string(error.description())};
+    return Problem{place(error.source().begin.line) + ": " + std::string(error.description())};
   }
-  collect(parsed.table(), {}, document, settings);
-  return settings;
+  text_ = {};
+  root_ = std::move(parsed).table();
+  collect(root_, {}, *this, settings_);
+  return Done{};
+}
+
+Outcome<ConfigDocument> ConfigDocument::parse(const std::string& file, std::string_view text) {
+  ConfigDocument document;
+  document.append(file, text);
+  if (auto parsed = document.parse(); !parsed) return parsed.error();
+  return document;
+}
+
+Outcome<ConfigDocument> ConfigDocument::read(const std::vector<std::string>& files) {
+  ConfigDocument document;
+  for (const std::string& file : files) {
+    const auto text = read_text(file);
+    if (!text) return text.error();
+    if (text->size() + document.text_.size() > kConfigBytesMax) return too_long(file);
+    document.append(file, *text);
+  }
+  if (auto parsed = document.parse(); !parsed) return parsed.error();
+  return document;
+}
+
+Outcome<std::vector<ConfigDocument>> read_each(const std::vector<std::string>& files) {
+  std::vector<ConfigDocument> documents;
+  std::size_t bytes = 0;
+  for (const std::string& file : files) {
+    const auto text = read_text(file);
+    if (!text) return text.error();
+    bytes += text->size();
+    if (bytes > kConfigBytesMax) return too_long(file);
+    auto document = ConfigDocument::parse(file, *text);
+    if (!document) return document.error();
+    documents.push_back(std::move(*document));
+  }
+  return documents;
 }
 
 }  // namespace millrace::server

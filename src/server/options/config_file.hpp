@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "server/options/toml.hpp"
 
 namespace millrace::server {
 
@@ -25,14 +28,44 @@ struct Setting {
   [[nodiscard]] std::string name() const;
 };
 
-/// Reads the files as one document, concatenated in this order: so the header of a table may be in
-/// one of them only. Returns the keys, sorted. Invalid TOML is a problem that begins with
-/// `FILE:LINE: `.
-[[nodiscard]] Outcome<std::vector<Setting>> read_settings(const std::vector<std::string>& files);
+/// Config files, parsed as one TOML document.
+class ConfigDocument {
+ public:
+  /// The files concatenated in this order: so the header of a table may be in one of them only.
+  /// Invalid TOML is a problem that begins with `FILE:LINE: `.
+  [[nodiscard]] static Outcome<ConfigDocument> read(const std::vector<std::string>& files);
 
-/// The text of one file, without a byte order mark.
-[[nodiscard]] Outcome<std::string> read_config_text(const std::string& file);
-[[nodiscard]] Problem config_too_long(const std::string& file);
+  /// One file that has this text.
+  [[nodiscard]] static Outcome<ConfigDocument> parse(const std::string& file,
+                                                     std::string_view text);
+
+  [[nodiscard]] const toml::table& root() const { return root_; }
+
+  /// All keys, sorted, those of tables instead of the tables. A list is one key, whatever is in it.
+  [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
+
+  /// `FILE:LINE` of a line of the whole document. Both count from 1.
+  [[nodiscard]] std::string place(std::uint32_t line) const;
+
+ private:
+  struct File {
+    std::string name;
+    std::uint32_t first_line;
+  };
+
+  ConfigDocument() = default;
+  void append(const std::string& file, std::string_view text);
+  [[nodiscard]] Outcome<Done> parse();
+
+  std::string text_;
+  std::vector<File> files_;
+  std::uint32_t lines_ = 0;
+  toml::table root_;
+  std::vector<Setting> settings_;
+};
+
+/// Parses each of the files as a document of its own.
+[[nodiscard]] Outcome<std::vector<ConfigDocument>> read_each(const std::vector<std::string>& files);
 
 /// The paths of the `*.toml` in the folder, in alphabetical order. None where there is no folder.
 [[nodiscard]] Outcome<std::vector<std::string>> toml_files(const std::string& folder);

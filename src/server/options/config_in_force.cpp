@@ -13,8 +13,10 @@ bool has_password(const Config& config) {
 Config reloaded(Config running, const Config& wanted) {
   running.connections_max = wanted.connections_max;
   running.job_bytes_max = wanted.job_bytes_max;
+  running.description = wanted.description;
   running.throttles = wanted.throttles;
   running.cron = wanted.cron;
+  running.statsd = wanted.statsd;
   // A reload never removes the password: the ports are open, and other machines may reach them.
   if (!has_password(wanted)) return running;
   running.password = wanted.password;
@@ -59,7 +61,9 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
           {"max-job-size", std::to_string(config.job_bytes_max)},
           {"max-connections",
            config.connections_max == 0 ? "no limit" : std::to_string(config.connections_max)},
+          {"description", config.description},
           {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
+          {"statsd", config.statsd ? config.statsd->location.text() : "none"},
           {"user", config.user.empty() ? "none" : config.user}};
 }
 

@@ -1,19 +1,43 @@
 #include "server/options/config_tables.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "server/cron/cron_config.hpp"
 #include "server/options/throttle_options.hpp"
+#include "server/statsd/statsd_config.hpp"
 
 namespace millrace::server {
+namespace {
 
-bool is_in_table(const Setting& setting) {
-  return setting.path.front() == kThrottlesTable || setting.path.front() == kCronTable;
+/// Agents set it for all programs of a machine, so that a value that is not for us is no problem.
+void apply_statsd_variable(Config& config) {
+  constexpr const char* kVariable = "DD_DOGSTATSD_URL";
+  const auto url = environment_variable(kVariable);
+  if (!url || url->empty()) return;
+  if (auto statsd = statsd_at(*url)) {
+    config.statsd = std::move(*statsd);
+  } else {
+    config.ignored_keys.push_back({.key = kVariable, .place = "environment"});
+  }
 }
 
-Outcome<Done> apply_tables(const std::string& file, std::string folder, Config& config) {
+}  // namespace
+
+bool is_table(std::string_view key) {
+  constexpr std::array kTables = {kCronTable, kStatsdTable, kThrottlesTable};
+  return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
+}
+
+bool is_foreign_table(std::string_view key) {
+  constexpr std::array<std::string_view, 3> kTables = {"license", "redis", "webui"};
+  return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
+}
+
+Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file, std::string folder) {
   std::vector<std::string> files;
   if (!file.empty()) files.push_back(file);
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
@@ -27,13 +51,31 @@ Outcome<Done> apply_tables(const std::string& file, std::string folder, Config& 
     if (!more) return more.error();
     files.insert(files.end(), more->begin(), more->end());
   }
-  auto cron = read_cron(files);
+  return read_each(files);
+}
+
+Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config) {
+  auto cron = read_cron(documents);
   if (!cron) return cron.error();
-  config.cron = std::move(*cron);
-  auto throttles = read_throttles(files);
+  // Shared: see there.
+  config.cron = std::make_shared<const CronTable>(std::move(*cron));
+  auto throttles = read_throttles(documents);
   if (!throttles) return throttles.error();
   config.throttles = std::move(*throttles);
+  auto statsd = read_statsd(documents, config.ignored_keys);
+  if (!statsd) return statsd.error();
+  config.statsd = std::move(*statsd);
+  if (!config.statsd) apply_statsd_variable(config);
   return Done{};
+}
+
+void note_ignored(const ConfigDocument& document, bool (*is_known)(std::string_view key),
+                  Config& config) {
+  for (const auto& [key, value] : document.root()) {
+    if (is_known(key.str())) continue;
+    config.ignored_keys.push_back(
+        {.key = std::string(key.str()), .place = document.place(key.source().begin.line)});
+  }
 }
 
 }  // namespace millrace::server

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "server/options/config.hpp"
@@ -8,12 +11,22 @@
 
 namespace millrace::server {
 
-/// Whether the setting is in one of the tables that are no options: `[[cron]]`, `[throttles]`.
-[[nodiscard]] bool is_in_table(const Setting& setting);
+/// Whether it is one of the tables that are no options: `[[cron]]`, `[statsd]`, `[throttles]`.
+[[nodiscard]] bool is_table(std::string_view key);
 
-/// Reads these tables of the config file, and of all files in the folder; empty: the folder
-/// `conf.d` beside the file, if it is there. `file` may be empty.
-[[nodiscard]] Outcome<Done> apply_tables(const std::string& file, std::string folder,
-                                         Config& config);
+/// Whether it is a table of Faktory's commercial editions that means nothing here.
+[[nodiscard]] bool is_foreign_table(std::string_view key);
+
+/// The config file, and all files in the folder; empty: the folder `conf.d` beside the file, if it
+/// is there. `file` may be empty. Each is a document of its own.
+[[nodiscard]] Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file,
+                                                                  std::string folder);
+
+/// Reads the tables that are no options. Where there is no `[statsd]`, DD_DOGSTATSD_URL counts.
+[[nodiscard]] Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config);
+
+/// Notes the keys and tables of the document's top for which `is_known` is false.
+void note_ignored(const ConfigDocument& document, bool (*is_known)(std::string_view key),
+                  Config& config);
 
 }  // namespace millrace::server

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <set>
 #include <system_error>
 
 #include "faktory/service.hpp"
-#include "server/cron/cron_config.hpp"
 #include "server/options/config_file.hpp"
-#include "server/options/throttle_options.hpp"
+#include "server/options/config_tables.hpp"
+#include "server/options/option_values.hpp"
 
 namespace millrace::server {
 namespace {
@@ -49,59 +48,57 @@ Outcome<Address> parse_binding(const std::string& text) {
   return parse_address(text.starts_with(':') ? "0.0.0.0" + text : text);
 }
 
-/// The keys of the config files that have an effect.
+/// What the tables `faktory` and `web` of the config files say.
 struct FileSettings {
   std::string binding;
   std::string password;
+  std::string description;
   std::string web_binding;
   std::string web_password;
-  std::vector<ThrottleRule> throttles;
-  std::vector<CronItem> cron;
-  std::set<std::string> unknown;  ///< tables, and keys of `faktory` and `web`, without effect
 
   /// The member that holds the value of `name`; null: the key has no effect.
   std::string* member(std::string_view name) {
     if (name == "faktory.binding") return &binding;
     if (name == "faktory.password") return &password;
+    if (name == "faktory.description") return &description;
     if (name == "web.binding") return &web_binding;
     return name == "web.password" ? &web_password : nullptr;
   }
-
-  void pass_over(const Setting& setting) {
-    const std::string& table = setting.path.front();
-    const bool is_known = table == "faktory" || table == "web";
-    const bool is_empty = is_known && setting.path.size() == 1;
-    if (!is_empty) unknown.insert(is_known ? setting.name() : table);
-  }
 };
 
-/// In alphabetical order, as one document.
-Outcome<FileSettings> read_files(const fs::path& directory) {
-  const auto paths = toml_files(directory / "conf.d");
-  if (!paths) return paths.error();
-  const auto settings = read_settings(*paths);
-  if (!settings) return settings.error();
-  FileSettings known;
-  auto throttles = read_throttles(*paths);
-  if (!throttles) return throttles.error();
-  known.throttles = std::move(*throttles);
-  auto cron = read_cron(*paths);
-  if (!cron) return cron.error();
-  known.cron = std::move(*cron);
-  for (const Setting& setting : *settings) {
-    if (setting.path.front() == kThrottlesTable || setting.path.front() == kCronTable) continue;
+bool has_settings(std::string_view table) {
+  return table == "faktory" || table == "web";
+}
+
+Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& config) {
+  FileSettings settings;
+  for (const Setting& setting : document.settings()) {
+    if (!has_settings(setting.path.front())) continue;
     const std::string name = setting.name();
-    std::string* const text = setting.path.size() == 2 ? known.member(name) : nullptr;
-    if (text == nullptr) {
-      known.pass_over(setting);
-      continue;
+    std::string* const text = setting.path.size() == 2 ? settings.member(name) : nullptr;
+    const bool is_empty_table = setting.path.size() == 1;
+    if (text == nullptr && !is_empty_table) {
+      config.ignored_keys.push_back({.key = name, .place = setting.place});
     }
+    if (text == nullptr) continue;
     if (setting.kind != Setting::Kind::kString) {
       return Problem{setting.place + ": " + name + " must be a string in quotes"};
     }
     *text = setting.text;
   }
-  return known;
+  return settings;
+}
+
+/// In alphabetical order, as one document. Tables are applied at once.
+Outcome<FileSettings> read_files(const fs::path& directory, Config& config) {
+  const auto paths = toml_files(directory / "conf.d");
+  if (!paths) return paths.error();
+  const auto document = ConfigDocument::read(*paths);
+  if (!document) return document.error();
+  if (auto applied = apply_tables({&*document, 1}, config); !applied) return applied.error();
+  const auto is_known = [](std::string_view key) { return is_table(key) || has_settings(key); };
+  note_ignored(*document, is_known, config);
+  return read_settings(*document, config);
 }
 
 class FlagReader {
@@ -170,11 +167,12 @@ class FlagReader {
     if (directory_.empty()) directory_ = is_development() ? home / ".faktory" : "/etc/faktory";
     if (storage_.empty())
       storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
-    Outcome<FileSettings> files = read_files(directory_);
+    const Outcome<FileSettings> files = read_files(directory_, read_.config);
     if (!files) return fail(files.error().text);
-    read_.config.cron = std::move(files->cron);
-    read_.ignored_keys.assign(files->unknown.begin(), files->unknown.end());
-    read_.config.throttles = files->throttles;
+    if (!files->description.empty()) {
+      const auto set = set_description(read_.config.description, files->description);
+      if (!set) return fail("faktory.description: " + set.error().text);
+    }
     settle_binding(files->binding);
     settle_web(*files);
     if (are_same_place(read_.config.faktory, read_.config.web)) {

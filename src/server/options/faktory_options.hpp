@@ -16,8 +16,6 @@ struct FaktoryInvocation {
   std::string output;
   std::string errors;
   std::optional<int> exit_status = std::nullopt;
-  /// Entries of `conf.d` without effect: whole tables, and unknown keys of `faktory` and `web`.
-  std::vector<std::string> ignored_keys = {};
 };
 
 /// True when the program was started under that name, with or without a path; a link does that.

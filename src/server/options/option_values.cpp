@@ -47,6 +47,18 @@ Outcome<Done> set_text(std::string& member, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_description(std::string& member, const std::string& text) {
+  constexpr std::size_t kBytesMax = 255;
+  const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  if (text.empty() || text.size() > kBytesMax || has_control || !is_utf8(text)) {
+    return Problem{"must be one line of 1 to 255 bytes"};
+  }
+  member = text;
+  return Done{};
+}
+
 Outcome<Done> set_address(std::optional<Address>& member, const std::string& text) {
   member.reset();
   if (text == "off") return Done{};

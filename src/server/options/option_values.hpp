@@ -15,6 +15,8 @@
 namespace millrace::server {
 
 [[nodiscard]] Outcome<Done> set_text(std::string& member, const std::string& text);
+/// One line of UTF-8, of at most 255 bytes.
+[[nodiscard]] Outcome<Done> set_description(std::string& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_address(std::optional<Address>& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_sync(SyncChoice& member, const std::string& text);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/number.hpp"
-#include "server/options/config_file.hpp"
 #include "server/options/throttle_matcher.hpp"
 
 namespace millrace::server {
@@ -34,14 +33,14 @@ Problem at(const std::string& place, const std::string& text) {
 /// The limits of one name, while its settings are read.
 struct Entry {
   std::string place;  ///< of its first setting
-  std::string file;
+  const ConfigDocument* document;
   ThrottleLimits limits;
 };
 
 /// The settings of all files, one after the other.
 class ThrottleReader {
  public:
-  Outcome<Done> read(const std::string& file, const Setting& setting) {
+  Outcome<Done> read(const ConfigDocument& document, const Setting& setting) {
     if (setting.path.size() == 1) {
       // A table whose lines are all comments.
       if (setting.kind == Setting::Kind::kEmptyTable) return Done{};
@@ -52,10 +51,10 @@ class ThrottleReader {
     if (name.empty() || name.size() > kQueueNameBytesMax) {
       return at(setting.place, "throttles: a name must have 1 to 1024 bytes");
     }
-    auto [found, is_new] =
-        entries_.try_emplace(name, Entry{.place = setting.place, .file = file, .limits = {}});
+    auto [found, is_new] = entries_.try_emplace(
+        name, Entry{.place = setting.place, .document = &document, .limits = {}});
     Entry& entry = found->second;
-    if (entry.file != file) {
+    if (entry.document != &document) {
       return at(setting.place, shown + " is also at " + entry.place);
     }
     if (setting.path.size() == 2) {
@@ -120,14 +119,12 @@ class ThrottleReader {
 
 }  // namespace
 
-Outcome<std::vector<ThrottleRule>> read_throttles(const std::vector<std::string>& files) {
+Outcome<std::vector<ThrottleRule>> read_throttles(std::span<const ConfigDocument> documents) {
   ThrottleReader reader;
-  for (const std::string& file : files) {
-    const auto settings = read_settings({file});
-    if (!settings) return settings.error();
-    for (const Setting& setting : *settings) {
+  for (const ConfigDocument& document : documents) {
+    for (const Setting& setting : document.settings()) {
       if (setting.path.front() != kThrottlesTable) continue;
-      if (const auto read = reader.read(file, setting); !read) return read.error();
+      if (const auto read = reader.read(document, setting); !read) return read.error();
     }
   }
   return reader.take();

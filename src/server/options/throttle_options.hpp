@@ -1,11 +1,12 @@
 #pragma once
 
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
 #include "core/throttle/limits.hpp"
+#include "server/options/config_file.hpp"
 
 namespace millrace::server {
 
@@ -17,8 +18,7 @@ inline constexpr std::string_view kThrottlesTable = "throttles";
 inline constexpr std::size_t kThrottleRulesMax = 10'000;
 inline constexpr std::size_t kThrottlePatternsMax = 100;
 
-/// Reads the limits of queues from these files, each a document of its own. Other tables are passed
-/// over. Sorted by name.
+/// Reads the limits of queues from these documents. Other tables are passed over. Sorted by name.
 ///
 ///     [throttles]
 ///     instagram = { concurrency = 4, timeout = 60 }
@@ -27,6 +27,6 @@ inline constexpr std::size_t kThrottlePatternsMax = 100;
 /// `concurrency`, `worker`, `count`: from 1 to 1,000,000; `timeout`, `per`: seconds from 1. A
 /// timeout is needed with `concurrency` or `worker`. A problem begins with `FILE:LINE: `.
 [[nodiscard]] Outcome<std::vector<ThrottleRule>> read_throttles(
-    const std::vector<std::string>& files);
+    std::span<const ConfigDocument> documents);
 
 }  // namespace millrace::server

@@ -165,6 +165,14 @@ TEST_CASE("work unit: its identity") {
   CHECK(identity.retry == -7);
 }
 
+TEST_CASE("work unit: the jobtype of a pushed job, and none of one that was put") {
+  const WorkUnits units;
+  const std::string text = R"({"jid":"12345678","jobtype":"a\u0041\"b","args":[]})";
+  CHECK(units.jobtype(make_job(JobKind::kWorkUnit, encoded(text))) == "aA\"b");
+  CHECK(units.jobtype(make_job(JobKind::kWorkUnit, "damaged")).empty());
+  CHECK(units.jobtype(make_job(JobKind::kBytes, text)).empty());
+}
+
 TEST_CASE("work unit: a large custom member moves everything") {
   const std::string custom = "{\"a\":\"" + std::string(100'000, 'x') + "\"}";
   const std::string body =

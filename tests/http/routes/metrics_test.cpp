@@ -58,6 +58,46 @@ TEST_CASE("metrics: runs of cron entries") {
   CHECK(has_line(text, "millrace_cron_refused_total 1"));
 }
 
+TEST_CASE("metrics: locks, tracks, batches and expired jobs") {
+  WebFixture web;
+  web.traffic.statsd_left_out = 4;
+  const auto push = [&](const std::string& jid, const std::string& custom) {
+    return web.service.push(
+        R"({"jobtype":"A","args":[],"jid":")" + jid + R"(","custom":)" + custom + "}", web.now);
+  };
+  REQUIRE(push("unique-1", R"({"unique_for":60})"));
+  REQUIRE_FALSE(push("unique-2", R"({"unique_for":60})"));
+  REQUIRE(push("tracked-1", R"({"track":1})"));
+  REQUIRE(push("expiring-1", R"({"expires_in":1})"));
+  web.now += 2s;
+  web.broker.tick(web.now);
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, "millrace_locks 1"));
+  CHECK(has_line(text, "millrace_locks_taken_total 1"));
+  CHECK(has_line(text, "millrace_locks_denied_total 1"));
+  CHECK(has_line(text, "millrace_tracked_jobs 1"));
+  CHECK(has_line(text, "millrace_tracks 0"));
+  CHECK(has_line(text, "millrace_jobs_expired_total 1"));
+  CHECK(has_line(text, R"(millrace_batches{state="open"} 0)"));
+  CHECK(has_line(text, "millrace_statsd_left_out_total 4"));
+}
+
+TEST_CASE("metrics: batches by state") {
+  WebFixture web;
+  BatchOperations& batches = web.broker.batches();
+  const auto add = [&] {
+    const JobBatchId id = batches.draw_id();
+    REQUIRE(batches.add({.id = id, .parent = 0, .description = {}, .callbacks = {}}, web.now));
+    return id;
+  };
+  add();
+  REQUIRE(batches.commit(add(), web.now));
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, "millrace_batches_added_total 2"));
+  CHECK(has_line(text, R"(millrace_batches{state="open"} 1)"));
+  CHECK(has_line(text, R"(millrace_batches{state="finished"} 1)"));
+}
+
 TEST_CASE("metrics: a queue that never ran has no histograms") {
   WebFixture web;
   web.put("x", "idle");

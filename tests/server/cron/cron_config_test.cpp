@@ -23,16 +23,16 @@ class CronFiles {
   }
 
   [[nodiscard]] std::vector<CronItem> items() const {
-    auto items = read_cron(paths_);
-    REQUIRE_MESSAGE(items, items.error().text);
-    return *items;
+    auto table = read();
+    REQUIRE_MESSAGE(table, table.error().text);
+    return std::move(table->items);
   }
 
   /// Without the directory.
   [[nodiscard]] std::string problem() const {
-    const auto items = read_cron(paths_);
-    REQUIRE_FALSE(items);
-    std::string text = items.error().text;
+    const auto table = read();
+    REQUIRE_FALSE(table);
+    std::string text = table.error().text;
     const std::string folder = scratch_.path("");
     for (std::size_t at = text.find(folder); at != text.npos; at = text.find(folder)) {
       text.erase(at, folder.size());
@@ -41,6 +41,12 @@ class CronFiles {
   }
 
  private:
+  [[nodiscard]] Outcome<CronTable> read() const {
+    const auto documents = read_each(paths_);
+    if (!documents) return documents.error();
+    return read_cron(*documents);
+  }
+
   Scratch scratch_;
   std::vector<std::string> paths_;
 };
@@ -160,6 +166,20 @@ TEST_CASE("cron config: what is missing, or of another type") {
   CHECK(problem_of("[cron]\n" + kDaily) ==
         "a.toml:1: an entry begins with [[cron]], in double brackets");
   CHECK(problem_of("cron = [1]") == "a.toml:1: cron must be written as [[cron]]");
+}
+
+TEST_CASE("cron config: jitter, which makes no other entry") {
+  const auto with = [](const std::string& jitter) {
+    return only_item(entry(kDaily + jitter, "type = \"A\""));
+  };
+  CHECK(with("").jitter == Duration{});
+  CHECK(with("\njitter = 3600").jitter == 1h);
+  CHECK(with("\njitter = 5").id == with("").id);
+  CHECK(with("\njitter = 5").content == with("").content);
+  for (const char* wrong : {"-1", "3601", "1.5", "\"5\""}) {
+    CHECK(problem_of(entry(kDaily + "\njitter = " + wrong, "type = \"A\"")) ==
+          "a.toml:3: jitter must be a whole number of seconds from 0 to 3600");
+  }
 }
 
 TEST_CASE("cron config: unknown keys are refused") {

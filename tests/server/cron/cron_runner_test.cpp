@@ -1,11 +1,13 @@
 #include "server/cron/cron_runner.hpp"
 
+#include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "faktory/service.hpp"
 #include "server/cron/cron_config.hpp"
-#include "server/scratch.hpp"
 #include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 
@@ -22,6 +24,12 @@ std::string cron_entry(const std::string& members, const std::string& job = "typ
 
 const std::string kMinutely = "name = \"e\"\nschedule = \"* * * * *\"";
 const std::string kHourly = "name = \"e\"\nschedule = \"0 * * * *\"";
+
+SharedCronTable table_of(const std::string& config) {
+  auto table = read_cron({&ConfigDocument::parse("a.toml", config).value(), 1});
+  REQUIRE_MESSAGE(table, table.error().text);
+  return std::make_shared<const CronTable>(std::move(*table));
+}
 
 /// What is left of a server that only runs cron entries. A second one over the same log is the
 /// server after a crash.
@@ -40,12 +48,7 @@ struct CronLoop {
 
   explicit CronLoop(const std::string& config) { set(config); }
 
-  void set(const std::string& config) {
-    const Scratch scratch;
-    auto items = read_cron({scratch.write("a.toml", config)});
-    REQUIRE_MESSAGE(items, items.error().text);
-    runner.set(std::move(*items));
-  }
+  void set(const std::string& config) { runner.set(table_of(config)); }
 
   void begin() {
     runner.begin();
@@ -116,6 +119,38 @@ TEST_CASE("cron runs: a job is pushed at the full minute, and not before") {
   CHECK(cron.jobs() == 1);
   cron.pass(1s);
   CHECK(cron.jobs() == 2);
+}
+
+TEST_CASE("cron runs: with jitter a run is up to so much later, and each by another time") {
+  CronLoop cron(cron_entry(kMinutely + "\njitter = 30"));
+  cron.begin();
+  std::set<Duration> delays;
+  for (int i = 0; i < 20; ++i) {
+    const Duration delay = cron.loop.ticker.next() - (kFullMinute + i * 60s);
+    CHECK(delay >= 0s);
+    CHECK(delay <= 30s);
+    delays.insert(delay);
+    cron.wake_at(cron.loop.ticker.next());
+    CHECK(cron.jobs() == static_cast<std::uint64_t>(i) + 1);
+  }
+  CHECK(delays.size() > 15);
+}
+
+TEST_CASE("cron runs: a restart changes nothing in a jitter, and does no run twice") {
+  const std::string config = cron_entry(kMinutely + "\njitter = 30\ncatch_up = \"none\"");
+  CronLoop before(config);
+  before.begin();
+  const Time due = before.loop.ticker.next();
+  REQUIRE(due > kFullMinute);
+  CronLoop after(config);
+  after.go_on_from(before, due - 1ms);
+  CHECK(after.jobs() == 0);
+  CHECK(after.loop.ticker.next() == due);
+  after.wake_at(due);
+  CHECK(after.jobs() == 1);
+  CHECK_FALSE(after.has_logged("cron_missed"));
+  after.pass(30s);
+  CHECK(after.jobs() == 1);
 }
 
 TEST_CASE("cron runs: the next run is when the loop wakes") {
@@ -464,8 +499,7 @@ TEST_CASE("cron runs: a push that is refused is in the history, and not tried ag
                       .log = cron.log,
                       .push = [](std::string_view, Time, Time) { return Problem{"NOTUNIQUE no"}; },
                       .random = [] { return 1; }});
-  const Scratch scratch;
-  refused.set(read_cron({scratch.write("a.toml", cron_entry(kMinutely))}).value());
+  refused.set(table_of(cron_entry(kMinutely)));
   refused.begin();
   cron.pass(90s);
   const auto shown = refused.find("e");

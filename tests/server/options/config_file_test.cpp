@@ -19,9 +19,9 @@ class Files {
   }
 
   [[nodiscard]] std::vector<Setting> settings() const {
-    auto settings = read_settings(paths_);
-    REQUIRE_MESSAGE(settings, settings.error().text);
-    return *settings;
+    const auto document = ConfigDocument::read(paths_);
+    REQUIRE_MESSAGE(document, document.error().text);
+    return document->settings();
   }
 
   /// Of the only setting.
@@ -32,9 +32,9 @@ class Files {
 
   /// Without the directory in front.
   [[nodiscard]] std::string problem() const {
-    const auto settings = read_settings(paths_);
-    REQUIRE_FALSE(settings);
-    const std::string& text = settings.error().text;
+    const auto document = ConfigDocument::read(paths_);
+    REQUIRE_FALSE(document);
+    const std::string& text = document.error().text;
     return text.substr(text.find(scratch_.path("")) + scratch_.path("").size());
   }
 
@@ -121,16 +121,32 @@ TEST_CASE("config file: deep nesting is refused") {
 
 TEST_CASE("config file: has a limit for all files together") {
   const std::string half = "#" + std::string(kConfigBytesMax / 2 - 2, 'x');
-  CHECK(read_settings({}).value().empty());
+  CHECK(ConfigDocument::read({}).value().settings().empty());
   CHECK(Files({half, half}).settings().empty());
   CHECK(Files({half, half + "xxx"}).problem().starts_with("b: too long: the limit is 1 MiB"));
 }
 
+TEST_CASE("config file: each as a document of its own, with one limit for all of them") {
+  const Scratch scratch;
+  const std::string comment = "#" + std::string(kConfigBytesMax / 2 - 40, 'x') + "\n";
+  const std::string a = scratch.write("a", "[t]\nk = 1\n" + comment);
+  const std::string b = scratch.write("b", "k = 2\n" + comment);
+  const auto read = read_each({a, b});
+  REQUIRE(read);
+  REQUIRE(read->size() == 2);
+  CHECK(read->front().settings().front().name() == "t.k");
+  CHECK(read->back().settings().front().name() == "k");
+  CHECK(read->back().settings().front().place == b + ":1");
+  const std::string c = scratch.write("c", std::string(80, '#'));
+  CHECK(read_each({a, b, c}).error().text.find("too long: the limit is 1 MiB") !=
+        std::string::npos);
+}
+
 TEST_CASE("config file: what cannot be read is told") {
   const Scratch scratch;
-  CHECK(read_settings({"/nowhere"}).error().text ==
+  CHECK(ConfigDocument::read({"/nowhere"}).error().text ==
         "cannot read config file /nowhere: No such file or directory");
-  CHECK(read_settings({scratch.path("")}).error().text.ends_with("is a directory"));
+  CHECK(ConfigDocument::read({scratch.path("")}).error().text.ends_with("is a directory"));
 }
 
 }  // namespace

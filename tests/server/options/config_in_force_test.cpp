@@ -23,12 +23,16 @@ TEST_CASE("config in force: a reload applies the options that need no restart, a
   Config wanted;
   wanted.job_bytes_max = 20;
   wanted.connections_max = 3;
+  wanted.description = "x";
+  wanted.statsd = StatsdOptions{.location = {.host = "a", .port = 1}};
   wanted.throttles = {{.pattern = "q", .limits = {.worker = 1, .timeout_s = 1}}};
   const Config config = reloaded(running, wanted);
   CHECK(config.throttles == wanted.throttles);
   CHECK(config.sync.mode == SyncChoice::Mode::kOff);
   CHECK(config.job_bytes_max == 20);
   CHECK(config.connections_max == 3);
+  CHECK(config.description == "x");
+  CHECK(config.statsd == wanted.statsd);
 }
 
 TEST_CASE("config in force: a reload exchanges the password, but does not remove it") {

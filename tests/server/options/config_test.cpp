@@ -387,15 +387,74 @@ TEST_CASE("config: cron entries of the config file, and of conf.d beside it") {
   scratch.write("conf.d/b.toml", entry + "\"B\"");
   scratch.write("conf.d/c.toml.old", "broken");
   const Config config = serve({"--config", file});
-  REQUIRE(config.cron.size() == 2);
-  CHECK(config.cron[0].jobtype == "A");
-  CHECK(config.cron[1].jobtype == "B");
+  REQUIRE(config.cron->items.size() == 2);
+  CHECK(config.cron->items[0].jobtype == "A");
+  CHECK(config.cron->items[1].jobtype == "B");
   CHECK_FALSE(config.web);
   // The folder alone.
-  CHECK(serve({"--conf-dir", scratch.path("conf.d")}).cron.size() == 1);
-  CHECK(serve({}).cron.empty());
+  CHECK(serve({"--conf-dir", scratch.path("conf.d")}).cron->items.size() == 1);
+  CHECK(serve({}).cron->items.empty());
   CHECK(refusal({"--conf-dir", scratch.path("none")}) ==
         "--conf-dir: " + scratch.path("none") + " is no directory");
+}
+
+TEST_CASE("config: what INFO says that the server is") {
+  CHECK(serve({}).description == "Faktory");
+  CHECK(serve({"--description", "Faktory Enterprise"}).description == "Faktory Enterprise");
+  CHECK(serve({"--description", std::string(255, 'x')}).description.size() == 255);
+  for (const std::string& wrong :
+       {std::string(256, 'x'), std::string("a\nb"), std::string("\xff")}) {
+    CHECK(refusal({"--description", wrong}) == "--description: must be one line of 1 to 255 bytes");
+  }
+}
+
+TEST_CASE("config: statsd by the config file, or else by Datadog's variable") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.write("config.toml", "[statsd]\nlocation = \"a:1\"\ncolour = 1\n");
+  CHECK_FALSE(serve({}).statsd);
+  const Config config = serve({"--config", file});
+  CHECK(config.statsd->location.text() == "a:1");
+  REQUIRE(config.ignored_keys.size() == 1);
+  CHECK(config.ignored_keys[0].key == "statsd.colour");
+  {
+    const Variable variable("DD_DOGSTATSD_URL", "udp://b:2");
+    CHECK(serve({}).statsd->location.text() == "b:2");
+    CHECK(serve({"--config", file}).statsd->location.text() == "a:1");
+  }
+  const Variable variable("DD_DOGSTATSD_URL", "unix:///run/datadog.sock");
+  CHECK_FALSE(serve({}).statsd);
+  CHECK(serve({}).ignored_keys[0].key == "DD_DOGSTATSD_URL");
+}
+
+std::string ignored_by(const Config& config, const Scratch& scratch) {
+  std::string text;
+  for (const IgnoredKey& each : config.ignored_keys) {
+    text += each.key + "@" + each.place.substr(scratch.path("").size()) + " ";
+  }
+  return text;
+}
+
+TEST_CASE("config: what is unknown in conf.d is named with its line, and is no problem") {
+  const Scratch scratch;
+  const std::string file = scratch.write("config.toml", "web = \"off\"\n");
+  std::filesystem::create_directories(scratch.path("conf.d"));
+  scratch.write("conf.d/a.toml", "data = \"x\"\n\n[license]\nkey = 1\nname = 2\n[throttles]\n");
+  scratch.write("conf.d/b.toml", "[[cron.x]]\n[colour]\n");
+  CHECK(refusal({"--config", file}).find("conf.d/b.toml:1: ") != std::string::npos);
+  scratch.write("conf.d/b.toml", "\n[[colour]]\n[[colour]]\n");
+  const Config config = serve({"--config", file});
+  CHECK(ignored_by(config, scratch) ==
+        "data@conf.d/a.toml:1 license@conf.d/a.toml:3 colour@conf.d/b.toml:2 ");
+  CHECK(config.data == Config{}.data);
+}
+
+TEST_CASE("config: Faktory's commercial tables in the config file are named, and are no problem") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.write("config.toml", "[webui]\ntitle = \"x\"\n[license]\nkey = \"k\"\n");
+  CHECK(ignored_by(serve({"--config", file}), scratch) ==
+        "license@config.toml:3 webui@config.toml:1 ");
 }
 
 TEST_CASE("config: a bad cron entry ends the start") {

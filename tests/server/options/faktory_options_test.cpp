@@ -83,7 +83,7 @@ TEST_CASE("faktory options: the limits of queues may be in any file") {
   home.write("throttle", "[throttles]\nbulk = { worker = 5, timeout = 60 }\n");
   REQUIRE(home.config().throttles.size() == 1);
   CHECK(home.config().throttles[0].pattern == "bulk");
-  CHECK(home.read().ignored_keys.empty());
+  CHECK(home.config().ignored_keys.empty());
   home.write("throttle", "[throttles]\nbulk = { worker = 0, timeout = 60 }\n");
   CHECK(home.failure().find("throttle.toml:2: throttles.bulk: worker") != std::string::npos);
 }
@@ -148,6 +148,22 @@ TEST_CASE("faktory options: a password is what TOML says it is") {
   CHECK(home.config_by("[faktory]\npassword = \"/run/secret\"\n").password_file == "/run/secret");
 }
 
+TEST_CASE("faktory options: what INFO says that the server is") {
+  const Home home;
+  CHECK(home.config_by("[web]\n").description == "Faktory");
+  CHECK(home.config_by("[faktory]\ndescription = \"Faktory Enterprise\"\n").description ==
+        "Faktory Enterprise");
+  home.write("a", "[faktory]\ndescription = \"a\\nb\"\n");
+  CHECK(home.failure().find("faktory.description: must be one line") != std::string::npos);
+}
+
+TEST_CASE("faktory options: statsd, as Faktory Enterprise has it") {
+  const Home home;
+  const Config config = home.config_by("[statsd]\nlocation = \"localhost:8125\"\n");
+  CHECK(config.statsd->location.text() == "localhost:8125");
+  CHECK(config.ignored_keys.empty());
+}
+
 TEST_CASE("faktory options: what is no TOML stops the start, with file and line") {
   const Home home;
   for (const char* text : {"[faktory\npassword = \"s\"\n", "[faktory]\npassword = s\n",
@@ -178,7 +194,7 @@ TEST_CASE("faktory options: cron entries of all files") {
   const Home home;
   home.write("c", "[[cron]]\nschedule = \"* * * * *\"\n[cron.job]\ntype = \"C\"\n");
   home.write("d", "[[cron]]\nschedule = \"* * * * *\"\n[cron.job]\ntype = \"D\"\n");
-  CHECK(home.config().cron.size() == 2);
+  CHECK(home.config().cron->items.size() == 2);
   home.write("e", "[[cron]]\nschedule = \"* * * *\"\n[cron.job]\ntype = \"E\"\n");
   CHECK(home.failure().find("/conf.d/e.toml:2: schedule ") != std::string::npos);
 }
@@ -190,11 +206,15 @@ TEST_CASE("faktory options: files of other names, and other tables, mean nothing
   CHECK(home.config().password.empty());
 }
 
-TEST_CASE("faktory options: what is passed over in the files is named, each once") {
+TEST_CASE("faktory options: what has no effect in the files is named, with its line") {
   const Home home;
   home.write("a", "[faktory]\nbinding = \":1\"\ncolour = 1\n[web]\n");
-  home.write("b", "[statsd]\nlocation = \"x\"\nbuffer = 1\n");
-  CHECK(home.read().ignored_keys == std::vector<std::string>{"faktory.colour", "statsd"});
+  home.write("b", "\n[license]\nname = \"x\"\nkey = 1\n");
+  std::vector<std::string> ignored;
+  for (const IgnoredKey& each : home.config().ignored_keys) {
+    ignored.push_back(each.key + each.place.substr(each.place.rfind('/')));
+  }
+  CHECK(ignored == std::vector<std::string>{"license/b.toml:2", "faktory.colour/a.toml:3"});
 }
 
 TEST_CASE("faktory options: a folder of files that cannot be read stops the start") {

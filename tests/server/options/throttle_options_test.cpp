@@ -6,9 +6,15 @@
 namespace millrace::server {
 namespace {
 
+Outcome<std::vector<ThrottleRule>> read(const std::vector<std::string>& files) {
+  const auto documents = read_each(files);
+  if (!documents) return documents.error();
+  return read_throttles(*documents);
+}
+
 std::vector<ThrottleRule> rules_in(const std::string& text) {
   const Scratch scratch;
-  auto rules = read_throttles({scratch.write("a.toml", text)});
+  auto rules = read({scratch.write("a.toml", text)});
   REQUIRE_MESSAGE(rules, rules.error().text);
   return std::move(*rules);
 }
@@ -20,7 +26,7 @@ std::string problem_in(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     files.push_back(scratch.write(std::string(1, static_cast<char>('a' + files.size())), text));
   }
-  const auto rules = read_throttles(files);
+  const auto rules = read(files);
   REQUIRE_FALSE(rules);
   std::string problem = rules.error().text;
   const std::string folder = scratch.path("");

@@ -68,7 +68,10 @@ Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
 
 void JobEvents::begin(JobAdded& record, Time now) {
   const JobFeatures& features = *record.fields.features;
-  if (features.wants_lock()) set_mark(record.fields, job_marks::kHoldsLock);
+  if (features.wants_lock()) {
+    set_mark(record.fields, job_marks::kHoldsLock);
+    ++tally_.locks_taken;
+  }
   if (!features.is_member()) return;
   ledger_.store().batches().edit(features.batch, [now](JobBatchFields& batch) {
     ++batch.total;

@@ -6,6 +6,7 @@
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
 #include "core/state/ledger.hpp"
+#include "core/state/view.hpp"
 
 namespace millrace {
 
@@ -15,8 +16,9 @@ namespace millrace {
 /// batch by that is done by `BatchCallbacks`.
 class JobEvents {
  public:
-  /// Both outlive this.
-  JobEvents(Ledger& ledger, Tracking& tracking) : ledger_(ledger), tracking_(tracking) {}
+  /// All outlive this.
+  JobEvents(Ledger& ledger, Tracking& tracking, Tally& tally)
+      : ledger_(ledger), tracking_(tracking), tally_(tally) {}
 
   /// Whether a job with these features may be pushed. Refused: its batch is not there, or another
   /// job holds its lock.
@@ -54,6 +56,7 @@ class JobEvents {
 
   Ledger& ledger_;
   Tracking& tracking_;
+  Tally& tally_;
 };
 
 }  // namespace millrace

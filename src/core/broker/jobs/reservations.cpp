@@ -145,9 +145,12 @@ void Reservations::count_run(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
   // Failed runs count as processed too (Faktory).
   ledger_.count_processed(now);
-  QueueMeter& meter = ledger_.store().queues().at(job.queue).measured();
+  Queue& queue = ledger_.store().queues().at(job.queue);
+  QueueMeter& meter = queue.measured();
   meter.processed.add(now);
-  meter.run.add(now - job.reservation()->reserved_at);
+  const Duration took = now - job.reservation()->reserved_at;
+  meter.run.add(took);
+  if (watch_ != nullptr) watch_->on_run_ended(job, queue, took);
 }
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include "core/broker/jobs/job_events.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/client.hpp"
+#include "core/ports/run_watch.hpp"
 #include "core/ports/work_unit.hpp"
 #include "core/state/ledger.hpp"
 
@@ -60,8 +61,11 @@ class Reservations {
   [[nodiscard]] Time deadline_soon_at(ClientId client) const;
 
   /// Counts the run of a reserved job, which has just ended: in the totals, and in the queue's
-  /// measurements.
+  /// measurements. `watch` is told of it.
   void count_run(const Job& job, Time now);
+
+  /// See `Broker::watch_runs`.
+  void watch_runs(RunWatch* watch) { watch_ = watch; }
 
   /// See `Broker::step_count`.
   [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
@@ -76,6 +80,7 @@ class Reservations {
   ExpiredJobs& expired_;
   const WorkUnitFormat& format_;
   std::uint64_t step_count_ = 0;
+  RunWatch* watch_ = nullptr;
 };
 
 }  // namespace millrace

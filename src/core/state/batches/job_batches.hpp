@@ -60,6 +60,7 @@ class JobBatches {
   /// Null when there is none.
   [[nodiscard]] const JobBatch* find(JobBatchId id) const;
   [[nodiscard]] std::size_t size() const { return batches_.size(); }
+  [[nodiscard]] std::size_t open_count() const { return open_.size(); }
   [[nodiscard]] std::size_t finished_count() const { return finished_.size(); }
 
   /// What never changes of it. Its views point into the batch.

@@ -5,6 +5,49 @@
 
 namespace millrace::test {
 
+namespace {
+
+/// Remembers the runs as text.
+struct Runs final : RunWatch {
+  std::string told;
+  void on_run_ended(const Job& job, const Queue& queue, Duration took) override {
+    told += std::to_string(job.id) + " " + queue.name + " " + std::to_string(took / 1ms) + "\n";
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "reserve: who watches is told of each run that ends, well or badly, and how long it took") {
+  BrokerFixture fixture;
+  Runs runs;
+  fixture.broker.watch_runs(&runs);
+  const ClientId client = fixture.client();
+  fixture.put("a");
+  fixture.push("retry=3", "mail");
+  REQUIRE(fixture.reserve(client) == 1);
+  REQUIRE(fixture.fetch(client, "w", {"mail"}) == 2);
+  fixture.now += 30ms;
+  CHECK(fixture.broker.remove(client, 1, fixture.now));
+  fixture.now += 5ms;
+  CHECK(fixture.broker.workers().fail(client, "j2", {}, fixture.now));
+  CHECK(runs.told == "1 default 30\n2 mail 35\n");
+}
+
+TEST_CASE("reserve: a job that is given back has not run, and nobody is told after the watch") {
+  BrokerFixture fixture;
+  Runs runs;
+  fixture.broker.watch_runs(&runs);
+  const ClientId client = fixture.client();
+  fixture.put("a");
+  REQUIRE(fixture.reserve(client) == 1);
+  CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+  REQUIRE(fixture.reserve(client) == 1);
+  fixture.broker.watch_runs(nullptr);
+  CHECK(fixture.broker.remove(client, 1, fixture.now));
+  CHECK(runs.told.empty());
+}
+
 TEST_CASE("reserve: smaller pri first, then smaller id") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

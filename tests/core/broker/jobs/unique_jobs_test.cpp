@@ -49,6 +49,16 @@ TEST_CASE(
   CHECK(unique.push());
 }
 
+TEST_CASE("unique: locks that were taken and denied are counted") {
+  Unique unique;
+  const JobId first = unique.pushed();
+  CHECK(unique.is_refused());
+  CHECK(unique.push(60s, false, {}, UniqueConflict::kAccept).value() == first);
+  CHECK(unique.broker.view().tally().locks_taken == 1);
+  CHECK(unique.broker.view().tally().locks_denied == 2);
+  CHECK(unique.broker.view().lock_count() == 1);
+}
+
 TEST_CASE("unique: a refused push leaves nothing") {
   Unique unique;
   unique.pushed();
