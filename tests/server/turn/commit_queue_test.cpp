@@ -31,7 +31,7 @@ class IdleSession final : public Session {
   [[nodiscard]] bool wants_close() const override { return false; }
 };
 
-struct Queue {
+struct TestQueue {
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {}};
@@ -39,7 +39,7 @@ struct Queue {
   ManualClock clock;
   CommitQueue commits{{.ledger = ledger, .journal = journal, .clock = clock}};
 
-  Queue() { commits.lead(journal.epoch()); }
+  TestQueue() { commits.lead(journal.epoch()); }
 
   /// One batch with a job whose body has so many bytes; answers its end.
   Lsn append(std::size_t bytes = 1) {
@@ -54,13 +54,13 @@ struct Queue {
 };
 
 TEST_CASE("commit queue: nothing that was recorded, no batch") {
-  Queue queue;
+  TestQueue queue;
   queue.commits.append_batch();
   CHECK(queue.journal.batch_count() == 0);
 }
 
 TEST_CASE("commit queue: one that waits is sent when its batch is durable, once") {
-  Queue queue;
+  TestQueue queue;
   Waiter first;
   Waiter second;
   const Lsn first_end = queue.append();
@@ -79,7 +79,7 @@ TEST_CASE("commit queue: one that waits is sent when its batch is durable, once"
 }
 
 TEST_CASE("commit queue: one that was forgotten is not sent") {
-  Queue queue;
+  TestQueue queue;
   Waiter gone;
   Waiter stays;
   const Lsn end = queue.append();
@@ -93,7 +93,7 @@ TEST_CASE("commit queue: one that was forgotten is not sent") {
 
 TEST_CASE(
     "commit queue: one that waits for an earlier batch, or a part of one, is sent with that") {
-  Queue queue;
+  TestQueue queue;
   Waiter late;
   Waiter early;
   Waiter part;
@@ -112,7 +112,7 @@ TEST_CASE(
 }
 
 /// A queue whose journal syncs each batch. Workers fetch.
-struct SyncedQueue : Queue {
+struct SyncedQueue : TestQueue {
   SyncedQueue() { journal.durable_when = Durability::kWhenSynced; }
 
   Lsn fetch() {
@@ -171,7 +171,7 @@ TEST_CASE("commit queue: who waits for a reservation has it written at once") {
 }
 
 TEST_CASE("commit queue: is behind when much waits, until half of it is durable") {
-  Queue queue;
+  TestQueue queue;
   Lsn end = 0;
   while (end <= kUndurableBytesMax) {
     CHECK_FALSE(queue.commits.is_behind());
@@ -185,7 +185,7 @@ TEST_CASE("commit queue: is behind when much waits, until half of it is durable"
 }
 
 TEST_CASE("commit queue: the oldest batch tells how long something has waited") {
-  Queue queue;
+  TestQueue queue;
   const Lsn first_end = queue.append();
   queue.clock.set(queue.clock.now() + 2s);
   queue.append();
