@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -151,13 +151,20 @@ struct JobBatch {
   JobBatchId parent = 0;       ///< 0: none. It may be gone.
   std::uint64_t sequence = 0;  ///< its place in the order of creation
   JobBatchFields fields;
-  std::string added;                ///< the record `JobBatchAdded`, encoded
+  std::unique_ptr<char[]> added;    ///< the record `JobBatchAdded`, encoded
   LogNode log;                      ///< where that record is
   Time alarm = kNever;              ///< its place in the order of deadlines or of finished batches
+  std::uint32_t added_bytes = 0;    ///< of that record
   std::uint32_t changed_bytes = 0;  ///< of its record `JobBatchChanged`, as it was counted last
   bool is_alarm_of_open = false;    ///< in which of the two orders
   bool is_changed = false;          ///< since it was written last
   bool is_listed = false;           ///< among those that have work
+
+  [[nodiscard]] std::string_view added_view() const { return {added.get(), added_bytes}; }
+  /// What its records take in the log.
+  [[nodiscard]] std::uint64_t record_bytes() const {
+    return std::uint64_t{added_bytes} + changed_bytes;
+  }
 };
 
 /// An open batch that nobody uses is dropped after so long; one that was committed before counts as

@@ -1,5 +1,7 @@
 #include "core/state/batches/job_batches.hpp"
 
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/check.hpp"
@@ -20,7 +22,7 @@ std::optional<JobBatches::Slot> JobBatches::slot_of(JobBatchId id) const {
 }
 
 JobBatchAdded JobBatches::added_of(const JobBatch& batch) {
-  std::string_view bytes = batch.added;
+  std::string_view bytes = batch.added_view();
   Outcome<Record> record = decode(bytes);
   // It was encoded here.
   CHECK(record.has_value());
@@ -143,10 +145,12 @@ void JobBatches::apply(JobBatchAdded&& record) {
   batch.id = record.id;
   batch.parent = record.parent;
   batch.sequence = record.sequence;
-  encode(record, batch.added);
-  batch.added.shrink_to_fit();
-  text_bytes_ += batch.added.capacity();
-  record_bytes_ += batch.added.size();
+  std::string added;
+  encode(record, added);
+  batch.added = std::make_unique<char[]>(added.size());
+  batch.added_bytes = static_cast<std::uint32_t>(added.copy(batch.added.get(), added.size()));
+  text_bytes_ += batch.added_bytes;
+  record_bytes_ += batch.added_bytes;
   for (const BatchCallback& callback : record.callbacks) {
     // Only a damaged record has such a one.
     if (callback.batch_role() == BatchRole::kMember) continue;
@@ -178,9 +182,9 @@ void JobBatches::apply(JobBatchRemoved&& record) {
   const JobBatch& batch = batches_[*slot];
   clear_alarm(*slot);
   log_.remove(*slot);
-  CHECK(batch.added.size() + batch.changed_bytes <= record_bytes_);
-  record_bytes_ -= batch.added.size() + batch.changed_bytes;
-  text_bytes_ -= batch.added.capacity();
+  CHECK(batch.record_bytes() <= record_bytes_);
+  record_bytes_ -= batch.record_bytes();
+  text_bytes_ -= batch.added_bytes;
   creation_.erase(*slot);
   if (batch.parent != 0) families_.erase(std::pair(batch.parent, batch.sequence));
   slots_[shard_of(batch.id)].erase(*slot);
@@ -190,7 +194,7 @@ void JobBatches::apply(JobBatchRemoved&& record) {
 void JobBatches::rewrite_oldest(std::string& out) {
   const Slot slot = log_.oldest().value();
   JobBatch& batch = batches_[slot];
-  out += batch.added;
+  out += batch.added_view();
   encode(JobBatchChanged{.id = batch.id, .fields = batch.fields}, out);
   count_changed_bytes(batch);
   log_.remove(slot);
