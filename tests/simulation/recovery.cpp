@@ -320,6 +320,10 @@ void World::check_handed_out(std::uint64_t point) {
   for (const Client::Told& told : handed_out_) {
     if (told.point <= point) continue;
     const auto found = model_.facts.jobs.find(told.handed_out);
+    if (options_.trace) {
+      tell("job " + std::to_string(told.handed_out) + " was handed out up to batch " +
+           std::to_string(told.point) + ", and batch " + std::to_string(point) + " is there");
+    }
     demand(found != model_.facts.jobs.end(), "a job that a client was handed is lost");
     demand(found->second.state != JobState::kReserved,
            "a job that a client was handed is reserved by the worker that had it before");
