@@ -325,6 +325,8 @@ void World::check_handed_out(std::uint64_t point) {
            std::to_string(told.point) + ", and batch " + std::to_string(point) + " is there");
     }
     demand(found != model_.facts.jobs.end(), "a job that a client was handed is lost");
+    // Given back and handed out again to the same worker at the same time, it is as it was.
+    if (found->second.client == 0 && found->second.reserved_at == told.at) continue;
     demand(found->second.state != JobState::kReserved,
            "a job that a client was handed is reserved by the worker that had it before");
     ++totals_.handed_out_again;
