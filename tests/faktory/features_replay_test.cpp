@@ -44,7 +44,7 @@ class Restarted {
     check_locks();
     count_jobs();
     count_children();
-    for (const auto& [sequence, slot] : store().batches().by_creation()) {
+    for (const JobBatches::Slot slot : store().batches().by_creation()) {
       check_batch(store().batches().at(slot));
     }
     check_tracks();
@@ -109,7 +109,7 @@ class Restarted {
   }
 
   void count_children() {
-    for (const auto& [sequence, slot] : store().batches().by_creation()) {
+    for (const JobBatches::Slot slot : store().batches().by_creation()) {
       const JobBatch& batch = store().batches().at(slot);
       if (batch.parent == 0) continue;
       ++counted_[batch.parent].children;
@@ -156,9 +156,9 @@ class Restarted {
 /// All that must be the same after a restart, but for jobs in the hands of connections.
 std::vector<std::string> told(const Store& store, std::uint64_t next_id) {
   std::vector<std::string> lines{std::to_string(next_id)};
-  for (const auto& [sequence, slot] : store.batches().by_creation()) {
+  for (const JobBatches::Slot slot : store.batches().by_creation()) {
     const JobBatch& batch = store.batches().at(slot);
-    lines.push_back(batch.added);
+    lines.emplace_back(batch.added_view());
     encode(JobBatchChanged{.id = batch.id, .fields = batch.fields}, lines.back());
   }
   std::set<std::string> tracks;

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/model/features/bid.hpp"
 #include "core/state/ledger.hpp"
-#include "faktory/features/bid.hpp"
 #include "support/in_memory_server.hpp"
 
 namespace {
@@ -54,7 +54,7 @@ std::map<JobBatchId, Members> members_of_batches(const View& view) {
 
 void check_counts(const View& view) {
   auto members = members_of_batches(view);
-  for (const auto& [sequence, slot] : view.batches().by_creation()) {
+  for (const JobBatches::Slot slot : view.batches().by_creation()) {
     const JobBatch& batch = view.batches().at(slot);
     const Members& of = members[batch.id];
     check(batch.fields.pending == of.pending && batch.fields.failing == of.failing);
@@ -77,7 +77,7 @@ void check_replayed(InMemoryServer& server) {
   const JobBatches& now = server.broker().view().batches();
   const JobBatches& then = ledger.store().batches();
   check(now.size() == then.size() && now.finished_count() == then.finished_count());
-  for (const auto& [sequence, slot] : now.by_creation()) {
+  for (const JobBatches::Slot slot : now.by_creation()) {
     const JobBatch* const replayed = then.find(now.at(slot).id);
     check(replayed != nullptr && replayed->fields == now.at(slot).fields);
   }
@@ -94,8 +94,8 @@ std::string with_bids(std::string_view line, const View& view) {
       text += line[i];
       continue;
     }
-    const auto slot = std::next(order.begin(), static_cast<std::ptrdiff_t>(number))->second;
-    text += faktory::format_bid(view.batches().at(slot).id);
+    const auto slot = *std::next(order.begin(), static_cast<std::ptrdiff_t>(number));
+    text += format_bid(view.batches().at(slot).id);
     ++i;
   }
   return text;

@@ -256,20 +256,25 @@ void World::advance_shadow() {
   demand(replayed.has_value(), "a batch cannot be replayed");
 }
 
-/// Says how the state differs from the last one that it could have been.
-void World::fail_recovery() {
-  std::string difference = "nothing that the model knows of";
+/// How what was recovered differs from the first state that it can still be.
+std::string World::difference() {
+  Model model = model_;
+  model.facts = landmarks_.front().facts;
+  model.restart();
+  settle(process_->broker.view(), model.facts);
   try {
-    model_.facts = landmarks_.front().facts;
-    model_.restart();
-    compare(process_->broker, model_, now_);
+    compare(process_->broker, model, now_);
   } catch (const Violation& violation) {
-    difference = violation.what();
+    return violation.what();
   }
+  return "nothing that the model knows of";
+}
+
+void World::fail_recovery() {
   throw Violation(
       "what was recovered is no state that the server was in since the last reply; "
       "against the last one: " +
-      difference);
+      difference());
 }
 
 /// What a client was told of is there, and the rest is there up to some batch.
@@ -282,6 +287,7 @@ void World::check_recovered(const Stream& stream) {
   const std::uint64_t promised = is_synced_enough ? synced_point_ : known_point_;
   while (first_point_ < promised) advance_shadow();
   while (stored_state(shadow_->broker, held) != recovered) {
+    if (options_.trace) tell("not batch " + std::to_string(first_point_) + ": " + difference());
     if (landmarks_.size() == 1) fail_recovery();
     advance_shadow();
   }
@@ -314,7 +320,13 @@ void World::check_handed_out(std::uint64_t point) {
   for (const Client::Told& told : handed_out_) {
     if (told.point <= point) continue;
     const auto found = model_.facts.jobs.find(told.handed_out);
+    if (options_.trace) {
+      tell("job " + std::to_string(told.handed_out) + " was handed out up to batch " +
+           std::to_string(told.point) + ", and batch " + std::to_string(point) + " is there");
+    }
     demand(found != model_.facts.jobs.end(), "a job that a client was handed is lost");
+    // Given back and handed out again to the same worker at the same time, it is as it was.
+    if (found->second.client == 0 && found->second.reserved_at == told.at) continue;
     demand(found->second.state != JobState::kReserved,
            "a job that a client was handed is reserved by the worker that had it before");
     ++totals_.handed_out_again;

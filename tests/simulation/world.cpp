@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "faktory/features/bid.hpp"
+#include "core/model/features/bid.hpp"
 #include "simulation/audit/audit_features.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
@@ -173,7 +173,7 @@ void World::live() {
     return callback_job(bid, role);
   };
   model_.has_batch = [this](const std::string& bid) {
-    return process_->broker.view().find_batch(*faktory::parse_bid(bid)) != nullptr;
+    return process_->broker.view().find_batch(*parse_bid(bid)) != nullptr;
   };
   model_.send_away = [this](Time now) { send_away(now); };
   model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
@@ -448,7 +448,7 @@ bool World::has_moved(JobId id, const ModelJob& expected) const {
 }
 
 JobId World::callback_job(const std::string& bid, const std::string& role) const {
-  const auto id = faktory::parse_bid(bid);
+  const auto id = parse_bid(bid);
   const JobBatch* const batch = id ? process_->broker.view().find_batch(*id) : nullptr;
   return batch == nullptr ? 0 : batch->fields.callback_job(role_named(role));
 }

@@ -224,6 +224,7 @@ class World {
   bool try_start(Stream& stream);
   void come_up();
   void check_recovered(const Stream& stream);
+  [[nodiscard]] std::string difference();
   [[noreturn]] void fail_recovery();
   void check_live_is_replayed();
   void begin_time(Time wall);

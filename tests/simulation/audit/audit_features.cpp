@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/model/codec.hpp"
-#include "faktory/features/bid.hpp"
+#include "core/model/features/bid.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {
@@ -92,7 +92,7 @@ void compare_callbacks(const Fields& fields, const ModelBatch& expected) {
 void compare_batch(const Store& store, const Model& model, int number, bool is_at_rest) {
   const ModelBatch& expected = model.facts.batches.at(number);
   const std::string name = "batch " + expected.bid;
-  const auto id = faktory::parse_bid(expected.bid);
+  const auto id = parse_bid(expected.bid);
   const JobBatch* const batch = id ? store.batches().find(*id) : nullptr;
   if (batch == nullptr) throw Violation(name + " is lost");
   const Fields& fields = batch->fields;
@@ -117,7 +117,7 @@ void compare_batches(const Store& store, const Model& model) {
   demand(batches.size() == model.facts.batches.size(), "the count of batches is wrong");
   const bool is_at_rest =
       std::none_of(batches.by_creation().begin(), batches.by_creation().end(),
-                   [&](const auto& entry) { return batches.at(entry.second).fields.has_work(); });
+                   [&](JobBatches::Slot slot) { return batches.at(slot).fields.has_work(); });
   for (const auto& [number, batch] : model.facts.batches) {
     compare_batch(store, model, number, is_at_rest);
   }
@@ -177,9 +177,9 @@ void compare_features(const Broker& broker, const Model& model) {
 
 std::string stored_features(const Store& store) {
   std::string bytes;
-  for (const auto& [sequence, slot] : store.batches().by_creation()) {
+  for (const JobBatches::Slot slot : store.batches().by_creation()) {
     const JobBatch& batch = store.batches().at(slot);
-    bytes += batch.added;
+    bytes += batch.added_view();
     encode(JobBatchChanged{.id = batch.id, .fields = batch.fields}, bytes);
   }
   std::map<std::string, std::string> tracks;

@@ -132,7 +132,7 @@ Meddle callback_forgotten() {
   return [](Ledger& ledger, Random& random) {
     if (!random.one_in(kOneIn)) return;
     JobBatches& batches = ledger.store().batches();
-    for (const auto& [sequence, slot] : batches.by_creation()) {
+    for (const JobBatches::Slot slot : batches.by_creation()) {
       const JobBatch& batch = batches.at(slot);
       if (batch.fields.callback(BatchRole::kComplete) < CallbackState::kEnqueued) continue;
       return batches.edit(batch.id, [](JobBatchFields& fields) {

@@ -81,7 +81,10 @@ void Conversation::check_replies(Client& client, std::uint64_t point, const Tell
     }
     // A client that is told of one job, or of none, may be told so before all else is safe.
     const bool is_all = client.is_strict() || (expected->handed_out == 0 && !tells_nothing(reply));
-    client.mark_produced({.point = point, .is_all = is_all, .handed_out = expected->handed_out},
+    client.mark_produced({.point = point,
+                          .is_all = is_all,
+                          .handed_out = expected->handed_out,
+                          .at = expected->fetched_at},
                          fetch);
   }
   if (const auto missing = model.take_expected(client.number())) {

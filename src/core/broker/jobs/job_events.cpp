@@ -69,7 +69,7 @@ Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
 void JobEvents::begin(JobAdded& record, Time now) {
   const JobFeatures& features = *record.fields.features;
   if (features.wants_lock()) {
-    set_mark(record.fields, job_marks::kHoldsLock);
+    take_lock(features, record.fields);
     ++tally_.locks_taken;
   }
   if (!features.is_member()) return;
@@ -113,6 +113,19 @@ void JobEvents::follow_batch(const Job& job, JobFields& fields) {
   });
 }
 
+/// The lock is free. A job that had it, and whose time is over, has it no more: that is recorded
+/// for itself, since what is written of the new holder may leave the log before that job does.
+void JobEvents::take_lock(const JobFeatures& features, JobFields& fields) const {
+  const Jobs& jobs = ledger_.store().jobs();
+  if (const auto former = jobs.locks().holder(features.lock_key)) {
+    const Job& job = jobs.at(*former);
+    JobFields left = job.fields();
+    clear_mark(left, job_marks::kHoldsLock);
+    ledger_.commit(JobChanged{.id = job.id, .fields = std::move(left)});
+  }
+  set_mark(fields, job_marks::kHoldsLock);
+}
+
 void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) const {
   const JobFeatures& features = *job.features;
   const bool starts = fields.state == JobState::kReserved && job.state != JobState::kReserved;
@@ -123,13 +136,13 @@ void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) const {
   // Somebody wants a dead job after all.
   if (job.state == JobState::kDead && fields.state == JobState::kReady) {
     fields.edit_history().lock_ends = moved_by(wall(now), as_duration(features.lock_seconds));
-    return set_mark(fields, job_marks::kHoldsLock);
+    return take_lock(features, fields);
   }
   // It was not run after all. A failed run has begun, so its lock stays free.
   const bool is_back = job.state == JobState::kReserved &&
                        (fields.state == JobState::kReady || fields.state == JobState::kScheduled);
   if (is_back && features.locks_until_start && job.lock_ends() > wall(now)) {
-    set_mark(fields, job_marks::kHoldsLock);
+    take_lock(features, fields);
   }
 }
 

@@ -51,6 +51,7 @@ class JobEvents {
   void end(const Job& job, JobEnd end, Time now);
   void follow_batch(const Job& job, JobFields& fields);
   void follow_lock(const Job& job, JobFields& fields, Time now) const;
+  void take_lock(const JobFeatures& features, JobFields& fields) const;
   [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;
   [[nodiscard]] Time wall(Time now) const { return ledger_.store().wall_clock().shown(now); }
 

@@ -147,6 +147,26 @@ TEST_CASE("unique: every other end of a job frees its lock") {
   CHECK(unique.push());
 }
 
+TEST_CASE("unique: a job whose lock was over has none after a restart, whoever took it") {
+  Unique unique;
+  const JobId next = unique.pushed();
+  unique.fetch_first();
+  REQUIRE(unique.broker.admin().change_held(next, Mutation::Action::kKill, unique.now));
+  (void)unique.ledger.take_batch();
+  unique.ledger.place(1000);
+  const JobId former = unique.pushed(1s);
+  const std::string push = unique.ledger.take_batch();
+  unique.ledger.place(2000);
+  unique.now += 2s;
+  REQUIRE(unique.broker.kick_job(next, unique.now));
+  CHECK(unique.holds(next));
+  // The job that took it has left the log, as if it had ended and was compacted away.
+  BrokerFixture after;
+  REQUIRE(after.ledger.replay(push, 2000));
+  REQUIRE(after.ledger.replay(unique.ledger.take_batch(), 3000));
+  CHECK_FALSE(after.job(former).has_mark(job_marks::kHoldsLock));
+}
+
 TEST_CASE("unique: a dead job that is requeued takes the lock anew, if it is free") {
   Unique unique;
   const JobId first = unique.pushed(60s);
