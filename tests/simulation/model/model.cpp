@@ -136,13 +136,19 @@ ModelJob* Model::held(ClientNumber client, JobId id) {
 
 /// The next job of these queues, once expired ones are gone from their fronts.
 JobId Model::next_of(ClientNumber client, const std::vector<std::string>& queues, Time now) {
+  clear_fronts(client, queues, now);
+  // What that made due in batches may be the job to choose.
+  if (push_callbacks(now)) clear_fronts(client, queues, now);
+  return first_of(queues, now);
+}
+
+void Model::clear_fronts(ClientNumber client, const std::vector<std::string>& queues, Time now) {
   stuck_.clear();
   for (const std::string& queue : queues) {
     const bool is_closed = queue == kThrottledQueue && !is_open(queue, client);
     if (is_closed) stuck_.insert(queue);
     if (has_expiring_ && !is_closed && !is_paused(queue, now)) clear_front(queue, now);
   }
-  return first_of(queues, now);
 }
 
 /// The smallest (pri, sequence) of all these queues; 0: none is ready.

@@ -289,6 +289,7 @@ class Model {
   [[nodiscard]] JobId lock_holder(const std::string& lock, Time now) const;
   void take_lock(ModelJob& job);
   void follow_lock(ModelJob& job, JobState former, Time now);
+  void clear_fronts(ClientNumber client, const std::vector<std::string>& queues, Time now);
   void clear_front(const std::string& queue, Time now);
   void remove_expired(Time now);
   void end_track(JobId id, const ModelJob& job, End how, Time now);
@@ -321,7 +322,8 @@ class Model {
   [[nodiscard]] bool has_children(int batch) const;
   void join_batch(const ModelFeatures& features, Time now);
   void end_in_batch(JobId id, const ModelJob& job, End how);
-  void push_callbacks(Time now);
+  /// True when it pushed one.
+  bool push_callbacks(Time now);
   bool push_callback(Time now);
   void work_on_batches(Time now);
   void end_batches(Time now);

@@ -119,8 +119,10 @@ void Model::end_in_batch(JobId id, const ModelJob& job, End how) {
 }
 
 /// The callbacks that are due, and that the server has pushed with the next numbers.
-void Model::push_callbacks(Time now) {
-  while (push_callback(now)) continue;
+bool Model::push_callbacks(Time now) {
+  bool has_pushed = false;
+  while (push_callback(now)) has_pushed = true;
+  return has_pushed;
 }
 
 bool Model::push_callback(Time now) {
