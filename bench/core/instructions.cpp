@@ -5,10 +5,14 @@
 #include <valgrind/callgrind.h>
 
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/check.hpp"
 #include "core/broker/bulk_changes.hpp"
+#include "core/ports/cron_board.hpp"
 #include "http/routes/site.hpp"
 #include "world.hpp"
 
@@ -215,12 +219,27 @@ std::uint64_t replay_push_fetch_ack() {
   return replay(&World::push_fetch_ack);
 }
 
+/// The page shows no entries.
+class NoCron final : public CronBoard {
+ public:
+  [[nodiscard]] std::size_t count() const override { return 0; }
+  [[nodiscard]] std::vector<Entry> page(std::size_t, std::size_t) const override { return {}; }
+  [[nodiscard]] std::optional<Entry> find(std::string_view) const override { return std::nullopt; }
+  [[nodiscard]] Outcome<std::string> run_now(std::string_view, Time) override {
+    return Problem{"there is no such entry"};
+  }
+  Answer<Done> pause(std::string_view, Time) override { return Refusal::kNotFound; }
+  Answer<Done> resume(std::string_view, Time) override { return Refusal::kNotFound; }
+};
+
 std::uint64_t list_page() {
   World world;
+  NoCron cron;
   repeat(world, &World::push, kMany);
   BulkChanges bulks{world.broker};
   const http::Trend trend;
-  http::Site site{.broker = world.broker, .format = world.format, .bulks = bulks, .trend = trend};
+  http::Site site{
+      .broker = world.broker, .format = world.format, .bulks = bulks, .cron = cron, .trend = trend};
   const http::Request request{.path = "/api/v1/jobs",
                               .params = {{"state", "ready"}, {"queue", "default"}}};
   http::Response response;

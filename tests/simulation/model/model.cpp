@@ -134,21 +134,31 @@ ModelJob* Model::held(ClientNumber client, JobId id) {
   return is_held ? job : nullptr;
 }
 
-/// The next job of these queues, once expired ones are gone from their fronts.
-JobId Model::next_of(ClientNumber client, const std::vector<std::string>& queues, Time now) {
-  clear_fronts(client, queues, now);
-  // What that made due in batches may be the job to choose.
-  if (push_callbacks(now)) clear_fronts(client, queues, now);
-  return first_of(queues, now);
+/// The next job of the first of these groups of queues that has one.
+JobId Model::choose(ClientNumber client, const QueueGroups& groups, Time now) {
+  const auto look = [&] {
+    JobId id = 0;
+    for (auto group = groups.begin(); id == 0 && group != groups.end(); ++group) {
+      id = next_of(client, *group, now);
+    }
+    return id;
+  };
+  const std::size_t before = facts.jobs.size();
+  const JobId id = look();
+  // The look removed expired members, and what that made due may be the job to choose.
+  const bool has_removed = facts.jobs.size() != before;
+  return has_removed && push_callbacks(now) ? look() : id;
 }
 
-void Model::clear_fronts(ClientNumber client, const std::vector<std::string>& queues, Time now) {
+/// The next job of these queues, once expired ones are gone from their fronts.
+JobId Model::next_of(ClientNumber client, const std::vector<std::string>& queues, Time now) {
   stuck_.clear();
   for (const std::string& queue : queues) {
     const bool is_closed = queue == kThrottledQueue && !is_open(queue, client);
     if (is_closed) stuck_.insert(queue);
     if (has_expiring_ && !is_closed && !is_paused(queue, now)) clear_front(queue, now);
   }
+  return first_of(queues, now);
 }
 
 /// The smallest (pri, sequence) of all these queues; 0: none is ready.

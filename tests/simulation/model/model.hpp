@@ -262,6 +262,8 @@ class Model {
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
   ModelJob* held_by_worker(const std::string& jid, JobId& id);
+  using QueueGroups = std::vector<std::vector<std::string>>;
+  [[nodiscard]] JobId choose(ClientNumber client, const QueueGroups& groups, Time now);
   [[nodiscard]] JobId next_of(ClientNumber client, const std::vector<std::string>& queues,
                               Time now);
   [[nodiscard]] JobId first_of(const std::vector<std::string>& queues, Time now) const;
@@ -289,7 +291,6 @@ class Model {
   [[nodiscard]] JobId lock_holder(const std::string& lock, Time now) const;
   void take_lock(ModelJob& job);
   void follow_lock(ModelJob& job, JobState former, Time now);
-  void clear_fronts(ClientNumber client, const std::vector<std::string>& queues, Time now);
   void clear_front(const std::string& queue, Time now);
   void remove_expired(Time now);
   void end_track(JobId id, const ModelJob& job, End how, Time now);

@@ -206,7 +206,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
 void Model::reserve(ClientNumber client, Time until, Time now) {
   Client& self = clients_.at(client);
   serve_freed(now);
-  const JobId id = next_of(client, self.watched, now);
+  const JobId id = choose(client, {self.watched}, now);
   if (id != 0 && !takes_reservations()) {
     expect(client, "OUT_OF_MEMORY\r\n");
   } else if (id != 0) {
@@ -355,9 +355,9 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
 
 void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, Time now) {
   serve_freed(now);
-  for (const std::string& queue : queues) {
-    const JobId id = next_of(client, {queue}, now);
-    if (id == 0) continue;
+  QueueGroups groups;
+  for (const std::string& queue : queues) groups.push_back({queue});
+  if (const JobId id = choose(client, groups, now); id != 0) {
     if (takes_reservations()) return hand_out(client, id, now);
     return expect_parts(client, {"-ERR server is out of space", "\r\n"});
   }
