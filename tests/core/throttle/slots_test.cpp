@@ -290,6 +290,21 @@ TEST_CASE("throttle: a worker that is gone gets no slot when its job's reservati
   CHECK(fixture.throttle().taken == 0);
 }
 
+TEST_CASE("throttle: a worker that is gone gets no slot when another job takes its job's lock") {
+  ThrottleFixture fixture(kOne);
+  NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .body = "", .ttr_s = 600};
+  job.features = JobFeatures{
+      .lock_key = {.high = 1, .low = 2}, .lock_ends = fixture.now + 1s, .lock_seconds = 1};
+  CHECK(fixture.broker.put(job, fixture.now));
+  const ClientId worker = fixture.worker("a");
+  CHECK(fixture.fetch(worker, "a"));
+  fixture.leave(worker);
+  fixture.advance(2s);
+  job.features->lock_ends = fixture.now + 60s;
+  CHECK(fixture.broker.put(job, fixture.now));
+  CHECK(fixture.throttle().taken == 0);
+}
+
 TEST_CASE("throttle: a job that is too old frees nothing twice when it ends") {
   ThrottleFixture fixture({.concurrency = 1, .timeout_s = 5});
   fixture.push_many(3);

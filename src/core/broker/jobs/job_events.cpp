@@ -1,5 +1,6 @@
 #include "core/broker/jobs/job_events.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace millrace {
@@ -121,7 +122,14 @@ void JobEvents::take_lock(const JobFeatures& features, JobFields& fields) const 
     const Job& job = jobs.at(*former);
     JobFields left = job.fields();
     clear_mark(left, job_marks::kHoldsLock);
+    Throttles& throttles = ledger_.store().throttles();
+    std::optional<Reservation> gone;
+    if (job.state == JobState::kReserved && !throttles.lives(*job.reservation())) {
+      gone = *job.reservation();
+    }
     ledger_.commit(JobChanged{.id = job.id, .fields = std::move(left)});
+    // The job was counted anew, which is no sign of life of its worker.
+    if (gone) throttles.end_holder(*gone);
   }
   set_mark(fields, job_marks::kHoldsLock);
 }
