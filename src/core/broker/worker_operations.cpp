@@ -59,12 +59,8 @@ void WorkerOperations::lengthen(const Job& job, Time until, Time now) {
   if (until <= job.when) return;
   JobFields fields = job.fields();
   fields.when = until;
-  Throttles& throttles = parts_.ledger.store().throttles();
-  const Reservation held = *job.reservation();
-  const bool was_alive = throttles.lives(held);
-  parts_.events.change(job, std::move(fields), now);
-  // Anybody may ask for this: it is no sign of life of the worker.
-  if (!was_alive) throttles.end_holder(held);
+  // Anybody may ask for this.
+  parts_.events.change_held(job, std::move(fields), now);
 }
 
 Answer<Done> WorkerOperations::undo_fetch(JobId id, Time reserved_at, Time now) {

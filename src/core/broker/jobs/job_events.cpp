@@ -1,6 +1,5 @@
 #include "core/broker/jobs/job_events.hpp"
 
-#include <optional>
 #include <utility>
 
 namespace millrace {
@@ -70,7 +69,7 @@ Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
 void JobEvents::begin(JobAdded& record, Time now) {
   const JobFeatures& features = *record.fields.features;
   if (features.wants_lock()) {
-    take_lock(features, record.fields);
+    take_lock(features, record.fields, now);
     ++tally_.locks_taken;
   }
   if (!features.is_member()) return;
@@ -80,6 +79,15 @@ void JobEvents::begin(JobAdded& record, Time now) {
     ++batch.unexecuted;
     touch(batch, now);
   });
+}
+
+void JobEvents::change_held(const Job& job, JobFields fields, Time now) {
+  Throttles& throttles = ledger_.store().throttles();
+  const Reservation held = *job.reservation();
+  const bool was_alive = throttles.lives(held);
+  change(job, std::move(fields), now);
+  // Its slot was counted anew, which is no sign of life.
+  if (!was_alive) throttles.end_holder(held);
 }
 
 void JobEvents::change_whole(const Job& job, JobFields fields, Time now) {
@@ -116,25 +124,19 @@ void JobEvents::follow_batch(const Job& job, JobFields& fields) {
 
 /// The lock is free. A job that had it, and whose time is over, has it no more: that is recorded
 /// for itself, since what is written of the new holder may leave the log before that job does.
-void JobEvents::take_lock(const JobFeatures& features, JobFields& fields) const {
+void JobEvents::take_lock(const JobFeatures& features, JobFields& fields, Time now) {
   const Jobs& jobs = ledger_.store().jobs();
   if (const auto former = jobs.locks().holder(features.lock_key)) {
     const Job& job = jobs.at(*former);
     JobFields left = job.fields();
     clear_mark(left, job_marks::kHoldsLock);
-    Throttles& throttles = ledger_.store().throttles();
-    std::optional<Reservation> gone;
-    if (job.state == JobState::kReserved && !throttles.lives(*job.reservation())) {
-      gone = *job.reservation();
-    }
-    ledger_.commit(JobChanged{.id = job.id, .fields = std::move(left)});
-    // The job was counted anew, which is no sign of life of its worker.
-    if (gone) throttles.end_holder(*gone);
+    job.state == JobState::kReserved ? change_held(job, std::move(left), now)
+                                     : change(job, std::move(left), now);
   }
   set_mark(fields, job_marks::kHoldsLock);
 }
 
-void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) const {
+void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) {
   const JobFeatures& features = *job.features;
   const bool starts = fields.state == JobState::kReserved && job.state != JobState::kReserved;
   if (fields.state == JobState::kDead || (starts && features.locks_until_start)) {
@@ -144,13 +146,13 @@ void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) const {
   // Somebody wants a dead job after all.
   if (job.state == JobState::kDead && fields.state == JobState::kReady) {
     fields.edit_history().lock_ends = moved_by(wall(now), as_duration(features.lock_seconds));
-    return take_lock(features, fields);
+    return take_lock(features, fields, now);
   }
   // It was not run after all. A failed run has begun, so its lock stays free.
   const bool is_back = job.state == JobState::kReserved &&
                        (fields.state == JobState::kReady || fields.state == JobState::kScheduled);
   if (is_back && features.locks_until_start && job.lock_ends() > wall(now)) {
-    take_lock(features, fields);
+    take_lock(features, fields, now);
   }
 }
 

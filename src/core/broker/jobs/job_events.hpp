@@ -35,6 +35,8 @@ class JobEvents {
     if (job.features) follow(job, fields, now);
     ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   }
+  /// The same for a job that its client keeps. One that is gone gets no slot back by it.
+  void change_held(const Job& job, JobFields fields, Time now);
   /// The same, with the whole job: see `Ledger::commit_whole`.
   void change_whole(const Job& job, JobFields fields, Time now);
 
@@ -50,8 +52,8 @@ class JobEvents {
   void follow(const Job& job, JobFields& fields, Time now);
   void end(const Job& job, JobEnd end, Time now);
   void follow_batch(const Job& job, JobFields& fields);
-  void follow_lock(const Job& job, JobFields& fields, Time now) const;
-  void take_lock(const JobFeatures& features, JobFields& fields) const;
+  void follow_lock(const Job& job, JobFields& fields, Time now);
+  void take_lock(const JobFeatures& features, JobFields& fields, Time now);
   [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;
   [[nodiscard]] Time wall(Time now) const { return ledger_.store().wall_clock().shown(now); }
 
