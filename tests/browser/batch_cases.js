@@ -1,6 +1,6 @@
 // What the pages of batches must do.
 import assert from "node:assert/strict";
-import { violations } from "./cases.js";
+import { violations } from "./axe.js";
 import { LATE, faktory, gone, row, until } from "./helpers.js";
 
 const job = (jobtype) => ({ jobtype, queue: "callbacks", args: [] });

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
+#include "http/cron_table.hpp"
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
@@ -45,11 +46,13 @@ struct SampleWeb {
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
   faktory::Service service{broker, format, {}, now};
   BulkChanges bulks{broker};
+  CronTable cron{service};
   Trend trend;
   Site site{
       .broker = broker,
       .format = format,
       .bulks = bulks,
+      .cron = cron,
       .trend = trend,
       .facts = {},
       .traffic = [] { return TrafficFacts{}; },
