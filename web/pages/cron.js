@@ -134,7 +134,7 @@ export default {
           "p",
           { class: "dim" },
           "Entries are in the config files: edit them there, and send SIGHUP. ",
-          "A pause and the last runs are kept in the journal.",
+          "A pause and the last runs are kept in the journal. Disabled entries can be run too.",
         ),
     ];
   },

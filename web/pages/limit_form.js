@@ -33,6 +33,8 @@ export function read({ queue, values }) {
   const has = (name) => typed(values, name) !== "";
   if ((has("concurrency") || has("worker")) && !has("timeout_s"))
     problems.timeout_s = "Needed: a job that runs for longer counts no more";
+  if (has("timeout_s") && !has("concurrency") && !has("worker"))
+    problems.timeout_s = "Only with a number of jobs at a time";
   if (has("rate_count") && !has("rate_s")) problems.rate_s = "Needed with a number of jobs";
   if (has("rate_s") && !has("rate_count")) problems.rate_count = "Needed with a number of seconds";
   return { limits, problems };

@@ -165,7 +165,7 @@ export default {
           "p",
           { class: "dim" },
           "An overdue job ran for longer than the timeout: it counts no more, so another one may ",
-          "have begun. What was taken back had been given to workers that went.",
+          "have begun. Taken back are slots of workers that have gone.",
         ),
       total > 0 && [
         h("h2", {}, "In the config file ", h("span", { class: "count" }, count(total))),

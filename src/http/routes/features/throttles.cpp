@@ -41,6 +41,9 @@ Outcome<ThrottleLimits> read_limits(const Json& members) {
         "concurrency and worker need timeout_s: a job that runs for longer counts no "
         "more"};
   }
+  if (!limits.has_slots() && limits.timeout_s != 0) {
+    return Problem{"timeout_s needs concurrency or worker"};
+  }
   if (!is_valid(limits)) return Problem{"rate_count and rate_s need each other"};
   return limits;
 }

@@ -115,6 +115,7 @@ TEST_CASE("throttles: limits that make no sense are refused, and say what is wro
           "concurrency is not a whole number from 1 to 1000000");
   }
   CHECK(problem_of({{"worker", 2}}).starts_with("concurrency and worker need timeout_s"));
+  CHECK(problem_of({{"timeout_s", 5}}) == "timeout_s needs concurrency or worker");
   CHECK(problem_of({{"rate_count", 2}}) == "rate_count and rate_s need each other");
   CHECK(problem_of({{"rate", 2}}) == "no such member: rate");
   CHECK(web.read("/api/v1/throttles")["total"] == 0);
