@@ -273,7 +273,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
 }
 
 /// Ready jobs are delivered to the client that has waited for longest.
-void Model::serve(const std::string& queue, Time now) {
+void Model::serve(std::string queue, Time now) {
   for (;;) {
     ClientNumber first = 0;
     bool is_awaited = false;

@@ -278,7 +278,7 @@ class Model {
   void make_ready(JobId id, Time now);
   void make_dead(JobId id, Time now);
   void hand_out(ClientNumber client, JobId id, Time now);
-  void serve(const std::string& queue, Time now);
+  void serve(std::string queue, Time now);
   void fail(JobId id, Time now);
   void expire(JobId id, Time now);
   void pause(const std::string& queue, Time until, Time now);
@@ -291,7 +291,8 @@ class Model {
   [[nodiscard]] JobId lock_holder(const std::string& lock, Time now) const;
   void take_lock(ModelJob& job);
   void follow_lock(ModelJob& job, JobState former, Time now);
-  void clear_front(const std::string& queue, Time now);
+  // A copy of the name: the job that it is of may go.
+  void clear_front(std::string queue, Time now);
   void remove_expired(Time now);
   void end_track(JobId id, const ModelJob& job, End how, Time now);
   void remove_old_tracks(Time now);

@@ -99,7 +99,7 @@ void Model::follow_lock(ModelJob& job, JobState former, Time now) {
 
 // ---- times --------------------------------------------------------------------------------------
 
-void Model::clear_front(const std::string& queue, Time now) {
+void Model::clear_front(std::string queue, Time now) {
   for (;;) {
     const JobId first = first_of({queue}, now);
     if (first == 0) return;
