@@ -2,7 +2,7 @@
 //   go mod init example
 //   go get github.com/contribsys/faktory_worker_go@v1.7.0
 //   go run tracking.go
-// It prints `working 50 writing` and `success 50 writing`.
+// It prints some lines, the last of which are `working 50 writing` and `success 50 writing`.
 package main
 
 import (

@@ -4,7 +4,8 @@
 //   cargo add tokio@1 --features macros,rt-multi-thread,time
 //   cp tracking.rs src/main.rs
 //   cargo run
-// It prints `Working Some(50) writing` and `Success Some(50) writing`.
+// It prints some lines, the last of which are `Working Some(50) writing` and
+// `Success Some(50) writing`.
 use faktory::ent::ProgressUpdate;
 use faktory::{Client, Error, Job, Worker};
 use std::time::Duration;

@@ -16,7 +16,7 @@ namespace millrace {
 struct ThrottleLimits {
   std::uint32_t concurrency = 0;  ///< jobs that run at a time, in total
   std::uint32_t worker = 0;       ///< the same for one worker
-  std::uint32_t timeout_s = 0;    ///< a job that runs for longer counts no more
+  std::uint32_t timeout_s = 0;    ///< a job that runs for longer no longer counts
   std::uint32_t rate_count = 0;   ///< jobs that may begin in `rate_s` seconds
   std::uint32_t rate_s = 0;
 
