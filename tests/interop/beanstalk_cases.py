@@ -93,8 +93,8 @@ def ttr(driver, server, library):
         job = driver.put(b"x", ttr=3)
         driver.reserve(1)
         time.sleep(2)
-        driver.do("touch", job)
         touched = time.monotonic()
+        driver.do("touch", job)
         time.sleep(1.5)
         assert other.reserve() is None, "it came back although it was touched"
         assert is_same(other.reserve(5), job, b"x")
