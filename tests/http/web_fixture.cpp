@@ -3,6 +3,16 @@
 #include "support/doctest.hpp"
 
 namespace millrace::http {
+namespace {
+
+ReserveRequest request_for(std::string_view queue, Time wait_until) {
+  return {.choice = ReserveRequest::Choice::kFirstListed,
+          .queues = {queue},
+          .wid = "w1",
+          .wait_until = wait_until};
+}
+
+}  // namespace
 
 Request request_of(const std::string& method, const std::string& target) {
   Request request{.method = method, .path = target.substr(0, target.find('?'))};
@@ -86,15 +96,14 @@ JobId WebFixture::push(std::string_view jobtype, std::string_view queue, std::st
 }
 
 JobId WebFixture::fetch(std::string_view queue) {
-  const auto got = broker.reserve(worker_,
-                                  {.choice = ReserveRequest::Choice::kFirstListed,
-                                   .queues = {queue},
-                                   .wid = "w1",
-                                   .wait_until = now},
-                                  now);
+  const auto got = broker.reserve(worker_, request_for(queue, now), now);
   REQUIRE(got);
   REQUIRE(got->kind == Delivery::Kind::kJob);
   return got->job->id;
+}
+
+void WebFixture::wait(std::string_view queue) {
+  REQUIRE_FALSE(broker.reserve(worker_, request_for(queue, now + 2s), now));
 }
 
 JobId WebFixture::fail(std::string_view jobtype, std::string_view message, bool is_last) {

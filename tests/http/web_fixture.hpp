@@ -48,7 +48,9 @@ class WebFixture {
   JobId fail(std::string_view jobtype, std::string_view message, bool is_last = false);
   /// Reserves the next job of the queue for a worker.
   JobId fetch(std::string_view queue = "default");
-  /// That worker has done the job.
+  /// That worker waits for one.
+  void wait(std::string_view queue);
+  /// It has done the job.
   void acknowledge(JobId id);
 
   /// Lets bulk changes run to their end.

@@ -124,6 +124,15 @@ TEST_CASE("push: a member that is there twice is refused, however it is written"
   CHECK(push_text(web, R"({"jobtype":"Mail","jobtype":)").status == 400);
 }
 
+TEST_CASE("push: a job that has expired is taken, also while a worker waits for one") {
+  WebFixture web;
+  web.wait("low");
+  const Response response =
+      push_text(web, R"({"jobtype":"Mail","queue":"low","args":[],"custom":{"expires_in":0}})");
+  CHECK(response.status == 201);
+  CHECK(Json::parse(response.body)["state"] == "ready");
+}
+
 TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   WebFixture web;
   const Response response = web.post("/api/v1/jobs", {{"args", {1}}});

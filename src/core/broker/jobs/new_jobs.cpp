@@ -26,6 +26,10 @@ StoredJob stored_form_of(const NewJob& job, bool is_due, Time now) {
   return fields;
 }
 
+bool has_expired(const NewJob& job, Time wall) {
+  return job.features && job.features->expires() && job.features->expires_at <= wall;
+}
+
 }  // namespace
 
 JobId NewJobs::add(const NewJob& job, Time now) {
@@ -48,7 +52,8 @@ JobId NewJobs::add(const NewJob& job, Time now) {
   if (!is_due) return id;
   // Faktory's queues stay when they are empty; tubes do not.
   if (job.kind == JobKind::kWorkUnit) parts_.moves.keep_queue(queue);
-  parts_.waits.serve(queue.id, now);
+  // Nobody is served by one that has expired already; and it would be gone for whoever pushed it.
+  if (!has_expired(job, ledger.store().wall_clock().shown(now))) parts_.waits.serve(queue.id, now);
   return id;
 }
 

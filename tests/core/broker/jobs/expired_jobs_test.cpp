@@ -42,6 +42,21 @@ TEST_CASE("expired jobs: one that was over at the push is never handed out") {
   CHECK(jobs.fetch(jobs.worker, "w") == live);
 }
 
+TEST_CASE(
+    "expired jobs: one that was over at the push is there for its client, if somebody waits") {
+  Expiring jobs;
+  const ClientId other = jobs.client();
+  REQUIRE(jobs.wait_for(jobs.worker, {"default"}, "w"));
+  REQUIRE(jobs.wait_for(other, {"default"}, "v"));
+  const JobId expired = jobs.push(0s);
+  CHECK(jobs.has(expired));
+  const JobId live = jobs.push_plain();
+  CHECK(jobs.delivered(jobs.worker)->job == live);
+  jobs.settle();
+  CHECK_FALSE(jobs.has(expired));
+  CHECK_FALSE(jobs.delivered(other));
+}
+
 TEST_CASE("expired jobs: a run that has begun goes on, and a retry does not come") {
   Expiring jobs;
   const JobId job = jobs.push(3s);
