@@ -87,12 +87,14 @@ using MaybeRefused = std::optional<RefusedJob>;
 
 MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first_run,
                        AskedFeatures& found) {
+  // Then nothing is locked, whatever the other members say.
+  if (asked.unique_for.empty()) return std::nullopt;
   if (!asked.unique_until.empty()) {
     const bool is_start = means(asked.unique_until, "start");
     if (!is_start && !means(asked.unique_until, "success")) {
       return refused(JobReason::kInvalidUniqueUntil, asked.unique_until);
     }
-    if (!asked.unique_for.empty()) found.features->locks_until_start = is_start;
+    found.features->locks_until_start = is_start;
   }
   if (!asked.unique_conflict.empty()) {
     const bool names = means(asked.unique_conflict, "jid");
@@ -101,7 +103,6 @@ MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first
     }
     found.conflict = names ? UniqueConflict::kName : UniqueConflict::kAccept;
   }
-  if (asked.unique_for.empty()) return std::nullopt;
   const std::optional<double> seconds = seconds_of(asked.unique_for);
   if (!seconds || *seconds <= 0) return refused(JobReason::kInvalidUniqueFor, asked.unique_for);
   if (members.raw_args.size() > kUniqueArgsBytesMax) {
