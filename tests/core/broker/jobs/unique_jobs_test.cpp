@@ -67,6 +67,17 @@ TEST_CASE("unique: a refused push leaves nothing") {
   CHECK(tell(unique.broker.view()) == before);
 }
 
+TEST_CASE("unique: a push that a full disk refuses takes no lock") {
+  Unique unique;
+  unique.broker.set_admission(Admission::kNoJobs);
+  const auto id = unique.push();
+  REQUIRE_FALSE(id);
+  CHECK(id.error() == Refusal::kNoRoom);
+  CHECK(unique.lock_count() == 0);
+  unique.broker.set_admission(Admission::kEverything);
+  CHECK(unique.push());
+}
+
 TEST_CASE(
     "unique: with until start the lock is free once the job is fetched, and FAIL takes it not "
     "back") {
