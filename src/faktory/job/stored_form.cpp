@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -23,6 +24,18 @@ std::optional<std::size_t> take_size(std::string_view& bytes) {
   return static_cast<std::size_t>(*size);
 }
 
+/// Whether valid JSON has white space, within strings or not: other control characters it has none.
+bool has_space(std::string_view json) {
+  constexpr std::uint64_t kEachByte = 0x0101010101010101;
+  for (; json.size() >= sizeof kEachByte; json.remove_prefix(sizeof kEachByte)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, json.data(), sizeof bytes);
+    // A byte below 0x21 turns its highest bit on, which those that begin with it had before.
+    if (((bytes - kEachByte * 0x21) & ~bytes & kEachByte * 0x80) != 0) return true;
+  }
+  return std::ranges::any_of(json, [](unsigned char byte) { return byte < 0x21; });
+}
+
 /// The text of a form as one string.
 struct WholeText {
   std::string text;
@@ -32,6 +45,8 @@ struct WholeText {
 
   /// Appends valid JSON without its insignificant white space.
   void add_compact(std::string_view json) {
+    // Many client libraries send none, and to look costs less.
+    if (!has_space(json)) return add(json);
     const std::size_t before = text.size();
     std::size_t written = 0;
     text.resize(before + json.size() + simdjson::SIMDJSON_PADDING);

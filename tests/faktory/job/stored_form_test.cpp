@@ -31,6 +31,27 @@ TEST_CASE("stored form: byte for byte") {
         R"({"retry":3,"jid":"12345678","jobtype":"T","created_at":"c","args":[1,2]})");
 }
 
+TEST_CASE("stored form: white space between values is left out, wherever it is") {
+  const std::string expected =
+      stored(R"({"jid":"12345678","jobtype":"T","args":["abcdefg",1,{}]})");
+  for (const char* const args :
+       {"[ \"abcdefg\",1,{}]", "[\"abcdefg\",1,{} ]", "[\"abcdefg\",\t1,{}]",
+        "[\"abcdefg\"\n,1,{}]", "[\"abcdefg\",1,{\r}]"}) {
+    CAPTURE(args);
+    CHECK(stored(R"({"jid":"12345678","jobtype":"T","args":)" + std::string(args) + "}") ==
+          expected);
+  }
+}
+
+TEST_CASE("stored form: white space within strings stays, and so do bytes that are no ASCII") {
+  for (const char* const args : {R"(["a b c"])", R"([1,"seven77","  "])",
+                                 "[\"\xC3\xA4\xE2\x82\xAC\"]", "[\"\x7f\xC2\x80\xC2\xA0\"]"}) {
+    CAPTURE(args);
+    CHECK(stored(R"({"jid":"12345678","jobtype":"T","args":)" + std::string(args) + "}")
+              .ends_with(std::string(args) + "}"));
+  }
+}
+
 TEST_CASE("stored form: what the server fills in is not stored") {
   const std::string body =
       "\x07\x0A\x0E"
