@@ -109,19 +109,17 @@ bool ClientSession::is_told_to_stop() const {
 }
 
 void ClientSession::execute(const Fetch& fetch, Time now) {
-  this->fetch(fetch.queues, nullptr, now);
+  ReserveRequest asked{.queues = fetch.queues};
+  this->fetch(asked, now);
 }
 
-void ClientSession::fetch(const std::vector<std::string_view>& queues, KnownQueues* known,
-                          Time now) {
-  ReserveRequest request;
-  request.choice = ReserveRequest::Choice::kFirstListed;
+/// The request names the queues. The rest is set here.
+void ClientSession::fetch(ReserveRequest& asked, Time now) {
   // A worker that was told to stop waits for no queue. It gets no job, and its answer comes after
   // the usual wait, so that it does not ask again and again.
-  if (!is_told_to_stop()) {
-    request.queues = queues;
-    request.known = known;
-  }
+  ReserveRequest nothing;
+  ReserveRequest& request = is_told_to_stop() ? nothing : asked;
+  request.choice = ReserveRequest::Choice::kFirstListed;
   // By worker, so that the job stays reserved when this connection closes.
   request.wid = wid_;
   // A client that has closed its sending side gets its answer at once.

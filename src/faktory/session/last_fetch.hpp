@@ -25,8 +25,9 @@ class LastFetch {
   LastFetch(std::string_view line, const std::vector<std::string_view>& queues) : line_(line) {
     for (const std::string_view name : queues) {
       const auto at = static_cast<std::size_t>(name.data() - line.data());
-      queues_.push_back(std::string_view(line_).substr(at, name.size()));
+      request_.queues.push_back(std::string_view(line_).substr(at, name.size()));
     }
+    request_.known = &known_;
   }
 
   LastFetch(const LastFetch&) = delete;
@@ -35,14 +36,13 @@ class LastFetch {
   /// Whether it was this very line.
   [[nodiscard]] bool is(std::string_view line) const { return line == line_; }
 
-  [[nodiscard]] const std::vector<std::string_view>& queues() const { return queues_; }
-  /// Where they were found.
-  [[nodiscard]] KnownQueues& known() { return known_; }
+  /// It names the queues, and where they were found. What else it asks for changes each time.
+  [[nodiscard]] ReserveRequest& request() { return request_; }
 
  private:
   const std::string line_;
-  std::vector<std::string_view> queues_;  ///< in `line_`
   KnownQueues known_;
+  ReserveRequest request_;  ///< the names are in `line_`
 };
 
 }  // namespace millrace::faktory

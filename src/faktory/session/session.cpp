@@ -145,7 +145,7 @@ void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
   if (line.pieces != nullptr) return execute_long(std::move(*line.pieces), now);
   if (last_fetch_ && last_fetch_->is(line.text)) {
     ++shared_.command_count;
-    return fetch(last_fetch_->queues(), &last_fetch_->known(), now);
+    return fetch(last_fetch_->request(), now);
   }
   const Result<Command, Refused> command = parse_command(line.text);
   if (!command) return reply::error(output_, reply::refusal(command.error()));

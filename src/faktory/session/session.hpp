@@ -107,7 +107,7 @@ class ClientSession final : public Session {
   void execute(const UseBatch& batch, Time now);
   void execute(const End& end, Time now);
 
-  void fetch(const std::vector<std::string_view>& queues, KnownQueues* known, Time now);
+  void fetch(ReserveRequest& asked, Time now);
   void execute_long(Rope&& line, Time now);
   void begin_sliced(std::unique_ptr<SlicedCommand> command, Time now);
   void work_sliced(Time now);

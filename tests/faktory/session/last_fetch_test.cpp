@@ -20,12 +20,12 @@ bool is_kept(const std::string& line) {
 
 TEST_CASE("last fetch: it knows the line and its names, wherever they were read") {
   std::string line = line_of(LastFetch::kQueuesMin);
-  const LastFetch last(line, std::get<Fetch>(*parse_command(line)).queues);
+  LastFetch last(line, std::get<Fetch>(*parse_command(line)).queues);
   line.assign(line.size(), 'x');
   CHECK(last.is(line_of(LastFetch::kQueuesMin)));
   CHECK_FALSE(last.is(line_of(LastFetch::kQueuesMin + 1)));
-  CHECK(last.queues().size() == LastFetch::kQueuesMin);
-  CHECK(last.queues()[1] == "q1");
+  CHECK(last.request().queues.size() == LastFetch::kQueuesMin);
+  CHECK(last.request().queues[1] == "q1");
 }
 
 TEST_CASE("last fetch: a line of few queues is not kept, nor one that is too long") {
