@@ -53,23 +53,19 @@ std::string format_bid(JobBatchId id) {
 
 std::optional<JobBatchId> parse_bid(std::string_view text) {
   if (!text.starts_with(kStart) || text.size() != kStart.size() + kCharacters) return std::nullopt;
-  std::array<std::uint8_t, 10> bytes{};
-  std::size_t filled = 0;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char c : text.substr(kStart.size())) {
-    const std::uint8_t value = kValues[static_cast<unsigned char>(c)];
-    if (value == 64) return std::nullopt;
-    bits = bits << 6 | value;
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes[filled++] = static_cast<std::uint8_t>(bits >> count);
+  text.remove_prefix(kStart.size());
+  std::uint64_t first = 0;  // the bits of ten characters
+  std::uint64_t last = 0;   // and those of four
+  std::uint8_t seen = 0;
+  for (std::size_t i = 0; i < kCharacters; ++i) {
+    const std::uint8_t value = kValues[static_cast<unsigned char>(text[i])];
+    seen |= value;
+    (i < 10 ? first : last) = (i < 10 ? first : last) << 6 | value;
   }
-  JobBatchId id = 0;
-  for (std::size_t i = 0; i < 8; ++i) id |= JobBatchId{bytes[i]} << 8 * i;
+  const JobBatchId id = __builtin_bswap64(first << 4 | last >> 20);
+  const std::uint16_t sum = __builtin_bswap16(static_cast<std::uint16_t>(last >> 4));
   // The bits that are left over must be zero: so each batch has one name.
-  const bool is_name = (bits & ((1u << count) - 1)) == 0 && bytes == bytes_of(id);
+  const bool is_name = (seen & 64) == 0 && (last & 15) == 0 && sum == sum_of(id);
   return id != 0 && is_name ? std::optional(id) : std::nullopt;
 }
 
