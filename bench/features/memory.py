@@ -4,12 +4,17 @@ and for each open batch beyond what its client sent.
 A lock is measured against as many jobs of the same length that ask for none.
 """
 
-import arguments
-import heading
-import page
-import servers
-from client import Client
-from goal import at_most
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import arguments  # noqa: E402
+import heading  # noqa: E402
+import page  # noqa: E402
+import servers  # noqa: E402
+from client import Client  # noqa: E402
+from goal import at_most  # noqa: E402
 
 LOCK = at_most(64, 64)
 OPEN_BATCH = at_most(300, 300)
