@@ -32,6 +32,7 @@ What else there is, each with its own --help:
   long-lines    the longest wait while one client sends a long line
   floods        the longest wait while many connections bring no work
   lateness      how late scheduled jobs are, of a server that runs
+  timers        how late runs of cron entries and the removal of expired jobs are
   web           what the web pages cost the clients
   core          the core alone, by time (Google Benchmark's options)
   instructions  the core alone, by instructions
