@@ -246,6 +246,8 @@ EVENTS = [
           has_peer=False),
     Event("QUEUE REMOVE of {million} unique, tracked members of a batch", World.prepare_members,
           World.remove_members, has_peer=False),
+    Event("FLUSH of {million} unique, tracked members of a batch", World.prepare_members,
+          World.flush, has_peer=False),
     Event(f"{BATCHES:,} batches are committed, one callback each", World.prepare_batches,
           World.commit_batches, has_peer=False),
     Event(f"a client pushes unique jobs with {UNIQUE_ARGS_BYTES:,} bytes of arguments", None,
