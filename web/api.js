@@ -6,6 +6,7 @@ const KEPT_MAX = 50;
 /** The server answers within 20 seconds, or not at all. */
 const READ_MS = 10000;
 const CHANGE_MS = 25000;
+const PROBE_MS = 3000;
 
 let clockOffset = 0;
 /** The server's clock, in milliseconds. */
@@ -14,10 +15,17 @@ export const serverNow = () => Date.now() + clockOffset;
 /** The id of the server process. A change fires "restarted" on the document. */
 export let instance = "";
 
+/** When the server answered last, by the clock of `performance.now`. */
+export let answeredAt = performance.now();
+
+let isOffline = false;
+
 /** True when the server refuses changes. A change fires "readonly" on the document. */
 export let isReadOnly = false;
 
 function note(headers) {
+  answeredAt = performance.now();
+  isOffline = false;
   const now = Number(headers.get("X-Now-Ms"));
   if (now) clockOffset = now - Date.now();
   const before = instance;
@@ -50,6 +58,8 @@ async function send(target, options, ms, late) {
     const signals = [AbortSignal.timeout(ms), options.signal].filter(Boolean);
     response = await fetch(target, {
       ...options,
+      // Without it, a missing password would open the browser's dialog over the page.
+      headers: { ...options.headers, "X-Requested-With": "millrace" },
       signal: AbortSignal.any(signals),
       cache: "no-store",
       credentials: "same-origin",
@@ -57,6 +67,7 @@ async function send(target, options, ms, late) {
     text = await response.text();
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    isOffline = true;
     const isLate = error.name === "TimeoutError" || options.method;
     throw new ApiError(0, isLate ? late : "The server cannot be reached.");
   }
@@ -93,11 +104,15 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
 }
 
 export async function post(path, body) {
+  const life = instance;
+  // Nothing is sent to a server that may be gone: when it comes back, it might still be done.
+  if (isOffline)
+    await send(url("operations"), {}, PROBE_MS, "The server does not answer. Nothing was sent.");
   const late = "The server has not answered. The change may still have been made.";
   const request = {
     method: "POST",
     // A job is named by its number. After a restart the number may mean another job.
-    headers: { "Content-Type": "application/json", "X-Instance": instance },
+    headers: { "Content-Type": "application/json", "X-Instance": life },
     body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
   };
   return JSON.parse((await send(url(path), request, CHANGE_MS, late)).text);

@@ -1,10 +1,11 @@
 // The frame around the pages: navigation, keys, theme, and the timer that updates a page.
-import { isReadOnly } from "./api.js";
+import { answeredAt, isReadOnly } from "./api.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { followRunning } from "./operation.js";
 import { go, link, onChange, params, path } from "./route.js";
 import { empty, notice, tell } from "./ui.js";
+import { turnZone, zoneChoice } from "./zone.js";
 import overview from "./pages/overview.js";
 import queues from "./pages/queues.js";
 import queue from "./pages/queue.js";
@@ -20,6 +21,8 @@ import workers from "./pages/workers.js";
 import server from "./pages/server.js";
 
 const POLL_MS = 2000;
+/** The status at the top tells the age of older answers. */
+const FRESH_S = 3;
 
 /** The pages in the navigation: path, title, the key that follows `g`. */
 const NAV = [
@@ -65,7 +68,9 @@ const memories = new Map(); // address without cursor -> state of a page that wa
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
-let standing = "Live"; // the status at the top: Live, Not updating or Offline
+let standing = "Live"; // how it is with updates: Live, Not updating or Offline
+let statusShown = "";
+let awakeAt = 0; // when the page began to be updated
 
 // ---- drawing ----
 
@@ -153,6 +158,7 @@ async function load() {
     if (error.name === "AbortError" || mine !== current) return;
     mine.error = error;
   }
+  judge();
   draw();
   later();
 }
@@ -161,14 +167,19 @@ async function load() {
 const isRefused = (error) =>
   error?.status >= 400 && error.status < 500 && ![404, 408, 429].includes(error.status);
 
+/** True when another request would bring nothing, or should wait for a click. */
+const isLast = ({ ctx, error, page }) =>
+  isRefused(error) || (error?.status !== 0 && Boolean(page.isStill?.(ctx)));
+
+function judge() {
+  const was = standing;
+  standing = current.error?.status === 0 ? "Offline" : isLast(current) ? "Not updating" : "Live";
+  if (standing !== was) drawTop();
+}
+
 function later() {
   clearTimeout(timer);
-  const { ctx, error, page } = current;
-  const isLast = isRefused(error) || page.isStill?.(ctx);
-  const was = standing;
-  standing = error?.status === 0 ? "Offline" : isLast ? "Not updating" : "Live";
-  if (standing !== was) drawTop();
-  if (!isPaused && !document.hidden && !isLast) timer = setTimeout(load, POLL_MS);
+  if (!isPaused && !document.hidden && !isLast(current)) timer = setTimeout(load, POLL_MS);
 }
 
 const banner = (kind, ...content) =>
@@ -178,8 +189,8 @@ function problem(error) {
   if (error.status === 401)
     return banner(
       "bad",
-      "The password has changed. ",
-      h("a", { href: location.href, target: "_self" }, "Log in again"),
+      "The server asks for a password that this page does not have. ",
+      h("a", { href: location.href, target: "_self" }, "Log in"),
     );
   if (isRefused(error))
     return banner(
@@ -223,6 +234,9 @@ function draw() {
     progress && h("p", { class: "progress", role: "status" }, progress),
     shown,
   );
+  if (standing === "Offline")
+    for (const each of main.querySelectorAll("button:not([data-local], .hidden)"))
+      each.disabled = true;
   if (!focused?.isConnected || focused.disabled)
     (main.querySelector(".scroll") ?? main).focus({ preventScroll: true });
   if (data !== undefined && current.place !== null) {
@@ -250,8 +264,16 @@ function turnTheme() {
   redrawAll();
 }
 
+function changeZone() {
+  turnZone();
+  drawTop();
+  redrawAll();
+  if (current.data !== undefined) draw();
+}
+
 function turnLive() {
   isPaused = !isPaused;
+  awakeAt = performance.now();
   drawTop();
   if (isPaused) clearTimeout(timer);
   else load();
@@ -268,12 +290,19 @@ function findJob(event) {
   go(link("jobs", { state: "any", id: text }));
 }
 
+/** "Live", or for example "5 s old" while the server does not answer. */
+function status() {
+  if (isPaused) return "Paused";
+  const seconds = Math.floor((performance.now() - Math.max(answeredAt, awakeAt)) / 1000);
+  return standing === "Live" && seconds >= FRESH_S ? `${seconds} s old` : standing;
+}
+
 function drawTop() {
   const item = ([to, title]) =>
     h("a", { href: link(to), "aria-current": current.nav === to ? "page" : null }, title);
   const tool = (props, ...content) =>
     h("button", { type: "button", class: "quiet", ...props }, content);
-  const said = isPaused ? "Paused" : standing;
+  statusShown = status();
   show(
     document.getElementById("top"),
     h(
@@ -308,12 +337,17 @@ function drawTop() {
               ? "This page does not update automatically"
               : "Update every 2 seconds (p)",
         },
-        h("span", { class: said === "Live" ? "dot on" : "dot", "aria-hidden": "true" }),
-        said,
+        h("span", {
+          class: statusShown === "Live" ? "dot on" : "dot",
+          "aria-hidden": "true",
+        }),
+        statusShown,
       ),
+      tool({ onclick: changeZone, title: "Time zone (u)" }, zoneChoice()),
       tool(
         { onclick: turnTheme, title: "Theme (t)" },
-        { auto: "◐ Auto", light: "☀ Light", dark: "☾ Dark" }[theme()],
+        { auto: "◐", light: "☀", dark: "☾" }[theme()],
+        h("span", { class: "word" }, { auto: " Auto", light: " Light", dark: " Dark" }[theme()]),
       ),
       tool(
         {
@@ -338,6 +372,7 @@ function showKeys() {
     ["Enter", "open the row"],
     ["p", "pause or resume updates"],
     ["t", "switch the theme"],
+    ["u", "switch between local time and UTC"],
     ["?", "show this list"],
   ];
   tell(
@@ -363,6 +398,7 @@ const KEYS = {
   "?": showKeys,
   p: turnLive,
   t: turnTheme,
+  u: changeZone,
   j: () => moveRow(1),
   k: () => moveRow(-1),
   x: () => document.activeElement.closest?.("tr")?.querySelector("input[type=checkbox]")?.click(),
@@ -408,6 +444,7 @@ main.addEventListener(
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
   else if (!isPaused) {
+    awakeAt = performance.now();
     load();
     followRunning().catch(() => {});
   }
@@ -429,6 +466,7 @@ document.addEventListener("readonly", () => {
   drawTop();
   if (current.data !== undefined) draw();
 });
+setInterval(() => status() !== statusShown && drawTop(), 1000);
 onChange(open);
 open(true);
 followRunning().catch(() => {});

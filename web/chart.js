@@ -1,5 +1,6 @@
 // Charts by uPlot, in the colours of the page.
 import { h } from "./dom.js";
+import { inChosenZone, zoneAt } from "./zone.js";
 
 const probe = document.createElement("i");
 probe.hidden = true;
@@ -13,14 +14,11 @@ function color(name, alpha = 1) {
 
 const live = new Map(); // name -> what `chart` returned last
 
-const two = (n) => String(n).padStart(2, "0");
-/** Days are in UTC, as the server counts them. Times are in the browser's time zone. */
+/** Days are in UTC, as the server counts them. Times are in the chosen time zone. */
 const dayOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
-const clock = (date) =>
-  `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-const clockOf = (seconds) => clock(new Date(seconds * 1000));
+const clockOf = (seconds) => inChosenZone(new Date(seconds * 1000))[1];
 
-function axes(format, bars) {
+function axes(format, bars, zone) {
   const line = { stroke: color("--faint"), width: 1 };
   const base = {
     stroke: color("--dim"),
@@ -30,12 +28,23 @@ function axes(format, bars) {
   };
   const time = (seconds) => (bars ? dayOf(seconds).slice(5) : clockOf(seconds));
   return [
-    { ...base, size: 30, space: 64, grid: { show: false }, values: (_, all) => all.map(time) },
+    {
+      ...base,
+      size: 24,
+      space: 64,
+      grid: { show: false },
+      values: (_, all) => all.map(time),
+      label: zone,
+      labelFont: base.font,
+      labelSize: 16,
+      labelGap: 0,
+    },
     { ...base, size: 46, values: (_, all) => all.map(format) },
   ];
 }
 
 function options({ series, format, bars, height }, width) {
+  const zone = bars ? "UTC" : zoneAt(new Date());
   const drawn = series.map((each) => ({
     label: each.label,
     stroke: color(each.color),
@@ -62,10 +71,10 @@ function options({ series, format, bars, height }, width) {
       },
       y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] },
     },
-    axes: axes(format, bars),
+    axes: axes(format, bars, zone),
     series: [
       {
-        label: bars ? "Day" : "Time",
+        label: `${bars ? "Day" : "Time"} (${zone})`,
         value: (plot, value) => {
           const at = value ?? plot.data[0].at(-1) ?? 0;
           return bars ? dayOf(at) : clockOf(at);
@@ -97,7 +106,7 @@ function draw(entry) {
   entry.plot = new uPlot(options(entry.settings, width), entry.data, entry.place);
 }
 
-/** After a change of width or colours. */
+/** After a change of width, colours or time zone. */
 export function redrawAll() {
   for (const entry of live.values()) {
     entry.plot?.destroy();

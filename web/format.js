@@ -1,6 +1,7 @@
 // Numbers and times for people.
 import { h } from "./dom.js";
 import { serverNow } from "./api.js";
+import { inChosenZone, zoneAt } from "./zone.js";
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
@@ -86,8 +87,8 @@ export function inZone(iso) {
   );
 }
 
+/** "2026-11-24 00:04:49 UTC+1 · 2026-11-23T23:04:49Z" */
 export function absolute(iso) {
   const date = new Date(iso);
-  const local = date.toLocaleString("sv-SE", { timeZoneName: "short" });
-  return `${local} · ${iso}`;
+  return `${inChosenZone(date).join(" ")} ${zoneAt(date)} · ${iso}`;
 }

@@ -23,6 +23,10 @@ function sentence(progress, agreed) {
   return `${changed}, ${count(progress.looked_at)} of ${count(progress.to_look_at)} checked`;
 }
 
+/** An operation that has just ended by itself says so in its notice. */
+const cancel = ({ id }) =>
+  post(`operations/${id}/cancel`).catch((error) => error.status === 409 || complain(error));
+
 /** Shows the progress of the operation until some seconds after its end. */
 export async function follow(progress, onEnd = () => {}) {
   if (followed.has(progress.id)) return;
@@ -45,9 +49,7 @@ export async function follow(progress, onEnd = () => {}) {
       }),
       h("span", {}, sentence(progress, agreed)),
       progress.phase === "running"
-        ? button("Cancel", () => post(`operations/${progress.id}/cancel`).catch(complain), {
-            kind: "quiet",
-          })
+        ? button("Cancel", () => cancel(progress), { kind: "quiet" })
         : button("Dismiss", () => node.remove(), { kind: "quiet" }),
     );
   draw();
@@ -63,7 +65,7 @@ export async function follow(progress, onEnd = () => {}) {
     if (instance !== life) progress = { ...last, phase: "unknown" };
     draw();
   }
-  onEnd();
+  onEnd(progress);
   if (progress.phase !== "unknown") setTimeout(() => node.remove(), STAYS_MS);
 }
 
@@ -101,7 +103,7 @@ async function fate(action, n, isHeld) {
   if (isHeld)
     return (
       `${who} will be ${{ retry: "ready", kill: "dead", delete: "deleted" }[action]}. ` +
-      "The worker is not told and may keep running; its report will be ignored."
+      "The worker is not interrupted; its result will be ignored."
     );
   if (action === "delete") return `${who} will be deleted permanently.`;
   if (action === "retry") return `${who} will be enqueued now.`;
@@ -142,7 +144,7 @@ export async function changeAll(action, selection, what, onEnd, to) {
       say(
         matched === 0
           ? "No job matches any more."
-          : `${await fate(action, matched)} Newer jobs are not changed.`,
+          : `${await fate(action, matched)} New jobs are not affected.`,
       );
       return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
     },

@@ -79,7 +79,12 @@ async function press({ currentTarget: pressed }, onclick) {
   }
 }
 
-export const button = (text, onclick, { kind = "", disabled = false, label, key } = {}) =>
+/** `isLocal`: it needs no server, so it works offline too. */
+export const button = (
+  text,
+  onclick,
+  { kind = "", disabled = false, label, key, isLocal = false } = {},
+) =>
   h(
     "button",
     {
@@ -89,6 +94,7 @@ export const button = (text, onclick, { kind = "", disabled = false, label, key 
       disabled,
       "aria-label": label,
       "data-key": key,
+      "data-local": isLocal,
     },
     text,
   );

@@ -16,6 +16,7 @@ import { cases as cronCases } from "./cron_cases.js";
 import { cases as throttleCases } from "./throttle_cases.js";
 import { cases as jobCases } from "./job_cases.js";
 import { cases as batchCases } from "./batch_cases.js";
+import { cases as explainCases } from "./explain_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -68,6 +69,7 @@ const cases = [
   ...throttleCases,
   ...jobCases,
   ...batchCases,
+  ...explainCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

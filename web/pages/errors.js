@@ -3,6 +3,7 @@ import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
 import { link } from "../route.js";
+import { nameGroup } from "./jobs.js";
 import {
   STATES,
   acts,
@@ -15,8 +16,8 @@ import {
   table,
 } from "../ui.js";
 
-/** This many slices with failures are counted automatically, the rest on request. */
-const SLICES = 8;
+/** For so long failures are counted automatically, the rest on request. */
+const COUNT_MS = 1500;
 
 /** The states of a failed job that was retried and has not ended yet. */
 const AGAIN = ["ready", "reserved", "scheduled"];
@@ -24,6 +25,7 @@ const total = (group) => Object.keys(STATES).reduce((sum, state) => sum + group[
 
 function merge(known, found) {
   for (const each of found) {
+    nameGroup(each.group, each);
     const group = known.get(each.group);
     if (!group) {
       known.set(each.group, { ...each });
@@ -40,17 +42,17 @@ async function load({ params, state: memory, draw }, signal) {
   const groups = new Map();
   let cursor = "",
     looked = 0,
-    all = 0,
-    counted = 0;
-  for (let slice = 0; cursor !== null && (counted < SLICES || memory.wantsAll); slice += 1) {
+    all = 0;
+  const end = performance.now() + COUNT_MS;
+  const goesOn = () => memory.wantsAll || performance.now() < end;
+  for (let slice = 0; cursor !== null && (slice === 0 || goesOn()); slice += 1) {
     const page = await get("errors", { ...params, cursor }, { signal });
     merge(groups, page.groups);
-    if (page.groups.length > 0) counted += 1;
     looked += page.looked_at;
     all = Math.max(looked, page.to_look_at); // jobs come and go meanwhile
     cursor = page.next;
     if (slice % 10 === 9) {
-      memory.progress = `Checked ${count(looked)} of ${count(all)} jobs…`;
+      memory.progress = `Counted ${count(looked)} of ${count(all)} jobs…`;
       draw();
     }
   }
@@ -135,7 +137,7 @@ export default {
               ["Queues"],
               ["Retrying", "n"],
               ["Dead", "n"],
-              ["Retried", "n"],
+              ["Back in queue", "n"],
               ["First", "n"],
               ["Latest", "n"],
               ["", "acts"],
@@ -150,11 +152,11 @@ export default {
           h(
             "span",
             { class: "dim" },
-            `${count(looked)} of ${count(all)} jobs checked.`,
+            `${count(looked)} of ${count(all)} jobs counted.`,
           ),
         !isThrough &&
           button(
-            "Check all jobs",
+            "Count all",
             () => {
               ctx.state.wantsAll = true;
               ctx.refresh();

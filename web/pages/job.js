@@ -15,18 +15,21 @@ import {
   stateBadge,
 } from "../ui.js";
 import { batchOf } from "./batches.js";
-import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
+import { ACTIONS, failures, nameGroup, priority, verbOf, workerLink } from "./jobs.js";
 
 const NODES_MAX = 3000;
 const DEPTH_MAX = 100;
+/** Texts of more characters are folded, lists of more entries are shown in parts. */
+const LONG_TEXT = 1000;
+const LONG_TEXT_BEGINNING = 200;
+const LONG_LIST = 50;
 const HEX_BYTES_MAX = 16 * 1024;
 
 // ---- history ----
 
-/** "reserved 3 times, released once" */
+/** "3 runs so far: timed out once, released once" */
 function soFar({ reserves, timeouts, releases, buries, kicks }) {
   const said = Object.entries({
-    reserved: reserves,
     "timed out": timeouts,
     released: releases,
     "buried or killed": buries,
@@ -34,7 +37,8 @@ function soFar({ reserves, timeouts, releases, buries, kicks }) {
   })
     .filter(([, n]) => n > 0)
     .map(([what, n]) => `${what} ${n === 1 ? "once" : `${count(n)} times`}`);
-  return `So far: ${said.join(", ") || "never reserved"}.`;
+  const runs = reserves === 0 ? "No run" : plural(reserves, "run");
+  return `${runs} so far${said.length > 0 ? ": " : ""}${said.join(", ")}.`;
 }
 
 /** What a ready job waits for. */
@@ -146,9 +150,25 @@ const write = (value, indent) =>
     it[1] === "n" ? it.slice(2, -1) : `"${it.slice(2)}`,
   );
 
+/** A text; of a long one the beginning, until it is unfolded. */
+function foldable(text, kind = "") {
+  if (text.length <= LONG_TEXT) return h("span", { class: kind }, text);
+  return h(
+    "details",
+    { class: "long" },
+    h(
+      "summary",
+      {},
+      h("span", { class: kind }, `${text.slice(0, LONG_TEXT_BEGINNING)}…`),
+      h("span", { class: "dim" }, ` ${count(text.length)} characters`),
+    ),
+    h("span", { class: kind }, text),
+  );
+}
+
 function leaf(value) {
   const kind = value?.[0] === "n" ? "number" : value?.[0] === "s" ? "string" : String(value);
-  return h("span", { class: `json ${kind}` }, write(value));
+  return foldable(write(value), `json ${kind}`);
 }
 
 function tree(value, name, budget, depth = 0) {
@@ -163,9 +183,11 @@ function tree(value, name, budget, depth = 0) {
     : Object.entries(value).map(([key, each]) => [key.slice(1), each]);
   if (entries.length === 0) return h("div", {}, label, isList ? "[]" : "{}");
   const size = isList ? plural(entries.length, "item") : plural(entries.length, "member");
+  const draw = ([key, each]) => tree(each, key, budget, depth + 1);
+  const rest = entries.slice(LONG_LIST, NODES_MAX);
   return h(
     "details",
-    { open: depth < 2 && entries.length <= 100 },
+    { open: depth < 2 },
     h(
       "summary",
       {},
@@ -177,19 +199,27 @@ function tree(value, name, budget, depth = 0) {
     h(
       "div",
       { class: "nested" },
-      entries.slice(0, NODES_MAX).map(([key, each]) => tree(each, key, budget, depth + 1)),
+      entries.slice(0, LONG_LIST).map(draw),
+      rest.length > 0 &&
+        h(
+          "details",
+          {},
+          h("summary", { class: "dim" }, `${count(entries.length - LONG_LIST)} more`),
+          rest.map(draw),
+        ),
     ),
   );
 }
 
 function hexDump(raw) {
+  const width = matchMedia("(max-width: 40rem)").matches ? 8 : 16;
   const lines = [];
-  for (let at = 0; at < Math.min(raw.length, HEX_BYTES_MAX); at += 16) {
-    const line = [...raw.slice(at, at + 16)];
+  for (let at = 0; at < Math.min(raw.length, HEX_BYTES_MAX); at += width) {
+    const line = [...raw.slice(at, at + width)];
     const hex = line
       .map((each) => each.toString(16).padStart(2, "0"))
       .join(" ")
-      .padEnd(47);
+      .padEnd(3 * width - 1);
     const text = line
       .map((each) => (each >= 32 && each < 127 ? String.fromCharCode(each) : "."))
       .join("");
@@ -229,7 +259,7 @@ function views(job) {
     add("Text", () =>
       h("pre", {}, job.is_pushed && unit ? write(unit, 2) : body.text || "(empty)"),
     );
-  if (body) add("Hex", () => h("pre", {}, hexDump(bytesOf(body)) || "(empty)"));
+  if (body) add("Hex", () => h("pre", { class: "hex" }, hexDump(bytesOf(body)) || "(empty)"));
   return found;
 }
 
@@ -243,7 +273,7 @@ function content(ctx, job) {
         ctx.state.view = name;
         ctx.draw();
       },
-      { kind: chosen?.[0] === name ? "small on" : "small plain", key: name },
+      { kind: chosen?.[0] === name ? "small on" : "small plain", key: name, isLocal: true },
     );
   return section(
     job.work_unit ? "Arguments" : "Body",
@@ -276,10 +306,11 @@ function content(ctx, job) {
 
 function failure({ error }) {
   if (!error) return null;
+  nameGroup(error.group, error);
   return section(
     "Error",
     null,
-    h("p", { class: "error" }, h("strong", {}, error.type), " ", error.message),
+    h("p", { class: "error" }, h("strong", {}, error.type), " ", foldable(error.message)),
     h(
       "p",
       { class: "dim" },
@@ -382,7 +413,7 @@ export default {
       h(
         "div",
         { class: "pair" },
-        section("History", null, timeline(job), h("p", { class: "dim" }, soFar(job.tallies))),
+        section("Timeline", null, timeline(job), h("p", { class: "dim" }, soFar(job.tallies))),
         section(
           "Details",
           null,
@@ -414,7 +445,7 @@ export default {
               .slice(0, 20)
               .map(([name, value]) => [
                 name.slice(1),
-                value?.[0] === "s" ? value.slice(1) : write(value),
+                foldable(value?.[0] === "s" ? value.slice(1) : write(value)),
               ]),
           ]),
         ),

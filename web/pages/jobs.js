@@ -51,7 +51,19 @@ export function jobLink(job) {
 export const priority = ({ is_pushed: isPushed, pri }) =>
   isPushed ? `${9 - Math.floor(pri / 256)} of 9` : count(pri);
 
-export const args = (job) => h("code", { title: job.args }, job.args + (job.is_cut ? "…" : ""));
+const ESCAPES = /\\(?:u[\da-f]{4}(?:\\u[\da-f]{4})*|[^])/gi;
+
+/** Arguments with letters for their escapes, as a person reads them. */
+const decoded = (text) =>
+  text.replace(ESCAPES, (written) => {
+    const read = written[1] === "u" ? JSON.parse(`"${written}"`) : written;
+    return /[\p{Cc}\p{Cf}\p{Cs}"\\]/u.test(read) ? written : read;
+  });
+
+export function args(job) {
+  const text = decoded(job.args) + (job.is_cut ? "…" : "");
+  return h("code", { title: text }, text);
+}
 
 /** A link to the jobs that a worker has reserved. */
 export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
@@ -63,6 +75,21 @@ export function failures({ failures: n, retries_left: left }) {
 }
 
 // ---- filters ----
+
+const groupNames = new Map(); // error group -> what its failures have in common
+const GROUPS_MAX = 1000;
+
+/** Remembers how to call a group: the address has only its hash. */
+export function nameGroup(group, { type, message }) {
+  if (groupNames.size >= GROUPS_MAX) groupNames.clear();
+  // As the server makes one message of those of a group.
+  const common = message.replace(/[\da-f]{8,}|\d+/gi, "#");
+  groupNames.set(group, common ? `${type}: ${common}` : type);
+}
+
+/** What a filter looks for, in words. */
+const valueOf = (name, params) =>
+  name === "group" ? (groupNames.get(params.group) ?? "") : params[name];
 
 export function seconds(text) {
   const found = /^(\d+)\s*([smhd]?)$/.exec(text.trim());
@@ -78,7 +105,10 @@ function filterOf({ state: _, cursor: __, ...filter }) {
 /** "queue “bulk”, error “timeout”" */
 const said = (params) =>
   ALL.filter(([name]) => params[name])
-    .map(([name, title]) => `${title.toLowerCase()} “${params[name]}”`)
+    .map(([name, title]) => {
+      const value = valueOf(name, params);
+      return value ? `${title.toLowerCase()} “${value}”` : "the same error";
+    })
     .join(", ");
 
 /** True for an invalid age. It must match no job: without this filter, all jobs would match. */
@@ -133,6 +163,9 @@ async function search({ params, state: memory, draw }, signal) {
     }
     if (found.jobs.length >= LIMIT || isFound) break;
   }
+  const { group } = params;
+  const error = group && found.jobs.find((job) => job.error)?.error;
+  if (error) nameGroup(group, error);
   found.isFirst = isFound && found.next !== null;
   memory.progress = null;
   memory.isLong = found.slices > SLICES_STILL;
@@ -171,7 +204,10 @@ async function changeSelected(ctx, action) {
         .filter(Boolean)
         .join(", ") + ".",
   );
-  if (result) ctx.state.selected.clear();
+  if (result) {
+    ctx.state.selected.clear();
+    ctx.state.done = { action, n: result.changed };
+  }
   ctx.refresh();
 }
 
@@ -249,7 +285,8 @@ function filters(params) {
         class: "chip",
         href: link("jobs", { ...params, cursor: "", [name]: "" }),
       },
-      `${title}: ${params[name]} ✕`,
+      h("span", {}, [title, valueOf(name, params)].filter(Boolean).join(": ")),
+      h("span", { "aria-label": "remove" }, " ✕"),
     );
   return h(
     "form",
@@ -282,7 +319,10 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
       action,
       { states: [state], ...filter, ...(filter.client ? { client: Number(filter.client) } : {}) },
       isFiltered ? `${those} with ${said(ctx.params)}` : those,
-      ctx.refresh,
+      ({ changed }) => {
+        ctx.state.done = { action, n: changed };
+        ctx.refresh();
+      },
     );
   const kind = (action) => (action === "retry" ? "" : "danger");
   return h(
@@ -322,7 +362,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
               selected.clear();
               ctx.draw();
             },
-            { kind: "quiet small", key: "none" },
+            { kind: "quiet small", key: "none", isLocal: true },
           ),
         ],
   );
@@ -416,16 +456,32 @@ function row(ctx, jobs, job, state, canSelect) {
   );
 }
 
-function none(state, params) {
+const BECOME = { retry: "ready", kill: "dead" };
+
+/** Where the jobs are that were here before the last change. */
+function whereTo({ action, n }, params) {
+  const [who, are] = [plural(n, "job"), n === 1 ? "is" : "are"];
+  const state = BECOME[action];
+  if (!state) return h("p", {}, `${who} ${n === 1 ? "was" : "were"} deleted.`);
+  const to = link("jobs", { ...params, cursor: "", state });
+  return h("p", {}, `${who} ${are} ${state} now: `, h("a", { href: to }, `show ${state} jobs`));
+}
+
+function none(state, params, done) {
   if (isWrong(params)) return empty("“Older than” is not an age: use 90s, 30m, 2h or 7d.");
-  if (Object.keys(filterOf(params)).length > 0)
-    return empty(
-      `No ${state === "any" ? "" : `${STATES[state].name.toLowerCase()} `}job matches. ` +
-        "Finished and deleted jobs are not kept.",
-    );
+  const after = done?.n > 0 && whereTo(done, params);
+  if (Object.keys(filterOf(params)).length > 0) {
+    const [what, mayBeOver] =
+      state === "any" ? ["", true] : [`${STATES[state].name.toLowerCase()} `, params.id];
+    const note = mayBeOver && !after ? " Finished and deleted jobs are not kept." : "";
+    return empty(`No ${what}job matches.${note}`, after);
+  }
   const { name, says } = STATES[state];
   const how = state === "ready" ? " Push one here, or with any client." : "";
-  return empty(`No ${name.toLowerCase()} jobs. A ${name.toLowerCase()} job ${says}.${how}`);
+  return empty(
+    `No ${name.toLowerCase()} jobs. A ${name.toLowerCase()} job ${says}.${how}`,
+    after,
+  );
 }
 
 export default {
@@ -471,7 +527,7 @@ export default {
             jobs.map((each) => row(ctx, jobs, each, state, canSelect)),
             "stack",
           )
-        : none(state, params),
+        : none(state, params, ctx.state.done),
       pager("jobs", params, next, [
         isFiltered &&
           h(

@@ -129,7 +129,7 @@ export function limitForm(ctx) {
     h(
       "div",
       { class: "buttons" },
-      button("Cancel", () => close(ctx), { kind: "plain", key: "cancel" }),
+      button("Cancel", () => close(ctx), { kind: "plain", key: "cancel", isLocal: true }),
       h("button", { type: "submit", class: "primary" }, "Save"),
     ),
   );

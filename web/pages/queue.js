@@ -1,6 +1,6 @@
 import { get, part } from "../api.js";
 import { h } from "../dom.js";
-import { age, ago, count, plural, rate } from "../format.js";
+import { age, ago, count, rate } from "../format.js";
 import { link } from "../route.js";
 import {
   button,
@@ -34,6 +34,13 @@ function row(job, place) {
   );
 }
 
+/** A Faktory worker that is busy asks for nothing: it is known by its jobs. */
+function workers({ takers, watchers, waiting, reserved, processed_per_s: rate }) {
+  if (takers === 0) return reserved > 0 || rate > 0 ? "all busy" : "none";
+  const watching = watchers > 0 ? `, ${count(watchers)} watching` : "";
+  return `${count(waiting)} waiting for a job${watching}`;
+}
+
 function about(queue) {
   const { name } = queue;
   const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} jobs`);
@@ -47,12 +54,7 @@ function about(queue) {
     ["Enqueued", rate(queue.enqueued_per_s)],
     ["Processed", rate(queue.processed_per_s)],
     ["Failed", rate(queue.failed_per_s)],
-    [
-      "Clients",
-      queue.takers === 0
-        ? "none"
-        : `${plural(queue.watchers, "watcher")}, ${count(queue.waiting)} waiting`,
-    ],
+    ["Workers", workers(queue)],
     queue.throttle && [
       "Limits",
       [

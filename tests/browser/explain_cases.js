@@ -1,0 +1,238 @@
+// What pages say must be true and clear: of times, of errors, of jobs that moved, of the server.
+import assert from "node:assert/strict";
+import { beanstalk, faktory, fill, gone, row } from "./helpers.js";
+
+/** A page in a browser of its own. */
+async function otherPage({ context }, options) {
+  const other = await context.browser().newContext({ reducedMotion: "reduce", ...options });
+  const page = await other.newPage();
+  return { other, page };
+}
+
+export const cases = [
+  {
+    title: "a queue whose workers are all at work does not say that it has none",
+    async run(test) {
+      const { client } = await fill(test);
+      const { page } = test;
+      await test.open("queues/held");
+      await page.locator(".facts div", { hasText: "Workersall busy" }).waitFor();
+      await client.command("ACK", { jid: "held-0001" });
+      await test.open("queues/mail");
+      await page.locator(".facts div", { hasText: "Workersnone" }).waitFor();
+      const tube = beanstalk(test);
+      await tube.command("watch thumbs");
+      await test.open("queues/thumbs");
+      await page.getByText("0 waiting for a job, 1 watching").waitFor();
+    },
+  },
+  {
+    title: "the filter of an error group has the name of the group",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      await client.push("group-001", "Fails", "broken");
+      await client.fail("broken", "Timeout", "after 31 s");
+      const [{ group }] = (await test.server.api("errors")).groups;
+      const { page } = test;
+      await test.open(`jobs?state=retrying&group=${group}`);
+      const chip = page.locator(".chip");
+      await chip.getByText("Error group: Timeout: after # s", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Retry all that match" }).click();
+      await page
+        .getByRole("dialog", { name: "with error group “Timeout: after # s”" })
+        .getByRole("button", { name: "Retry 1 job" })
+        .click();
+      await page.getByText("No retrying job matches.").waitFor();
+      assert.doesNotMatch(await page.locator("body").textContent(), new RegExp(group));
+      await page.reload();
+      await chip.getByText("Error group", { exact: true }).waitFor();
+      await chip.click();
+      await gone(chip);
+    },
+  },
+  {
+    title: "failures are counted to their end where that takes a moment",
+    async run({ page, open }) {
+      const at = "2026-01-02T03:04:05Z";
+      const words = { group: "a1", type: "Timeout", message: "late", sample: 1 };
+      const seen = { queues: ["a"], first_at: at, last_at: at };
+      const counted = { ready: 0, reserved: 0, scheduled: 0, retrying: 900, dead: 0 };
+      await page.route("**/api/v1/errors*", (route) => {
+        const place = Number(new URL(route.request().url()).searchParams.get("cursor")) + 1;
+        const next = place === 12 ? null : String(place);
+        const groups = [{ ...words, ...seen, ...counted }];
+        return route.fulfill({ json: { groups, looked_at: 900, to_look_at: 10800, next } });
+      });
+      await open("errors");
+      await page.getByText("1 group", { exact: true }).waitFor();
+      await row(page, "Timeout").getByText("10,800", { exact: true }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Count all" }).count(), 0);
+    },
+  },
+  {
+    title: "a server that stands still shows how old the numbers are",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("");
+      await page.getByRole("button", { name: "Live" }).waitFor();
+      server.process.kill("SIGSTOP");
+      await page.getByRole("button", { name: /^[3-6] s old$/ }).waitFor();
+      server.process.kill("SIGCONT");
+      await page.getByRole("button", { name: "Live" }).waitFor();
+    },
+  },
+  {
+    title: "without the server nothing can be changed, and everything can be read",
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("jobs/1");
+      await page.getByRole("button", { name: "Kill" }).waitFor();
+      await server.kill();
+      await page.getByRole("button", { name: "Offline" }).waitFor();
+      for (const name of ["Kill", "Delete"])
+        assert.ok(await page.getByRole("button", { name }).isDisabled(), name);
+      await page.getByRole("button", { name: "Text" }).click();
+      await page.locator("pre", { hasText: "mail-0001" }).waitFor();
+      await server.start();
+      await page.getByRole("button", { name: "Live" }).waitFor();
+      assert.ok(await page.getByRole("button", { name: "Kill" }).isEnabled());
+    },
+  },
+  {
+    title: "a question that is answered when the server is gone sends nothing",
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      await test.open("jobs/1");
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).waitFor();
+      await server.kill();
+      await page.getByText("Offline").waitFor();
+      const sent = [];
+      page.on("request", (request) => sent.push(request.method()));
+      await page.getByRole("button", { name: "Delete 1 job" }).click();
+      await page.locator(".notice.bad", { hasText: "cannot be reached" }).waitFor();
+      assert.ok(!sent.includes("POST"));
+    },
+  },
+  {
+    title: "times name their zone, and one switch shows all of them in UTC",
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("time-0001", "Timed", "mail", [], { at: "2098-12-31T18:34:49Z" });
+      const { other, page } = await otherPage(test, { timezoneId: "Asia/Kolkata" });
+      const hover = () => row(page, "Timed").locator("time").getAttribute("title");
+      await page.goto(`${test.server.base}jobs?state=scheduled`);
+      await row(page, "2099-01-01").waitFor();
+      assert.match(await hover(), /^2099-01-01 00:04:49 UTC\+5:30 · 2098-12-31T18:34:49/);
+      await page.getByRole("button", { name: "Local" }).click();
+      await row(page, "2098-12-31").waitFor();
+      assert.match(await hover(), /^2098-12-31 18:34:49 UTC · /);
+      await page.goto(test.server.base);
+      await page.getByText("Time (UTC)").waitFor();
+      await page.getByText("Day (UTC)").waitFor();
+      await page.keyboard.press("u");
+      await page.getByText("Time (UTC+5:30)").waitFor();
+      await page.getByText("Day (UTC)").waitFor();
+      await other.close();
+    },
+  },
+  {
+    title: "on a phone a whole jid can be read, and lines of bytes are lines",
+    async run(test) {
+      const client = await faktory(test);
+      const jid = "0123456789abcdef0123456789abcdef0123456789abcdef";
+      await client.push(jid, "Long", "mail", ["x".repeat(100)]);
+      const { page } = test;
+      await page.setViewportSize({ width: 390, height: 844 });
+      await test.open("jobs/1");
+      const code = page.locator(".facts code", { hasText: jid });
+      const { right, cut } = await code.evaluate((node) => ({
+        right: node.getBoundingClientRect().right,
+        cut: node.parentElement.scrollWidth > node.parentElement.clientWidth,
+      }));
+      assert.ok(right <= 390 && !cut);
+      await page.getByRole("button", { name: "Hex" }).click();
+      const dump = page.locator("pre.hex");
+      const lines = (await dump.textContent()).split("\n").length;
+      const size = await dump.evaluate((node) => ({
+        lines: node.clientHeight / parseFloat(getComputedStyle(node).lineHeight),
+        isWide: node.parentElement.scrollWidth > node.parentElement.clientWidth,
+      }));
+      assert.equal(Math.round(size.lines), lines);
+      assert.equal(size.isWide, false);
+    },
+  },
+  {
+    title: "a list that a change has emptied says where its jobs are",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      for (const i of [1, 2, 3]) {
+        await client.push(`moves-00${i}`, "Moves", "broken", [], { retry: -1 });
+        await client.fail("broken", "Timeout", "late");
+      }
+      const { page } = test;
+      const dialog = page.getByRole("dialog");
+      await test.open("jobs?state=dead&queue=broken");
+      await row(page, "Moves").first().getByRole("checkbox").check();
+      await page.getByRole("button", { name: "Retry 1" }).click();
+      await dialog.getByRole("button", { name: "Retry 1 job" }).click();
+      await page.getByText("1 job ready now.").waitFor();
+      await page.getByRole("button", { name: "Retry all that match" }).click();
+      await dialog.getByRole("button", { name: "Retry 2 jobs" }).click();
+      await page.getByText("No dead job matches.").waitFor();
+      await page.getByText("2 jobs are ready now: ").waitFor();
+      assert.equal(await page.getByText("are not kept").count(), 0);
+      await page.getByRole("link", { name: "show ready jobs" }).click();
+      await row(page, "Moves").first().waitFor();
+      assert.match(page.url(), /queue=broken&state=ready|state=ready&queue=broken/);
+    },
+  },
+  {
+    title: "an operation that has ended is not said to have refused its end",
+    async run(test) {
+      const { page } = test;
+      const running = { id: 9, title: "clear mail", phase: "running", changed: 3 };
+      const json = { ...running, looked_at: 3, to_look_at: 8 };
+      let isOver = false;
+      await test.open("queues");
+      await row(page, "default").waitFor();
+      await page.route("**/api/v1/operations", (route) =>
+        route.fulfill({ json: { operations: [json] } }),
+      );
+      await page.route("**/api/v1/operations/9", (route) =>
+        route.fulfill({ json: { ...json, phase: isOver ? "done" : "running" } }),
+      );
+      await page.route("**/api/v1/operations/9/cancel", (route) => {
+        isOver = true;
+        return route.fulfill({ status: 409, json: { error: "this operation has ended already" } });
+      });
+      await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+      await page.locator(".operation").getByRole("button", { name: "Cancel" }).click();
+      await page.getByText("Done: 3 jobs deleted.").waitFor();
+      assert.equal(await page.locator(".notice.bad").count(), 0);
+    },
+  },
+  {
+    title: "long texts and long lists are folded, and unfold",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const rows = Array.from({ length: 300 }, (_, i) => [`row ${i}`, i]);
+      await client.push("long-0001", "Long", "long", ["x".repeat(30000), rows]);
+      await client.fail("long", "TooLong", "all of it ".repeat(300));
+      const { page } = test;
+      const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+      await test.open("jobs?state=retrying");
+      await row(page, "Long").waitFor();
+      assert.ok((await row(page, "Long").boundingBox()).height < 200);
+      await test.open("jobs/1");
+      await page.getByText("30,002 characters").waitFor();
+      assert.ok((await height()) < 2000);
+      await page.getByText("30,002 characters").click();
+      await page.locator("details[open] > span", { hasText: "x".repeat(30000) }).waitFor();
+      await page.getByText("250 more").click();
+      await page.locator("details[open] .key", { hasText: "299" }).waitFor();
+    },
+  },
+];
