@@ -75,7 +75,7 @@ export const cases = [
   }),
   ...accessibleCases("no cron", "", () => {}, async (page, { base }, look) => {
     await page.goto(`${base}cron`);
-    await page.getByText("No jobs run by a schedule.").waitFor();
+    await page.getByText("No job has a schedule.").waitFor();
     await look("list");
   }),
   {
@@ -164,7 +164,7 @@ export const cases = [
       await page.getByText("The server was restarted.").waitFor();
       await row(page, "nightly").locator(".badge.paused").waitFor();
       await page.getByRole("link", { name: "nightly" }).click();
-      await page.getByText("None until it is resumed.").waitFor();
+      await page.getByText("None while it is paused.").waitFor();
       await page.getByRole("button", { name: "Resume" }).click();
       await page.locator(".plan li").first().waitFor();
       assert.equal((await server.api("cron/nightly")).is_paused, false);
@@ -218,7 +218,7 @@ export const cases = [
       await page.getByRole("heading", { name: "Next runs" }).waitFor();
       server.reload("");
       await page.getByRole("link", { name: "All cron entries" }).click();
-      await page.getByText("No jobs run by a schedule.").waitFor();
+      await page.getByText("No job has a schedule.").waitFor();
       await until(async () => (await server.api("cron")).total === 0, "no entries");
     },
   },

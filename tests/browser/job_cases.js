@@ -74,7 +74,7 @@ export const cases = [
       await test.open("jobs/4");
       await page.getByText("locked until it starts").waitFor();
       await client.fetch("starts");
-      await page.getByText("its lock is over").waitFor();
+      await page.getByText("its lock has ended").waitFor();
     },
   },
   {

@@ -103,8 +103,8 @@ export const cases = [
       await save(page);
       for (const [name, problem] of [
         ["Jobs at a time", "A whole number from 1 to 1,000,000"],
-        ["Timeout in seconds", "Needed: a job that runs for longer counts no more"],
-        ["Jobs that may begin", "Needed with a number of seconds"],
+        ["Timeout in seconds", "Required: a job that runs longer no longer counts"],
+        ["Jobs that may begin", "Required with a number of seconds"],
       ]) {
         const said = await field(page, name).getAttribute("aria-describedby");
         assert.equal(await page.locator(`#${said}`).innerText(), problem);
@@ -160,7 +160,7 @@ export const cases = [
       await row(page, "5 concurrent").getByText("by hand").waitFor();
       await page.getByRole("button", { name: "Reset the limits of instagram" }).click();
       const question = page.getByRole("dialog");
-      await question.getByText("count again: 7 concurrent.").waitFor();
+      await question.getByText("apply again: 7 concurrent.").waitFor();
       await question.getByRole("button", { name: "Reset" }).click();
       await gone(page.getByText("by hand", { exact: true }));
       assert.equal((await limitsOf(server, "instagram")).concurrency, 7);
@@ -186,7 +186,7 @@ export const cases = [
       assert.equal((await limitsOf(server, "later")).rate_count, 20);
       await page.getByRole("button", { name: "Reset the limits of later" }).click();
       const question = page.getByRole("dialog");
-      await question.getByText("nothing will limit it").waitFor();
+      await question.getByText("it will have none").waitFor();
       await question.getByRole("button", { name: "Reset" }).click();
       await page.locator("pre", { hasText: "[throttles]" }).waitFor();
     },
@@ -201,7 +201,7 @@ export const cases = [
       await edit(page, "instagram");
       await field(page, "Jobs at a time").fill("");
       await field(page, "Timeout in seconds").fill("");
-      await page.getByText("Nothing will limit the queue.").waitFor();
+      await page.getByText("The queue will have no limits.").waitFor();
       await save(page);
       await row(page, "no limit").getByText("by hand").waitFor();
       await gone(page.getByText("throttled 2 of 2"));

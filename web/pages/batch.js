@@ -121,7 +121,7 @@ function block({ bid }, { what, count: n, ...callback }) {
   ];
   switch (what) {
     case "commit":
-      return "its client, which has not committed it: more jobs may come";
+      return "its client, which has not committed it yet: more jobs may be added";
     case "members":
       return jobs("has not run yet", "have not run yet");
     case "failed_members":
@@ -153,7 +153,7 @@ function waiting(batch) {
   return section(
     "Blocked by",
     null,
-    h("p", {}, gone ? "Nothing. A callback of it was deleted." : "Nothing: it is done."),
+    h("p", {}, gone ? "Nothing. One of its callbacks was deleted." : "Nothing: it is done."),
   );
 }
 
@@ -286,7 +286,7 @@ export default {
         ["Failed", count(batch.failed)],
         ["Lost", count(batch.lost)],
         ["Created", ago(batch.created_at)],
-        batch.idle_at && ["Closed unless used", ago(batch.idle_at)],
+        batch.idle_at && ["Dropped if unused", ago(batch.idle_at)],
         batch.forgotten_at && ["Kept until", ago(batch.forgotten_at)],
       ]),
       waiting(batch),

@@ -47,8 +47,8 @@ export async function runNow(ctx, entry) {
   const agreed = await ask({
     title: `Run ${title} now?`,
     text:
-      `A job of type ${entry.type} enters ${entry.queue} at once. ` +
-      "The next runs stay as they are planned.",
+      `A job of type ${entry.type} is pushed to ${entry.queue} now. ` +
+      "The schedule does not change.",
     verb: "Run now",
     kind: "primary",
   });
@@ -65,7 +65,7 @@ export async function turnEntry(ctx, entry) {
   await act(
     () => post(`cron/${part(name)}/${isPaused ? "resume" : "pause"}`),
     isPaused
-      ? `${titleOf(entry)} is resumed. What it missed is not done.`
+      ? `${titleOf(entry)} is resumed. Missed runs are skipped.`
       : `${titleOf(entry)} is paused: it does not run until it is resumed.`,
   );
   ctx.refresh();
@@ -124,7 +124,7 @@ export default {
         : total > 0
           ? empty("No more entries.")
           : empty(
-              "No jobs run by a schedule. Write an entry into the config file, or into a file of " +
+              "No job has a schedule. Add an entry to the config file, or to a file in " +
                 "conf.d, and send SIGHUP:",
               example(EXAMPLE),
             ),
@@ -133,8 +133,8 @@ export default {
         h(
           "p",
           { class: "dim" },
-          "Entries are in the config files: edit them there, and send SIGHUP. ",
-          "A pause and the last runs are kept in the journal. Disabled entries can be run too.",
+          "Entries are set in the config files: edit them there, and send SIGHUP. ",
+          "Pauses and the last runs survive restarts. Disabled entries can be run by hand.",
         ),
     ];
   },

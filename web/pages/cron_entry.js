@@ -8,9 +8,9 @@ import { idleBadges, outcome, runNow, titleOf, turnEntry } from "./cron.js";
 /** A run that is later than this says so. */
 const LATE_S = 2;
 const MISSED = {
-  one: "the newest is done, if it is at most an hour late",
-  none: "are not done",
-  all: "are all done, the newest 1,000 at most",
+  one: "the latest one runs, if it is at most an hour late",
+  none: "are skipped",
+  all: "all of them run, at most the latest 1,000",
 };
 
 function plan({ next, is_enabled: isEnabled, is_paused: isPaused }) {
@@ -23,7 +23,7 @@ function plan({ next, is_enabled: isEnabled, is_paused: isPaused }) {
   return h(
     "p",
     { class: "dim" },
-    isPaused && "None until it is resumed. ",
+    isPaused && "None while it is paused. ",
     !isEnabled && "None: the config file has enabled = false.",
     !isPaused && isEnabled && "None yet.",
   );
@@ -82,7 +82,7 @@ export default {
             ["Type", entry.type],
             ["Queue", queueLink(entry.queue)],
             ["Missed runs", MISSED[entry.catch_up]],
-            !entry.is_named && ["Without a name, known as", h("code", {}, entry.name)],
+            !entry.is_named && ["Generated name", h("code", {}, entry.name)],
           ]),
         ),
       ),
@@ -92,7 +92,7 @@ export default {
         entry.runs.length > 0
           ? table(
               "Last runs",
-              [["Run"], ["Why"], ["Job"], ["Outcome", "wide"]],
+              [["Run"], ["Trigger"], ["Job"], ["Outcome", "wide"]],
               entry.runs.map(run),
               "cards",
             )

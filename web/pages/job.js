@@ -90,7 +90,7 @@ function story(job) {
         ? ["by worker ", workerLink(reservation.wid)]
         : reservation.client
           ? `by connection ${reservation.client}`
-          : "by a producer",
+          : "by a client without wid",
     ]);
   if (state === "dead")
     steps.push([
@@ -336,7 +336,7 @@ const LOCKED_UNTIL = { start: "starts", success: "has ended" };
 
 function lock({ lock: { is_held: isHeld, until, ends_with: end } }) {
   if (!isHeld || Date.parse(until) <= serverNow())
-    return "its lock is over: the same job may be pushed again";
+    return "its lock has ended: the same job can be pushed again";
   return [
     `locked until it ${LOCKED_UNTIL[end]}, at the latest `,
     ago(until),
@@ -435,7 +435,7 @@ export default {
               "Progress",
               [
                 progressOf(job.progress),
-                h("div", { class: "dim" }, "told ", ago(job.progress.updated_at)),
+                h("div", { class: "dim" }, "updated ", ago(job.progress.updated_at)),
               ],
             ],
             job.lock && ["Unique", lock(job)],

@@ -339,7 +339,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
         ? `${plural(selected.size, "job")} selected:`
         : isHeld
           ? "Select jobs to change them"
-          : "Select jobs, or change",
+          : "Select jobs, or change all:",
     ),
     selected.size === 0
       ? !isHeld &&
@@ -447,7 +447,7 @@ function row(ctx, jobs, job, state, canSelect) {
               ]
             : job.reservation.client
               ? `held by connection ${job.reservation.client}`
-              : "held by a producer",
+              : "held by a client without wid",
           ", ends ",
           ago(job.reservation.until),
         ),

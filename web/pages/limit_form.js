@@ -32,11 +32,12 @@ export function read({ queue, values }) {
   }
   const has = (name) => typed(values, name) !== "";
   if ((has("concurrency") || has("worker")) && !has("timeout_s"))
-    problems.timeout_s = "Needed: a job that runs for longer counts no more";
+    problems.timeout_s = "Required: a job that runs longer no longer counts";
   if (has("timeout_s") && !has("concurrency") && !has("worker"))
-    problems.timeout_s = "Only with a number of jobs at a time";
-  if (has("rate_count") && !has("rate_s")) problems.rate_s = "Needed with a number of jobs";
-  if (has("rate_s") && !has("rate_count")) problems.rate_count = "Needed with a number of seconds";
+    problems.timeout_s = "Only with a limit of jobs at a time";
+  if (has("rate_count") && !has("rate_s")) problems.rate_s = "Required with a number of jobs";
+  if (has("rate_s") && !has("rate_count"))
+    problems.rate_count = "Required with a number of seconds";
   return { limits, problems };
 }
 
@@ -124,7 +125,7 @@ export function limitForm(ctx) {
         },
       }),
     FIELDS.map(number),
-    h("p", { class: "dim" }, Object.keys(limits).length === 0 && "Nothing will limit the queue."),
+    h("p", { class: "dim" }, Object.keys(limits).length === 0 && "The queue will have no limits."),
     form.refusal && h("p", { class: "problem", role: "alert" }, form.refusal),
     h(
       "div",

@@ -44,7 +44,7 @@ function tiles({ jobs, per_s: perSecond, totals, today }) {
     state("reserved", "running"),
     state("scheduled", "not due yet"),
     state("retrying", "will be retried"),
-    state("dead", "retry or delete"),
+    state("dead", "out of retries"),
   );
 }
 
@@ -191,7 +191,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
             "span",
             {},
             jobs.dead > 0
-              ? "Nothing is waiting, except for dead jobs."
+              ? "Nothing is waiting. Dead jobs can be retried or deleted."
               : "Nothing is waiting, and nothing is wrong.",
           ),
         ),

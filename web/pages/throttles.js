@@ -47,8 +47,8 @@ async function reset(ctx, { queue, rule }) {
   const agreed = await ask({
     title: `Reset the limits of ${queue}?`,
     text: rule
-      ? `The limits of the config file count again: ${limitsText(rule.limits)}.`
-      : "The config file has no limits for this queue: nothing will limit it.",
+      ? `The limits of the config file apply again: ${limitsText(rule.limits)}.`
+      : "The config file has no limits for this queue: it will have none.",
     verb: "Reset",
     kind: "primary",
   });
@@ -85,7 +85,7 @@ function row(ctx, each) {
     figure(
       count(each.held),
       each.overage > 0 && h("div", { class: "bad" }, ` ${count(each.overage)} overdue`),
-      each.reclaimed > 0 && h("div", { class: "dim" }, ` ${count(each.reclaimed)} taken back`),
+      each.reclaimed > 0 && h("div", { class: "dim" }, ` ${count(each.reclaimed)} reclaimed`),
     ),
     acts(
       ctx,
@@ -156,16 +156,15 @@ export default {
       h(
         "p",
         { class: "dim" },
-        "Limits that are set by hand are kept in the journal. They last over restarts, and win ",
-        "over the config file until they are reset. SIGHUP reads the config file anew: it changes ",
-        "the other queues only.",
+        "Limits set by hand survive restarts, and override the config file until they are reset. ",
+        "SIGHUP reads the config file again, for all other queues.",
       ),
       all.queues.throttles.some(({ overage, reclaimed }) => overage + reclaimed > 0) &&
         h(
           "p",
           { class: "dim" },
-          "An overdue job ran for longer than the timeout: it counts no more, so another one may ",
-          "have begun. Taken back are slots of workers that have gone.",
+          "Overdue jobs run longer than the timeout. They no longer count, so other jobs may have ",
+          "started. Reclaimed slots belonged to workers that are gone.",
         ),
       total > 0 && [
         h("h2", {}, "In the config file ", h("span", { class: "count" }, count(total))),

@@ -25,7 +25,7 @@ const JOBS_MAX = 20;
 const WORDS = {
   quiet: [
     "Quiet",
-    "It finishes its jobs and fetches no more. Only a restart undoes this.",
+    "It finishes its jobs and fetches no new ones. Only a restart of the worker undoes this.",
   ],
   stop: ["Stop", "It shuts down. Unfinished jobs return to their queues."],
 };
@@ -98,7 +98,7 @@ function runningJob(job) {
     h(
       "td",
       { class: "line" },
-      wid ? workerLink(wid) : client ? `connection ${client}` : "a producer",
+      wid ? workerLink(wid) : client ? `connection ${client}` : "a client without wid",
     ),
     h("td", { class: "wide" }, progressOf(job.progress) ?? none()),
     figure(ago(since)),
