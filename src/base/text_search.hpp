@@ -17,6 +17,11 @@ class TextSearch {
   /// Begins a new text.
   void restart() { matched_ = 0; }
 
+  /// How much of the part the text ends with so far. Another search for the same part can go on
+  /// from it.
+  [[nodiscard]] std::size_t matched() const { return matched_; }
+  void go_on_from(std::size_t matched) { matched_ = matched; }
+
   /// Reads on. True: the part is in the text; nothing more may be read of it.
   [[nodiscard]] bool read(std::string_view bytes);
 

@@ -1,6 +1,16 @@
 // What pages say must be true and clear: of times, of errors, of jobs that moved, of the server.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { violations } from "./axe.js";
 import { beanstalk, faktory, fill, gone, row } from "./helpers.js";
+
+/** The flag that asks for a password. */
+function passwordFlag({ directory }, password) {
+  const file = path.join(directory, "password");
+  fs.writeFileSync(file, password);
+  return `--password-file=${file}`;
+}
 
 /** A page in a browser of its own. */
 async function otherPage({ context }, options) {
@@ -67,6 +77,70 @@ export const cases = [
       await page.getByText("1 group", { exact: true }).waitFor();
       await row(page, "Timeout").getByText("10,800", { exact: true }).waitFor();
       assert.equal(await page.getByRole("button", { name: "Count all" }).count(), 0);
+    },
+  },
+  {
+    title: "letters that a client has escaped are shown as letters, and found",
+    async run(test) {
+      const client = await faktory(test);
+      const push = (jid, args) =>
+        client.command("PUSH", `{"jid":"${jid}","jobtype":"Names","args":${args}}`);
+      await push("name-0001", '["\\u674e \\ud83d\\ude00","\\u0022\\u0007\\\\u674e"]');
+      await push("name-0002", '["Smith"]');
+      const { page } = test;
+      await test.open("jobs?text=李");
+      await row(page, '["李 😀","\\u0022\\u0007\\\\u674e"]').waitFor();
+      assert.equal(await row(page, "Names").count(), 1);
+    },
+  },
+  {
+    title: "a server that asks for a password since its restart sends people to log in",
+    async run(test) {
+      await fill(test);
+      const { page, server, context } = test;
+      await test.open("queues");
+      await row(page, "mail").waitFor();
+      await server.kill();
+      server.flags = [passwordFlag(server, "secret")];
+      await server.start();
+      await page.getByText("The server asks for a password").waitFor();
+      await page.getByRole("button", { name: "Not updating" }).waitFor();
+      await context.setHTTPCredentials({ username: "", password: "secret" });
+      await page.getByRole("link", { name: "Log in" }).click();
+      await row(page, "mail").waitFor();
+      assert.equal(await page.getByRole("alert").count(), 0);
+    },
+  },
+  {
+    title: "a wrong password is said to be wrong, on a page like all others",
+    async run(test) {
+      const { server } = test;
+      await server.kill();
+      server.flags = [passwordFlag(server, "secret")];
+      await server.start();
+      for (const [authorization, problem] of [
+        [undefined, "A password is needed"],
+        [`Basic ${btoa("me:guess")}`, "The password is wrong"],
+      ]) {
+        const { other, page } = await otherPage(test, { bypassCSP: true });
+        // What a browser shows after its dialog is closed.
+        await page.route("**/jobs?*", async (route) => {
+          const headers = { ...route.request().headers(), ...(authorization && { authorization }) };
+          const response = await route.fetch({ headers });
+          assert.equal(response.status(), 401);
+          const { "www-authenticate": challenge, ...rest } = response.headers();
+          assert.match(challenge, /^Basic /);
+          await route.fulfill({ response, headers: rest });
+        });
+        await page.goto(`${server.base}jobs?state=dead`);
+        await page.getByRole("heading", { name: problem }).waitFor();
+        const border = await page
+          .locator("div.empty")
+          .evaluate((box) => getComputedStyle(box).borderTopStyle);
+        assert.equal(border, "dashed");
+        assert.deepEqual(await violations(page), []);
+        await other.close();
+      }
     },
   },
   {

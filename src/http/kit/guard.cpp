@@ -1,6 +1,7 @@
 #include "http/kit/guard.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
@@ -8,14 +9,32 @@
 namespace millrace::http {
 namespace {
 
-Response ask_for_password(const Request& request) {
-  Response response = refuse(401, "a password is needed");
+/// A person who closes the browser's dialog sees this.
+std::string login_page(std::string_view prefix, std::string_view problem) {
+  const std::string assets = std::string(prefix) + "/assets/";
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<title>Log in · Millrace</title>\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"" +
+         assets + "icon.svg\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"" + assets +
+         "style.css\">\n</head>\n<body>\n<main class=\"login\">\n<div class=\"empty\">\n"
+         "<img src=\"" +
+         assets + "icon.svg\" alt=\"\" width=\"44\" height=\"44\">\n<h1>" + std::string(problem) +
+         "</h1>\n<p>Millrace accepts any user name with its password.</p>\n"
+         "<p><a href=\"\">Log in</a></p>\n</div>\n</main>\n</body>\n</html>\n";
+}
+
+Response ask_for_password(const Request& request, Login login) {
+  const bool is_wrong = login == Login::kWrong;
+  Response response = refuse(401, is_wrong ? "the password is wrong" : "a password is needed");
   if (request.header("accept").find("text/html") != std::string_view::npos) {
-    // A person who closes the browser's dialog sees this.
     response.type = "text/html; charset=utf-8";
     response.body =
-        "<!doctype html><title>Millrace</title><p>A password is needed. <a href=\"\">Log in</a>";
+        login_page(request.prefix, is_wrong ? "The password is wrong" : "A password is needed");
   }
+  // For a script the browser would open its dialog over a page that is in use, and the script would
+  // wait for it. Our page offers to log in.
+  if (!request.header("x-requested-with").empty()) return response;
   response.headers["WWW-Authenticate"] = "Basic realm=\"Millrace\", charset=\"UTF-8\"";
   return response;
 }
@@ -57,8 +76,11 @@ bool is_address(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return is_digit(c) || c == '.'; });
 }
 
+/// Health, and what the page to log in is made of.
 bool is_open_to_all(const Request& request) {
-  return request.path == "/health" || request.path == "/health/leader";
+  constexpr std::array<std::string_view, 4> kOpen = {"/health", "/health/leader",
+                                                     "/assets/style.css", "/assets/icon.svg"};
+  return std::find(kOpen.begin(), kOpen.end(), request.path) != kOpen.end();
 }
 
 bool has_body(const Request& request) {
@@ -113,10 +135,11 @@ bool is_change(const Request& request) {
 
 std::optional<Response> check(const Request& request, const GuardSettings& settings) {
   if (request.path.size() > kPathBytesMax) return refuse(414, "the path is too long");
-  // Load balancers ask without a password, and by any name.
+  // Load balancers ask for it without a password, and by any name.
   if (is_open_to_all(request) && !is_change(request)) return std::nullopt;
   if (!settings.password.empty()) {
-    if (login_of(request, settings) != Login::kRight) return ask_for_password(request);
+    const Login login = login_of(request, settings);
+    if (login != Login::kRight) return ask_for_password(request, login);
   } else if (!is_own_host(request.header("host"), settings.hosts)) {
     return refuse(403, "this Host name is not accepted: add it to --web-host");
   }

@@ -11,6 +11,20 @@ namespace {
 
 using Level = Concern::Level;
 
+/// Long enough for steady numbers, as those of the tiles.
+constexpr Duration kNowSpan = 30s;
+
+std::string percent_of(double share) {
+  return share > 0 && share < 0.01 ? "less than 1" : std::to_string(static_cast<int>(share * 100));
+}
+
+/// Failures may have ended, or begun just now: the rate next to it says so.
+std::string share_now(const Trend& trend) {
+  const Trend::Rates now = trend.rates(kNowSpan);
+  if (now.processed <= 0) return "no run in the last 30 seconds";
+  return concat(percent_of(now.failed / now.processed), " % in the last 30 seconds");
+}
+
 /// Failures of the last five minutes against the five before.
 void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   constexpr double kWorthMention = 0.05;  // a second
@@ -22,13 +36,14 @@ void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
   const bool grows = now.failed > 2 * before.failed;
   const bool had_runs = before.processed > 0;
   if (!grows && share < 0.5) return;
-  const std::string percent =
-      share < 0.01 ? "Less than 1" : std::to_string(static_cast<int>(share * 100));
-  found.push_back({.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
-                   .kind = "failures",
-                   .text = concat(percent, " % of runs failed in the last minutes",
-                                  grows && had_runs ? ", more than before" : ""),
-                   .queue = {}});
+  std::string percent = percent_of(share);
+  if (percent.starts_with('l')) percent.front() = 'L';
+  found.push_back(
+      {.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
+       .kind = "failures",
+       .text = concat(percent, " % of runs failed in the last 5 minutes",
+                      grows && had_runs ? ", more than before" : "", " (", share_now(trend), ")"),
+       .queue = {}});
 }
 
 void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {

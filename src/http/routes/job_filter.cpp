@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/json_text_search.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "base/text_search.hpp"
 #include "core/model/features/bid.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
@@ -130,7 +130,7 @@ class Matcher {
   JobFilter filter_;
   const WorkUnitFormat* format_;
   Time created_before_ = kNever;
-  std::optional<TextSearch> search_;
+  std::optional<JsonTextSearch> search_;
   JobId searched_ = 0;  ///< 0: no body is searched in part
   std::size_t read_bytes_ = 0;
 };

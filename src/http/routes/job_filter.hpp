@@ -25,7 +25,7 @@ struct JobFilter {
   Text id;              ///< the number, or the beginning of the jid
   Text error;           ///< a part of error type or message, letters in any case
   Text group;           ///< as `failure_group` names it
-  Text text;            ///< a part of the body as stored
+  Text text;            ///< a part of the body as stored, or with the escapes of JSON decoded
   Text wid;             ///< the worker that holds it
   Number client;        ///< the connection that holds it
   Number older_than_s;  ///< created at least so long ago

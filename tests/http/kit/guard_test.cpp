@@ -25,6 +25,29 @@ TEST_CASE("guard: a browser that knows no password shows a way to log in") {
   CHECK(refused.headers.contains("WWW-Authenticate"));
   CHECK(refused.type == "text/html; charset=utf-8");
   CHECK(refused.body.find("<a href=\"\">Log in</a>") != std::string::npos);
+  CHECK(refused.body.find("<h1>A password is needed</h1>") != std::string::npos);
+}
+
+TEST_CASE("guard: a browser with a wrong password is told that it is wrong, in the style of all") {
+  Request page = with(request_of("GET", "/jobs"), "accept", "text/html");
+  page.prefix = "/mill";
+  const GuardSettings settings{.password = "secret"};
+  const Response refused =
+      check(with(page, "authorization", "Basic OnNlY3JldHM="), settings).value();
+  CHECK(refused.body.find("<h1>The password is wrong</h1>") != std::string::npos);
+  CHECK(refused.body.find("href=\"/mill/assets/style.css\"") != std::string::npos);
+  CHECK(status_of(request_of("GET", "/assets/style.css"), settings) == 200);
+  CHECK(status_of(request_of("GET", "/assets/icon.svg"), settings) == 200);
+  CHECK(status_of(request_of("POST", "/assets/icon.svg"), settings) == 401);
+  CHECK(status_of(request_of("GET", "/assets/app.js"), settings) == 401);
+}
+
+TEST_CASE("guard: a script of a page is refused without the browser's dialog") {
+  const Request request =
+      with(request_of("GET", "/api/v1/overview"), "x-requested-with", "millrace");
+  const Response refused = check(request, {.password = "secret"}).value();
+  CHECK(refused.status == 401);
+  CHECK_FALSE(refused.headers.contains("WWW-Authenticate"));
 }
 
 TEST_CASE("guard: the password counts, the user name does not") {
@@ -37,7 +60,8 @@ TEST_CASE("guard: the password counts, the user name does not") {
   CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldA=="), settings) == 200);
   CHECK(status_of(with(request, "authorization", "basic OnNlY3JldA=="), settings) == 200);
   CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldHM="), settings) == 401);
-  CHECK(status_of(with(request, "authorization", "Basic !!!"), settings) == 401);
+  const Request wrong = with(request, "authorization", "Basic !!!");
+  CHECK(check(wrong, settings)->body == R"({"error":"the password is wrong"})");
   CHECK(status_of(with(request, "authorization", "Bearer secret"), settings) == 401);
 }
 

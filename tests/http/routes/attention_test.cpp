@@ -58,8 +58,8 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
   CHECK(attention[1]["text"] == "is paused with 1 waiting job");
 }
 
-TEST_CASE("overview: a small share of failures is not said to be none") {
-  const auto sentence = [](int failures, int runs) {
+TEST_CASE("overview: a share of failures names its time, and the share now") {
+  const auto sentence = [](int failures, int runs, Duration ago = {}) {
     WebFixture web;
     for (Time end = web.now + 10min; web.now < end; web.now += 2s) {
       web.trend.note(web.broker.view(), web.now);
@@ -73,10 +73,18 @@ TEST_CASE("overview: a small share of failures is not said to be none") {
       }
     }
     web.trend.note(web.broker.view(), web.now);
+    for (const Time end = web.now + ago; web.now < end;) {
+      web.trend.note(web.broker.view(), web.now += 2s);
+    }
     return std::string(web.read("/api/v1/overview")["attention"][0]["text"]);
   };
-  CHECK(sentence(18, 2500) == "Less than 1 % of runs failed in the last minutes");
-  CHECK(sentence(30, 2500) == "1 % of runs failed in the last minutes");
+  CHECK(sentence(18, 2500) ==
+        "Less than 1 % of runs failed in the last 5 minutes (less than 1 % in the last 30 "
+        "seconds)");
+  CHECK(sentence(30, 2500) ==
+        "1 % of runs failed in the last 5 minutes (1 % in the last 30 seconds)");
+  CHECK(sentence(30, 30, 2min) ==
+        "100 % of runs failed in the last 5 minutes (no run in the last 30 seconds)");
 }
 
 TEST_CASE("overview: says so when there is no room for new jobs, and refuses them") {

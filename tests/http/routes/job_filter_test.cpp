@@ -43,6 +43,16 @@ TEST_CASE("jobs: a filter that no name or error can be is refused, but of a body
   CHECK(web.read("/api/v1/jobs?text=\xff")["jobs"].size() == 1);
 }
 
+TEST_CASE("jobs: a text is found that its client has escaped") {
+  WebFixture web;
+  web.push("Mail", "mail", R"(,"custom":{"name":"\u674e"})");
+  web.put(R"({"path":"a\/b"})");
+  web.put("other");
+  CHECK(web.read("/api/v1/jobs?text=李")["jobs"].size() == 1);
+  CHECK(web.read("/api/v1/jobs/count?text=a/b")["matched"] == 1);
+  CHECK(web.read("/api/v1/jobs?text=\\u674e")["jobs"].size() == 1);
+}
+
 TEST_CASE("jobs: a filter that says nothing is refused") {
   WebFixture web;
   web.put("x");

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/text_search.hpp"
+
+namespace millrace {
+
+/// Finds a part in a text that comes in any pieces, as it is written or with the escapes of JSON
+/// decoded: `\u674e` is found as `李`, and `\/` as `/`. A text need not be JSON.
+class JsonTextSearch {
+ public:
+  /// Not empty.
+  explicit JsonTextSearch(const std::string& part) : written_(part), decoded_(part) {}
+
+  /// Begins a new text.
+  void restart();
+
+  /// Reads on. True: the part is in the text; nothing more may be read of it.
+  [[nodiscard]] bool read(std::string_view bytes);
+
+ private:
+  [[nodiscard]] bool read_decoded(std::string_view bytes);
+  [[nodiscard]] bool read_escape();
+  [[nodiscard]] bool read_code(unsigned code);
+
+  TextSearch written_;
+  TextSearch decoded_;  ///< idle until the first escape: till then both would be alike
+  bool has_escapes_ = false;
+  std::string escape_;  ///< one that is not complete yet
+  unsigned high_ = 0;   ///< the first half of a surrogate pair; 0: none
+};
+
+}  // namespace millrace
