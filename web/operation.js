@@ -1,5 +1,6 @@
 // Changes to many jobs: the confirmation before, and the progress bar.
 import { get, instance, post } from "./api.js";
+import { breakdown, lookAtAll } from "./breakdown.js";
 import { h, show } from "./dom.js";
 import { count, plural } from "./format.js";
 import { ask, button, complain } from "./ui.js";
@@ -75,16 +76,22 @@ export async function followRunning() {
   for (const each of operations) if (each.phase === "running") follow(each);
 }
 
-/** Counts the matching jobs, slice by slice. Returns the bounds of a change. */
-async function countMatching(selection, say, signal) {
+/**
+ * Counts the matching jobs, slice by slice, and adds these to `parts`. Of a whole state the server
+ * has the number. Returns the bounds of a change.
+ */
+async function countMatching(selection, parts, say, signal) {
+  const { states: _, ...filter } = selection;
+  const isFiltered = Object.keys(filter).length > 0;
   let matched = 0,
     looked = 0,
     asOf;
   for (const state of selection.states) {
     let cursor = "";
     do {
-      const { states: _, ...filter } = selection;
-      const slice = await get("jobs/count", { ...filter, state, cursor }, { signal });
+      const query = { ...filter, state, cursor, breakdown: isFiltered ? 1 : null };
+      const slice = await get("jobs/count", query, { signal });
+      if (isFiltered) parts.add(slice);
       matched += slice.matched;
       looked += slice.looked_at;
       cursor = slice.next;
@@ -92,6 +99,8 @@ async function countMatching(selection, say, signal) {
       say(`${plural(matched, "job")} so far, ${count(looked)} checked…`);
     } while (cursor);
   }
+  if (isFiltered) parts.show();
+  else lookAtAll(selection.states, parts, signal).catch(() => {}); // the dialog may be closed
   return { as_of: asOf, at_most: matched };
 }
 
@@ -133,20 +142,24 @@ export const askFor = (action, n, verb, title = verb, isHeld = false) =>
 export async function changeAll(action, selection, what, onEnd, to) {
   const verb = VERBS[action];
   let bounds;
+  const parts = breakdown();
   const agreed = await ask({
     title: `${verb} ${what}?`,
     text: "Counting…",
+    more: parts.place,
     verb,
     kind: action === "retry" ? "primary" : "danger",
     prepare: async (say, signal) => {
-      bounds = await countMatching(selection, say, signal);
+      bounds = await countMatching(selection, parts, say, signal);
       const matched = bounds.at_most;
       say(
         matched === 0
           ? "No job matches any more."
           : `${await fate(action, matched)} New jobs are not affected.`,
       );
-      return matched === 0 ? null : `${verb} ${plural(matched, "job")}`;
+      if (matched === 0) return null;
+      const label = `${verb} ${plural(matched, "job")}`;
+      return { label, typed: action === "delete" ? matched : 0 };
     },
   });
   if (!agreed) return;

@@ -212,19 +212,41 @@ function open(dialog) {
   dialog.showModal();
 }
 
+/** A number above this is typed before so many jobs are deleted. */
+const TYPED_FROM = 1000;
+
+/** A field that enables the button `yes` once it has the number; nothing for small ones. */
+function typedNumber(n, yes) {
+  if (n <= TYPED_FROM) return null;
+  yes.disabled = true;
+  const input = h("input", {
+    id: "typed",
+    inputmode: "numeric",
+    autocomplete: "off",
+    oninput: () => {
+      yes.disabled = input.value.replace(/[\s,.]/g, "") !== String(n);
+    },
+    onkeydown: ({ key }) => {
+      if (key === "Enter") yes.click();
+    },
+  });
+  return h("p", {}, h("label", { for: "typed" }, `Type ${count(n)} to confirm: `), input);
+}
+
 /**
  * Asks for confirmation. `verb` is the label of the dangerous button. `prepare(say, signal)` may
- * first look up details: its result replaces the verb, and null disables the button. `more` is
- * shown below the text. Resolves to true or false.
+ * first look up details: its result is a label, or {label, typed}; null disables the button. `more`
+ * is shown below the text; `typed` is a number to type. Resolves to true or false.
  */
-export function ask({ title, text, verb, kind = "danger", prepare, more }) {
+export function ask({ title, text, verb, kind = "danger", prepare, more, typed = 0 }) {
   return new Promise((resolve) => {
     const stop = new AbortController();
     const about = h("p", { role: "status" }, text ?? "");
     const yes = button(verb, () => dialog.close("yes"), { kind, disabled: Boolean(prepare) });
-    const dialog = titled(title, about, more, choice(yes));
+    const place = h("div", {}, typedNumber(typed, yes));
+    const dialog = titled(title, about, more, place, choice(yes));
     open(dialog);
-    dialog.querySelector("select, button").focus();
+    dialog.querySelector("select, input, button").focus();
     dialog.addEventListener("close", () => {
       stop.abort();
       resolve(dialog.returnValue === "yes");
@@ -232,8 +254,11 @@ export function ask({ title, text, verb, kind = "danger", prepare, more }) {
     prepare?.((line) => show(about, line), stop.signal)
       .then((found) => {
         if (!dialog.open) return;
-        yes.textContent = found ?? verb;
+        yes.textContent = found?.label ?? found ?? verb;
         yes.disabled = found === null;
+        const field = typedNumber(found?.typed ?? 0, yes);
+        if (field) place.append(field);
+        field?.querySelector("input").focus();
       })
       .catch((error) => {
         if (error.name !== "AbortError") show(about, error.message);

@@ -180,6 +180,7 @@ export const cases = [
       const { page } = test;
       await test.open("jobs?state=ready&type=Bulk");
       await page.getByRole("button", { name: "Delete all that match" }).click();
+      await page.getByLabel("Type 20,000 to confirm").fill("20,000");
       await page.getByRole("dialog").getByRole("button", { name: "Delete 20,000 jobs" }).click();
       await page.locator(".operation").getByRole("button").click();
       await page.locator(".operation", { hasText: /Cancelled|Done/ }).waitFor();

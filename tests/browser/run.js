@@ -17,6 +17,7 @@ import { cases as throttleCases } from "./throttle_cases.js";
 import { cases as jobCases } from "./job_cases.js";
 import { cases as batchCases } from "./batch_cases.js";
 import { cases as explainCases } from "./explain_cases.js";
+import { cases as bulkCases } from "./bulk_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -70,6 +71,7 @@ const cases = [
   ...jobCases,
   ...batchCases,
   ...explainCases,
+  ...bulkCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

@@ -225,6 +225,7 @@ export const cases = [
       const { page } = test;
       await test.open("queues/mail");
       await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByLabel("Type 3,000 to confirm").fill("3000");
       await page.getByRole("dialog").getByRole("button", { name: /^Delete the queue/ }).click();
       await page.getByRole("link", { name: "Workers" }).click();
       await page.getByText("Done: 3,000 jobs deleted.").waitFor();

@@ -88,6 +88,7 @@ export async function clear(ctx, queue) {
       `${number(ready, "ready")} will be deleted permanently. ` +
       "Scheduled, retrying, reserved and dead jobs stay.",
     verb: `Delete ${number(ready, "ready")}`,
+    typed: ready,
   });
   if (agreed) sweep(ctx, queue, "clear", ready);
 }
@@ -105,6 +106,7 @@ export async function remove(ctx, queue) {
       all === 0
         ? "Delete the empty queue"
         : `Delete the queue and ${plural(all, "job")}`,
+    typed: all,
   });
   if (agreed) sweep(ctx, queue, "delete", all);
 }

@@ -35,7 +35,7 @@ constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
     "state order limit cursor queue bid type id error group text wid client older_than_s";
 constexpr std::string_view kCountNames =
-    "state cursor queue bid type id error group text wid client older_than_s";
+    "state cursor breakdown queue bid type id error group text wid client older_than_s";
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =

@@ -1,3 +1,5 @@
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -12,12 +14,16 @@
 namespace millrace::http {
 namespace {
 
+/// How many queues and types an answer names.
+constexpr std::size_t kBreakdownNamesMax = 50;
+
 /// The parameters of a list.
 struct Search {
   ScanOrder order;
   std::optional<ScanPlace> after;
   JobFilter filter;
   std::size_t limit = kPageDefault;
+  bool wants_breakdown = false;
 };
 
 Outcome<Search> read_search(const Request& request) {
@@ -35,6 +41,9 @@ Outcome<Search> read_search(const Request& request) {
   const std::string_view order = request.param("order");
   if (!order.empty() && order != "asc" && order != "desc")
     return Problem{"order is not asc or desc"};
+  const std::string_view breakdown = request.param("breakdown");
+  if (!breakdown.empty() && breakdown != "1") return Problem{"breakdown is not 1"};
+  search.wants_breakdown = !breakdown.empty();
   search.filter = *filter;
   search.limit = *limit;
   search.order = {.state = *parsed,
@@ -60,7 +69,7 @@ class JobWalk {
         after_(search.after),
         matches_(make_matcher(search.filter, call.site.format, call.moment.now)),
         reads_all_(search.filter.text.has_value()),
-        reads_put_(search.filter.id.has_value()),
+        reads_put_(search.filter.id.has_value() || search.wants_breakdown),
         steps_left_(steps_of(search.filter)) {}
 
   /// One turn. Goes on until `found` answers false for a job. True: the walk is over.
@@ -113,7 +122,7 @@ class JobWalk {
   std::optional<ScanPlace> after_;
   JobMatcher matches_;
   bool reads_all_;
-  bool reads_put_;  ///< the jid of a beanstalk job may be in its body
+  bool reads_put_;  ///< the jid and the type of a beanstalk job may be in its body
   std::size_t steps_left_;
   std::size_t read_bytes_ = 0;
   std::size_t looked_at_ = 0;
@@ -142,17 +151,60 @@ Response go_on_listing(const std::shared_ptr<Listing>& listing) {
   return {.body = dump(page)};
 }
 
+/// How many jobs have which name.
+class NameCounts {
+ public:
+  void add(const std::string& name) { ++counts_[name]; }
+
+  /// The most frequent names. The rest is the difference to the number of all jobs.
+  [[nodiscard]] Json show() const {
+    std::vector<std::pair<std::uint64_t, std::string_view>> sorted;
+    for (const auto& [name, count] : counts_) sorted.emplace_back(count, name);
+    const std::size_t shown = std::min(sorted.size(), kBreakdownNamesMax);
+    std::partial_sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(shown),
+                      sorted.end(), std::greater<>());
+    Json all = Json::array();
+    for (std::size_t i = 0; i < shown; ++i) {
+      all.push_back({{"name", sorted[i].second}, {"jobs", sorted[i].first}});
+    }
+    return all;
+  }
+
+ private:
+  absl::flat_hash_map<std::string, std::uint64_t> counts_;
+};
+
+struct Breakdown {
+  NameCounts queues;
+  NameCounts types;
+
+  void add(const Job& job, const Site& site) {
+    queues.add(site.broker.view().queue_of(job).name);
+    types.add(std::string(site.format.summarize(job).jobtype));
+  }
+};
+
 struct Counting {
+  const Site& site;
   JobWalk walk;
+  std::optional<Breakdown> breakdown = {};
   std::uint64_t matched = 0;
+
+  bool add(const Job& job) {
+    if (breakdown) breakdown->add(job, site);
+    return ++matched > 0;
+  }
 };
 
 // Shared: see above.
 Response go_on_counting(const std::shared_ptr<Counting>& counting) {
-  if (!counting->walk.work([&](const Job&) { return ++counting->matched > 0; })) {
+  if (!counting->walk.work([&](const Job& job) { return counting->add(job); })) {
     return {.go_on = [counting](Time) { return go_on_counting(counting); }};
   }
   Json count{{"matched", counting->matched}};
+  if (const auto& parts = counting->breakdown) {
+    count.update({{"queues", parts->queues.show()}, {"types", parts->types.show()}});
+  }
   count.update(counting->walk.progress());
   return {.body = dump(count)};
 }
@@ -196,13 +248,15 @@ Response count_jobs(const Call& call) {
   const View& view = call.site.broker.view();
   Json count;
   // The server has the number: nothing need be walked.
-  if (search->filter.is_empty()) {
+  if (search->filter.is_empty() && !search->wants_breakdown) {
     const std::uint64_t all = view.job_count(search->order.state);
     count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});
     return {.body = dump(count)};
   }
+  Counting counting{.site = call.site, .walk = JobWalk(call, *search)};
+  if (search->wants_breakdown) counting.breakdown.emplace();
   // Shared: see there.
-  return go_on_counting(std::make_shared<Counting>(Counting{.walk = JobWalk(call, *search)}));
+  return go_on_counting(std::make_shared<Counting>(std::move(counting)));
 }
 
 Response show_job(const Call& call) {

@@ -130,4 +130,30 @@ TEST_CASE("job: a long body is copied outside of the broker's thread, though the
   }
 }
 
+TEST_CASE("jobs: a count can be broken down by queue and type") {
+  WebFixture web;
+  for (int i = 0; i < 3; ++i) web.push("Mail", "mail");
+  web.push("Sync", "mail");
+  web.put("plain", "tube");
+  const Json count = web.read("/api/v1/jobs/count?breakdown=1");
+  CHECK(count["matched"] == 5);
+  CHECK(count["next"] == nullptr);
+  CHECK(count["queues"] == Json::parse(R"([{"name":"mail","jobs":4},{"name":"tube","jobs":1}])"));
+  REQUIRE(count["types"].size() == 3);
+  CHECK(count["types"][0] == Json::parse(R"({"name":"Mail","jobs":3})"));
+  const Json filtered = web.read("/api/v1/jobs/count?breakdown=1&type=Sync");
+  CHECK(filtered["queues"] == Json::parse(R"([{"name":"mail","jobs":1}])"));
+  CHECK_FALSE(web.read("/api/v1/jobs/count").contains("queues"));
+  CHECK(web.get("/api/v1/jobs/count?breakdown=yes").status == 400);
+}
+
+TEST_CASE("jobs: a breakdown names the most frequent queues") {
+  WebFixture web;
+  for (int i = 0; i < 60; ++i) web.push("Mail", "mail-" + std::to_string(i));
+  web.push("Mail", "mail-59");
+  const Json count = web.read("/api/v1/jobs/count?breakdown=1");
+  REQUIRE(count["queues"].size() == 50);
+  CHECK(count["queues"][0] == Json::parse(R"({"name":"mail-59","jobs":2})"));
+}
+
 }  // namespace millrace::http

@@ -1,0 +1,92 @@
+// What a question about many jobs tells before they are changed.
+import assert from "node:assert/strict";
+import { violations } from "./axe.js";
+import { counts, faktory } from "./helpers.js";
+
+/** Pushes `n` jobs at once. */
+function pushMany(client, n, jobtype, queue) {
+  const jobs = Array.from({ length: n }, (_, i) => ({
+    jid: `${jobtype}-${queue}-${10000 + i}`,
+    jobtype,
+    queue,
+    args: [],
+  }));
+  return client.command("PUSHB", jobs);
+}
+
+async function fill(test) {
+  const client = await faktory(test);
+  await pushMany(client, 900, "SendMail", "mail");
+  await pushMany(client, 300, "Resize", "mail");
+  for (let i = 0; i < 8; i += 1) await pushMany(client, 10, "Resize", `thumbs-${i}`);
+}
+
+const parts = async (dialog) =>
+  (await dialog.locator(".breakdown dl").allInnerTexts()).map((text) => text.split(/\s+/));
+
+export const cases = [
+  {
+    title: "a question about all jobs of a state breaks their number down by queue and type",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await page.getByRole("button", { name: "Kill all 1,280" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("1,280 jobs will become dead").waitFor();
+      await dialog.getByText("By type").waitFor();
+      const [queues, types] = await parts(dialog);
+      assert.deepEqual(queues.slice(0, 2), ["mail", "1,200"]);
+      assert.deepEqual(queues.slice(-2), ["others", "40"]);
+      assert.deepEqual(types, ["SendMail", "900", "Resize", "380"]);
+      assert.ok(await dialog.getByRole("button", { name: "Kill 1,280 jobs" }).isEnabled());
+    },
+  },
+  {
+    title: "more than 1,000 jobs are deleted once their number is typed",
+    async run(test) {
+      await fill(test);
+      const { page, context, server } = test;
+      await test.open("jobs?state=ready&queue=mail");
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      const dialog = page.getByRole("dialog");
+      const yes = dialog.getByRole("button", { name: "Delete 1,200 jobs" });
+      const field = dialog.getByLabel("Type 1,200 to confirm");
+      await field.waitFor();
+      assert.deepEqual(await parts(dialog), [
+        ["mail", "1,200"],
+        ["SendMail", "900", "Resize", "300"],
+      ]);
+      assert.ok(await yes.isDisabled());
+      await page.keyboard.type("120");
+      assert.ok(await yes.isDisabled());
+      await field.press("Enter");
+      await page.keyboard.type("0");
+      assert.ok(await yes.isEnabled());
+      const axe = await context.browser().newContext({ bypassCSP: true, reducedMotion: "reduce" });
+      const other = await axe.newPage();
+      await other.goto(`${server.base}jobs?state=ready&queue=mail`);
+      await other.getByRole("button", { name: "Delete all that match" }).click();
+      await other.getByLabel("Type 1,200 to confirm").waitFor();
+      assert.deepEqual(await violations(other), []);
+      await axe.close();
+      await field.press("Enter");
+      await page.getByText("Done: 1,200 jobs deleted.").waitFor();
+      assert.equal((await counts(test)).ready, 80);
+    },
+  },
+  {
+    title: "a queue with more than 1,000 jobs is cleared once their number is typed",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("queues/mail");
+      await page.getByRole("button", { name: "Clear" }).click();
+      const yes = page.getByRole("button", { name: "Delete 1,200 ready jobs" });
+      assert.ok(await yes.isDisabled());
+      await page.getByLabel("Type 1,200 to confirm").fill("1,200");
+      await yes.click();
+      await page.getByText("Done: 1,200 jobs deleted.").waitFor();
+    },
+  },
+];
