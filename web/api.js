@@ -23,6 +23,17 @@ let isOffline = false;
 /** True when the server refuses changes. A change fires "readonly" on the document. */
 export let isReadOnly = false;
 
+/** The name of the server and its color, or null. A change fires "named" on the document. */
+export let serverName = null;
+
+function noteName(headers) {
+  const text = headers.get("X-Name");
+  const color = headers.get("X-Name-Color");
+  if (!headers.has("X-Instance") || (serverName?.raw ?? null) === text) return;
+  serverName = text && { raw: text, text: decodeURIComponent(text), color };
+  document.dispatchEvent(new Event("named"));
+}
+
 function note(headers) {
   answeredAt = performance.now();
   isOffline = false;
@@ -34,6 +45,7 @@ function note(headers) {
   const was = isReadOnly;
   isReadOnly = headers.has("X-Read-Only") || (!now && was);
   if (isReadOnly !== was) document.dispatchEvent(new Event("readonly"));
+  noteName(headers);
 }
 
 export class ApiError extends Error {

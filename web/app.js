@@ -1,10 +1,10 @@
 // The frame around the pages: navigation, keys, theme, and the timer that updates a page.
-import { answeredAt, isReadOnly } from "./api.js";
+import { answeredAt, isReadOnly, serverName } from "./api.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { followRunning } from "./operation.js";
 import { go, link, onChange, params, path } from "./route.js";
-import { empty, notice, tell } from "./ui.js";
+import { empty, nameBadge, notice, tell } from "./ui.js";
 import { turnZone, zoneChoice } from "./zone.js";
 import overview from "./pages/overview.js";
 import queues from "./pages/queues.js";
@@ -219,9 +219,15 @@ function render(page, ctx, data) {
   }
 }
 
+function drawTitle() {
+  const { page, ctx, data } = current;
+  const parts = [page.titleOf?.(ctx, data) ?? page.title, serverName?.text, "Millrace"];
+  document.title = named(parts.filter(Boolean).join(" · "));
+}
+
 function draw() {
   const { page, ctx, data, error } = current;
-  document.title = named(`${page.titleOf?.(ctx, data) ?? page.title} · Millrace`);
+  drawTitle();
   const isOver = error?.status === 404;
   const shown = data !== undefined && !isOver ? render(page, ctx, data) : [];
   const heading = shown.length === 0 ? h("h1", { class: "hidden" }, page.title) : null;
@@ -303,14 +309,17 @@ function drawTop() {
   const tool = (props, ...content) =>
     h("button", { type: "button", class: "quiet", ...props }, content);
   statusShown = status();
+  const top = document.getElementById("top");
+  top.className = serverName?.color ?? "";
   show(
-    document.getElementById("top"),
+    top,
     h(
       "a",
       { class: "brand", href: link(""), "aria-label": "Millrace, overview" },
       h("img", { src: "assets/icon.svg", alt: "", width: "22", height: "22" }),
       h("span", {}, "Millrace"),
     ),
+    nameBadge(),
     h("nav", { "aria-label": "Pages" }, NAV.map(item)),
     h(
       "form",
@@ -461,6 +470,10 @@ document.addEventListener("restarted", () => {
   current.about = null;
   open(true);
   notice("The server was restarted. Check the page before you repeat an action.", "bad");
+});
+document.addEventListener("named", () => {
+  drawTop();
+  drawTitle();
 });
 document.addEventListener("readonly", () => {
   drawTop();

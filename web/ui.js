@@ -1,6 +1,6 @@
 // The building blocks of the pages.
 import { h, show } from "./dom.js";
-import { part } from "./api.js";
+import { part, serverName } from "./api.js";
 import { link } from "./route.js";
 import { ago, count, none } from "./format.js";
 
@@ -193,8 +193,18 @@ export async function act(work, said) {
 
 // ---- asking ----
 
+/** The server's own name, in its color. */
+export const nameBadge = () =>
+  serverName &&
+  h("span", { class: `server-name ${serverName.color}`, title: serverName.text }, serverName.text);
+
 const titled = (title, ...content) =>
-  h("dialog", { "aria-labelledby": "title" }, h("h2", { id: "title" }, title), content);
+  h(
+    "dialog",
+    { "aria-labelledby": "title", class: serverName?.color },
+    h("h2", { id: "title" }, nameBadge(), serverName && " ", title),
+    content,
+  );
 
 /** The buttons of a dialog: Cancel, and `yes`. */
 function choice(yes) {
@@ -300,7 +310,7 @@ export function askText({ title, hint, value, verb, send }) {
       problem,
       choice(yes),
     );
-    dialog.className = "wide";
+    dialog.classList.add("wide");
     open(dialog);
     box.focus();
     // A text that was sent is still answered after a cancel.

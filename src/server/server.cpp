@@ -203,6 +203,8 @@ void Server::add_web(BoundSocket socket) {
                     .pid = process_id(),
                     .instance = random_instance_id(),
                     .started_at = clock_.now(),
+                    .name = options_.name,
+                    .name_color = options_.name_color,
                     .options = options_.shown_options,
                     .is_read_only = options_.is_web_read_only},
           .data_directory = options_.data_directory,

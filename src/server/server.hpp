@@ -53,6 +53,8 @@ class Server : private Duties, private Deadline {
     std::string web_password;                ///< of the web port; empty: the Faktory port's
     bool is_web_read_only = false;           ///< the web port changes nothing
     std::vector<std::string> web_hosts;      ///< its own names, in lower case
+    std::string name;                        ///< in the web UI; empty: none
+    std::string name_color;                  ///< of its bar there
     std::string password;                    ///< of the Faktory port; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
                                              ///< shared by all copies of the options

@@ -43,6 +43,8 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .web_password = config.web_password,
           .is_web_read_only = config.is_web_read_only,
           .web_hosts = config.web_hosts,
+          .name = config.name.text,
+          .name_color = config.name.color,
           .password = secrets.password,
           .tls = secrets.tls,
           .connections_max = config.connections_max,

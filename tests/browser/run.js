@@ -18,6 +18,7 @@ import { cases as jobCases } from "./job_cases.js";
 import { cases as batchCases } from "./batch_cases.js";
 import { cases as explainCases } from "./explain_cases.js";
 import { cases as bulkCases } from "./bulk_cases.js";
+import { cases as startCases } from "./start_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -72,6 +73,7 @@ const cases = [
   ...batchCases,
   ...explainCases,
   ...bulkCases,
+  ...startCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

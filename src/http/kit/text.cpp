@@ -13,6 +13,20 @@ std::string count_of(std::uint64_t count, std::string_view what) {
   return concat(grouped(count), " ", what, count == 1 ? "" : "s");
 }
 
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (is_letter(c) || is_digit(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'%', kDigits[byte / 16], kDigits[byte % 16]};
+  }
+  return out;
+}
+
 bool has_broken_escape(std::string_view address) {
   for (std::size_t at = address.find('%'); at != address.npos; at = address.find('%', at + 1)) {
     const std::string_view digits = address.substr(at + 1, 2);

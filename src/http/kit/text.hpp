@@ -13,6 +13,9 @@ namespace millrace::http {
 /// "1 queue", "2 queues"
 [[nodiscard]] std::string count_of(std::uint64_t count, std::string_view what);
 
+/// With `%XX` for every byte but letters and digits, for a header or an address.
+[[nodiscard]] std::string percent_encoded(std::string_view text);
+
 /// True for "50%" and "%zz".
 [[nodiscard]] bool has_broken_escape(std::string_view address);
 

@@ -48,14 +48,22 @@ struct IgnoredKey {
   std::string place;  ///< `FILE:LINE`
 };
 
+/// How the web UI calls the server.
+struct ServerName {
+  std::string text;  ///< empty: it has none
+  std::string color = "blue";
+  bool operator==(const ServerName&) const = default;
+};
+
 /// The options of a server. Each member is one row of the option table in config.cpp.
 struct Config {
   std::string data = "./millrace-data";
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
   std::optional<Address> faktory = Address{.host = "127.0.0.1", .port = 7419};
   std::optional<Address> web = Address{.host = "127.0.0.1", .port = 7420};
-  bool is_web_read_only = false;        ///< the web port refuses every change
-  std::vector<std::string> web_hosts;   ///< extra Host names without a password, in lower case
+  bool is_web_read_only = false;       ///< the web port refuses every change
+  std::vector<std::string> web_hosts;  ///< extra Host names without a password, in lower case
+  ServerName name;
   std::string web_password;             ///< empty: the same as `password`; set by faktory_options
   std::string password_file;            ///< empty: none; wins over `password`
   std::string password;                 ///< the value of FAKTORY_PASSWORD

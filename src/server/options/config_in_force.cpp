@@ -54,6 +54,7 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
           {"tls", yes_or_no(!config.tls_certificate_file.empty())},
           {"web-read-only", yes_or_no(config.is_web_read_only)},
           {"web-host", names()},
+          {"name", config.name.text.empty() ? "none" : config.name.text},
           {"insecure", yes_or_no(config.is_insecure)},
           {"memory-limit",
            config.memory_bytes_max == 0 ? "no limit" : std::to_string(config.memory_bytes_max)},

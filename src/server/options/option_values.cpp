@@ -1,6 +1,7 @@
 #include "server/options/option_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <sstream>
 #include <string_view>
@@ -39,6 +40,13 @@ constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
 
+bool is_line(std::string_view text, std::size_t bytes_max) {
+  const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  return !text.empty() && text.size() <= bytes_max && !has_control && is_utf8(text);
+}
+
 }  // namespace
 
 Outcome<Done> set_text(std::string& member, const std::string& text) {
@@ -48,14 +56,23 @@ Outcome<Done> set_text(std::string& member, const std::string& text) {
 }
 
 Outcome<Done> set_description(std::string& member, const std::string& text) {
-  constexpr std::size_t kBytesMax = 255;
-  const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-  });
-  if (text.empty() || text.size() > kBytesMax || has_control || !is_utf8(text)) {
-    return Problem{"must be one line of 1 to 255 bytes"};
-  }
+  if (!is_line(text, 255)) return Problem{"must be one line of 1 to 255 bytes"};
   member = text;
+  return Done{};
+}
+
+Outcome<Done> set_server_name(ServerName& member, const std::string& text) {
+  constexpr std::array<std::string_view, 6> kColors = {"red",  "orange", "green",
+                                                       "blue", "purple", "gray"};
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string name = text.substr(0, colon);
+  if (!is_line(name, 40)) return Problem{"must be one line of 1 to 40 bytes"};
+  std::string color = name.starts_with("prod") ? "red" : "blue";
+  if (colon < text.size()) color = text.substr(colon + 1);
+  if (std::find(kColors.begin(), kColors.end(), color) == kColors.end()) {
+    return Problem{"'" + color + "' is not red, orange, green, blue, purple or gray"};
+  }
+  member = {.text = name, .color = color};
   return Done{};
 }
 

@@ -17,6 +17,9 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> set_text(std::string& member, const std::string& text);
 /// One line of UTF-8, of at most 255 bytes.
 [[nodiscard]] Outcome<Done> set_description(std::string& member, const std::string& text);
+/// `prod` or `prod:red`: up to 40 bytes of UTF-8, and a color that the web UI has. Without one it
+/// is red for names that begin with `prod`, else blue.
+[[nodiscard]] Outcome<Done> set_server_name(ServerName& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_address(std::optional<Address>& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_sync(SyncChoice& member, const std::string& text);

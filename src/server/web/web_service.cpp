@@ -290,6 +290,10 @@ http::Response WebService::take_turn(const Part& part) {
   answered.headers["X-As-Of"] = http::show_as_of(parts_.broker.view(), now);
   answered.headers["X-Instance"] = site_.facts.instance;
   if (site_.facts.is_read_only) answered.headers["X-Read-Only"] = "1";
+  if (!site_.facts.name.empty()) {
+    answered.headers["X-Name"] = http::percent_encoded(site_.facts.name);
+    answered.headers["X-Name-Color"] = site_.facts.name_color;
+  }
   return answered;
 }
 

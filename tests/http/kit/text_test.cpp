@@ -11,4 +11,9 @@ TEST_CASE("text: an escape in an address has two digits") {
   CHECK(has_broken_escape("/jobs?error=%41%zz"));
 }
 
+TEST_CASE("text: a name in a header has nothing but letters, digits and escapes") {
+  CHECK(percent_encoded("prod 1") == "prod%201");
+  CHECK(percent_encoded("é\n") == "%C3%A9%0A");
+}
+
 }  // namespace millrace::http

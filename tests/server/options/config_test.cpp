@@ -408,6 +408,18 @@ TEST_CASE("config: what INFO says that the server is") {
   }
 }
 
+TEST_CASE("config: the name of the server in the web UI, and its color") {
+  CHECK(serve({}).name.text.empty());
+  CHECK(serve({"--name", "prod-eu"}).name == ServerName{"prod-eu", "red"});
+  CHECK(serve({"--name", "staging"}).name == ServerName{"staging", "blue"});
+  CHECK(serve({"--name", "staging:orange"}).name == ServerName{"staging", "orange"});
+  CHECK(serve({"--name", std::string(40, 'x')}).name.text.size() == 40);
+  CHECK(refusal({"--name", std::string(41, 'x')}) == "--name: must be one line of 1 to 40 bytes");
+  CHECK(refusal({"--name", ":red"}) == "--name: must be one line of 1 to 40 bytes");
+  CHECK(refusal({"--name", "a:pink"}) ==
+        "--name: 'pink' is not red, orange, green, blue, purple or gray");
+}
+
 TEST_CASE("config: statsd by the config file, or else by Datadog's variable") {
   const Scratch scratch;
   const std::string file =

@@ -1,5 +1,6 @@
 #include "server/web/web_service.hpp"
 
+#include <memory>
 #include <string>
 
 #include "server/web/web_client.hpp"
@@ -26,6 +27,18 @@ TEST_CASE("web service: an answer has the state that it shows and the id of the 
   CHECK(ask(running, get("/api/v1/queues")).head.find(answer.head.substr(instance, 30)) !=
         std::string::npos);
   CHECK(answer.head.find("timeout=15,") != std::string::npos);
+}
+
+TEST_CASE("web service: an answer has the name of the server, if it has one") {
+  CHECK(ask(*std::make_unique<RunningServer>(with_web()), get("/api/v1/queues"))
+            .head.find("\r\nX-Name: ") == std::string::npos);
+  RunningServer::Setup setup = with_web();
+  setup.options.name = "prod é";
+  setup.options.name_color = "red";
+  RunningServer running(std::move(setup));
+  const std::string head = ask(running, get("/api/v1/queues")).head;
+  CHECK(head.find("\r\nX-Name: prod%20%C3%A9\r\n") != std::string::npos);
+  CHECK(head.find("\r\nX-Name-Color: red\r\n") != std::string::npos);
 }
 
 TEST_CASE(
