@@ -2,6 +2,7 @@
 import { answeredAt, isReadOnly, serverName } from "./api.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
+import { isInTrouble, watchHealth } from "./health.js";
 import { followRunning } from "./operation.js";
 import { go, link, onChange, params, path } from "./route.js";
 import { empty, nameBadge, notice, tell } from "./ui.js";
@@ -222,7 +223,8 @@ function render(page, ctx, data) {
 function drawTitle() {
   const { page, ctx, data } = current;
   const parts = [page.titleOf?.(ctx, data) ?? page.title, serverName?.text, "Millrace"];
-  document.title = named(parts.filter(Boolean).join(" · "));
+  const title = named(parts.filter(Boolean).join(" · "));
+  document.title = isInTrouble() ? `▲ ${title}` : title;
 }
 
 function draw() {
@@ -475,6 +477,7 @@ document.addEventListener("named", () => {
   drawTop();
   drawTitle();
 });
+document.addEventListener("health", drawTitle);
 document.addEventListener("readonly", () => {
   drawTop();
   if (current.data !== undefined) draw();
@@ -482,4 +485,5 @@ document.addEventListener("readonly", () => {
 setInterval(() => status() !== statusShown && drawTop(), 1000);
 onChange(open);
 open(true);
+watchHealth(() => isPaused);
 followRunning().catch(() => {});

@@ -741,7 +741,7 @@ export const cases = [
     },
   },
   {
-    title: "a hidden page asks for nothing",
+    title: "a hidden page asks for nothing but, once a minute, how the server is",
     async run(test) {
       const { page } = test;
       await test.open("queues");

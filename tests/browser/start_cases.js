@@ -1,7 +1,9 @@
-// A new server, its name, and how every page tells that it is in trouble.
+// The name of a server, and how every page tells that it is in trouble.
 import assert from "node:assert/strict";
 import { violations } from "./axe.js";
 import { fill, row, until } from "./helpers.js";
+
+const icon = (page) => page.locator("link[rel=icon]").getAttribute("href");
 
 export const cases = [
   {
@@ -46,6 +48,32 @@ export const cases = [
       const isPlain = async () => /Queues · Millrace$/.test(await page.title());
       await until(isPlain, "no name in the title");
       assert.equal(await page.locator("#top .server-name").count(), 0);
+    },
+  },
+  {
+    title: "the title and the icon of any page tell of trouble",
+    async run(test) {
+      const { page, server } = test;
+      let level = "trouble";
+      await page.route("**/api/v1/overview", async (route) => {
+        try {
+          const response = await route.fetch({ headers: { accept: "application/json" } });
+          const json = await response.json();
+          await route.fulfill({ response, json: { ...json, health: { level, text: "Bad." } } });
+        } catch {
+          await route.abort(); // the server is away
+        }
+      });
+      await test.open("queues");
+      await until(async () => (await page.title()) === "▲ Queues · Millrace", "it in the title");
+      assert.match(await icon(page), /trouble\.svg$/);
+      assert.equal((await fetch(`${server.base}assets/trouble.svg`)).status, 200);
+      level = "notice";
+      await page.getByRole("link", { name: "Millrace, overview" }).click();
+      await until(async () => (await page.title()) === "Overview · Millrace", "the end of it");
+      assert.match(await icon(page), /icon\.svg$/);
+      await server.kill();
+      await until(async () => (await page.title()).startsWith("▲ "), "that it is away");
     },
   },
 ];

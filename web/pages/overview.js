@@ -2,6 +2,7 @@ import { get } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, plural, rate, short } from "../format.js";
+import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
 import { link, replace } from "../route.js";
 import { STATES, figure, pausedBadge, queueLink, section, sign, table } from "../ui.js";
@@ -251,6 +252,7 @@ export default {
       get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
       get("cluster", {}, { signal }),
     ]);
+    noteHealth(overview.health);
     return { overview, trend, history, queues, cluster };
   },
   render({ params }, { overview, trend, history, queues, cluster }) {
