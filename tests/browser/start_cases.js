@@ -1,11 +1,92 @@
-// The name of a server, and how every page tells that it is in trouble.
+// A new server, its name, and how every page tells that it is in trouble.
 import assert from "node:assert/strict";
-import { violations } from "./axe.js";
-import { fill, row, until } from "./helpers.js";
+import { accessibleCases, violations } from "./axe.js";
+import { beanstalk, faktory, fill, gone, row, until } from "./helpers.js";
 
+const steps = (page) => page.locator(".steps li");
+const reached = async (page) =>
+  (await steps(page).allTextContents()).map((text) => text.endsWith(": yes"));
 const icon = (page) => page.locator("link[rel=icon]").getAttribute("href");
 
 export const cases = [
+  ...accessibleCases(
+    "a new server",
+    "",
+    async () => {},
+    async (page, { base }, look) => {
+      await page.goto(base);
+      await page.getByRole("heading", { name: "First steps" }).waitFor();
+      for (const language of ["Python", "JavaScript", "Go", "Ruby"]) {
+        await page.getByRole("button", { name: language }).click();
+        await page.getByRole("region", { name: `Program in ${language}` }).waitFor();
+        await look(language);
+      }
+    },
+  ),
+  {
+    title: "a new server shows where to connect, and ticks off what has happened",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("");
+      await page.getByRole("heading", { name: "First steps" }).waitFor();
+      await page.getByText(`tcp://127.0.0.1:${server.faktory}`, { exact: true }).waitFor();
+      await page.getByText(`127.0.0.1:${server.beanstalk}`, { exact: true }).waitFor();
+      assert.deepEqual(await reached(page), [false, false, false, false]);
+      await page.getByRole("button", { name: "Push a test job" }).click();
+      await page.getByText("Job 1 was pushed to the queue default.").waitFor();
+      await until(async () => (await reached(page))[1], "a job has arrived");
+      const worker = await faktory(test, "worker-1");
+      await until(async () => (await reached(page))[2], "a worker is connected");
+      const job = await worker.fetch("default");
+      assert.deepEqual([job.jobtype, job.args], ["Greet", ["world"]]);
+      await worker.command("ACK", { jid: job.jid });
+      await page.getByRole("heading", { name: "All parts work together" }).waitFor();
+      assert.deepEqual(await reached(page), [true, true, true, true]);
+      await page.getByRole("button", { name: "Close" }).click();
+      await gone(steps(page).first());
+      await page.reload();
+      await page.locator(".tiles").waitFor();
+      assert.equal(await steps(page).count(), 0);
+    },
+  },
+  {
+    title: "a new server has a program for each of four libraries, with its own address",
+    async run(test) {
+      const { page, server } = test;
+      await test.open("");
+      for (const [language, library, port] of [
+        ["Python", "pyfaktory", server.faktory],
+        ["JavaScript", "faktory-worker", server.faktory],
+        ["Go", "faktory_worker_go", server.faktory],
+        ["Ruby", "beaneater", server.beanstalk],
+      ]) {
+        await page.getByRole("button", { name: language }).click();
+        const program = page.getByRole("region", { name: `Program in ${language}` });
+        await program.getByText(`127.0.0.1:${port}`).waitFor();
+        await program.getByText(library).waitFor();
+      }
+      await beanstalk(test).put("mail", "a job of another kind");
+      await until(async () => (await reached(page))[1], "a job has arrived");
+    },
+  },
+  {
+    title: "a new server that is read-only offers no test job",
+    flags: ["--web-read-only"],
+    async run({ page, open }) {
+      await open("");
+      await page.getByRole("heading", { name: "First steps" }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Push" }).count(), 0);
+    },
+  },
+  {
+    title: "a server that has jobs shows no first steps",
+    async run(test) {
+      await fill(test);
+      await test.open("");
+      await test.page.locator(".tiles").waitFor();
+      assert.equal(await steps(test.page).count(), 0);
+    },
+  },
   {
     title: "the name of a server is in its color in the bar and in dialogs, and in the title",
     flags: ["--name=prod-eu"],

@@ -5,6 +5,7 @@ import { age, count, plural, rate, short } from "../format.js";
 import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
 import { link, replace } from "../route.js";
+import { firstRun, loadFirstRun } from "./first_run.js";
 import { STATES, figure, pausedBadge, queueLink, section, sign, table } from "../ui.js";
 
 const DAYS = [7, 30, 90, 180];
@@ -244,7 +245,8 @@ function worst(queues) {
 
 export default {
   title: "Overview",
-  async load({ params }, signal) {
+  async load(ctx, signal) {
+    const { params } = ctx;
     const [overview, trend, history, queues, cluster] = await Promise.all([
       get("overview", {}, { signal }),
       get("trend", {}, { signal }),
@@ -253,10 +255,12 @@ export default {
       get("cluster", {}, { signal }),
     ]);
     noteHealth(overview.health);
-    return { overview, trend, history, queues, cluster };
+    const options = await loadFirstRun(ctx, overview, signal);
+    return { overview, trend, history, queues, cluster, options };
   },
-  render({ params }, { overview, trend, history, queues, cluster }) {
+  render(ctx, { overview, trend, history, queues, cluster, options }) {
     const { health } = overview;
+    const { params } = ctx;
     return [
       h(
         "h1",
@@ -264,6 +268,7 @@ export default {
         sign({ good: "✓", notice: "●", trouble: "▲" }[health.level]),
         health.text,
       ),
+      ctx.state.isFirstRun && options && firstRun(ctx, overview, options),
       tiles(overview),
       h(
         "div",
