@@ -89,7 +89,7 @@ class BadInputTest(ServerTest):
         return node
 
     def refused(self, text, flags, data="data", status=1):
-        """It ends with one line, and the directory has the files that it had."""
+        """It ends with one line, and the directory has what it had."""
         path = self.path(data)
         before = files(path)
         server = Server(path, flags)
@@ -244,12 +244,20 @@ def query(text):
 
 
 def files(folder):
-    """Names and sizes, without what only says that a process is there."""
+    """Names, and what the segments have, without what only says that a process is there: its lock,
+    and the room at the end of the last segment."""
     try:
         names = set(os.listdir(folder)) - {"lock"}
     except FileNotFoundError:
         return set()
-    return {(name, os.path.getsize(os.path.join(folder, name))) for name in names}
+    return {(name, content(os.path.join(folder, name))) for name in names}
+
+
+def content(path):
+    if not path.endswith(".log"):
+        return os.path.getsize(path)
+    with open(path, "rb") as file:
+        return file.read().rstrip(b"\0")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Servers that share a log, and the engine of it: a nats-server of the test's own."""
 
+import http.client
 import shutil
 import socket
 import subprocess
@@ -68,6 +69,14 @@ def listens(address):
         socket.create_connection(address, 1).close()
         return True
     except OSError:
+        return False
+
+
+def leads(web):
+    """Whether the server says so. A takeover may close the connection before the answer."""
+    try:
+        return web.get("/health/leader")[0] == 200
+    except (http.client.HTTPException, ConnectionError):
         return False
 
 
