@@ -44,6 +44,12 @@ void Notices::report_refused(const std::string& claimed, const std::string& reas
                                      {"reason", one_line(reason, kProblemBytesMax)}});
 }
 
+void Notices::leader_out_of_reach(const std::string& node, const std::string& ports, Time now) {
+  if (ports.empty() || !out_of_reach_.admits(now)) return;
+  log_.event("leader_out_of_reach", {{"leader", one_line(node, kNodeBytesMax)},
+                                     {"ports", one_line(ports, kProblemBytesMax)}});
+}
+
 /// One line for all segments that were removed since the last one.
 void Notices::removed_segments(std::uint64_t count, Time now) {
   const std::uint64_t removed = count - segments_logged_;

@@ -37,6 +37,10 @@ class Notices {
   /// A server that says that it is the node `claimed` (empty: none) told this one of itself.
   void report_refused(const std::string& claimed, const std::string& reason, Time now);
 
+  /// The ports of that leader whose addresses are also those of this server, so it cannot reach
+  /// them. Empty: none.
+  void leader_out_of_reach(const std::string& node, const std::string& ports, Time now);
+
   /// How many segments compaction has removed since the process began.
   void removed_segments(std::uint64_t count, Time now);
 
@@ -53,6 +57,7 @@ class Notices {
   LastingProblem following_{{.begun = "cannot_follow", .over = "following", .gap = 5s}};
   LogLimit names_used_twice_{60s};
   LogLimit reports_refused_{60s};
+  LogLimit out_of_reach_{1h};
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise
 };

@@ -76,7 +76,9 @@ void Server::take_report(http::NodeReport report) {
 void Server::report(Time now, const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Address> address;
   if (leader && !leader->has_released && leader->node != options_.node) {
-    address = find_port(leader->notes, "web");
+    const std::string own = same_ports(leader->notes, options_.own_ports);
+    notices_.leader_out_of_reach(leader->node, own, now);
+    if (!find_port(own, "web")) address = find_port(leader->notes, "web");
   }
   node_reporter_.work(address, now, [this] {
     std::string text = encode(own_report());

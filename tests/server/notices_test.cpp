@@ -135,6 +135,19 @@ TEST_CASE(
   CHECK(noticing.count("node_report_refused node=\"\"") == 1);
 }
 
+TEST_CASE("notices: ports of the leader that cannot be reached are told once an hour") {
+  Noticing noticing;
+  noticing.notices.leader_out_of_reach("b", "", kStart);
+  CHECK(noticing.count("leader_out_of_reach") == 0);
+  noticing.notices.leader_out_of_reach("b", "web=127.0.0.1:1", kStart);
+  CHECK(noticing.logged.find(" leader_out_of_reach leader=b ports=\"web=127.0.0.1:1\"\n") !=
+        std::string::npos);
+  noticing.notices.leader_out_of_reach("c", "web=127.0.0.1:1", kStart + 3599s);
+  CHECK(noticing.count("leader_out_of_reach") == 1);
+  noticing.notices.leader_out_of_reach("c", "web=127.0.0.1:1", kStart + 3600s);
+  CHECK(noticing.count("leader_out_of_reach leader=c") == 1);
+}
+
 TEST_CASE("notices: a problem of many lines is one of 200 columns") {
   Noticing noticing;
   noticing.notices.following("first\nsecond" + std::string(600, 'x'), kStart);

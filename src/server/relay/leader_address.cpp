@@ -3,12 +3,38 @@
 #include <algorithm>
 
 namespace millrace::server {
+namespace {
+
+/// The first word, which `notes` then lacks.
+std::string_view take_word(std::string_view& notes) {
+  const std::size_t end = std::min(notes.find(' '), notes.size());
+  const std::string_view word = notes.substr(0, end);
+  notes.remove_prefix(std::min(end + 1, notes.size()));
+  return word;
+}
+
+bool has_word(std::string_view notes, std::string_view wanted) {
+  while (!notes.empty()) {
+    if (take_word(notes) == wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string same_ports(std::string_view leader, std::string_view own) {
+  std::string same;
+  while (!leader.empty()) {
+    const std::string_view word = take_word(leader);
+    if (word.empty() || !has_word(own, word)) continue;
+    same += (same.empty() ? "" : " ") + std::string(word);
+  }
+  return same;
+}
 
 std::optional<Address> find_port(std::string_view notes, std::string_view name) {
   while (!notes.empty()) {
-    const std::size_t end = std::min(notes.find(' '), notes.size());
-    const std::string_view each = notes.substr(0, end);
-    notes.remove_prefix(std::min(end + 1, notes.size()));
+    const std::string_view each = take_word(notes);
     const std::size_t equals = each.find('=');
     if (equals == std::string_view::npos || each.substr(0, equals) != name) continue;
     const Outcome<Address> address = parse_address(each.substr(equals + 1));

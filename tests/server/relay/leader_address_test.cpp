@@ -21,4 +21,13 @@ TEST_CASE("leader address: none where nothing fits") {
   CHECK_FALSE(find_port("  web2=a:1 =a:2", "web"));
 }
 
+TEST_CASE("leader address: ports with the address of an own port are no way to the leader") {
+  const std::string_view leader = "beanstalk=a:1 faktory=127.0.0.1:2 web=127.0.0.1:3";
+  CHECK(same_ports(leader, "beanstalk=b:1 faktory=127.0.0.1:2 web=127.0.0.1:3") ==
+        "faktory=127.0.0.1:2 web=127.0.0.1:3");
+  CHECK(same_ports(leader, "beanstalk=b:1 faktory=127.0.0.1:3 web=127.0.0.1:33").empty());
+  CHECK(same_ports("", leader).empty());
+  CHECK(same_ports("  ", " ").empty());
+}
+
 }  // namespace millrace::server
