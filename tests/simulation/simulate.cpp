@@ -56,21 +56,34 @@ bool run_one(std::uint64_t seed, const Order& order, Totals& totals) {
   return false;
 }
 
-void tell_progress(std::uint64_t seed, const Totals& totals) {
-  std::fprintf(stderr, "seed %llu: %llu worlds, %llu operations, %llu recoveries so far\n",
-               static_cast<unsigned long long>(seed),
-               static_cast<unsigned long long>(totals.worlds),
-               static_cast<unsigned long long>(totals.operations),
-               static_cast<unsigned long long>(totals.recoveries));
-}
+/// Tells people how far a long run is.
+class Progress {
+ public:
+  /// `recoveries` are takeovers where that is what the worlds have.
+  void tell(std::uint64_t seed, std::uint64_t worlds, std::uint64_t operations,
+            std::uint64_t recoveries) {
+    const Steady::time_point now = Steady::now();
+    if (now < next_) return;
+    next_ = now + kProgressInterval;
+    std::fprintf(stderr, "seed %llu: %llu worlds, %llu operations, %llu recoveries so far\n",
+                 static_cast<unsigned long long>(seed), static_cast<unsigned long long>(worlds),
+                 static_cast<unsigned long long>(operations),
+                 static_cast<unsigned long long>(recoveries));
+  }
+
+ private:
+  Steady::time_point next_ = Steady::now() + kProgressInterval;
+};
 
 /// Of two servers over one log.
 bool run_failovers(const Order& order, bool is_one) {
   FailoverTotals totals;
+  Progress progress;
   std::uint64_t seed = order.first_seed;
   bool is_well = true;
   do {
     if (Steady::now() >= order.until) break;
+    progress.tell(seed, totals.worlds, totals.operations, totals.takeovers);
     name_world(seed);
     const FailoverEnd end = run_failover({.seed = seed});
     totals += end.totals;
@@ -88,14 +101,10 @@ bool run_failovers(const Order& order, bool is_one) {
 }
 
 bool run_many(const Order& order, Totals& totals) {
-  Steady::time_point next_progress = Steady::now() + kProgressInterval;
+  Progress progress;
   for (std::uint64_t seed = order.first_seed; totals.recoveries < order.recoveries; ++seed) {
-    const Steady::time_point now = Steady::now();
-    if (now >= order.until) break;
-    if (now >= next_progress) {
-      tell_progress(seed, totals);
-      next_progress = now + kProgressInterval;
-    }
+    if (Steady::now() >= order.until) break;
+    progress.tell(seed, totals.worlds, totals.operations, totals.recoveries);
     if (!run_one(seed, order, totals)) return false;
   }
   return true;

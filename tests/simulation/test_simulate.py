@@ -1,4 +1,5 @@
-"""A run of the simulation names its first seed at once, and the seed of a world that it dies in."""
+"""A run of the simulation names its first seed at once, and the seed of a world that it dies in; a
+long one tells how far it is."""
 
 import os
 import signal
@@ -40,6 +41,13 @@ class SeedTest(unittest.TestCase):
                 _, errors = process.communicate(timeout=60)
                 self.assertRegex(errors, r"in the world of seed \d+; .* --seed \d+")
                 self.assertNotEqual(process.returncode, 0)
+
+    def test_a_long_run_tells_how_far_it_is(self):
+        for flags in ([], ["--failover"]):
+            with self.subTest(flags), start("--minutes", "5", *flags) as process:
+                told = process.stderr.readline()
+                process.kill()
+                self.assertRegex(told, r"^seed \d+: \d+ worlds, \d+ operations, \d+ recoveries so")
 
 
 if __name__ == "__main__":
