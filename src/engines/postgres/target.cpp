@@ -82,7 +82,11 @@ Outcome<Target> read_target(const std::string& url, const Options& options) {
   // libpq's own words may quote the URL, with the password.
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> read(
       PQconninfoParse(rest.c_str(), nullptr), &PQconninfoFree);
-  if (!read) return Problem{"the URL of the log is not one of PostgreSQL: " + shown_url(url)};
+  if (!read) {
+    return Problem{
+        "the URL of the log is not one of PostgreSQL, or has a parameter that it does not know: " +
+        shown_url(url)};
+  }
   for (const PQconninfoOption* each = read.get(); each->keyword != nullptr; ++each) {
     if (each->val != nullptr) target.parameters[each->keyword] = each->val;
   }
