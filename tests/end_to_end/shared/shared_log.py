@@ -1,7 +1,9 @@
 """Servers that share a log, and the engine of it: a nats-server of the test's own."""
 
 import http.client
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import unittest
@@ -46,6 +48,12 @@ class SharedLogTest(ServerTest):
         self.addCleanup(engine.kill)
         wait_until(lambda: listens(("127.0.0.1", self.nats_port)), "nats-server listens")
 
+    def stop_engine(self):
+        """Until SIGCONT it answers nothing more, not even what it got before."""
+        self.engine.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.engine.send_signal, signal.SIGCONT)
+        wait_until(lambda: is_stopped(self.engine.pid), "the engine is stopped")
+
     def log_url(self, name="jobs"):
         return f"nats://127.0.0.1:{self.nats_port}/{name}"
 
@@ -58,6 +66,18 @@ class SharedLogTest(ServerTest):
 
     def wait_for_leader(self, node):
         wait_until(lambda: "leading " in node.error_text(), "a server leads")
+
+
+def is_stopped(pid):
+    """With all its threads: one may still run when the signal was sent."""
+    states = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii") as file:
+                states.add(file.read().rpartition(")")[2].split()[0])
+        except FileNotFoundError:
+            return False  # it has just ended
+    return states == {"T"}
 
 
 def nats_program():

@@ -26,10 +26,6 @@ class EngineAway(SharedLogTest):
     def beanstalk(self):
         return self.open(Beanstalk(self.leader.beanstalk_address))
 
-    def stop_engine(self):
-        self.engine.send_signal(signal.SIGSTOP)
-        self.addCleanup(self.engine.send_signal, signal.SIGCONT)
-
     def test_clients_wait_are_closed_and_then_refused_until_it_is_back(self):
         client, idle = self.beanstalk(), self.beanstalk()
         client.put(b"a job")

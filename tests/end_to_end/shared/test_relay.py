@@ -109,8 +109,7 @@ class Relay(SharedLogTest):
             self.assertEqual(client.line(), "USING mail")
 
     def test_clients_are_kept_waiting_and_then_refused_while_nobody_leads(self):
-        self.engine.send_signal(19)
-        self.addCleanup(self.engine.send_signal, 18)
+        self.stop_engine()
         self.leader.kill()
         idle, client = self.beanstalk(self.standby), self.beanstalk(self.standby)
         began = time.monotonic()
