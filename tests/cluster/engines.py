@@ -182,6 +182,7 @@ class PostgresMember(Member):
         with open(self.data + "/postgresql.conf", "a", encoding="ascii") as file:
             file.write("shared_buffers = '32MB'\nsynchronous_standby_names = '*'\n")
             file.write("wal_keep_size = '256MB'\nunix_socket_directories = ''\n")
+            file.write("wal_retrieve_retry_interval = '500ms'\n")
 
     def copy(self, primary):
         """Becomes the standby of that one, which runs."""
