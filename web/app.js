@@ -4,6 +4,7 @@ import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { isInTrouble, watchHealth } from "./health.js";
 import { followRunning } from "./operation.js";
+import { parse } from "./query.js";
 import { go, link, onChange, params, path } from "./route.js";
 import { empty, nameBadge, notice, tell } from "./ui.js";
 import { turnZone, zoneChoice } from "./zone.js";
@@ -295,7 +296,9 @@ function findJob(event) {
   document.activeElement.blur();
   const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
   if (id) return go(link(`jobs/${id}`));
-  go(link("jobs", { state: "any", id: text }));
+  const { params: found, problem } = parse(text);
+  if (problem) return notice(`${problem}.`, "bad");
+  go(link("jobs", { state: "any", ...found }));
 }
 
 /** "Live", or for example "5 s old" while the server does not answer. */
@@ -329,8 +332,8 @@ function drawTop() {
       h("input", {
         name: "find",
         type: "search",
-        placeholder: "Job number or jid",
-        "aria-label": "Find a job by number or jid",
+        placeholder: "Number, jid, type:…",
+        "aria-label": "Find a job by number or jid, or jobs by filters",
         autocomplete: "off",
         spellcheck: "false",
       }),

@@ -19,6 +19,7 @@ import { cases as batchCases } from "./batch_cases.js";
 import { cases as explainCases } from "./explain_cases.js";
 import { cases as bulkCases } from "./bulk_cases.js";
 import { cases as startCases } from "./start_cases.js";
+import { cases as queryCases } from "./query_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -74,6 +75,7 @@ const cases = [
   ...explainCases,
   ...bulkCases,
   ...startCases,
+  ...queryCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

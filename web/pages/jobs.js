@@ -2,7 +2,8 @@ import { get, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
 import { DONE, VERBS, askFor, changeAll } from "../operation.js";
-import { link, replace } from "../route.js";
+import { complete, parse, write } from "../query.js";
+import { go, link } from "../route.js";
 import {
   STATES,
   act,
@@ -258,9 +259,63 @@ function tabs(params, state, counts) {
   );
 }
 
-function filters(params) {
-  const put = (name, value) =>
-    replace(link("jobs", { ...params, cursor: "", [name]: value.trim() }));
+/** Values for a name in the line: queues from the server, others from the list on the screen. */
+async function valuesOf(jobs, name, beginning) {
+  const seen = (values) => [...new Set(values.filter((each) => each?.startsWith(beginning)))];
+  if (name === "state") return seen([...Object.keys(STATES), "any"]);
+  if (name === "queue") {
+    const { queues } = await get("queues", { match: beginning, limit: 8 });
+    return queues.map((queue) => queue.name);
+  }
+  if (name === "type") return seen(jobs.map(({ type }) => type)).slice(0, 8);
+  if (name === "error") return seen(jobs.map(({ error }) => error?.type)).slice(0, 8);
+  return [];
+}
+
+async function suggest({ target }, jobs) {
+  const { value } = target;
+  const lines = await complete(value, (name, beginning) => valuesOf(jobs, name, beginning));
+  if (target.value !== value) return;
+  document
+    .getElementById("query-lines")
+    .replaceChildren(...lines.map((line) => h("option", { value: line })));
+}
+
+/** All filters in one line; the fields below are the same. */
+function queryLine(ctx, jobs) {
+  const { params, state: memory } = ctx;
+  const search = ({ target }) => {
+    const { params: found, problem } = parse(target.value);
+    memory.query = problem && { line: target.value, problem };
+    if (problem) return ctx.draw();
+    go(link("jobs", { state: params.state, ...found }));
+  };
+  const { line, problem } = memory.query ?? { line: write(params) };
+  return h(
+    "div",
+    { class: "query" },
+    h("label", { for: "query" }, "Query"),
+    h("input", {
+      id: "query",
+      type: "search",
+      value: line,
+      list: "query-lines",
+      placeholder: "state:dead type:Send* error:timeout age>1h",
+      spellcheck: "false",
+      autocomplete: "off",
+      "aria-invalid": problem ? "true" : null,
+      "aria-describedby": problem ? "query-problem" : null,
+      oninput: (event) => suggest(event, jobs).catch(() => {}),
+      onchange: search,
+    }),
+    h("datalist", { id: "query-lines", "data-live": "query-lines" }),
+    problem && h("p", { class: "problem", id: "query-problem", role: "alert" }, problem),
+  );
+}
+
+function filters(ctx, jobs) {
+  const { params } = ctx;
+  const put = (name, value) => go(link("jobs", { ...params, cursor: "", [name]: value.trim() }));
   const field = ([name, title, hint]) =>
     h(
       "label",
@@ -298,6 +353,7 @@ function filters(params) {
         document.activeElement.blur();
       },
     },
+    queryLine(ctx, jobs),
     FILTERS.map(field),
     MORE.map(chip),
     h("button", { type: "submit", class: "hidden" }, "Search"),
@@ -517,7 +573,7 @@ export default {
           button("Push a job…", () => pushDialog(ctx, params.queue), { kind: "plain" }),
       ),
       tabs(params, state, counts),
-      filters(params),
+      filters(ctx, jobs),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       selectionBar(ctx, state, jobs, isFiltered, counts),
       jobs.length > 0

@@ -1,0 +1,119 @@
+// The line in which jobs are searched.
+import assert from "node:assert/strict";
+import { violations } from "./axe.js";
+import { faktory, fill, gone, row, until } from "./helpers.js";
+
+const line = (page) => page.getByLabel("Query", { exact: true });
+
+async function search(page, text) {
+  await line(page).fill(text);
+  await line(page).press("Enter");
+}
+
+export const cases = [
+  {
+    title: "a query has all filters in one line, and the fields below show them",
+    async run(test) {
+      const { client } = await fill(test);
+      await client.push("space-001", "Fails", "broken");
+      await client.fail("broken", "Timeout", 'said "no more" twice');
+      const { page } = test;
+      await test.open("jobs");
+      await search(page, 'state:retrying queue:broken error:"\\"no more\\"" type:Fa*');
+      await row(page, 'said "no more" twice').waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 1);
+      assert.equal(await page.getByLabel("Error").inputValue(), '"no more"');
+      assert.equal(await page.getByLabel("Type").inputValue(), "Fa*");
+      await page.getByLabel("Error").fill("after 3");
+      await page.getByLabel("Error").press("Enter");
+      await row(page, "after 3 s").waitFor();
+      await until(
+        async () =>
+          (await line(page).inputValue()) ===
+          'state:retrying queue:broken type:Fa* error:"after 3"',
+        "the line follows the fields",
+      );
+      await search(page, "state:dead age>0s");
+      await page.getByText("is not an age").waitFor();
+    },
+  },
+  {
+    title: "what is wrong with a query is said, and the list stays",
+    async run(test) {
+      await fill(test);
+      const { page, context, server } = test;
+      await test.open("jobs?state=dead");
+      await row(page, "Dies").waitFor();
+      for (const [text, problem] of [
+        ["colour:red", "There is no filter “colour”."],
+        ["type:Dies no key", "“no” is no filter. To search in bodies, write text:no"],
+        ["age:1h", "Write age> instead of age:"],
+        ["type:", "type: has no value"],
+      ]) {
+        await search(page, text);
+        await page.getByRole("alert").getByText(problem).waitFor();
+        assert.equal(await line(page).inputValue(), text);
+        await row(page, "Dies").waitFor();
+      }
+      await search(page, "type:Dies");
+      await gone(page.getByRole("alert"));
+      await row(page, "Dies").waitFor();
+      const axe = await context.browser().newContext({ bypassCSP: true, reducedMotion: "reduce" });
+      const other = await axe.newPage();
+      await other.goto(`${server.base}jobs?state=dead`);
+      await search(other, "colour:red");
+      await other.getByRole("alert").waitFor();
+      assert.deepEqual(await violations(other), []);
+      await axe.close();
+    },
+  },
+  {
+    title: "a query is completed with names, queues, types and errors",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      const offered = async (text) => {
+        await line(page).fill(text);
+        await until(
+          async () => (await page.locator("#query-lines option").count()) > 0,
+          `something for ${text}`,
+        );
+        return page.locator("#query-lines option").evaluateAll((all) => all.map((o) => o.value));
+      };
+      await test.open("jobs?state=retrying");
+      await row(page, "Fails").waitFor();
+      assert.deepEqual(await offered("ty"), ["type:"]);
+      assert.deepEqual(await offered("state:retrying type:F"), ["state:retrying type:Fails"]);
+      await until(async () => (await offered("queue:br")).includes("queue:broken"), "a queue");
+      await until(async () => (await offered("error:T")).includes("error:Timeout"), "an error");
+    },
+  },
+  {
+    title: "the field at the top takes a query for jobs in any state",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("");
+      await page.getByLabel("Find a job").fill("error:timeout");
+      await page.keyboard.press("Enter");
+      await row(page, "Fails").waitFor();
+      assert.match(page.url(), /jobs\?state=any&error=timeout$/);
+    },
+  },
+  {
+    title: "filters are in the history, so that Back undoes them",
+    async run(test) {
+      const client = await faktory(test);
+      for (const queue of ["one", "two"]) await client.push(`${queue}-0001`, "Undo", queue);
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "two").waitFor();
+      await page.getByLabel("Queue").fill("one");
+      await page.getByLabel("Queue").press("Enter");
+      await gone(row(page, "two"));
+      await page.goBack();
+      await row(page, "two").waitFor();
+      assert.equal(await page.getByLabel("Queue").inputValue(), "");
+    },
+  },
+];
