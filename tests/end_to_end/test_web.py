@@ -97,6 +97,7 @@ class ApiTest(WebTest):
         for state in ("scheduled", "ready", "reserved", "retrying", "dead"):
             self.check("get", "/jobs", f"/jobs?state={state}")
             self.check("get", "/jobs/count", f"/jobs/count?state={state}&type=Te*")
+            self.check("get", "/jobs/count", f"/jobs/count?state={state}&breakdown=1")
             self.check("get", "/jobs/{id}", f"/jobs/{self.id_in(state)}")
         self.check("post", "/jobs", body={"jobtype": "Mail", "args": [1]})
         self.check_cron()
