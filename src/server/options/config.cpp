@@ -330,12 +330,12 @@ Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config
     if (parser.options[i]->count() > 0) return Done{};
     const bool has_value =
         setting.kind == Setting::Kind::kString || setting.kind == Setting::Kind::kPlain;
-    if (!has_value) return Problem{setting.name() + " needs one value"};
+    if (!has_value) return Problem{setting.shown_name() + " needs one value"};
     const Outcome<Done> applied = kRows[i].apply(config, setting.text);
-    if (!applied) return Problem{setting.name() + ": " + applied.error().text};
+    if (!applied) return Problem{setting.shown_name() + ": " + applied.error().text};
     return Done{};
   }
-  return unknown_key(setting.name());
+  return unknown_key(setting.shown_name());
 }
 
 Outcome<Done> apply_file(const Parser& parser, const ConfigDocument& file, Config& config) {
@@ -343,7 +343,7 @@ Outcome<Done> apply_file(const Parser& parser, const ConfigDocument& file, Confi
     const std::string& top = setting.path.front();
     if (is_table(top) || is_foreign_table(top)) continue;
     const Outcome<Done> applied = apply_setting(setting, parser, config);
-    if (!applied) return Problem{setting.place + ": " + applied.error().text};
+    if (!applied) return Problem{setting.place + ": " + one_line(applied.error().text, 500)};
   }
   note_ignored(
       file, [](std::string_view key) { return !is_foreign_table(key); }, config);

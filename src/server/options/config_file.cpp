@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
+#include "server/options/toml/toml_depth.hpp"
 
 namespace millrace::server {
 namespace {
@@ -29,21 +31,22 @@ Setting read_value(const toml::node& value) {
   return {};
 }
 
-/// The parser limits the depth of tables, so recursion is safe.
-void collect(const toml::table& table, const std::vector<std::string>& above,
+/// The depth of tables was checked, so recursion is safe. `path` leads to the table, and is the
+/// same afterwards.
+void collect(const toml::table& table, std::vector<std::string>& path,
              const ConfigDocument& document, std::vector<Setting>& settings) {
   for (const auto& [key, value] : table) {
-    std::vector<std::string> path = above;
     path.emplace_back(key.str());
     const toml::table* inner = value.as_table();
     if (inner != nullptr && !inner->empty()) {
       collect(*inner, path, document, settings);
-      continue;
+    } else {
+      Setting setting = read_value(value);
+      setting.path = path;
+      setting.place = document.place(key.source().begin.line);
+      settings.push_back(std::move(setting));
     }
-    Setting setting = read_value(value);
-    setting.path = std::move(path);
-    setting.place = document.place(key.source().begin.line);
-    settings.push_back(std::move(setting));
+    path.pop_back();
   }
 }
 
@@ -80,6 +83,10 @@ std::string Setting::name() const {
   return name;
 }
 
+std::string Setting::shown_name() const {
+  return one_line(name(), kShownKeyBytesMax);
+}
+
 Outcome<std::vector<std::string>> toml_files(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -111,6 +118,10 @@ void ConfigDocument::append(const std::string& file, std::string_view text) {
 }
 
 Outcome<Done> ConfigDocument::parse() {
+  if (const auto line = line_nested_too_deep(text_)) {
+    return Problem{place(*line) + ": nested deeper than " + std::to_string(kTomlDepthMax) +
+                   " levels"};
+  }
   toml::parse_result parsed = toml::parse(text_);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -118,7 +129,8 @@ Outcome<Done> ConfigDocument::parse() {
   }
   text_ = {};
   root_ = std::move(parsed).table();
-  collect(root_, {}, *this, settings_);
+  std::vector<std::string> path;
+  collect(root_, path, *this, settings_);
   return Done{};
 }
 

@@ -26,7 +26,13 @@ struct Setting {
 
   /// The path with dots.
   [[nodiscard]] std::string name() const;
+
+  /// The same for messages, in one line and cut.
+  [[nodiscard]] std::string shown_name() const;
 };
+
+/// Bytes of a key in a message.
+inline constexpr std::size_t kShownKeyBytesMax = 100;
 
 /// Config files, parsed as one TOML document.
 class ConfigDocument {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.hpp"
 #include "server/cron/cron_config.hpp"
 #include "server/options/throttle_options.hpp"
 #include "server/statsd/statsd_config.hpp"
@@ -73,8 +74,8 @@ void note_ignored(const ConfigDocument& document, bool (*is_known)(std::string_v
                   Config& config) {
   for (const auto& [key, value] : document.root()) {
     if (is_known(key.str())) continue;
-    config.ignored_keys.push_back(
-        {.key = std::string(key.str()), .place = document.place(key.source().begin.line)});
+    config.ignored_keys.push_back({.key = one_line(key.str(), kShownKeyBytesMax),
+                                   .place = document.place(key.source().begin.line)});
   }
 }
 

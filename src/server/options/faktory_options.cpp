@@ -78,7 +78,7 @@ Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& conf
     std::string* const text = setting.path.size() == 2 ? settings.member(name) : nullptr;
     const bool is_empty_table = setting.path.size() == 1;
     if (text == nullptr && !is_empty_table) {
-      config.ignored_keys.push_back({.key = name, .place = setting.place});
+      config.ignored_keys.push_back({.key = setting.shown_name(), .place = setting.place});
     }
     if (text == nullptr) continue;
     if (setting.kind != Setting::Kind::kString) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "server/options/throttle_matcher.hpp"
 
 namespace millrace::server {
@@ -100,7 +101,7 @@ class ThrottleReader {
                                     [&](const Member& each) { return each.name == member; });
     if (known == kMembers.end()) {
       if (member == "rate") return at(setting.place, shown + ": rate needs count and per");
-      return at(setting.place, shown + ": unknown member '" + member +
+      return at(setting.place, shown + ": unknown member '" + one_line(member, kShownKeyBytesMax) +
                                    "'; there are concurrency, worker, timeout and rate");
     }
     const auto number = setting.kind == Setting::Kind::kPlain

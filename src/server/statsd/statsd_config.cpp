@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -30,7 +32,7 @@ class StatsdReader {
                        " " + read.error().text};
       }
       if (is_known_) continue;
-      ignored_.push_back({.key = "statsd." + std::string(name),
+      ignored_.push_back({.key = "statsd." + one_line(name, kShownKeyBytesMax),
                           .place = document_.place(key.source().begin.line)});
     }
     if (!has_location) return Problem{place + ": statsd.location is missing"};

@@ -1,5 +1,6 @@
 #include "server/options/config_file.hpp"
 
+#include "server/options/toml/toml_depth.hpp"
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -117,6 +118,48 @@ TEST_CASE(
 
 TEST_CASE("config file: deep nesting is refused") {
   CHECK(Files({"k = " + std::string(100'000, '[')}).problem().starts_with("a:1: "));
+}
+
+/// `a.a.a`, of so many parts.
+std::string parts(std::size_t count) {
+  std::string text = "a";
+  for (std::size_t i = 1; i < count; ++i) text += ".a";
+  return text;
+}
+
+TEST_CASE("config file: names have a limit of parts, with all that is around them") {
+  constexpr std::size_t kMax = kTomlDepthMax;
+  const std::string refusal = "nested deeper than 256 levels";
+  CHECK(Files({parts(kMax) + " = 1\n"}).settings().front().path.size() == kMax);
+  CHECK(Files({"\n" + parts(kMax + 1) + " = 1\n"}).problem() == "a:2: " + refusal);
+  CHECK(Files({"[" + parts(kMax) + "]\n # a\n"}).settings().front().path.size() == kMax);
+  CHECK(Files({"[" + parts(kMax) + "]\na = 1\n"}).problem() == "a:2: " + refusal);
+  CHECK(Files({"[" + parts(kMax + 1) + "]\n"}).problem() == "a:1: " + refusal);
+  CHECK(Files({"[[" + parts(kMax + 1) + "]]\n"}).problem() == "a:1: " + refusal);
+  CHECK(
+      Files({"[[" + parts(100) + "]]\n[" + parts(100) + ".b]\n" + parts(200) + " = 1"}).problem() ==
+      "a:3: " + refusal);
+  CHECK(Files({parts(200) + " = {" + parts(30) + " = {" + parts(30) + " = 1}}"}).problem() ==
+        "a:1: " + refusal);
+  CHECK(Files({"x = 1", parts(500'000) + " = 1\n"}).problem() == "b:1: " + refusal);
+}
+
+TEST_CASE("config file: lines, lists, strings and comments do not add up to a deep name") {
+  std::string text = "[" + parts(100) + "]\n";
+  for (int i = 0; i < 300; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    text += key + ".b.c = [ { a.b = 1.5, c.d = \"[[{{\" }, '{[', [ 1.5, 2.5 ] ] # a.b.[{\n";
+    text += key + ".d = \"\"\"\n\"[{.\\\"\"\"\"\"\n" + key + ".'e.f' = '''[{.''''\n";
+  }
+  CHECK(Files({text + "[b]\nc.d = 1"}).settings().size() == 901);
+}
+
+TEST_CASE("config file: deep names in a file of the largest size are read at once") {
+  std::string text;
+  for (int i = 0; text.size() < kConfigBytesMax - 600; ++i) {
+    text += "k" + std::to_string(i) + "." + parts(kTomlDepthMax - 1) + " = 1\n";
+  }
+  CHECK(Files({text}).settings().back().path.size() == kTomlDepthMax);
 }
 
 TEST_CASE("config file: has a limit for all files together") {

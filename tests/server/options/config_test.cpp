@@ -251,6 +251,10 @@ TEST_CASE("config: a bad file is refused with its name") {
   CHECK(refusal({"--config", bad}) == bad + ":1: sync: 'never' is not always, interval:MS or off");
   const std::string nested = scratch.write("nested", "[serve]\ndata = \"x\"\n");
   CHECK(refusal({"--config", nested}) == nested + ":2: unknown key 'serve.data'");
+  const std::string huge = scratch.write("huge", std::string(100'000, 'x') + " = \"x\"\n");
+  CHECK(refusal({"--config", huge}) == huge + ":1: unknown key '" + std::string(97, 'x') + "...'");
+  const std::string value = scratch.write("value", "sync = \"" + std::string(100'000, 'x') + "\"");
+  CHECK(refusal({"--config", value}).size() < value.size() + 600);
   const std::string list = scratch.write("list", "\ndata = [\"x\"]\n");
   CHECK(refusal({"--config", list}) == list + ":2: data needs one value");
   const std::string broken = scratch.write("broken", "volatile = true\nsync = always\n");
