@@ -1,5 +1,8 @@
 #include "http/routes/features/throttle_view.hpp"
 
+#include <cstdint>
+#include <optional>
+
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -7,6 +10,26 @@ namespace {
 
 Json number_or_null(std::uint32_t number) {
   return number == 0 ? Json(nullptr) : Json(number);
+}
+
+/// How many jobs may begin now; of a queue that is not there yet, those that its limits allow.
+Json show_free(const Throttle& throttle, Time now) {
+  std::optional<std::uint64_t> free;
+  if (throttle.queue) {
+    free = throttle.free(now);
+  } else if (throttle.by_hand) {
+    Throttle unused;
+    unused.limits = *throttle.by_hand;
+    unused.full_at = throttle.full_at;
+    free = unused.free(now);
+  }
+  return free ? Json(*free) : Json(nullptr);
+}
+
+/// Where only a rate limits the queue, no job takes a slot: then all that run are counted.
+std::uint64_t running_count(const Throttle& throttle, const Queue* queue) {
+  if (queue == nullptr || throttle.limits.has_slots()) return throttle.taken;
+  return queue->reserved_count;
 }
 
 }  // namespace
@@ -43,13 +66,12 @@ Json show_throttle(const Throttle& throttle, const View& view, Time now) {
   const Queue* const queue = view.find_queue(name);
   const ThrottleRule* const rule = view.throttle_rule_of(name);
   const std::string throttled = queue == nullptr ? std::string() : throttled_by(*queue, now);
-  const auto free = throttle.free(now);
   return {{"queue", name},
           {"limits", show_limits(throttle.by_hand.value_or(throttle.limits))},
           {"is_by_hand", throttle.by_hand.has_value()},
           {"rule", rule == nullptr ? Json(nullptr) : show_rule(*rule)},
-          {"taken", throttle.taken},
-          {"free", throttle.queue && free ? Json(*free) : Json(nullptr)},
+          {"taken", running_count(throttle, queue)},
+          {"free", show_free(throttle, now)},
           {"throttled", text_or_null(throttled)},
           {"ready", queue == nullptr ? 0 : queue->ready.size()},
           {"waiting", queue == nullptr ? 0 : queue->waiting.size()},

@@ -103,6 +103,28 @@ TEST_CASE("throttles: limits may be set before there is such a queue") {
   CHECK(shown["ready"] == 0);
 }
 
+TEST_CASE("throttles: of a queue that is not there yet, all places are free") {
+  WebFixture web;
+  configure(web, kTwo);
+  const auto free = [&](const Json& limits) {
+    return Json::parse(web.post("/api/v1/throttles/later/set", limits).body)["free"];
+  };
+  CHECK(free({{"concurrency", 7}, {"timeout_s", 9}}) == 7);
+  CHECK(free({{"concurrency", 7}, {"timeout_s", 9}, {"rate_count", 3}, {"rate_s", 1}}) == 3);
+  CHECK(free({{"worker", 7}, {"timeout_s", 9}}) == nullptr);
+}
+
+TEST_CASE("throttles: where only a rate limits the queue, all its running jobs are counted") {
+  WebFixture web;
+  configure(web, {.rate_count = 100, .rate_s = 60});
+  web.push("Mail", "mail");
+  web.push("Mail", "mail");
+  web.fetch("mail");
+  const Json shown = web.read("/api/v1/throttles/mail");
+  CHECK(shown["taken"] == 1);
+  CHECK(shown["free"] == 99);
+}
+
 TEST_CASE("throttles: limits that make no sense are refused, and say what is wrong") {
   WebFixture web;
   const auto problem_of = [&](const Json& members) {
