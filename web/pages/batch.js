@@ -130,6 +130,8 @@ function block({ bid }, { what, count: n, ...callback }) {
       return `${plural(n, "member")} that ended without success and can be accepted`;
     case "children":
       return children("", "still runs", "still run");
+    case "lost_callback":
+      return "its success callback, whose job was deleted: it is not pushed again";
     case "failed_children":
       return children("failed", "has failed, or is gone", "have failed, or are gone");
     default:

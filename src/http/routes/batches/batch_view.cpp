@@ -44,6 +44,13 @@ const char* name_of(CallbackState state) {
   return "";
 }
 
+/// Whether the batch goes on only when somebody retries the dead job of this callback.
+bool is_stuck(const JobBatchFields& fields, BatchRole role, const View& view) {
+  if (fields.callback(role) != CallbackState::kEnqueued) return false;
+  const Job* const job = view.find(fields.callback_job(role));
+  return job != nullptr && job->state == JobState::kDead;
+}
+
 /// The state of the callback's job; null: it is not there.
 Json job_state_of(const JobBatchFields& fields, BatchRole role, const View& view) {
   if (fields.callback(role) != CallbackState::kEnqueued) return nullptr;
@@ -86,6 +93,7 @@ class Blocks {
     add("failed_children",
         fields_.unsuccessful - std::min(fields_.unsettled, fields_.unsuccessful));
     add_callback(BatchRole::kSuccess);
+    if (fields_.callback(BatchRole::kSuccess) == CallbackState::kGone) add("lost_callback", 1);
     return std::move(list_);
   }
 
@@ -135,7 +143,7 @@ Json show_ancestors(const JobBatch& batch, const View& view) {
   const JobBatch* each = view.find_batch(batch.parent);
   for (; each != nullptr && ancestors.size() < kAncestorsShownMax;
        each = view.find_batch(each->parent)) {
-    ancestors.push_back(row_of(*each, view.wall_clock()));
+    ancestors.push_back(row_of(*each, view));
   }
   std::reverse(ancestors.begin(), ancestors.end());
   return ancestors;
@@ -147,17 +155,20 @@ Json show_children(const JobBatch& batch, const View& view) {
   auto place = families.lower_bound({batch.id, 0});
   for (; place != families.end() && place->first.first == batch.id; ++place) {
     if (children.size() == kChildrenShownMax) break;
-    children.push_back(row_of(view.batches().at(place->second), view.wall_clock()));
+    children.push_back(row_of(view.batches().at(place->second), view));
   }
   return children;
 }
 
 }  // namespace
 
-BatchStage stage_of(const JobBatchFields& fields) {
+BatchStage stage_of(const JobBatchFields& fields, const View& view) {
   if (!fields.has(JobBatchFields::kCommitted)) return BatchStage::kOpen;
   if (fields.is_successful()) return BatchStage::kSucceeded;
-  return fields.is_settled() ? BatchStage::kFailed : BatchStage::kRunning;
+  const bool has_failed = fields.is_settled() ||
+                          (fields.is_executed() && (is_stuck(fields, BatchRole::kComplete, view) ||
+                                                    is_stuck(fields, BatchRole::kSuccess, view)));
+  return has_failed ? BatchStage::kFailed : BatchStage::kRunning;
 }
 
 const char* name_of(BatchStage stage) {
@@ -171,14 +182,14 @@ std::optional<BatchStage> parse_stage(std::string_view name) {
   return std::nullopt;
 }
 
-Json row_of(const JobBatch& batch, WallClock clock) {
+Json row_of(const JobBatch& batch, const View& view) {
   const JobBatchFields& fields = batch.fields;
   const JobBatchAdded added = JobBatches::added_of(batch);
   return {{"bid", format_bid(batch.id)},
           {"parent_bid", batch.parent == 0 ? Json(nullptr) : Json(format_bid(batch.parent))},
           {"description", added.description},
-          {"state", name_of(stage_of(fields))},
-          {"created_at", show_time(added.created_at, clock)},
+          {"state", name_of(stage_of(fields, view))},
+          {"created_at", show_time(added.created_at, view.wall_clock())},
           {"total", fields.total},
           {"pending", fields.pending},
           {"failed", fields.failed()},
@@ -189,7 +200,7 @@ Json detail_of(const JobBatch& batch, const View& view) {
   const JobBatchFields& fields = batch.fields;
   const bool is_committed = fields.has(JobBatchFields::kCommitted);
   const Time deadline = JobBatches::deadline_of(batch);
-  Json detail = row_of(batch, view.wall_clock());
+  Json detail = row_of(batch, view);
   // An open one is dropped, or committed again, where nobody uses it; a finished one is forgotten.
   detail["idle_at"] = is_committed ? Json(nullptr) : show_time(deadline, view.wall_clock());
   detail["forgotten_at"] = is_committed ? show_time(deadline, view.wall_clock()) : Json(nullptr);

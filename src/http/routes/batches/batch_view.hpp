@@ -12,18 +12,20 @@ namespace millrace::http {
 
 /// A batch in one word.
 enum class BatchStage {
-  kOpen,       ///< not committed: jobs may still be pushed into it
-  kRunning,    ///< members have not run yet, or children or callbacks are under way
-  kFailed,     ///< all have run, and some have failed; what is retried may succeed after all
+  kOpen,     ///< not committed: jobs may still be pushed into it
+  kRunning,  ///< members have not run yet, or children or callbacks are under way
+  /// All have run, and some have failed, or a callback that is waited for is dead. What is retried
+  /// may succeed after all.
+  kFailed,
   kSucceeded,  ///< all of it has
 };
 
-[[nodiscard]] BatchStage stage_of(const JobBatchFields& fields);
+[[nodiscard]] BatchStage stage_of(const JobBatchFields& fields, const View& view);
 [[nodiscard]] const char* name_of(BatchStage stage);
 [[nodiscard]] std::optional<BatchStage> parse_stage(std::string_view name);
 
 /// The batch as a row of a list.
-[[nodiscard]] Json row_of(const JobBatch& batch, WallClock clock);
+[[nodiscard]] Json row_of(const JobBatch& batch, const View& view);
 
 /// All that is known of the batch. Members are counted by state among the first
 /// `kMemberSearchSteps` jobs.

@@ -78,8 +78,8 @@ class BatchPage {
       }
       --end;
       const JobBatch& batch = view_.batches().at(slot_of(*end));
-      const bool is_asked = !search_.stage || stage_of(batch.fields) == *search_.stage;
-      if (is_asked) rows_.push_back(row_of(batch, view_.wall_clock()));
+      const bool is_asked = !search_.stage || stage_of(batch.fields, view_) == *search_.stage;
+      if (is_asked) rows_.push_back(row_of(batch, view_));
     }
   }
 

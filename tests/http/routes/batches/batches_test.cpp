@@ -173,6 +173,42 @@ TEST_CASE("batch: a dead callback is what it waits for") {
   CHECK(blocks[0]["job_state"] == "dead");
 }
 
+TEST_CASE("batch: one whose callback is dead has failed until that is retried") {
+  BatchSite web;
+  const std::string path = web.add(1, 0, "x");
+  web.commit(1);
+  const JobId complete = web.fields(1).complete_job;
+  REQUIRE(web.broker.admin().change(complete, Mutation::Action::kKill, web.now));
+  CHECK(web.read(path)["state"] == "failed");
+  CHECK(names_in(web.read("/api/v1/batches?state=failed")) == "x");
+  CHECK(names_in(web.read("/api/v1/batches?state=running")).empty());
+  REQUIRE(web.broker.admin().change(complete, Mutation::Action::kRequeue, web.now));
+  CHECK(web.read(path)["state"] == "running");
+  web.acknowledge(web.fetch("callbacks"));
+  REQUIRE(web.broker.admin().change(web.fields(1).success_job, Mutation::Action::kKill, web.now));
+  CHECK(web.read(path)["state"] == "failed");
+}
+
+TEST_CASE("batch: one with a dead callback that runs again is not failed") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.commit(1);
+  REQUIRE(web.broker.admin().change(web.fields(1).complete_job, Mutation::Action::kKill, web.now));
+  web.push_member(1);
+  CHECK(web.read(path)["state"] == "running");
+}
+
+TEST_CASE("batch: a success callback that was deleted is what it waits for") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.commit(1);
+  web.acknowledge(web.fetch("callbacks"));
+  REQUIRE(
+      web.broker.admin().change(web.fields(1).success_job, Mutation::Action::kDiscard, web.now));
+  CHECK(web.read(path)["state"] == "failed");
+  CHECK(web.blocks(path) == "lost_callback 1");
+}
+
 TEST_CASE("batch: a child that has failed is told apart from one that runs") {
   BatchSite web;
   const std::string path = web.add(1);
