@@ -89,8 +89,16 @@ std::optional<Problem> begin_long_push(const Site& site, Request& request) {
   return added ? std::nullopt : std::optional(added.error());
 }
 
+/// The code with which PUSH refuses a duplicate, and the text begins.
+constexpr std::string_view kNotUnique = "NOTUNIQUE ";
+
+int status_of(const Problem& refused) {
+  if (refused.is_out_of_space) return 503;
+  return refused.text.starts_with(kNotUnique) ? 409 : 400;
+}
+
 Response say_pushed(const Site& site, const Outcome<JobId>& id) {
-  if (!id) return refuse(id.error().is_out_of_space ? 503 : 400, id.error().text);
+  if (!id) return refuse(status_of(id.error()), id.error().text);
   // A worker that waited for it may hold it by now, but cannot have finished it.
   const Job* job = site.broker.view().find(*id);
   CHECK(job != nullptr);

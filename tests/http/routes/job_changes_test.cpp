@@ -140,6 +140,15 @@ TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
 }
 
+TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") {
+  WebFixture web;
+  const Json job{{"jobtype", "Mail"}, {"args", {1}}, {"custom", {{"unique_for", 60}}}};
+  CHECK(web.post("/api/v1/jobs", job).status == 201);
+  const Response response = web.post("/api/v1/jobs", job);
+  CHECK(response.status == 409);
+  CHECK(response.body == R"({"error":"NOTUNIQUE Job not unique"})");
+}
+
 TEST_CASE("push: a long job is like any other, and is read outside of the broker's thread") {
   WebFixture web;
   const auto json_of = [](std::size_t bytes) {
