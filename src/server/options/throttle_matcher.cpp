@@ -56,10 +56,41 @@ class Matcher {
   std::vector<Pattern> patterns_;
 };
 
+/// The part of the name or pattern that means one character, or is a star; it is not empty.
+std::string_view first_place(std::string_view pattern) {
+  if (pattern.front() == '\\') return pattern.substr(0, 2);
+  if (pattern.front() != '[') return pattern.substr(0, 1);
+  std::size_t end = 1;
+  while (end < pattern.size() && pattern[end] != ']') end += pattern[end] == '\\' ? 2 : 1;
+  return pattern.substr(0, end + 1);
+}
+
+bool fits_some_character(std::string_view place) {
+  // Tubes may have more of them than the queues of Faktory's clients.
+  constexpr std::string_view kCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+/;.$_()";
+  faktory::Glob glob(place);
+  return std::ranges::any_of(kCharacters, [&](const char& c) {
+    glob.restart();
+    Steps steps(SIZE_MAX);
+    if (!glob.is_decided()) (void)glob.read({&c, 1}, steps);
+    return glob.matches();
+  });
+}
+
 }  // namespace
 
 bool is_pattern(std::string_view name) {
   return name.find_first_of("*?[\\") != std::string_view::npos;
+}
+
+bool may_match_queue(std::string_view name) {
+  while (!name.empty()) {
+    const std::string_view place = first_place(name);
+    if (!fits_some_character(place)) return false;
+    name.remove_prefix(place.size());
+  }
+  return true;
 }
 
 ThrottleRules throttle_rules(std::vector<ThrottleRule> list) {

@@ -11,6 +11,10 @@ namespace millrace::server {
 /// meaning in `faktory::Glob`.
 [[nodiscard]] bool is_pattern(std::string_view name);
 
+/// Whether some queue may have this name, or match this pattern: it has the characters that one of
+/// the protocols allows.
+[[nodiscard]] bool may_match_queue(std::string_view name);
+
 /// The rule of a queue is the one with its very name; else, of the patterns that match it, the
 /// longest; of several, the first by name.
 [[nodiscard]] ThrottleRules throttle_rules(std::vector<ThrottleRule> list);

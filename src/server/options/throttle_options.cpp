@@ -27,6 +27,8 @@ constexpr std::array kMembers = {
     Member{"rate.count", &ThrottleLimits::rate_count, kThrottleRateMax},
     Member{"rate.per", &ThrottleLimits::rate_s, kThrottleSecondsMax}};
 
+constexpr const char* kQuotesHint = ". A name with a dot needs quotes: \"mail.fast\"";
+
 Problem at(const std::string& place, const std::string& text) {
   return Problem{place + ": " + text};
 }
@@ -52,6 +54,10 @@ class ThrottleReader {
     if (name.empty() || name.size() > kQueueNameBytesMax) {
       return at(setting.place, "throttles: a name must have 1 to 1024 bytes");
     }
+    if (!may_match_queue(name)) {
+      return at(setting.place, "throttles: no queue can have the name \"" +
+                                   one_line(name, kShownKeyBytesMax) + "\"");
+    }
     auto [found, is_new] = entries_.try_emplace(
         name, Entry{.place = setting.place, .document = &document, .limits = {}});
     Entry& entry = found->second;
@@ -59,6 +65,9 @@ class ThrottleReader {
       return at(setting.place, shown + " is also at " + entry.place);
     }
     if (setting.path.size() == 2) {
+      if (setting.kind == Setting::Kind::kEmptyTable) {
+        return at(setting.place, shown + " has no limit, as in { concurrency = 4, timeout = 60 }");
+      }
       return at(setting.place, shown + " must be a table, as in { concurrency = 4, timeout = 60 }");
     }
     return set(entry, shown, setting);
@@ -102,7 +111,8 @@ class ThrottleReader {
     if (known == kMembers.end()) {
       if (member == "rate") return at(setting.place, shown + ": rate needs count and per");
       return at(setting.place, shown + ": unknown member '" + one_line(member, kShownKeyBytesMax) +
-                                   "'; there are concurrency, worker, timeout and rate");
+                                   "'; there are concurrency, worker, timeout and rate" +
+                                   (setting.path.size() > 3 ? kQuotesHint : ""));
     }
     const auto number = setting.kind == Setting::Kind::kPlain
                             ? parse_number<std::uint32_t>(setting.text)

@@ -111,13 +111,36 @@ TEST_CASE("throttles table: an unknown member is refused") {
         "rate");
 }
 
+TEST_CASE("throttles table: a name with a dot and without quotes is told what it lacks") {
+  CHECK(problem_in({"[throttles]\nmail.fast = { concurrency = 1, timeout = 1 }\n"}) ==
+        "a:2: throttles.mail: unknown member 'fast.concurrency'; there are concurrency, worker, "
+        "timeout and rate. A name with a dot needs quotes: \"mail.fast\"");
+  CHECK(rules_in("[throttles]\n\"mail.fast\" = { concurrency = 1, timeout = 1 }\n").size() == 1);
+}
+
+TEST_CASE("throttles table: a name that no queue can have is refused") {
+  const auto problem = [](const std::string& name) {
+    return problem_in({"[throttles]\n'" + name + "' = { concurrency = 1, timeout = 1 }\n"});
+  };
+  for (const char* name : {"bad name", "[", "a[ ]b", "mail\\*", "*\xC3\xA9", "a,b"}) {
+    CAPTURE(name);
+    CHECK(problem(name) ==
+          "a:2: throttles: no queue can have the name \"" + std::string(name) + "\"");
+  }
+  for (const char* name : {"a.b", "a+/;.$_()-9", "?[^a][a-c]*", "[!a]", "[a\\]b]c", "\\a"}) {
+    CAPTURE(name);
+    CHECK(rules_in("[throttles]\n'" + std::string(name) + "' = { concurrency = 1, timeout = 1 }\n")
+              .size() == 1);
+  }
+}
+
 TEST_CASE("throttles table: what is no table is refused") {
   CHECK(problem_in({"throttles = 4"}) ==
         "a:1: throttles must be a table, with a line for each queue");
   CHECK(problem_of("4") ==
         "a:2: throttles.q must be a table, as in { concurrency = 4, timeout = 60 }");
   CHECK(problem_of("{}") ==
-        "a:2: throttles.q must be a table, as in { concurrency = 4, timeout = 60 }");
+        "a:2: throttles.q has no limit, as in { concurrency = 4, timeout = 60 }");
 }
 
 TEST_CASE("throttles table: a problem names its file and line") {
