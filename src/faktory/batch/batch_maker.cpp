@@ -62,6 +62,10 @@ std::string_view cut(std::string_view text, std::size_t bytes_max) {
 }  // namespace
 
 Result<BatchMaker::Asked, RefusedJob> BatchMaker::read(std::string_view json) {
+  const std::string_view text = trimmed(json);
+  if (!text.empty() && !text.starts_with('{') && text != "null") {
+    return RefusedJob{JobReason::kInvalidJson, "a batch must be an object"};
+  }
   const Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
   Asked asked;
@@ -94,6 +98,7 @@ std::string BatchMaker::random_jid() {
 
 Result<BatchMaker::Callback, RefusedJob> BatchMaker::make(std::string_view json, const Of& of,
                                                           Time now) {
+  if (!json.starts_with('{')) return wrong_type(name_of(of.role));
   Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
   const std::string_view asked = std::exchange(members->raw_custom, {});

@@ -52,19 +52,19 @@ struct Asked {
   }
 };
 
+bool is_string(std::string_view value) {
+  return value.starts_with('"');
+}
+
 /// What is shown of a value in a refusal: of a string what it means.
 std::string shown(std::string_view value) {
-  value = value.substr(0, kEchoedValueBytes);
-  return value.starts_with('"') && value.size() > 1 && value.ends_with('"') ? meaning_of(value)
-                                                                            : std::string(value);
+  if (value == R"("")") return std::string(value);
+  std::string text = is_string(value) ? meaning_of(value) : std::string(value);
+  return text.substr(0, kEchoedValueBytes);
 }
 
 RefusedJob refused(JobReason reason, std::string_view value) {
   return {reason, shown(value)};
-}
-
-bool is_string(std::string_view value) {
-  return value.starts_with('"');
 }
 
 /// A number, or a string that is one. Rails writes durations as strings.
@@ -141,7 +141,8 @@ bool is_on(std::string_view track) {
 MaybeRefused take_batch(const Asked& asked, JobFeatures& features) {
   if (asked.bid.empty()) return std::nullopt;
   const auto bid = is_string(asked.bid) ? parse_bid(meaning_of(asked.bid)) : std::nullopt;
-  if (!bid) return refused(JobReason::kNoSuchBatch, asked.bid);
+  if (!bid)
+    return RefusedJob{JobReason::kNoSuchBatch, asked.bid == R"("")" ? "" : shown(asked.bid)};
   features.batch = *bid;
   return std::nullopt;
 }

@@ -159,15 +159,41 @@ Outcome<JobMembers> read_job(ondemand::document& document, ondemand::object obje
   return job;
 }
 
-Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth) {
+Problem text_after_object() {
+  return Problem{"invalid character after top-level value"};
+}
+
+/// Whether the object that the text begins with has an end, and something else follows.
+bool goes_on_after_object(std::string_view json) {
+  std::size_t depth = 0;
+  bool is_in_string = false;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const char c = json[at];
+    if (is_in_string) {
+      if (c == '\\') ++at;
+      is_in_string = c != '"';
+    } else if (c == '"') {
+      is_in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && (depth == 0 || --depth == 0)) {
+      return !trimmed(json.substr(at + 1)).empty();
+    }
+  }
+  return false;
+}
+
+Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth,
+                              std::string_view json) {
   ondemand::object object;
   if (const auto error = document.get_object().get(object)) {
     if (error == simdjson::INCORRECT_TYPE) return Problem{"a job must be an object"};
-    return json_problem(error);
+    // Where the last bracket does not close the first one, simdjson misses an end.
+    return goes_on_after_object(json) ? text_after_object() : json_problem(error);
   }
   Outcome<JobMembers> job = read_job(document, object, depth);
   if (!job) return job;
-  if (!is_at_end(document)) return Problem{"invalid character after top-level value"};
+  if (!is_at_end(document)) return text_after_object();
   return job;
 }
 
@@ -191,7 +217,7 @@ Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth)
   if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
     return json_problem(error);
   }
-  return read_root(document_, depth);
+  return read_root(document_, depth, json);
 }
 
 Outcome<JobMembers> JobReader::read(std::string_view json) {

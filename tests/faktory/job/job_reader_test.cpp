@@ -116,6 +116,11 @@ TEST_CASE("read: not an object") {
   CHECK(problem_of("[]") == "a job must be an object");
   CHECK(problem_of("") == "unexpected end of JSON input");
   CHECK(problem_of("{") == "unexpected end of JSON input");
+  CHECK(problem_of(R"({"a":"}x)") == "A string is opened, but never closed.");
+  for (const char* text : {"{} x", R"({"a":"\"}"}x)", "{}]", R"({"a":{"b":[1]}} {)", "{}1"}) {
+    CAPTURE(text);
+    CHECK(problem_of(text) == "invalid character after top-level value");
+  }
 }
 
 TEST_CASE("read: anything after the object") {
