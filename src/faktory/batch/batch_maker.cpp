@@ -39,6 +39,16 @@ RefusedJob wrong_type(std::string_view name) {
   return {JobReason::kInvalidJson, "member " + std::string(name) + " has the wrong type"};
 }
 
+/// A callback takes no lock and never expires. What would be refused in a job is refused all the
+/// same.
+std::optional<RefusedJob> refused_features(std::string_view custom) {
+  JobMembers members;
+  members.raw_custom = custom;
+  members.raw_args = "[]";
+  const auto features = read_features(members, Time{}, Time{});
+  return features ? std::nullopt : std::optional(features.error());
+}
+
 /// False: it is another type of value.
 bool read_string(std::string& text) {
   if (text.empty()) return true;
@@ -103,6 +113,7 @@ Result<BatchMaker::Callback, RefusedJob> BatchMaker::make(std::string_view json,
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
   const std::string_view asked = std::exchange(members->raw_custom, {});
   if (names_batch(asked)) return RefusedJob{JobReason::kCallbackInBatch, {}};
+  if (auto refused = refused_features(asked)) return *refused;
   const std::string jid = random_jid();
   const std::string raw_jid = '"' + jid + '"';
   if (members->jid.empty()) {
