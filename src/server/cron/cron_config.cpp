@@ -35,8 +35,10 @@ class EntryReader {
 
   Read<CronItem> read() {
     if (auto keys = check_keys(table_, "cron", kKeys); !keys) return keys.error();
-    const toml::table* const job = table_["job"].as_table();
-    if (job == nullptr) return wrong(table_, "[cron.job] is missing");
+    const toml::node* const node = table_.get("job");
+    if (node == nullptr) return wrong(table_, "[cron.job] is missing");
+    const toml::table* const job = node->as_table();
+    if (job == nullptr) return wrong(*node, "write [cron.job], a table, in single brackets");
     if (auto keys = check_keys(*job, "cron.job", kJobKeys); !keys) return keys.error();
     auto read = read_schedule();
     if (!read) return read.error();
@@ -87,6 +89,10 @@ class EntryReader {
     if (text->empty()) return wrong(table_, "schedule is missing");
     const auto zone = read_text(table_, "timezone");
     if (!zone) return zone.error();
+    if (!zone->empty()) {
+      const auto found = cron::TimeZone::find(*zone);
+      if (!found) return wrong(*table_.get("timezone"), "timezone: " + found.error().text);
+    }
     auto schedule = cron::Schedule::parse(*text, *zone);
     if (!schedule) {
       return wrong(*table_.get("schedule"),
@@ -179,12 +185,40 @@ class EntryReader {
   }
 
   Read<Done> check_by_rules_of_push(const toml::table& job, const std::string& json) const {
+    if (const toml::node* const bid = job["custom"]["bid"].node()) {
+      return wrong(*bid, "custom.bid: a cron job cannot belong to a batch");
+    }
     const std::string whole = "{\"jid\":\"00000000\"," + json.substr(1);
     const auto members = reader_.read(whole);
     if (!members) return wrong(job, members.error().text);
     const auto made = faktory::make_bodiless_job(*members, Time{}, WallClock{});
-    if (!made) return wrong(job, faktory::reply::refusal(made.error()));
+    if (!made) return wrong(culprit(job, made.error()), faktory::reply::refusal(made.error()));
     return Done{};
+  }
+
+  /// The value that is refused; the job, if it is not there.
+  static const toml::node& culprit(const toml::table& job, const faktory::RefusedJob& refused) {
+    using Reason = faktory::RefusedJob::Reason;
+    struct Place {
+      Reason reason;
+      bool is_in_custom;
+      const char* key;
+    };
+    static constexpr Place kPlaces[] = {{Reason::kInvalidQueueName, false, "queue"},
+                                        {Reason::kQueueNameTooLong, false, "queue"},
+                                        {Reason::kReservedTooLong, false, "reserve_for"},
+                                        {Reason::kUniqueArgsTooLong, false, "args"},
+                                        {Reason::kInvalidUniqueFor, true, "unique_for"},
+                                        {Reason::kInvalidUniqueUntil, true, "unique_until"},
+                                        {Reason::kInvalidUniqueConflict, true, "unique_conflict"},
+                                        {Reason::kInvalidExpiresAt, true, "expires_at"},
+                                        {Reason::kInvalidExpiresIn, true, "expires_in"}};
+    for (const Place& each : kPlaces) {
+      if (each.reason != refused.reason) continue;
+      const auto found = each.is_in_custom ? job["custom"][each.key] : job[each.key];
+      if (found.node() != nullptr) return *found.node();
+    }
+    return job;
   }
 
   [[nodiscard]] static CronItem identify(CronItem& item) {

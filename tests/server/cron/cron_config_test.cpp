@@ -145,7 +145,9 @@ TEST_CASE("cron config: a problem names file and line") {
   CHECK(problem_of("\n" + entry("schedule = \"60 * * * *\"", "type = \"A\"")) ==
         "a.toml:3: schedule \"60 * * * *\": minute: \"60\" is not a number from 0 to 59");
   CHECK(problem_of(entry("schedule = \"@daily\"\ntimezone = \"Mars\"", "type = \"A\"")) ==
-        "a.toml:2: schedule \"@daily\": the system knows no time zone \"Mars\"");
+        "a.toml:3: timezone: the system knows no time zone \"Mars\"");
+  CHECK(problem_of(entry("schedule = \"TZ=Mars @daily\"", "type = \"A\"")) ==
+        "a.toml:2: schedule \"TZ=Mars @daily\": the system knows no time zone \"Mars\"");
   CHECK(problem_of(entry(kDaily, "type = \"A\"\nargs = [\n1,\n2027-01-01]")) ==
         "a.toml:7: args: JSON has no dates and times without quotes");
 }
@@ -191,9 +193,25 @@ TEST_CASE("cron config: unknown keys are refused") {
 
 TEST_CASE("cron config: jobs keep the rules of PUSH") {
   CHECK(problem_of(entry(kDaily, "type = \"A\"\nqueue = \"a b\""))
-            .starts_with("a.toml:3: cannot get \"a b\" queue"));
+            .starts_with("a.toml:5: cannot get \"a b\" queue"));
   CHECK(problem_of(entry(kDaily, "type = \"A\"\nreserve_for = 86401")) ==
-        "a.toml:3: jobs cannot be reserved for more than one day");
+        "a.toml:5: jobs cannot be reserved for more than one day");
+  const std::string custom = "type = \"A\"\n[cron.job.custom]\na = 1\n";
+  CHECK(problem_of(entry(kDaily, custom + "unique_for = -1")) ==
+        "a.toml:7: invalid unique_for: -1");
+  CHECK(problem_of(entry(kDaily, custom + "expires_in = \"1m\"")) ==
+        "a.toml:7: invalid expires_in: 1m");
+}
+
+TEST_CASE("cron config: a job cannot belong to a batch") {
+  CHECK(problem_of(entry(kDaily, "type = \"A\"\n\ncustom = { bid = \"b-AAAAAAAAAAAAAA\" }")) ==
+        "a.toml:6: custom.bid: a cron job cannot belong to a batch");
+}
+
+TEST_CASE("cron config: the job has single brackets") {
+  CHECK(problem_of("[[cron]]\n" + kDaily + "\n[[cron.job]]\ntype = \"A\"\n") ==
+        "a.toml:3: write [cron.job], a table, in single brackets");
+  CHECK(problem_of("[[cron]]\n" + kDaily + "\n") == "a.toml:1: [cron.job] is missing");
 }
 
 TEST_CASE("cron config: names have a limit") {
