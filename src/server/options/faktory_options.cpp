@@ -89,13 +89,26 @@ Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& conf
   return settings;
 }
 
-/// In alphabetical order, as one document. Tables are applied at once.
+/// Whether the file has only tables that are read from each file.
+bool has_tables_only(const ConfigDocument& document) {
+  return std::ranges::all_of(document.root(),
+                             [](const auto& member) { return is_table(member.first.str()); });
+}
+
+/// Tables are applied at once, those of each file. The other files are one document, in
+/// alphabetical order, as Faktory reads them.
 Outcome<FileSettings> read_files(const fs::path& directory, Config& config) {
   const auto paths = toml_files(directory / "conf.d");
   if (!paths) return paths.error();
-  const auto document = ConfigDocument::read(*paths);
+  const auto each = read_each(*paths);
+  if (!each) return each.error();
+  std::vector<std::string> together;
+  for (std::size_t i = 0; i < each->size(); ++i) {
+    if (!has_tables_only((*each)[i])) together.push_back((*paths)[i]);
+  }
+  const auto document = ConfigDocument::read(together);
   if (!document) return document.error();
-  if (auto applied = apply_tables({&*document, 1}, config); !applied) return applied.error();
+  if (auto applied = apply_tables(*each, config); !applied) return applied.error();
   const auto is_known = [](std::string_view key) { return is_table(key) || has_settings(key); };
   note_ignored(*document, is_known, config);
   return read_settings(*document, config);

@@ -88,6 +88,30 @@ TEST_CASE("faktory options: the limits of queues may be in any file") {
   CHECK(home.failure().find("throttle.toml:2: throttles.bulk: worker") != std::string::npos);
 }
 
+TEST_CASE("faktory options: several files may have limits of different queues") {
+  const Home home;
+  home.write("a", "[throttles]\nbulk = { worker = 5, timeout = 60 }\n");
+  home.write("b",
+             "[faktory]\npassword = \"s\"\n[throttles]\nmail = { worker = 5, timeout = 60 }\n");
+  home.write("c",
+             "[[cron]]\nschedule = \"* * * * *\"\n[cron.job]\ntype = \"C\"\n"
+             "[throttles]\nslow = { worker = 5, timeout = 60 }\n");
+  CHECK(home.config().throttles.size() == 3);
+  CHECK(home.config().cron->items.size() == 1);
+  CHECK(home.config().password == "s");
+  home.write("d", "[throttles]\nmail = { worker = 5, timeout = 60 }\n");
+  CHECK(home.failure().find("d.toml:2: throttles.mail is also at ") != std::string::npos);
+}
+
+TEST_CASE("faktory options: a second [statsd] is refused, and names the first") {
+  const Home home;
+  home.write("a", "[statsd]\nlocation = \"localhost:8125\"\n");
+  home.write("b", "\n[statsd]\nlocation = \"localhost:8126\"\n");
+  const std::string failure = home.failure();
+  CHECK(failure.find("b.toml:2: [statsd] is also at ") != std::string::npos);
+  CHECK(failure.find("a.toml:1") != std::string::npos);
+}
+
 TEST_CASE("faktory options: what nobody says is as Faktory has it") {
   const Home home;
   const Config config = home.config();
