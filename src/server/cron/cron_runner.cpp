@@ -65,6 +65,7 @@ void CronRunner::compare_with_log(Time wall) {
     plan_.clear();
     planned_.assign(items().size(), kNever);
     looked_.assign(items().size(), Time{});
+    told_to_.assign(items().size(), Time{});
     compared_ = 0;
     gone_.clear();
     parts_.broker.view().cron().each([&](const CronEntry& entry) {
@@ -149,7 +150,11 @@ CronRunner::Due CronRunner::choose(Place place, Time last, Time until) {
     looked_[place] = until;
   }
   const Time planned = schedule.next_run(from);
-  return {.planned = planned, .has_missed = planned != first};
+  // Where all are done, the first one tells of those that were missed with it.
+  const bool is_first_late = !is_alone || until - first > kCatchUpOneMax;
+  const bool tells = item.catch_up == CatchUp::kAll && is_first_late && first > told_to_[place];
+  if (tells) told_to_[place] = until;
+  return {.planned = planned, .has_missed = planned != first || tells};
 }
 
 void CronRunner::run_due(Place place, Time now) {

@@ -93,6 +93,8 @@ class CronRunner final : public CronBoard, private Deadline {
   absl::btree_set<std::pair<Time, Place>> plan_;
   std::vector<Time> planned_;  ///< of each entry, where it is in `plan_`; kNever: it is not
   std::vector<Time> looked_;   ///< when the newest missed runs of each entry were looked for
+  /// Until when missed runs of each entry were told of, where all are done.
+  std::vector<Time> told_to_;
   bool is_serving_ = false;
   bool must_compare_ = false;      ///< the entries or the clock have changed
   Place compared_ = 0;             ///< the entries before it are compared with the log

@@ -310,6 +310,18 @@ TEST_CASE("cron runs: catch_up all does all, in their order") {
   for (std::size_t i = 0; i < runs.size(); ++i) CHECK(runs[i].planned == Down::kHour + i * 1h);
 }
 
+TEST_CASE("cron runs: catch_up all tells of missed runs once, and not of one that is late") {
+  Down down(cron_entry(kHourly + "\ncatch_up = \"all\""));
+  down.after.go_on_from(down.before, Down::kHour + 1h + 1min);
+  CHECK_FALSE(down.after.has_logged("cron_missed"));
+  Down longer(cron_entry(kHourly + "\ncatch_up = \"all\""));
+  longer.after.go_on_from(longer.before, Down::kHour + 5h + 1min);
+  const std::string line = "cron_missed entry=e seconds=14460.0 catch_up=all";
+  const std::size_t first = longer.after.logged.find(line);
+  REQUIRE(first != std::string::npos);
+  CHECK(longer.after.logged.find("cron_missed", first + 1) == std::string::npos);
+}
+
 TEST_CASE("cron runs: catch_up all does the newest thousand, in slices") {
   Down down(cron_entry(kHourly + "\ncatch_up = \"all\""));
   REQUIRE(down.after.loop.ledger.replay(down.before.loop.ledger.take_batch(), 0));
