@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,8 +27,11 @@ class CronBoard {
     std::string catch_up;   ///< `one`, `none` or `all`
     std::string jobtype;
     std::string queue;
-    std::string args;    ///< JSON
-    std::string custom;  ///< JSON; empty: none
+    std::string args;                   ///< JSON
+    std::string custom;                 ///< JSON; empty: none
+    std::optional<std::int64_t> retry;  ///< as it is written; nullopt: it is not
+    std::optional<std::int64_t> reserve_for;
+    std::chrono::seconds jitter{};
     bool is_enabled = true;
     bool is_paused = false;
     std::vector<Time> next;  ///< runs, at most `kCronNextRuns`; none while disabled or paused

@@ -153,6 +153,8 @@ class EntryReader {
     if (!args) return args.error();
     item.args = args->empty() ? "[]" : *args;
     item.job += ",\"args\":" + item.args;
+    item.retry = job["retry"].value<std::int64_t>();
+    item.reserve_for = job["reserve_for"].value<std::int64_t>();
     for (const char* key : {"retry", "reserve_for", "priority", "backtrace"}) {
       const auto number = read_json(job, key, &toml::node::is_integer, "a whole number");
       if (!number) return number.error();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,9 @@ struct CronItem {
   std::string queue;
   std::string args;    ///< JSON
   std::string custom;  ///< JSON; may be empty
-  std::string place;   ///< `FILE:LINE`
+  std::optional<std::int64_t> retry;
+  std::optional<std::int64_t> reserve_for;
+  std::string place;  ///< `FILE:LINE`
 };
 
 /// The entries of the config files, in their order, and where each is, by id.

@@ -225,6 +225,9 @@ CronBoard::Entry CronRunner::entry_of(const CronItem& item) const {
               .queue = item.queue,
               .args = item.args,
               .custom = item.custom,
+              .retry = item.retry,
+              .reserve_for = item.reserve_for,
+              .jitter = std::chrono::duration_cast<std::chrono::seconds>(item.jitter),
               .is_enabled = item.is_enabled};
   const CronEntry* const known = this->known(item);
   if (known == nullptr) return entry;

@@ -92,6 +92,8 @@ TEST_CASE("cron config: all members") {
   CHECK(item.is_named);
   CHECK(item.time_zone == "Europe/Berlin");
   CHECK(item.schedule.zone().name() == "Europe/Berlin");
+  CHECK(item.retry == 0);
+  CHECK(item.reserve_for == 300);
   CHECK(item.catch_up == CatchUp::kAll);
   CHECK_FALSE(item.is_enabled);
   CHECK(item.jobtype == "Report");

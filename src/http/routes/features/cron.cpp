@@ -96,6 +96,9 @@ Response show_cron(const Call& call) {
   Json shown = show_entry(*entry, view);
   shown["args"] = entry->args;
   shown["custom"] = text_or_null(entry->custom);
+  shown["retry"] = entry->retry ? Json(*entry->retry) : Json(nullptr);
+  shown["reserve_for"] = entry->reserve_for ? Json(*entry->reserve_for) : Json(nullptr);
+  shown["jitter"] = entry->jitter.count();
   Json runs = Json::array();
   for (auto run = entry->runs.rbegin(); run != entry->runs.rend(); ++run) {
     runs.push_back(show_run(*run, view));

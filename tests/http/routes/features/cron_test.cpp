@@ -19,6 +19,8 @@ CronBoard::Entry nightly() {
           .queue = "low",
           .args = R"(["all",18446744073709551617])",
           .custom = R"({"track":1})",
+          .retry = 3,
+          .jitter = 30s,
           .next = {kRun, kRun + 24h},
           .next_offsets = {1h, 1h},
           .runs = {}};
@@ -64,6 +66,9 @@ TEST_CASE("cron: one entry has its job as it was written") {
   const Json entry = web.read("/api/v1/cron/nightly");
   CHECK(entry["args"] == R"(["all",18446744073709551617])");
   CHECK(entry["custom"] == R"({"track":1})");
+  CHECK(entry["retry"] == 3);
+  CHECK(entry["reserve_for"] == nullptr);
+  CHECK(entry["jitter"] == 30);
   CHECK(web.get("/api/v1/cron/nosuch").status == 404);
 }
 
