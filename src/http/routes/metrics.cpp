@@ -346,7 +346,7 @@ void show_process(const Snapshot& all, MetricsPage& page) {
   page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",
               as_double(system.disk_free_bytes));
   page.head("millrace_commit_seconds", "histogram",
-            "From a batch's append to the journal until it is as safe as --sync promises.");
+            "From a write's append to the journal until it is as safe as --sync promises.");
   page.histogram("millrace_commit_seconds", "", traffic.commits);
 }
 

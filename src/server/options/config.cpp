@@ -241,7 +241,8 @@ struct Parser {
     serve
         ->add_option(
             "--conf-dir", config_folder,
-            "Directory whose *.toml have [[cron]] (default: conf.d beside the config file)")
+            "Directory whose *.toml have [[cron]], [throttles] and [statsd] (default: conf.d "
+            "beside the config file)")
         ->type_name("DIR")
         ->envname("MILLRACE_CONF_DIR");
     for (CLI::App* command : {check, backup}) {

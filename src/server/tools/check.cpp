@@ -71,13 +71,13 @@ std::string tell_segment(const journal::SegmentFinding& segment) {
   std::string text = "begins at " + std::to_string(segment.first) + ", ";
   if (segment.is_begun) return text + "only begun, no data";
   text += std::to_string(segment.bytes) + " bytes, " + std::to_string(segment.batches) +
-          " batches, " + std::to_string(segment.records) + " records, ";
+          " writes, " + std::to_string(segment.records) + " records, ";
   if (segment.damaged_at) return text + "damaged at offset " + std::to_string(*segment.damaged_at);
   if (segment.torn_bytes == 0) return text + "whole";
   return text + "torn at offset " + std::to_string(segment.bytes);
 }
 
-/// Reports segments, batches and records.
+/// Reports segments, records and the writes that they came in: batches of jobs are something else.
 void tell_log(const journal::Survey& found, const Contents& contents, std::string& out) {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
@@ -87,7 +87,7 @@ void tell_log(const journal::Survey& found, const Contents& contents, std::strin
     records += segment.records;
   }
   append_line("segments", std::to_string(found.segments.size()), out);
-  append_line("batches", std::to_string(batches), out);
+  append_line("writes", std::to_string(batches), out);
   append_line("records", std::to_string(records), out);
   append_line("bytes of records", std::to_string(contents.bytes), out);
   if (found.segments.empty()) return;

@@ -190,10 +190,10 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   if (auto released = filler.release(); !released) return released.error();
   if (filler.was_done()) {
     return "moved to " + url + " before: " + std::to_string(filler.batches()) +
-           " batches; nodes may have led the log since\n";
+           " writes; nodes may have led the log since\n";
   }
   return "moved to " + url + ": " + std::to_string(filler.batches()) +
-         " batches\nnext: start each node with --log and a new --data\n";
+         " writes\nnext: start each node with --log and a new --data\n";
 }
 
 Outcome<std::string> move_to_file(const Config& config, const Log& log) {

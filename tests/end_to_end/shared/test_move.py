@@ -62,7 +62,7 @@ class Move(SharedLogTest):
         before = self.states(server)
         self.assert_not_moved("is in use by another process", "move-to-log", "data")
         server.terminate()
-        self.assertIn("batches", self.assert_moved("move-to-log", "data"))
+        self.assertIn("writes", self.assert_moved("move-to-log", "data"))
         # Asked for once more, it is done already.
         self.assert_moved("move-to-log", "data")
         arguments = [os.environ["MILLRACE"], "serve", f"--data={self.path('data')}"]

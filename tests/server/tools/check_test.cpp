@@ -41,8 +41,8 @@ TEST_CASE("check: tells segments, records, and the jobs of each queue by state")
   REQUIRE(report);
   const auto size = std::filesystem::file_size(segments(scratch.path("data")).front());
   CHECK(has(report, "segment 00000000000000000000.log: begins at 0, " + std::to_string(size) +
-                        " bytes, 3 batches, 4 records, whole"));
-  CHECK(has(report, "batches: 3"));
+                        " bytes, 3 writes, 4 records, whole"));
+  CHECK(has(report, "writes: 3"));
   CHECK(has(report, "records: 4"));
   CHECK(has(report, "torn tail: none"));
   CHECK(has(report, "queue mail: 1 scheduled, 1 ready, 0 reserved, 1 retrying, 1 dead"));

@@ -50,7 +50,7 @@ TEST_CASE("salvage: what is whole is copied, and what is not is told") {
             "lost: 00000000000000000000.log, bytes 40 to 88: a frame that was already "
             "durable is damaged"));
   CHECK(report->damage->find(": 1 loss, listed in the report") != std::string::npos);
-  CHECK(has(check_journal(scratch.path("saved")), "batches: 2"));
+  CHECK(has(check_journal(scratch.path("saved")), "writes: 2"));
   CHECK_FALSE(is_whole(scratch.path("data")));
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("salvage: of a whole journal nothing is lost") {
   write_journal(scratch.path("data"), {put_batch(1, "mail"), put_batch(2, "post")});
   const auto report = salvage_journal(scratch.path("data"), scratch.path("saved"));
   REQUIRE_MESSAGE(report, report.error().text);
-  CHECK(has(report, "batches: 2"));
+  CHECK(has(report, "writes: 2"));
   CHECK(report->text.find("lost") == std::string::npos);
   CHECK_FALSE(report->damage);
 }
@@ -84,7 +84,7 @@ TEST_CASE("salvage: a directory that holds something is left alone") {
   write_journal(scratch.path("other"), {put_batch(2, "mail")});
   CHECK_FALSE(salvage_journal(scratch.path("data"), scratch.path("other")));
   CHECK_FALSE(back_up_journal(scratch.path("data"), scratch.path("other")));
-  CHECK(has(check_journal(scratch.path("other")), "batches: 1"));
+  CHECK(has(check_journal(scratch.path("other")), "writes: 1"));
 }
 
 TEST_CASE("backup: a journal in use is copied as it is, and stays in use") {
@@ -102,7 +102,7 @@ TEST_CASE("backup: a journal in use is copied as it is, and stays in use") {
   (*journal)->sync();
   (*journal)->trim((*journal)->extent().oldest_end);
   (*journal)->sync();
-  CHECK(has(check_journal(scratch.path("copy")), "batches: 300"));
+  CHECK(has(check_journal(scratch.path("copy")), "writes: 300"));
   // A server that starts on the copy changes nothing of the original.
   write_journal(scratch.path("copy"), {put_batch(1000, "mail")});
   (*journal).reset();
