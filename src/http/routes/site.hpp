@@ -30,8 +30,8 @@ struct ServerFacts {
   /// Differs at each start of the server: numbers of operations and clients mean others then.
   std::string instance;
   Time started_at{};
-  std::string name = {};        ///< that people gave it; empty: none
-  std::string name_color = {};  ///< of its bar in the web UI
+  std::string name = {};                                     ///< that people gave it; empty: none
+  std::string name_color = {};                               ///< of its bar in the web UI
   std::vector<std::pair<std::string, std::string>> options;  ///< in force, no secrets
   bool is_read_only = false;
 };
