@@ -24,8 +24,7 @@ class Client final : public server::Responder {
   struct Told {
     std::uint64_t point = 0;  ///< everything up to this point of the log, if `is_all`
     bool is_all = true;
-    JobId handed_out = 0;  ///< this job; 0: none
-    Time at{};             ///< then
+    HandedOut handed_out;
   };
   struct Events {
     std::function<void()> on_session_called;

@@ -319,16 +319,20 @@ void World::check_recovered(const Stream& stream) {
 void World::check_handed_out(std::uint64_t point) {
   for (const Client::Told& told : handed_out_) {
     if (told.point <= point) continue;
-    const auto found = model_.facts.jobs.find(told.handed_out);
+    const HandedOut& job = told.handed_out;
+    const auto found = model_.facts.jobs.find(job.id);
     if (options_.trace) {
-      tell("job " + std::to_string(told.handed_out) + " was handed out up to batch " +
+      tell("job " + std::to_string(job.id) + " was handed out up to batch " +
            std::to_string(told.point) + ", and batch " + std::to_string(point) + " is there");
     }
     demand(found != model_.facts.jobs.end(), "a job that a client was handed is lost");
     // Given back and handed out again to the same worker at the same time, it is as it was.
-    if (found->second.client == 0 && found->second.reserved_at == told.at) continue;
+    if (found->second.client == 0 && found->second.reserved_at == job.at) continue;
     demand(found->second.state != JobState::kReserved,
            "a job that a client was handed is reserved by the worker that had it before");
+    demand(found->second.pri == job.pri && found->second.failures == job.failures &&
+               (!job.was_ready || found->second.state == JobState::kReady),
+           "a job that a client was handed has lost a change from before that");
     ++totals_.handed_out_again;
   }
 }

@@ -546,7 +546,7 @@ void World::note_told(const Client::Told& told) {
   ++totals_.replies;
   if (told.is_all) {
     known_point_ = std::max(known_point_, told.point);
-  } else if (told.handed_out != 0) {
+  } else if (told.handed_out.id != 0) {
     handed_out_.push_back(told);
   }
 }

@@ -55,7 +55,7 @@ void Failover::note_reply(const Term& term, const Client::Told& told) {
          "a deposed leader answers");
   demand(!told.is_all || told.point <= audit_.point(),
          "a client is told of what is not in the log");
-  demand(told.handed_out < audit_.facts().next_id,
+  demand(told.handed_out.id < audit_.facts().next_id,
          "a client is handed a job that is not in the log");
   ++totals_.replies;
 }

@@ -80,11 +80,9 @@ void Conversation::check_replies(Client& client, std::uint64_t point, const Tell
       fetch = Model::Fetch{id, expected->fetched_at};
     }
     // A client that is told of one job, or of none, may be told so before all else is safe.
-    const bool is_all = client.is_strict() || (expected->handed_out == 0 && !tells_nothing(reply));
-    client.mark_produced({.point = point,
-                          .is_all = is_all,
-                          .handed_out = expected->handed_out,
-                          .at = expected->fetched_at},
+    const bool is_all =
+        client.is_strict() || (expected->handed_out.id == 0 && !tells_nothing(reply));
+    client.mark_produced({.point = point, .is_all = is_all, .handed_out = expected->handed_out},
                          fetch);
   }
   if (const auto missing = model.take_expected(client.number())) {

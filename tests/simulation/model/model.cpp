@@ -260,6 +260,11 @@ void Model::end(JobId id, End how, Time now) {
 void Model::hand_out(ClientNumber client, JobId id, Time now) {
   ModelJob& job = facts.jobs.at(id);
   const Client& holder = clients_.at(client);
+  const HandedOut handed_out{.id = id,
+                             .pri = job.pri,
+                             .failures = job.failures,
+                             .was_ready = job.state == JobState::kReady,
+                             .at = now};
   job.state_before = job.state;
   job.due_before = job.due;
   enter(job, JobState::kReserved, now);
@@ -269,7 +274,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   job.client = holder.is_worker ? 0 : client;
   job.wid = holder.wid;
   expect_job(client, holder.is_worker ? "$" : "RESERVED", id);
-  clients_.at(client).expected.back().handed_out = id;
+  clients_.at(client).expected.back().handed_out = handed_out;
 }
 
 /// Ready jobs are delivered to the client that has waited for longest.

@@ -84,13 +84,22 @@ struct Facts {
   std::uint64_t failed = 0;
 };
 
+/// A job as a client was handed it: what all changes before have left.
+struct HandedOut {
+  JobId id = 0;  ///< 0: none
+  Pri pri = 0;
+  std::int64_t failures = 0;
+  bool was_ready = false;
+  Time at{};
+};
+
 /// A reply that must come next. One part is the whole reply; several are in it in their order,
 /// the first at its beginning.
 struct Expected {
   std::vector<std::string> parts;
   Time fetched_at{};
   JobId fetched = 0;         ///< the reply hands this job to a worker
-  JobId handed_out = 0;      ///< to whichever client
+  HandedOut handed_out;      ///< the reply hands it to whichever client
   int new_batch = 0;         ///< the reply names this batch
   bool may_be_late = false;  ///< all is done that it tells of, and it comes when the server sees so
 };
