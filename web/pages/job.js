@@ -14,6 +14,7 @@ import {
   section,
   stateBadge,
 } from "../ui.js";
+import { attempts } from "./attempts.js";
 import { batchOf } from "./batches.js";
 import { ACTIONS, failures, nameGroup, priority, verbOf, workerLink } from "./jobs.js";
 
@@ -451,6 +452,7 @@ export default {
         ),
       ),
       failure(job),
+      attempts(job),
       content(ctx, job),
     ];
   },

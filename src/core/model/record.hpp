@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/features/attempt.hpp"
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/track.hpp"
@@ -32,6 +33,7 @@ struct JobAdded {
   std::string_view queue;
   std::string_view body;
   StoredJob fields;
+  Box<Attempts> attempts = {};  ///< set exactly where the fields have `job_marks::kHasAttempts`
   /// Not stored: where the body is in the log, or in the batch that will be appended.
   Lsn body_at = 0;
 
@@ -54,6 +56,17 @@ struct JobRemoved {
   JobId id = 0;
 
   bool operator==(const JobRemoved&) const = default;
+};
+
+/// A run of a job has ended, and not well. What it changes of the job besides is a record of its
+/// own, which comes next: see `Attempts::add`.
+struct AttemptEnded {
+  static constexpr std::uint8_t kTag = 17;
+
+  JobId id = 0;
+  Attempt attempt;
+
+  bool operator==(const AttemptEnded&) const = default;
 };
 
 /// What is remembered of a queue besides its jobs.
@@ -206,7 +219,7 @@ struct JobBatchRemoved {
 using Record =
     std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
                  JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
-                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved>;
+                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, AttemptEnded>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;
