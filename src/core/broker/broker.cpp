@@ -77,6 +77,7 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
   client.has_fetched = true;
+  if (!request.queues.empty()) parts_->workers.note_fetch(client, request.queues, now);
   Reservations& reservations = parts_->reservations;
   // A slot that has become free belongs to those that wait for it already.
   if (parts_->slots.next_due() <= now) {
