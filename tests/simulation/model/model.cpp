@@ -208,7 +208,7 @@ void Model::add(const ModelJob& job, Time now) {
   added.state = JobState::kReady;
   added.due = Time{};
   if (added.is_pushed) facts.kept.insert(added.queue);
-  serve(job.queue, now);
+  if (!added.features.has_expired(wall(now))) serve(job.queue, now);
 }
 
 void Model::make_ready(JobId id, Time now) {
