@@ -14,7 +14,6 @@ import {
   section,
   stateBadge,
 } from "../ui.js";
-import { attempts } from "./attempts.js";
 import { batchOf } from "./batches.js";
 import { ACTIONS, failures, nameGroup, priority, verbOf, workerLink } from "./jobs.js";
 
@@ -452,7 +451,6 @@ export default {
         ),
       ),
       failure(job),
-      attempts(job),
       content(ctx, job),
     ];
   },

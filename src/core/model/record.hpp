@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/model/features/attempt.hpp"
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/track.hpp"
@@ -33,7 +32,6 @@ struct JobAdded {
   std::string_view queue;
   std::string_view body;
   StoredJob fields;
-  Box<Attempts> attempts = {};  ///< set exactly where the fields have `job_marks::kHasAttempts`
   /// Not stored: where the body is in the log, or in the batch that will be appended.
   Lsn body_at = 0;
 
@@ -56,17 +54,6 @@ struct JobRemoved {
   JobId id = 0;
 
   bool operator==(const JobRemoved&) const = default;
-};
-
-/// A run of a job has ended, and not well. What it changes of the job besides is a record of its
-/// own, which comes next: see `Attempts::add`.
-struct AttemptEnded {
-  static constexpr std::uint8_t kTag = 17;
-
-  JobId id = 0;
-  Attempt attempt;
-
-  bool operator==(const AttemptEnded&) const = default;
 };
 
 /// What is remembered of a queue besides its jobs.
@@ -219,7 +206,7 @@ struct JobBatchRemoved {
 using Record =
     std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
                  JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
-                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, AttemptEnded>;
+                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;
