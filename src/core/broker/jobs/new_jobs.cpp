@@ -52,8 +52,12 @@ JobId NewJobs::add(const NewJob& job, Time now) {
   if (!is_due) return id;
   // Faktory's queues stay when they are empty; tubes do not.
   if (job.kind == JobKind::kWorkUnit) parts_.moves.keep_queue(queue);
-  // Nobody is served by one that has expired already; and it would be gone for whoever pushed it.
-  if (!has_expired(job, ledger.store().wall_clock().shown(now))) parts_.waits.serve(queue.id, now);
+  if (has_expired(job, ledger.store().wall_clock().shown(now))) {
+    // Served at once, it would be gone for whoever pushed it.
+    parts_.waits.serve_later(queue.id);
+  } else {
+    parts_.waits.serve(queue.id, now);
+  }
   return id;
 }
 
