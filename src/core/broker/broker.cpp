@@ -77,13 +77,11 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
   Reservations& reservations = parts_->reservations;
-  // A slot that has become free belongs to those that wait for it already.
-  if (parts_->slots.next_due() <= now) {
-    parts_->slots.work(now);
-    parts_->waits.serve_unserved(now);
-  }
+  // Those that wait already come first: a slot that has become free is theirs, for example.
+  if (parts_->slots.next_due() <= now) parts_->slots.work(now);
+  parts_->waits.serve_unserved(now);
   Queue* queue = reservations.choose(client, request, now);
-  // The look removed expired members, and what that made due may be the job to choose.
+  // Expired members were removed, and what that made due may be the job to choose.
   if (parts_->batch_callbacks.has_work()) {
     parts_->batch_callbacks.work(now);
     queue = reservations.choose(client, request, now);

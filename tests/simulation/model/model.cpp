@@ -144,8 +144,9 @@ JobId Model::choose(ClientNumber client, const QueueGroups& groups, Time now) {
     return id;
   };
   const std::size_t before = facts.jobs.size();
+  serve_waiting(now);
   const JobId id = look();
-  // The look removed expired members, and what that made due may be the job to choose.
+  // Expired members were removed, and what that made due may be the job to choose.
   const bool has_removed = facts.jobs.size() != before;
   return has_removed && push_callbacks(now) ? look() : id;
 }
@@ -208,7 +209,11 @@ void Model::add(const ModelJob& job, Time now) {
   added.state = JobState::kReady;
   added.due = Time{};
   if (added.is_pushed) facts.kept.insert(added.queue);
-  if (!added.features.has_expired(wall(now))) serve(job.queue, now);
+  if (added.features.has_expired(wall(now))) {
+    unserved_.insert(job.queue);
+  } else {
+    serve(job.queue, now);
+  }
 }
 
 void Model::make_ready(JobId id, Time now) {
@@ -379,6 +384,7 @@ void Model::tick(Time now) {
   }
   look_at_slots(now);
   for (const std::string& queue : kQueues) serve(queue, now);
+  unserved_.clear();
   for (auto& [number, client] : clients_) {
     if (!client.wait) continue;
     const bool is_soon = !client.is_worker && is_deadline_soon(number, now);
@@ -477,6 +483,7 @@ void Model::restart() {
     job.may_be_ready = true;
   }
   left_.clear();
+  unserved_.clear();
   for (auto& [id, job] : facts.jobs) job.is_aged = false;
   restored_.clear();
   for (const auto& [queue, until] : facts.pauses) {

@@ -317,7 +317,7 @@ class Model {
   [[nodiscard]] bool lives(const ModelJob& job) const;
   [[nodiscard]] bool is_open(const std::string& queue, ClientNumber client) const;
   void look_at_slots(Time now);
-  void serve_freed(Time now);
+  void serve_waiting(Time now);
   void note_departure(const std::string& wid);
 
   // Batches (model_batches.cpp).
@@ -371,9 +371,10 @@ class Model {
   Admission admission_ = Admission::kEverything;
   ModelLimits limits_;  ///< as the process was told
   Time grace_end_{};    ///< of workers that have not come back since the start; the epoch: over
-  std::set<std::string> left_;   ///< workers that have gone since the start
-  bool has_expiring_ = false;    ///< a job was pushed that expires
-  std::set<std::string> stuck_;  ///< queues that hand out nothing in the look at hand
+  std::set<std::string> left_;      ///< workers that have gone since the start
+  bool has_expiring_ = false;       ///< a job was pushed that expires
+  std::set<std::string> unserved_;  ///< queues that those who wait for them look at next
+  std::set<std::string> stuck_;     ///< queues that hand out nothing in the look at hand
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

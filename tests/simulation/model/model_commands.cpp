@@ -205,7 +205,6 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
 
 void Model::reserve(ClientNumber client, Time until, Time now) {
   Client& self = clients_.at(client);
-  serve_freed(now);
   const JobId id = choose(client, {self.watched}, now);
   if (id != 0 && !takes_reservations()) {
     expect(client, "OUT_OF_MEMORY\r\n");
@@ -354,7 +353,6 @@ void Model::push(ClientNumber client, const Command& command, Time now) {
 }
 
 void Model::fetch(ClientNumber client, const std::vector<std::string>& queues, Time now) {
-  serve_freed(now);
   QueueGroups groups;
   for (const std::string& queue : queues) groups.push_back({queue});
   if (const JobId id = choose(client, groups, now); id != 0) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "simulation/model/model.hpp"
 
@@ -68,11 +69,13 @@ void Model::look_at_slots(Time now) {
   }
 }
 
-/// A slot that has become free is for those that wait already.
-void Model::serve_freed(Time now) {
-  if (!limits_of(kThrottledQueue).has_any()) return;
-  look_at_slots(now);
-  serve(kThrottledQueue, now);
+/// Those that wait already come first: also where a slot has become free.
+void Model::serve_waiting(Time now) {
+  if (limits_of(kThrottledQueue).has_any()) {
+    look_at_slots(now);
+    unserved_.insert(kThrottledQueue);
+  }
+  for (const std::string& queue : std::exchange(unserved_, {})) serve(queue, now);
 }
 
 /// Its last connection has gone.
