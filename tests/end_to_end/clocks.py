@@ -1,10 +1,10 @@
 """A wall clock that a test sets. It is the clock of one process alone."""
 
 import os
-import subprocess
 import time
 
-from program import HERE, ServerTest
+from preloaded import preloaded
+from program import ServerTest
 
 
 class ClockTest(ServerTest):
@@ -12,9 +12,7 @@ class ClockTest(ServerTest):
 
     def setUp(self):
         super().setUp()
-        library = self.path("wall_clock.so")
-        source = os.path.join(HERE, "wall_clock.c")
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+        library = preloaded("wall_clock", self.path("wall_clock.so"))
         self.shift_file = self.path("shift")
         self.set_ahead(0)
         self.clock_env = {"LD_PRELOAD": library, "SHIFT_FILE": self.shift_file}

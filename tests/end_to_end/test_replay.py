@@ -2,11 +2,11 @@
 
 import re
 import signal
-import time
 import unittest
 
 from clients import Beanstalk
-from program import ServerTest
+from preloaded import preloaded
+from program import ServerTest, wait_until
 
 JOBS = 200_000
 
@@ -21,18 +21,11 @@ def fill(client):
 
 
 def terminate_in_replay(server):
-    """The status with which it ends. Most of the time the program is paused, so that the replay
-    takes long enough to say how far it is."""
+    """The status with which it ends."""
     server.begin()
-    process = server.process
-    while " replaying " not in server.error_text():
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(0.05)
-        assert " replayed " not in server.error_text(), "the replay is over"
-        process.send_signal(signal.SIGCONT)
-        time.sleep(0.001)
-    process.send_signal(signal.SIGTERM)
-    return process.wait(30)
+    wait_until(lambda: " replaying " in server.error_text(), "the replay tells how far it is")
+    server.process.send_signal(signal.SIGTERM)
+    return server.process.wait(30)
 
 
 def replayed_jobs(server):
@@ -41,11 +34,13 @@ def replayed_jobs(server):
 
 class ReplayTest(ServerTest):
     def test_sigterm_ends_it_and_the_journal_is_kept(self):
-        server = self.server("--sync=off").start()
+        server = self.server("--sync=off", "--segment-bytes=1048576").start()
         fill(self.open(Beanstalk(server.beanstalk_address)))
         server.terminate()
+        server.env = {"LD_PRELOAD": preloaded("slow_reads", self.path("slow_reads.so"))}
         self.assertEqual(terminate_in_replay(server), -signal.SIGTERM)
         self.assertNotIn(" started ", server.error_text())
+        server.env = None
         server.start()
         self.assertEqual(replayed_jobs(server), JOBS)
 
