@@ -243,7 +243,6 @@ void Model::make_dead(JobId id, Time now) {
 void Model::enter(ModelJob& job, JobState state, Time now) {
   const JobState former = std::exchange(job.state, state);
   ModelFeatures& features = job.features;
-  if (state == JobState::kReserved) features.held_lock_before = features.holds_lock;
   if (!features.lock.empty()) follow_lock(job, former, now);
   const bool is_dead = state == JobState::kDead;
   const bool has_failed =
@@ -286,19 +285,14 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
 void Model::serve(std::string queue, Time now) {
   for (;;) {
     ClientNumber first = 0;
-    bool is_awaited = false;
     for (const auto& [number, client] : clients_) {
       if (!client.wait) continue;
       const std::vector<std::string>& queues = client.wait->queues;
       if (std::find(queues.begin(), queues.end(), queue) == queues.end()) continue;
-      is_awaited = true;
       if (queue == kThrottledQueue && !is_open(queue, number)) continue;
       if (first == 0 || client.wait->ticket < clients_.at(first).wait->ticket) first = number;
     }
-    // Also where its limits are reached.
-    stuck_.clear();
-    if (has_expiring_ && is_awaited && !is_paused(queue, now)) clear_front(queue, now);
-    if (first == 0 || stuck_.contains(queue)) return;
+    if (first == 0) return;
     const JobId id = next_of(first, {queue}, now);
     if (id == 0) return;
     clients_.at(first).wait.reset();
@@ -479,7 +473,6 @@ void Model::restart() {
     job.state = job.state_before;
     job.due = job.due_before;
     job.client = 0;
-    job.features.holds_lock = job.features.held_lock_before;
     job.may_be_ready = true;
   }
   left_.clear();

@@ -102,14 +102,15 @@ std::size_t Waits::serve(QueueId id, Time now) {
   if (queue.waiting.empty() || queue.is_paused(now)) return 0;
   const QueueGuard guard(queue);
   std::size_t served = 0;
-  for (; !queue.waiting.empty() && reservations_.has_job(queue, now); ++served) {
+  for (; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
     if (served == kSliceJobs) {
       // The rest in a later slice: a kick of a million jobs may serve thousands of clients.
       unserved_.insert(id);
       break;
     }
     Client* const next = next_of(queue, now);
-    if (next == nullptr) break;
+    // The look for a job removes expired ones.
+    if (next == nullptr || !reservations_.has_job(queue, now)) break;
     Client& client = *next;
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.
