@@ -137,6 +137,13 @@ struct StoredJob : JobFields {
     return follows_wall() ? when : clock.shown(when);
   }
 
+  /// It has its lock, which others may take while it runs: it gets it back if it was not run after
+  /// all, and nobody has.
+  [[nodiscard]] bool lends_lock() const {
+    return state == JobState::kReserved && has_mark(job_marks::kHoldsLock) &&
+           features->locks_until_start;
+  }
+
   /// When the lock that it holds ends, by the wall clock.
   [[nodiscard]] Time lock_ends() const {
     if (history && history->lock_ends != Time{}) return history->lock_ends;

@@ -107,13 +107,14 @@ void Jobs::erase(JobSlot slot) {
   jobs_.free(slot);
 }
 
-/// The job that takes a lock last has it: the time of the other one was over, or it was reserved
-/// by a connection, which is not stored.
+/// The job that takes a lock last has it. What the other one lost was recorded, but a damaged log
+/// may say anything.
 void Jobs::take_lock(JobSlot slot) {
   const auto former = locks_.take(jobs_[slot].features->lock_key, slot);
   if (!former) return;
   Job& job = jobs_[*former];
   count_out(whole_bytes(job));
+  if (job.lends_lock()) --lent_locks_;
   job.marks &= static_cast<std::uint8_t>(~job_marks::kHoldsLock);
   record_bytes_ += whole_bytes(job);
 }

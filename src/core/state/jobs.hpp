@@ -46,6 +46,8 @@ class Jobs {
 
   [[nodiscard]] const JobOrders& orders() const { return orders_; }
   [[nodiscard]] const Locks& locks() const { return locks_; }
+  /// Of these locks, without those that their jobs lend.
+  [[nodiscard]] std::size_t locks_in_force() const { return locks_.size() - lent_locks_; }
   [[nodiscard]] const TrackedJobs& tracked() const { return tracked_; }
   [[nodiscard]] Bodies& bodies() const { return bodies_; }
 
@@ -77,13 +79,15 @@ class Jobs {
   void erase(JobSlot slot);
   void enter_orders(const Job& job, JobSlot slot) {
     orders_.enter(job, slot);
-    if (job.features && job.has_mark(job_marks::kHoldsLock)) take_lock(slot);
+    if (!job.features || !job.has_mark(job_marks::kHoldsLock)) return;
+    take_lock(slot);
+    if (job.lends_lock()) ++lent_locks_;
   }
   void leave_orders(const Job& job, JobSlot slot) {
     orders_.leave(job, slot);
-    if (job.features && job.has_mark(job_marks::kHoldsLock)) {
-      locks_.free(job.features->lock_key, slot);
-    }
+    if (!job.features || !job.has_mark(job_marks::kHoldsLock)) return;
+    locks_.free(job.features->lock_key, slot);
+    if (job.lends_lock()) --lent_locks_;
   }
   void take_lock(JobSlot slot);
   void rewrite_slot(JobSlot slot, std::string& batch);
@@ -99,6 +103,7 @@ class Jobs {
   JobIndex index_;
   JobOrders orders_;
   Locks locks_{jobs_};
+  std::size_t lent_locks_ = 0;
   TrackedJobs tracked_;
   mutable Bodies bodies_;
 

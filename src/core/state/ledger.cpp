@@ -78,6 +78,13 @@ void Ledger::commit(JobChanged&& record) {
   store_.apply(std::move(record));
 }
 
+void Ledger::commit_held(JobChanged&& record) {
+  CHECK(record.fields.is_held_by_connection());
+  write(record);
+  changes_.note(record.id);
+  store_.apply(std::move(record));
+}
+
 void Ledger::commit(JobRemoved&& record) {
   write(record);
   store_.apply(std::move(record));

@@ -39,6 +39,10 @@ class Ledger {
   /// The same for a track, which is written with the batch, as it is then.
   void set_track(TrackChanged&& record) { store_.tracks().set(std::move(record)); }
 
+  /// Of a job that a connection holds, and keeps. Other changes of such a job are not written; this
+  /// one is, and a restart finds the job ready, with these fields.
+  void commit_held(JobChanged&& record);
+
   /// The body of the job that is added next: it is not copied into new memory.
   void take_over(LongBody& body);
 

@@ -56,7 +56,7 @@ class View {
   }
   /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
   [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
-  /// The job that holds that lock, be its time over or not; or null.
+  /// The job that holds that lock, or lends it, be its time over or not; or null.
   [[nodiscard]] const Job* find_lock_holder(const LockKey& key) const {
     const auto slot = store().jobs().locks().holder(key);
     return slot ? &store().jobs().with_body(*slot) : nullptr;
@@ -68,7 +68,7 @@ class View {
     const Track* const track = store().tracks().find(jid);
     return track == nullptr || track->has_ended() ? nullptr : track;
   }
-  [[nodiscard]] std::size_t lock_count() const { return store().jobs().locks().size(); }
+  [[nodiscard]] std::size_t lock_count() const { return store().jobs().locks_in_force(); }
   [[nodiscard]] std::size_t tracked_job_count() const { return store().jobs().tracked().size(); }
   [[nodiscard]] std::size_t track_count() const { return store().tracks().size(); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {

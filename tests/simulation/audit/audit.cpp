@@ -110,8 +110,6 @@ void settle(const View& view, Facts& facts) {
       expected.state = JobState::kReady;
       expected.due = Time{};
     }
-    // It was written while it had freed its lock.
-    if (was_held && !job->has_mark(job_marks::kHoldsLock)) expected.features.holds_lock = false;
     // The failure tells it even when the job has been moved on by now.
     if (latest != Time{} && expected.state == JobState::kRetrying && job->failure() != nullptr) {
       const Time planned = job->failure()->next_at;

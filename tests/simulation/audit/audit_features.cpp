@@ -162,11 +162,16 @@ BatchRole role_named(std::string_view name) {
 void compare_features(const Broker& broker, const Model& model) {
   const Store& store = broker.ledger().store();
   std::size_t locks = 0;
+  std::size_t lent = 0;
   for (const auto& [id, expected] : model.facts.jobs) {
     compare_job(broker, model, id, expected);
-    locks += expected.features.holds_lock ? 1 : 0;
+    const ModelFeatures& features = expected.features;
+    locks += features.holds_lock ? 1 : 0;
+    const bool runs = expected.state == JobState::kReserved;
+    lent += features.holds_lock && features.until_start && runs ? 1 : 0;
   }
   demand(store.jobs().locks().size() == locks, "the count of locks is wrong");
+  demand(broker.view().lock_count() == locks - lent, "the count of locks in force is wrong");
   compare_batches(store, model);
   compare_slots(store, model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");

@@ -15,17 +15,14 @@ struct ModelFeatures {
   std::string lock;  ///< what must be unique; empty: nothing
   Duration unique_for{};
   bool until_start = false;
-  bool holds_lock = false;
-  Time lock_ends{};   ///< by the wall clock
-  Time expires_at{};  ///< by the wall clock; the epoch: never
+  bool holds_lock = false;  ///< or lends it, while it runs
+  Time lock_ends{};         ///< by the wall clock
+  Time expires_at{};        ///< by the wall clock; the epoch: never
   bool is_tracked = false;
   int batch = 0;     ///< 0: none
   std::string role;  ///< of a batch's callback: which one
   bool has_run = false;
   bool has_failed = false;
-
-  /// While a connection holds the job: what is stored of it.
-  bool held_lock_before = false;
 
   [[nodiscard]] bool has_expired(Time wall) const {
     return expires_at != Time{} && expires_at <= wall;

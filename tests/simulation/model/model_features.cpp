@@ -66,26 +66,30 @@ std::string Model::refusal_of(const JobText& job, Time now) const {
 JobId Model::lock_holder(const std::string& lock, Time now) const {
   for (const auto& [id, job] : facts.jobs) {
     const ModelFeatures& features = job.features;
-    if (features.holds_lock && features.lock == lock && features.lock_ends > wall(now)) return id;
+    const bool lends = job.state == JobState::kReserved && features.until_start;
+    if (!features.holds_lock || lends || features.lock != lock) continue;
+    if (features.lock_ends > wall(now)) return id;
   }
   return 0;
 }
 
-/// Whoever had it has it no more, after a restart either.
+/// Whoever had it has it no more.
 void Model::take_lock(ModelJob& job) {
   for (auto& [id, other] : facts.jobs) {
     if (other.features.lock != job.features.lock) continue;
-    other.features.holds_lock = other.features.held_lock_before = false;
+    other.features.holds_lock = false;
   }
   job.features.holds_lock = true;
 }
 
-/// It is free from the death on, and where that was asked for, from the start on. A dead job that
-/// is wanted after all takes it anew, and one that was not run after all takes it back.
+/// It is free from the death on, and where that was asked for, others may take it from the start
+/// on. A dead job that is wanted after all takes it anew. One that was not run after all has it
+/// still, or takes it back when it is free again.
 void Model::follow_lock(ModelJob& job, JobState former, Time now) {
   ModelFeatures& features = job.features;
-  const bool starts = job.state == JobState::kReserved && features.until_start;
-  if (job.state == JobState::kDead || starts) features.holds_lock = false;
+  const bool has_run = former == JobState::kReserved && job.state == JobState::kRetrying;
+  if (job.state == JobState::kDead || (has_run && features.until_start))
+    features.holds_lock = false;
   const bool may_take = job.state == JobState::kReady || job.state == JobState::kScheduled;
   if (!may_take || features.holds_lock || lock_holder(features.lock, now) != 0) return;
   if (former == JobState::kDead) {

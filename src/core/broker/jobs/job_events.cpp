@@ -55,7 +55,7 @@ void end_callback(const Job& job, JobEnd end, JobBatchFields& batch) {
 bool JobEvents::is_free(const LockKey& key, Time wall) const {
   const Jobs& jobs = ledger_.store().jobs();
   const auto holder = jobs.locks().holder(key);
-  return !holder || jobs.at(*holder).lock_ends() <= wall;
+  return !holder || jobs.at(*holder).lends_lock() || jobs.at(*holder).lock_ends() <= wall;
 }
 
 Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
@@ -69,7 +69,7 @@ Answer<Done> JobEvents::admit(const JobFeatures& features, Time now) const {
 void JobEvents::begin(JobAdded& record, Time now) {
   const JobFeatures& features = *record.fields.features;
   if (features.wants_lock()) {
-    take_lock(features, record.fields, now);
+    take_lock(features, record.fields);
     ++tally_.locks_taken;
   }
   if (!features.is_member()) return;
@@ -79,15 +79,6 @@ void JobEvents::begin(JobAdded& record, Time now) {
     ++batch.unexecuted;
     touch(batch, now);
   });
-}
-
-void JobEvents::change_held(const Job& job, JobFields fields, Time now) {
-  Throttles& throttles = ledger_.store().throttles();
-  const Reservation held = *job.reservation();
-  const bool was_alive = throttles.lives(held);
-  change(job, std::move(fields), now);
-  // Its slot was counted anew, which is no sign of life.
-  if (!was_alive) throttles.end_holder(held);
 }
 
 void JobEvents::change_whole(const Job& job, JobFields fields, Time now) {
@@ -122,37 +113,41 @@ void JobEvents::follow_batch(const Job& job, JobFields& fields) {
   });
 }
 
-/// The lock is free. A job that had it, and whose time is over, has it no more: that is recorded
-/// for itself, since what is written of the new holder may leave the log before that job does.
-void JobEvents::take_lock(const JobFeatures& features, JobFields& fields, Time now) {
+/// The lock is free: nobody has it, or somebody whose time is over, or who lends it.
+void JobEvents::take_lock(const JobFeatures& features, JobFields& fields) {
   const Jobs& jobs = ledger_.store().jobs();
-  if (const auto former = jobs.locks().holder(features.lock_key)) {
-    const Job& job = jobs.at(*former);
-    JobFields left = job.fields();
-    clear_mark(left, job_marks::kHoldsLock);
-    job.state == JobState::kReserved ? change_held(job, std::move(left), now)
-                                     : change(job, std::move(left), now);
-  }
+  if (const auto former = jobs.locks().holder(features.lock_key)) lose_lock(jobs.at(*former));
   set_mark(fields, job_marks::kHoldsLock);
+}
+
+/// Recorded for itself: what is written of the new holder may leave the log before this job does.
+void JobEvents::lose_lock(const Job& job) {
+  JobChanged record{.id = job.id, .fields = job.fields()};
+  clear_mark(record.fields, job_marks::kHoldsLock);
+  if (job.state != JobState::kReserved) return ledger_.commit(std::move(record));
+  while_held(job, [&] {
+    record.fields.is_held_by_connection() ? ledger_.commit_held(std::move(record))
+                                          : ledger_.commit(std::move(record));
+  });
 }
 
 void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) {
   const JobFeatures& features = *job.features;
-  const bool starts = fields.state == JobState::kReserved && job.state != JobState::kReserved;
-  if (fields.state == JobState::kDead || (starts && features.locks_until_start)) {
+  const bool has_run = job.state == JobState::kReserved && fields.state == JobState::kRetrying;
+  if (fields.state == JobState::kDead || (has_run && features.locks_until_start)) {
     return clear_mark(fields, job_marks::kHoldsLock);
   }
   if (fields.has_mark(job_marks::kHoldsLock) || !is_free(features.lock_key, wall(now))) return;
   // Somebody wants a dead job after all.
   if (job.state == JobState::kDead && fields.state == JobState::kReady) {
     fields.edit_history().lock_ends = moved_by(wall(now), as_duration(features.lock_seconds));
-    return take_lock(features, fields, now);
+    return take_lock(features, fields);
   }
-  // It was not run after all. A failed run has begun, so its lock stays free.
+  // It was not run after all, and whoever took its lock meanwhile has it no more.
   const bool is_back = job.state == JobState::kReserved &&
                        (fields.state == JobState::kReady || fields.state == JobState::kScheduled);
   if (is_back && features.locks_until_start && job.lock_ends() > wall(now)) {
-    take_lock(features, fields, now);
+    take_lock(features, fields);
   }
 }
 

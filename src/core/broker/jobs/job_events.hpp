@@ -36,7 +36,9 @@ class JobEvents {
     ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   }
   /// The same for a job that its client keeps. One that is gone gets no slot back by it.
-  void change_held(const Job& job, JobFields fields, Time now);
+  void change_held(const Job& job, JobFields fields, Time now) {
+    while_held(job, [&] { change(job, std::move(fields), now); });
+  }
   /// The same, with the whole job: see `Ledger::commit_whole`.
   void change_whole(const Job& job, JobFields fields, Time now);
 
@@ -48,12 +50,23 @@ class JobEvents {
   }
 
  private:
+  /// Its slot is counted anew by the change, which is no sign of life of who holds the job.
+  template <typename Change>
+  void while_held(const Job& job, const Change& change) {
+    Throttles& throttles = ledger_.store().throttles();
+    const Reservation held = *job.reservation();
+    const bool was_alive = throttles.lives(held);
+    change();
+    if (!was_alive) throttles.end_holder(held);
+  }
+
   void begin(JobAdded& record, Time now);
   void follow(const Job& job, JobFields& fields, Time now);
   void end(const Job& job, JobEnd end, Time now);
   void follow_batch(const Job& job, JobFields& fields);
   void follow_lock(const Job& job, JobFields& fields, Time now);
-  void take_lock(const JobFeatures& features, JobFields& fields, Time now);
+  void take_lock(const JobFeatures& features, JobFields& fields);
+  void lose_lock(const Job& job);
   [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;
   [[nodiscard]] Time wall(Time now) const { return ledger_.store().wall_clock().shown(now); }
 

@@ -57,7 +57,7 @@ static_assert(sizeof(JobFeatures) == 48);
 
 /// What changes with a job that has features: bits of `JobFields::marks`.
 namespace job_marks {
-inline constexpr std::uint8_t kHoldsLock = 1;
+inline constexpr std::uint8_t kHoldsLock = 1;  ///< or lends it: `StoredJob::lends_lock`
 inline constexpr std::uint8_t kHasRun = 2;     ///< once at least, to a good or a bad end
 inline constexpr std::uint8_t kHasFailed = 4;  ///< and has not succeeded since
 inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed;

@@ -19,7 +19,7 @@ class Locks {
   explicit Locks(const Slab<Job>& jobs)
       : shards_(kShards, Shard(0, HashOf{&jobs}, EqualOf{&jobs})) {}
 
-  /// The job that holds the lock, be its time over or not.
+  /// The job that holds the lock, or lends it, be its time over or not.
   [[nodiscard]] std::optional<JobSlot> holder(const LockKey& key) const;
 
   /// The job holds its lock from now on. Answers the one that held it before.

@@ -33,7 +33,7 @@ struct Unique : BrokerFixture {
   }
   void fetch_first() { REQUIRE(fetch(worker, "w")); }
   std::string name(JobId id) { return format.identify(job(id)).jid; }
-  bool holds(JobId id) { return job(id).has_mark(job_marks::kHoldsLock); }
+  bool holds(JobId id) { return job(id).has_mark(job_marks::kHoldsLock) && !job(id).lends_lock(); }
   std::size_t lock_count() { return ledger.store().jobs().locks().size(); }
 };
 
@@ -176,6 +176,35 @@ TEST_CASE("unique: a job whose lock was over has none after a restart, whoever t
   REQUIRE(after.ledger.replay(push, 2000));
   REQUIRE(after.ledger.replay(unique.ledger.take_batch(), 3000));
   CHECK_FALSE(after.job(former).has_mark(job_marks::kHoldsLock));
+}
+
+TEST_CASE("unique: a job that a connection held has its lock after a restart, if nobody took it") {
+  Unique unique;
+  const ClientId other = unique.client();
+  const JobId first = unique.pushed(60s, true);
+  const std::string push = unique.ledger.take_batch();
+  unique.ledger.place(1000);
+  REQUIRE(unique.reserve(other) == first);
+  CHECK(unique.broker.view().lock_count() == 0);
+  BrokerFixture after;
+  SUBCASE("nobody did") {
+    REQUIRE(after.ledger.replay(push, 1000));
+    CHECK(after.job(first).has_mark(job_marks::kHoldsLock));
+  }
+  SUBCASE("nobody did, and it was written once more meanwhile") {
+    unique.ledger.rewrite(2000, 1 << 20);
+    REQUIRE(after.ledger.replay(unique.ledger.take_batch(), 2000));
+    CHECK(after.job(first).has_mark(job_marks::kHoldsLock));
+  }
+  SUBCASE("somebody did, who has ended") {
+    const JobId second = unique.pushed();
+    CHECK(unique.broker.view().lock_count() == 1);
+    REQUIRE(unique.broker.remove(other, second, unique.now));
+    REQUIRE(after.ledger.replay(push, 1000));
+    REQUIRE(after.ledger.replay(unique.ledger.take_batch(), 2000));
+    CHECK_FALSE(after.job(first).has_mark(job_marks::kHoldsLock));
+  }
+  CHECK(after.job(first).state == JobState::kReady);
 }
 
 TEST_CASE("unique: a dead job that is requeued takes the lock anew, if it is free") {
