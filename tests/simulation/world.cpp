@@ -310,6 +310,9 @@ void World::note_synced() {
 void World::advance() {
   // What fails meanwhile would have no place that is known, and what is due no time.
   if (model_.is_working() || process_->turn.is_paused()) return;
+  // When a batch has finished is what the next turn says.
+  const bool waits_for_turn = process_->ledger.store().batches().has_work() && !was_held_;
+  if (waits_for_turn && process_->broker.admission() == Admission::kEverything) return;
   using std::chrono::milliseconds;
   const std::uint64_t kind = random_.below(100);
   std::uint64_t bound_ms = 50;

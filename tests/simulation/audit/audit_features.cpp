@@ -108,6 +108,7 @@ void compare_batch(const Store& store, const Model& model, int number, bool is_a
   compare_callbacks(fields, expected);
   // What is told to parents is told in slices.
   if (!is_at_rest) return;
+  if (fields.has(Fields::kFinished) != expected.is_finished) disagree(name, "being finished");
   if (fields.unsettled != counts.unsettled) disagree(name, "count of unsettled children");
   if (fields.unsuccessful != counts.unsuccessful) disagree(name, "count of unsuccessful children");
 }
