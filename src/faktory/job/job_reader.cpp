@@ -81,17 +81,34 @@ struct Row {
   bool (*set)(JobMembers& job, const Value& value);
 };
 
+/// The short names first: those that are longer than the one that is looked for are not looked at.
 constexpr std::array kRows = {
+    Row{"at",
+        [](JobMembers& job, const Value& value) { return set_text(value, job.at, &job.raw_at); }},
     Row{"jid",
         [](JobMembers& job, const Value& value) { return set_text(value, job.jid, &job.raw_jid); }},
+    Row{"args",
+        [](JobMembers& job, const Value& value) {
+          return set_raw(value, ondemand::json_type::array, job.raw_args);
+        }},
+    Row{"queue",
+        [](JobMembers& job, const Value& value) { return set_text(value, job.queue, nullptr); }},
+    Row{"retry",
+        [](JobMembers& job, const Value& value) { return set_optional(value, job.retry); }},
+    Row{"custom",
+        [](JobMembers& job, const Value& value) {
+          return set_raw(value, ondemand::json_type::object, job.raw_custom);
+        }},
     Row{"jobtype",
         [](JobMembers& job, const Value& value) {
           return set_text(value, job.jobtype, &job.raw_jobtype);
         }},
-    Row{"queue",
-        [](JobMembers& job, const Value& value) { return set_text(value, job.queue, nullptr); }},
-    Row{"at",
-        [](JobMembers& job, const Value& value) { return set_text(value, job.at, &job.raw_at); }},
+    Row{"failure",
+        [](JobMembers& job, const Value& value) {
+          return set_raw(value, ondemand::json_type::object, job.raw_failure);
+        }},
+    Row{"backtrace",
+        [](JobMembers& job, const Value& value) { return set_integer(value, job.backtrace); }},
     Row{"created_at",
         [](JobMembers& job, const Value& value) {
           return set_text(value, job.created_at, &job.raw_created_at);
@@ -101,31 +118,20 @@ constexpr std::array kRows = {
           std::string_view ignored;
           return set_text(value, ignored, nullptr);
         }},
-    Row{"args",
-        [](JobMembers& job, const Value& value) {
-          return set_raw(value, ondemand::json_type::array, job.raw_args);
-        }},
-    Row{"custom",
-        [](JobMembers& job, const Value& value) {
-          return set_raw(value, ondemand::json_type::object, job.raw_custom);
-        }},
-    Row{"failure",
-        [](JobMembers& job, const Value& value) {
-          return set_raw(value, ondemand::json_type::object, job.raw_failure);
-        }},
-    Row{"retry",
-        [](JobMembers& job, const Value& value) { return set_optional(value, job.retry); }},
     Row{"reserve_for",
         [](JobMembers& job, const Value& value) { return set_integer(value, job.reserve_for); }},
-    Row{"backtrace",
-        [](JobMembers& job, const Value& value) { return set_integer(value, job.backtrace); }},
 };
 
+static_assert(std::ranges::is_sorted(kRows, {}, [](const Row& row) { return row.name.size(); }));
+
 const Row* find_row(std::string_view name) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& candidate) {
-    return equals_ignoring_case(name, candidate.name);
-  });
-  return row == kRows.end() ? nullptr : &*row;
+  for (const Row& row : kRows) {
+    if (row.name.size() > name.size()) break;
+    if (row.name.size() < name.size()) continue;
+    // Most clients write it as it is here.
+    if (row.name == name || equals_ignoring_case(name, row.name)) return &row;
+  }
+  return nullptr;
 }
 
 MaybeProblem take_member(ondemand::document& document, ondemand::field& field, std::size_t depth,

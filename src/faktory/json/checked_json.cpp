@@ -10,13 +10,9 @@
 namespace millrace::faktory {
 namespace {
 
-bool is_white(char byte) {
-  return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
-}
-
 /// What follows a number, true, false or null.
 bool ends_word(char byte) {
-  return byte == ',' || byte == ']' || byte == '}' || is_white(byte);
+  return byte == ',' || byte == ']' || byte == '}' || is_json_space(byte);
 }
 
 /// The number that four hexadecimal digits mean.
@@ -69,24 +65,20 @@ void take_escape(std::string_view& rest, std::string& out) {
 
 }  // namespace
 
-char CheckedJson::peek() {
-  while (!rest_.empty() && is_white(rest_.front())) rest_.remove_prefix(1);
-  return rest_.empty() ? '\0' : rest_.front();
-}
-
-bool CheckedJson::take(char punctuation) {
-  if (peek() != punctuation) return false;
-  rest_.remove_prefix(1);
-  return true;
-}
-
 std::size_t CheckedJson::string_end() const {
+  // Names and most values are short: for them a search by the library costs more than this.
+  constexpr std::size_t kShort = 32;
+  std::size_t at = 1;
+  for (; at < std::min(kShort, rest_.size()); ++at) {
+    if (rest_[at] == '"') return at + 1;
+    if (rest_[at] == '\\') ++at;
+  }
   // Most strings have no escapes: then their end is the next quote.
-  const std::size_t quote = rest_.find('"', 1);
+  const std::size_t quote = at < rest_.size() ? rest_.find('"', at) : std::string_view::npos;
   if (quote == std::string_view::npos) return rest_.size();
-  const std::size_t escape = rest_.substr(0, quote).find('\\');
+  const std::size_t escape = rest_.substr(at, quote - at).find('\\');
   if (escape == std::string_view::npos) return quote + 1;
-  for (std::size_t at = escape; at < rest_.size(); ++at) {
+  for (at += escape; at < rest_.size(); ++at) {
     if (rest_[at] == '"') return at + 1;
     if (rest_[at] == '\\') ++at;
   }

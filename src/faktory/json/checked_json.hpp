@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "faktory/json/text.hpp"
+
 namespace millrace::faktory {
 
 /// Walks over the JSON of one value that was checked before, every byte of it: what was checked
@@ -13,10 +15,17 @@ class CheckedJson {
   explicit CheckedJson(std::string_view json) : rest_(json) {}
 
   /// The first byte that is no white space; 0 at the end.
-  [[nodiscard]] char peek();
+  [[nodiscard]] char peek() {
+    while (!rest_.empty() && is_json_space(rest_.front())) rest_.remove_prefix(1);
+    return rest_.empty() ? '\0' : rest_.front();
+  }
 
   /// Takes the bracket, comma or colon that is next, if it is that one.
-  bool take(char punctuation);
+  bool take(char punctuation) {
+    if (peek() != punctuation) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
 
   /// Takes a whole value, and answers its text without the white space around it.
   std::string_view take_value();

@@ -28,20 +28,24 @@ bool take_digits(std::string_view& text) {
   return count > 0;
 }
 
-bool take_one_of(std::string_view characters, std::string_view& text) {
-  if (text.empty() || characters.find(text.front()) == std::string_view::npos) return false;
+/// Takes the character, or the other one.
+bool take(char character, char other, std::string_view& text) {
+  if (text.empty() || (text.front() != character && text.front() != other)) return false;
   text.remove_prefix(1);
   return true;
+}
+bool take(char character, std::string_view& text) {
+  return take(character, character, text);
 }
 
 /// number = [ "-" ] ( "0" / digit1-9 *digit ) [ "." 1*digit ] [ ("e"/"E") [ "+"/"-" ] 1*digit ]
 bool is_number(std::string_view text) {
-  take_one_of("-", text);
-  const bool starts_with_zero = take_one_of("0", text);
+  take('-', text);
+  const bool starts_with_zero = take('0', text);
   if (!starts_with_zero && !take_digits(text)) return false;
-  if (take_one_of(".", text) && !take_digits(text)) return false;
-  if (take_one_of("eE", text)) {
-    take_one_of("+-", text);
+  if (take('.', text) && !take_digits(text)) return false;
+  if (take('e', 'E', text)) {
+    take('+', '-', text);
     if (!take_digits(text)) return false;
   }
   return text.empty();
@@ -116,8 +120,8 @@ bool is_at_end(ondemand::document& document) {
 std::string_view raw_token(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   // simdjson's token includes the white space after it.
-  const std::size_t last = token.find_last_not_of(" \t\n\r");
-  return token.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  while (!token.empty() && is_json_space(token.back())) token.remove_suffix(1);
+  return token;
 }
 
 std::string_view raw_string(const char* inside) {

@@ -8,6 +8,11 @@
 /// Text in JSON and in replies. More general questions about text are in base/text.hpp.
 namespace millrace::faktory {
 
+/// White space between the tokens of JSON.
+[[nodiscard]] constexpr bool is_json_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 /// What takes the place of bytes that are not UTF-8, and of an escape of half a surrogate pair.
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 inline constexpr std::string_view kReplacementEscape = "\\ufffd";
