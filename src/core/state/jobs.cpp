@@ -79,11 +79,13 @@ void Jobs::apply(JobChanged&& record) {
   if (!slot) return;
   Job& job = jobs_[*slot];
   leave_orders(job, *slot);
-  count_out(whole_bytes(job));
+  // The rest of the job's whole record stays as long as it is.
+  const std::uint64_t former_bytes = encoded_bytes(static_cast<const JobFields&>(job));
   static_cast<JobFields&>(job) = std::move(record.fields);
   // A reservation that was given back may have been all there was.
   if (job.history && job.history->is_empty()) job.history.reset();
-  record_bytes_ += whole_bytes(job);
+  count_out(former_bytes);
+  record_bytes_ += encoded_bytes(static_cast<const JobFields&>(job));
   enter_orders(job, *slot);
 }
 

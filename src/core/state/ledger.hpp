@@ -37,7 +37,10 @@ class Ledger {
   void commit(Record&& record);
 
   /// The same for a track, which is written with the batch, as it is then.
-  void set_track(TrackChanged&& record) { store_.tracks().set(std::move(record)); }
+  /// `hash` is that of its name, by `TextHash`.
+  void set_track(TrackChanged&& record, std::size_t hash) {
+    store_.tracks().set(std::move(record), hash);
+  }
 
   /// Of a job that a connection holds, and keeps. Other changes of such a job are not written; this
   /// one is, and a restart finds the job ready, with these fields.

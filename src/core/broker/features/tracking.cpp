@@ -45,15 +45,10 @@ void keep_values(const Track& track, TrackChanged& record) {
 
 // ---- finding jobs by name -----------------------------------------------------------------------
 
-std::string Tracking::name_of(const Job& job) const {
-  if (const Reservation* const held = held_by_worker(job)) return held->jid;
-  ledger_.store().jobs().load_body(job);
-  return format_.identify(job).jid;
-}
-
 bool Tracking::is_named(const Job& job, std::string_view jid) const {
   if (const Reservation* const held = held_by_worker(job)) return held->jid == jid;
-  return name_of(job) == jid;
+  ledger_.store().jobs().load_body(job);
+  return format_.identify(job).jid == jid;
 }
 
 const Job* Tracking::find_job(std::string_view jid) const {
@@ -93,7 +88,8 @@ TrackView Tracking::get(std::string_view jid) const {
 Answer<Done> Tracking::set(const TrackUpdate& update, Time now) {
   if (!admission_.admits_growth()) return Refusal::kNoRoom;
   CHECK(update.jid.size() <= kJidBytesMax);
-  const Track* const track = tracks().find(update.jid);
+  const std::size_t hash = TextHash{}(update.jid);
+  const Track* const track = tracks().find(update.jid, hash);
   const Job* const job = find_job(update.jid);
   const bool is_of_job = job != nullptr && !is_newer(track, *job);
   TrackChanged record{.jid = update.jid, .updated_at = now};
@@ -106,7 +102,7 @@ Answer<Done> Tracking::set(const TrackUpdate& update, Time now) {
   if (track != nullptr && !(is_of_job && track->has_ended())) keep_values(*track, record);
   if (update.percent) record.percent = *update.percent;
   if (update.desc) record.desc = update.desc->substr(0, kTrackDescBytesMax);
-  ledger_.set_track(std::move(record));
+  ledger_.set_track(std::move(record), hash);
   keep_limit();
   return Done{};
 }
@@ -116,15 +112,23 @@ Answer<Done> Tracking::set(const TrackUpdate& update, Time now) {
 void Tracking::end(const Job& job, JobEnd end, Time now) {
   // FLUSH drops the tracks by itself.
   if (end == JobEnd::kFlushed) return;
-  const std::string jid = name_of(job);
-  const Track* const track = tracks().find(jid);
+  if (const Reservation* const held = held_by_worker(job)) {
+    return remember(held->jid, end, now);
+  }
+  ledger_.store().jobs().load_body(job);
+  remember(format_.identify(job).jid, end, now);
+}
+
+void Tracking::remember(std::string_view jid, JobEnd end, Time now) {
+  const std::size_t hash = TextHash{}(jid);
+  const Track* const track = tracks().find(jid, hash);
   if (!admission_.admits_growth()) {
     if (track != nullptr) ledger_.commit(TrackRemoved{.jid = jid});
     return;
   }
   TrackChanged record{.jid = jid, .updated_at = now, .end = track_end_of(end)};
   if (track != nullptr && !track->has_ended()) keep_values(*track, record);
-  ledger_.set_track(std::move(record));
+  ledger_.set_track(std::move(record), hash);
   keep_limit();
 }
 

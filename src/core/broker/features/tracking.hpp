@@ -42,9 +42,10 @@ class Tracking {
   [[nodiscard]] Time next_due() const;
 
  private:
-  [[nodiscard]] std::string name_of(const Job& job) const;
   [[nodiscard]] bool is_named(const Job& job, std::string_view jid) const;
   [[nodiscard]] const Tracks& tracks() const { return ledger_.store().tracks(); }
+  /// That the job of that name has ended so.
+  void remember(std::string_view jid, JobEnd end, Time now);
   void remove_oldest_ended();
   void keep_limit();
 

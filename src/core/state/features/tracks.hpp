@@ -30,7 +30,9 @@ class Tracks {
   Tracks& operator=(const Tracks&) = delete;
 
   /// Null when there is none of that name.
-  [[nodiscard]] const Track* find(std::string_view jid) const;
+  [[nodiscard]] const Track* find(std::string_view jid) const { return find(jid, TextHash{}(jid)); }
+  /// The same where the name's `TextHash` is known.
+  [[nodiscard]] const Track* find(std::string_view jid, std::size_t hash) const;
   [[nodiscard]] std::size_t size() const { return tracks_.size(); }
 
   /// Those whose jobs have ended, the one first that was written the longest ago.
@@ -49,7 +51,7 @@ class Tracks {
 
   /// Applies the record. It is written with the batch, as it is then: a worker may tell of its
   /// progress a thousand times in between.
-  void set(TrackChanged&& record);
+  void set(TrackChanged&& record, std::size_t hash);
   [[nodiscard]] bool has_unwritten() const { return !unwritten_.empty(); }
   /// About how many bytes `write` appends.
   [[nodiscard]] std::size_t unwritten_bytes() const { return unwritten_bytes_; }
@@ -57,7 +59,7 @@ class Tracks {
 
   // ---- as a live kind ---------------------------------------------------------------------------
 
-  void apply(TrackChanged&& record) { change(record); }
+  void apply(TrackChanged&& record);
   /// Of a track that is not there, this does nothing.
   void apply(TrackRemoved&& record);
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
@@ -70,8 +72,8 @@ class Tracks {
  private:
   struct Stored : Track {
     LogNode log;
-    std::uint32_t record_bytes = 0;
-    bool is_unwritten = false;  ///< it is in `unwritten_`
+    std::uint32_t record_bytes = 0;  ///< in the log; 0: it is not there
+    bool is_unwritten = false;       ///< it is in `unwritten_`
   };
 
   struct HashOf {
@@ -96,9 +98,10 @@ class Tracks {
 
   /// By other bits than those by which the table sorts its entries.
   [[nodiscard]] static std::size_t shard_of(std::size_t hash) { return hash >> 56; }
-  Slot change(const TrackChanged& record);
-  void enter(Slot slot);
-  void leave(Slot slot);
+  /// The slot of the track that has these values now. It is not among what the log holds.
+  Slot change(const TrackChanged& record, std::size_t hash);
+  void enter_log(Slot slot, std::size_t record_bytes);
+  void leave_log(Slot slot);
 
   Slab<Stored> tracks_;
   std::vector<Shard> shards_;
