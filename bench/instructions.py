@@ -17,7 +17,7 @@ PART = "instructions"
 # begins; the rest is for libraries, and for what the compiler makes of changes nearby.
 TOLERANCE = 0.03
 # Compiler, and the libraries whose instructions count.
-PACKAGES = ["g++-12", "libc6", "libstdc++6", "libabsl-dev", "libsimdjson-dev",
+PACKAGES = ["g++-12", "libc6", "libstdc++6", "libabsl-dev", "libsimdjson-dev", "libsodium23",
             "nlohmann-json3-dev"]
 # glibc and simdjson choose functions by what the processor has: here those that all have. There is
 # nothing else in the environment, whose length would move the stack.

@@ -103,6 +103,10 @@ std::uint64_t push_unique() {
   return act(&World::push_unique, 1, &World::push, 0);
 }
 
+std::uint64_t push_with_custom() {
+  return act(&World::push_with_custom, 1, &World::push, 0);
+}
+
 std::uint64_t push_fetch_ack_member() {
   World world;
   world.open_batch();
@@ -273,6 +277,7 @@ constexpr Operation kOperations[] = {
     {"PUSH, FETCH, ACK with 100,000 other jobs", push_fetch_ack<kMany>},
     {"FETCH", fetch<0>},
     {"FETCH with 100 full queues before", fetch<100>},
+    {"PUSH with a custom of the client's own", push_with_custom},
     {"PUSH of a unique job", push_unique},
     {"PUSH, FETCH, ACK of a member of a batch", push_fetch_ack_member},
     {"PUSH, FETCH, ACK of a tracked job", push_fetch_ack_tracked},

@@ -110,6 +110,10 @@ struct World {
                        number + R"(,")" + body +
                        R"("],"queue":"default","custom":{"unique_for":600}})" + "\r\n");
   }
+  /// As long as that of a unique job, and the server knows none of it.
+  void push_with_custom() {
+    tell(*faktory, "PUSH " + next_job(R"(,"custom":{"unknown_me":600})") + "\r\n");
+  }
   void push_member() {
     tell(*faktory, "PUSH " + next_job(R"(,"custom":{"bid":")" + bid + R"("})") + "\r\n");
   }

@@ -423,6 +423,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   options.clients_max = connections->clients;
   options.web_connections_max = connections->web;
   options.random_seed = random_number();
+  options.lock_secret = {.low = random_number(), .high = random_number()};
   options.node = config.node;
   if (!config.log.empty()) {
     options.log_url = engines::shown_url(config.log);

@@ -75,6 +75,7 @@ class Server : private Duties, private Deadline {
     std::size_t kept_input_bytes_max = kKeptInputBytesMax;
     bool is_insecure = false;
     std::uint64_t random_seed = 0;
+    LockSecret lock_secret{};     ///< see `Broker::Options`
     std::string node;             ///< the name among the servers that share the log; or empty
     std::uint64_t takeovers = 0;  ///< by servers of this process before
     std::string log_url;          ///< of the shared log, as it may be shown; or empty

@@ -42,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(members.has_value());
     expect(members.value().jobtype == item.jobtype && members.value().raw_args == item.args);
     std::string body;
-    expect(faktory::make_pushed_job(*members, Time{}, WallClock{}, body).has_value());
+    expect(faktory::make_pushed_job(*members, Time{}, WallClock{}, faktory::no_secret, body)
+               .has_value());
   }
   return 0;
 }

@@ -24,7 +24,7 @@ std::string make_at_once(std::string_view json) {
   JobReader reader;
   std::string body;
   const Outcome<JobMembers> members = reader.read(json);
-  if (members) (void)make_pushed_job(*members, Time{1s}, WallClock{}, body);
+  if (members) (void)make_pushed_job(*members, Time{1s}, WallClock{}, no_secret, body);
   return body;
 }
 
@@ -35,7 +35,7 @@ std::string make_in_steps(std::string_view json, std::size_t piece) {
   }
   JobReader reader;
   const Outcome<JobMembers> members = job.read(reader);
-  if (!members || !job.make(*members, Time{1s}, WallClock{})) return {};
+  if (!members || !job.make(*members, Time{1s}, WallClock{}, no_secret)) return {};
   while (!job.copy_some()) {
   }
   return std::string(job.job().body);

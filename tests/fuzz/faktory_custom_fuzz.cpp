@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (asked->features) check_times(*asked->features);
 
   std::string body;
-  if (!make_pushed_job(*members, kWall, WallClock{}, body)) return 0;
+  if (!make_pushed_job(*members, kWall, WallClock{}, no_secret, body)) return 0;
   const std::string shown = show(body);
   JobReader second;
   const auto fetched = second.read(shown);

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto members = reader.read(bytes);
   if (!members) return 0;
   std::string body;
-  const auto pushed = make_pushed_job(*members, Time{1s}, {}, body);
+  const auto pushed = make_pushed_job(*members, Time{1s}, {}, no_secret, body);
   if (pushed) check_shown(make_job(JobKind::kWorkUnit, body));
   return 0;
 }

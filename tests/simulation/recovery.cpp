@@ -32,7 +32,9 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
       wrapped_journal(world.options_.wrap_journal ? world.options_.wrap_journal(*journal)
                                                   : nullptr),
       recorder(world, wrapped_journal ? *wrapped_journal : *journal),
-      broker(ledger, world.format_, {.random_seed = world.random_.draw()}),
+      broker(ledger, world.format_,
+             {.random_seed = world.random_.draw(),
+              .lock_secret = {.low = world.random_.draw(), .high = 1}}),
       beanstalk(broker, world.format_, {}, world.now_),
       faktory(broker, world.format_, {}, world.now_),
       environment(world),

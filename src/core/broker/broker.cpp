@@ -10,7 +10,8 @@ Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
     : parts_(std::make_unique<BrokerParts>(ledger, format, options)),
       workers_(*parts_),
       admin_(*parts_),
-      batches_(*parts_, options.random_seed) {}
+      batches_(*parts_, options.random_seed),
+      lock_secret_(options.lock_secret) {}
 
 Broker::~Broker() = default;
 
@@ -68,9 +69,17 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
       return view().find_lock_holder(job.features->lock_key)->id;
     }
   }
+  Ledger& ledger = parts_->ledger;
+  if (job.features && job.features->wants_lock() && !ledger.store().lock_secret().get()) {
+    ledger.commit(LockSecretDrawn{.secret = lock_secret_});
+  }
   const JobId id = parts_->new_jobs.add(job, now);
   parts_->batch_callbacks.work(now);
   return id;
+}
+
+LockSecret Broker::lock_secret() const {
+  return parts_->ledger.store().lock_secret().get().value_or(lock_secret_);
 }
 
 std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& request, Time now) {

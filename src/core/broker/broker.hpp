@@ -41,6 +41,8 @@ class Broker {
  public:
   struct Options {
     std::uint64_t random_seed = 0;
+    /// Random bits that nobody can guess: names locks, where the log has none yet.
+    LockSecret lock_secret{};
     /// How many pushed jobs may be dead; beyond it the one that died first is removed.
     std::size_t dead_jobs_max = std::numeric_limits<std::size_t>::max();
   };
@@ -78,9 +80,12 @@ class Broker {
 
   /// Refused: a queue name that is too long, a batch that is not there, a lock that another job
   /// holds, or any job while `refuses_jobs`. A client that waits
-  /// for the job has it when this returns. Recorded: the whole job, and that the queue of a pushed
-  /// work unit is kept.
+  /// for the job has it when this returns. Recorded: the whole job, that the queue of a pushed
+  /// work unit is kept, and before the first job with a lock the secret.
   Answer<JobId> put(const NewJob& job, Time now);
+
+  /// By which protocols name locks (`LockKey`).
+  [[nodiscard]] LockSecret lock_secret() const;
 
   /// The job, or the reason why there is none, at once; nullopt when the client waits now and the
   /// end will be delivered. A client waits for one thing at a time. A worker's reservation is
@@ -159,6 +164,7 @@ class Broker {
   WorkerOperations workers_;
   AdminOperations admin_;
   BatchOperations batches_;
+  LockSecret lock_secret_;  ///< it is recorded with the first job with a lock
 };
 
 }  // namespace millrace

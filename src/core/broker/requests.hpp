@@ -36,7 +36,7 @@ struct NewJob {
   Time due{};
   std::optional<Failure> failure = std::nullopt;  ///< its failures on another server
   std::optional<Time> created_at = std::nullopt;  ///< now, unless it is set
-  Box<JobFeatures> features = {};                 ///< empty for most jobs
+  std::optional<JobFeatures> features = {};       ///< most jobs have none
   UniqueConflict conflict = UniqueConflict::kRefuse;
   LongBody* long_body = nullptr;  ///< has `body`, and loses it to the job
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -73,7 +75,7 @@ class Decoder {
     if (std::exchange(has_features_, false)) take(features.job.features.emplace());
   }
   void operator()(fields::FeatureBits<JobFeatures> bits) {
-    (*this)(feature_bits_);
+    (*this)(fields::Word{feature_bits_});
     fields::unpack(feature_bits_, bits.features);
   }
   template <typename Value>
@@ -81,11 +83,7 @@ class Decoder {
     if ((feature_bits_ & part.bit) != 0) (*this)(part.value);
   }
   void operator()(LockKey& key) { take(key); }
-  void operator()(float& value) {
-    std::uint32_t bits = 0;
-    (*this)(bits);
-    value = std::bit_cast<float>(bits);
-  }
+  void operator()(LockSecret& secret) { take(secret); }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
 
   template <typename String>
@@ -108,6 +106,14 @@ class Decoder {
     const std::uint8_t value = this->byte();
     if (value > static_cast<std::uint8_t>(byte.max)) fail();
     byte.value = is_good_ ? static_cast<Value>(value) : Value{};
+  }
+  template <typename Value>
+  void operator()(fields::Word<Value> word) {
+    word.value = {};
+    if (!is_good_ || bytes_.size() < sizeof word.value) return fail();
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(&word.value, bytes_.data(), sizeof word.value);
+    bytes_.remove_prefix(sizeof word.value);
   }
   void operator()(fields::NotStored) {}
 
@@ -205,6 +211,13 @@ void encode(const Job& job, std::string_view queue, std::string& out) {
   StringSink sink(out);
   Encoder(sink).job_before_body(job, queue);
   sink.bytes(job.body_view());
+}
+
+std::uint64_t encoded_bytes(const JobFields& fields) {
+  CountingSink sink;
+  Encoder encoder(sink);
+  encoder(fields);
+  return sink.count();
 }
 
 std::uint64_t encoded_bytes(const Job& job, std::string_view queue) {

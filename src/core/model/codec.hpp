@@ -37,6 +37,8 @@ template <RecordKind Kind>
   return sink.count();
 }
 [[nodiscard]] std::uint64_t encoded_bytes(const Job& job, std::string_view queue);
+/// What of it may change.
+[[nodiscard]] std::uint64_t encoded_bytes(const JobFields& fields);
 
 /// Takes one record off the front of `bytes`; its views point into them.
 [[nodiscard]] Outcome<Record> decode(std::string_view& bytes);

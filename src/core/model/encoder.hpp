@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -54,12 +55,30 @@ class StringSink {
     size_ = static_cast<std::size_t>(write_varint(value, bytes_.data() + size_) - bytes_.data());
   }
 
+  template <typename Value>
+  MILLRACE_INLINE void word(const Value& value) {
+    make_room(sizeof value);
+    static_assert(std::is_trivially_copyable_v<Value>);
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(bytes_.data() + size_, &value, sizeof value);
+    size_ += sizeof value;
+  }
+
+  /// Names are short, and collected too.
   void bytes(std::string_view text) {
-    flush();
-    out_.append(text);
+    if (text.size() > kShortBytes) {
+      flush();
+      out_.append(text);
+      return;
+    }
+    make_room(text.size());
+    std::memcpy(bytes_.data() + size_, text.data(), text.size());
+    size_ += text.size();
   }
 
  private:
+  static constexpr std::size_t kShortBytes = 48;
+
   MILLRACE_INLINE void make_room(std::size_t bytes) {
     if (bytes_.size() - size_ < bytes) flush();
   }
@@ -78,6 +97,10 @@ class CountingSink {
  public:
   void byte(std::uint8_t) { ++count_; }
   void number(std::uint64_t value) { count_ += varint_bytes(value); }
+  template <typename Value>
+  void word(const Value& value) {
+    count_ += sizeof value;
+  }
   void bytes(std::string_view text) { count_ += text.size(); }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -119,6 +142,10 @@ class Encoder {
   MILLRACE_INLINE void operator()(fields::Byte<Value> byte) {
     sink_.byte(static_cast<std::uint8_t>(byte.value));
   }
+  template <typename Value>
+  MILLRACE_INLINE void operator()(fields::Word<Value> word) {
+    sink_.word(word.value);
+  }
   void operator()(fields::NotStored) {}
 
   MILLRACE_INLINE void operator()(fields::StateByte<const JobFields> state) {
@@ -156,14 +183,14 @@ class Encoder {
   }
   void operator()(fields::FeatureBits<const JobFeatures> bits) {
     feature_bits_ = fields::packed(bits.features);
-    sink_.number(feature_bits_);
+    sink_.word(feature_bits_);
   }
   template <typename Value>
   void operator()(fields::FeaturePart<const JobFeatures, Value> part) {
     if ((feature_bits_ & part.bit) != 0) (*this)(part.value);
   }
-  void operator()(const LockKey& key) { put(key); }
-  void operator()(float value) { sink_.number(std::bit_cast<std::uint32_t>(value)); }
+  MILLRACE_INLINE void operator()(const LockKey& key) { put(key); }
+  void operator()(const LockSecret& secret) { put(secret); }
   MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }
   void operator()(const ThrottleLimits& limits) { put(limits); }
   void operator()(const JobBatchFields& batch) { put(batch); }

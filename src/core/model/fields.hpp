@@ -60,6 +60,14 @@ struct NotStored {
   explicit NotStored(const T&) {}
 };
 
+/// A value whose bits are random or many: its bytes as they are, the low ones first.
+template <typename Value>
+struct Word {
+  Value& value;
+};
+template <typename Value>
+Word(Value&) -> Word<Value>;
+
 /// A value that is stored between the members of a struct and is none of them.
 template <typename Field>
 struct Between {
@@ -142,10 +150,10 @@ template <typename Owner, typename Value>
 struct FeaturePart {
   Owner& features;
   std::uint32_t bit;
-  Value& value;
+  Value value;  ///< a reference, or how a member is stored
 };
 template <typename Owner, typename Value>
-FeaturePart(Owner&, std::uint32_t, Value&) -> FeaturePart<Owner, Value>;
+FeaturePart(Owner&, std::uint32_t, Value&&) -> FeaturePart<Owner, Value>;
 
 /// The number of the bit-fields, and a bit for each feature whose members follow.
 inline constexpr int kTrackedShift = 24;
@@ -171,17 +179,17 @@ inline void unpack(std::uint32_t bits, JobFeatures& features) {
 
 template <typename Visit>
 void each_field(Of<LockKey> auto& key, Visit& visit) {
-  visit_all<LockKey>(visit, key.high, key.low);
+  visit_all<LockKey>(visit, Word{key.high}, Word{key.low});
 }
 
 template <typename Visit>
 void each_field(Of<JobFeatures> auto& features, Visit& visit) {
   visit_all<JobFeatures>(visit, FeatureBits{features},
                          FeaturePart{features, kLockBit, features.lock_key},
-                         FeaturePart{features, kLockBit, features.lock_ends},
-                         FeaturePart{features, kLockBit, features.lock_seconds},
+                         FeaturePart{features, kLockBit, Word{features.lock_ends}},
+                         FeaturePart{features, kLockBit, Word{features.lock_seconds}},
                          FeaturePart{features, kExpiresBit, features.expires_at},
-                         FeaturePart{features, kBatchBit, features.batch});
+                         FeaturePart{features, kBatchBit, Word{features.batch}});
 }
 
 template <typename Visit>
@@ -277,6 +285,16 @@ void each_field(Of<CountersChanged> auto& record, Visit& visit) {
 template <typename Visit>
 void each_field(Of<DayCounts> auto& day, Visit& visit) {
   visit_all<DayCounts>(visit, day.day, day.processed, day.failed);
+}
+
+template <typename Visit>
+void each_field(Of<LockSecretDrawn> auto& record, Visit& visit) {
+  visit_all<LockSecretDrawn>(visit, record.secret);
+}
+
+template <typename Visit>
+void each_field(Of<LockSecret> auto& secret, Visit& visit) {
+  visit_all<LockSecret>(visit, Word{secret.low}, Word{secret.high});
 }
 
 template <typename Visit>

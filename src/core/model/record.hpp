@@ -9,6 +9,7 @@
 
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
+#include "core/model/features/lock_secret.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
@@ -203,10 +204,19 @@ struct JobBatchRemoved {
   bool operator==(const JobBatchRemoved&) const = default;
 };
 
+/// The secret that names locks. Recorded before the first job with a lock.
+struct LockSecretDrawn {
+  static constexpr std::uint8_t kTag = 17;
+
+  LockSecret secret;
+
+  bool operator==(const LockSecretDrawn&) const = default;
+};
+
 using Record =
     std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
                  JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
-                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved>;
+                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -11,6 +11,7 @@
 #include "core/model/wall_clock.hpp"
 #include "core/state/batches/job_batches.hpp"
 #include "core/state/features/cron_entries.hpp"
+#include "core/state/features/stored_secret.hpp"
 #include "core/state/features/tracks.hpp"
 #include "core/state/jobs.hpp"
 #include "core/state/live_kind.hpp"
@@ -21,8 +22,8 @@
 namespace millrace {
 
 /// The whole state that the log tells: jobs, batches of jobs, queues, totals, days, tracks, cron
-/// entries, throttles. Records come in by `apply`, whether live, at a start or on a standby, and
-/// nothing else changes a job.
+/// entries, throttles, the secret of locks. Records come in by `apply`, whether live, at a start or
+/// on a standby, and nothing else changes a job.
 ///
 /// Each is a kind of live thing (`core/state/live_kind.hpp`), listed in `kinds`. What is said
 /// here of the log holds for every kind that is in that list.
@@ -56,6 +57,7 @@ class Store {
   [[nodiscard]] Throttles& throttles() { return throttles_; }
   [[nodiscard]] const Throttles& throttles() const { return throttles_; }
   [[nodiscard]] const CronEntries& cron() const { return cron_; }
+  [[nodiscard]] const StoredSecret& lock_secret() const { return lock_secret_; }
   [[nodiscard]] Tracks& tracks() { return tracks_; }
   [[nodiscard]] const Tracks& tracks() const { return tracks_; }
 
@@ -104,7 +106,7 @@ class Store {
   /// `apply` does not compile. Totals are last: they end a batch (decision 5).
   static auto kinds(auto& self) {
     return std::tie(self.queues_, self.throttles_, self.jobs_, self.tracks_, self.batches_,
-                    self.days_, self.cron_, self.totals_);
+                    self.days_, self.cron_, self.lock_secret_, self.totals_);
   }
   static void each_kind(auto& self, auto&& visit) {
     std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(self));
@@ -117,6 +119,7 @@ class Store {
   JobBatches batches_{totals_};
   Days days_;
   CronEntries cron_;
+  StoredSecret lock_secret_;
   Tracks tracks_;
   WallClock wall_clock_;
 };

@@ -45,8 +45,8 @@ std::optional<RefusedJob> refused_features(std::string_view custom) {
   JobMembers members;
   members.raw_custom = custom;
   members.raw_args = "[]";
-  const auto features = read_features(members, Time{}, Time{});
-  return features ? std::nullopt : std::optional(features.error());
+  NewJob job;
+  return read_features(members, Time{}, no_secret, job);
 }
 
 /// False: it is another type of value.
@@ -121,7 +121,7 @@ Result<BatchMaker::Callback, RefusedJob> BatchMaker::make(std::string_view json,
     members->raw_jid = raw_jid;
   }
   if (members->raw_args.empty()) members->raw_args = "[]";
-  const auto job = make_bodiless_job(*members, now, broker_.view().wall_clock());
+  const auto job = make_bodiless_job(*members, now, broker_.view().wall_clock(), no_secret);
   if (!job) return job.error();
   Callback made{.queue = std::string(job->queue), .body = {}, .callback = {}};
   const std::string custom = custom_of(asked, of.batch, of.parent, of.role);

@@ -1,30 +1,39 @@
 #include "faktory/features/lock_key.hpp"
 
+#include <sodium/crypto_shorthash_siphash24.h>
+
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
+#include "base/buffer.hpp"
+#include "base/limits.hpp"
+#include "base/varint.hpp"
 #include "faktory/json/canonical_json.hpp"
-#include "faktory/sha256.hpp"
 
 namespace millrace::faktory {
 
-LockKey lock_key(std::string_view jobtype, std::string_view args, std::string_view queue) {
-  std::string text;
-  text.reserve(jobtype.size() + queue.size() + args.size() + 32);
+LockKey lock_key(const LockSecret& secret, std::string_view jobtype, std::string_view args,
+                 std::string_view queue) {
+  thread_local std::string text;
+  text.clear();
   // With their lengths, so that no two of them can be cut in another way.
-  text += std::to_string(jobtype.size());
-  text += ':';
+  append_varint(jobtype.size(), text);
   text += jobtype;
-  text += std::to_string(queue.size());
-  text += ':';
+  append_varint(queue.size(), text);
   text += queue;
   append_canonical(args, text);
-  thread_local Sha256 sha;
-  Sha256Digest digest{};
-  sha.hash(text.data(), text.size(), digest);
+  static_assert(sizeof secret == crypto_shorthash_siphashx24_KEYBYTES);
+  std::array<unsigned char, crypto_shorthash_siphashx24_KEYBYTES> own{};
+  std::memcpy(own.data(), &secret, own.size());
+  std::array<unsigned char, crypto_shorthash_siphashx24_BYTES> hash{};
+  crypto_shorthash_siphashx24(hash.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                              text.size(), own.data());
+  reset(text, kKeptBufferBytesMax);
   LockKey key;
-  std::memcpy(&key.high, digest.data(), sizeof key.high);
-  std::memcpy(&key.low, digest.data() + sizeof key.high, sizeof key.low);
+  std::memcpy(&key.high, hash.data(), sizeof key.high);
+  std::memcpy(&key.low, hash.data() + sizeof key.high, sizeof key.low);
   // Zero means that no lock is wanted.
   if (key == LockKey{}) key.low = 1;
   return key;

@@ -1,14 +1,24 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "core/model/features/job_features.hpp"
+#include "core/model/features/lock_secret.hpp"
 
 namespace millrace::faktory {
 
-/// The lock of unique jobs of this type, with these arguments, in this queue: SHA-256 of the three,
-/// cut to 128 bits. `args` is JSON that was checked.
-[[nodiscard]] LockKey lock_key(std::string_view jobtype, std::string_view args,
-                               std::string_view queue);
+/// Gives the secret that names locks. It is asked where a lock is wanted, and not before.
+using SecretOfLocks = std::function<LockSecret()>;
+/// For a check, whose lock nobody takes.
+[[nodiscard]] inline LockSecret no_secret() {
+  return {};
+}
+
+/// The lock of unique jobs of this type, with these arguments, in this queue: SipHash-2-4 of the
+/// three in canonical form (Aumasson and Bernstein, 2012), with 128 bits. `args` is JSON that was
+/// checked.
+[[nodiscard]] LockKey lock_key(const LockSecret& secret, std::string_view jobtype,
+                               std::string_view args, std::string_view queue);
 
 }  // namespace millrace::faktory

@@ -33,9 +33,10 @@ struct Asked {
 
   /// Of several members with one name the last one counts.
   void take(std::string_view name, std::string_view value) {
-    const bool has_escape = name.find('\\') != std::string_view::npos;
-    std::string_view* const field =
-        has_escape ? member(meaning_of(name)) : member(name.substr(1, name.size() - 2));
+    std::string_view* field = member(name.substr(1, name.size() - 2));
+    if (field == nullptr && name.find('\\') != std::string_view::npos) {
+      field = member(meaning_of(name));
+    }
     if (field != nullptr) *field = value == "null" ? std::string_view{} : value;
   }
 
@@ -69,6 +70,7 @@ RefusedJob refused(JobReason reason, std::string_view value) {
 
 /// A number, or a string that is one. Rails writes durations as strings.
 std::optional<double> seconds_of(std::string_view value) {
+  if (const auto whole = parse_number<std::int32_t>(value)) return *whole;
   const std::string text = is_string(value) ? meaning_of(value) : std::string(value);
   const std::optional<double> seconds = parse_number<double>(text);
   return seconds && std::isfinite(*seconds) ? seconds : std::nullopt;
@@ -86,7 +88,7 @@ Time moved_by_seconds(Time from, double seconds) {
 using MaybeRefused = std::optional<RefusedJob>;
 
 MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first_run,
-                       AskedFeatures& found) {
+                       const SecretOfLocks& secret, NewJob& job) {
   // Then nothing is locked, whatever the other members say.
   if (asked.unique_for.empty()) return std::nullopt;
   if (!asked.unique_until.empty()) {
@@ -94,14 +96,14 @@ MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first
     if (!is_start && !means(asked.unique_until, "success")) {
       return refused(JobReason::kInvalidUniqueUntil, asked.unique_until);
     }
-    found.features->locks_until_start = is_start;
+    job.features->locks_until_start = is_start;
   }
   if (!asked.unique_conflict.empty()) {
     const bool names = means(asked.unique_conflict, "jid");
     if (!names && !means(asked.unique_conflict, "ok")) {
       return refused(JobReason::kInvalidUniqueConflict, asked.unique_conflict);
     }
-    found.conflict = names ? UniqueConflict::kName : UniqueConflict::kAccept;
+    job.conflict = names ? UniqueConflict::kName : UniqueConflict::kAccept;
   }
   const std::optional<double> seconds = seconds_of(asked.unique_for);
   if (!seconds || *seconds <= 0) return refused(JobReason::kInvalidUniqueFor, asked.unique_for);
@@ -109,9 +111,9 @@ MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first
     return RefusedJob{JobReason::kUniqueArgsTooLong, {}};
   }
   const std::string_view queue = members.queue.empty() ? kDefaultQueue : members.queue;
-  found.features->lock_key = lock_key(members.jobtype, members.raw_args, queue);
-  found.features->lock_ends = moved_by_seconds(first_run, *seconds);
-  found.features->lock_seconds = static_cast<float>(*seconds);
+  job.features->lock_key = lock_key(secret(), members.jobtype, members.raw_args, queue);
+  job.features->lock_ends = moved_by_seconds(first_run, *seconds);
+  job.features->lock_seconds = static_cast<float>(*seconds);
   return std::nullopt;
 }
 
@@ -164,21 +166,21 @@ bool asks_for_tracking(std::string_view custom) {
   return is_on(read(custom).track);
 }
 
-Result<AskedFeatures, RefusedJob> read_features(const JobMembers& members, Time due, Time wall) {
-  AskedFeatures found;
-  if (members.raw_custom.empty()) return found;
+std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
+                                        const SecretOfLocks& secret, NewJob& job) {
+  if (members.raw_custom.empty()) return std::nullopt;
   const Asked asked = read(members.raw_custom);
-  JobFeatures& features = found.features.emplace();
-  const Time first_run = std::max(due, wall);
-  if (MaybeRefused no = take_lock(asked, members, first_run, found)) return *no;
-  if (MaybeRefused no = take_expiry(asked, first_run, features)) return *no;
-  if (MaybeRefused no = take_batch(asked, features)) return *no;
+  JobFeatures& features = job.features.emplace();
+  const Time first_run = std::max(job.due, wall);
+  if (MaybeRefused no = take_lock(asked, members, first_run, secret, job)) return no;
+  if (MaybeRefused no = take_expiry(asked, first_run, features)) return no;
+  if (MaybeRefused no = take_batch(asked, features)) return no;
   if (is_on(asked.track)) {
     features.is_tracked = 1;
     features.jid_hash = jid_hash(members.jid);
   }
-  if (features == JobFeatures{}) found.features.reset();
-  return found;
+  if (features == JobFeatures{}) job.features.reset();
+  return std::nullopt;
 }
 
 }  // namespace millrace::faktory

@@ -1,28 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
-#include "base/box.hpp"
-#include "base/result.hpp"
-#include "core/model/features/job_features.hpp"
-#include "core/model/wall_clock.hpp"
+#include "core/broker/requests.hpp"
+#include "faktory/features/lock_key.hpp"
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/pushed_job.hpp"
 
 namespace millrace::faktory {
 
-/// What a job asks for in its `custom`.
-struct AskedFeatures {
-  Box<JobFeatures> features;  ///< empty: nothing
-  UniqueConflict conflict = UniqueConflict::kRefuse;
-};
-
 /// Reads the members of `custom` that the server knows: `unique_for`, `unique_until`,
 /// `unique_conflict`, `expires_at`, `expires_in`, `track`, `bid`. All others are the client's own.
-/// `null` means absent. `due`: when the job is to run first, by the wall clock; the epoch or a past
-/// time: at once. So count `unique_for` and `expires_in`.
-[[nodiscard]] Result<AskedFeatures, RefusedJob> read_features(const JobMembers& members, Time due,
-                                                              Time wall);
+/// `null` means absent. The features come into `job`, whose `due` says when it is to run first: so
+/// count `unique_for` and `expires_in`.
+[[nodiscard]] std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
+                                                      const SecretOfLocks& secret, NewJob& job);
 
 /// Whether a `custom` has a `bid`; and whether it asks for `track`. It may be empty text.
 [[nodiscard]] bool names_batch(std::string_view custom);

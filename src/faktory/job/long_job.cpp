@@ -89,10 +89,11 @@ std::string_view LongJob::args_of(const JobMembers& members) {
   return args_;
 }
 
-Result<Done, RefusedJob> LongJob::make(const JobMembers& members, Time now, WallClock clock) {
+Result<Done, RefusedJob> LongJob::make(const JobMembers& members, Time now, WallClock clock,
+                                       const SecretOfLocks& secret) {
   JobMembers shown = members;
   if (!members.raw_custom.empty()) shown.raw_args = args_of(members);
-  Result<NewJob, RefusedJob> job = make_bodiless_job(shown, now, clock);
+  Result<NewJob, RefusedJob> job = make_bodiless_job(shown, now, clock, secret);
   if (!job) return job.error();
   job_ = std::move(*job);
   queue_ = job_.queue;

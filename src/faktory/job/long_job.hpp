@@ -33,7 +33,8 @@ class LongJob {
   /// The members are good as long as the reader says.
   [[nodiscard]] Outcome<JobMembers> read(JobReader& reader);
 
-  [[nodiscard]] Result<Done, RefusedJob> make(const JobMembers& members, Time now, WallClock clock);
+  [[nodiscard]] Result<Done, RefusedJob> make(const JobMembers& members, Time now, WallClock clock,
+                                              const SecretOfLocks& secret);
 
   /// False: there is more to copy.
   [[nodiscard]] bool copy_some();

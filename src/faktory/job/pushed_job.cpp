@@ -64,7 +64,8 @@ Pri pri_of(const JobMembers& members) {
 
 }  // namespace
 
-Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now, WallClock clock) {
+Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now, WallClock clock,
+                                             const SecretOfLocks& secret) {
   NewJob job;
   if (!members.raw_failure.empty()) {
     Outcome<Failure> failure = parse_failure(members.raw_failure, now, clock);
@@ -83,18 +84,15 @@ Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now
   const Time wall = clock.shown(now);
   if (job.due > wall) job.delay_s = whole_seconds(job.due - wall);
   if (!members.raw_custom.empty()) {
-    Result<AskedFeatures, RefusedJob> asked = read_features(members, job.due, wall);
-    if (!asked) return asked.error();
-    job.features = std::move(asked->features);
-    job.conflict = asked->conflict;
+    if (auto refused = read_features(members, wall, secret, job)) return *refused;
   }
   return job;
 }
 
 Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, WallClock clock,
-                                           std::string& body) {
+                                           const SecretOfLocks& secret, std::string& body) {
   CHECK(body.empty());
-  Result<NewJob, RefusedJob> job = make_bodiless_job(members, now, clock);
+  Result<NewJob, RefusedJob> job = make_bodiless_job(members, now, clock, secret);
   if (!job) return job;
   encode_work_unit(members, body);
   job->body = body;

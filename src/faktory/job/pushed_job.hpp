@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
+#include "faktory/features/lock_key.hpp"
 #include "faktory/job/job_reader.hpp"
 
 namespace millrace::faktory {
@@ -52,12 +53,16 @@ inline constexpr int kDefaultPriority = 5;
 
 /// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
 /// to `body`, which must be empty. `now` becomes its time of creation; its own times are those of
-/// the wall clock. The result points into `members` and `body`.
+/// the wall clock. `secret` names its lock, if it wants one. The result points into `members` and
+/// `body`.
 [[nodiscard]] Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now,
-                                                         WallClock clock, std::string& body);
+                                                         WallClock clock,
+                                                         const SecretOfLocks& secret,
+                                                         std::string& body);
 
 /// The same without a body.
 [[nodiscard]] Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now,
-                                                           WallClock clock);
+                                                           WallClock clock,
+                                                           const SecretOfLocks& secret);
 
 }  // namespace millrace::faktory

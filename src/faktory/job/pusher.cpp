@@ -39,7 +39,7 @@ Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now,
   const WallClock clock = broker_.view().wall_clock();
   // As if the clock still showed that time.
   const WallClock clock_then = planned ? WallClock{.ahead = *planned - now} : clock;
-  Result<NewJob, RefusedJob> job = make_pushed_job(*members, now, clock_then, body_);
+  Result<NewJob, RefusedJob> job = make_pushed_job(*members, now, clock_then, secret_, body_);
   if (job && planned && job->features && job->features->wants_lock()) {
     // The lock is taken now.
     job->features->lock_ends = moved_by(job->features->lock_ends, clock.shown(now) - *planned);

@@ -18,6 +18,8 @@ namespace millrace::faktory {
 class Pusher {
  public:
   Pusher(Broker& broker, const WorkUnitFormat& format) : broker_(broker), format_(format) {}
+  Pusher(const Pusher&) = delete;
+  Pusher& operator=(const Pusher&) = delete;
 
   /// Reads one job, checks it by the rules of PUSH, and puts it into its queue. `planned`: the wall
   /// time from which the job's `expires_in` counts, where that is not now.
@@ -33,6 +35,9 @@ class Pusher {
   /// Reads a long one.
   [[nodiscard]] Outcome<JobMembers> read(LongJob& job) { return job.read(reader_); }
 
+  /// For `make_pushed_job`.
+  [[nodiscard]] const SecretOfLocks& secret() const { return secret_; }
+
   /// Puts a job that `make_pushed_job` made.
   [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now);
 
@@ -42,6 +47,7 @@ class Pusher {
  private:
   Broker& broker_;
   const WorkUnitFormat& format_;
+  SecretOfLocks secret_ = [this] { return broker_.lock_secret(); };
   JobReader reader_;
   std::string body_;  ///< of the job that is being pushed; empty between pushes
 };

@@ -193,7 +193,7 @@ class EntryReader {
     const std::string whole = "{\"jid\":\"00000000\"," + json.substr(1);
     const auto members = reader_.read(whole);
     if (!members) return wrong(job, members.error().text);
-    const auto made = faktory::make_bodiless_job(*members, Time{}, WallClock{});
+    const auto made = faktory::make_bodiless_job(*members, Time{}, WallClock{}, faktory::no_secret);
     if (!made) return wrong(culprit(job, made.error()), faktory::reply::refusal(made.error()));
     return Done{};
   }

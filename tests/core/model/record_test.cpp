@@ -142,6 +142,18 @@ TEST_CASE("record: a history is read as it was written") {
   CHECK((round_trip(HistoryChanged{}) == HistoryChanged{}));
 }
 
+TEST_CASE("record: the secret of locks is read as it was written") {
+  const LockSecretDrawn record{.secret = {.low = 0x0123456789abcdef, .high = UINT64_MAX}};
+  CHECK((round_trip(record) == record));
+  std::string bytes;
+  encode(record, bytes);
+  CHECK(hex_of(bytes) == "11efcdab8967452301ffffffffffffffff");
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    std::string_view part = std::string_view(bytes).substr(0, size);
+    CHECK_FALSE(decode(part));
+  }
+}
+
 TEST_CASE("record: limits of a queue are read as they were written") {
   const ThrottleChanged throttle{.queue = "q",
                                  .is_by_hand = true,
@@ -275,7 +287,7 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(CountersChanged{.next_id = UINT64_MAX, .day = -1}),
         Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}}),
         Record(ThrottleChanged{.queue = "q", .limits = {.concurrency = 300}, .full_at = kNever}),
-        Record(ThrottleRemoved{.queue = "q"}),
+        Record(ThrottleRemoved{.queue = "q"}), Record(LockSecretDrawn{.secret = {.low = 1}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;
     encode(record, bytes);

@@ -26,7 +26,8 @@ Made make_at_once(const std::string& json) {
   JobReader reader;
   const Outcome<JobMembers> members = reader.read(json);
   if (!members) return {.refused = text_of({RefusedJob::Reason::kInvalidJson, {}})};
-  const Result<NewJob, RefusedJob> job = make_pushed_job(*members, kNow, WallClock{}, made.body);
+  const Result<NewJob, RefusedJob> job =
+      make_pushed_job(*members, kNow, WallClock{}, no_secret, made.body);
   if (!job) return {.refused = text_of(job.error())};
   made.queue = job->queue;
   made.job = *job;
@@ -42,7 +43,7 @@ Made make_in_steps(const std::string& json, std::size_t piece) {
   JobReader reader;
   const Outcome<JobMembers> members = job.read(reader);
   if (!members) return invalid;
-  if (const auto made = job.make(*members, kNow, WallClock{}); !made)
+  if (const auto made = job.make(*members, kNow, WallClock{}, no_secret); !made)
     return {.refused = text_of(made.error())};
   while (!job.copy_some()) {
   }
@@ -156,7 +157,7 @@ TEST_CASE("long job: is copied in steps") {
   for (int i = 0; i < 64; ++i) CHECK(job.add(std::string(kLongStepBytes / 4, 'x')));
   CHECK(job.add(R"("]})"));
   JobReader reader;
-  CHECK(job.make(*job.read(reader), kNow, WallClock{}));
+  CHECK(job.make(*job.read(reader), kNow, WallClock{}, no_secret));
   int steps = 1;
   while (!job.copy_some()) ++steps;
   // The body, and the room for its record.

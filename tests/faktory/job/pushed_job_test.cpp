@@ -19,7 +19,8 @@ std::string job_with(std::string_view more) {
 class Pushed {
  public:
   explicit Pushed(std::string_view json)
-      : members_(reader_.read(json)), result_(make_pushed_job(members_.value(), kNow, {}, body_)) {}
+      : members_(reader_.read(json)),
+        result_(make_pushed_job(members_.value(), kNow, {}, no_secret, body_)) {}
 
   const NewJob& job() const { return result_.value(); }
   JobReason refused() const { return result_.error().reason; }

@@ -65,7 +65,7 @@ TEST_CASE("pusher: a job put in two steps is the one that a single step puts") {
   const auto members = pushing.pusher.read_element(job_in("mail"));
   REQUIRE(members);
   std::string body;
-  const auto job = make_pushed_job(*members, pushing.now, {}, body);
+  const auto job = make_pushed_job(*members, pushing.now, {}, no_secret, body);
   REQUIRE(job);
   const auto first = pushing.pusher.put(*job, pushing.now);
   const auto second = pushing.pusher.push(job_in("mail"), pushing.now);

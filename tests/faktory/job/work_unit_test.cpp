@@ -16,7 +16,7 @@ std::string encoded(std::string_view json) {
   const Outcome<JobMembers> members = reader.read(json);
   REQUIRE(members);
   std::string body;
-  REQUIRE(make_pushed_job(*members, kNow, {}, body));
+  REQUIRE(make_pushed_job(*members, kNow, {}, no_secret, body));
   return body;
 }
 

@@ -158,6 +158,9 @@ std::string stored_state(const Broker& broker, std::set<JobId>& held) {
   for (const auto& [name, queue] : queues) bytes += queue;
   encode(view.counters(), bytes);
   encode(HistoryChanged{.days = view.history()}, bytes);
+  if (const auto& secret = broker.ledger().store().lock_secret().get()) {
+    encode(LockSecretDrawn{.secret = *secret}, bytes);
+  }
   return bytes + stored_features(broker.ledger().store());
 }
 

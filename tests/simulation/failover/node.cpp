@@ -42,7 +42,9 @@ Failover::Process::Process(Failover& world_of, Node& on,
                              const auto head = take_head(entry);
                              if (!entry.empty()) applied = (*head)->sequence;
                            }}),
-      broker(ledger, world.format_, Broker::Options{.random_seed = world.random_.draw()}),
+      broker(ledger, world.format_,
+             Broker::Options{.random_seed = world.random_.draw(),
+                             .lock_secret = {.low = world.random_.draw(), .high = 1}}),
       standby(ledger, standby_journal) {}
 
 Failover::Process::~Process() = default;

@@ -21,7 +21,7 @@ StoredJob stored_form_of(const NewJob& job, bool is_due, Time now) {
   fields.when = is_due ? Time{} : job.due;
   fields.enqueued_at = is_due ? now : Time{};
   fields.delay_s = job.delay_s;
-  if (job.features) fields.features = job.features;
+  if (job.features) fields.features = *job.features;
   if (job.failure) fields.edit_history().failure = *job.failure;
   return fields;
 }

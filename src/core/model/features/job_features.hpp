@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// The name of a lock: a digest of job type, arguments and queue. A weak hash would let one client
-/// hold up the jobs of another, so protocols give a cut SHA-256.
+/// The name of a lock: a hash of job type, arguments and queue, by the log's `LockSecret`. With a
+/// hash that anybody can compute, one client could hold up the jobs of another.
 struct LockKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

@@ -43,7 +43,7 @@ Outcome<Done> BulkPush::read_slice(Shared& shared) {
     if (is_read_) break;
     const Outcome<JobMembers> members = shared.pusher.read_element(**element);
     if (!members) return members.error();
-    jobs_.take(*members, shared.broker.view().wall_clock());
+    jobs_.take(*members, shared);
     bytes += std::max((*element)->size(), kLeastJobBytes);
   }
   return Done{};
@@ -129,9 +129,9 @@ Outcome<Done> LongBulkPush::end_job(Shared& shared) {
       long_job_ ? shared.pusher.read(*long_job_) : shared.pusher.read_element(job_);
   if (!members) return members.error();
   if (long_job_) {
-    jobs_.take(*members, shared.broker.view().wall_clock(), std::exchange(long_job_, nullptr));
+    jobs_.take(*members, shared, std::exchange(long_job_, nullptr));
   } else {
-    jobs_.take(*members, shared.broker.view().wall_clock());
+    jobs_.take(*members, shared);
     job_.clear();
   }
   return Done{};

@@ -21,9 +21,10 @@ std::size_t refusal_bytes(std::string_view jid, std::string_view text) {
 
 }  // namespace
 
-void JobList::take(const JobMembers& members, WallClock clock) {
+void JobList::take(const JobMembers& members, const Shared& shared) {
   Part part;
-  const Result<NewJob, RefusedJob> job = make_pushed_job(members, started_at_, clock, part.body);
+  const Result<NewJob, RefusedJob> job = make_pushed_job(
+      members, started_at_, shared.broker.view().wall_clock(), shared.pusher.secret(), part.body);
   if (!job) {
     return refuse(members.jid, reply::refusal(job.error()));
   }
@@ -34,8 +35,9 @@ void JobList::take(const JobMembers& members, WallClock clock) {
   add(std::move(part));
 }
 
-void JobList::take(const JobMembers& members, WallClock clock, std::unique_ptr<LongJob> job) {
-  const Result<Done, RefusedJob> made = job->make(members, started_at_, clock);
+void JobList::take(const JobMembers& members, const Shared& shared, std::unique_ptr<LongJob> job) {
+  const Result<Done, RefusedJob> made =
+      job->make(members, started_at_, shared.broker.view().wall_clock(), shared.pusher.secret());
   if (!made) {
     return refuse(members.jid, reply::refusal(made.error()));
   }

@@ -21,8 +21,8 @@ class JobList {
   explicit JobList(Time started_at) : started_at_(started_at) {}
 
   /// Checks a job that was read by the rules of PUSH.
-  void take(const JobMembers& members, WallClock clock);
-  void take(const JobMembers& members, WallClock clock, std::unique_ptr<LongJob> job);
+  void take(const JobMembers& members, const Shared& shared);
+  void take(const JobMembers& members, const Shared& shared, std::unique_ptr<LongJob> job);
 
   /// Pushes some jobs; when all are pushed, appends a part of the reply. True: it was the last one.
   [[nodiscard]] bool work(Shared& shared, Time now, std::string& out);

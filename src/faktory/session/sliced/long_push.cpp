@@ -44,7 +44,7 @@ Result<Done, RefusedJob> LongPush::read_slice(Shared& shared) {
   const Outcome<JobMembers> members = shared.pusher.read(job_);
   if (!members) return refused(members.error());
   const Result<Done, RefusedJob> made =
-      job_.make(*members, started_at_, shared.broker.view().wall_clock());
+      job_.make(*members, started_at_, shared.broker.view().wall_clock(), shared.pusher.secret());
   shared.pusher.shrink();
   is_read_ = true;
   return made;

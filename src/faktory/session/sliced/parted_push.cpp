@@ -26,7 +26,7 @@ Outcome<Done> PartedPush::make(Time now) {
   const Outcome<JobMembers> members = shared_.pusher.read(job_);
   if (!members) return invalid_json(members.error());
   const Result<Done, RefusedJob> made =
-      job_.make(*members, now, shared_.broker.view().wall_clock());
+      job_.make(*members, now, shared_.broker.view().wall_clock(), shared_.pusher.secret());
   shared_.pusher.shrink();
   if (!made) return problem_of(made.error());
   return Done{};

@@ -252,6 +252,40 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("unique: the secret is recorded with the first lock, and stays with the log") {
+  constexpr LockSecret kSecret{.low = 1, .high = 2};
+  BrokerFixture first(Broker::Options{.lock_secret = kSecret});
+  const auto recorded = [](const BrokerFixture& of) {
+    return of.ledger.store().lock_secret().get();
+  };
+  const auto put = [&](const JobFeatures& features) {
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .body = ""};
+    job.features = features;
+    REQUIRE(first.broker.put(job, first.now));
+  };
+  put({.expires_at = first.now + 9s});
+  CHECK_FALSE(recorded(first));
+  CHECK(first.broker.lock_secret() == kSecret);
+  put({.lock_key = kKey, .lock_ends = first.now + 9s});
+  CHECK(recorded(first) == kSecret);
+  const std::string log = first.ledger.take_batch();
+  first.ledger.place(1000);
+  SUBCASE("after a restart") {
+    BrokerFixture next(Broker::Options{.lock_secret = {.low = 3, .high = 4}});
+    REQUIRE(next.ledger.replay(log, 1000));
+    CHECK(next.broker.lock_secret() == kSecret);
+    CHECK(next.ledger.live_bytes() == first.ledger.live_bytes());
+  }
+  SUBCASE("after FLUSH, and compaction") {
+    (void)first.broker.admin().flush(first.client(), first.now);
+    first.settle();
+    first.ledger.rewrite(2000, 1 << 20);
+    BrokerFixture next(Broker::Options{.lock_secret = {.low = 3, .high = 4}});
+    REQUIRE(next.ledger.replay(first.ledger.take_batch(), 2000));
+    CHECK(next.broker.lock_secret() == kSecret);
+  }
+}
+
 TEST_CASE("unique: who asks for it is told that the job is there already") {
   Unique unique;
   const JobId first = unique.pushed();
