@@ -37,6 +37,17 @@ std::array<std::uint8_t, 10> bytes_of(JobBatchId id) {
   return bytes;
 }
 
+/// The bits of up to ten characters, six of each; nullopt: one of them is none of the alphabet.
+std::optional<std::uint64_t> bits_of(std::string_view text) {
+  std::uint64_t bits = 0;
+  for (const char character : text) {
+    const std::uint8_t value = kValues[static_cast<unsigned char>(character)];
+    if (value == 64) return std::nullopt;
+    bits = bits << 6 | value;
+  }
+  return bits;
+}
+
 }  // namespace
 
 std::string format_bid(JobBatchId id) {
@@ -54,18 +65,13 @@ std::string format_bid(JobBatchId id) {
 std::optional<JobBatchId> parse_bid(std::string_view text) {
   if (!text.starts_with(kStart) || text.size() != kStart.size() + kCharacters) return std::nullopt;
   text.remove_prefix(kStart.size());
-  std::uint64_t first = 0;  // the bits of ten characters
-  std::uint64_t last = 0;   // and those of four
-  std::uint8_t seen = 0;
-  for (std::size_t i = 0; i < kCharacters; ++i) {
-    const std::uint8_t value = kValues[static_cast<unsigned char>(text[i])];
-    seen |= value;
-    (i < 10 ? first : last) = (i < 10 ? first : last) << 6 | value;
-  }
-  const JobBatchId id = __builtin_bswap64(first << 4 | last >> 20);
-  const std::uint16_t sum = __builtin_bswap16(static_cast<std::uint16_t>(last >> 4));
+  const auto first = bits_of(text.substr(0, 10));
+  const auto last = bits_of(text.substr(10));
+  if (!first || !last) return std::nullopt;
+  const JobBatchId id = __builtin_bswap64(*first << 4 | *last >> 20);
+  const std::uint16_t sum = __builtin_bswap16(static_cast<std::uint16_t>(*last >> 4));
   // The bits that are left over must be zero: so each batch has one name.
-  const bool is_name = (seen & 64) == 0 && (last & 15) == 0 && sum == sum_of(id);
+  const bool is_name = (*last & 15) == 0 && sum == sum_of(id);
   return id != 0 && is_name ? std::optional(id) : std::nullopt;
 }
 

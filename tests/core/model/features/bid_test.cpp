@@ -20,6 +20,9 @@ TEST_CASE("bid: what is not quite a name is none") {
   for (const char* const text :
        {"", "b-", "b-AQAAAAAAAAA3n", "b-AQAAAAAAAAA3ngA", "c-AQAAAAAAAAA3ng", "b-AQAAAAAAAAA3nA",
         "b-BQAAAAAAAAA3ng", "b-AQAAAAAAAAA3nh", "b-AQAAAA=AAAA3ng", "b-AQAAAAAAAAA3n\n",
+        "b-=QAAAAAAAAA3ng", "b-AQAAAAAAA=A3ng", "b-AQAAAAAAAA=3ng",
+        "b-AQAAAAAAA\xff"
+        "A3ng",
         "b-AAAAAAAAAAAAAA"}) {
     CAPTURE(text);
     CHECK(parse_bid(text) == std::nullopt);
