@@ -64,6 +64,45 @@ Pri pri_of(const JobMembers& members) {
 
 }  // namespace
 
+RefusedJob::Member RefusedJob::member() const {
+  switch (reason) {
+    case Reason::kJidTooShort:
+    case Reason::kJidTooLong:
+      return {"jid"};
+    case Reason::kNoJobtype:
+      return {"jobtype"};
+    case Reason::kNoArgs:
+    case Reason::kUniqueArgsTooLong:
+      return {"args"};
+    case Reason::kReservedTooLong:
+      return {"reserve_for"};
+    case Reason::kInvalidAt:
+      return {"at"};
+    case Reason::kInvalidQueueName:
+    case Reason::kQueueNameTooLong:
+      return {"queue"};
+    case Reason::kInvalidUniqueFor:
+      return {"unique_for", true};
+    case Reason::kInvalidUniqueUntil:
+      return {"unique_until", true};
+    case Reason::kInvalidUniqueConflict:
+      return {"unique_conflict", true};
+    case Reason::kInvalidExpiresAt:
+      return {"expires_at", true};
+    case Reason::kInvalidExpiresIn:
+      return {"expires_in", true};
+    case Reason::kNoSuchBatch:
+    case Reason::kCallbackInBatch:
+      return {"bid", true};
+    case Reason::kInvalidJson:
+    case Reason::kNoCallback:
+    case Reason::kNotUnique:
+    case Reason::kNoRoom:
+      break;
+  }
+  return {};
+}
+
 Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now, WallClock clock,
                                              const SecretOfLocks& secret) {
   NewJob job;

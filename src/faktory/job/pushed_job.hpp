@@ -38,6 +38,16 @@ struct RefusedJob {
   };
   Reason reason;
   std::string detail;
+
+  /// A member of the job, or of its `custom`. No name: the job as a whole.
+  struct Member {
+    std::string_view name;
+    bool is_in_custom = false;
+
+    bool operator==(const Member&) const = default;
+  };
+  /// The member that is refused, by its name on the wire.
+  [[nodiscard]] Member member() const;
 };
 
 /// How much of a wrong value a refusal quotes.

@@ -189,18 +189,15 @@ std::string refusal(const RefusedJob& refused) {
     case RefusedJob::Reason::kQueueNameTooLong:
       return "queue names cannot be longer than " + std::to_string(kQueueNameBytesMax) + " bytes";
     case RefusedJob::Reason::kInvalidUniqueFor:
-      return "invalid unique_for: " + refused.detail;
     case RefusedJob::Reason::kInvalidUniqueUntil:
-      return "invalid unique_until: " + refused.detail;
     case RefusedJob::Reason::kInvalidUniqueConflict:
-      return "invalid unique_conflict: " + refused.detail;
+    case RefusedJob::Reason::kInvalidExpiresIn:
+      return "invalid " + std::string(refused.member().name) + ": " + refused.detail;
     case RefusedJob::Reason::kUniqueArgsTooLong:
       return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +
              " bytes";
     case RefusedJob::Reason::kInvalidExpiresAt:
       return "invalid timestamp for 'expires_at': \"" + refused.detail + '"';
-    case RefusedJob::Reason::kInvalidExpiresIn:
-      return "invalid expires_in: " + refused.detail;
     case RefusedJob::Reason::kNoSuchBatch:
       return no_such_batch(refused.detail);
     case RefusedJob::Reason::kNoCallback:

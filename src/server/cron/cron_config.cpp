@@ -200,27 +200,9 @@ class EntryReader {
 
   /// The value that is refused; the job, if it is not there.
   static const toml::node& culprit(const toml::table& job, const faktory::RefusedJob& refused) {
-    using Reason = faktory::RefusedJob::Reason;
-    struct Place {
-      Reason reason;
-      bool is_in_custom;
-      const char* key;
-    };
-    static constexpr Place kPlaces[] = {{Reason::kInvalidQueueName, false, "queue"},
-                                        {Reason::kQueueNameTooLong, false, "queue"},
-                                        {Reason::kReservedTooLong, false, "reserve_for"},
-                                        {Reason::kUniqueArgsTooLong, false, "args"},
-                                        {Reason::kInvalidUniqueFor, true, "unique_for"},
-                                        {Reason::kInvalidUniqueUntil, true, "unique_until"},
-                                        {Reason::kInvalidUniqueConflict, true, "unique_conflict"},
-                                        {Reason::kInvalidExpiresAt, true, "expires_at"},
-                                        {Reason::kInvalidExpiresIn, true, "expires_in"}};
-    for (const Place& each : kPlaces) {
-      if (each.reason != refused.reason) continue;
-      const auto found = each.is_in_custom ? job["custom"][each.key] : job[each.key];
-      if (found.node() != nullptr) return *found.node();
-    }
-    return job;
+    const auto [name, is_in_custom] = refused.member();
+    const auto found = is_in_custom ? job["custom"][name] : job[name];
+    return found.node() != nullptr ? *found.node() : job;
   }
 
   [[nodiscard]] static CronItem identify(CronItem& item) {

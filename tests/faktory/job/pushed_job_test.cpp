@@ -24,6 +24,7 @@ class Pushed {
 
   const NewJob& job() const { return result_.value(); }
   JobReason refused() const { return result_.error().reason; }
+  std::string_view refused_member() const { return result_.error().member().name; }
 
  private:
   JobReader reader_;
@@ -55,6 +56,26 @@ TEST_CASE("push: mistakes in the order of the reference") {
         JobReason::kReservedTooLong);
   CHECK(Pushed(job_with(R"(,"at":"x","queue":"a b")")).refused() == JobReason::kInvalidAt);
   CHECK(Pushed(job_with(R"(,"queue":"a b")")).refused() == JobReason::kInvalidQueueName);
+}
+
+TEST_CASE("push: a refused job names its member") {
+  CHECK(Pushed("{}").refused_member() == "jid");
+  CHECK(Pushed(R"({"jid":"12345678"})").refused_member() == "jobtype");
+  CHECK(Pushed(R"({"jid":"12345678","jobtype":"T"})").refused_member() == "args");
+  CHECK(Pushed(job_with(R"(,"reserve_for":86401)")).refused_member() == "reserve_for");
+  CHECK(Pushed(job_with(R"(,"at":"x")")).refused_member() == "at");
+  CHECK(Pushed(job_with(R"(,"queue":"a b")")).refused_member() == "queue");
+  CHECK(Pushed(job_with(R"(,"custom":{"unique_for":0})")).refused_member() == "unique_for");
+  CHECK(Pushed(job_with(R"(,"custom":{"expires_in":"x"})")).refused_member() == "expires_in");
+  CHECK(Pushed(job_with(R"(,"custom":{"bid":"x"})")).refused_member() == "bid");
+}
+
+TEST_CASE("push: only a member of custom is said to be in there") {
+  const auto member_of = [](JobReason reason) { return RefusedJob{reason, {}}.member(); };
+  using Member = RefusedJob::Member;
+  CHECK(member_of(JobReason::kInvalidExpiresAt) == Member{"expires_at", true});
+  CHECK(member_of(JobReason::kUniqueArgsTooLong) == Member{"args", false});
+  CHECK(member_of(JobReason::kNoRoom) == Member{});
 }
 
 TEST_CASE("push: a jid is measured in bytes of what it means") {

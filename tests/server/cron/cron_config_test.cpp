@@ -205,6 +205,20 @@ TEST_CASE("cron config: jobs keep the rules of PUSH") {
         "a.toml:7: invalid expires_in: 1m");
 }
 
+TEST_CASE("cron config: whichever member PUSH refuses, its line is named") {
+  const std::string job = "type = \"A\"\nargs = [\"" + std::string(130 * 1024, 'x') + "\"]\n";
+  CHECK(problem_of(entry(kDaily, job + "custom = { unique_for = 1 }")) ==
+        "a.toml:5: args of a unique job cannot be longer than 131072 bytes");
+  const auto with = [](const std::string& member) {
+    return problem_of(entry(kDaily, "type = \"A\"\n[cron.job.custom]\nunique_for = 1\n" + member));
+  };
+  CHECK(with("unique_until = \"x\"") == "a.toml:7: invalid unique_until: x");
+  CHECK(with("unique_conflict = \"x\"") == "a.toml:7: invalid unique_conflict: x");
+  CHECK(with("expires_at = \"x\"") == "a.toml:7: invalid timestamp for 'expires_at': \"x\"");
+  CHECK(problem_of(entry(kDaily, "type = \"A\"\nqueue = \"" + std::string(1025, 'x') + '"')) ==
+        "a.toml:5: queue names cannot be longer than 1024 bytes");
+}
+
 TEST_CASE("cron config: a job cannot belong to a batch") {
   CHECK(problem_of(entry(kDaily, "type = \"A\"\n\ncustom = { bid = \"b-AAAAAAAAAAAAAA\" }")) ==
         "a.toml:6: custom.bid: a cron job cannot belong to a batch");
