@@ -19,11 +19,12 @@ std::unique_ptr<Session> Service::open(std::string peer) {
   return std::make_unique<ClientSession>(shared_, std::move(peer));
 }
 
-Outcome<JobId> Service::push(std::string_view json, Time now, std::optional<Time> planned) {
-  if (shared_.is_draining) return Problem{std::string(reply::kShutdown)};
+Result<JobId, PushRefusal> Service::push(std::string_view json, Time now,
+                                         std::optional<Time> planned) {
+  if (shared_.is_draining) return push_refused_by_stop();
   const Result<JobId, RefusedJob> id = shared_.pusher.push(json, now, planned);
   if (id) return *id;
-  return problem_of(id.error());
+  return push_refusal(id.error());
 }
 
 std::unique_ptr<PushInParts> Service::push_in_parts() {

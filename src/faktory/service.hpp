@@ -42,10 +42,9 @@ class Service {
   /// What INFO says that the server is, from now on.
   void set_description(std::string text) { shared_.settings.description = std::move(text); }
 
-  /// Takes a job as PUSH does, from a caller that has no session. The problem is one line in the
-  /// words of PUSH. `planned`: see `Pusher::push`.
-  [[nodiscard]] Outcome<JobId> push(std::string_view json, Time now,
-                                    std::optional<Time> planned = std::nullopt);
+  /// Takes a job as PUSH does, from a caller that has no session. `planned`: see `Pusher::push`.
+  [[nodiscard]] Result<JobId, PushRefusal> push(std::string_view json, Time now,
+                                                std::optional<Time> planned = std::nullopt);
 
   /// The same for a long job. Any thread may call it.
   [[nodiscard]] std::unique_ptr<PushInParts> push_in_parts();

@@ -1,5 +1,9 @@
 #include "faktory/service.hpp"
 
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "faktory/job/work_unit.hpp"
 #include "support/doctest.hpp"
 
@@ -14,6 +18,17 @@ struct Served {
   Ledger ledger;
   Broker broker{ledger, format, {.random_seed = 1}};
   Service service{broker, format, {.random = [] { return std::uint64_t{4711}; }}, now};
+
+  /// Why a job that is pushed in parts is refused.
+  PushRefusal put_long(std::string_view json) {
+    const std::unique_ptr<PushInParts> push = service.push_in_parts();
+    if (const auto added = push->add(json); !added) return added.error();
+    if (const auto made = push->make(now); !made) return made.error();
+    push->copy();
+    const auto put = push->put(now);
+    REQUIRE_FALSE(put);
+    return put.error();
+  }
 
   /// What a client that connects now is greeted with.
   std::string greeting() {
@@ -52,13 +67,31 @@ TEST_CASE("service: a pushed job is there, and a refused one is told in the word
   CHECK(served.service.push(kSmallJob, served.now));
   const auto refused = served.service.push("{}", served.now);
   CHECK(refused.error().text == "jobs must have a reasonable jid parameter");
-  CHECK_FALSE(refused.error().is_out_of_space);
+  CHECK(refused.error().reason == PushRefusal::Reason::kInvalid);
+}
+
+TEST_CASE("service: why a job is refused is told by a code, for long jobs too") {
+  Served served;
+  const std::string unique =
+      R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"unique_for":60}})";
+  CHECK(served.service.push(unique, served.now));
+  CHECK(served.service.push(unique, served.now).error().reason == PushRefusal::Reason::kNotUnique);
+  CHECK(served.put_long(unique).reason == PushRefusal::Reason::kNotUnique);
+  CHECK(served.put_long("{}").reason == PushRefusal::Reason::kInvalid);
+  CHECK(served.put_long("{").reason == PushRefusal::Reason::kInvalid);
+  served.broker.set_admission(Admission::kNoJobs);
+  CHECK(served.service.push(kSmallJob, served.now).error().reason == PushRefusal::Reason::kNoRoom);
+  CHECK(served.put_long(kSmallJob).reason == PushRefusal::Reason::kNoRoom);
+  served.service.drain();
+  CHECK(served.put_long(kSmallJob).reason == PushRefusal::Reason::kStopping);
 }
 
 TEST_CASE("service: draining refuses pushes") {
   Served served;
   served.service.drain();
-  CHECK(served.service.push(kSmallJob, served.now).error().text == "shutdown in progress");
+  const auto refused = served.service.push(kSmallJob, served.now);
+  CHECK(refused.error().reason == PushRefusal::Reason::kStopping);
+  CHECK(refused.error().text == "shutdown in progress");
   CHECK(served.broker.view().job_count(JobState::kReady) == 0);
 }
 

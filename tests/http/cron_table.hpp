@@ -31,11 +31,11 @@ class CronTable final : public CronBoard {
     return std::nullopt;
   }
 
-  [[nodiscard]] Outcome<std::string> run_now(std::string_view id, Time now) override {
-    if (problem) return *problem;
+  [[nodiscard]] Result<std::string, PushRefusal> run_now(std::string_view id, Time now) override {
+    if (no_run) return *no_run;
     Entry& entry = *edit(id);
     const std::string jid = "cron-run-" + std::to_string(++runs_);
-    const Outcome<JobId> pushed =
+    const Result<JobId, PushRefusal> pushed =
         service_.push(R"({"jid":")" + jid + R"(","jobtype":")" + entry.jobtype +
                           R"(","args":[],"queue":")" + entry.queue + "\"}",
                       now);
@@ -49,8 +49,8 @@ class CronTable final : public CronBoard {
   Answer<Done> resume(std::string_view id, Time) override { return turn(id, false); }
 
   std::vector<Entry> entries;
-  std::optional<Problem> problem;  ///< why each run is refused
-  std::optional<Refusal> refusal;  ///< why each pause is
+  std::optional<PushRefusal> no_run;  ///< why each run is refused
+  std::optional<Refusal> refusal;     ///< why each pause is
 
  private:
   Entry* edit(std::string_view id) {

@@ -90,7 +90,7 @@ JobId WebFixture::push(std::string_view jobtype, std::string_view queue, std::st
   const std::string json = R"({"jid":"job-)" + std::to_string(1000 + ++pushed_) +
                            R"(","jobtype":")" + std::string(jobtype) + R"(","queue":")" +
                            std::string(queue) + R"(","args":[1,"two"])" + std::string(more) + "}";
-  const Outcome<JobId> id = service.push(json, now);
+  const Result<JobId, PushRefusal> id = service.push(json, now);
   REQUIRE_MESSAGE(id, id.error().text);
   return *id;
 }

@@ -12,6 +12,7 @@
 #include "core/model/features/cron_run.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
+#include "core/ports/push_refusal.hpp"
 
 namespace millrace {
 
@@ -51,8 +52,8 @@ class CronBoard {
   [[nodiscard]] virtual std::optional<Entry> find(std::string_view id) const = 0;
 
   /// Pushes the entry's job at once, whether it is paused or not; the plan stays as it is. Answers
-  /// the jid. The problem is one line in the words of PUSH.
-  [[nodiscard]] virtual Outcome<std::string> run_now(std::string_view id, Time now) = 0;
+  /// the jid.
+  [[nodiscard]] virtual Result<std::string, PushRefusal> run_now(std::string_view id, Time now) = 0;
 
   /// See `CronRuns::pause` and `resume`.
   virtual Answer<Done> pause(std::string_view id, Time now) = 0;

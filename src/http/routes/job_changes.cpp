@@ -83,22 +83,18 @@ std::string with_jid(std::string_view json, std::string_view jid, bool has_membe
 
 std::optional<Problem> begin_long_push(const Site& site, Request& request) {
   request.long_push = site.push_in_parts();
-  const Outcome<Done> added = request.long_push->add(request.body);
+  const Result<Done, PushRefusal> added = request.long_push->add(request.body);
   // It is in the other form now.
   request.body = std::string();
-  return added ? std::nullopt : std::optional(added.error());
+  return added ? std::nullopt : std::optional(Problem{added.error().text});
 }
 
-/// The code with which PUSH refuses a duplicate, and the text begins.
-constexpr std::string_view kNotUnique = "NOTUNIQUE ";
-
-int status_of(const Problem& refused) {
-  if (refused.is_out_of_space) return 503;
-  return refused.text.starts_with(kNotUnique) ? 409 : 400;
+Response refuse_push(const PushRefusal& refused) {
+  return refuse(status_of(refused.reason), refused.text);
 }
 
-Response say_pushed(const Site& site, const Outcome<JobId>& id) {
-  if (!id) return refuse(status_of(id.error()), id.error().text);
+Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id) {
+  if (!id) return refuse_push(id.error());
   // A worker that waited for it may hold it by now, but cannot have finished it.
   const Job* job = site.broker.view().find(*id);
   CHECK(job != nullptr);
@@ -112,14 +108,25 @@ Response say_pushed(const Site& site, const Outcome<JobId>& id) {
 Response make_long_push(const Call& call) {
   // Shared: functions that can be copied have it.
   const std::shared_ptr<PushInParts> push = call.request.long_push;
-  if (const Outcome<Done> made = push->make(call.moment.now); !made) {
-    return refuse(400, made.error().text);
-  }
+  if (const auto made = push->make(call.moment.now); !made) return refuse_push(made.error());
   return {.go_on = [&site = call.site, push](Time now) { return say_pushed(site, push->put(now)); },
           .meanwhile = [push] { push->copy(); }};
 }
 
 }  // namespace
+
+int status_of(PushRefusal::Reason reason) {
+  switch (reason) {
+    case PushRefusal::Reason::kInvalid:
+      return 400;
+    case PushRefusal::Reason::kNotUnique:
+      return 409;
+    case PushRefusal::Reason::kNoRoom:
+    case PushRefusal::Reason::kStopping:
+      return 503;
+  }
+  CHECK(false);
+}
 
 Response retry_job(const Call& call) {
   return change_one(call, Mutation::Action::kRequeue);

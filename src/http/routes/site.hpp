@@ -15,6 +15,7 @@
 #include "core/model/meter.hpp"
 #include "core/ports/cron_board.hpp"
 #include "core/ports/push_in_parts.hpp"
+#include "core/ports/push_refusal.hpp"
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
@@ -75,7 +76,7 @@ struct Site {
   std::function<ClusterFacts()> cluster;
   /// Takes a job as PUSH does; and what INFO answers, with these queues: any thread may call the
   /// returned function, which writes it.
-  std::function<Outcome<JobId>(std::string_view json, Time now)> push;
+  std::function<Result<JobId, PushRefusal>(std::string_view json, Time now)> push;
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   /// Takes a long job. Any thread may call it.
   std::function<std::unique_ptr<PushInParts>()> push_in_parts;

@@ -194,10 +194,10 @@ std::string CronRunner::draw_jid() const {
 }
 
 /// The job and what is remembered of its run are recorded together.
-Outcome<std::string> CronRunner::run(const CronItem& item, CronRun run, Time now) {
+Result<std::string, PushRefusal> CronRunner::run(const CronItem& item, CronRun run, Time now) {
   std::string jid = draw_jid();
   const std::string json = "{\"jid\":\"" + jid + "\"," + item.job.substr(1);
-  const Outcome<JobId> pushed = parts_.push(json, now, run.planned);
+  const Result<JobId, PushRefusal> pushed = parts_.push(json, now, run.planned);
   if (!pushed) {
     parts_.log.event(
         "cron_refused",
@@ -262,10 +262,10 @@ std::optional<CronBoard::Entry> CronRunner::find(std::string_view id) const {
   return entry_of(items()[*place]);
 }
 
-Outcome<std::string> CronRunner::run_now(std::string_view id, Time now) {
+Result<std::string, PushRefusal> CronRunner::run_now(std::string_view id, Time now) {
   const std::optional<Place> place = place_of(id);
   if (!place || known(items()[*place]) == nullptr) {
-    return Problem{"there is no such cron entry"};
+    return PushRefusal{PushRefusal::Reason::kInvalid, "there is no such cron entry"};
   }
   const Time wall = this->wall(now);
   return run(items()[*place], {.planned = wall, .at = wall, .is_by_hand = true}, now);

@@ -28,9 +28,8 @@ class CronRunner final : public CronBoard, private Deadline {
     Ticker& ticker;
     Broker& broker;
     const Log& log;
-    /// Takes a work unit as PUSH does, which was planned for a wall time. The problem is one line
-    /// in the words of PUSH.
-    std::function<Outcome<JobId>(std::string_view json, Time now, Time planned)> push;
+    /// Takes a work unit as PUSH does, which was planned for a wall time.
+    std::function<Result<JobId, PushRefusal>(std::string_view json, Time now, Time planned)> push;
     std::function<std::uint64_t()> random;
   };
 
@@ -54,7 +53,7 @@ class CronRunner final : public CronBoard, private Deadline {
   [[nodiscard]] std::size_t count() const override { return items().size(); }
   [[nodiscard]] std::vector<Entry> page(std::size_t begin, std::size_t limit) const override;
   [[nodiscard]] std::optional<Entry> find(std::string_view id) const override;
-  [[nodiscard]] Outcome<std::string> run_now(std::string_view id, Time now) override;
+  [[nodiscard]] Result<std::string, PushRefusal> run_now(std::string_view id, Time now) override;
   Answer<Done> pause(std::string_view id, Time now) override;
   Answer<Done> resume(std::string_view id, Time now) override;
 
@@ -73,7 +72,7 @@ class CronRunner final : public CronBoard, private Deadline {
   void plan_item(Place place, Time wall);
   void run_due(Place place, Time now);
   [[nodiscard]] Due choose(Place place, Time last, Time until);
-  [[nodiscard]] Outcome<std::string> run(const CronItem& item, CronRun run, Time now);
+  [[nodiscard]] Result<std::string, PushRefusal> run(const CronItem& item, CronRun run, Time now);
   [[nodiscard]] std::string draw_jid() const;
   [[nodiscard]] Entry entry_of(const CronItem& item) const;
   [[nodiscard]] const std::vector<CronItem>& items() const { return table_->items; }

@@ -50,7 +50,7 @@ class WebService final : public Deadline {
     std::function<void(http::NodeReport report)> take_report;
     /// The same, told of one that was refused: `claimed` is its node, as its sender says, or empty.
     std::function<void(std::string claimed, std::string reason)> refuse_report;
-    std::function<Outcome<JobId>(std::string_view json, Time now)> push;
+    std::function<Result<JobId, PushRefusal>(std::string_view json, Time now)> push;
     std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
     std::function<std::unique_ptr<PushInParts>()> push_in_parts;
   };

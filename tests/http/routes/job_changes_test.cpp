@@ -149,6 +149,19 @@ TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") 
   CHECK(response.body == R"({"error":"NOTUNIQUE Job not unique"})");
 }
 
+TEST_CASE("push: without room, and while the server stops, the job may be sent again") {
+  WebFixture web;
+  const Json job{{"jobtype", "Mail"}, {"args", {1}}};
+  web.broker.set_admission(Admission::kNoJobs);
+  CHECK(web.post("/api/v1/jobs", job).status == 503);
+  web.broker.set_admission(Admission::kEverything);
+  CHECK(web.post("/api/v1/jobs", job).status == 201);
+  web.service.drain();
+  const Response stopping = web.post("/api/v1/jobs", job);
+  CHECK(stopping.status == 503);
+  CHECK(stopping.body == R"({"error":"shutdown in progress"})");
+}
+
 TEST_CASE("push: a long job is like any other, and is read outside of the broker's thread") {
   WebFixture web;
   const auto json_of = [](std::size_t bytes) {

@@ -509,7 +509,10 @@ TEST_CASE("cron runs: a push that is refused is in the history, and not tried ag
   CronRunner refused({.ticker = cron.loop.ticker,
                       .broker = cron.loop.broker,
                       .log = cron.log,
-                      .push = [](std::string_view, Time, Time) { return Problem{"NOTUNIQUE no"}; },
+                      .push =
+                          [](std::string_view, Time, Time) {
+                            return PushRefusal{PushRefusal::Reason::kNotUnique, "NOTUNIQUE no"};
+                          },
                       .random = [] { return 1; }});
   refused.set(table_of(cron_entry(kMinutely)));
   refused.begin();

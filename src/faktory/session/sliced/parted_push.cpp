@@ -1,34 +1,45 @@
 #include "faktory/session/sliced/parted_push.hpp"
 
+#include <string>
+
 #include "faktory/session/reply.hpp"
 
 namespace millrace::faktory {
 namespace {
 
-Problem invalid_json(const Problem& problem) {
-  return problem_of({RefusedJob::Reason::kInvalidJson, problem.text});
+PushRefusal invalid_json(const Problem& problem) {
+  return push_refusal({RefusedJob::Reason::kInvalidJson, problem.text});
+}
+
+PushRefusal::Reason reason_of(const RefusedJob& refused) {
+  if (refused.reason == RefusedJob::Reason::kNotUnique) return PushRefusal::Reason::kNotUnique;
+  if (refused.reason == RefusedJob::Reason::kNoRoom) return PushRefusal::Reason::kNoRoom;
+  return PushRefusal::Reason::kInvalid;
 }
 
 }  // namespace
 
-Problem problem_of(const RefusedJob& refused) {
-  return {.text = reply::refusal(refused),
-          .is_out_of_space = refused.reason == RefusedJob::Reason::kNoRoom};
+PushRefusal push_refusal(const RefusedJob& refused) {
+  return {.reason = reason_of(refused), .text = reply::refusal(refused)};
 }
 
-Outcome<Done> PartedPush::add(std::string_view json) {
+PushRefusal push_refused_by_stop() {
+  return {.reason = PushRefusal::Reason::kStopping, .text = std::string(reply::kShutdown)};
+}
+
+Result<Done, PushRefusal> PartedPush::add(std::string_view json) {
   const Outcome<Done> added = job_.add(json);
   if (!added) return invalid_json(added.error());
   return Done{};
 }
 
-Outcome<Done> PartedPush::make(Time now) {
+Result<Done, PushRefusal> PartedPush::make(Time now) {
   const Outcome<JobMembers> members = shared_.pusher.read(job_);
   if (!members) return invalid_json(members.error());
   const Result<Done, RefusedJob> made =
       job_.make(*members, now, shared_.broker.view().wall_clock(), shared_.pusher.secret());
   shared_.pusher.shrink();
-  if (!made) return problem_of(made.error());
+  if (!made) return push_refusal(made.error());
   return Done{};
 }
 
@@ -36,10 +47,10 @@ void PartedPush::copy() {
   while (!job_.copy_some()) continue;
 }
 
-Outcome<JobId> PartedPush::put(Time now) {
-  if (shared_.is_draining) return Problem{std::string(reply::kShutdown)};
+Result<JobId, PushRefusal> PartedPush::put(Time now) {
+  if (shared_.is_draining) return push_refused_by_stop();
   const Result<JobId, RefusedJob> id = shared_.pusher.put(job_.job(), now);
-  if (!id) return problem_of(id.error());
+  if (!id) return push_refusal(id.error());
   return *id;
 }
 

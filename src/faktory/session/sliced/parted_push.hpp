@@ -13,17 +13,20 @@ class PartedPush final : public PushInParts {
  public:
   explicit PartedPush(Shared& shared) : shared_(shared) {}
 
-  [[nodiscard]] Outcome<Done> add(std::string_view json) override;
-  [[nodiscard]] Outcome<Done> make(Time now) override;
+  [[nodiscard]] Result<Done, PushRefusal> add(std::string_view json) override;
+  [[nodiscard]] Result<Done, PushRefusal> make(Time now) override;
   void copy() override;
-  [[nodiscard]] Outcome<JobId> put(Time now) override;
+  [[nodiscard]] Result<JobId, PushRefusal> put(Time now) override;
 
  private:
   Shared& shared_;
   LongJob job_{Compactor::Root::kJob};
 };
 
-/// The refusal of a job in the words of PUSH.
-[[nodiscard]] Problem problem_of(const RefusedJob& refused);
+/// What somebody without a session is told of a refused job.
+[[nodiscard]] PushRefusal push_refusal(const RefusedJob& refused);
+
+/// The same while the server stops.
+[[nodiscard]] PushRefusal push_refused_by_stop();
 
 }  // namespace millrace::faktory

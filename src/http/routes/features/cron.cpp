@@ -110,8 +110,12 @@ Response show_cron(const Call& call) {
 Response run_cron(const Call& call) {
   CronBoard& board = call.site.cron;
   if (!board.find(call.name)) return say_no_entry();
-  const Outcome<std::string> jid = board.run_now(call.name, call.moment.now);
-  if (!jid) return refuse(jid.error().is_out_of_space ? 503 : 409, jid.error().text);
+  const Result<std::string, PushRefusal> jid = board.run_now(call.name, call.moment.now);
+  if (!jid) {
+    // The request made sense: it says nothing of the job.
+    const bool is_invalid = jid.error().reason == PushRefusal::Reason::kInvalid;
+    return refuse(is_invalid ? 409 : status_of(jid.error().reason), jid.error().text);
+  }
   const JobId id = board.find(call.name)->runs.back().job;
   const auto state = call.site.broker.view().state_of(id);
   // A worker that waited for it may hold it by now, but cannot have finished it.

@@ -109,12 +109,17 @@ TEST_CASE("cron: the history has the newest run first, and why one was refused")
 TEST_CASE("cron: a run that is refused says so in the words of PUSH") {
   WebFixture web;
   web.cron.entries = {nightly()};
-  web.cron.problem = Problem{"NOTUNIQUE Job not unique"};
+  web.cron.no_run = PushRefusal{PushRefusal::Reason::kNotUnique, "NOTUNIQUE Job not unique"};
   const Response refused = web.post("/api/v1/cron/nightly/run");
   CHECK(refused.status == 409);
   CHECK(refused.body == R"({"error":"NOTUNIQUE Job not unique"})");
-  web.cron.problem->is_out_of_space = true;
-  CHECK(web.post("/api/v1/cron/nightly/run").status == 503);
+  const auto status_when = [&web](PushRefusal::Reason reason) {
+    web.cron.no_run->reason = reason;
+    return web.post("/api/v1/cron/nightly/run").status;
+  };
+  CHECK(status_when(PushRefusal::Reason::kInvalid) == 409);
+  CHECK(status_when(PushRefusal::Reason::kNoRoom) == 503);
+  CHECK(status_when(PushRefusal::Reason::kStopping) == 503);
   CHECK(web.post("/api/v1/cron/nosuch/run").status == 404);
 }
 
