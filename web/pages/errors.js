@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
 import { link } from "../route.js";
-import { nameGroup } from "./jobs.js";
+import { nameGroup } from "./job_filters.js";
 import {
   STATES,
   acts,

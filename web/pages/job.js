@@ -15,7 +15,8 @@ import {
   stateBadge,
 } from "../ui.js";
 import { batchOf } from "./batches.js";
-import { ACTIONS, failures, nameGroup, priority, verbOf, workerLink } from "./jobs.js";
+import { nameGroup } from "./job_filters.js";
+import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
 
 const NODES_MAX = 3000;
 const DEPTH_MAX = 100;

@@ -2,8 +2,7 @@ import { get, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
 import { DONE, VERBS, askFor, changeAll } from "../operation.js";
-import { complete, parse, write } from "../query.js";
-import { go, link } from "../route.js";
+import { link } from "../route.js";
 import {
   STATES,
   act,
@@ -18,26 +17,11 @@ import {
   stateBadge,
   table,
 } from "../ui.js";
+import { filterOf, filters, isWrong, nameGroup, said } from "./job_filters.js";
 
 const LIMIT = 50;
 /** A search over more slices than this is not updated automatically. */
 const SLICES_STILL = 6;
-const FILTERS = [
-  ["queue", "Queue", "exact name"],
-  ["type", "Type", "Send or Send*"],
-  ["id", "Job", "number or jid…"],
-  ["error", "Error", "type or message"],
-  ["text", "Text", "anywhere in the body"],
-  ["older_than_s", "Older than", "30m, 2h, 7d"],
-];
-const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
-const MORE = [
-  ["bid", "Batch"],
-  ["group", "Error group"],
-  ["wid", "Worker"],
-  ["client", "Connection"],
-];
-const ALL = [...FILTERS, ...MORE];
 
 export function jobLink(job) {
   return h(
@@ -74,46 +58,6 @@ export function failures({ failures: n, retries_left: left }) {
   const retries = left > 0 ? `${count(left)} ${left === 1 ? "retry" : "retries"}` : "no retry";
   return `${plural(n, "failure")}, ${retries} left`;
 }
-
-// ---- filters ----
-
-const groupNames = new Map(); // error group -> what its failures have in common
-const GROUPS_MAX = 1000;
-
-/** Remembers how to call a group: the address has only its hash. */
-export function nameGroup(group, { type, message }) {
-  if (groupNames.size >= GROUPS_MAX) groupNames.clear();
-  // As the server makes one message of those of a group.
-  const common = message.replace(/[\da-f]{8,}|\d+/gi, "#");
-  groupNames.set(group, common ? `${type}: ${common}` : type);
-}
-
-/** What a filter looks for, in words. */
-const valueOf = (name, params) =>
-  name === "group" ? (groupNames.get(params.group) ?? "") : params[name];
-
-export function seconds(text) {
-  const found = /^(\d+)\s*([smhd]?)$/.exec(text.trim());
-  return found ? Number(found[1]) * AGE[found[2] || "s"] : null;
-}
-
-/** Every filter in the address. The server refuses unknown ones. */
-function filterOf({ state: _, cursor: __, ...filter }) {
-  if (filter.older_than_s) filter.older_than_s = seconds(filter.older_than_s);
-  return filter;
-}
-
-/** "queue “bulk”, error “timeout”" */
-const said = (params) =>
-  ALL.filter(([name]) => params[name])
-    .map(([name, title]) => {
-      const value = valueOf(name, params);
-      return value ? `${title.toLowerCase()} “${value}”` : "the same error";
-    })
-    .join(", ");
-
-/** True for an invalid age. It must match no job: without this filter, all jobs would match. */
-const isWrong = ({ older_than_s: age }) => Boolean(age) && !seconds(age);
 
 const stateOf = ({ state }) => state || "ready";
 /** Ready jobs last: there may be millions, and a search is mostly for jobs that were started. */
@@ -256,107 +200,6 @@ function tabs(params, state, counts) {
     "nav",
     { class: "tabs", "aria-label": "States" },
     ["scheduled", "ready", "reserved", "retrying", "dead", "any"].map(tab),
-  );
-}
-
-/** Values for a name in the line: queues from the server, others from the list on the screen. */
-async function valuesOf(jobs, name, beginning) {
-  const seen = (values) => [...new Set(values.filter((each) => each?.startsWith(beginning)))];
-  if (name === "state") return seen([...Object.keys(STATES), "any"]);
-  if (name === "queue") {
-    const { queues } = await get("queues", { match: beginning, limit: 8 });
-    return queues.map((queue) => queue.name);
-  }
-  if (name === "type") return seen(jobs.map(({ type }) => type)).slice(0, 8);
-  if (name === "error") return seen(jobs.map(({ error }) => error?.type)).slice(0, 8);
-  return [];
-}
-
-async function suggest({ target }, jobs) {
-  const { value } = target;
-  const lines = await complete(value, (name, beginning) => valuesOf(jobs, name, beginning));
-  if (target.value !== value) return;
-  document
-    .getElementById("query-lines")
-    .replaceChildren(...lines.map((line) => h("option", { value: line })));
-}
-
-/** All filters in one line; the fields below are the same. */
-function queryLine(ctx, jobs) {
-  const { params, state: memory } = ctx;
-  const search = ({ target }) => {
-    const { params: found, problem } = parse(target.value);
-    memory.query = problem && { line: target.value, problem };
-    if (problem) return ctx.draw();
-    go(link("jobs", { state: params.state, ...found }));
-  };
-  const { line, problem } = memory.query ?? { line: write(params) };
-  return h(
-    "div",
-    { class: "query" },
-    h("label", { for: "query" }, "Query"),
-    h("input", {
-      id: "query",
-      type: "search",
-      value: line,
-      list: "query-lines",
-      placeholder: "state:dead type:Send* error:timeout age>1h",
-      spellcheck: "false",
-      autocomplete: "off",
-      "aria-invalid": problem ? "true" : null,
-      "aria-describedby": problem ? "query-problem" : null,
-      oninput: (event) => suggest(event, jobs).catch(() => {}),
-      onchange: search,
-    }),
-    h("datalist", { id: "query-lines", "data-live": "query-lines" }),
-    problem && h("p", { class: "problem", id: "query-problem", role: "alert" }, problem),
-  );
-}
-
-function filters(ctx, jobs) {
-  const { params } = ctx;
-  const put = (name, value) => go(link("jobs", { ...params, cursor: "", [name]: value.trim() }));
-  const field = ([name, title, hint]) =>
-    h(
-      "label",
-      { class: `field ${name}` },
-      h("span", {}, title),
-      h("input", {
-        type: "search",
-        value: params[name] ?? "",
-        placeholder: hint,
-        spellcheck: "false",
-        autocomplete: "off",
-        onchange: (event) => put(name, event.target.value),
-        "aria-invalid":
-          name === "older_than_s" && isWrong(params) ? "true" : null,
-      }),
-    );
-  const chip = ([name, title]) =>
-    params[name] &&
-    h(
-      "a",
-      {
-        class: "chip",
-        href: link("jobs", { ...params, cursor: "", [name]: "" }),
-      },
-      h("span", {}, [title, valueOf(name, params)].filter(Boolean).join(": ")),
-      h("span", { "aria-label": "remove" }, " ✕"),
-    );
-  return h(
-    "form",
-    {
-      class: "filters",
-      "aria-label": "Filters",
-      onsubmit: (event) => {
-        event.preventDefault();
-        document.activeElement.blur();
-      },
-    },
-    queryLine(ctx, jobs),
-    FILTERS.map(field),
-    MORE.map(chip),
-    h("button", { type: "submit", class: "hidden" }, "Search"),
   );
 }
 
