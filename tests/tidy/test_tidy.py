@@ -105,6 +105,8 @@ class RulesTest(unittest.TestCase):
     def test_length_of_files(self):
         self.assert_caught(tidy.file_length, "src/core/a.cpp", "\n" * 501)
         self.assert_fine(tidy.file_length, "src/core/a.cpp", "\n" * 500)
+        self.assert_caught(tidy.file_length, "web/pages/a.js", "\n" * 501)
+        self.assert_fine(tidy.file_length, "web/pages/a.js", "\n" * 500)
         self.assert_caught(tidy.file_length, "tests/core/a.cpp", "\n" * 801)
         self.assert_fine(tidy.file_length, "tests/core/a.cpp", "\n" * 800)
 
