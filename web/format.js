@@ -7,7 +7,7 @@ const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 export const count = (n) => whole.format(n);
 
-export const plural = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+export const plural = (n, one, several = `${one}s`) => `${count(n)} ${n === 1 ? one : several}`;
 
 /** 9,999 as it is; 12.3M for larger numbers. */
 export function short(n) {

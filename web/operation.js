@@ -12,12 +12,22 @@ document.addEventListener("restarted", () => followed.clear());
 
 export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
 
+/** Why fewer jobs were changed than a person has agreed to. */
+function shortfall({ changed }, agreed, verb) {
+  if (changed >= agreed) return "";
+  const several = agreed - changed > 1;
+  const who = changed > 0 ? (several ? "The others" : "The other one") : several ? "They" : "It";
+  // The server makes no job ready whose time is over: it would be removed at once.
+  return ` ${who} had changed${verb === "retry" ? " or expired" : ""}.`;
+}
+
 /** `agreed`: the number of jobs in the confirmation. */
 function sentence(progress, agreed) {
-  const word = DONE[progress.title.split(" ")[0].toLowerCase()] ?? "changed";
+  const verb = progress.title.split(" ")[0].toLowerCase();
+  const word = DONE[verb] ?? "changed";
   const changed = `${plural(progress.changed, "job")} ${word}`;
   if (progress.phase === "done")
-    return `Done: ${changed}.` + (progress.changed < agreed ? " The others had changed." : "");
+    return `Done: ${changed}.${shortfall(progress, agreed, verb)}`;
   if (progress.phase === "cancelled") return `Cancelled: ${changed}.`;
   if (progress.phase === "unknown")
     return `The progress is unknown: ${changed} at the last report, maybe more since.`;
@@ -112,7 +122,9 @@ async function fate(action, n, isHeld) {
   if (isHeld)
     return (
       `${who} will be ${{ retry: "ready", kill: "dead", delete: "deleted" }[action]}. ` +
-      "The worker is not interrupted; its result will be ignored."
+      (n === 1
+        ? "The worker is not interrupted; its result will be ignored."
+        : "The workers are not interrupted; their results will be ignored.")
     );
   if (action === "delete") return `${who} will be deleted permanently.`;
   if (action === "retry") return `${who} will be enqueued now.`;

@@ -2,7 +2,7 @@
 import { h, show } from "./dom.js";
 import { part, serverName } from "./api.js";
 import { link } from "./route.js";
-import { ago, count, none } from "./format.js";
+import { ago, count, none, plural } from "./format.js";
 
 /** Each state has a shape besides its colour. "A ready job " + `says` is a sentence. */
 export const STATES = {
@@ -55,13 +55,14 @@ export const queueLink = (name) =>
 export const queueLinks = (names) =>
   names.map((name, i) => [h("span", {}, queueLink(name), i < names.length - 1 && ","), " "]);
 
-export const jobsLink = (n, query, label) =>
+/** `which` tells of which one: "12 ready jobs" + " of mail". */
+export const jobsLink = (n, query, what, which = "") =>
   h(
     "a",
     {
       href: link("jobs", query),
       class: n ? "n" : "n zero",
-      "aria-label": `${count(n)} ${label}`,
+      "aria-label": plural(n, what) + which,
     },
     count(n),
   );
@@ -79,11 +80,11 @@ async function press({ currentTarget: pressed }, onclick) {
   }
 }
 
-/** `isLocal`: it needs no server, so it works offline too. */
+/** `isLocal`: it needs no server, so it works offline too. `title`: why it is disabled. */
 export const button = (
   text,
   onclick,
-  { kind = "", disabled = false, label, key, isLocal = false } = {},
+  { kind = "", disabled = false, title, label, key, isLocal = false } = {},
 ) =>
   h(
     "button",
@@ -92,6 +93,7 @@ export const button = (
       class: kind,
       onclick: (event) => press(event, onclick),
       disabled,
+      title,
       "aria-label": label,
       "data-key": key,
       "data-local": isLocal,

@@ -109,7 +109,7 @@ export const cases = [
       const tree = page.locator(".family");
       assert.deepEqual(await tree.getByRole("link").allTextContents(), ["the night", "a part"]);
       await row(page, "not due yet").first().waitFor();
-      await page.getByRole("link", { name: "1 dead members" }).waitFor();
+      await page.getByRole("link", { name: "1 dead member" }).waitFor();
       await page.getByRole("link", { name: "2 ready members" }).click();
       await page.getByText(`Batch: ${bid}`).waitFor();
       await row(page, "ready-002").waitFor();
@@ -170,6 +170,7 @@ export const cases = [
       await test.open(`batches/${bid}`);
       await page.locator("h1 .badge", { hasText: "Failed" }).waitFor();
       await press(page, "Accept lost…");
+      await page.getByText("It ended without success and will not run again.").waitFor();
       await agree(page, "Accept 1 member");
       await page.getByText("1 member accepted.").waitFor();
       await shown(page, "Blocked by").getByText("its success callback").waitFor();
@@ -237,6 +238,34 @@ export const cases = [
       await test.open(`batches/${bid}`);
       await row(page, "ready-001").waitFor();
       assert.equal(await page.getByRole("button", { name: "Delete…" }).count(), 0);
+    },
+  },
+  {
+    title: "questions about one job, one child or one worker are in the singular",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const bid = await client.command("BATCH NEW", { success: job("Done") });
+      await client.command("BATCH NEW", { success: job("Done"), parent_bid: bid });
+      await member(client, bid, "held-0001");
+      await client.fetch("members");
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await press(page, "Delete…");
+      await page
+        .getByText("Its job will run as a plain job. Its child continues without it.")
+        .waitFor();
+      await agree(page, "Cancel");
+      await test.open("workers");
+      await press(page, "Stop all…");
+      await page.getByRole("heading", { name: "Stop the only worker?" }).waitFor();
+      await page.getByText("It shuts down.").waitFor();
+      await agree(page, "Cancel");
+      await client.push("held-0002", "Held", "members");
+      await client.fetch("members");
+      await test.open("jobs?state=reserved");
+      await page.getByLabel("Select all jobs of this page").check();
+      await press(page, "Kill 2");
+      await page.getByText("The workers are not interrupted; their results will be").waitFor();
     },
   },
   {

@@ -272,7 +272,7 @@ export const cases = [
       await group.getByText("1 ready").waitFor();
       await group.getByText("1 reserved").waitFor();
       assert.ok(await group.getByRole("button", { name: /Retry all/ }).isDisabled());
-      await group.getByRole("link", { name: /1 ready jobs/ }).click();
+      await group.getByRole("link", { name: /1 ready job / }).click();
       await row(page, "Fails").waitFor();
     },
   },

@@ -162,7 +162,7 @@ export const cases = [
         await route.continue();
       });
       await test.open("jobs?state=ready");
-      await page.getByRole("button", { name: "Kill all 1" }).click();
+      await page.getByRole("button", { name: "Kill the only one…" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Kill 1 job" }).click();
       await page.getByText("Kill all ready jobs").waitFor();
       await page.getByText(/ killed, \d of 1 checked/).waitFor();

@@ -65,7 +65,7 @@ export const cases = [
       }
       const rules = page.getByRole("region", { name: "Limits of the config file" });
       await rules.getByText("mail-*").waitFor();
-      await row(page, "throttled").getByRole("link", { name: "1 ready jobs" }).click();
+      await row(page, "throttled").getByRole("link", { name: "1 ready job of instagram" }).click();
       await row(page, "Post").waitFor();
     },
   },

@@ -42,8 +42,11 @@ async function accept(ctx, { bid, lost }) {
   const agreed = await ask({
     title: `Accept ${plural(lost, "lost member")}?`,
     text:
-      "They ended without success and will not run again. Accepted, they count as done, and the " +
-      "success callback no longer waits for them.",
+      lost === 1
+        ? "It ended without success and will not run again. Accepted, it counts as done, and " +
+          "the success callback no longer waits for it."
+        : "They ended without success and will not run again. Accepted, they count as done, and " +
+          "the success callback no longer waits for them.",
     verb: `Accept ${plural(lost, "member")}`,
     kind: "primary",
   });
@@ -60,8 +63,10 @@ async function remove({ bid, pending, children }) {
     title: `Delete the batch ${bid}?`,
     text:
       "No further callback will be pushed, and a parent no longer waits for it. " +
-      (pending > 0 ? `Its ${plural(pending, "job")} will run as plain jobs. ` : "") +
-      (children > 0 ? "Its children continue without it." : ""),
+      (pending > 1 ? `Its ${count(pending)} jobs will run as plain jobs. ` : "") +
+      (pending === 1 ? "Its job will run as a plain job. " : "") +
+      (children > 1 ? "Its children continue without it." : "") +
+      (children === 1 ? "Its child continues without it." : ""),
     verb: "Delete the batch",
   });
   if (!agreed) return;
@@ -115,7 +120,7 @@ function block({ bid }, { what, count: n, ...callback }) {
     h(
       "a",
       { href: link("batches", { parent: bid, state }) },
-      n === 1 ? "1 child" : `${count(n)} children`,
+      plural(n, "child", "children"),
     ),
     ` that ${n === 1 ? one : several}`,
   ];
@@ -242,7 +247,7 @@ function openMembers(batch, jobs) {
       facts(
         states.map((state) => [
           STATES[state].name,
-          jobsLink(counts[state], { bid, state }, `${state} members`),
+          jobsLink(counts[state], { bid, state }, `${state} member`),
         ]),
       ),
     !counts.is_complete &&

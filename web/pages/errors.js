@@ -52,7 +52,7 @@ async function load({ params, state: memory, draw }, signal) {
     all = Math.max(looked, page.to_look_at); // jobs come and go meanwhile
     cursor = page.next;
     if (slice % 10 === 9) {
-      memory.progress = `Counted ${count(looked)} of ${count(all)} jobs…`;
+      memory.progress = `Counted ${count(looked)} of ${plural(all, "job")}…`;
       draw();
     }
   }
@@ -82,7 +82,8 @@ function row(ctx, group, atLeast) {
     jobsLink(
       group[state],
       { state, group: group.group },
-      `${state} jobs with ${group.type}`,
+      `${state} job`,
+      ` with ${group.type}`,
     );
   return h(
     "tr",
@@ -152,7 +153,7 @@ export default {
           h(
             "span",
             { class: "dim" },
-            `${count(looked)} of ${count(all)} jobs counted.`,
+            `${count(looked)} of ${plural(all, "job")} counted.`,
           ),
         !isThrough &&
           button(

@@ -55,7 +55,7 @@ export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserve
 
 /** "3 failures, 22 retries left" */
 export function failures({ failures: n, retries_left: left }) {
-  const retries = left > 0 ? `${count(left)} ${left === 1 ? "retry" : "retries"}` : "no retry";
+  const retries = left > 0 ? plural(left, "retry", "retries") : "no retry";
   return `${plural(n, "failure")}, ${retries} left`;
 }
 
@@ -94,7 +94,7 @@ async function search({ params, state: memory, draw }, signal) {
       found.slices += 1;
       cursor = page.next;
       if (found.slices % 10 === 0) {
-        const soFar = `${count(found.looked)} of ${count(found.all)} jobs`;
+        const soFar = `${count(found.looked)} of ${plural(found.all, "job")}`;
         memory.progress = `Searched ${soFar}, ${count(found.jobs.length)} found…`;
         draw();
       }
@@ -209,7 +209,8 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
   if (actions.length === 0 || jobs.length + selected.size === 0) return null;
   // Workers are running these jobs, so there is no button that changes all of them.
   const isHeld = state === "reserved";
-  const all = isFiltered ? "all that match" : `all ${count(counts?.[state] ?? 0)}`;
+  const n = counts?.[state] ?? 0;
+  const all = isFiltered ? "all that match" : n === 1 ? "the only one" : `all ${count(n)}`;
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
   const those = `all ${STATES[state].name.toLowerCase()} jobs`;
@@ -432,7 +433,7 @@ export default {
           h(
             "span",
             { class: "dim" },
-            `Searched ${count(found.looked)} jobs. `,
+            `Searched ${plural(found.looked, "job")}. `,
             found.isFirst && "There may be more matches: see the next page.",
           ),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),

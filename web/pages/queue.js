@@ -43,7 +43,7 @@ function workers({ takers, watchers, waiting, reserved, processed_per_s: rate })
 
 function about(queue) {
   const { name } = queue;
-  const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} jobs`);
+  const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} job`);
   return facts([
     ["Ready", jobs("ready", queue.ready)],
     ["Oldest", age(queue.oldest_ready_at)],

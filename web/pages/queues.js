@@ -118,7 +118,7 @@ function row(ctx, queue) {
   const { name } = queue;
   const jobs = (state) =>
     figure(
-      jobsLink(queue[state], { state, queue: name }, `${state} jobs of ${name}`),
+      jobsLink(queue[state], { state, queue: name }, `${state} job`, ` of ${name}`),
     );
   const act1 = (verb, run, key, kind, disabled) =>
     button(verb, () => run(ctx, queue), { kind, disabled, label: `${verb} ${name}`, key });

@@ -80,7 +80,7 @@ function row(ctx, each) {
     ),
     figure(count(each.taken)),
     figure(each.free === null ? "any" : count(each.free)),
-    figure(jobsLink(each.ready, { state: "ready", queue }, `ready jobs of ${queue}`)),
+    figure(jobsLink(each.ready, { state: "ready", queue }, "ready job", ` of ${queue}`)),
     figure(count(each.waiting)),
     figure(
       count(each.held),

@@ -32,10 +32,10 @@ const WORDS = {
 
 async function tell(ctx, action, who, n = 1) {
   const [verb, means] = WORDS[action];
-  const name = who.wid ? `worker ${who.wid}` : `all ${plural(n, "worker")}`;
+  const all = n === 1 ? "the only worker" : `all ${plural(n, "worker")}`;
   const agreed = await ask({
-    title: `${verb} ${name}?`,
-    text: means.replace("It ", who.wid ? "It " : "Each "),
+    title: `${verb} ${who.wid ? `worker ${who.wid}` : all}?`,
+    text: means.replace("It ", n === 1 ? "It " : "Each "),
     verb: `${verb} ${plural(n, "worker")}`,
   });
   if (!agreed) return;
@@ -74,7 +74,7 @@ function worker(ctx, each) {
     ),
     h("td", {}, badge(state, ...STATES[state])),
     figure(
-      jobsLink(each.jobs, { state: "reserved", wid }, `jobs reserved by ${wid}`),
+      jobsLink(each.jobs, { state: "reserved", wid }, "job", ` reserved by ${wid}`),
     ),
     figure(each.rss_bytes ? bytes(each.rss_bytes) : none()),
     figure(count(each.connections)),
