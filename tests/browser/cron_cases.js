@@ -1,7 +1,7 @@
 // The pages of cron entries.
 import assert from "node:assert/strict";
 import { accessibleCases } from "./axe.js";
-import { faktory, gone, row, until } from "./helpers.js";
+import { clippedAt, faktory, gone, row, until } from "./helpers.js";
 
 const LONG = "a-name-that-somebody-has-made-far-too-long-for-any-phone-and-for-any-column";
 const CONFIG = `
@@ -23,7 +23,8 @@ type = "Sweep"
 
 [[cron]]
 name = "${LONG}"
-schedule = "@yearly"
+schedule = "0,5,10,15,20,25,30,35,40,45,50,55 8-18 * jan-jun mon-fri"
+timezone = "America/Argentina/Buenos_Aires"
 [cron.job]
 type = "Job::With::A::Type::That::Is::Long::As::Well::And::Has::No::Space"
 queue = "a-queue-with-a-name-that-is-rather-long"
@@ -92,6 +93,18 @@ export const cases = [
         const shown = await row(page, name).innerText();
         for (const text of texts) assert.ok(shown.includes(text), `${text} in: ${shown}`);
       }
+    },
+  },
+  {
+    title: "cron entries and their buttons fit on screens of every width",
+    config: CONFIG,
+    async run(test) {
+      await runEach(test);
+      const { page } = test;
+      await test.open("cron");
+      await page.getByRole("button", { name: `Resume ${LONG}` }).waitFor();
+      const widths = [390, 1024, 1057, 1100, 1280, 1290, 1440];
+      assert.deepEqual(await clippedAt(page, widths), []);
     },
   },
   {

@@ -19,6 +19,24 @@ export const row = (page, text) => page.locator("tbody tr", { hasText: text });
 export const gone = (locator) => locator.waitFor({ state: "detached" });
 export const counts = async ({ server }) => (await server.api("overview")).jobs;
 
+/** Tables, cells of tables, or the page itself, whose content is wider than they are. */
+export const clipped = (page) =>
+  page.evaluate(() =>
+    [document.documentElement, ...document.querySelectorAll(".scroll, .scroll td")]
+      .filter((node) => node.scrollWidth > node.clientWidth + 1)
+      .map((node) => `${node.ariaLabel ?? node.innerText}: ${node.scrollWidth}`),
+  );
+
+/** What is clipped on a page at these widths. */
+export async function clippedAt(page, widths) {
+  const found = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const each of await clipped(page)) found.push(`${width} px: ${each}`);
+  }
+  return found;
+}
+
 /** Waits until the server says so. */
 export async function until(check, what) {
   for (let i = 0; i < 200; i += 1) {

@@ -1,7 +1,7 @@
 // The pages of queues with limits.
 import assert from "node:assert/strict";
 import { accessibleCases } from "./axe.js";
-import { faktory, gone, row, until } from "./helpers.js";
+import { clippedAt, faktory, gone, row, until } from "./helpers.js";
 
 const CONFIG = `
 [throttles]
@@ -58,7 +58,7 @@ export const cases = [
       await row(page, "mail-eu").waitFor();
       for (const [name, ...texts] of [
         ["instagram", "throttled 2 of 2", "2 concurrent", "timeout 60 s", "config file"],
-        ["mail-eu", "10 concurrent, 2 per worker, 100 per minute", "config file mail-*"],
+        ["mail-eu", "10 concurrent, 2 per worker, 100 per minute", "config file", "mail-*"],
       ]) {
         const shown = await row(page, name).first().innerText();
         for (const text of texts) assert.ok(shown.includes(text), `${text} in: ${shown}`);
@@ -205,6 +205,34 @@ export const cases = [
       await save(page);
       await row(page, "no limit").getByText("by hand").waitFor();
       await gone(page.getByText("throttled 2 of 2"));
+    },
+  },
+  {
+    title: "a long pattern and a long name of a queue fit on a phone, and nothing overlaps",
+    config: `[throttles]
+"${"a-long-pattern-".repeat(13)}*" = { concurrency = 10, worker = 2, timeout = 300 }
+"${"x".repeat(200)}" = { rate = { count = 100, per = 60 } }`,
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("long-0001", "SendMail", `${"a-long-pattern-".repeat(13)}queue`);
+      await client.push("long-0002", "SendMail", "x".repeat(200));
+      const { page } = test;
+      await test.open("throttles");
+      await row(page, "xxx").first().waitFor();
+      assert.deepEqual(await clippedAt(page, [320, 390, 1024, 1100, 1280, 1440]), []);
+      await page.setViewportSize({ width: 390, height: 900 });
+      const overlaps = await page.evaluate(() => {
+        const boxes = [...document.querySelectorAll("tbody td")].map((td) =>
+          td.getBoundingClientRect(),
+        );
+        const meet = (a, b) =>
+          a.left < b.right - 1 &&
+          b.left < a.right - 1 &&
+          a.top < b.bottom - 1 &&
+          b.top < a.bottom - 1;
+        return boxes.filter((a, i) => boxes.slice(i + 1).some((b) => meet(a, b))).length;
+      });
+      assert.equal(overlaps, 0);
     },
   },
   {

@@ -88,17 +88,17 @@ function row(ctx, entry) {
     ),
     h(
       "td",
-      { class: "line" },
-      h("code", {}, entry.schedule),
+      {},
+      h("code", { class: "fit" }, entry.schedule),
       " ",
-      h("span", { class: "dim" }, entry.time_zone),
+      h("div", { class: "dim fit" }, entry.time_zone),
     ),
     h("td", {}, queueLink(entry.queue)),
-    h("td", { class: "line" }, last ? [ago(last.at), " ", outcome(last)] : none()),
+    h("td", { class: "line" }, last ? [ago(last.at), " ", h("div", {}, outcome(last))] : none()),
     h(
       "td",
       { class: "line" },
-      next[0] ? [ago(next[0]), " ", h("span", { class: "dim" }, inZone(next[0]))] : none(),
+      next[0] ? [ago(next[0]), " ", h("div", { class: "dim" }, inZone(next[0]))] : none(),
     ),
     acts(
       ctx,
@@ -119,7 +119,7 @@ export default {
             "Cron entries",
             [["Entry", "wide"], ["Schedule"], ["Queue"], ["Last run"], ["Next run"], ["", "acts"]],
             entries.map((each) => row(ctx, each)),
-            "cards",
+            "cards cron",
           )
         : total > 0
           ? empty("No more entries.")

@@ -76,7 +76,8 @@ function row(ctx, each) {
       "td",
       { class: "line" },
       isByHand ? badge("by hand") : "config file",
-      !isByHand && rule.pattern !== queue && [" ", h("code", {}, rule.pattern)],
+      !isByHand &&
+        rule.pattern !== queue && [" ", h("div", {}, h("code", { class: "fit" }, rule.pattern))],
     ),
     figure(count(each.taken)),
     figure(each.free === null ? "any" : count(each.free)),
@@ -107,8 +108,8 @@ const ruleRow = ({ pattern, limits }) =>
   h(
     "tr",
     { "data-key": pattern },
-    h("td", {}, h("code", {}, pattern)),
-    h("td", {}, limitsText(limits)),
+    h("td", { class: "wide" }, h("code", {}, pattern)),
+    h("td", { class: "list" }, limitsText(limits)),
     figure(limits.timeout_s ? `${count(limits.timeout_s)} s` : "–"),
   );
 
@@ -170,7 +171,7 @@ export default {
         h("h2", {}, "In the config file ", h("span", { class: "count" }, count(total))),
         table(
           "Limits of the config file",
-          [["Queue or pattern"], ["Limits of each queue"], ["Timeout", "n"]],
+          [["Queue or pattern", "wide"], ["Limits of each queue", "list"], ["Timeout", "n"]],
           rules.map(ruleRow),
           "cards",
         ),
