@@ -1,7 +1,7 @@
 // What the pages of batches must do.
 import assert from "node:assert/strict";
 import { violations } from "./axe.js";
-import { LATE, faktory, gone, row, until } from "./helpers.js";
+import { LATE, clippedAt, faktory, gone, row, until } from "./helpers.js";
 
 const job = (jobtype) => ({ jobtype, queue: "callbacks", args: [] });
 const member = (client, bid, jid, more = {}) =>
@@ -123,6 +123,85 @@ export const cases = [
     },
   },
   {
+    title: "the tree of a batch goes down to the children of its children, and counts the rest",
+    async run(test) {
+      const client = await faktory(test);
+      const make = (description, parent) =>
+        client.command("BATCH NEW", { success: job("Done"), description, parent_bid: parent });
+      const top = await make("top");
+      let last = top;
+      for (let level = 1; level <= 9; level += 1) last = await make(`level ${level}`, last);
+      for (let i = 1; i <= 22; i += 1) await make(`part ${i}`, top);
+      const { page } = test;
+      await test.open(`batches/${top}`);
+      const tree = page.locator(".family");
+      await tree.getByRole("link", { name: "level 8", exact: true }).waitFor();
+      assert.deepEqual(
+        (await tree.getByRole("link").allTextContents()).slice(0, 10),
+        [1, 2, 3, 4, 5, 6, 7, 8].map((level) => `level ${level}`).concat("1 child", "part 1"),
+      );
+      const deepest = tree.locator("ul ul ul ul ul ul ul ul > li", { hasText: "level 8" });
+      await deepest.getByRole("link", { name: "1 child of level 8" }).waitFor();
+      await tree.getByRole("link", { name: "3 more of top" }).click();
+      await row(page, "part 22").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 23);
+    },
+  },
+  {
+    title: "a batch without members says so, and is shown apart from one whose members have ended",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const bid = await client.command("BATCH NEW", { success: job("Done") });
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await page.getByText("The batch has no members yet.").waitFor();
+      await client.command("BATCH COMMIT", bid);
+      await page.getByText("The batch has no members.").waitFor();
+      const other = await client.command("BATCH NEW", { success: job("Done") });
+      await member(client, other, "ends-0001");
+      await client.fetch("members");
+      await client.command("ACK", { jid: "ends-0001" });
+      await test.open(`batches/${other}`);
+      await page.getByText("None: every member has ended.").waitFor();
+    },
+  },
+  {
+    title: "a long description is on the page of a batch once, and widens nothing",
+    async run(test) {
+      const client = await faktory(test);
+      const description = `${"Many words about it. ".repeat(10)}${"y".repeat(120)}`;
+      const more = { complete: job("Report"), success: { ...job("Done"), queue: "q".repeat(120) } };
+      const bid = await client.command("BATCH NEW", { description, ...more });
+      await client.command("BATCH NEW", { description, parent_bid: bid, ...more });
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await page.locator(".family").waitFor();
+      assert.equal((await page.locator("h1").innerText()).includes("y".repeat(120)), true);
+      const own = page.locator(".family > li > :first-child");
+      assert.equal(await own.innerText(), "this batch");
+      assert.deepEqual(await clippedAt(page, [320, 390, 1024, 1100, 1280, 1440]), []);
+    },
+  },
+  {
+    title: "the columns of the callbacks stay where they are when a callback is pushed",
+    async run(test) {
+      const client = await faktory(test);
+      const bid = await client.command("BATCH NEW", { complete: job("A"), success: job("B") });
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      const places = () =>
+        shown(page, "Callbacks")
+          .locator("th")
+          .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().x)));
+      await row(page, "not due yet").first().waitFor();
+      const before = await places();
+      assert.equal(before.length, 4);
+      await client.command("BATCH COMMIT", bid);
+      await row(page, "pushed").getByText("Ready").waitFor();
+      assert.deepEqual(await places(), before);
+    },
+  },
+  {
     title: "the dead members of a batch are retried, and no other dead job",
     async run(test) {
       const { bid } = await family(test);
@@ -214,33 +293,6 @@ export const cases = [
     },
   },
   {
-    title: "a batch is found and opened by the keyboard",
-    async run(test) {
-      await family(test);
-      const { page } = test;
-      await test.open("");
-      await page.locator(".tiles").waitFor();
-      await page.keyboard.press("g");
-      await page.keyboard.press("b");
-      await row(page, "import of May").waitFor();
-      await page.keyboard.press("j");
-      await page.keyboard.press("j");
-      await page.keyboard.press("Enter");
-      await page.locator("h1", { hasText: "import of May" }).waitFor();
-    },
-  },
-  {
-    title: "a read-only page of a batch has no actions",
-    flags: ["--web-read-only"],
-    async run(test) {
-      const { bid } = await family(test);
-      const { page } = test;
-      await test.open(`batches/${bid}`);
-      await row(page, "ready-001").waitFor();
-      assert.equal(await page.getByRole("button", { name: "Delete…" }).count(), 0);
-    },
-  },
-  {
     title: "questions about one job, one child or one worker are in the singular",
     async run(test) {
       const client = await faktory(test, "worker-1");
@@ -266,6 +318,33 @@ export const cases = [
       await page.getByLabel("Select all jobs of this page").check();
       await press(page, "Kill 2");
       await page.getByText("The workers are not interrupted; their results will be").waitFor();
+    },
+  },
+  {
+    title: "a batch is found and opened by the keyboard",
+    async run(test) {
+      await family(test);
+      const { page } = test;
+      await test.open("");
+      await page.locator(".tiles").waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("b");
+      await row(page, "import of May").waitFor();
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await page.locator("h1", { hasText: "import of May" }).waitFor();
+    },
+  },
+  {
+    title: "a read-only page of a batch has no actions",
+    flags: ["--web-read-only"],
+    async run(test) {
+      const { bid } = await family(test);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await row(page, "ready-001").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Delete…" }).count(), 0);
     },
   },
   {

@@ -181,35 +181,48 @@ function callbacks({ callbacks: all }) {
       { "data-key": each.role },
       h("td", {}, each.role),
       h("td", {}, queueLink(each.queue)),
-      h("td", { class: "wide" }, CALLBACK_STATES[each.state]),
+      h("td", {}, CALLBACK_STATES[each.state]),
       h("td", {}, callbackJob(each)),
     );
   return section(
     "Callbacks",
     null,
-    table("Callbacks", [["When"], ["Queue"], ["State", "wide"], ["Job"]], all.map(line), "cards"),
+    table(
+      "Callbacks",
+      [["When"], ["Queue"], ["State"], ["Job"]],
+      all.map(line),
+      "cards callbacks",
+    ),
+  );
+}
+
+const node = (name, { bid, state }, below) =>
+  h("li", { "data-key": bid }, name, stageBadge(state), below);
+
+/** Its children, theirs and so on, as many as the server gives, and how many there are besides. */
+function descendants({ bid, description, children, child_list: list }) {
+  if (children === 0) return null;
+  const more = children - list.length;
+  const text = list.length > 0 ? `${count(more)} more` : plural(more, "child", "children");
+  const all = {
+    href: link("batches", { parent: bid }),
+    "aria-label": `${text} of ${description || bid}`,
+  };
+  return h(
+    "ul",
+    {},
+    list.map((each) => node(batchLink(each), each, descendants(each))),
+    more > 0 && h("li", { "data-key": "more" }, h("a", all, text)),
   );
 }
 
 /** The batch among its parents and children. */
 function family(batch) {
-  const { ancestors, child_list: list, children, bid, parent_bid: parent } = batch;
-  if (ancestors.length + list.length === 0 && !parent) return null;
-  const item = (each, ...below) =>
-    h(
-      "li",
-      { "data-key": each.bid },
-      each.bid === bid ? h("strong", {}, each.description || bid) : batchLink(each),
-      stageBadge(each.state),
-      below,
-    );
-  const all = { href: link("batches", { parent: bid }) };
-  const more =
-    children > list.length && h("li", {}, h("a", all, `all ${count(children)} children`));
-  const below = list.length > 0 && h("ul", {}, list.map((each) => item(each)), more);
+  const { ancestors, children, parent_bid: parent } = batch;
+  if (ancestors.length + children === 0 && !parent) return null;
   const tree = ancestors.reduceRight(
-    (inner, each) => item(each, h("ul", {}, inner)),
-    item(batch, below),
+    (inner, each) => node(batchLink(each), each, h("ul", {}, inner)),
+    node(h("strong", {}, "this batch"), batch, descendants(batch)),
   );
   return section(
     "Parents and children",
@@ -237,6 +250,12 @@ function member(job) {
   );
 }
 
+function noMembers({ total, pending, state }) {
+  if (pending > 0) return "See all members.";
+  if (total > 0) return "None: every member has ended.";
+  return state === "open" ? "The batch has no members yet." : "The batch has no members.";
+}
+
 function openMembers(batch, jobs) {
   const { bid, pending, members: counts } = batch;
   const states = MEMBER_STATES.filter((state) => counts[state] > 0);
@@ -259,7 +278,7 @@ function openMembers(batch, jobs) {
           jobs.map(member),
           "cards",
         )
-      : empty(pending > 0 ? "See all members." : "None: every member has ended."),
+      : empty(noMembers(batch)),
   );
 }
 

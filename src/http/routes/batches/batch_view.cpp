@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <utility>
+#include <vector>
 
 #include "core/model/features/bid.hpp"
 #include "http/kit/input.hpp"
@@ -149,16 +151,50 @@ Json show_ancestors(const JobBatch& batch, const View& view) {
   return ancestors;
 }
 
-Json show_children(const JobBatch& batch, const View& view) {
-  Json children = Json::array();
-  const JobBatches::Families& families = view.batches().families();
-  auto place = families.lower_bound({batch.id, 0});
-  for (; place != families.end() && place->first.first == batch.id; ++place) {
-    if (children.size() == kChildrenShownMax) break;
-    children.push_back(row_of(view.batches().at(place->second), view));
+/// The children of a batch, their children and so on, level by level while there is room.
+class Descendants {
+ public:
+  explicit Descendants(const View& view) : view_(view) {}
+
+  Json list(JobBatchId ancestor) {
+    Json children = Json::array();
+    parents_.push_back({.id = ancestor, .generation = 1, .children = &children});
+    for (; !parents_.empty(); parents_.pop_front()) add_children(parents_.front());
+    return children;
   }
-  return children;
-}
+
+ private:
+  /// `children` is filled at once, so that pointers to its rows stay valid.
+  struct Parent {
+    JobBatchId id = 0;
+    std::size_t generation = 1;  ///< of its children
+    Json* children = nullptr;
+  };
+
+  void add_children(const Parent& parent) {
+    std::vector<JobBatchId> ids;
+    const JobBatches::Families& families = view_.batches().families();
+    auto place = families.lower_bound({parent.id, 0});
+    for (; place != families.end() && place->first.first == parent.id; ++place) {
+      if (ids.size() == kChildrenShownMax || room_ == 0) break;
+      --room_;
+      const JobBatch& child = view_.batches().at(place->second);
+      Json row = row_of(child, view_);
+      row["child_list"] = Json::array();
+      parent.children->push_back(std::move(row));
+      ids.push_back(child.id);
+    }
+    if (parent.generation == kGenerationsShownMax) return;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      Json& row = (*parent.children)[i];
+      parents_.push_back({ids[i], parent.generation + 1, &row["child_list"]});
+    }
+  }
+
+  const View& view_;
+  std::deque<Parent> parents_;
+  std::size_t room_ = kDescendantsShownMax;
+};
 
 }  // namespace
 
@@ -211,7 +247,7 @@ Json detail_of(const JobBatch& batch, const View& view) {
   detail["blocked_by"] = Blocks(fields, view).list();
   detail["members"] = count_members(batch, view);
   detail["ancestors"] = show_ancestors(batch, view);
-  detail["child_list"] = show_children(batch, view);
+  detail["child_list"] = Descendants(view).list(batch.id);
   return detail;
 }
 

@@ -37,8 +37,12 @@ enum class BatchStage {
 /// How many jobs one request looks at to count the members of each state.
 inline constexpr std::size_t kMemberSearchSteps = 6'000;
 
-/// How many parents of parents, and how many children, are shown with a batch.
+/// How many parents of parents are shown with a batch.
 inline constexpr std::size_t kAncestorsShownMax = 16;
+
+/// How many children of each batch are shown below it, so many levels deep, and so many in all.
 inline constexpr std::size_t kChildrenShownMax = 20;
+inline constexpr std::size_t kGenerationsShownMax = 8;
+inline constexpr std::size_t kDescendantsShownMax = 100;
 
 }  // namespace millrace::http

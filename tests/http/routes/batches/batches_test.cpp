@@ -3,6 +3,7 @@
 
 #include "core/model/features/bid.hpp"
 #include "http/asking.hpp"
+#include "http/routes/batches/batch_view.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
@@ -245,6 +246,38 @@ TEST_CASE("batch: it shows its ancestors, the outermost first, and its children"
   CHECK(batch["ancestors"][0]["description"] == "a");
   CHECK(batch["child_list"][0]["description"] == "d");
   CHECK(batch["children"] == 1);
+}
+
+TEST_CASE("batch: it shows its descendants level by level, eight levels deep") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  for (JobBatchId id = 2; id <= 11; ++id) web.add(id, id - 1);
+  const Json batch = web.read(path);
+  std::size_t levels = 0;
+  const Json* last = &batch;
+  for (; !(*last)["child_list"].empty(); last = &(*last)["child_list"][0]) ++levels;
+  CHECK(levels == kGenerationsShownMax);
+  CHECK((*last)["bid"] == format_bid(1 + kGenerationsShownMax));
+  CHECK((*last)["children"] == 1);
+}
+
+TEST_CASE("batch: it shows 20 children of each batch, and 100 descendants in all") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  JobBatchId id = 2;
+  for (; id < 23; ++id) web.add(id, 1);
+  for (int i = 0; i < 21; ++i) web.add(id++, 2);
+  for (JobBatchId parent = 3; parent < 23; ++parent) {
+    for (int i = 0; i < 19; ++i) web.add(id++, parent);
+  }
+  const Json children = web.read(path)["child_list"];
+  CHECK(children.size() == kChildrenShownMax);
+  CHECK(children[0]["child_list"].size() == kChildrenShownMax);
+  CHECK(children[1]["child_list"].size() == 19);
+  CHECK(children[3]["child_list"].size() == 19);
+  CHECK(children[4]["child_list"].size() == 3);
+  CHECK(children[5]["child_list"].empty());
+  CHECK(children[5]["children"] == 19);
 }
 
 TEST_CASE("batch: one whose members are too many to look at says so") {
