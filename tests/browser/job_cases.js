@@ -1,6 +1,7 @@
 // What clients asked for with a job, and what workers tell of it.
+import assert from "node:assert/strict";
 import { accessibleCases } from "./axe.js";
-import { faktory, gone, row } from "./helpers.js";
+import { faktory, gone, row, until } from "./helpers.js";
 
 const custom = (members) => ({ custom: members });
 
@@ -13,6 +14,17 @@ async function fill(test) {
   await client.fetch("imports");
   await tell(client, { percent: 42, desc: "reading the third file" });
   return client;
+}
+
+/** Job 1 is dead and has expired; job 2 is only dead. */
+async function dieAndExpire(test) {
+  const client = await faktory(test, "worker-1");
+  await client.push("late-0001", "Late", "late", [], { retry: -1, custom: { expires_in: 1 } });
+  await client.fail("late", "KeyError", "no key");
+  await client.push("dies-0001", "Dies", "late", [], { retry: -1 });
+  await client.fail("late", "KeyError", "no key");
+  const { expires_at: end } = await test.server.api("jobs/1");
+  await until(() => Date.now() > Date.parse(end), "it has expired");
 }
 
 const tell = (client, values) =>
@@ -86,6 +98,42 @@ export const cases = [
       await page.getByText("it is removed then, unless a worker has fetched it").waitFor();
       await client.fetch("alerts");
       await page.getByText("it is not tried again after that").waitFor();
+    },
+  },
+  {
+    title: "a dead job that has expired cannot be retried, and its page and its row say why",
+    async run(test) {
+      await dieAndExpire(test);
+      const { page } = test;
+      await test.open("jobs/1");
+      const retry = page.getByRole("button", { name: "Retry", exact: true });
+      await page.getByText("it cannot be retried any more").waitFor();
+      assert.equal(await retry.isDisabled(), true);
+      assert.equal(await retry.getAttribute("title"), "Expired jobs cannot be retried.");
+      assert.equal(await page.getByRole("button", { name: "Delete" }).isDisabled(), false);
+      await test.open("jobs?state=dead");
+      await row(page, "Late").getByText(/^expired .* ago$/).waitFor();
+      await page.getByLabel("Select job 1").check();
+      const selected = page.getByRole("button", { name: "Retry 1", disabled: true });
+      assert.equal(await selected.getAttribute("title"), "Expired jobs cannot be retried.");
+      await page.getByLabel("Select job 2").check();
+      await page.getByRole("button", { name: "Retry 2" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
+      await page.getByText("1 job ready now, 1 unchanged (changed before, or expired).").waitFor();
+    },
+  },
+  {
+    title: "a retry of all dead jobs says that those are left that have expired",
+    async run(test) {
+      await dieAndExpire(test);
+      const { page, server } = test;
+      await test.open("jobs?state=dead");
+      await page.getByRole("button", { name: "Retry all 2…" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
+      await page
+        .getByText("Done: 1 job retried. The other one had changed or expired.")
+        .waitFor();
+      assert.equal((await server.api("overview")).jobs.dead, 1);
     },
   },
   {

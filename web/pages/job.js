@@ -16,7 +16,15 @@ import {
 } from "../ui.js";
 import { batchOf } from "./batches.js";
 import { nameGroup } from "./job_filters.js";
-import { ACTIONS, failures, priority, verbOf, workerLink } from "./jobs.js";
+import {
+  ACTIONS,
+  WHY_NO_RETRY,
+  failures,
+  hasExpired,
+  priority,
+  verbOf,
+  workerLink,
+} from "./jobs.js";
 
 const NODES_MAX = 3000;
 const DEPTH_MAX = 100;
@@ -345,18 +353,14 @@ function lock({ lock: { is_held: isHeld, until, ends_with: end } }) {
   ];
 }
 
-const expiry = ({ expires_at: time, state }) => [
-  ago(time),
-  h(
-    "div",
-    { class: "dim" },
-    state === "dead"
-      ? "it cannot be retried after that"
-      : state === "reserved"
-        ? "it is not tried again after that"
-        : "it is removed then, unless a worker has fetched it",
-  ),
-];
+function whenOver(job) {
+  if (hasExpired(job)) return "it cannot be retried any more";
+  if (job.state === "dead") return "it cannot be retried after that";
+  if (job.state === "reserved") return "it is not tried again after that";
+  return "it is removed then, unless a worker has fetched it";
+}
+
+const expiry = (job) => [ago(job.expires_at), h("div", { class: "dim" }, whenOver(job))];
 
 // ---- acting ----
 
@@ -387,12 +391,15 @@ export default {
   render(ctx, job) {
     const plain = job.state === "reserved" ? "" : "primary";
     const kind = (action) => (action === "retry" ? plain : "danger");
+    const isOver = (action) => action === "retry" && hasExpired(job);
     const actions = ctx.isReadOnly
       ? []
       : [...ACTIONS[job.state]].map((action) =>
           button(verbOf(action, job.state), () => change(ctx, job, action), {
             kind: kind(action),
             key: action,
+            disabled: isOver(action),
+            title: isOver(action) && WHY_NO_RETRY,
           }),
         );
     const unit = job.work_unit ?? {};
@@ -440,7 +447,7 @@ export default {
               ],
             ],
             job.lock && ["Unique", lock(job)],
-            job.expires_at && ["Expires", expiry(job)],
+            job.expires_at && [hasExpired(job) ? "Expired" : "Expires", expiry(job)],
             ...Object.entries(job.exact.swork_unit?.scustom ?? {})
               .filter(([name]) => !job.batch || !/^s_?bid$/.test(name))
               .slice(0, 20)

@@ -1,4 +1,4 @@
-import { get, post } from "../api.js";
+import { get, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
 import { DONE, VERBS, askFor, changeAll } from "../operation.js";
@@ -58,6 +58,11 @@ export function failures({ failures: n, retries_left: left }) {
   const retries = left > 0 ? plural(left, "retry", "retries") : "no retry";
   return `${plural(n, "failure")}, ${retries} left`;
 }
+
+/** A dead job stays after its time, but the server does not make it ready again. */
+export const hasExpired = ({ state, expires_at: end }) =>
+  state === "dead" && end !== null && Date.parse(end) <= serverNow();
+export const WHY_NO_RETRY = "Expired jobs cannot be retried.";
 
 const stateOf = ({ state }) => state || "ready";
 /** Ready jobs last: there may be millions, and a search is mostly for jobs that were started. */
@@ -144,7 +149,8 @@ async function changeSelected(ctx, action) {
       [
         `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
         gone > 0 && `${count(gone)} already gone`,
-        refused > 0 && `${count(refused)} unchanged`,
+        refused > 0 &&
+          `${count(refused)} unchanged${action === "retry" ? " (changed before, or expired)" : ""}`,
       ]
         .filter(Boolean)
         .join(", ") + ".",
@@ -225,6 +231,8 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
       },
     );
   const kind = (action) => (action === "retry" ? "" : "danger");
+  const expired = jobs.filter((job) => selected.has(job.id) && hasExpired(job));
+  const isOver = (action) => action === "retry" && expired.length === selected.size;
   return h(
     "div",
     {
@@ -254,6 +262,8 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
             button(`${verbOf(action, state)} ${count(selected.size)}`, run(action), {
               kind: `${kind(action)} small`,
               key: action,
+              disabled: isOver(action),
+              title: isOver(action) && WHY_NO_RETRY,
             }),
           ),
           button(
@@ -336,6 +346,7 @@ function row(ctx, jobs, job, state, canSelect) {
           " ",
           h("span", { class: "dim" }, `(${failures(error)})`),
         ),
+      hasExpired(job) && h("div", { class: "dim" }, "expired ", ago(job.expires_at)),
       job.reservation &&
         h(
           "div",

@@ -71,6 +71,7 @@ Json row_of(const Job& job, const Site& site) {
   row["when"] = show_time(job.steady_when(clock), clock);
   row["reservation"] = reservation_of(job, clock);
   row["progress"] = show_progress(job, summary.jid, site.broker.view());
+  row["expires_at"] = show_expiry(job);
   row["error"] = nullptr;
   if (const Failure* failure = job.failure()) {
     row["error"] = {{"type", failure->errtype},
@@ -86,7 +87,6 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   Json detail = row_of(job, site);
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
   detail["lock"] = show_lock(job);
-  detail["expires_at"] = show_expiry(job);
   detail["held_up"] = show_hold(job, site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;

@@ -52,6 +52,8 @@ TEST_CASE("job: one that expires says when") {
   WebFixture web;
   const JobId id = web.push("Sync", "default", R"(,"custom":{"expires_in":60})");
   CHECK(job(web, id)["expires_at"] == show_time(web.now + 60s, {}));
+  CHECK(web.read("/api/v1/jobs?state=ready")["jobs"][0]["expires_at"] ==
+        show_time(web.now + 60s, {}));
 }
 
 TEST_CASE("job: its progress is on its page and in lists") {
