@@ -229,8 +229,8 @@ class NoCron final : public CronBoard {
   [[nodiscard]] std::size_t count() const override { return 0; }
   [[nodiscard]] std::vector<Entry> page(std::size_t, std::size_t) const override { return {}; }
   [[nodiscard]] std::optional<Entry> find(std::string_view) const override { return std::nullopt; }
-  [[nodiscard]] Outcome<std::string> run_now(std::string_view, Time) override {
-    return Problem{"there is no such entry"};
+  [[nodiscard]] Result<std::string, PushRefusal> run_now(std::string_view, Time) override {
+    return PushRefusal{.text = "there is no such entry"};
   }
   Answer<Done> pause(std::string_view, Time) override { return Refusal::kNotFound; }
   Answer<Done> resume(std::string_view, Time) override { return Refusal::kNotFound; }

@@ -47,10 +47,10 @@ TEST_CASE("lock key: arguments that mean the same have one key") {
       {"[[],[1]]", "[ [ ] , [1]]"},
       {"[true,false,null]", "[true, false, null]"},
   };
-  for (const auto& [a, b] : kSame) {
-    CAPTURE(a);
-    CAPTURE(b);
-    CHECK(key_of(a) == key_of(b));
+  for (const auto& pair : kSame) {
+    CAPTURE(pair.first);
+    CAPTURE(pair.second);
+    CHECK(key_of(pair.first) == key_of(pair.second));
   }
 }
 
@@ -63,10 +63,10 @@ TEST_CASE("lock key: arguments that differ have two keys") {
       {R"(["\""])", R"(["\\"])"}, {R"([{"a":1}])", R"([{"a":"1"}])"},
       {"[null]", "[]"},           {"[0.1]", "[0.10000000000000001]"},
   };
-  for (const auto& [a, b] : kDifferent) {
-    CAPTURE(a);
-    CAPTURE(b);
-    CHECK(key_of(a) != key_of(b));
+  for (const auto& pair : kDifferent) {
+    CAPTURE(pair.first);
+    CAPTURE(pair.second);
+    CHECK(key_of(pair.first) != key_of(pair.second));
   }
 }
 
