@@ -20,11 +20,17 @@ def fill(client):
             assert client.line().startswith("INSERTED ")
 
 
-def terminate_in_replay(server):
+# A segment is read as a whole: in one, the replay would be slow before it begins.
+SHORT_SEGMENTS = "--segment-bytes=1048576"
+
+
+def terminate_in_replay(server, test):
     """The status with which it ends."""
+    server.env = {"LD_PRELOAD": preloaded("slow_reads", test.path("slow_reads.so"))}
     server.begin()
     wait_until(lambda: " replaying " in server.error_text(), "the replay tells how far it is")
     server.process.send_signal(signal.SIGTERM)
+    server.env = None
     return server.process.wait(30)
 
 
@@ -34,13 +40,11 @@ def replayed_jobs(server):
 
 class ReplayTest(ServerTest):
     def test_sigterm_ends_it_and_the_journal_is_kept(self):
-        server = self.server("--sync=off", "--segment-bytes=1048576").start()
+        server = self.server("--sync=off", SHORT_SEGMENTS).start()
         fill(self.open(Beanstalk(server.beanstalk_address)))
         server.terminate()
-        server.env = {"LD_PRELOAD": preloaded("slow_reads", self.path("slow_reads.so"))}
-        self.assertEqual(terminate_in_replay(server), -signal.SIGTERM)
+        self.assertEqual(terminate_in_replay(server, self), -signal.SIGTERM)
         self.assertNotIn(" started ", server.error_text())
-        server.env = None
         server.start()
         self.assertEqual(replayed_jobs(server), JOBS)
 

@@ -94,12 +94,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto members = reader.read(json);
   if (!members) return 0;
   check_canonical(members->raw_args);
-  const auto asked = read_features(*members, Time{}, kWall);
-  if (!asked) {
-    check_refusal(asked.error());
+  NewJob asked;
+  if (const auto refused = read_features(*members, kWall, no_secret, asked)) {
+    check_refusal(*refused);
     return 0;
   }
-  if (asked->features) check_times(*asked->features);
+  if (asked.features) check_times(*asked.features);
 
   std::string body;
   if (!make_pushed_job(*members, kWall, WallClock{}, no_secret, body)) return 0;
@@ -107,9 +107,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   JobReader second;
   const auto fetched = second.read(shown);
   check(static_cast<bool>(fetched));
-  const auto again = read_features(*fetched, Time{}, kWall);
-  check(again && again->conflict == asked->conflict);
-  check(static_cast<bool>(again->features) == static_cast<bool>(asked->features));
-  check(!again->features || *again->features == *asked->features);
+  NewJob again;
+  check(!read_features(*fetched, kWall, no_secret, again));
+  check(again.conflict == asked.conflict);
+  check(again.features == asked.features);
   return 0;
 }
