@@ -72,8 +72,7 @@ class StringSink {
       return;
     }
     make_room(text.size());
-    std::memcpy(bytes_.data() + size_, text.data(), text.size());
-    size_ += text.size();
+    size_ += text.copy(bytes_.data() + size_, text.size());
   }
 
  private:
