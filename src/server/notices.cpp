@@ -50,6 +50,12 @@ void Notices::leader_out_of_reach(const std::string& node, const std::string& po
                                      {"ports", one_line(ports, kProblemBytesMax)}});
 }
 
+/// Once: an application that makes this mistake makes it with each push.
+void Notices::locks_without_time(std::uint64_t count) {
+  if (count == 0 || std::exchange(is_lock_told_, true)) return;
+  log_.event("lock_without_time", {{"missing", "unique_for"}});
+}
+
 /// One line for all segments that were removed since the last one.
 void Notices::removed_segments(std::uint64_t count, Time now) {
   const std::uint64_t removed = count - segments_logged_;

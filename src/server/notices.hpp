@@ -41,6 +41,9 @@ class Notices {
   /// them. Empty: none.
   void leader_out_of_reach(const std::string& node, const std::string& ports, Time now);
 
+  /// How many jobs asked for a lock without a time since the process began.
+  void locks_without_time(std::uint64_t count);
+
   /// How many segments compaction has removed since the process began.
   void removed_segments(std::uint64_t count, Time now);
 
@@ -60,6 +63,7 @@ class Notices {
   LogLimit out_of_reach_{1h};
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise
+  bool is_lock_told_ = false;    ///< that one was asked for without a time
 };
 
 }  // namespace millrace::server

@@ -354,6 +354,7 @@ void Server::work(Time now) {
   if (shared_ == nullptr) stall_watch_.work(now);
   if (web_) web_->work(now);
   if (shared_ != nullptr && !relay_) notices_.shared_log(shared_->problem(), now);
+  notices_.locks_without_time(broker_.view().tally().locks_without_time);
   notices_.removed_segments(loop_.compactor.removed_segments(), now);
   connections_.remove_closed();
   if (is_stopping() && connections_.count() == 0) enter(Stage::kEnded);

@@ -71,6 +71,14 @@ TEST_CASE("notices: of what is refused, only what got worse is told, once a seco
   CHECK(noticing.count("job_growth_refused") == 1);
 }
 
+TEST_CASE("notices: a lock that was asked for without a time is told once") {
+  Noticing noticing;
+  noticing.notices.locks_without_time(0);
+  CHECK(noticing.logged.empty());
+  for (std::uint64_t count = 1; count < 4; ++count) noticing.notices.locks_without_time(count);
+  CHECK(noticing.count("lock_without_time missing=unique_for") == 1);
+}
+
 TEST_CASE("notices: removed segments are told together") {
   Noticing noticing;
   noticing.notices.removed_segments(0, kStart);

@@ -69,6 +69,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
       return view().find_lock_holder(job.features->lock_key)->id;
     }
   }
+  if (job.is_lock_without_time) ++parts_->tally.locks_without_time;
   Ledger& ledger = parts_->ledger;
   if (job.features && job.features->wants_lock() && !ledger.store().lock_secret().get()) {
     ledger.commit(LockSecretDrawn{.secret = lock_secret_});

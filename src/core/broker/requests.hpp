@@ -38,7 +38,8 @@ struct NewJob {
   std::optional<Time> created_at = std::nullopt;  ///< now, unless it is set
   std::optional<JobFeatures> features = {};       ///< most jobs have none
   UniqueConflict conflict = UniqueConflict::kRefuse;
-  LongBody* long_body = nullptr;  ///< has `body`, and loses it to the job
+  bool is_lock_without_time = false;  ///< a lock was asked for and no time: there is none
+  LongBody* long_body = nullptr;      ///< has `body`, and loses it to the job
 };
 
 /// Where the queues of a list were found, for a client that asks with the same list again.

@@ -90,7 +90,10 @@ using MaybeRefused = std::optional<RefusedJob>;
 MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first_run,
                        const SecretOfLocks& secret, NewJob& job) {
   // Then nothing is locked, whatever the other members say.
-  if (asked.unique_for.empty()) return std::nullopt;
+  if (asked.unique_for.empty()) {
+    job.is_lock_without_time = !asked.unique_until.empty();
+    return std::nullopt;
+  }
   if (!asked.unique_until.empty()) {
     const bool is_start = means(asked.unique_until, "start");
     if (!is_start && !means(asked.unique_until, "success")) {

@@ -47,6 +47,20 @@ TEST_CASE("pusher: what is refused leaves no job, and the next job is not affect
   CHECK_FALSE(pushing.refused(job_in("mail")));
 }
 
+TEST_CASE("pusher: a lock without a time is no lock, and is counted") {
+  Pushing pushing;
+  const auto push = [&](const std::string& custom) {
+    return !pushing.refused(R"({"jid":"12345678","jobtype":"T","args":[],"custom":)" + custom +
+                            "}");
+  };
+  CHECK(push(R"({"unique_until":"nonsense"})"));
+  CHECK(push(R"({"unique_until":"start","unique_for":null})"));
+  CHECK(push(R"({"unique_until":"start","unique_for":60})"));
+  CHECK(push(R"({"unique_for":null,"unique_conflict":"jid"})"));
+  CHECK(pushing.broker.view().tally().locks_without_time == 2);
+  CHECK(pushing.broker.view().tally().locks_taken == 1);
+}
+
 TEST_CASE("pusher: the name of a queue at its limit and one past it") {
   Pushing pushing;
   CHECK_FALSE(pushing.refused(job_in(std::string(kQueueNameBytesMax, 'q'))));
