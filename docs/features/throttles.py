@@ -8,10 +8,15 @@ import time
 from pyfaktory import Client, Consumer, Job, Producer
 
 
+def say(line):
+    # In one write: each job runs in a process of its own.
+    print(line + "\n", end="", flush=True)
+
+
 def greet(number):
-    print("begin", number, flush=True)
+    say(f"begin {number}")
     time.sleep(1)
-    print("end", number, flush=True)
+    say(f"end {number}")
 
 
 if __name__ == "__main__":
