@@ -18,6 +18,9 @@ constexpr std::chrono::milliseconds kSilenceMax{1600};
 /// three servers, a third of all consumers is placed on the dead one, and nobody answers. So the
 /// wait is short at first, and twice as long each time, since a busy server is slow.
 constexpr std::chrono::milliseconds kFirstWait{100};
+/// Until then the stream itself is asked so often, for so many messages at once.
+constexpr std::chrono::milliseconds kLookWait{100};
+constexpr int kLooksMax = 64;
 /// Between two tries to begin.
 constexpr std::chrono::milliseconds kRetryWait{250};
 
@@ -90,6 +93,7 @@ void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
       was_heard_ ? Duration(kFirstWait) : std::min<Duration>(2 * answer_wait_, kSilenceMax);
   was_heard_ = false;
   heard_at_ = now;
+  look_at_ = now + kLookWait;
   retry_at_ = now + kRetryWait;
   seen_ = start.wanted_from - 1;
   assembler_.begin(start);
@@ -122,8 +126,23 @@ void NatsReader::proceed(std::size_t bytes_max, Time now) {
       note_control(*message, now);
     }
   }
+  if (!was_heard_ && look_at_ <= now && !has_result()) look_at_stream(bytes_max, now);
   const bool is_due = retry_at_ ? *retry_at_ <= now : arrived_.empty() && due() <= now;
   if (is_due && !has_result()) begin({seen_ + 1, seen_ == 0, seen_ + 1}, now);
+}
+
+/// What a consumer sends later of these messages is skipped.
+void NatsReader::look_at_stream(std::size_t bytes_max, Time now) {
+  look_at_ = now;
+  for (int looks = 0; looks < kLooksMax && chunk_bytes_ < bytes_max; ++looks) {
+    const Sequence next = assembler_.next();
+    const std::optional<NatsMessage> message = stream_.message(next);
+    if (!message) {
+      look_at_ = now + kLookWait;
+      return;
+    }
+    add(**message, next, now);
+  }
 }
 
 void NatsReader::add(const natsMsg& message, Sequence sequence, Time now) {
@@ -201,7 +220,9 @@ Outcome<journal::LogService::Chunk> NatsReader::take() {
 }
 
 NatsReader::Time NatsReader::due() const {
-  return retry_at_.value_or(heard_at_ + (was_heard_ ? Duration(kSilenceMax) : answer_wait_));
+  const Time next =
+      retry_at_.value_or(heard_at_ + (was_heard_ ? Duration(kSilenceMax) : answer_wait_));
+  return was_heard_ ? next : std::min(next, look_at_);
 }
 
 }  // namespace millrace::engines

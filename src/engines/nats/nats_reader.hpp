@@ -14,7 +14,8 @@
 namespace millrace::engines {
 
 /// Reads a stream in order. The server sends what is new, and no more than the reader confirms to
-/// have taken (its flow control). Whatever goes wrong with that, the reader begins again.
+/// have taken (its flow control). Whatever goes wrong with that, the reader begins again. While the
+/// server does not answer that it begins, the reader asks the stream for one message after another.
 class NatsReader {
  public:
   using Chunk = journal::LogService::Chunk;
@@ -40,10 +41,13 @@ class NatsReader {
   [[nodiscard]] Outcome<Chunk> take();
   /// When `proceed` is due at the latest.
   [[nodiscard]] Time due() const;
+  /// How often the server was asked to send.
+  [[nodiscard]] std::uint64_t begun() const { return begun_; }
 
  private:
   void end_subscription(Time now);
   void begin(NatsEntryAssembler::Start start, Time now);
+  void look_at_stream(std::size_t bytes_max, Time now);
   void add(const natsMsg& message, journal::Sequence sequence, Time now);
   void find_gap(journal::Sequence sequence, Time now);
   void answer_control(const natsMsg& message);
@@ -52,13 +56,14 @@ class NatsReader {
   NatsConnection& connection_;
   NatsStream& stream_;
   NatsSubscription* subscription_ = nullptr;
-  std::uint64_t begun_ = 0;  ///< how often
+  std::uint64_t begun_ = 0;
   NatsEntryAssembler assembler_;
   std::deque<NatsMessage> arrived_;
   journal::Sequence seen_ = 0;
   Time heard_at_;                 ///< of the server, or when it was asked to begin
   bool was_heard_ = true;         ///< since it was asked
   Duration answer_wait_{};        ///< for an answer to that
+  Time look_at_;                  ///< without one: when to ask the stream itself
   std::optional<Time> retry_at_;  ///< when something went wrong: nothing more is read until then
   journal::Sequence gap_at_ = 0;  ///< the message that was missing when it began for the last time
   Chunk chunk_;

@@ -21,6 +21,8 @@ constexpr std::chrono::milliseconds kAskMax =
 /// time for a busy server.
 constexpr std::array kAskWaitsMs = {250, 250, 250, 250, 1000};
 static_assert(std::accumulate(kAskWaitsMs.begin(), kAskWaitsMs.end(), 0) == kAskMax.count());
+/// A message is there, or it is asked for again.
+constexpr int kMessageWaitMs = 100;
 /// A member calls an election at the earliest when it has heard nothing for 4 s.
 constexpr std::int64_t kSilenceMaxNs = 3'500'000'000;
 
@@ -216,6 +218,18 @@ Outcome<journal::LogService::Extent> NatsStream::extent() {
   extent.last = info.State.LastSeq;
   extent.begin = info.State.Msgs == 0 ? extent.last + 1 : info.State.FirstSeq;
   return extent;
+}
+
+std::optional<NatsMessage> NatsStream::message(journal::Sequence sequence) {
+  if (!connection_.is_connected() || !open_context()) return std::nullopt;
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Wait = kMessageWaitMs;
+  natsMsg* found = nullptr;
+  const natsStatus status =
+      js_GetMsg(&found, context_.get(), name_.c_str(), sequence, &options, nullptr);
+  if (status != NATS_OK) return std::nullopt;
+  return NatsMessage(found);
 }
 
 }  // namespace millrace::engines

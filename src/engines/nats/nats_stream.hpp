@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engines/nats/nats_connection.hpp"
@@ -27,6 +28,10 @@ class NatsStream {
   /// As the leader of the stream says. Refused when it has not heard from most of the others
   /// lately: then another one may lead.
   [[nodiscard]] Outcome<journal::LogService::Extent> extent();
+
+  /// A message, as the leader of the stream has it; none where the stream has no such message, or
+  /// nobody answers at once. Unlike a consumer, this needs no leader of all NATS servers.
+  [[nodiscard]] std::optional<NatsMessage> message(journal::Sequence sequence);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& subject() const { return subject_; }

@@ -1,9 +1,12 @@
 #include "engines/nats/nats_reader.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "engines/nats/nats_publisher.hpp"
 #include "engines/nats/nats_server.hpp"
 #include "support/doctest.hpp"
 
@@ -36,6 +39,25 @@ class ReaderOfOne {
     reader->proceed(1, now);
   }
 
+  /// Time passes, in which the reader hears nothing.
+  void pass(NatsReader::Duration time) {
+    for (const auto end = now + time; now < end;) {
+      now += 100ms;
+      reader->proceed(1, now);
+    }
+  }
+
+  void append(const std::string& bytes) {
+    NatsPublisher publisher(*connection_, stream_->name(), stream_->subject());
+    REQUIRE(publisher.open(now));
+    static_cast<void>(publisher.append(0, bytes, now));
+    while (publisher.take_answers().empty()) {
+      auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
+      REQUIRE_FALSE(mail.letters.empty());
+      for (auto& letter : mail.letters) static_cast<void>(publisher.receive(letter, now));
+    }
+  }
+
   NatsMailbox::Time now{1h};
   std::unique_ptr<NatsReader> reader;
 
@@ -52,11 +74,34 @@ class ReaderOfOne {
 TEST_CASE("NATS reader: what nobody answers is asked for again soon, and then more seldom") {
   ReaderOfOne one;
   one.reader->seek(0, one.now);
+  std::uint64_t begun = 1;
   for (const auto wait : {100ms, 200ms, 400ms, 800ms, 1600ms, 1600ms}) {
-    CHECK(one.reader->due() - one.now == wait);
-    one.now += wait;
-    one.reader->proceed(1, one.now);
+    one.pass(wait - 100ms);
+    CHECK(one.reader->begun() == begun);
+    one.pass(100ms);
+    CHECK(one.reader->begun() == ++begun);
   }
+}
+
+TEST_CASE("NATS reader: while nobody answers, it asks the stream for one message after another") {
+  ReaderOfOne one;
+  one.append("one");
+  one.reader->seek(0, one.now);
+  one.now += 99ms;
+  one.reader->proceed(1 << 20, one.now);
+  CHECK_FALSE(one.reader->has_result());
+  CHECK(one.reader->due() - one.now == 1ms);
+  one.now += 1ms;
+  one.reader->proceed(1 << 20, one.now);
+  REQUIRE(one.reader->has_result());
+  const auto chunk = one.reader->take();
+  REQUIRE(chunk);
+  CHECK(chunk->seen == 1);
+  REQUIRE(chunk->entries.size() == 1);
+  CHECK(chunk->entries.front().bytes == "one");
+  // The server has answered in the meantime, and sends the message too.
+  one.hear();
+  CHECK_FALSE(one.reader->has_result());
 }
 
 TEST_CASE("NATS reader: a server that has answered may be silent for longer") {
@@ -72,12 +117,11 @@ TEST_CASE("NATS reader: a server that has answered may be silent for longer") {
 TEST_CASE("NATS reader: the first wait is short again after an append") {
   ReaderOfOne one;
   one.reader->seek(0, one.now);
-  one.now += 100ms;
-  one.reader->proceed(1, one.now);
-  CHECK(one.reader->due() - one.now == 200ms);
+  one.pass(100ms);
   one.reader->stop(one.now);
   one.reader->seek(0, one.now);
-  CHECK(one.reader->due() - one.now == 100ms);
+  one.pass(100ms);
+  CHECK(one.reader->begun() == 4);
 }
 
 }  // namespace millrace::engines
