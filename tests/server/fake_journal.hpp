@@ -43,6 +43,7 @@ class FakeJournal final : public Journal, public DiskSpace {
   }
   void hurry() override { hurry_count += 1; }
 
+  [[nodiscard]] std::size_t in_flight() const override { return batches_in_flight; }
   [[nodiscard]] Lsn durable() const override { return durable_; }
   [[nodiscard]] bool may_answer() const override { return may_answer_; }
   [[nodiscard]] Durability durability() const override { return durable_when; }
@@ -102,6 +103,7 @@ class FakeJournal final : public Journal, public DiskSpace {
   std::vector<std::string> to_replay;
   std::function<void()> before_batch;  ///< of a replay; may be empty
   std::atomic<int> sync_count = 0;
+  std::size_t batches_in_flight = 0;
   std::atomic<int> unhurried_count = 0;
   std::atomic<int> hurry_count = 0;
   Durability durable_when = Durability::kWhenWritten;

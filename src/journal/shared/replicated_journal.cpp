@@ -397,6 +397,12 @@ Lsn ReplicatedJournal::durable() const {
   return std::max(led_from_, pump_.stored());
 }
 
+std::size_t ReplicatedJournal::in_flight() const {
+  if (!epoch_ || options_.is_stepped) return 0;
+  note_stored();
+  return sent_.size();
+}
+
 bool ReplicatedJournal::may_answer() const {
   if (!epoch_ || has_released_) return false;
   note_stored();

@@ -90,6 +90,8 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] Epoch epoch() const override;
   [[nodiscard]] Durability durability() const override { return Durability::kWhenSynced; }
   [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
+  /// When stepped always 0: nothing would be stored while somebody waits for it.
+  [[nodiscard]] std::size_t in_flight() const override;
   [[nodiscard]] Lsn durable() const override;
   void on_durable(std::function<void()> wake) override;
   [[nodiscard]] Outcome<std::string> read(Lsn begin, std::size_t size) override;

@@ -95,6 +95,12 @@ void CommitQueue::wait(Responder& responder, Lsn lsn) {
   group_of(lsn).responders.add(responder);
 }
 
+bool CommitQueue::has_many_waiting() const {
+  std::size_t count = 0;
+  for (const Waiting& waiting : waiting_) count += waiting.responders.size();
+  return count > kFewWaiting;
+}
+
 /// Those that wait for the batch in which `lsn` is, or which ends there. It is one of the last, or
 /// durable: then the lease is waited for.
 CommitQueue::Waiting& CommitQueue::group_of(Lsn lsn) {

@@ -124,11 +124,31 @@ void Turn::end_pause() {
 /// during these looks need not wait for the next one.
 void Turn::gather() {
   if (parts_.journal.durability() != Durability::kWhenSynced) return;
-  for (int i = 0; i < kGatheringLooks; ++i) {
-    const std::size_t bytes = parts_.ledger.batch_bytes();
-    if (bytes == 0 || bytes >= kGatheredBytes) return;
-    parts_.input.take(Duration{});
+  for (int i = 0; i < kGatheringLooks && has_small_batch(); ++i) parts_.input.take(Duration{});
+  gather_while_in_flight();
+}
+
+/// The journal wakes the input when something has become durable.
+void Turn::gather_while_in_flight() {
+  const Time until = parts_.clock.now() + kInFlightMax;
+  while (has_small_batch() && is_much_in_flight() && commits().leads()) {
+    send_durable();
+    const Time now = parts_.clock.now();
+    if (now >= until || !is_much_in_flight()) return;
+    parts_.input.take(until - now);
   }
+}
+
+/// With few clients, a second batch in flight answers them sooner. With many, most of what a batch
+/// could have comes while the one before it is in flight.
+bool Turn::is_much_in_flight() const {
+  const std::size_t in_flight = parts_.journal.in_flight();
+  return in_flight > 1 || (in_flight == 1 && commits().has_many_waiting());
+}
+
+bool Turn::has_small_batch() const {
+  const std::size_t bytes = parts_.ledger.batch_bytes();
+  return bytes > 0 && bytes < kGatheredBytes;
 }
 
 /// Those that are enlisted meanwhile only hand over what was delivered to them: they execute in the

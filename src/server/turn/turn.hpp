@@ -129,6 +129,9 @@ class Turn {
   [[nodiscard]] bool is_needed(Time now) const;
   [[nodiscard]] Duration longest_wait() const;
   void gather();
+  void gather_while_in_flight();
+  [[nodiscard]] bool is_much_in_flight() const;
+  [[nodiscard]] bool has_small_batch() const;
   void enlist_woken();
   void resume_enlisted(Time now);
   Compactor::Limits set_limits(Time now);
@@ -159,5 +162,7 @@ class Turn {
 /// to a tenth more puts than none, and 8 no more than 4.
 inline constexpr int kGatheringLooks = 4;
 inline constexpr std::size_t kGatheredBytes = 64 * 1024;
+/// How long such a batch waits at most for those in flight.
+inline constexpr Duration kInFlightMax = std::chrono::milliseconds(5);
 
 }  // namespace millrace::server

@@ -316,6 +316,104 @@ TEST_CASE("turn: what arrives while a batch collects that will be synced is part
   CHECK(arriving.looks == 1);
 }
 
+/// A log of other machines with batches in flight. A put is there, and each wait brings another.
+struct InFlight {
+  Clients clients;
+  TestLoop& loop = clients.loop;
+  std::vector<Duration> waits;
+  std::function<void()> on_wait;
+
+  InFlight() {
+    loop.journal.durable_when = Durability::kWhenSynced;
+    loop.on_take = [this](Duration longest) { take(longest); };
+  }
+
+  void run() {
+    waits.clear();
+    REQUIRE(loop.broker.put({.queue = "default", .body = "x"}, loop.clock.now()));
+    loop.turn.run();
+  }
+
+  void take(Duration longest) {
+    if (longest == Duration{}) return;
+    waits.push_back(longest);
+    REQUIRE(loop.broker.put({.queue = "default", .body = "x"}, loop.clock.now()));
+    on_wait();
+  }
+};
+
+TEST_CASE("turn: a small batch waits until one of two in flight is stored") {
+  InFlight at;
+  at.clients.put(at.clients.a, "1 ");
+  at.loop.turn.run();
+  at.loop.journal.batches_in_flight = 2;
+  at.on_wait = [&] {
+    if (at.waits.size() < 3) return;
+    at.loop.journal.batches_in_flight = 1;
+    at.loop.journal.make_durable(at.loop.journal.end());
+  };
+  at.run();
+  CHECK(at.waits.size() == 3);
+  CHECK(at.clients.a.received == "1 ");
+  CHECK(at.loop.journal.batch_count() == 2);
+}
+
+TEST_CASE("turn: replies leave while a batch waits for what is in flight") {
+  InFlight at;
+  at.clients.put(at.clients.a, "1 ");
+  at.loop.turn.run();
+  at.loop.journal.batches_in_flight = 3;
+  std::vector<std::string> received;
+  at.on_wait = [&] {
+    received.push_back(at.clients.a.received);
+    if (received.size() == 1) at.loop.journal.make_durable(at.loop.journal.end());
+    if (received.size() == 2) at.loop.journal.batches_in_flight = 0;
+  };
+  at.run();
+  CHECK(received == std::vector<std::string>{"", "1 "});
+}
+
+TEST_CASE("turn: a batch waits no longer than a while for those in flight") {
+  InFlight at;
+  at.loop.journal.batches_in_flight = 2;
+  at.on_wait = [&] {
+    const Duration early = at.waits.size() == 1 ? Duration{1} : Duration{};
+    at.loop.clock.set(at.loop.clock.now() + at.waits.back() - early);
+  };
+  at.run();
+  CHECK(at.waits == std::vector<Duration>{kInFlightMax, Duration{1}});
+  CHECK(at.loop.journal.batch_count() == 1);
+}
+
+TEST_CASE("turn: a batch does not wait for one in flight that few clients wait for") {
+  InFlight at;
+  at.loop.journal.batches_in_flight = 1;
+  std::vector<std::unique_ptr<FakeClient>> many;
+  for (std::size_t i = 0; i < kFewWaiting; ++i) {
+    many.push_back(std::make_unique<FakeClient>(at.loop.broker));
+    at.loop.turn.join(many.back()->session, *many.back());
+    at.clients.put(*many.back(), "1 ");
+  }
+  at.loop.turn.run();
+  at.run();
+  CHECK(at.waits.empty());
+  at.clients.put(at.clients.a, "1 ");
+  at.loop.turn.run();
+  at.on_wait = [&] { at.loop.journal.batches_in_flight = 0; };
+  at.run();
+  CHECK(at.waits.size() == 1);
+}
+
+TEST_CASE("turn: a server that is deposed while a batch waits appends nothing") {
+  InFlight at;
+  at.loop.journal.batches_in_flight = 2;
+  at.on_wait = [&] { at.loop.journal.leader = Epoch{2}; };
+  at.run();
+  CHECK(at.waits.size() == 1);
+  CHECK(at.loop.journal.batch_count() == 0);
+  CHECK(at.loop.stood_down_count == 1);
+}
+
 TEST_CASE("turn: a batch that costs no sync is appended without another look") {
   Arriving arriving;
   arriving.run(3);
