@@ -1,6 +1,7 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <absl/strings/string_view.h>
 
 #include <functional>
@@ -21,5 +22,6 @@ struct TextHash {
 /// A map from texts that it owns.
 template <typename Value>
 using TextMap = absl::flat_hash_map<std::string, Value, TextHash, std::equal_to<>>;
+using TextSet = absl::flat_hash_set<std::string, TextHash, std::equal_to<>>;
 
 }  // namespace millrace

@@ -346,18 +346,22 @@ void World::set_limits() {
   model_.set_limits(limits_, now_);
 }
 
-/// With the same timeout: others would be counted anew, in slices.
 void World::set_limits_by_hand() {
   ModelLimits limits = draw_limits(random_);
-  limits.timeout = limits_.timeout;
+  if (steps_random_.one_in(2)) limits.timeout = limits_.timeout;
   if (!limits_.has_any() || !limits.has_any()) return;
+  // With another timeout all reservations are counted, which takes slices. Until then the queue
+  // hands out nothing, and what is due now could come first.
+  poll();
+  if (disk_.is_dead() || process_->turn.is_paused()) return;
   Broker& broker = process_->broker;
   const bool is_set =
       static_cast<bool>(broker.admin().set_throttle(kThrottledQueue, limits_from(limits), now_));
-  demand(is_set == model_.set_limits_by_hand(limits), "limits by hand are refused, or not");
+  demand(is_set == model_.set_limits_by_hand(limits, now_), "limits by hand are refused, or not");
   process_->turn.request();
   ++totals_.features.limits_by_hand;
   tell("an operator sets limits");
+  poll();
 }
 
 /// No longer than what jobs are scheduled for, or by hours.

@@ -12,6 +12,7 @@ void Slots::set_rules(ThrottleRules rules, Time now) {
   refreshed_to_ = 0;
   if (!is_first) return;
   grace_end_ = now + kHeartbeatLimit;
+  await_holders();
   while (refreshed_to_) refresh_some(now);
   while (throttles().is_counting()) count_some(now);
 }
@@ -27,7 +28,7 @@ void Slots::refresh(std::string_view name, Time now) {
 void Slots::work(Time now) {
   if (refreshed_to_) refresh_some(now);
   if (throttles().is_counting()) count_some(now);
-  if (grace_end_ <= now) end_grace(now);
+  if (grace_end_ <= now) end_grace();
   look_at_due(now);
   forget_full_buckets(now);
 }
@@ -70,23 +71,29 @@ void Slots::count_some(Time now) {
     const Job& job = store.jobs().at(place->slot);
     Throttle* const throttle = store.queues().at(job.queue).throttle;
     if (throttle == nullptr || !throttle->is_counting) continue;
-    throttles().enter(*throttle, job);
-    if (!lives(*job.reservation(), now)) throttles().end_holder(*job.reservation());
+    const bool counts = throttles().count(*throttle, job, now);
+    if (counts && !lives(*job.reservation())) throttles().end_holder(*job.reservation());
   }
 }
 
-bool Slots::lives(const Reservation& held, Time now) const {
-  const bool is_grace = now < grace_end_ && grace_end_ != kNever;
-  if (!held.wid.empty()) return is_grace || parts_.workers.contains(held.wid);
-  return held.consumer == 0 ? is_grace : parts_.clients.all().contains(held.consumer);
+bool Slots::lives(const Reservation& held) const {
+  if (held.wid.empty() && held.consumer != 0) return parts_.clients.all().contains(held.consumer);
+  return throttles().is_awaited(held.wid) || parts_.workers.contains(held.wid);
+}
+
+/// Whatever is not limited now may be before they are back.
+void Slots::await_holders() {
+  Store& store = parts_.ledger.store();
+  for (const TimeEntry& entry : store.orders().reserved()) {
+    const Reservation& held = *store.jobs().at(entry.slot).reservation();
+    if (!held.wid.empty() || held.consumer == 0) throttles().await(held.wid);
+  }
 }
 
 /// Workers that held jobs before the start and have not come back.
-void Slots::end_grace(Time) {
+void Slots::end_grace() {
   grace_end_ = kNever;
-  for (const std::string& wid : throttles().living_workers()) {
-    if (!parts_.workers.contains(wid)) throttles().set_worker_lives(wid, false);
-  }
+  throttles().stop_awaiting();
 }
 
 void Slots::look_at_due(Time now) {

@@ -42,10 +42,11 @@ class Slots {
   [[nodiscard]] const Throttles& throttles() const { return parts_.ledger.store().throttles(); }
   void refresh_some(Time now);
   void count_some(Time now);
-  void end_grace(Time now);
+  void await_holders();
+  void end_grace();
   void look_at_due(Time now);
   void forget_full_buckets(Time now);
-  [[nodiscard]] bool lives(const Reservation& held, Time now) const;
+  [[nodiscard]] bool lives(const Reservation& held) const;
 
   Parts parts_;
   Time grace_end_ = kNever;

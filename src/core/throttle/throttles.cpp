@@ -177,6 +177,15 @@ void Throttles::enter(Throttle& throttle, const Job& job) {
   }
 }
 
+bool Throttles::count(Throttle& throttle, const Job& job, Time now) {
+  const Time began = job.reservation()->reserved_at;
+  const bool is_too_old = began + throttle.limits.timeout() <= now;
+  // It must not be entered when it is touched, either.
+  if (is_too_old) throttle.aged_at = std::max(throttle.aged_at, began);
+  if (!is_too_old) enter(throttle, job);
+  return !is_too_old;
+}
+
 void Throttles::leave(Throttle& throttle, const Job& job) {
   CHECK(job.reservation() != nullptr);
   const auto found =
@@ -263,6 +272,7 @@ void Throttles::set_lives(SlotHolder& holder, bool lives) {
 }
 
 void Throttles::set_worker_lives(std::string_view wid, bool lives) {
+  awaited_.erase(wid);
   if (SlotHolder* const holder = find_holder(wid, 0)) set_lives(*holder, lives);
 }
 
@@ -280,12 +290,11 @@ void Throttles::end_holder(const Reservation& held) {
   if (holder != nullptr) set_lives(*holder, false);
 }
 
-std::vector<std::string> Throttles::living_workers() const {
-  std::vector<std::string> wids;
-  for (const auto& [wid, holder] : workers_) {
-    if (holder->lives) wids.push_back(wid);
+void Throttles::stop_awaiting() {
+  for (const std::string& wid : awaited_) {
+    if (SlotHolder* const holder = find_holder(wid, 0)) set_lives(*holder, false);
   }
-  return wids;
+  awaited_.clear();
 }
 
 // ---- what is to be done -------------------------------------------------------------------------

@@ -56,6 +56,9 @@ class Throttles final : private QueueWatcher {
   /// To be called after a reservation of a throttled queue began, and before it changes or ends.
   void enter(Throttle& throttle, const Job& job);
   void leave(Throttle& throttle, const Job& job);
+  /// As `enter`, for a reservation that was there before the limits: nothing where it is too old.
+  /// Whether it was entered.
+  bool count(Throttle& throttle, const Job& job, Time now);
 
   /// A job of the queue was handed out: it is counted, and takes a token.
   void count_begun(Throttle& throttle, Time now);
@@ -77,9 +80,12 @@ class Throttles final : private QueueWatcher {
   [[nodiscard]] bool lives(const Reservation& held) const;
   /// The same for a reservation that was counted although its holder may be gone.
   void end_holder(const Reservation& held);
-  /// The workers that have slots and live, by their wids; the empty one stands for connections from
-  /// before the start.
-  [[nodiscard]] std::vector<std::string> living_workers() const;
+
+  /// A worker that held jobs before the start: its slots count until it has come and gone, or until
+  /// `stop_awaiting`. The empty `wid` stands for all connections of before the start.
+  void await(std::string_view wid) { awaited_.emplace(wid); }
+  [[nodiscard]] bool is_awaited(std::string_view wid) const { return awaited_.contains(wid); }
+  void stop_awaiting();
 
   /// Slots that are older than their timeout count no more.
   void age(Throttle& throttle, Time now);
@@ -164,6 +170,7 @@ class Throttles final : private QueueWatcher {
 
   /// The holders have addresses that stay.
   TextMap<std::unique_ptr<SlotHolder>> workers_;
+  TextSet awaited_;
   absl::flat_hash_map<ClientId, std::unique_ptr<SlotHolder>> connections_;
 
   absl::btree_set<std::pair<Time, QueueId>> alarms_;

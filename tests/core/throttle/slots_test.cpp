@@ -358,7 +358,7 @@ TEST_CASE("throttle: jobs that run when a limit comes are counted, in slices") {
   ThrottleFixture fixture({.concurrency = 5, .timeout_s = 60});
   const int many = 2 * kSliceJobs + 1;
   fixture.push_many(many + 1, "late");
-  const ClientId client = fixture.client();
+  const ClientId client = fixture.worker("w");
   for (int i = 0; i < many; ++i) CHECK(fixture.fetch(client, "w", {"late"}));
   const std::uint32_t limit = many + 1;
   const std::vector<ThrottleRule> list{

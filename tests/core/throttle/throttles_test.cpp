@@ -164,6 +164,70 @@ TEST_CASE("throttles: workers that do not come back after a restart lose their s
   CHECK(restarted.throttle().taken == 1);
 }
 
+TEST_CASE("throttles: a worker that has come and gone since a restart is not waited for") {
+  ThrottleFixture before({.concurrency = 2, .timeout_s = 3600});
+  before.push_many(3);
+  CHECK(before.fetch(before.worker("a"), "a"));
+  CHECK(before.fetch(before.worker("b"), "b"));
+  Restarted restarted(before);
+  BrokerFixture& after = restarted.after;
+  restarted.limit({.concurrency = 2, .timeout_s = 3600});
+  const ClientId back = after.client();
+  CHECK(after.broker.workers().add(back, {.wid = "a", .hostname = {}, .labels = {}}, after.now));
+  after.leave(back);
+  CHECK(restarted.throttle().taken == 1);
+  // Another timeout: all are counted anew.
+  restarted.limit({.concurrency = 2, .timeout_s = 1800});
+  after.settle();
+  CHECK(restarted.throttle().taken == 1);
+}
+
+TEST_CASE("throttles: workers are waited for after a restart when the limits come later") {
+  ThrottleFixture before({});
+  before.push_many(1);
+  CHECK(before.fetch(before.worker("a"), "a"));
+  Restarted restarted(before);
+  BrokerFixture& after = restarted.after;
+  restarted.limit({});
+  restarted.limit({.concurrency = 1, .timeout_s = 3600});
+  after.settle();
+  CHECK(restarted.throttle().taken == 1);
+  after.advance(60s);
+  CHECK(restarted.throttle().taken == 0);
+}
+
+TEST_CASE("throttles: a job that is too old when it is counted is not told of again") {
+  constexpr ThrottleLimits kShort{.concurrency = 1, .timeout_s = 5};
+  ThrottleFixture before(kShort);
+  before.push_many(1);
+  CHECK(before.fetch(before.worker("a"), "a"));
+  before.advance(5s);
+  CHECK(before.throttle().overage == 1);
+  before.limit({.concurrency = 1, .timeout_s = 4});
+  CHECK(before.throttle().taken == 0);
+  CHECK(before.throttle().overage == 1);
+  Restarted restarted(before);
+  restarted.limit(kShort);
+  restarted.after.settle();
+  CHECK(restarted.throttle().taken == 0);
+  CHECK(restarted.throttle().overage == 0);
+}
+
+TEST_CASE("throttles: a job that was too old when it was counted does not count when touched") {
+  ThrottleFixture fixture({.concurrency = 1, .timeout_s = 60});
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("a", {.queue = "default", .ttr_s = 600});
+  CHECK(fixture.reserve(client) == id);
+  fixture.advance(10s);
+  fixture.limit({.concurrency = 1, .timeout_s = 5});
+  CHECK(fixture.broker.touch(client, id, fixture.now));
+  CHECK(fixture.throttle().taken == 0);
+  CHECK(fixture.throttle().overage == 0);
+  // Under a longer timeout it counts once more.
+  fixture.limit({.concurrency = 1, .timeout_s = 60});
+  CHECK(fixture.throttle().taken == 1);
+}
+
 TEST_CASE("throttles: after a restart the oldest slot ends first, whatever its deadline is") {
   constexpr ThrottleLimits kShort{.concurrency = 2, .timeout_s = 5};
   ThrottleFixture before(kShort);

@@ -197,7 +197,8 @@ std::string stored_features(const Store& store) {
   const Throttle* const throttle = store.throttles().find(kThrottledQueue);
   if (throttle != nullptr && throttle->by_hand) {
     bytes += "by hand " + std::to_string(throttle->by_hand->concurrency) + " " +
-             std::to_string(throttle->by_hand->worker) + "\n";
+             std::to_string(throttle->by_hand->worker) + " " +
+             std::to_string(throttle->by_hand->timeout_s) + "\n";
   }
   return bytes;
 }

@@ -153,7 +153,7 @@ class Model {
   /// before have a minute to come back.
   void set_limits(const ModelLimits& limits, Time now);
   /// An operator sets others, which win. Refused where records must not grow.
-  [[nodiscard]] bool set_limits_by_hand(const ModelLimits& limits);
+  [[nodiscard]] bool set_limits_by_hand(const ModelLimits& limits, Time now);
 
   /// Everything that is due happens, in slices.
   void tick(Time now);

@@ -14,11 +14,17 @@ constexpr Duration kGrace = 60s;
 void Model::set_limits(const ModelLimits& limits, Time now) {
   limits_ = limits;
   grace_end_ = now + kGrace;
+  look_at_slots(now);
 }
 
-bool Model::set_limits_by_hand(const ModelLimits& limits) {
-  if (takes_longer()) facts.limits_by_hand = limits;
-  return takes_longer();
+bool Model::set_limits_by_hand(const ModelLimits& limits, Time now) {
+  if (!takes_longer()) return false;
+  const bool counts_anew = limits.timeout != limits_of(kThrottledQueue).timeout;
+  facts.limits_by_hand = limits;
+  if (!counts_anew) return true;
+  for (auto& [id, job] : facts.jobs) job.is_aged = false;
+  look_at_slots(now);
+  return true;
 }
 
 ModelLimits Model::limits_of(const std::string& queue) const {
