@@ -112,7 +112,7 @@ void Jobs::erase(JobSlot slot) {
 /// The job that takes a lock last has it. What the other one lost was recorded, but a damaged log
 /// may say anything.
 void Jobs::take_lock(JobSlot slot) {
-  const auto former = locks_.take(jobs_[slot].features->lock_key, slot);
+  const auto former = locks_.take(slot);
   if (!former) return;
   Job& job = jobs_[*former];
   count_out(whole_bytes(job));

@@ -121,45 +121,42 @@ void append_value(std::string_view json, std::string& out) {
   }
 }
 
-/// Takes the string at the front, if nothing in it is escaped.
-bool take_plain_string(std::string_view& rest) {
-  const std::size_t end = rest.find('"', 1);
-  if (end == std::string_view::npos) return false;
-  if (rest.substr(0, end).find('\\') != std::string_view::npos) return false;
-  rest.remove_prefix(end + 1);
-  return true;
+/// Where the whole number that begins there ends, if it is canonical and so has no other form;
+/// otherwise 0.
+std::size_t plain_number_end(std::string_view json, std::size_t begin) {
+  std::size_t at = json[begin] == '-' ? begin + 1 : begin;
+  const std::size_t digits = at;
+  while (at < json.size() && is_digit(json[at])) ++at;
+  const bool is_negative_zero = digits > begin && at > digits && json[digits] == '0';
+  if (at == digits || at - digits > kPlainDigits || is_negative_zero) return 0;
+  const bool goes_on = at < json.size() && (json[at] == '.' || json[at] == 'e' || json[at] == 'E');
+  return goes_on ? 0 : at;
 }
 
-/// Takes the whole number at the front, if it is canonical and so has no other form.
-bool take_plain_number(std::string_view& rest) {
-  std::size_t at = rest.front() == '-' ? 1 : 0;
-  const std::size_t begin = at;
-  while (at < rest.size() && is_digit(rest[at])) ++at;
-  const bool is_negative_zero = begin == 1 && at > begin && rest[begin] == '0';
-  if (at == begin || at - begin > kPlainDigits || is_negative_zero) return false;
-  const bool goes_on = at < rest.size() && (rest[at] == '.' || rest[at] == 'e' || rest[at] == 'E');
-  if (goes_on) return false;
-  rest.remove_prefix(at);
-  return true;
-}
-
-/// Appends what most arguments are: arrays of short texts and whole numbers, whose one form they
-/// have but for white space. False: they are something else, and a part may have been appended.
-bool append_plain(std::string_view rest, std::string& out) {
-  while (!rest.empty()) {
-    const std::string_view before = rest;
-    const char first = rest.front();
+/// Appends what most arguments are: arrays of texts and whole numbers, whose one form they have but
+/// for white space. False: they are something else, and a part may have been appended.
+bool append_plain(std::string_view json, std::string& out) {
+  if (json.find('\\') != std::string_view::npos) return false;
+  std::size_t begin = 0;  // of what is not appended yet
+  std::size_t at = 0;
+  while (at < json.size()) {
+    const char first = json[at];
     if (first == '"') {
-      if (!take_plain_string(rest)) return false;
+      at = json.find('"', at + 1) + 1;
+      if (at == 0) return false;
     } else if (first == '-' || is_digit(first)) {
-      if (!take_plain_number(rest)) return false;
+      at = plain_number_end(json, at);
+      if (at == 0) return false;
+    } else if (is_json_space(first)) {
+      out.append(json, begin, at - begin);
+      begin = ++at;
+    } else if (first == '[' || first == ']' || first == ',') {
+      ++at;
     } else {
-      rest.remove_prefix(1);
-      if (is_json_space(first)) continue;
-      if (first != '[' && first != ']' && first != ',') return false;
+      return false;
     }
-    out.append(before.data(), before.size() - rest.size());
   }
+  out.append(json, begin);
   return true;
 }
 

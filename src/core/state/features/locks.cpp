@@ -8,16 +8,15 @@ std::optional<JobSlot> Locks::holder(const LockKey& key) const {
   return found == shard.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<JobSlot> Locks::take(const LockKey& key, JobSlot slot) {
-  Shard& shard = shards_[shard_of(key)];
-  const auto found = shard.find(key);
-  if (found == shard.end()) {
-    shard.insert(slot);
+std::optional<JobSlot> Locks::take(JobSlot slot) {
+  Shard& shard = shards_[shard_of(jobs_[slot].features->lock_key)];
+  const auto [place, is_new] = shard.insert(slot);
+  if (is_new) {
     ++size_;
     return std::nullopt;
   }
-  const JobSlot former = *found;
-  shard.erase(found);
+  const JobSlot former = *place;
+  shard.erase(place);
   shard.insert(slot);
   return former;
 }

@@ -17,13 +17,13 @@ class Locks {
  public:
   /// `jobs` outlives this.
   explicit Locks(const Slab<Job>& jobs)
-      : shards_(kShards, Shard(0, HashOf{&jobs}, EqualOf{&jobs})) {}
+      : jobs_(jobs), shards_(kShards, Shard(0, HashOf{&jobs}, EqualOf{&jobs})) {}
 
   /// The job that holds the lock, or lends it, be its time over or not.
   [[nodiscard]] std::optional<JobSlot> holder(const LockKey& key) const;
 
   /// The job holds its lock from now on. Answers the one that held it before.
-  std::optional<JobSlot> take(const LockKey& key, JobSlot slot);
+  std::optional<JobSlot> take(JobSlot slot);
 
   /// It does so no more. A lock of another job stays.
   void free(const LockKey& key, JobSlot slot);
@@ -56,6 +56,7 @@ class Locks {
 
   [[nodiscard]] static std::size_t shard_of(const LockKey& key) { return key.high % kShards; }
 
+  const Slab<Job>& jobs_;
   std::vector<Shard> shards_;
   std::size_t size_ = 0;
 };
