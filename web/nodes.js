@@ -24,7 +24,7 @@ function state(node) {
 const behind = ({ role, lag_messages: messages, lag_seconds: seconds }) =>
   role === "leader"
     ? figure(none())
-    : figure(`${count(messages)}${seconds === null ? "" : ` · ${span(seconds)}`}`);
+    : figure(`${plural(messages, "message")}${seconds === null ? "" : `, ${span(seconds)}`}`);
 
 function lease({ lease: { seconds, left_seconds: left } }, { role }) {
   if (role !== "leader" || left === null) return figure(none());
@@ -53,7 +53,7 @@ function nodes(cluster) {
       [
         ["Node", "wide"],
         ["State"],
-        ["Messages behind", "n"],
+        ["Behind", "n"],
         ["Lease left", "n"],
         ["Web address"],
         ["Version"],

@@ -130,8 +130,8 @@ Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
   if (!content) return content.error();
   if (*content == journal::DirectoryContent::kMoved) {
     return Problem{"the jobs of " + config.data +
-                   " were moved to a shared log: start with --log and another --data; or, when no "
-                   "server uses that log, remove the file " +
+                   " were moved to a shared log: start with --log and another --data; or, if no "
+                   "server has ever used that log, remove the file " +
                    config.data + "/moved"};
   }
   const bool is_cache = *content == journal::DirectoryContent::kCache ||

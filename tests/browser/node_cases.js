@@ -112,8 +112,8 @@ export const cases = [
       await page.getByText("5 nodes, epoch 9").waitFor();
       for (const [name, ...texts] of [
         ["n2", "leads", "0.9 s of 1.0 s", "n2:7420", "0.1.0"],
-        ["n1", "follows", "2 · 0.2 s"],
-        ["n3", "behind", "48,211 · 13 s"],
+        ["n1", "follows", "2 messages, 0.2 s"],
+        ["n3", "behind", "48,211 messages, 13 s"],
         ["n4", "cannot reach the log"],
         ["n5", "name used twice"],
         [LONG, "silent for 71 s"],

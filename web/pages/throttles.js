@@ -85,8 +85,8 @@ function row(ctx, each) {
     figure(count(each.waiting)),
     figure(
       count(each.held),
-      each.overage > 0 && h("div", { class: "bad" }, ` ${count(each.overage)} overdue`),
-      each.reclaimed > 0 && h("div", { class: "dim" }, ` ${count(each.reclaimed)} reclaimed`),
+      each.overage > 0 && h("div", { class: "bad" }, `${count(each.overage)} overdue`),
+      each.reclaimed > 0 && h("div", { class: "dim" }, `${count(each.reclaimed)} reclaimed`),
     ),
     acts(
       ctx,
@@ -160,6 +160,8 @@ export default {
         "Limits set by hand survive restarts, and override the config file until they are reset. ",
         "SIGHUP reads the config file again, for all other queues.",
       ),
+      all.queues.total > 0 &&
+        h("p", { class: "dim" }, "Jobs are counted since the limits apply, or since the start."),
       all.queues.throttles.some(({ overage, reclaimed }) => overage + reclaimed > 0) &&
         h(
           "p",
