@@ -71,8 +71,8 @@ class Journal {
   virtual void hurry() {}
 
   /// How many batches are on their way to other machines. There each of them costs syncs of its
-  /// own, so few large ones are durable sooner than many small ones. `on_durable` tells of a change.
-  /// 0 for a log that writes all that waits at once.
+  /// own, so few large ones are durable sooner than many small ones. `on_durable` tells when one
+  /// is stored. 0 for a log that writes all that waits at once.
   [[nodiscard]] virtual std::size_t in_flight() const { return 0; }
 
   /// Everything before this position is as safe as the sync mode promises. It does not move any
