@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -72,7 +73,11 @@ class Decoder {
     kind.job.kind = static_cast<JobKind>(value);
   }
   void operator()(fields::Features<StoredJob> features) {
-    if (std::exchange(has_features_, false)) take(features.job.features.emplace());
+    if (!std::exchange(has_features_, false)) return;
+    JobFeatures& read = features.job.features.emplace();
+    take(read);
+    // Parts that say nothing, and bits that are unknown, would be lost with the next change.
+    if (fields::packed(read) != feature_bits_ || !std::isfinite(read.lock_seconds)) fail();
   }
   void operator()(fields::FeatureBits<JobFeatures> bits) {
     (*this)(fields::Word{feature_bits_});

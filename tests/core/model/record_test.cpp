@@ -117,6 +117,18 @@ TEST_CASE("record: marks that nobody knows are refused") {
   CHECK_FALSE(decode(rest));
 }
 
+TEST_CASE("record: a lock that lasts no number of seconds is refused") {
+  for (const float seconds : {std::numeric_limits<float>::quiet_NaN(),
+                              std::numeric_limits<float>::infinity()}) {
+    JobAdded record = whole_job_with_features();
+    record.fields.features->lock_seconds = seconds;
+    std::string bytes;
+    encode(record, bytes);
+    std::string_view rest = bytes;
+    CHECK_FALSE(decode(rest));
+  }
+}
+
 TEST_CASE("record: a change is read as it was written") {
   const JobChanged record{.id = UINT64_MAX, .fields = whole_job().fields};
   CHECK((round_trip(record) == record));
