@@ -118,8 +118,8 @@ TEST_CASE("record: marks that nobody knows are refused") {
 }
 
 TEST_CASE("record: a lock that lasts no number of seconds is refused") {
-  for (const float seconds : {std::numeric_limits<float>::quiet_NaN(),
-                              std::numeric_limits<float>::infinity()}) {
+  for (const float seconds :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     JobAdded record = whole_job_with_features();
     record.fields.features->lock_seconds = seconds;
     std::string bytes;
