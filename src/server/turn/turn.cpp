@@ -125,7 +125,7 @@ void Turn::end_pause() {
 void Turn::gather() {
   if (parts_.journal.durability() != Durability::kWhenSynced) return;
   for (int i = 0; i < kGatheringLooks && has_small_batch(); ++i) parts_.input.take(Duration{});
-  gather_while_in_flight();
+  if (parts_.journal.in_flight() > 0) gather_while_in_flight();
 }
 
 /// The journal wakes the input when something has become durable.
