@@ -1,6 +1,7 @@
 #include "core/throttle/throttles.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "core/throttle/throttle_fixture.hpp"
@@ -25,6 +26,25 @@ struct Restarted {
   [[nodiscard]] const Throttle& throttle() const {
     return *after.broker.view().throttle_of("default");
   }
+};
+
+/// Workers `a` and `b` held a job each before a restart. Since then `a` has come back.
+struct OneIsBack {
+  OneIsBack() {
+    before.push_many(4);
+    CHECK(before.fetch(before.worker("a"), "a"));
+    CHECK(before.fetch(before.worker("b"), "b"));
+    restarted.emplace(before);
+    restarted->limit(kLong);
+    BrokerFixture& after = restarted->after;
+    back = after.client();
+    CHECK(after.broker.workers().add(back, {.wid = "a", .hostname = {}, .labels = {}}, after.now));
+  }
+
+  static constexpr ThrottleLimits kLong{.concurrency = 2, .timeout_s = 3600};
+  ThrottleFixture before{kLong};
+  std::optional<Restarted> restarted;
+  ClientId back = 0;
 };
 
 /// Clients of both protocols do something at random, to a queue with both kinds of limits.
@@ -148,38 +168,24 @@ TEST_CASE("throttles: after a restart a queue is free of the jobs that connectio
 }
 
 TEST_CASE("throttles: workers that do not come back after a restart lose their slots") {
-  ThrottleFixture before({.concurrency = 2, .timeout_s = 3600});
-  before.push_many(4);
-  CHECK(before.fetch(before.worker("a"), "a"));
-  CHECK(before.fetch(before.worker("b"), "b"));
-  Restarted restarted(before);
-  BrokerFixture& after = restarted.after;
-  restarted.limit({.concurrency = 2, .timeout_s = 3600});
-  const ClientId back = after.client();
-  CHECK(after.broker.workers().add(back, {.wid = "a", .hostname = {}, .labels = {}}, after.now));
+  OneIsBack one;
+  BrokerFixture& after = one.restarted->after;
   after.advance(59s);
   CHECK(after.broker.workers().beat("a", Worker::State::kRunning, 0, after.now));
-  CHECK(restarted.throttle().taken == 2);
+  CHECK(one.restarted->throttle().taken == 2);
   after.advance(1s);
-  CHECK(restarted.throttle().taken == 1);
+  CHECK(one.restarted->throttle().taken == 1);
 }
 
 TEST_CASE("throttles: a worker that has come and gone since a restart is not waited for") {
-  ThrottleFixture before({.concurrency = 2, .timeout_s = 3600});
-  before.push_many(3);
-  CHECK(before.fetch(before.worker("a"), "a"));
-  CHECK(before.fetch(before.worker("b"), "b"));
-  Restarted restarted(before);
-  BrokerFixture& after = restarted.after;
-  restarted.limit({.concurrency = 2, .timeout_s = 3600});
-  const ClientId back = after.client();
-  CHECK(after.broker.workers().add(back, {.wid = "a", .hostname = {}, .labels = {}}, after.now));
-  after.leave(back);
-  CHECK(restarted.throttle().taken == 1);
+  OneIsBack one;
+  BrokerFixture& after = one.restarted->after;
+  after.leave(one.back);
+  CHECK(one.restarted->throttle().taken == 1);
   // Another timeout: all are counted anew.
-  restarted.limit({.concurrency = 2, .timeout_s = 1800});
+  one.restarted->limit({.concurrency = 2, .timeout_s = 1800});
   after.settle();
-  CHECK(restarted.throttle().taken == 1);
+  CHECK(one.restarted->throttle().taken == 1);
 }
 
 TEST_CASE("throttles: workers are waited for after a restart when the limits come later") {
