@@ -60,6 +60,10 @@ TEST_CASE("simulation: counters of a batch that are not in the frame of its jobs
   CHECK(is_found({.wrap_journal = broken::counters_in_the_next_batch()}));
 }
 
+TEST_CASE("simulation: attempts that are forgotten when a job is written once more are found") {
+  CHECK(is_found({.meddle = broken::attempts_forgotten()}));
+}
+
 TEST_CASE("simulation: a track that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::tracks_lost()}));
 }

@@ -10,6 +10,7 @@
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/tracking.hpp"
+#include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/dead_set.hpp"
 #include "core/broker/jobs/expiry.hpp"
 #include "core/broker/jobs/job_events.hpp"
@@ -39,6 +40,8 @@ struct BrokerParts {
   ExpiredJobs expired;
   Reservations reservations;
   Waits waits;
+  WorkerRegistry workers;
+  AttemptLog attempts;
   JobMoves moves;
   NewJobs new_jobs;
   BatchCallbacks batch_callbacks;
@@ -49,7 +52,6 @@ struct BrokerParts {
   DeadSet dead_set;
   Pauses pauses;
   CronRuns cron;
-  WorkerRegistry workers;
   Slots slots;
   LongTasks long_tasks;
   View view;

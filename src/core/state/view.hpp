@@ -55,6 +55,10 @@ class View {
     const Job* const job = store().jobs().find(id);
     return job == nullptr ? std::nullopt : std::optional(job->state);
   }
+  /// Its runs that did not end well; null: there is none.
+  [[nodiscard]] const Attempts* attempts_of(const Job& job) const {
+    return store().jobs().attempts_of(job);
+  }
   /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
   [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
   /// The job that holds that lock, or lends it, be its time over or not; or null.

@@ -303,11 +303,13 @@ void Model::serve(std::string queue, Time now) {
 
 /// 0 retries: dropped. Fewer: dead. Else tried again after count^4 + 15 s and up to 29 (count + 1)
 /// s more, until it was retried so often.
-void Model::fail(JobId id, Time now) {
+void Model::fail(JobId id, AttemptEnd end, const std::string& message, Time now) {
   ++facts.processed;
   ++facts.failed;
   ModelJob& job = facts.jobs.at(id);
-  if (job.retry == 0) return end(id, End::kFailed, now);
+  if (job.retry == 0) return this->end(id, End::kFailed, now);
+  note_attempt(job, {.end = end, .is_told_by_failure = true}, now);
+  job.error = takes_longer() ? message : "";
   const std::int64_t count = job.failures++;
   if (count >= job.retry) return make_dead(id, now);
   enter(job, JobState::kRetrying, now);
@@ -315,10 +317,25 @@ void Model::fail(JobId id, Time now) {
   job.due_latest = job.due + seconds(29 * (count + 1));
 }
 
+/// The last ten are remembered, but for those that end while the log must not grow.
+void Model::note_attempt(ModelJob& job, const ModelAttempt& attempt, Time now) {
+  if (!takes_longer()) return;
+  for (ModelAttempt& before : job.attempts) {
+    if (!attempt.is_told_by_failure || !std::exchange(before.is_told_by_failure, false)) continue;
+    before.message = job.error;
+  }
+  job.attempts.push_back(attempt);
+  job.attempts.back().began = job.reserved_at;
+  job.attempts.back().ended = now;
+  job.attempts.back().wid = job.client == 0 ? job.wid : "";
+  if (job.attempts.size() > 10) job.attempts.erase(job.attempts.begin());
+}
+
 void Model::expire(JobId id, Time now) {
   if (facts.jobs.at(id).client == 0) {
-    fail(id, now);
+    fail(id, AttemptEnd::kExpired, "Faktory job reservation expired", now);
   } else {
+    note_attempt(facts.jobs.at(id), {.end = AttemptEnd::kTimedOut}, now);
     make_ready(id, now);
   }
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/features/attempt.hpp"
 #include "core/model/job.hpp"
 #include "core/model/refusal.hpp"
 #include "simulation/model/command.hpp"
@@ -20,6 +21,16 @@ namespace millrace::simulation {
 /// A client, from 1; never used twice.
 using ClientNumber = int;
 
+/// A run that did not end well.
+struct ModelAttempt {
+  AttemptEnd end = AttemptEnd::kFailed;
+  Time began{};
+  Time ended{};
+  std::string wid;  ///< empty: a connection held the job
+  bool is_told_by_failure = false;
+  std::string message;  ///< once another one is told by the failure
+};
+
 struct ModelJob {
   std::string name;  ///< of a pushed one: its jid; of a put one: its body
   bool is_pushed = false;
@@ -29,6 +40,8 @@ struct ModelJob {
   std::uint32_t ttr_s = 1;
   std::int64_t retry = 25;
   std::int64_t failures = 0;
+  std::string error;  ///< the message of the last failure
+  std::vector<ModelAttempt> attempts;
   JobState state = JobState::kReady;
   /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when.
   Time due{};
@@ -288,7 +301,8 @@ class Model {
   void make_dead(JobId id, Time now);
   void hand_out(ClientNumber client, JobId id, Time now);
   void serve(std::string queue, Time now);
-  void fail(JobId id, Time now);
+  void fail(JobId id, AttemptEnd end, const std::string& message, Time now);
+  void note_attempt(ModelJob& job, const ModelAttempt& attempt, Time now);
   void expire(JobId id, Time now);
   void pause(const std::string& queue, Time until, Time now);
   void forget_unused();

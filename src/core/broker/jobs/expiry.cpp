@@ -44,11 +44,13 @@ void Expiry::end(const Job& job, Time now) {
     ++parts_.tally.reservations_expired;
     FailedRun run{.errtype = "ReservationExpired",
                   .message = "Faktory job reservation expired",
-                  .backtrace = {}};
+                  .backtrace = {},
+                  .end = AttemptEnd::kExpired};
     parts_.retries.fail(job, std::move(run), now);
     return;
   }
   ++parts_.tally.reservations_timed_out;
+  parts_.attempts.note(job, {.end = AttemptEnd::kTimedOut}, now);
   JobFields fields = job.fields();
   ++fields.edit_history().tallies.timeouts;
   parts_.moves.make_ready(job, std::move(fields), now);

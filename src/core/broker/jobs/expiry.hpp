@@ -18,6 +18,7 @@ class Expiry {
     const Store& store;
     const AdmissionControl& admission;
     JobMoves& moves;
+    AttemptLog& attempts;
     Retries& retries;
     Tally& tally;
   };
