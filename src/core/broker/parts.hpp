@@ -5,6 +5,7 @@
 #include "core/broker/batches/batch_lives.hpp"
 #include "core/broker/broker.hpp"
 #include "core/broker/clients/connected_clients.hpp"
+#include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/features/cron_runs.hpp"
@@ -15,6 +16,7 @@
 #include "core/broker/jobs/expiry.hpp"
 #include "core/broker/jobs/job_events.hpp"
 #include "core/broker/jobs/job_moves.hpp"
+#include "core/broker/jobs/lost_jobs.hpp"
 #include "core/broker/jobs/new_jobs.hpp"
 #include "core/broker/jobs/pauses.hpp"
 #include "core/broker/jobs/reservations.hpp"
@@ -40,6 +42,7 @@ struct BrokerParts {
   ExpiredJobs expired;
   Reservations reservations;
   Waits waits;
+  GoneWorkers gone;
   WorkerRegistry workers;
   AttemptLog attempts;
   JobMoves moves;
@@ -49,6 +52,7 @@ struct BrokerParts {
   Retries retries;
   Schedule schedule;
   Expiry expiry;
+  LostJobs lost_jobs;
   DeadSet dead_set;
   Pauses pauses;
   CronRuns cron;

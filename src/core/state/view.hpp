@@ -25,6 +25,7 @@ struct Tally {
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
   std::uint64_t jobs_expired = 0;            ///< `expires_at` passed before a run began
   std::uint64_t workers_reaped = 0;
+  std::uint64_t jobs_lost = 0;           ///< came back, or died, since their workers were gone
   std::uint64_t dead_purged = 0;         ///< pushed jobs that were dead for too long, or too many
   std::uint64_t cron_enqueued = 0;       ///< runs of cron entries whose job was pushed
   std::uint64_t cron_refused = 0;        ///< and those whose job was refused

@@ -42,16 +42,6 @@ bool any_change(const Config&, const Config&) {
   return true;
 }
 
-/// SIGHUP exchanges a certificate, but only a restart switches encryption on or off.
-bool is_same_tls(const Config& a, const Config& b) {
-  return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
-}
-
-/// SIGHUP exchanges a password, but never leaves open ports without one.
-bool keeps_password(const Config& a, const Config& b) {
-  return !has_password(a) || has_password(b);
-}
-
 constexpr std::array kRows = {
     Row{"data", "DIR", "Data directory (default: ./millrace-data)",
         [](Config& c, const std::string& text) { return set_text(c.data, text); },
@@ -98,6 +88,18 @@ constexpr std::array kRows = {
         "Maximum number of dead pushed jobs; beyond it the oldest is deleted (default: 1000000)",
         [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
         is_same<&Config::dead_jobs_max>},
+    Row{"worker-timeout", "SECONDS",
+        "Jobs of a worker that is gone come back after this time, 5 to 86400, or off (default: 60)",
+        [](Config& c, const std::string& text) { return set_timeout(c.worker_timeout, text); },
+        is_same<&Config::worker_timeout>},
+    Row{"poison-after", "N",
+        "A job that loses so many workers in a row is dead, at most 10; 0: never (default: 3)",
+        [](Config& c, const std::string& text) { return set_poison_after(c.poison_after, text); },
+        is_same<&Config::poison_after>},
+    Row{"extend-while-alive", nullptr,
+        "Reservations of workers that are connected and beat do not run out",
+        [](Config& c, const std::string& text) { return set_switch(c.extends_while_alive, text); },
+        is_same<&Config::extends_while_alive>},
     Row{"sync", "MODE",
         "When a reply may be sent: always (change on disk), interval:MS (written, on disk every MS "
         "milliseconds) or off (written) (default: always)",

@@ -165,6 +165,8 @@ class Model {
   /// The limits of the throttled queue, as a new process is told them. Workers that held its jobs
   /// before have a minute to come back.
   void set_limits(const ModelLimits& limits, Time now);
+  /// Jobs of workers that are gone for a minute come back, as a new process is told.
+  void set_worker_rules(Time now);
   /// An operator sets others, which win. Refused where records must not grow.
   [[nodiscard]] bool set_limits_by_hand(const ModelLimits& limits, Time now);
 
@@ -210,6 +212,9 @@ class Model {
   [[nodiscard]] bool is_overdue(Time now) const;
   [[nodiscard]] bool exists(const std::string& queue) const;
   [[nodiscard]] bool is_paused(const std::string& queue, Time now) const;
+
+  /// A worker is lost for longer than the server needs to see it, and still holds a job.
+  [[nodiscard]] bool has_lost_job(Time now) const;
 
   /// When the second of the pauses ends that are still to end, as of the last tick; kNever when
   /// there are not so many. Which of two that end in one tick is served first is nobody's business,
@@ -283,7 +288,7 @@ class Model {
 
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
-  ModelJob* held_by_worker(const std::string& jid, JobId& id);
+  ModelJob* held_by_worker(ClientNumber client, const std::string& jid, JobId& id);
   using QueueGroups = std::vector<std::vector<std::string>>;
   [[nodiscard]] JobId choose(ClientNumber client, const QueueGroups& groups, Time now);
   [[nodiscard]] JobId next_of(ClientNumber client, const std::vector<std::string>& queues,
@@ -320,7 +325,7 @@ class Model {
   void end_track(JobId id, const ModelJob& job, End how, Time now);
   void remove_old_tracks(Time now);
   void set_track(ClientNumber client, const Command& command, Time now);
-  void lengthen(const Command& command, Time now);
+  void lengthen(ClientNumber client, const Command& command, Time now);
   void expect_track(ClientNumber client, const std::string& jid);
   [[nodiscard]] const ModelJob* tracked_job(const std::string& jid) const;
   [[nodiscard]] ModelFeatures features_of(const JobText& job, Time now) const;
@@ -333,6 +338,14 @@ class Model {
   void look_at_slots(Time now);
   void serve_waiting(Time now);
   void note_departure(const std::string& wid);
+
+  // Workers that are gone (model_workers.cpp).
+  void note_gone(const std::string& wid, Time lost_at, Time now);
+  void bring_back_lost(Time now);
+  [[nodiscard]] bool is_connected(const std::string& wid) const;
+  [[nodiscard]] bool is_lost(const ModelJob& job, Time now) const;
+  /// The client's worker was lost while it ran the job, which another one runs by now.
+  [[nodiscard]] bool has_lost(ClientNumber client, const ModelJob& job) const;
 
   // Batches (model_batches.cpp).
   [[nodiscard]] Callback state_of(const ModelBatch& batch, const std::string& role,
@@ -385,10 +398,17 @@ class Model {
   Admission admission_ = Admission::kEverything;
   ModelLimits limits_;  ///< as the process was told
   Time grace_end_{};    ///< of workers that have not come back since the start; the epoch: over
-  std::set<std::string> left_;      ///< workers that have gone since the start
-  bool has_expiring_ = false;       ///< a job was pushed that expires
-  std::set<std::string> unserved_;  ///< queues that those who wait for them look at next
-  std::set<std::string> stuck_;     ///< queues that hand out nothing in the look at hand
+  bool brings_back_lost_ = false;  ///< the process was told to
+  struct Gone {
+    Time lost_at{};
+    Time noted_at{};  ///< the server, too, learns of it then
+  };
+  std::map<std::string, Gone> gone_;  ///< workers without a connection
+  std::set<std::string> beating_;     ///< connected workers that have sent a BEAT
+  std::set<std::string> left_;        ///< workers that have gone since the start
+  bool has_expiring_ = false;         ///< a job was pushed that expires
+  std::set<std::string> unserved_;    ///< queues that those who wait for them look at next
+  std::set<std::string> stuck_;       ///< queues that hand out nothing in the look at hand
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

@@ -19,6 +19,9 @@ void AttemptLog::note(const Job& job, Attempt attempt, Time now) {
   if (const auto worker = workers_.find(held.wid); worker != workers_.end()) {
     attempt.hostname = worker->second.hostname;
     attempt.pid = worker->second.pid;
+  } else if (const GoneWorker* const gone = gone_.find(held.wid)) {
+    attempt.hostname = gone->hostname;
+    attempt.pid = gone->pid;
   }
   ledger_.commit(AttemptEnded{.id = job.id, .attempt = std::move(attempt)});
 }

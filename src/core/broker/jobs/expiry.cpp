@@ -1,5 +1,7 @@
 #include "core/broker/jobs/expiry.hpp"
 
+#include <utility>
+
 namespace millrace {
 
 void Expiry::depart(ClientId client, Time now) {
@@ -39,6 +41,11 @@ void Expiry::end_due(Time now) {
 
 void Expiry::end(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
+  if (parts_.workers.extends(*job.reservation())) {
+    JobFields fields = job.fields();
+    fields.when = now + std::chrono::seconds(job.ttr_s);
+    return parts_.events.change_held(job, std::move(fields), now);
+  }
   if (job.reservation()->is_held_by_worker()) {
     // For a worker it is a failed run, with the texts of the reference server.
     ++parts_.tally.reservations_expired;

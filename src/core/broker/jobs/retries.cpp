@@ -27,8 +27,10 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   parts_.reservations.count_run(job, now);
   ledger.store().queues().at(job.queue).measured().failed.add(now);
   ledger.count_failed(now);
-  std::optional<Verdict> verdict =
-      judge(parts_.format.identify(job).retry, job.failure(), now, random_.draw());
+  // A job that costs one worker after the other is not tried again, whatever it asks for.
+  const std::int64_t retry =
+      run.end == AttemptEnd::kWorkerLost ? -1 : parts_.format.identify(job).retry;
+  std::optional<Verdict> verdict = judge(retry, job.failure(), now, random_.draw());
   // `retry` 0: the job is forgotten with its first failure.
   if (!verdict) return parts_.moves.remove(job, JobEnd::kFailed, now);
   // The failure itself must be stored, or the job would run for ever. Its texts need not be.
