@@ -87,6 +87,7 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
   client.has_fetched = true;
+  if (!request.queues.empty()) parts_->workers.note_fetch(client, request.queues, now);
   Reservations& reservations = parts_->reservations;
   // Those that wait already come first: a slot that has become free is theirs, for example.
   if (parts_->slots.next_due() <= now) parts_->slots.work(now);

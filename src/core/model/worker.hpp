@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/features/served_queues.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
@@ -27,6 +28,7 @@ struct Worker {
   bool has_beaten = false;     ///< some clients never do
   bool may_hold_jobs = false;  ///< of before its present connections
   std::set<ClientId> clients;
+  ServedQueues queues;  ///< that it asks for
 };
 
 /// What becomes of the jobs of a worker that is gone.

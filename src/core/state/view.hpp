@@ -168,6 +168,9 @@ class View {
   void each_watched(ClientId client, const std::function<void(const Queue&)>& visit) const;
 
   [[nodiscard]] const Workers& workers() const { return workers_; }
+  /// Up to `limit` workers that serve the queue, by wid.
+  void each_server(const Queue& queue, std::size_t limit, Time now,
+                   const std::function<void(const Worker&)>& visit) const;
   /// The worker that the connection speaks for, or null.
   [[nodiscard]] const Worker* worker_of(ClientId client) const;
 

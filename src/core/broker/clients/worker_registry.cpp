@@ -8,6 +8,9 @@ namespace {
 /// How often the workers are looked at for missing heartbeats (reference server: 15 s).
 constexpr Duration kReapingInterval = 15s;
 
+/// How often a client's FETCH is noted.
+constexpr Duration kNoteInterval = 1s;
+
 }  // namespace
 
 Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
@@ -63,6 +66,20 @@ Answer<Worker::State> WorkerRegistry::tell(std::string_view wid, Worker::State a
   const auto found = workers_.find(std::string(wid));
   if (found == workers_.end()) return Refusal::kNotFound;
   return advance(found->second, asked, now);
+}
+
+void WorkerRegistry::note_queues(Client& client, const std::vector<std::string_view>& queues,
+                                 Time now) {
+  client.next_note = now + kNoteInterval;
+  // In the order of the list, as far as is remembered of a worker.
+  const std::size_t count = std::min(queues.size(), ServedQueues::kCountMax);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (Queue* const queue = parts_.queues.find(queues[i])) queue->fetched_at = now;
+  }
+  if (client.wid.empty()) return;
+  const auto worker = workers_.find(client.wid);
+  CHECK(worker != workers_.end());
+  worker->second.queues.note(queues, now);
 }
 
 /// A worker that is told to stop must get no further job, not even by a FETCH that waits already.

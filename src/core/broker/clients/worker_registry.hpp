@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/broker/clients/connected_clients.hpp"
 #include "core/broker/clients/gone_workers.hpp"
@@ -20,6 +21,7 @@ class WorkerRegistry {
  public:
   /// All of them outlive this.
   struct Parts {
+    Queues& queues;
     ConnectedClients& clients;
     Waits& waits;
     Throttles& throttles;  ///< the slots of a worker that is gone count no more
@@ -42,6 +44,12 @@ class WorkerRegistry {
   /// See `AdminOperations::tell_worker`.
   Answer<Worker::State> tell(std::string_view wid, Worker::State asked, Time now);
 
+  /// The client asks for jobs of these queues: they are served. Noted once a second for each
+  /// client, since a FETCH must cost nothing for it.
+  void note_fetch(Client& client, const std::vector<std::string_view>& queues, Time now) {
+    if (now >= client.next_note) note_queues(client, queues, now);
+  }
+
   /// The reservation does not run out, since its worker is there and beats.
   [[nodiscard]] bool extends(const Reservation& held) const;
 
@@ -51,6 +59,7 @@ class WorkerRegistry {
   [[nodiscard]] Time next_due() const { return next_reaping_; }
 
  private:
+  void note_queues(Client& client, const std::vector<std::string_view>& queues, Time now);
   Worker::State advance(Worker& worker, Worker::State asked, Time now);
   void evict(const Worker& worker, Time now);
 
