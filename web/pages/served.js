@@ -3,8 +3,8 @@ import { workerLink } from "./jobs.js";
 
 const NAMED_MAX = 5;
 
-/** The workers that have asked for jobs of a queue within the last minute, and watchers. A worker that
- * runs a long job asks for nothing: it is known by its job. */
+/** The workers that have asked for jobs of a queue within the last minute, and watchers. A worker
+ * that runs a long job asks for nothing: it is known by its job. */
 export function servedBy({ workers, watchers, is_served: isServed, reserved }) {
   const named = workers.slice(0, NAMED_MAX);
   const said = named.flatMap(({ wid }, i) => [i > 0 && ", ", workerLink(wid)]);
