@@ -9,19 +9,23 @@ void GoneWorkers::begin(WorkerRules rules, Time now) {
   if (rules_.timeout) start_due_ = now + *rules_.timeout;
 }
 
-void GoneWorkers::add(const Worker& worker, std::optional<Time> alive_at) {
+void GoneWorkers::add(const Worker& worker, Time alive_at, HeldJobs jobs) {
   if (!rules_.timeout) return;
   remove(worker.wid);
-  const Time lost_at = alive_at ? *alive_at + *rules_.timeout : kNever;
-  workers_[worker.wid] = {.hostname = worker.hostname, .pid = worker.pid, .lost_at = lost_at};
-  if (alive_at) due_.emplace(lost_at, worker.wid);
+  if (workers_.size() >= kCountMax) return;
+  const Time due = alive_at + *rules_.timeout;
+  workers_[worker.wid] = {.hostname = worker.hostname,
+                          .pid = worker.pid,
+                          .due = due,
+                          .keeps_jobs = jobs == HeldJobs::kStay};
+  due_.emplace(due, worker.wid);
 }
 
 bool GoneWorkers::remove(std::string_view wid) {
   const auto found = workers_.find(wid);
   // Nobody has looked yet at what is held from before the start.
   if (found == workers_.end()) return start_due_ != kNever;
-  due_.erase({found->second.lost_at, std::string(wid)});
+  due_.erase({found->second.due, std::string(wid)});
   workers_.erase(found);
   return true;
 }
@@ -48,7 +52,7 @@ void GoneWorkers::begin_look(Time now) {
 }
 
 bool GoneWorkers::is_lost(const GoneWorker* worker, bool is_from_before) const {
-  if (worker != nullptr) return worker->lost_at <= look_began_;
+  if (worker != nullptr) return !worker->keeps_jobs && worker->due <= look_began_;
   return is_from_before && looks_before_start_;
 }
 
@@ -57,7 +61,7 @@ void GoneWorkers::end_look() {
   for (auto worker = workers_.begin(); worker != workers_.end();) {
     const auto here = worker++;
     if (here->second.holds_jobs) continue;
-    due_.erase({here->second.lost_at, here->first});
+    due_.erase({here->second.due, here->first});
     workers_.erase(here);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <absl/container/btree_set.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,21 +20,27 @@ namespace millrace {
 struct GoneWorker {
   std::string hostname;
   std::int64_t pid = 0;
-  Time lost_at = kNever;   ///< from then on its jobs come back; kNever: it has said goodbye
-  bool holds_jobs = true;  ///< as far as the look at hand, or the last one, has seen
+  Time due = kNever;        ///< from then on its jobs come back, unless they stay
+  bool keeps_jobs = false;  ///< they stay with it until their reservations run out
+  bool holds_jobs = true;   ///< as far as the look at hand, or the last one, has seen
 };
 
 /// The workers that were connected, may hold jobs, and are not connected any more. Workers that
 /// held jobs before the start count as gone since then, until they come back.
 class GoneWorkers {
  public:
+  /// More are not remembered: their jobs stay with them until their reservations run out. A look at
+  /// all reservations begins and ends with a walk over these, in one turn.
+  static constexpr std::size_t kCountMax = 10'000;
+
+  enum class HeldJobs : std::uint8_t { kComeBack, kStay };
+
   /// To be called before any client connects.
   void begin(WorkerRules rules, Time now);
   [[nodiscard]] const WorkerRules& rules() const { return rules_; }
 
-  /// Its last connection has closed. `alive_at` is the last sign of life; nullopt: its jobs stay
-  /// with it.
-  void add(const Worker& worker, std::optional<Time> alive_at);
+  /// Its last connection has closed. `alive_at` is the last sign of life.
+  void add(const Worker& worker, Time alive_at, HeldJobs jobs);
   /// The worker is connected. True: it may hold jobs.
   bool remove(std::string_view wid);
 
@@ -42,7 +49,9 @@ class GoneWorkers {
   /// The look at hand has met a job that it holds and keeps.
   void note_holding(std::string_view wid);
 
-  /// When a worker is lost that was not before.
+  [[nodiscard]] std::size_t count() const { return workers_.size(); }
+
+  /// When a worker has been gone for the whole time.
   [[nodiscard]] Time next_due() const;
 
   /// All reservations are looked at from now on; what is lost by now comes back.

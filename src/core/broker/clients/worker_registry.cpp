@@ -46,7 +46,9 @@ void WorkerRegistry::remove(const Client& client, Time now) {
   // A worker may connect again: its jobs stay reserved until its time is over.
   if (!worker->second.clients.empty()) return;
   if (worker->second.may_hold_jobs) {
-    parts_.gone.add(worker->second, client.has_said_end ? std::nullopt : std::optional(now));
+    const bool stays = client.has_said_end;
+    parts_.gone.add(worker->second, now,
+                    stays ? GoneWorkers::HeldJobs::kStay : GoneWorkers::HeldJobs::kComeBack);
   }
   parts_.throttles.set_worker_lives(client.wid, false);
   workers_.erase(worker);
@@ -126,7 +128,9 @@ void WorkerRegistry::evict(const Worker& worker, Time now) {
     may_hold_jobs = may_hold_jobs || parts_.clients.at(id).has_fetched;
   }
   if (may_hold_jobs) {
-    parts_.gone.add(worker, worker.has_beaten ? std::optional(worker.last_beat) : std::nullopt);
+    parts_.gone.add(
+        worker, worker.last_beat,
+        worker.has_beaten ? GoneWorkers::HeldJobs::kComeBack : GoneWorkers::HeldJobs::kStay);
   }
   for (const ClientId id : worker.clients) {
     Client& client = parts_.clients.at(id);
