@@ -15,7 +15,6 @@ import { cases as nodeCases } from "./node_cases.js";
 import { cases as cronCases } from "./cron_cases.js";
 import { cases as throttleCases } from "./throttle_cases.js";
 import { cases as jobCases } from "./job_cases.js";
-import { cases as attemptCases } from "./attempt_cases.js";
 import { cases as batchCases } from "./batch_cases.js";
 import { cases as explainCases } from "./explain_cases.js";
 import { cases as bulkCases } from "./bulk_cases.js";
@@ -72,7 +71,6 @@ const cases = [
   ...cronCases,
   ...throttleCases,
   ...jobCases,
-  ...attemptCases,
   ...batchCases,
   ...explainCases,
   ...bulkCases,

@@ -50,9 +50,7 @@ class WebFixture {
   JobId fetch(std::string_view queue = "default");
   /// That worker waits for one.
   void wait(std::string_view queue);
-  /// The connection of another worker.
-  ClientId worker(const std::string& wid);
-  /// The first worker has done the job.
+  /// It has done the job.
   void acknowledge(JobId id);
 
   /// Lets bulk changes run to their end.

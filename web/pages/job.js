@@ -14,7 +14,6 @@ import {
   section,
   stateBadge,
 } from "../ui.js";
-import { attempts } from "./attempts.js";
 import { batchOf } from "./batches.js";
 import { nameGroup } from "./job_filters.js";
 import {
@@ -460,7 +459,6 @@ export default {
         ),
       ),
       failure(job),
-      attempts(job),
       content(ctx, job),
     ];
   },

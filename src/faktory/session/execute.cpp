@@ -298,7 +298,6 @@ void ClientSession::execute(const UseBatch& use, Time now) {
 }
 
 void ClientSession::execute(const End&, Time) {
-  shared_.broker.workers().end(client_);
   reply::ok(output_);
   is_closing_ = true;
 }

@@ -3,7 +3,6 @@
 #include <deque>
 
 #include "core/broker/admission_control.hpp"
-#include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/retries.hpp"
 #include "core/state/view.hpp"
@@ -18,10 +17,7 @@ class Expiry {
   struct Parts {
     const Store& store;
     const AdmissionControl& admission;
-    const WorkerRegistry& workers;
-    JobEvents& events;
     JobMoves& moves;
-    AttemptLog& attempts;
     Retries& retries;
     Tally& tally;
   };
@@ -33,8 +29,7 @@ class Expiry {
 
   /// At most a slice, of one connection.
   void release_departed(Time now);
-  /// At most a slice: a connection's job becomes ready, a worker's has failed, unless its
-  /// reservations do not run out.
+  /// At most a slice: a connection's job becomes ready, a worker's has failed.
   void end_due(Time now);
 
   /// When one of these has something to do.
