@@ -52,7 +52,7 @@ LIBRARIES_BANNED = {
     "beanstalk": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b"],
     "faktory": [SOCKETS, FILES, THREADS, r"CLI\b"],
     "http": [SOCKETS, FILES, THREADS, CRYPTO, r"CLI\b"],
-    "engines": [JSON, CRYPTO, r"CLI\b"],
+    "engines": [r"simdjson\b", CRYPTO, r"CLI\b"],
     "server": [],
 }
 

@@ -39,27 +39,34 @@ std::string_view header_of(const natsMsg& message, const char* name) {
   return status == NATS_OK && value != nullptr ? value : std::string_view();
 }
 
-/// The sequence of a message in its stream. The reply subject of a message for a consumer is
-/// $JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.CONSUMER_SEQUENCE.TIME.PENDING; newer servers have
-/// two parts more before STREAM, and may have one at the end.
-std::optional<Sequence> sequence_of(const natsMsg& message) {
-  const char* const reply = natsMsg_GetReply(&message);
-  std::string_view rest = reply == nullptr ? "" : reply;
-  if (!rest.starts_with("$JS.ACK.")) return std::nullopt;
-  const auto dots = std::count(rest.begin(), rest.end(), '.');
-  const int skipped = dots == 8 ? 5 : 7;
+/// The part after so many dots.
+std::string_view part_of(std::string_view subject, int skipped) {
   for (int i = 0; i < skipped; ++i) {
-    const std::size_t dot = rest.find('.');
-    if (dot == std::string_view::npos) return std::nullopt;
-    rest.remove_prefix(dot + 1);
+    const std::size_t dot = subject.find('.');
+    if (dot == std::string_view::npos) return {};
+    subject.remove_prefix(dot + 1);
   }
-  return parse_number<Sequence>(rest.substr(0, rest.find('.')));
+  return subject.substr(0, subject.find('.'));
 }
 
 }  // namespace
 
 NatsReader::NatsReader(NatsConnection& connection, NatsStream& stream)
-    : connection_(connection), stream_(stream) {}
+    : connection_(connection), stream_(stream), end_watch_(connection, stream.name()) {}
+
+/// The reply subject of a message for a consumer is
+/// $JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.CONSUMER_SEQUENCE.TIME.PENDING; newer servers have
+/// two parts more before STREAM, and may have one at the end.
+std::optional<NatsReader::Delivery> NatsReader::delivery_of(const natsMsg& message) {
+  const char* const reply = natsMsg_GetReply(&message);
+  const std::string_view subject = reply == nullptr ? "" : reply;
+  if (!subject.starts_with("$JS.ACK.")) return std::nullopt;
+  const int place = std::count(subject.begin(), subject.end(), '.') == 8 ? 5 : 7;
+  const auto sequence = parse_number<Sequence>(part_of(subject, place));
+  const auto pending = parse_number<Sequence>(part_of(subject, place + 3));
+  if (!sequence || !pending) return std::nullopt;
+  return Delivery{.sequence = *sequence, .pending = *pending};
+}
 
 void NatsReader::seek(Sequence after, Time now) {
   problem_.reset();
@@ -96,6 +103,7 @@ void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
   look_at_ = now + kLookWait;
   retry_at_ = now + kRetryWait;
   seen_ = start.wanted_from - 1;
+  server_last_ = 0;
   assembler_.begin(start);
   if (!connection_.is_connected()) return;
   const std::string inbox = connection_.inbox() + ".read" + std::to_string(++begun_);
@@ -108,27 +116,43 @@ void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
 }
 
 bool NatsReader::receive(NatsMailbox::Letter& letter, Time now) {
+  if (end_watch_.receive(letter)) return true;
   if (subscription_ == nullptr || letter.subscription != subscription_->number()) return false;
   heard_at_ = now;
+  const auto delivery = delivery_of(*letter.message);
+  if (delivery) server_last_ = delivery->sequence + delivery->pending;
+  arrived_.push_back({std::move(letter.message), delivery});
   was_heard_ = true;
-  arrived_.push_back(std::move(letter.message));
   return true;
 }
 
 void NatsReader::proceed(std::size_t bytes_max, Time now) {
   while (!arrived_.empty() && !chunk_.is_trimmed && !retry_at_ &&
          (chunk_.entries.empty() || chunk_bytes_ < bytes_max)) {
-    const NatsMessage message = std::move(arrived_.front());
+    const Arrived next = std::move(arrived_.front());
     arrived_.pop_front();
-    if (const std::optional<Sequence> sequence = sequence_of(*message)) {
-      add(*message, *sequence, now);
+    if (next.delivery) {
+      add(*next.message, next.delivery->sequence, now);
     } else {
-      note_control(*message, now);
+      note_control(*next.message, now);
     }
   }
-  if (!was_heard_ && look_at_ <= now && !has_result()) look_at_stream(bytes_max, now);
+  if (end_watch_.due() <= now && !has_result()) compare_with_leader(now);
+  if (looks_at_stream() && look_at_ <= now && !has_result()) look_at_stream(bytes_max, now);
   const bool is_due = retry_at_ ? *retry_at_ <= now : arrived_.empty() && due() <= now;
   if (is_due && !has_result()) begin({seen_ + 1, seen_ == 0, seen_ + 1}, now);
+}
+
+/// The server that sends reads its own copy of the stream. After a restart under load that may be
+/// far behind, and be filled no faster than the leader writes.
+void NatsReader::compare_with_leader(Time now) {
+  const Sequence has = std::max(seen_, server_last_);
+  const bool was_missed = was_heard_ && !retry_at_ && has < end_watch_.former_end();
+  end_watch_.ask(now);
+  if (!was_missed) return;
+  begin({seen_ + 1, seen_ == 0, seen_ + 1}, now);
+  is_behind_ = true;
+  look_at_ = now;
 }
 
 /// What a consumer sends later of these messages is skipped.
@@ -139,6 +163,7 @@ void NatsReader::look_at_stream(std::size_t bytes_max, Time now) {
     const std::optional<NatsMessage> message = stream_.message(next);
     if (!message) {
       look_at_ = now + kLookWait;
+      is_behind_ = false;
       return;
     }
     add(**message, next, now);
@@ -222,7 +247,7 @@ Outcome<journal::LogService::Chunk> NatsReader::take() {
 NatsReader::Time NatsReader::due() const {
   const Time next =
       retry_at_.value_or(heard_at_ + (was_heard_ ? Duration(kSilenceMax) : answer_wait_));
-  return was_heard_ ? next : std::min(next, look_at_);
+  return std::min({next, end_watch_.due(), looks_at_stream() ? look_at_ : next});
 }
 
 }  // namespace millrace::engines

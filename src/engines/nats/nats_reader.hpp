@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engines/nats/nats_connection.hpp"
+#include "engines/nats/nats_end_watch.hpp"
 #include "engines/nats/nats_entry.hpp"
 #include "engines/nats/nats_stream.hpp"
 #include "journal/shared/log_service.hpp"
@@ -16,6 +17,7 @@ namespace millrace::engines {
 /// Reads a stream in order. The server sends what is new, and no more than the reader confirms to
 /// have taken (its flow control). Whatever goes wrong with that, the reader begins again. While the
 /// server does not answer that it begins, the reader asks the stream for one message after another.
+/// It does so too when the server is behind the stream's leader, and lets another server send.
 class NatsReader {
  public:
   using Chunk = journal::LogService::Chunk;
@@ -45,8 +47,21 @@ class NatsReader {
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
 
  private:
+  /// What a server says of a message that it sends.
+  struct Delivery {
+    journal::Sequence sequence = 0;
+    journal::Sequence pending = 0;  ///< messages that it has after this one
+  };
+  struct Arrived {
+    NatsMessage message;
+    std::optional<Delivery> delivery;  ///< nullopt: a message of the server itself
+  };
+
+  [[nodiscard]] static std::optional<Delivery> delivery_of(const natsMsg& message);
   void end_subscription(Time now);
   void begin(NatsEntryAssembler::Start start, Time now);
+  void compare_with_leader(Time now);
+  [[nodiscard]] bool looks_at_stream() const { return !was_heard_ || is_behind_; }
   void look_at_stream(std::size_t bytes_max, Time now);
   void add(const natsMsg& message, journal::Sequence sequence, Time now);
   void find_gap(journal::Sequence sequence, Time now);
@@ -58,12 +73,15 @@ class NatsReader {
   NatsSubscription* subscription_ = nullptr;
   std::uint64_t begun_ = 0;
   NatsEntryAssembler assembler_;
-  std::deque<NatsMessage> arrived_;
+  std::deque<Arrived> arrived_;
   journal::Sequence seen_ = 0;
-  Time heard_at_;                 ///< of the server, or when it was asked to begin
-  bool was_heard_ = true;         ///< since it was asked
-  Duration answer_wait_{};        ///< for an answer to that
-  Time look_at_;                  ///< without one: when to ask the stream itself
+  NatsEndWatch end_watch_;
+  journal::Sequence server_last_ = 0;  ///< what the server had when it sent something last
+  bool is_behind_ = false;             ///< the server, as far as is known
+  Time heard_at_;                      ///< of the server, or when it was asked to begin
+  bool was_heard_ = true;              ///< since it was asked
+  Duration answer_wait_{};             ///< for an answer to that
+  Time look_at_;                       ///< while `looks_at_stream`: when to ask the stream itself
   std::optional<Time> retry_at_;  ///< when something went wrong: nothing more is read until then
   journal::Sequence gap_at_ = 0;  ///< the message that was missing when it began for the last time
   Chunk chunk_;

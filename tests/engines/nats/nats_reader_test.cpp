@@ -39,6 +39,18 @@ class ReaderOfOne {
     reader->proceed(1, now);
   }
 
+  /// As `hear`, but for the messages of the stream, which are lost on their way.
+  void hear_of_end() {
+    now += kEndWait;
+    reader->proceed(1, now);
+    auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
+    REQUIRE_FALSE(mail.letters.empty());
+    for (auto& letter : mail.letters) {
+      const char* const reply = natsMsg_GetReply(letter.message.get());
+      if (reply == nullptr) static_cast<void>(reader->receive(letter, now));
+    }
+  }
+
   /// Time passes, in which the reader hears nothing.
   void pass(NatsReader::Duration time) {
     for (const auto end = now + time; now < end;) {
@@ -108,10 +120,30 @@ TEST_CASE("NATS reader: a server that has answered may be silent for longer") {
   ReaderOfOne one;
   one.reader->seek(0, one.now);
   one.hear();
-  CHECK(one.reader->due() - one.now == 1600ms);
-  one.now += 1600ms;
-  one.reader->proceed(1, one.now);
-  CHECK(one.reader->due() - one.now == 100ms);
+  one.pass(1500ms);
+  CHECK(one.reader->begun() == 1);
+  one.pass(100ms);
+  CHECK(one.reader->begun() == 2);
+}
+
+TEST_CASE("NATS reader: while a server is behind the stream's leader, the leader is asked") {
+  ReaderOfOne one;
+  one.reader->seek(0, one.now);
+  one.hear();
+  one.append("one");
+  one.hear_of_end();
+  CHECK_FALSE(one.reader->has_result());
+  one.hear_of_end();
+  CHECK_FALSE(one.reader->has_result());
+  CHECK(one.reader->begun() == 1);
+  one.now += kEndWait;
+  one.reader->proceed(1 << 20, one.now);
+  CHECK(one.reader->begun() == 2);
+  REQUIRE(one.reader->has_result());
+  const auto chunk = one.reader->take();
+  REQUIRE(chunk);
+  REQUIRE(chunk->entries.size() == 1);
+  CHECK(chunk->entries.front().bytes == "one");
 }
 
 TEST_CASE("NATS reader: the first wait is short again after an append") {
