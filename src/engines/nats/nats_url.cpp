@@ -86,9 +86,13 @@ std::optional<Problem> read_parameters(std::string_view text, NatsUrl& url) {
       if (url.replicas >= 1 && url.replicas <= kReplicasMax) continue;
       return Problem{"the URL of a log in NATS: replicas is a number from 1 to 5"};
     }
-    if (name != "synced" || value != "yes") {
-      return Problem{"the URL of a log in NATS has the parameters replicas=N and synced=yes"};
+    if (name != "synced") {
+      // Whatever else is there may be secret.
+      const std::string shown = is_stream_name(name) ? " " + std::string(name) : "";
+      return Problem{"the URL of a log in NATS has the unknown parameter" + shown +
+                     ": it may have replicas=N and synced=yes"};
     }
+    if (value != "yes") return Problem{"the URL of a log in NATS: synced may only be yes"};
     url.is_declared_synced = true;
   }
   return std::nullopt;

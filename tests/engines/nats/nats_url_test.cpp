@@ -47,6 +47,14 @@ TEST_CASE("NATS URL: what is none is one line without the password") {
   }
 }
 
+TEST_CASE("NATS URL: a wrong parameter is named") {
+  CHECK(parse_nats_url("nats://n1/jobs?sync=yes").error().text ==
+        "the URL of a log in NATS has the unknown parameter sync: it may have replicas=N and "
+        "synced=yes");
+  CHECK(parse_nats_url("nats://n1/jobs?synced=no").error().text ==
+        "the URL of a log in NATS: synced may only be yes");
+}
+
 TEST_CASE("NATS URL: no more than 32 servers") {
   std::string hosts = "n";
   for (int i = 1; i < 32; ++i) hosts += ",n";
