@@ -230,7 +230,7 @@ Response show_health(const Call& call) {
   const Json& server = info["server"];
   Json shown = show_leadership(traffic.leadership, "serving");
   shown.update({{"status", "serving"},
-                {"accepts_jobs", !call.site.broker.refuses_jobs()},
+                {"accepts_jobs", traffic.leadership.may_answer && !call.site.broker.refuses_jobs()},
                 {"now", info["now"]},
                 {"server",
                  {{"description", server["description"]},

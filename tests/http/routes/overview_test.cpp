@@ -39,6 +39,13 @@ TEST_CASE("health: 503 while the disk stores nothing, and the overview says so")
   CHECK(overview["attention"][0]["kind"] == "stalled");
 }
 
+TEST_CASE("health: no jobs are accepted while the leader has no lease") {
+  WebFixture web;
+  web.traffic.leadership.may_answer = false;
+  CHECK(web.get("/health").status == 200);
+  CHECK(web.read("/health")["accepts_jobs"] == false);
+}
+
 TEST_CASE("health: 200 without room for new jobs, since all else is served") {
   WebFixture web;
   CHECK(Json::parse(web.get("/health").body)["accepts_jobs"] == true);
