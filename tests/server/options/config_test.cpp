@@ -482,7 +482,8 @@ TEST_CASE("config: a bad cron entry ends the start") {
 TEST_CASE("config: the URL of a shared log is checked wherever it is read, and not shown") {
   constexpr const char* kUrl = "nats://ann:s3cret@a/jobs?sync=yes";
   constexpr const char* kProblem =
-      "the URL of a log in NATS has the parameters replicas=N and synced=yes";
+      "the URL of a log in NATS has the unknown parameter sync: it may have replicas=N and "
+      "synced=yes";
   const std::string flag = std::string("--log=") + kUrl;
   CHECK(refusal({flag, "--node=a"}) == std::string("--log: ") + kProblem);
   for (const char* command : {"move-to-log", "move-to-file"}) {
