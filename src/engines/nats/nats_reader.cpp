@@ -39,6 +39,15 @@ std::string_view header_of(const natsMsg& message, const char* name) {
   return status == NATS_OK && value != nullptr ? value : std::string_view();
 }
 
+/// Whether a message of the server itself says that it does not send, or sends nothing more.
+bool is_refusal(const natsMsg& message) {
+  const std::string_view status = header_of(message, "Status");
+  if (!status.empty()) return status != "100";
+  const std::string_view text(natsMsg_GetData(&message),
+                              static_cast<std::size_t>(natsMsg_GetDataLength(&message)));
+  return text.find("\"error\":") != std::string_view::npos;
+}
+
 /// The part after so many dots.
 std::string_view part_of(std::string_view subject, int skipped) {
   for (int i = 0; i < skipped; ++i) {
@@ -121,8 +130,8 @@ bool NatsReader::receive(NatsMailbox::Letter& letter, Time now) {
   heard_at_ = now;
   const auto delivery = delivery_of(*letter.message);
   if (delivery) server_last_ = delivery->sequence + delivery->pending;
+  was_heard_ = was_heard_ || delivery || !is_refusal(*letter.message);
   arrived_.push_back({std::move(letter.message), delivery});
-  was_heard_ = true;
   return true;
 }
 
@@ -219,10 +228,7 @@ void NatsReader::note_control(const natsMsg& message, Time now) {
     if (last && *last >= assembler_.next()) retry_at_ = now;
     return;
   }
-  const std::string_view text(natsMsg_GetData(&message),
-                              static_cast<std::size_t>(natsMsg_GetDataLength(&message)));
-  const bool is_made = status.empty() && text.find("\"error\":") == std::string_view::npos;
-  if (!is_made) retry_at_ = now + kRetryWait;
+  if (is_refusal(message)) retry_at_ = now + std::max<Duration>(kRetryWait, answer_wait_);
 }
 
 void NatsReader::answer_control(const natsMsg& message) {

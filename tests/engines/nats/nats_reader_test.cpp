@@ -44,16 +44,17 @@ class ReaderOfOne {
   void hear_of_end() {
     now += kEndWait;
     reader->proceed(1, now);
-    for (bool was_heard = false; !was_heard;) {
-      auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
-      REQUIRE_FALSE(mail.letters.empty());
-      for (auto& letter : mail.letters) {
-        const std::string_view subject = natsMsg_GetSubject(letter.message.get());
-        if (!subject.ends_with(".end")) continue;
-        CHECK(reader->receive(letter, now));
-        was_heard = true;
-      }
-    }
+    hear_only(".end");
+  }
+
+  /// Waits for the answer to the last request to send.
+  void hear_answer() {
+    hear_only(".read" + std::to_string(reader->begun()));
+    reader->proceed(1, now);
+  }
+
+  void remove_stream() {
+    REQUIRE(connection_->request("$JS.API.STREAM.DELETE." + stream_->name(), "", 20s));
   }
 
   /// Time passes, in which the reader hears nothing.
@@ -79,6 +80,19 @@ class ReaderOfOne {
   std::unique_ptr<NatsReader> reader;
 
  private:
+  void hear_only(std::string_view subject_end) {
+    for (bool was_heard = false; !was_heard;) {
+      auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
+      REQUIRE_FALSE(mail.letters.empty());
+      for (auto& letter : mail.letters) {
+        const std::string_view subject = natsMsg_GetSubject(letter.message.get());
+        if (!subject.ends_with(subject_end)) continue;
+        CHECK(reader->receive(letter, now));
+        was_heard = true;
+      }
+    }
+  }
+
   NatsDirectory directory_;
   NatsServer server_{directory_.path(), {}};
   NatsMailbox mailbox_;
@@ -96,6 +110,22 @@ TEST_CASE("NATS reader: what nobody answers is asked for again soon, and then mo
     one.pass(wait - 100ms);
     CHECK(one.reader->begun() == begun);
     one.pass(100ms);
+    CHECK(one.reader->begun() == ++begun);
+  }
+}
+
+TEST_CASE("NATS reader: what is refused is asked for again more and more seldom") {
+  ReaderOfOne one;
+  one.remove_stream();
+  one.reader->seek(0, one.now);
+  std::uint64_t begun = 1;
+  for (const auto wait : {250ms, 250ms, 400ms, 800ms, 1600ms, 1600ms}) {
+    one.hear_answer();
+    one.now += wait - 1ms;
+    one.reader->proceed(1, one.now);
+    CHECK(one.reader->begun() == begun);
+    one.now += 1ms;
+    one.reader->proceed(1, one.now);
     CHECK(one.reader->begun() == ++begun);
   }
 }
