@@ -71,7 +71,7 @@ class SharedJournal : public Journal {
   /// A problem: the log cannot be read, or the visitor had one. It is told again by each call.
   [[nodiscard]] virtual Outcome<Followed> follow(const Visitor& visitor) = 0;
 
-  /// Whether everything was handed over that the log had when this server began to follow.
+  /// Whether everything was handed over, once, that the log had a second before.
   [[nodiscard]] virtual bool has_caught_up() const = 0;
 
   /// Whether this server may take the lead: everything that is in the log has been handed over,

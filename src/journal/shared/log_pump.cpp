@@ -42,6 +42,20 @@ LogPump::Arrived LogPump::take_arrived() {
   return {.entries = std::exchange(arrived_, {}), .seen = seen_};
 }
 
+void LogPump::ask_end() {
+  {
+    const std::lock_guard guard(mutex_);
+    end_.reset();
+    is_asked_for_end_ = true;
+  }
+  service_.wake();
+}
+
+std::optional<Sequence> LogPump::take_end() {
+  const std::lock_guard guard(mutex_);
+  return std::exchange(end_, std::nullopt);
+}
+
 void LogPump::claim(Sequence seen, std::string claim) {
   {
     const std::lock_guard guard(mutex_);
@@ -132,6 +146,7 @@ bool LogPump::step(LogService::Duration longest) {
       if (claim_in_flight_) {
         hear_of_claim(longest);
       } else {
+        look_at_end();
         follow(longest);
       }
       return true;
@@ -230,6 +245,22 @@ void LogPump::follow(LogService::Duration longest) {
     seen_ = chunk->seen;
   }
   end_refusals();
+  wake_();
+}
+
+/// Where the service does not say it, it is asked in the next round.
+void LogPump::look_at_end() {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!is_asked_for_end_) return;
+  }
+  const Outcome<LogService::Extent> extent = service_.extent();
+  if (!extent) return;
+  {
+    const std::lock_guard guard(mutex_);
+    is_asked_for_end_ = false;
+    end_ = extent->last;
+  }
   wake_();
 }
 

@@ -57,6 +57,10 @@ class LogPump {
   };
   [[nodiscard]] Arrived take_arrived();
 
+  /// Asks where the log ends. `take_end` answers it some time later, once.
+  void ask_end();
+  [[nodiscard]] std::optional<Sequence> take_end();
+
   /// Asks to store `claim` after `seen`, which `take_arrived` answered last. What is stored arrives
   /// like all entries. Nothing is done where more has arrived since.
   void claim(Sequence seen, std::string claim);
@@ -117,6 +121,7 @@ class LogPump {
   };
 
   void follow(LogService::Duration longest);
+  void look_at_end();
   void send_claim();
   void hear_of_claim(LogService::Duration longest);
   [[nodiscard]] bool is_set_back();
@@ -159,6 +164,8 @@ class LogPump {
   std::vector<LogService::Entry> arrived_;
   std::size_t arrived_bytes_ = 0;
   Sequence seen_ = 0;
+  bool is_asked_for_end_ = false;
+  std::optional<Sequence> end_;
   std::optional<std::string> claim_;
   Sequence claim_after_ = 0;
   bool is_claiming_ = false;

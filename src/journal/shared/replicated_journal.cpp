@@ -95,12 +95,14 @@ Outcome<Done> ReplicatedJournal::take_cached(std::string_view entry, Lsn begin) 
 /// The last entry of the cache is read once more, from the log: so a cache of another log is
 /// noticed.
 Outcome<Done> ReplicatedJournal::begin_to_follow() {
+  const Time asked_at = options_.now();
   const Outcome<LogService::Extent> extent = service_->extent();
   if (!extent) return extent.error();
   if (extent->last < last_) {
     return set_back(last_);
   }
   former_end_ = extent->last;
+  catch_up_.begin(extent->last, asked_at);
   had_cache_ = cached_.has_value();
   pump_.start(cached_ ? cached_->sequence - 1 : 0);
   if (!cached_ && extent->begin > 1) pump_.start(extent->begin - 1);
@@ -122,6 +124,7 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
       return *broken_;
     }
   }
+  catch_up_.look(seen_, options_.now());
   if (pump_.mode() == LogPump::Mode::kTrimmed) {
     is_cache_useless_ = true;
     return Followed::kUseless;
@@ -301,7 +304,7 @@ std::string ReplicatedJournal::problem() const {
   if (broken_) return broken_->text;
   std::string text = pump_.problem();
   const bool is_held =
-      has_caught_up() && leader_ && leader_->holds && !leader_->has_released && !options_.holds;
+      catch_up_.is_over() && leader_ && leader_->holds && !leader_->has_released && !options_.holds;
   return text.empty() && is_held ? "the log is held, so no node may lead: " + leader_->node : text;
 }
 

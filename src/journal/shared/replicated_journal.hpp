@@ -14,6 +14,7 @@
 #include "core/model/entry_head.hpp"
 #include "core/ports/shared_journal.hpp"
 #include "journal/file/file_journal.hpp"
+#include "journal/shared/catch_up.hpp"
 #include "journal/shared/log_pump.hpp"
 #include "journal/shared/log_service.hpp"
 
@@ -73,7 +74,7 @@ class ReplicatedJournal final : public SharedJournal {
   [[nodiscard]] bool hears_leader() const;
 
   [[nodiscard]] Outcome<Followed> follow(const Visitor& visitor) override;
-  [[nodiscard]] bool has_caught_up() const override { return started_at_ && seen_ >= former_end_; }
+  [[nodiscard]] bool has_caught_up() const override { return catch_up_.is_over(); }
   [[nodiscard]] bool may_claim() const override;
   void claim() override;
   [[nodiscard]] bool may_answer() const override;
@@ -187,6 +188,7 @@ class ReplicatedJournal final : public SharedJournal {
   mutable Duration last_append_{};
 
   LogPump pump_;
+  CatchUp catch_up_{pump_};
   std::thread thread_;  ///< none when stepped
 };
 

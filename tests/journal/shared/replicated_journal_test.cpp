@@ -194,6 +194,26 @@ TEST_CASE("replicated journal: a log that is held has no leader until its releas
   CHECK(a.journal->problem().empty());
 }
 
+TEST_CASE_FIXTURE(
+    Pair, "replicated journal: a server has caught up with what the log had a second ago at most") {
+  REQUIRE(a.journal->append(a.epoch, "one"));
+  a.step();
+  b.open();
+  b.service->lag = 1;
+  CHECK(b.followed(Followed::kOn));
+  CHECK_FALSE(b.journal->has_caught_up());
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  b.now += 1001ms;
+  CHECK(b.followed(Followed::kOn));
+  CHECK(b.batches == std::vector<std::string>{"one"});
+  CHECK(b.followed(Followed::kOn));
+  CHECK_FALSE(b.journal->has_caught_up());
+  b.service->lag = 0;
+  CHECK(b.followed(Followed::kOn));
+  CHECK(b.journal->has_caught_up());
+}
+
 TEST_CASE_FIXTURE(Pair, "replicated journal: a leader is heard once it appends") {
   a.step();
   b.open();
