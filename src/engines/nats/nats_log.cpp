@@ -99,6 +99,7 @@ class NatsLog final : public LogService {
 
  private:
   [[nodiscard]] Outcome<Done> reopen();
+  [[nodiscard]] Outcome<Done> open_anew();
   bool note_mail(Time until);
   void note_trim(const natsMsg& answer);
 
@@ -131,16 +132,27 @@ bool NatsLog::note_mail(Time until) {
   return mail.is_woken;
 }
 
-/// Where the library has given up, connects anew once all appends have their answers.
+/// Where the library has given up, connects anew once all appends have their answers. Where the
+/// server is slow, connects to any of them, and leaves the slow one when that has worked.
 Outcome<Done> NatsLog::reopen() {
+  if (parts_->reader.is_slow() && parts_->publisher.is_idle()) {
+    if (nats_now() - reopened_at_ >= kReopenWait) static_cast<void>(open_anew());
+    return Done{};
+  }
   if (!parts_->connection->is_closed()) return Done{};
   const Problem closed = nats_problem(NATS_CONNECTION_AUTH_FAILED);
   note_mail(nats_now());
   if (parts_->publisher.has_answers() || nats_now() - reopened_at_ < kReopenWait) return closed;
-  reopened_at_ = nats_now();
+  return open_anew();
+}
+
+Outcome<Done> NatsLog::open_anew() {
   auto parts = open_parts(url_, options_, mailbox_, IfMissing::kRefuse);
+  reopened_at_ = nats_now();
   if (!parts) return parts.error();
   parts_ = std::move(*parts);
+  // Of the connection that has ended just now.
+  parts_->lost_connections = mailbox_.lost_connections();
   part_bytes_max_ = parts_->publisher.part_bytes_max();
   return Done{};
 }

@@ -41,6 +41,8 @@ class NatsPublisher {
   /// In the order of the appends, each once.
   [[nodiscard]] std::vector<Answer> take_answers();
   [[nodiscard]] bool has_answers() const { return !answers_.empty() || is_refusing_; }
+  /// Nothing is in flight, and there are no answers.
+  [[nodiscard]] bool is_idle() const { return !has_answers() && pending_.empty(); }
   /// When `proceed` is due at the latest.
   [[nodiscard]] std::optional<Time> due() const;
 

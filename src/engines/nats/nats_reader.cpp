@@ -156,11 +156,12 @@ void NatsReader::proceed(std::size_t bytes_max, Time now) {
 /// far behind, and be filled no faster than the leader writes.
 void NatsReader::compare_with_leader(Time now) {
   const Sequence has = std::max(seen_, server_last_);
-  const bool was_missed = was_heard_ && !retry_at_ && has < end_watch_.former_end();
+  const Sequence end = end_watch_.former_end();
+  const bool was_missed = was_heard_ && !retry_at_ && has < end;
   end_watch_.ask(now);
   if (!was_missed) return;
   begin({seen_ + 1, seen_ == 0, seen_ + 1}, now);
-  is_behind_ = true;
+  missed_ = end;
   look_at_ = now;
 }
 
@@ -172,7 +173,7 @@ void NatsReader::look_at_stream(std::size_t bytes_max, Time now) {
     const std::optional<NatsMessage> message = stream_.message(next);
     if (!message) {
       look_at_ = now + kLookWait;
-      is_behind_ = false;
+      is_slow_ = next <= std::exchange(missed_, 0);
       return;
     }
     add(**message, next, now);

@@ -43,6 +43,9 @@ class NatsReader {
   [[nodiscard]] Outcome<Chunk> take();
   /// When `proceed` is due at the latest.
   [[nodiscard]] Time due() const;
+  /// The server that sent is behind, and the one that this is connected to answers late: the caller
+  /// may connect to another one.
+  [[nodiscard]] bool is_slow() const { return is_slow_; }
   /// How often the server was asked to send.
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
 
@@ -61,7 +64,7 @@ class NatsReader {
   void end_subscription(Time now);
   void begin(NatsEntryAssembler::Start start, Time now);
   void compare_with_leader(Time now);
-  [[nodiscard]] bool looks_at_stream() const { return !was_heard_ || is_behind_; }
+  [[nodiscard]] bool looks_at_stream() const { return !was_heard_ || missed_ != 0; }
   void look_at_stream(std::size_t bytes_max, Time now);
   void add(const natsMsg& message, journal::Sequence sequence, Time now);
   void find_gap(journal::Sequence sequence, Time now);
@@ -77,11 +80,12 @@ class NatsReader {
   journal::Sequence seen_ = 0;
   NatsEndWatch end_watch_;
   journal::Sequence server_last_ = 0;  ///< what the server had when it sent something last
-  bool is_behind_ = false;             ///< the server, as far as is known
-  Time heard_at_;                      ///< of the server, or when it was asked to begin
-  bool was_heard_ = true;              ///< since it was asked
-  Duration answer_wait_{};             ///< for an answer to that
-  Time look_at_;                       ///< while `looks_at_stream`: when to ask the stream itself
+  journal::Sequence missed_ = 0;  ///< that the stream has, and the server had not; 0: none is known
+  bool is_slow_ = false;
+  Time heard_at_;                 ///< of the server, or when it was asked to begin
+  bool was_heard_ = true;         ///< since it was asked
+  Duration answer_wait_{};        ///< for an answer to that
+  Time look_at_;                  ///< while `looks_at_stream`: when to ask the stream itself
   std::optional<Time> retry_at_;  ///< when something went wrong: nothing more is read until then
   journal::Sequence gap_at_ = 0;  ///< the message that was missing when it began for the last time
   Chunk chunk_;
