@@ -119,7 +119,7 @@ Outcome<Done> parse_item(const FieldKind& kind, std::string_view item, FieldValu
   if (slash != std::string_view::npos) {
     const auto number = parse_number<std::uint16_t>(item.substr(slash + 1));
     if (!number || *number == 0) {
-      return problem(kind, quoted(item) + " has no step from 1 to 65535 after the slash");
+      return problem(kind, quoted(item) + ": the step after the slash must be from 1 to 65535");
     }
     step = *number;
   }

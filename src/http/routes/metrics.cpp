@@ -8,6 +8,7 @@
 #include "http/kit/metrics_page.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/busiest_queues.hpp"
+#include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/queue_view.hpp"
 
@@ -103,7 +104,7 @@ Labelled copy_of(const Queue& queue, const View& view, Time now) {
   if (queue.meter) copy.meter = *queue.meter;
   if (const Throttle* const throttle = queue.throttle) {
     copy.throttle = ThrottleFigures{.limits = throttle->limits,
-                                    .taken = throttle->taken,
+                                    .taken = running_count(*throttle, &queue),
                                     .waiting = queue.waiting.size(),
                                     .held = throttle->held,
                                     .overage = throttle->overage,

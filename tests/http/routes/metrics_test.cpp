@@ -129,6 +129,18 @@ TEST_CASE("metrics: the limits of a queue, and what counts against them") {
   CHECK(text.find(R"(millrace_throttle_taken{queue="other"})") == std::string::npos);
 }
 
+TEST_CASE("metrics: where only a rate limits a queue, all its running jobs are counted") {
+  WebFixture web;
+  const ThrottleRule rule{.pattern = "mail", .limits = {.rate_count = 30, .rate_s = 60}};
+  web.broker.admin().set_throttle_rules(
+      {.list = {rule},
+       .find = [rule](std::string_view queue) { return queue == "mail" ? &rule : nullptr; }},
+      web.now);
+  web.put("x", "mail");
+  web.fetch("mail");
+  CHECK(has_line(web.get("/metrics").body, R"(millrace_throttle_taken{queue="mail"} 1)"));
+}
+
 TEST_CASE("metrics: a queue's name is escaped") {
   WebFixture web;
   web.put("x", "a\"b\\c");

@@ -26,13 +26,12 @@ Json show_free(const Throttle& throttle, Time now) {
   return free ? Json(*free) : Json(nullptr);
 }
 
-/// Where only a rate limits the queue, no job takes a slot: then all that run are counted.
+}  // namespace
+
 std::uint64_t running_count(const Throttle& throttle, const Queue* queue) {
   if (queue == nullptr || throttle.limits.has_slots()) return throttle.taken;
   return queue->reserved_count;
 }
-
-}  // namespace
 
 std::string throttled_by(const Queue& queue, Time now) {
   if (queue.throttle == nullptr) return {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/model/queue.hpp"
@@ -12,6 +13,10 @@ namespace millrace::http {
 
 /// The limit by which the queue hands out nothing now, as `4 of 4`; empty: there is none.
 [[nodiscard]] std::string throttled_by(const Queue& queue, Time now);
+
+/// How many jobs count against the limits. Where only a rate limits the queue, no job takes a slot:
+/// then all that run. `queue` may be null.
+[[nodiscard]] std::uint64_t running_count(const Throttle& throttle, const Queue* queue);
 
 /// A limit that is not there is null.
 [[nodiscard]] Json show_limits(const ThrottleLimits& limits);
