@@ -41,9 +41,9 @@ RefusedJob wrong_type(std::string_view name) {
 
 /// A callback takes no lock and never expires. What would be refused in a job is refused all the
 /// same.
-std::optional<RefusedJob> refused_features(std::string_view custom) {
+std::optional<RefusedJob> refused_features(const Custom& custom) {
   JobMembers members;
-  members.raw_custom = custom;
+  members.custom = custom;
   members.raw_args = "[]";
   NewJob job;
   return read_features(members, Time{}, no_secret, job);
@@ -111,8 +111,8 @@ Result<BatchMaker::Callback, RefusedJob> BatchMaker::make(std::string_view json,
   if (!json.starts_with('{')) return wrong_type(name_of(of.role));
   Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
-  const std::string_view asked = std::exchange(members->raw_custom, {});
-  if (names_batch(asked)) return RefusedJob{JobReason::kCallbackInBatch, {}};
+  const Custom asked = std::exchange(members->custom, {});
+  if (!asked.bid.empty()) return RefusedJob{JobReason::kCallbackInBatch, {}};
   if (auto refused = refused_features(asked)) return *refused;
   const std::string jid = random_jid();
   const std::string raw_jid = '"' + jid + '"';
@@ -124,8 +124,8 @@ Result<BatchMaker::Callback, RefusedJob> BatchMaker::make(std::string_view json,
   const auto job = make_bodiless_job(*members, now, broker_.view().wall_clock(), no_secret);
   if (!job) return job.error();
   Callback made{.queue = std::string(job->queue), .body = {}, .callback = {}};
-  const std::string custom = custom_of(asked, of.batch, of.parent, of.role);
-  members->raw_custom = custom;
+  const std::string custom = custom_of(asked.raw, of.batch, of.parent, of.role);
+  members->custom.raw = custom;
   encode_work_unit(*members, made.body);
   made.callback = {.role = static_cast<std::uint32_t>(of.role),
                    .queue = {},

@@ -21,38 +21,6 @@ namespace {
 
 using JobReason = RefusedJob::Reason;
 
-/// The texts of the members of `custom` that the server knows; empty: absent, or null.
-struct Asked {
-  std::string_view unique_for;
-  std::string_view unique_until;
-  std::string_view unique_conflict;
-  std::string_view expires_at;
-  std::string_view expires_in;
-  std::string_view track;
-  std::string_view bid;
-
-  /// Of several members with one name the last one counts.
-  void take(std::string_view name, std::string_view value) {
-    std::string_view* field = member(name.substr(1, name.size() - 2));
-    if (field == nullptr && name.find('\\') != std::string_view::npos) {
-      field = member(meaning_of(name));
-    }
-    if (field != nullptr) *field = value == "null" ? std::string_view{} : value;
-  }
-
- private:
-  std::string_view* member(std::string_view name) {
-    if (name == "unique_for") return &unique_for;
-    if (name == "unique_until") return &unique_until;
-    if (name == "unique_conflict") return &unique_conflict;
-    if (name == "expires_at") return &expires_at;
-    if (name == "expires_in") return &expires_in;
-    if (name == "track") return &track;
-    if (name == "bid") return &bid;
-    return nullptr;
-  }
-};
-
 bool is_string(std::string_view value) {
   return value.starts_with('"');
 }
@@ -87,29 +55,29 @@ Time moved_by_seconds(Time from, double seconds) {
 
 using MaybeRefused = std::optional<RefusedJob>;
 
-MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first_run,
+MaybeRefused take_lock(const Custom& custom, const JobMembers& members, Time first_run,
                        const SecretOfLocks& secret, NewJob& job) {
   // Then nothing is locked, whatever the other members say.
-  if (asked.unique_for.empty()) {
-    job.is_lock_without_time = !asked.unique_until.empty();
+  if (custom.unique_for.empty()) {
+    job.is_lock_without_time = !custom.unique_until.empty();
     return std::nullopt;
   }
-  if (!asked.unique_until.empty()) {
-    const bool is_start = means(asked.unique_until, "start");
-    if (!is_start && !means(asked.unique_until, "success")) {
-      return refused(JobReason::kInvalidUniqueUntil, asked.unique_until);
+  if (!custom.unique_until.empty()) {
+    const bool is_start = means(custom.unique_until, "start");
+    if (!is_start && !means(custom.unique_until, "success")) {
+      return refused(JobReason::kInvalidUniqueUntil, custom.unique_until);
     }
     job.features->locks_until_start = is_start;
   }
-  if (!asked.unique_conflict.empty()) {
-    const bool names = means(asked.unique_conflict, "jid");
-    if (!names && !means(asked.unique_conflict, "ok")) {
-      return refused(JobReason::kInvalidUniqueConflict, asked.unique_conflict);
+  if (!custom.unique_conflict.empty()) {
+    const bool names = means(custom.unique_conflict, "jid");
+    if (!names && !means(custom.unique_conflict, "ok")) {
+      return refused(JobReason::kInvalidUniqueConflict, custom.unique_conflict);
     }
     job.conflict = names ? UniqueConflict::kName : UniqueConflict::kAccept;
   }
-  const std::optional<double> seconds = seconds_of(asked.unique_for);
-  if (!seconds || *seconds <= 0) return refused(JobReason::kInvalidUniqueFor, asked.unique_for);
+  const std::optional<double> seconds = seconds_of(custom.unique_for);
+  if (!seconds || *seconds <= 0) return refused(JobReason::kInvalidUniqueFor, custom.unique_for);
   if (members.raw_args.size() > kUniqueArgsBytesMax) {
     return RefusedJob{JobReason::kUniqueArgsTooLong, {}};
   }
@@ -120,17 +88,17 @@ MaybeRefused take_lock(const Asked& asked, const JobMembers& members, Time first
   return std::nullopt;
 }
 
-MaybeRefused take_expiry(const Asked& asked, Time first_run, JobFeatures& features) {
-  if (!asked.expires_at.empty() && asked.expires_at != R"("")") {
-    const auto at = is_string(asked.expires_at) ? parse_time(meaning_of(asked.expires_at))
-                                                : std::optional<Time>();
-    if (!at) return refused(JobReason::kInvalidExpiresAt, asked.expires_at);
+MaybeRefused take_expiry(const Custom& custom, Time first_run, JobFeatures& features) {
+  if (!custom.expires_at.empty() && custom.expires_at != R"("")") {
+    const auto at = is_string(custom.expires_at) ? parse_time(meaning_of(custom.expires_at))
+                                                 : std::optional<Time>();
+    if (!at) return refused(JobReason::kInvalidExpiresAt, custom.expires_at);
     // The epoch stands for a job that never expires.
     features.expires_at = std::max(*at, Time{Duration{1}});
   }
-  if (asked.expires_in.empty()) return std::nullopt;
-  const std::optional<double> seconds = seconds_of(asked.expires_in);
-  if (!seconds) return refused(JobReason::kInvalidExpiresIn, asked.expires_in);
+  if (custom.expires_in.empty()) return std::nullopt;
+  const std::optional<double> seconds = seconds_of(custom.expires_in);
+  if (!seconds) return refused(JobReason::kInvalidExpiresIn, custom.expires_in);
   const Time at = std::max(moved_by_seconds(first_run, *seconds), Time{Duration{1}});
   features.expires_at = features.expires() ? std::min(features.expires_at, at) : at;
   return std::nullopt;
@@ -143,42 +111,31 @@ bool is_on(std::string_view track) {
   return number && *number != 0;
 }
 
-MaybeRefused take_batch(const Asked& asked, JobFeatures& features) {
-  if (asked.bid.empty()) return std::nullopt;
-  const auto bid = is_string(asked.bid) ? parse_bid(meaning_of(asked.bid)) : std::nullopt;
+MaybeRefused take_batch(const Custom& custom, JobFeatures& features) {
+  if (custom.bid.empty()) return std::nullopt;
+  const auto bid = is_string(custom.bid) ? parse_bid(meaning_of(custom.bid)) : std::nullopt;
   if (!bid)
-    return RefusedJob{JobReason::kNoSuchBatch, asked.bid == R"("")" ? "" : shown(asked.bid)};
+    return RefusedJob{JobReason::kNoSuchBatch, custom.bid == R"("")" ? "" : shown(custom.bid)};
   features.batch = *bid;
   return std::nullopt;
 }
 
-Asked read(std::string_view custom) {
-  Asked asked;
-  each_member(custom,
-              [&](std::string_view name, std::string_view value) { asked.take(name, value); });
-  return asked;
-}
-
 }  // namespace
 
-bool names_batch(std::string_view custom) {
-  return !read(custom).bid.empty();
-}
-
-bool asks_for_tracking(std::string_view custom) {
-  return is_on(read(custom).track);
+bool asks_for_tracking(const Custom& custom) {
+  return is_on(custom.track);
 }
 
 std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
                                         const SecretOfLocks& secret, NewJob& job) {
-  if (members.raw_custom.empty()) return std::nullopt;
-  const Asked asked = read(members.raw_custom);
+  const Custom& custom = members.custom;
+  if (custom.raw.empty()) return std::nullopt;
   JobFeatures& features = job.features.emplace();
   const Time first_run = std::max(job.due, wall);
-  if (MaybeRefused no = take_lock(asked, members, first_run, secret, job)) return no;
-  if (MaybeRefused no = take_expiry(asked, first_run, features)) return no;
-  if (MaybeRefused no = take_batch(asked, features)) return no;
-  if (is_on(asked.track)) {
+  if (MaybeRefused no = take_lock(custom, members, first_run, secret, job)) return no;
+  if (MaybeRefused no = take_expiry(custom, first_run, features)) return no;
+  if (MaybeRefused no = take_batch(custom, features)) return no;
+  if (is_on(custom.track)) {
     features.is_tracked = 1;
     features.jid_hash = jid_hash(members.jid);
   }

@@ -17,9 +17,8 @@ namespace millrace::faktory {
 [[nodiscard]] std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
                                                       const SecretOfLocks& secret, NewJob& job);
 
-/// Whether a `custom` has a `bid`; and whether it asks for `track`. It may be empty text.
-[[nodiscard]] bool names_batch(std::string_view custom);
-[[nodiscard]] bool asks_for_tracking(std::string_view custom);
+/// Whether the job is to be tracked.
+[[nodiscard]] bool asks_for_tracking(const Custom& custom);
 
 /// A unique job's arguments can be this long. They are put in order before they are compared, and
 /// that takes time.

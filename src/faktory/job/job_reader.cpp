@@ -26,7 +26,16 @@ struct Value {
   [[nodiscard]] bool is_null() const { return type == ondemand::json_type::null; }
 };
 
-Outcome<Value> read_value(ondemand::document& document, ondemand::value value, std::size_t depth) {
+Outcome<std::string_view> read_custom(ondemand::document& document, ondemand::value value,
+                                      std::size_t depth, Custom& custom) {
+  custom = {};
+  return check_object(document, value, depth,
+                      [&](std::string_view name, std::string_view raw) { custom.take(name, raw); });
+}
+
+/// Of an object the members come into `custom`, if there is one.
+Outcome<Value> read_value(ondemand::document& document, ondemand::value value, std::size_t depth,
+                          Custom* custom) {
   Value result;
   if (const auto error = value.type().get(result.type)) return json_problem(error);
   if (result.type == ondemand::json_type::string) {
@@ -34,7 +43,9 @@ Outcome<Value> read_value(ondemand::document& document, ondemand::value value, s
     if (const auto error = value.get_string().get(result.string)) return json_problem(error);
     return result;
   }
-  Outcome<std::string_view> raw = check_value(document, value, depth);
+  const bool is_custom = custom != nullptr && result.type == ondemand::json_type::object;
+  Outcome<std::string_view> raw = is_custom ? read_custom(document, value, depth, *custom)
+                                            : check_value(document, value, depth);
   if (!raw) return raw.error();
   result.raw = *raw;
   return result;
@@ -79,6 +90,7 @@ bool set_priority(const Value& value, std::optional<int>& priority) {
 struct Row {
   std::string_view name;
   bool (*set)(JobMembers& job, const Value& value);
+  bool is_custom = false;
 };
 
 /// The short names first: those that are longer than the one that is looked for are not looked at.
@@ -97,8 +109,10 @@ constexpr std::array kRows = {
         [](JobMembers& job, const Value& value) { return set_optional(value, job.retry); }},
     Row{"custom",
         [](JobMembers& job, const Value& value) {
-          return set_raw(value, ondemand::json_type::object, job.raw_custom);
-        }},
+          if (value.is_null()) job.custom = {};
+          return set_raw(value, ondemand::json_type::object, job.custom.raw);
+        },
+        true},
     Row{"jobtype",
         [](JobMembers& job, const Value& value) {
           return set_text(value, job.jobtype, &job.raw_jobtype);
@@ -139,9 +153,11 @@ MaybeProblem take_member(ondemand::document& document, ondemand::field& field, s
   const char* const name_inside = field.key().raw();
   std::string_view name;
   if (const auto error = field.unescaped_key().get(name)) return json_problem(error);
-  const Outcome<Value> value = read_value(document, field.value(), depth);
+  const Row* const row = find_row(name);
+  Custom* const custom = row != nullptr && row->is_custom ? &job.custom : nullptr;
+  const Outcome<Value> value = read_value(document, field.value(), depth, custom);
   if (!value) return value.error();
-  if (const Row* row = find_row(name)) {
+  if (row != nullptr) {
     if (row->set(job, *value)) return std::nullopt;
     return Problem{"member " + std::string(row->name) + " has the wrong type"};
   }
@@ -152,17 +168,16 @@ MaybeProblem take_member(ondemand::document& document, ondemand::field& field, s
   return std::nullopt;
 }
 
-Outcome<JobMembers> read_job(ondemand::document& document, ondemand::object object,
-                             std::size_t depth) {
-  JobMembers job;
+MaybeProblem read_job(ondemand::document& document, ondemand::object object, std::size_t depth,
+                      JobMembers& job) {
   std::size_t count = 0;
   for (auto member : object) {
     if (++count > kMembersMax) return too_many_members();
     ondemand::field field;
     if (const auto error = std::move(member).get(field)) return json_problem(error);
-    if (MaybeProblem problem = take_member(document, field, depth, job)) return *problem;
+    if (MaybeProblem problem = take_member(document, field, depth, job)) return problem;
   }
-  return job;
+  return std::nullopt;
 }
 
 Problem text_after_object() {
@@ -189,18 +204,17 @@ bool goes_on_after_object(std::string_view json) {
   return false;
 }
 
-Outcome<JobMembers> read_root(ondemand::document& document, std::size_t depth,
-                              std::string_view json) {
+MaybeProblem read_root(ondemand::document& document, std::size_t depth, std::string_view json,
+                       JobMembers& job) {
   ondemand::object object;
   if (const auto error = document.get_object().get(object)) {
     if (error == simdjson::INCORRECT_TYPE) return Problem{"a job must be an object"};
     // Where the last bracket does not close the first one, simdjson misses an end.
     return goes_on_after_object(json) ? text_after_object() : json_problem(error);
   }
-  Outcome<JobMembers> job = read_job(document, object, depth);
-  if (!job) return job;
+  if (MaybeProblem problem = read_job(document, object, depth, job)) return problem;
   if (!is_at_end(document)) return text_after_object();
-  return job;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -223,7 +237,9 @@ Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth)
   if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
     return json_problem(error);
   }
-  return read_root(document_, depth, json);
+  JobMembers job;
+  if (MaybeProblem problem = read_root(document_, depth, json, job)) return *problem;
+  return job;
 }
 
 Outcome<JobMembers> JobReader::read(std::string_view json) {

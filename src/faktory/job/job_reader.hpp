@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "faktory/features/custom.hpp"
 
 namespace millrace::faktory {
 
@@ -26,8 +27,8 @@ struct JobMembers {
   std::string_view created_at;
   std::string_view raw_created_at;
   std::string_view raw_args;     ///< an array
-  std::string_view raw_custom;   ///< an object
   std::string_view raw_failure;  ///< an object
+  Custom custom;
   std::optional<std::int64_t> retry;
   std::int64_t reserve_for = 0;
   std::int64_t backtrace = 0;

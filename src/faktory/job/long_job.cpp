@@ -71,12 +71,12 @@ Outcome<JobMembers> LongJob::read(JobReader& reader) {
     json_.copy(failure->begin, failure->end, failure_);
     members->raw_failure = failure_;
   }
-  if (const Splices::Splice* const custom = splices_.find(members->raw_custom)) {
+  if (const Splices::Splice* const custom = splices_.find(members->custom.raw)) {
     if (custom->end - custom->begin > kCustomBytesMax) {
       return Problem{"member custom is longer than " + std::to_string(kCustomBytesMax) + " bytes"};
     }
     json_.copy(custom->begin, custom->end, custom_);
-    members->raw_custom = custom_;
+    members->custom = read_custom(custom_);
   }
   return members;
 }
@@ -92,7 +92,7 @@ std::string_view LongJob::args_of(const JobMembers& members) {
 Result<Done, RefusedJob> LongJob::make(const JobMembers& members, Time now, WallClock clock,
                                        const SecretOfLocks& secret) {
   JobMembers shown = members;
-  if (!members.raw_custom.empty()) shown.raw_args = args_of(members);
+  if (!members.custom.raw.empty()) shown.raw_args = args_of(members);
   Result<NewJob, RefusedJob> job = make_bodiless_job(shown, now, clock, secret);
   if (!job) return job.error();
   job_ = std::move(*job);

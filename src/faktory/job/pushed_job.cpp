@@ -122,7 +122,7 @@ Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now
   // Beanstalk clients see it in `stats-job`. The exact time is `due`.
   const Time wall = clock.shown(now);
   if (job.due > wall) job.delay_s = whole_seconds(job.due - wall);
-  if (!members.raw_custom.empty()) {
+  if (!members.custom.raw.empty()) {
     if (auto refused = read_features(members, wall, secret, job)) return *refused;
   }
   return job;

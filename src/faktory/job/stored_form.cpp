@@ -127,10 +127,10 @@ Positions write_text(const JobMembers& members, Text& text) {
   Positions positions{};
   const std::int64_t retry = members.retry.value_or(kRetryDefault);
   if (retry != kRetryDefault) append_member(kRetryStart, retry, text);
-  if (!members.raw_custom.empty()) {
+  if (!members.custom.raw.empty()) {
     const std::size_t before = text.size();
     text.add(R"(,"custom":)");
-    text.add_compact(members.raw_custom);
+    text.add_compact(members.custom.raw);
     text.drop_empty_map(before);
   }
   text.add(R"(,"jid":)");

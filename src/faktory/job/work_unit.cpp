@@ -142,7 +142,7 @@ JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
   const bool is_text = is_utf8(body);
   members.raw_jobtype = R"("beanstalk")";
   // JSON holds no other bytes. The worker is told how to get them back.
-  if (!is_text) members.raw_custom = R"({"encoding":"base64"})";
+  if (!is_text) members.custom.raw = R"({"encoding":"base64"})";
   substitutes.raw_args = '[';
   append_json_string(is_text ? body : base64(body), substitutes.raw_args);
   substitutes.raw_args += ']';

@@ -51,6 +51,11 @@ bool is_number(std::string_view text) {
   return text.empty();
 }
 
+/// The check calls itself: the stack must not depend on a client.
+Problem too_deep() {
+  return Problem{"nested deeper than " + std::to_string(kNestingMax) + " levels"};
+}
+
 MaybeProblem check(ondemand::value value, std::size_t depth);
 
 MaybeProblem check_array(ondemand::value value, std::size_t depth) {
@@ -64,7 +69,7 @@ MaybeProblem check_array(ondemand::value value, std::size_t depth) {
   return std::nullopt;
 }
 
-MaybeProblem check_object(ondemand::value value, std::size_t depth) {
+MaybeProblem check_members(ondemand::value value, std::size_t depth) {
   ondemand::object object;
   if (const auto error = value.get_object().get(object)) return json_problem(error);
   for (auto member : object) {
@@ -93,15 +98,18 @@ MaybeProblem check_scalar(ondemand::value value, ondemand::json_type type) {
 }
 
 MaybeProblem check(ondemand::value value, std::size_t depth) {
-  // The check calls itself: the stack must not depend on a client.
-  if (depth >= kNestingMax) {
-    return Problem{"nested deeper than " + std::to_string(kNestingMax) + " levels"};
-  }
+  if (depth >= kNestingMax) return too_deep();
   ondemand::json_type type;
   if (const auto error = value.type().get(type)) return json_problem(error);
   if (type == ondemand::json_type::array) return check_array(value, depth);
-  if (type == ondemand::json_type::object) return check_object(value, depth);
+  if (type == ondemand::json_type::object) return check_members(value, depth);
   return check_scalar(value, type);
+}
+
+Outcome<std::string_view> text_since(const char* begin, ondemand::document& document) {
+  const char* end = nullptr;
+  if (const auto error = document.current_location().get(end)) return json_problem(error);
+  return std::string_view(begin, static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace
@@ -140,10 +148,26 @@ Outcome<std::string_view> check_value(ondemand::document& document, ondemand::va
                                       std::size_t depth) {
   const std::string_view token = raw_token(value);
   if (std::optional<Problem> problem = check(value, depth)) return *problem;
-  if (token != "[" && token != "{") return token;
-  const char* end = nullptr;
-  if (const auto error = document.current_location().get(end)) return json_problem(error);
-  return std::string_view(token.data(), static_cast<std::size_t>(end - token.data()));
+  return token == "[" || token == "{" ? text_since(token.data(), document) : token;
+}
+
+Outcome<std::string_view> check_object(
+    ondemand::document& document, ondemand::value value, std::size_t depth,
+    absl::FunctionRef<void(std::string_view name, std::string_view raw)> visit) {
+  if (depth >= kNestingMax) return too_deep();
+  const char* const begin = raw_token(value).data();
+  ondemand::object object;
+  if (const auto error = value.get_object().get(object)) return json_problem(error);
+  for (auto member : object) {
+    ondemand::field field;
+    std::string_view name;
+    if (const auto error = std::move(member).get(field)) return json_problem(error);
+    if (const auto error = field.unescaped_key().get(name)) return json_problem(error);
+    const Outcome<std::string_view> raw = check_value(document, field.value(), depth + 1);
+    if (!raw) return raw.error();
+    visit(name, *raw);
+  }
+  return text_since(begin, document);
 }
 
 }  // namespace millrace::faktory

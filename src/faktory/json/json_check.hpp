@@ -1,5 +1,6 @@
 #pragma once
 
+#include <absl/functional/function_ref.h>
 #include <simdjson.h>
 
 #include <optional>
@@ -16,6 +17,12 @@ namespace millrace::faktory {
 [[nodiscard]] Outcome<std::string_view> check_value(simdjson::ondemand::document& document,
                                                     simdjson::ondemand::value value,
                                                     std::size_t depth);
+
+/// The same for an object, and shows its members: what the name means, and the raw text of the
+/// value.
+[[nodiscard]] Outcome<std::string_view> check_object(
+    simdjson::ondemand::document& document, simdjson::ondemand::value value, std::size_t depth,
+    absl::FunctionRef<void(std::string_view name, std::string_view raw)> visit);
 
 /// True when nothing but white space follows what was read.
 [[nodiscard]] bool is_at_end(simdjson::ondemand::document& document);

@@ -46,7 +46,7 @@ TEST_CASE("read: every member") {
   CHECK(job->at == "a");
   CHECK(job->created_at == "c");
   CHECK(job->raw_args == "[ 1 ]");
-  CHECK(job->raw_custom == R"({"x":1})");
+  CHECK(job->custom.raw == R"({"x":1})");
   CHECK(job->raw_failure == "{}");
   CHECK(job->retry == -1);
   CHECK(job->reserve_for == 60);
@@ -80,7 +80,7 @@ TEST_CASE("read: null makes absent what is no text or number") {
                   R"("jid":"x","jid":null})");
   REQUIRE(job);
   CHECK(job->raw_args.empty());
-  CHECK(job->raw_custom.empty());
+  CHECK(job->custom.raw.empty());
   CHECK_FALSE(job->retry);
   CHECK(job->jid == "x");
 }

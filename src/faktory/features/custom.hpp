@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+namespace millrace::faktory {
+
+/// The `custom` of a job, and the texts of its members that the server knows. All others are the
+/// client's own.
+struct Custom {
+  std::string_view raw;  ///< its JSON, which was checked; empty: it is absent, or null
+
+  // Empty: absent, or null.
+  std::string_view unique_for;
+  std::string_view unique_until;
+  std::string_view unique_conflict;
+  std::string_view expires_at;
+  std::string_view expires_in;
+  std::string_view track;
+  std::string_view bid;
+
+  /// Takes a member, if it is one of these. Of several with one name the last one counts. `name` is
+  /// what the JSON string means.
+  void take(std::string_view name, std::string_view value);
+};
+
+/// Reads an object that was checked. It may be empty text.
+[[nodiscard]] Custom read_custom(std::string_view raw);
+
+}  // namespace millrace::faktory
