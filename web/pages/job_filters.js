@@ -6,7 +6,7 @@ import { go, link } from "../route.js";
 import { STATES } from "../ui.js";
 
 const FILTERS = [
-  ["queue", "Queue", "exact name"],
+  ["queue", "Queue", "mail or mail*"],
   ["type", "Type", "Send or Send*"],
   ["id", "Job", "number or jid…"],
   ["error", "Error", "type or message"],

@@ -11,12 +11,13 @@
 
 namespace millrace {
 
-/// Which jobs a walk visits: those in one state, of one queue or of all, of one batch or of any.
-/// Ready jobs come queue by queue, in the order in which they will be served. All others come by
-/// `Job::steady_when`.
+/// Which jobs a walk visits: those in one state, of one queue or of some or all, of one batch or
+/// any. Ready jobs come queue by queue, in the order in which they will be served. All others come
+/// by `Job::steady_when`.
 struct ScanOrder {
   JobState state = JobState::kReady;
-  std::string queue = {};     ///< empty: all
+  std::string queue = {};     ///< empty: all, or those of the next member
+  std::string queues = {};    ///< those whose names begin so; empty: all
   JobBatchId batch = 0;       ///< 0: all; else its members only
   bool is_backwards = false;  ///< from the last to the first
 };

@@ -44,6 +44,10 @@ struct Walk {
     return order.batch == 0 || (job.features && job.features->is_member_of(order.batch));
   }
 
+  [[nodiscard]] bool visits(const Queue& queue) const {
+    return order.queues.empty() || queue.name.starts_with(order.queues);
+  }
+
   void pass(ScanPlace place) {
     ++steps;
     ++end.jobs;
@@ -107,7 +111,8 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     const Job& job = store.jobs().at(entry.slot);
     const Queue& queue = store.queues().at(job.queue);
     const ScanPlace place = place_of(entry, queue);
-    if ((only == nullptr || only == &queue) && walk.is_of_batch(job)) {
+    const bool is_of_queue = only == nullptr ? walk.visits(queue) : only == &queue;
+    if (is_of_queue && walk.is_of_batch(job)) {
       // Before the visitor sees it: visitors read bodies without asking.
       if (job.state == walk.order.state && job.is_spilled()) {
         store.jobs().load_body(job);
@@ -146,11 +151,15 @@ ScanPlace end_of(const Queue& queue, bool is_backwards) {
 /// False when the walk is over before the end of this queue.
 bool walk_ready(Walk& walk, const Store& store, const Queue& queue,
                 const std::optional<ScanPlace>& after) {
-  const bool is_first = after && after->created == queue.created;
-  if (!walk_entries(walk, queue.ready, store, is_first ? after : std::nullopt, nullptr)) {
-    return false;
+  if (walk.visits(queue)) {
+    const bool is_first = after && after->created == queue.created;
+    if (!walk_entries(walk, queue.ready, store, is_first ? after : std::nullopt, nullptr)) {
+      return false;
+    }
+    if (walk.is_over()) return true;
+  } else {
+    walk.end.jobs += queue.ready.size();
   }
-  if (walk.is_over()) return true;
   // Each queue costs a step, so that a walk over many empty ones is bounded too.
   ++walk.steps;
   walk.end.next = end_of(queue, walk.order.is_backwards);

@@ -67,9 +67,10 @@ bool is_held_by(const Job& job, const JobFilter& filter) {
          (!filter.client || held->client == *filter.client);
 }
 
-bool has_type(std::string_view jobtype, std::string_view type) {
-  if (!type.ends_with('*')) return jobtype == type;
-  return jobtype.starts_with(type.substr(0, type.size() - 1));
+/// With `*` at its end, `wanted` is the beginning of a name.
+bool is_wanted(std::string_view name, std::string_view wanted) {
+  if (!wanted.ends_with('*')) return name == wanted;
+  return name.starts_with(wanted.substr(0, wanted.size() - 1));
 }
 
 bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& format) {
@@ -81,7 +82,7 @@ bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& for
     return format.identify(job).jid.starts_with(*filter.id);
   }
   const WorkUnitFormat::Summary summary = format.summarize(job);
-  if (filter.type && !has_type(summary.jobtype, *filter.type)) return false;
+  if (filter.type && !is_wanted(summary.jobtype, *filter.type)) return false;
   return has_id || summary.jid.starts_with(*filter.id);
 }
 
@@ -99,7 +100,7 @@ class Matcher {
 
   Match operator()(const Job& job, const Queue& queue, Steps& steps) {
     // The cheap comparisons come first.
-    if (filter_.queue && queue.name != *filter_.queue) return Match::kNo;
+    if (filter_.queue && !is_wanted(queue.name, *filter_.queue)) return Match::kNo;
     // Jobs are often searched by age, and the time is in memory. A body may not be.
     if (job.created_at > created_before_) return Match::kNo;
     if (!is_held_by(job, filter_) || !fails_as(job, filter_)) return Match::kNo;
@@ -184,6 +185,15 @@ std::string describe(const JobFilter& filter) {
     if (filter.*member) say(name, std::to_string(*(filter.*member)));
   }
   return said;
+}
+
+std::string queue_of(const JobFilter& filter) {
+  return filter.queue && !filter.queue->ends_with('*') ? *filter.queue : std::string();
+}
+
+std::string queues_of(const JobFilter& filter) {
+  if (!filter.queue || !filter.queue->ends_with('*')) return {};
+  return filter.queue->substr(0, filter.queue->size() - 1);
 }
 
 JobBatchId batch_of(const JobFilter& filter) {

@@ -19,7 +19,7 @@ struct JobFilter {
   using Text = std::optional<std::string>;
   using Number = std::optional<std::uint64_t>;
 
-  Text queue;           ///< exactly
+  Text queue;           ///< exactly; with `*` at its end, which no name has: the beginning
   Text bid;             ///< the batch that it is a member of
   Text type;            ///< exactly; with `*` at its end: the beginning
   Text id;              ///< the number, or the beginning of the jid
@@ -43,6 +43,12 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 
 /// `type "Send*", error "timeout"`, for people. Long texts are cut.
 [[nodiscard]] std::string describe(const JobFilter& filter);
+
+/// The queue that the filter names exactly; empty: none.
+[[nodiscard]] std::string queue_of(const JobFilter& filter);
+
+/// The beginning of the names of the queues that the filter asks for; empty: any, or one exactly.
+[[nodiscard]] std::string queues_of(const JobFilter& filter);
 
 /// The batch that the filter names; 0: none.
 [[nodiscard]] JobBatchId batch_of(const JobFilter& filter);

@@ -47,7 +47,8 @@ Outcome<Search> read_search(const Request& request) {
   search.filter = *filter;
   search.limit = *limit;
   search.order = {.state = *parsed,
-                  .queue = filter->queue.value_or(""),
+                  .queue = queue_of(*filter),
+                  .queues = queues_of(*filter),
                   .batch = batch_of(*filter),
                   .is_backwards = order == "desc"};
   return search;

@@ -131,11 +131,12 @@ Response start_operation(const Call& call) {
   if (!bounds) return refuse(400, bounds.error().text);
   // Ages are those at the time of the count: so they mean the jobs that were counted.
   const Time now = std::min(call.moment.now, bounds->counted_at);
+  const std::string queue = queue_of(*filter);
   JobFilter rest = *filter;
-  rest.queue.reset();
+  if (!queue.empty()) rest.queue.reset();
   rest.bid.reset();
   return begin_operation(call, {.states = *states,
-                                .queue = filter->queue.value_or(""),
+                                .queue = queue,
                                 .batch = batch_of(*filter),
                                 .action = *action,
                                 .matches = make_matcher(rest, call.site.format, now),

@@ -24,6 +24,28 @@ TEST_CASE("jobs: filters by type, its beginning, jid, error and text") {
   CHECK(count("state=retrying&error=refused") == 0);
 }
 
+TEST_CASE("jobs: a queue is named, or the beginning of the names of several") {
+  WebFixture web;
+  for (const char* queue : {"mail", "other", "mail-slow"}) web.push("Send", queue);
+  web.fetch("mail");
+  const auto queues = [&](const std::string& filter) {
+    std::string found;
+    const Json page = web.read("/api/v1/jobs?" + filter);
+    for (const Json& job : page["jobs"]) found += job["queue"].get<std::string>() + " ";
+    return found;
+  };
+  CHECK(queues("queue=mail") == "");
+  CHECK(queues("queue=mail*") == "mail-slow ");
+  CHECK(queues("queue=*") == "other mail-slow ");
+  CHECK(queues("queue=*&order=desc") == "mail-slow other ");
+  CHECK(queues("state=reserved&queue=mail*") == "mail ");
+  CHECK(queues("state=reserved&queue=o*") == "");
+  // The jobs of the others are passed at once.
+  const Json page = web.read("/api/v1/jobs?queue=mail-*");
+  CHECK(page["looked_at"] == 2);
+  CHECK(page["to_look_at"] == 2);
+}
+
 TEST_CASE("jobs: an age filter leaves out what is younger") {
   WebFixture web;
   web.push("Old");

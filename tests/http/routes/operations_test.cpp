@@ -32,6 +32,16 @@ TEST_CASE("operations: all that match are changed, and nothing else") {
   CHECK(ended["changed"] == 1);
 }
 
+TEST_CASE("operations: a change of the jobs of several queues leaves those of others alone") {
+  WebFixture web;
+  for (const char* queue : {"mail", "other", "mail-slow"}) web.push("Send", queue);
+  const Json begun = start(web, {{"action", "delete"}, {"states", {"ready"}}, {"queue", "mail*"}});
+  CHECK(begun["title"] == "delete ready jobs of mail*");
+  web.settle();
+  CHECK(web.read(path_of(begun))["changed"] == 2);
+  CHECK(web.read("/api/v1/jobs")["jobs"][0]["queue"] == "other");
+}
+
 TEST_CASE("operations: a slice at a time, with progress") {
   WebFixture web;
   for (int i = 0; i < 1200; ++i) web.put("x");
