@@ -52,7 +52,7 @@ Outcome<std::unique_ptr<NatsParts>> open_parts(const NatsUrl& url, const Options
   if (!connection) return connection.error();
   auto parts = std::make_unique<NatsParts>(std::move(*connection), url.stream);
   if (if_missing == IfMissing::kMake) {
-    if (const auto made = parts->stream.make(url); !made) return made.error();
+    if (const auto made = parts->stream.make(url, options); !made) return made.error();
   }
   if (const auto checked = parts->stream.check(url, options); !checked) return checked.error();
   if (const auto opened = parts->publisher.open(nats_now()); !opened) return opened.error();
@@ -149,9 +149,12 @@ Outcome<Done> NatsLog::reopen() {
 Outcome<Done> NatsLog::open_anew() {
   auto parts = open_parts(url_, options_, mailbox_, IfMissing::kRefuse);
   reopened_at_ = nats_now();
+  // Of the new connection; or of the one that ends with the old parts.
+  if (!parts && parts_->connection->is_connected()) {
+    parts_->lost_connections = mailbox_.lost_connections();
+  }
   if (!parts) return parts.error();
   parts_ = std::move(*parts);
-  // Of the connection that has ended just now.
   parts_->lost_connections = mailbox_.lost_connections();
   part_bytes_max_ = parts_->publisher.part_bytes_max();
   return Done{};

@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kFirstWait{100};
 /// Until then the stream itself is asked so often, for so many messages at once.
 constexpr std::chrono::milliseconds kLookWait{100};
 constexpr int kLooksMax = 64;
+constexpr std::chrono::milliseconds kLooksTime{100};
 /// Between two tries to begin.
 constexpr std::chrono::milliseconds kRetryWait{250};
 
@@ -87,6 +88,8 @@ void NatsReader::seek(Sequence after, Time now) {
 void NatsReader::stop(Time now) {
   end_subscription(now);
   was_heard_ = true;
+  missed_ = 0;
+  is_slow_ = false;
   chunk_ = {};
   chunk_bytes_ = 0;
 }
@@ -165,10 +168,12 @@ void NatsReader::compare_with_leader(Time now) {
   look_at_ = now;
 }
 
-/// What a consumer sends later of these messages is skipped.
+/// What a consumer sends later of these messages is skipped. Each look waits for its answer.
 void NatsReader::look_at_stream(std::size_t bytes_max, Time now) {
   look_at_ = now;
+  const Time end = std::chrono::steady_clock::now() + kLooksTime;
   for (int looks = 0; looks < kLooksMax && chunk_bytes_ < bytes_max; ++looks) {
+    if (looks > 0 && std::chrono::steady_clock::now() > end) return;
     const Sequence next = assembler_.next();
     const std::optional<NatsMessage> message = stream_.message(next);
     if (!message) {

@@ -95,9 +95,24 @@ bool hears_most(const jsClusterInfo& cluster) {
   return heard > (cluster.ReplicasLen + 1) / 2;
 }
 
+Problem undeclared() {
+  return {
+      "NATS does not tell its clients whether it syncs before it acknowledges: set "
+      "`sync_interval: always` in the jetstream block of each server and add ?synced=yes to the "
+      "URL, or use --allow-unsynced-log"};
+}
+
+Problem only_one_server(const std::string& name) {
+  return {
+      "the stream " + name +
+      " would be on one server, and lost with it: make a cluster of three, or say replicas=1 in "
+      "the URL"};
+}
+
 Problem unlike_url(const std::string& name, std::int64_t replicas, int wanted) {
-  return {"the stream " + name + " has " + std::to_string(replicas) + " replicas, not " +
-          std::to_string(wanted) + ": change it with `nats stream edit --replicas`, or say " +
+  return {"the stream " + name + " has " + std::to_string(replicas) +
+          (replicas == 1 ? " replica, not " : " replicas, not ") + std::to_string(wanted) +
+          ": change it with `nats stream edit --replicas`, or say " +
           "replicas=" + std::to_string(replicas) + " in the URL"};
 }
 
@@ -117,10 +132,14 @@ Outcome<Done> NatsStream::open_context() {
   return Done{};
 }
 
-Outcome<Done> NatsStream::make(const NatsUrl& url) {
+Outcome<Done> NatsStream::make(const NatsUrl& url, const Options& options) {
   if (const auto opened = open_context(); !opened) return opened.error();
   const Answered answered = ask_info(context_.get(), name_);
-  if (answered.error == JSStreamNotFoundErr) return add_stream(url.replicas);
+  if (answered.error == JSStreamNotFoundErr) {
+    // A stream that is refused after all would be in the way of the one that is meant.
+    if (!options.allows_unsynced && !url.is_declared_synced) return undeclared();
+    return add_stream(url.replicas, options);
+  }
   if (!answered.info) return stream_problem(name_, answered);
   return Done{};
 }
@@ -140,15 +159,13 @@ Outcome<Done> NatsStream::check(const NatsUrl& url, const Options& options) {
   if (!is_enough) return unlike_url(name_, config.Replicas, wanted);
   if (options.allows_unsynced) return Done{};
   if (is_alone && url.replicas == 0) {
-    return Problem{"the stream " + name_ +
-                   " is on one server, and lost with it: make a cluster of three, or say "
-                   "replicas=1 in the URL"};
+    return only_one_server(name_);
   }
   return check_synced(url);
 }
 
 /// A server alone refuses several replicas: it gets a stream with one.
-Outcome<Done> NatsStream::add_stream(int replicas) {
+Outcome<Done> NatsStream::add_stream(int replicas, const Options& options) {
   jsStreamConfig config;
   jsStreamConfig_Init(&config);
   const char* subject = subject_.c_str();
@@ -162,12 +179,14 @@ Outcome<Done> NatsStream::add_stream(int replicas) {
   config.Duplicates = kDuplicatesNs;
   config.DenyDelete = true;
   config.Replicas = replicas == 0 ? kReplicas : replicas;
-  jsOptions options;
-  jsOptions_Init(&options);
-  options.Wait = kMakeMaxMs;
+  jsOptions ask;
+  jsOptions_Init(&ask);
+  ask.Wait = kMakeMaxMs;
   Answered answered;
-  answered.status = js_AddStream(nullptr, context_.get(), &config, &options, &answered.error);
-  if (answered.error == JSStreamReplicasNotSupportedErr && replicas == 0) return add_stream(1);
+  answered.status = js_AddStream(nullptr, context_.get(), &config, &ask, &answered.error);
+  if (answered.error == JSStreamReplicasNotSupportedErr && replicas == 0) {
+    return options.allows_unsynced ? add_stream(1, options) : only_one_server(name_);
+  }
   // Another server of ours may have made it in the meantime.
   if (answered.error == JSStreamNameExistErr || answered.status == NATS_OK) return Done{};
   if (answered.error == JSClusterNoPeersErr && replicas == 0) {
@@ -189,18 +208,13 @@ Outcome<Done> NatsStream::check_synced(const NatsUrl& url) {
   if (text.find("\"compression\":") == std::string_view::npos) {
     return Problem{
         "NATS servers before 2.10 cannot sync before they acknowledge, so a power cut "
-        "may lose jobs: use 2.10.23 or later, or allow an unsynced log"};
+        "may lose jobs: use 2.10.23 or later, or --allow-unsynced-log"};
   }
   if (text.find("\"persist_mode\":\"async\"") != std::string_view::npos) {
     return Problem{"the stream " + name_ + " acknowledges before it syncs (persist_mode async): " +
-                   "make another one, or allow an unsynced log"};
+                   "make another one, or use --allow-unsynced-log"};
   }
-  if (!url.is_declared_synced) {
-    return Problem{
-        "NATS does not tell its clients whether it syncs before it acknowledges: set "
-        "`sync_interval: always` in the jetstream block of each server and add "
-        "?synced=yes to the URL, or allow an unsynced log"};
-  }
+  if (!url.is_declared_synced) return undeclared();
   return Done{};
 }
 

@@ -19,8 +19,8 @@ class NatsStream {
   NatsStream(NatsConnection& connection, std::string name);
   ~NatsStream();
 
-  /// Makes the stream where there is none.
-  [[nodiscard]] Outcome<Done> make(const NatsUrl& url);
+  /// Makes the stream where there is none, unless `check` would refuse it.
+  [[nodiscard]] Outcome<Done> make(const NatsUrl& url, const Options& options);
   /// Refuses a stream that is not a log of ours, has other replicas than the URL says, or may lose
   /// what it acknowledged.
   [[nodiscard]] Outcome<Done> check(const NatsUrl& url, const Options& options);
@@ -42,7 +42,7 @@ class NatsStream {
   };
 
   [[nodiscard]] Outcome<Done> open_context();
-  [[nodiscard]] Outcome<Done> add_stream(int replicas);
+  [[nodiscard]] Outcome<Done> add_stream(int replicas, const Options& options);
   [[nodiscard]] Outcome<Done> check_synced(const NatsUrl& url);
 
   NatsConnection& connection_;

@@ -222,15 +222,19 @@ TEST_CASE("NATS log: a stream of something else is refused") {
 
 TEST_CASE("NATS log: without a word of the operator, an unsynced log is refused") {
   const std::string url = SharedNatsServer::get().new_url();
-  CHECK(contains(refusal_of(url, {}), "is on one server, and lost with it"));
+  CHECK(contains(refusal_of(url + "?synced=yes", {}), "would be on one server, and lost with it"));
+  CHECK(contains(refusal_of(url, {}), "acknowledge"));
   CHECK(contains(refusal_of(url + "?replicas=1", {}), "acknowledge"));
+  // None of them has left a stream that would be in the way.
+  CHECK(open_nats_log(url + "?replicas=1", unsynced()).has_value());
+  CHECK(open_nats_log(url, unsynced()).has_value());
 }
 
 TEST_CASE("NATS log: a server alone is refused when more replicas are asked for") {
   const std::string url = SharedNatsServer::get().new_url();
   CHECK(contains(refusal_of(url + "?replicas=3", unsynced()), "replicas > 1 not supported"));
   CHECK(open_nats_log(url, unsynced()).has_value());
-  CHECK(contains(refusal_of(url + "?replicas=3", unsynced()), "has 1 replicas, not 3"));
+  CHECK(contains(refusal_of(url + "?replicas=3", unsynced()), "has 1 replica, not 3"));
 }
 
 TEST_CASE("NATS log: a full stream refuses, says why, and keeps what it has") {

@@ -21,14 +21,14 @@ class ReaderOfOne {
  public:
   ReaderOfOne() {
     server_.start();
-    const auto url = parse_nats_url("nats://" + server_.address() + "/jobs?replicas=1");
+    const auto url = parse_nats_url("nats://" + server_.address() + "/jobs?replicas=1&synced=yes");
     REQUIRE(url);
     auto opened = NatsConnection::open(*url, {}, mailbox_);
     while (!opened) opened = NatsConnection::open(*url, {}, mailbox_);
     connection_ = std::move(*opened);
     stream_ = std::make_unique<NatsStream>(*connection_, url->stream);
-    auto made = stream_->make(*url);
-    while (!made) made = stream_->make(*url);
+    auto made = stream_->make(*url, {});
+    while (!made) made = stream_->make(*url, {});
     reader = std::make_unique<NatsReader>(*connection_, *stream_);
   }
 
