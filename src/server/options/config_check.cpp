@@ -21,12 +21,30 @@ Outcome<Done> check_addresses(const Config& config) {
   return Done{};
 }
 
+/// An option that says something about a log that is not there: its name was forgotten.
+Outcome<Done> check_without_log(const Config& config) {
+  const Config plain;
+  const std::pair<const char*, bool> set[] = {
+      {"--node", !config.node.empty()},
+      {"--lease", config.lease != plain.lease},
+      {"--advertise", !config.advertise.empty()},
+      {"--no-relay", config.keeps_ports_closed},
+      {"--allow-unsynced-log", config.allows_unsynced_log},
+      {"--log-password-file", !config.log_password_file.empty()},
+      {"--log-credentials", !config.log_credentials_file.empty()},
+      {"--log-ca", !config.log_ca_file.empty()},
+      {"--log-cert", !config.log_certificate_file.empty()},
+      {"--log-key", !config.log_key_file.empty()}};
+  for (const auto& [name, is_set] : set) {
+    if (is_set)
+      return Problem{std::string(name) + " is for servers that share a log: set --log too"};
+  }
+  return Done{};
+}
+
 /// A log that several servers share.
 Outcome<Done> check_log(const Config& config) {
-  if (config.log.empty()) {
-    if (config.node.empty()) return Done{};
-    return Problem{"--node names a server among those that share a log: set --log too"};
-  }
+  if (config.log.empty()) return check_without_log(config);
   if (config.node.empty()) return Problem{"--log needs --node, the name of this server"};
   if (config.is_volatile) return Problem{"--volatile and --log contradict each other"};
   if (config.has_asked_for_syncs || config.sync.mode != SyncChoice::Mode::kAlways) {

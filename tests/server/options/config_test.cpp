@@ -371,8 +371,12 @@ TEST_CASE("config: a shared log") {
 
 TEST_CASE("config: what a shared log does not go with is refused") {
   CHECK(refusal({"--log=nats://a/jobs"}) == "--log needs --node, the name of this server");
-  CHECK(refusal({"--node=a"}) ==
-        "--node names a server among those that share a log: set --log too");
+  CHECK(refusal({"--node=a"}) == "--node is for servers that share a log: set --log too");
+  for (const char* flag : {"--lease=500", "--no-relay", "--advertise=a", "--log-ca=f"}) {
+    CAPTURE(flag);
+    const std::string name = std::string(flag).substr(0, std::string_view(flag).find('='));
+    CHECK(refusal({flag}) == name + " is for servers that share a log: set --log too");
+  }
   CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--volatile"}) ==
         "--volatile and --log contradict each other");
   CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--sync=off"}) ==
