@@ -1,5 +1,6 @@
 #include "journal/shared/log_filler.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -10,9 +11,20 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{4} << 20;
 constexpr std::size_t kInFlightBytes = std::size_t{8} << 20;
 constexpr LogService::Duration kReadWait = std::chrono::milliseconds(200);
+constexpr LogService::Duration kStepWait = std::chrono::milliseconds(200);
 
 Problem has_other_jobs() {
   return Problem{"the log is in use: name a new one in the URL"};
+}
+
+Problem has_something_new() {
+  Problem problem{"something else was stored in the log meanwhile: run the same command again"};
+  problem.is_passing = true;
+  return problem;
+}
+
+Problem was_set_back() {
+  return Problem{"the log ends before what it had stored: an older one was brought back"};
 }
 
 }  // namespace
@@ -31,7 +43,21 @@ Outcome<Done> LogFiller::add(std::string_view batch) {
   if (!head) return head.error();
   if (batch.empty()) return Done{};
   ++batches_;
-  return put(EntryHead::Kind::kBatch, batch);
+  if (!joined_.empty() && joined_.size() + batch.size() > options_.joined_bytes) {
+    if (auto put = put_joined(); !put) return put;
+  }
+  joined_ += batch;
+  return Done{};
+}
+
+Outcome<Done> LogFiller::put_joined() {
+  if (joined_.empty()) return Done{};
+  return put(EntryHead::Kind::kBatch, std::exchange(joined_, {}));
+}
+
+Outcome<Done> LogFiller::settle() {
+  if (auto put = put_joined(); !put) return put;
+  return wait_until_stored(appended_end_);
 }
 
 Outcome<Done> LogFiller::release() {
@@ -56,7 +82,10 @@ Outcome<Done> LogFiller::put(EntryHead::Kind kind, std::string_view batch) {
 }
 
 Outcome<Done> LogFiller::append(EntryHead::Kind kind, std::string_view batch) {
-  has_appended_ = true;
+  if (!std::exchange(has_appended_, true)) {
+    pump_.start(last_);
+    pump_.lead(last_);
+  }
   EntryHead head{.kind = kind,
                  .log = options_.log,
                  .sequence = last_ + 1,
@@ -67,10 +96,10 @@ Outcome<Done> LogFiller::append(EntryHead::Kind kind, std::string_view batch) {
                  .notes = {}};
   if (kind != EntryHead::Kind::kBatch) head.node = options_.name;
   std::string entry = encode(head).append(batch);
-  in_flight_.push_back(entry.size());
-  in_flight_bytes_ += entry.size();
-  last_ = service_.append(last_, std::move(entry));
-  return wait_for_answers(kInFlightBytes);
+  last_ += service_.message_count(entry.size());
+  appended_end_ += entry.size();
+  pump_.append(std::move(entry), appended_end_);
+  return wait_until_stored(appended_end_ - std::min<Lsn>(appended_end_, kInFlightBytes));
 }
 
 /// The next entry that the log had when this began; nullopt: all were compared.
@@ -112,20 +141,24 @@ bool LogFiller::is_next_hold(const EntryHead& head) const {
          head.epoch == epoch_ + 1;
 }
 
-Outcome<Done> LogFiller::wait_for_answers(std::size_t in_flight_max) {
-  while (in_flight_bytes_ > in_flight_max) {
-    for (const LogService::Answer& answer : service_.answers(kAnswerMax)) {
-      if (answer.refusal == LogService::Refusal::kConflict) return has_other_jobs();
-      if (answer.refusal) {
-        return Problem{"the log does not answer" +
-                       (answer.problem.empty() ? "" : ": " + answer.problem)};
-      }
-      CHECK(!in_flight_.empty());
-      in_flight_bytes_ -= in_flight_.front();
-      in_flight_.pop_front();
-    }
-  }
+Outcome<Done> LogFiller::wait_until_stored(Lsn end) {
+  Lsn stored = pump_.stored();
+  Time stored_at = options_.now();
+  // Once in any case: so what was appended is sent.
+  do {
+    if (has_appended_) pump_.step(stored < end ? kStepWait : LogService::Duration{});
+    if (pump_.mode() == LogPump::Mode::kDeposed) return has_something_new();
+    if (pump_.mode() == LogPump::Mode::kSetBack) return was_set_back();
+    if (std::exchange(stored, pump_.stored()) != pump_.stored()) stored_at = options_.now();
+    if (stored < end && options_.now() > stored_at + options_.patience) return no_answer();
+  } while (stored < end);
   return Done{};
+}
+
+Problem LogFiller::no_answer() const {
+  const std::string why = pump_.problem();
+  return Problem{"the log does not answer" + (why.empty() ? "" : ": " + why) +
+                 "; run the same command again, and it goes on"};
 }
 
 }  // namespace millrace::journal

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,12 +11,15 @@
 
 #include "base/result.hpp"
 #include "core/model/entry_head.hpp"
+#include "journal/shared/log_pump.hpp"
 #include "journal/shared/log_service.hpp"
 
 namespace millrace::journal {
 
 /// Puts the batches of a journal into a log that has none. The log is held meanwhile, so that no
-/// server leads it with a part of the jobs.
+/// server leads it with a part of the jobs. Short batches are joined: an engine stores few long
+/// entries much faster than many short ones. What becomes of an append without an answer is found
+/// out by reading.
 ///
 /// What ended half-way is gone on with: another filler of the same name is given the same batches,
 /// compares those that the log has, and appends the others. The order is `begin`, `add` for each
@@ -27,20 +31,24 @@ class LogFiller {
     std::uint64_t writer = 0;  ///< random
     std::uint64_t log = 0;     ///< random: names the log
     std::function<Time()> now;
+    Duration patience = std::chrono::seconds(60);  ///< with an engine that stores nothing
+    std::size_t joined_bytes = std::size_t{256} << 10;
   };
 
   /// `service` outlives the filler.
   LogFiller(LogService& service, Options options)
-      : service_(service), options_(std::move(options)) {}
+      : service_(service), options_(std::move(options)), pump_(service, [] {}) {}
 
-  /// A problem: the log has something else, or cannot be reached.
+  /// A problem that is passing: the log has something that was not there when this began, maybe of
+  /// a former filler. Another filler may go on. Else the log has something else, or cannot be
+  /// reached.
   [[nodiscard]] Outcome<Done> begin();
 
   /// Adds a batch of the journal, with or without the head of a shared log.
   [[nodiscard]] Outcome<Done> add(std::string_view batch);
 
   /// Waits until everything is stored.
-  [[nodiscard]] Outcome<Done> settle() { return wait_for_answers(0); }
+  [[nodiscard]] Outcome<Done> settle();
 
   /// Servers may lead from now on.
   [[nodiscard]] Outcome<Done> release();
@@ -58,7 +66,9 @@ class LogFiller {
   Outcome<std::optional<LogService::Entry>> next_present();
   Outcome<Done> compare(const LogService::Entry& entry, EntryHead::Kind kind,
                         std::string_view batch);
-  Outcome<Done> wait_for_answers(std::size_t in_flight_max);
+  Outcome<Done> put_joined();
+  Outcome<Done> wait_until_stored(Lsn end);
+  [[nodiscard]] Problem no_answer() const;
 
   LogService& service_;
   Options options_;
@@ -67,8 +77,9 @@ class LogFiller {
   std::deque<LogService::Entry> present_;  ///< of these, those that were read and not compared
   Sequence last_ = 0;                      ///< of the entry that was put or compared last
   std::uint64_t epoch_ = 1;
-  std::deque<std::size_t> in_flight_;  ///< bytes of appends without an answer
-  std::size_t in_flight_bytes_ = 0;
+  std::string joined_;    ///< batches that were added and not put
+  LogPump pump_;          ///< leads, from the first append on
+  Lsn appended_end_ = 0;  ///< bytes of all appends
   std::uint64_t batches_ = 0;
   bool has_appended_ = false;
 };

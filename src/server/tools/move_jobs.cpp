@@ -30,6 +30,10 @@ constexpr std::chrono::milliseconds kLookInterval{50};
 /// An engine that cannot be reached for so long is given up.
 constexpr std::chrono::seconds kUnreachableMax{30};
 
+/// A log that has changed meanwhile is read so often.
+constexpr int kFillsMax = 5;
+constexpr std::chrono::seconds kRefillWait{1};
+
 /// The names of the commands in the log, with the place of the directory.
 constexpr std::string_view kToLog = "move-to-log of ";
 constexpr std::string_view kToFile = "move-to-file ";
@@ -163,9 +167,42 @@ Outcome<Done> refuse_second_log(journal::FileSystem& files, const Config& config
   return Problem{"the jobs of " + config.data + " were moved to the log " + *moved_to + " before"};
 }
 
-}  // namespace
+/// Tells a person now and then that there is progress.
+class Progress {
+ public:
+  Progress(Clock& clock, const Log& log) : clock_(clock), log_(log), told_at_(clock.now()) {}
 
-Outcome<std::string> move_to_log(const Config& config, const Log& log) {
+  void note(std::uint64_t writes) {
+    if (clock_.now() < told_at_ + kInterval) return;
+    told_at_ = clock_.now();
+    log_.routine("moving", {{"writes", writes}});
+  }
+
+ private:
+  static constexpr std::chrono::seconds kInterval{5};
+
+  Clock& clock_;
+  const Log& log_;
+  Time told_at_;
+};
+
+/// Adds all batches. A problem of the log is no damage of the journal.
+Outcome<Done> fill_log(journal::FileJournal& journal, journal::LogFiller& filler, Clock& clock,
+                       const Log& log) {
+  Progress progress(clock, log);
+  std::optional<Problem> problem;
+  const auto replayed = journal.replay([&](std::string_view batch, Lsn) -> Outcome<Done> {
+    progress.note(filler.batches());
+    auto added = filler.add(batch);
+    if (!added) problem = added.error();
+    return added;
+  });
+  if (problem) return *problem;
+  if (!replayed) return replayed.error();
+  return filler.settle();
+}
+
+Outcome<std::string> fill_new_log(const Config& config, const Log& log) {
   journal::PosixFileSystem files;
   auto journal = open_journal(files, config.data);
   if (!journal) return journal.error();
@@ -178,10 +215,7 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
                                         .log = random_name(),
                                         .now = [&clock] { return clock.now(); }});
   if (auto begun = filler.begin(); !begun) return begun.error();
-  const auto replayed = (*journal)->replay(
-      [&](std::string_view batch, Lsn) -> Outcome<Done> { return filler.add(batch); });
-  if (!replayed) return replayed.error();
-  if (auto settled = filler.settle(); !settled) return settled.error();
+  if (auto filled = fill_log(**journal, filler, clock, log); !filled) return filled.error();
   const std::string url = engines::shown_url(config.log);
   if (auto marked = journal::mark_as_moved(files, config.data, url); !marked) {
     return marked.error();
@@ -194,6 +228,17 @@ Outcome<std::string> move_to_log(const Config& config, const Log& log) {
   }
   return "moved to " + url + ": " + std::to_string(filler.batches()) +
          " writes\nnext: start each node with --log and a new --data\n";
+}
+
+}  // namespace
+
+/// What a former run has sent may be stored while this one runs: then it reads the log once more.
+Outcome<std::string> move_to_log(const Config& config, const Log& log) {
+  for (int tries = 1;; ++tries) {
+    auto moved = fill_new_log(config, log);
+    if (moved || !moved.error().is_passing || tries == kFillsMax) return moved;
+    Poller().take(kRefillWait);
+  }
 }
 
 Outcome<std::string> move_to_file(const Config& config, const Log& log) {

@@ -1,6 +1,7 @@
 #include "journal/shared/log_filler.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,29 +12,33 @@
 namespace millrace::journal {
 namespace {
 
+using namespace std::chrono_literals;
+
 struct Filling {
   explicit Filling(SimulatedLog& log, std::string name = "data of host")
       : service(log, SimulatedLogService::Delivery::kAtOnce),
-        filler(service, {.name = std::move(name), .writer = ++numbers, .log = numbers, .now = [] {
-                           return Time{};
-                         }}) {}
+        filler(service, {.name = std::move(name),
+                         .writer = ++numbers,
+                         .log = numbers,
+                         .now = [this] { return now += 1s; },
+                         .patience = 3s,
+                         .joined_bytes = 1}) {}
 
-  /// Adds the batches up to the first problem.
+  /// Adds the batches up to the first problem, and waits until they are stored.
   Outcome<Done> add(const std::vector<std::string>& batches) {
     if (auto begun = filler.begin(); !begun) return begun;
     for (const std::string& batch : batches) {
       if (auto added = filler.add(batch); !added) return added;
     }
-    return Done{};
+    return filler.settle();
   }
 
   Outcome<Done> fill(const std::vector<std::string>& batches) {
     const auto added = add(batches);
-    if (!added) return added;
-    const auto settled = filler.settle();
-    return settled ? filler.release() : settled;
+    return added ? filler.release() : added;
   }
 
+  Time now{};
   SimulatedLogService service;
   LogFiller filler;
   static inline std::uint64_t numbers = 70;
@@ -166,6 +171,49 @@ TEST_CASE("log filler: a log with anything else is refused, and stays as it is")
   REQUIRE(Filling(trimmed).fill(kBatches));
   trimmed.trim(3);
   CHECK_FALSE(Filling(trimmed).filler.begin());
+}
+
+TEST_CASE("log filler: short batches are joined") {
+  SimulatedLog log;
+  SimulatedLogService service(log, SimulatedLogService::Delivery::kAtOnce);
+  LogFiller filler(service, {.name = "data", .writer = 1, .log = 1, .now = [] { return Time{}; }});
+  REQUIRE(filler.begin());
+  for (const std::string& batch : kBatches) REQUIRE(filler.add(batch));
+  REQUIRE(filler.settle());
+  REQUIRE(filler.release());
+  CHECK(filler.batches() == 3);
+  CHECK(told(log) == std::vector<std::string>{"4", "0\x01one\x01two\x01three", "3"});
+}
+
+TEST_CASE("log filler: an answer that is lost is found by reading") {
+  SimulatedLog log;
+  Filling filling(log);
+  REQUIRE(filling.filler.begin());
+  filling.service.is_cut_off = true;
+  REQUIRE(filling.filler.add(kBatches[0]));
+  REQUIRE(filling.filler.add(kBatches[1]));
+  filling.service.is_cut_off = false;
+  REQUIRE(filling.filler.add(kBatches[2]));
+  REQUIRE(filling.filler.settle());
+  REQUIRE(filling.filler.release());
+  CHECK(told(log) == kWhole);
+}
+
+TEST_CASE("log filler: what a former one sent late is gone on with by another one") {
+  SimulatedLog log;
+  Filling late(log);
+  REQUIRE(late.filler.begin());
+  REQUIRE(late.filler.settle());
+  Filling second(log);
+  REQUIRE(second.filler.begin());
+  REQUIRE(late.filler.add(kBatches[0]));
+  REQUIRE(late.filler.settle());
+  auto added = second.filler.add(kBatches[0]);
+  if (added) added = second.filler.settle();
+  REQUIRE_FALSE(added);
+  CHECK(added.error().is_passing);
+  REQUIRE(Filling(log).fill(kBatches));
+  CHECK(told(log) == kWhole);
 }
 
 TEST_CASE("log filler: without an answer it ends, and another one goes on") {
