@@ -25,10 +25,12 @@ Problem strange_entry(Sequence sequence, const std::string& what) {
 
 /// Nothing is made of what is missing: only people know whether it can be brought back.
 Problem set_back(Sequence last) {
-  return Problem{"the log ends before message " + std::to_string(last) +
-                 ", up to which the directory has it: the log was lost, or an older one was "
-                 "brought back, or it is another one. Bring the newer log back; or, to give up "
-                 "what is missing, stop all servers and empty their directories"};
+  return Problem{
+      "the log ends before message " + std::to_string(last) +
+      ", up to which the directory has it: the log was lost, or an older one was "
+      "brought back, or it is another one. Bring the newer log back; or stop all servers "
+      "and move the jobs of this directory to a new log, by `millrace backup` and "
+      "`millrace move-to-log`; or, to give up what is missing, empty all directories"};
 }
 
 Epoch after(Epoch epoch) {
@@ -203,7 +205,8 @@ Outcome<Done> ReplicatedJournal::verify_cache(const EntryHead& head) {
     return other_history(head.sequence, "is not the one that the directory has");
   }
   return Problem{"the directory belongs to another log: its entry " +
-                 std::to_string(cached.sequence) + " is not the one in this log"};
+                 std::to_string(cached.sequence) +
+                 " is not the one in this log. Correct --log, or use an empty directory"};
 }
 
 /// What a head says about the leadership.

@@ -60,7 +60,9 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_journal(journal::FileSystem&
   if (!content) return content.error();
   if (*content == DirectoryContent::kNothing) return Problem{directory + " has no journal"};
   if (*content == DirectoryContent::kCache || *content == DirectoryContent::kBrokenCache) {
-    return Problem{directory + " is a cache of a shared log"};
+    return Problem{directory +
+                   " is a cache of a shared log: copy it with `millrace backup`, and move the "
+                   "jobs of the copy"};
   }
   journal::FileJournalOptions options;
   options.is_stepped = true;

@@ -1,7 +1,9 @@
 """Jobs that are moved from one server to a shared log, and back."""
 
 import os
+import signal
 import subprocess
+import time
 import unittest
 
 from clients import Beanstalk, Faktory
@@ -54,6 +56,27 @@ class Move(SharedLogTest):
         stats = client.stats("stats-tube default")
         names = ("current-jobs-ready", "current-jobs-buried")
         return {name: stats[name] for name in names}
+
+    def test_an_engine_that_is_away_for_some_seconds_ends_no_move(self):
+        server = self.server(data="data")
+        server.start()
+        self.fill(server)
+        server.terminate()
+        flags = [f"--log={self.log_url()}", "--allow-unsynced-log"]
+        self.stop_engine()
+        with subprocess.Popen(
+            [os.environ["MILLRACE"], "move-to-log", self.path("data"), *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        ) as move:
+            self.addCleanup(move.kill)
+            time.sleep(3)
+            self.engine.send_signal(signal.SIGCONT)
+            told, problems = move.communicate(timeout=60)
+        self.assertEqual(move.returncode, 0, problems)
+        self.assertIn("writes", told)
 
     def test_there_and_back(self):
         server = self.server(data="data")
