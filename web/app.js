@@ -1,5 +1,6 @@
 // The frame around the pages: navigation, keys, theme, and the timer that updates a page.
 import { answeredAt, isReadOnly, serverName } from "./api.js";
+import { sentence } from "./format.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { isInTrouble, watchHealth } from "./health.js";
@@ -200,11 +201,11 @@ function problem(error) {
       `The server rejected this address: ${error.message}. `,
       h("a", { href: link(path()) }, "Remove the filters"),
     );
-  if (error.status !== 404) return banner("bad", `${error.message} Trying again…`);
+  if (error.status !== 404) return banner("bad", `${sentence(error.message)} Trying again…`);
   const { nav, page, ctx } = current;
   return banner(
     "gone",
-    `${error.message[0].toUpperCase()}${error.message.slice(1)}. `,
+    `${sentence(error.message)} `,
     h("a", { href: link(nav) }, `All ${nav === "cron" ? "cron entries" : nav}`),
     page === job && [
       " · ",

@@ -92,3 +92,7 @@ export function absolute(iso) {
   const date = new Date(iso);
   return `${inChosenZone(date).join(" ")} ${zoneAt(date)} · ${iso}`;
 }
+
+/** A problem as the server words it, as a sentence. */
+export const sentence = (text) =>
+  `${text[0].toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;

@@ -353,7 +353,8 @@ class SharedRun {
   void note_unreachable(const Problem& problem) {
     next_try_ = clock_.now() + kLogRetry;
     if (!unreachable_.admits(clock_.now())) return;
-    context_.log.event("log_unreachable", {{"problem", one_line(problem.text, kProblemBytesMax)}});
+    context_.log.event("log_unreachable", {{"log", engines::shown_url(context_.config.log)},
+                                           {"problem", one_line(problem.text, kProblemBytesMax)}});
   }
 
   static Outcome<Server::Sockets> duplicate(const Server::Sockets& sockets) {

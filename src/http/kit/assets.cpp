@@ -63,7 +63,7 @@ std::optional<Response> serve_asset(const Request& request) {
   const std::string_view path = request.path;
   // Routes answer these. An unknown one must be an error for a program, not a page.
   const bool is_for_machines =
-      path == "/metrics" || path == "/stats" || path == "/health" || path == "/health/leader";
+      path == "/metrics" || path == "/stats" || path.starts_with("/health");
   if (is_for_machines || (path.starts_with("/api/") && path != "/api/v1/openapi.json")) {
     return std::nullopt;
   }

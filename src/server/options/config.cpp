@@ -115,8 +115,8 @@ constexpr std::array kRows = {
         [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
         is_same<&Config::is_volatile>},
     Row{"log", "URL",
-        "Share a log with other servers, one of which serves at a time: nats://HOSTS/STREAM or "
-        "postgresql://...; --data is then a cache",
+        "A log that servers share, one of which serves at a time: nats://HOSTS/STREAM or "
+        "postgresql://...",
         [](Config& c, const std::string& text) { return set_log(c.log, text); },
         is_same<&Config::log>},
     Row{"node", "NAME", "With --log: the name of this server, which no other one has",

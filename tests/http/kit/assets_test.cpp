@@ -15,6 +15,8 @@ TEST_CASE("assets: every path that is no file is the page, under its prefix") {
   CHECK(serve_asset(request_of("GET", "/assets/none.js"))->status == 404);
   CHECK_FALSE(serve_asset(request_of("GET", "/api/v1/jobs")));
   CHECK_FALSE(serve_asset(request_of("GET", "/metrics")));
+  // A load balancer with a wrong path must not take the page for an answer.
+  CHECK_FALSE(serve_asset(request_of("GET", "/health/leader/")));
 }
 
 TEST_CASE("assets: the whole of the pages is smaller than 220 kB") {
