@@ -320,8 +320,7 @@ Outcome<Done> check_repetition(const CLI::App& app) {
 Problem unknown_key(const std::string& name) {
   std::string meant = lower_case(name);
   std::replace(meant.begin(), meant.end(), '_', '-');
-  const bool is_key =
-      std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) { return meant == row.name; });
+  const bool is_key = std::ranges::any_of(kRows, [&](const Row& row) { return meant == row.name; });
   return Problem{"unknown key '" + name + "'" + (is_key ? "; did you mean '" + meant + "'?" : "")};
 }
 
@@ -386,9 +385,8 @@ std::vector<std::string> unknown_variables(const Parser& parser) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
-    const bool is_known =
-        std::any_of(options.begin(), options.end(),
-                    [=](const CLI::Option* option) { return option->get_envname() == name; });
+    const bool is_known = std::ranges::any_of(
+        options, [=](const CLI::Option* option) { return option->get_envname() == name; });
     if (name.starts_with(kVariableStart) && !is_known) unknown.emplace_back(name);
   }
   std::sort(unknown.begin(), unknown.end());
@@ -428,6 +426,10 @@ Invocation read_move(const Parser& parser, const CLI::App& command, Invocation::
     return refuse(checked.error().text);
   }
   return invocation;
+}
+
+Invocation read_directories(const Parser& parser, Invocation::Action action) {
+  return {.action = action, .config = {}, .text = parser.directory, .target = parser.target};
 }
 
 }  // namespace
@@ -472,18 +474,8 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
   if (const auto checked = check_repetition(parser.app); !checked) {
     return refuse(checked.error().text);
   }
-  if (parser.check->parsed()) {
-    return {.action = Invocation::Action::kCheck,
-            .config = {},
-            .text = parser.directory,
-            .target = parser.target};
-  }
-  if (parser.backup->parsed()) {
-    return {.action = Invocation::Action::kBackUp,
-            .config = {},
-            .text = parser.directory,
-            .target = parser.target};
-  }
+  if (parser.check->parsed()) return read_directories(parser, Invocation::Action::kCheck);
+  if (parser.backup->parsed()) return read_directories(parser, Invocation::Action::kBackUp);
   if (parser.move_to_log->parsed()) {
     return read_move(parser, *parser.move_to_log, Invocation::Action::kMoveToLog);
   }
