@@ -1,0 +1,101 @@
+#include "server/import/import_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Longer names are cut.
+constexpr std::size_t kShownQueueBytes = 60;
+
+using ImportLine = std::array<std::string, 5>;
+
+/// 1234567 as 1,234,567.
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+/// Names may come from a damaged file.
+std::string shown_name(std::string_view queue) {
+  std::string name = one_line(queue, kShownQueueBytes);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+  return name;
+}
+
+/// Names to the left, numbers to the right, reasons as they are.
+std::string aligned(const std::vector<ImportLine>& lines) {
+  std::array<std::size_t, 5> widths{};
+  for (const ImportLine& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text;
+  for (const ImportLine& line : lines) {
+    std::string row;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const std::string blanks(widths[i] - line[i].size(), ' ');
+      const bool is_number = i == 2 || i == 3;
+      row += (i > 0 ? "  " : "") + (is_number ? blanks + line[i] : line[i] + blanks);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t ImportTable::Row::found() const {
+  std::uint64_t count = taken;
+  for (const auto& [reason, refused_count] : refused) count += refused_count;
+  return count;
+}
+
+std::string ImportTable::Row::why() const {
+  std::string text;
+  for (const auto& [reason, count] : refused) {
+    text += (text.empty() ? "" : "; ") + with_commas(count) + " " + reason;
+  }
+  return text;
+}
+
+ImportTable::Row& ImportTable::row(std::string_view queue, std::string_view state) {
+  auto states = rows_.find(queue);
+  if (states == rows_.end()) states = rows_.try_emplace(std::string(queue)).first;
+  auto found = states->second.find(state);
+  if (found == states->second.end()) {
+    found = states->second.try_emplace(std::string(state)).first;
+  }
+  return found->second;
+}
+
+std::uint64_t ImportTable::taken() const {
+  std::uint64_t count = 0;
+  for (const auto& [queue, states] : rows_) {
+    for (const auto& [state, row] : states) count += row.taken;
+  }
+  return count;
+}
+
+std::string ImportTable::text() const {
+  std::vector<ImportLine> lines = {{queue_word_, "state", "found", "taken", "not taken"}};
+  std::uint64_t found = 0;
+  for (const auto& [queue, states] : rows_) {
+    for (const auto& [state, row] : states) {
+      lines.push_back(
+          {shown_name(queue), state, with_commas(row.found()), with_commas(row.taken), row.why()});
+      found += row.found();
+    }
+  }
+  lines.push_back({"all", "", with_commas(found), with_commas(taken()),
+                   found == taken() ? "" : with_commas(found - taken())});
+  return aligned(lines);
+}
+
+}  // namespace millrace::server

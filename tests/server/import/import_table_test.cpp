@@ -1,0 +1,25 @@
+#include "server/import/import_table.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+
+TEST_CASE("import table: a row for each queue and state, with the reasons, and the sums") {
+  ImportTable table("tube");
+  for (int i = 0; i < 1000; ++i) table.add_taken("mail", "ready");
+  table.add_refused("mail", "ready", "too long");
+  table.add_taken("a", "buried");
+  CHECK(table.text() ==
+        "tube  state   found  taken  not taken\n"
+        "a     buried      1      1\n"
+        "mail  ready   1,001  1,000  1 too long\n"
+        "all           1,002  1,001  1\n");
+}
+
+TEST_CASE("import table: a name cannot make a line of its own") {
+  ImportTable table("tube");
+  table.add_taken("a\nb\x1b", "ready");
+  CHECK(table.text().find("a b?") != std::string::npos);
+}
+
+}  // namespace millrace::server
