@@ -20,6 +20,7 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
+#include "server/import/import_mark.hpp"
 #include "server/lobby.hpp"
 #include "server/net/handover.hpp"
 #include "server/net/signals.hpp"
@@ -181,6 +182,7 @@ Outcome<Done> check_directory(const Config& config) {
     const auto why = error ? error : std::make_error_code(std::errc::no_such_file_or_directory);
     return Problem{"cannot use directory " + config.data + ": " + why.message()};
   }
+  if (auto ended = refuse_unfinished_import(config.data); !ended) return ended;
   return refuse_foreign_jobs(config.data);
 }
 

@@ -10,6 +10,7 @@
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_survey.hpp"
 #include "journal/volatile/volatile_journal.hpp"
+#include "server/import/import_mark.hpp"
 
 namespace millrace::server {
 namespace {
@@ -109,7 +110,8 @@ void tell_jobs(const Store& store, std::string& out) {
   }
 }
 
-std::string report(const journal::Survey& found, const Contents& contents) {
+std::string report(const std::string& directory, const journal::Survey& found,
+                   const Contents& contents) {
   std::string out;
   tell_log(found, contents, out);
   tell_jobs(contents.ledger.store(), out);
@@ -118,6 +120,9 @@ std::string report(const journal::Survey& found, const Contents& contents) {
                 "the file `extent` is missing or damaged, so missing segments at the beginning or "
                 "end of the log cannot be detected; the next start writes it again",
                 out);
+  }
+  if (auto ended = refuse_unfinished_import(directory); !ended) {
+    append_line("warning", ended.error().text, out);
   }
   if (found.mixed_at) {
     append_line("warning",
@@ -162,7 +167,7 @@ Outcome<JournalReport> check_journal(const std::string& directory) {
       problem_before = found.error().text;
       continue;
     }
-    JournalReport told{.text = report(*found, contents), .damage = {}};
+    JournalReport told{.text = report(directory, *found, contents), .damage = {}};
     if (found->damages.empty()) return told;
     told.damage = journal::refusal_of(directory, found->damages.front()).text;
     if (found->damages == before || tries == kTriesMax) return told;

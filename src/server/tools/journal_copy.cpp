@@ -11,6 +11,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_survey.hpp"
+#include "server/import/import_mark.hpp"
 
 namespace millrace::server {
 namespace {
@@ -122,6 +123,7 @@ Outcome<journal::Survey> copy_whole(journal::FileSystem& files, const std::strin
 
 Outcome<JournalReport> salvage_journal(const std::string& directory,
                                        const std::string& new_directory) {
+  if (auto ended = refuse_unfinished_import(directory); !ended) return ended.error();
   journal::PosixFileSystem files;
   Outcome<Target> made = Target::make(files, new_directory, directory);
   if (!made) return made.error();
@@ -144,6 +146,7 @@ Outcome<JournalReport> salvage_journal(const std::string& directory,
 
 Outcome<JournalReport> back_up_journal(const std::string& directory,
                                        const std::string& destination) {
+  if (auto ended = refuse_unfinished_import(directory); !ended) return ended.error();
   journal::PosixFileSystem files;
   Outcome<Target> made = Target::make(files, destination, directory);
   if (!made) return made.error();

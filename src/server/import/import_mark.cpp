@@ -1,0 +1,86 @@
+#include "server/import/import_mark.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "base/number.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::string_view kImportName = "import";
+/// Written first, and then renamed: the mark is whole or not there.
+constexpr std::string_view kImportDraftName = "import.new";
+constexpr std::string_view kImportText =
+    "An import into this directory has not ended. Run it again.\n";
+constexpr std::uint64_t kImportMarkBytesMax = 64 * 1024;
+
+std::string path_in(const std::string& directory, std::string_view name) {
+  return directory + "/" + std::string(name);
+}
+
+/// After the text, the source and the first id have a line each.
+std::optional<ImportMark> parse_mark(std::string_view text) {
+  if (!text.starts_with(kImportText) || !text.ends_with('\n')) return std::nullopt;
+  text.remove_prefix(kImportText.size());
+  ImportMark mark{.source = std::string(text.substr(0, text.find('\n')))};
+  text.remove_prefix(std::min(text.size(), mark.source.size() + 1));
+  if (!text.ends_with('\n')) return std::nullopt;
+  text.remove_suffix(1);
+  const auto first_id = parse_number<JobId>(text);
+  if (!first_id || *first_id == 0) return std::nullopt;
+  mark.first_id = *first_id;
+  return mark;
+}
+
+}  // namespace
+
+Outcome<std::optional<ImportMark>> read_import_mark(journal::FileSystem& files,
+                                                    const std::string& directory) {
+  const std::string path = path_in(directory, kImportName);
+  const auto names = files.list(directory);
+  if (!names) return std::optional<ImportMark>();
+  if (std::ranges::find(*names, kImportName) == names->end()) return std::optional<ImportMark>();
+  const auto file = files.open(path, journal::FileSystem::Access::kRead);
+  if (!file) return file.error();
+  std::string text(kImportMarkBytesMax, '\0');
+  const auto read = (*file)->read(0, text);
+  if (!read) return read.error();
+  text.resize(*read);
+  const auto mark = parse_mark(text);
+  if (!mark) return Problem{path + " is not of an import of Millrace"};
+  return mark;
+}
+
+Outcome<Done> write_import_mark(journal::FileSystem& files, const std::string& directory,
+                                const ImportMark& mark) {
+  const std::string draft = path_in(directory, kImportDraftName);
+  (void)files.remove(draft);
+  const auto file = files.create(draft);
+  if (!file) return file.error();
+  const std::string text =
+      std::string(kImportText) + mark.source + "\n" + std::to_string(mark.first_id) + "\n";
+  const std::array<std::string_view, 1> parts = {text};
+  if (auto written = (*file)->write(0, parts); !written) return written;
+  if (auto synced = (*file)->sync(); !synced) return synced;
+  if (auto named = files.rename(draft, path_in(directory, kImportName)); !named) return named;
+  return files.sync_directory(directory);
+}
+
+Outcome<Done> remove_import_mark(journal::FileSystem& files, const std::string& directory) {
+  if (auto removed = files.remove(path_in(directory, kImportName)); !removed) return removed;
+  return files.sync_directory(directory);
+}
+
+Outcome<Done> refuse_unfinished_import(const std::string& directory) {
+  journal::PosixFileSystem files;
+  const auto mark = read_import_mark(files, directory);
+  if (!mark) return mark.error();
+  if (!*mark) return Done{};
+  return Problem{"an import of " + (*mark)->source + " into " + directory +
+                 " has not ended: run it again"};
+}
+
+}  // namespace millrace::server

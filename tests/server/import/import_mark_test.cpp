@@ -1,0 +1,82 @@
+#include "server/import/import_mark.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include "server/scratch.hpp"
+#include "server/tools/check.hpp"
+#include "server/tools/journal_copy.hpp"
+#include "server/tools/stored_journal.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+const ImportMark kMark{.source = "beanstalkd's /old", .first_id = 7};
+
+/// A journal with half an import.
+struct HalfImport {
+  HalfImport() {
+    write_segments(directory);
+    REQUIRE(write_import_mark(files, directory, kMark));
+  }
+
+  Scratch scratch;
+  std::string directory = scratch.path("data");
+  std::string refusal =
+      "an import of beanstalkd's /old into " + directory + " has not ended: run it again";
+  journal::PosixFileSystem files;
+};
+
+}  // namespace
+
+TEST_CASE("import mark: what was written is read, until it is removed") {
+  HalfImport test;
+  CHECK(read_import_mark(test.files, test.directory).value() == kMark);
+  CHECK(refuse_unfinished_import(test.directory).error().text == test.refusal);
+  REQUIRE(remove_import_mark(test.files, test.directory));
+  CHECK_FALSE(read_import_mark(test.files, test.directory).value());
+  CHECK(refuse_unfinished_import(test.directory));
+}
+
+TEST_CASE("import mark: a draft that a crash left is no mark, and no hindrance") {
+  HalfImport test;
+  REQUIRE(remove_import_mark(test.files, test.directory));
+  test.scratch.write("data/import.new", "An imp");
+  CHECK(refuse_unfinished_import(test.directory));
+  REQUIRE(write_import_mark(test.files, test.directory, kMark));
+  CHECK(read_import_mark(test.files, test.directory).value() == kMark);
+}
+
+TEST_CASE("import mark: a directory that is missing has none") {
+  const Scratch scratch;
+  CHECK(refuse_unfinished_import(scratch.path("missing")));
+}
+
+TEST_CASE("import mark: a file of that name with other text is refused") {
+  HalfImport test;
+  for (const std::string text : {"", "something\n",
+                                 "An import into this directory has not ended."
+                                 " Run it again.\nsource\n0\n"}) {
+    test.scratch.write("data/import", text);
+    CHECK(refuse_unfinished_import(test.directory).error().text ==
+          test.directory + "/import is not of an import of Millrace");
+  }
+}
+
+TEST_CASE("import mark: a journal with half an import is not copied") {
+  const HalfImport test;
+  const std::string copy = test.scratch.path("copy");
+  CHECK(back_up_journal(test.directory, copy).error().text == test.refusal);
+  CHECK(salvage_journal(test.directory, copy).error().text == test.refusal);
+  CHECK_FALSE(std::filesystem::exists(copy));
+}
+
+TEST_CASE("import mark: a check tells of half an import") {
+  HalfImport test;
+  CHECK(has(check_journal(test.directory), "warning: " + test.refusal));
+  REQUIRE(remove_import_mark(test.files, test.directory));
+  CHECK_FALSE(has(check_journal(test.directory), "warning: " + test.refusal));
+}
+
+}  // namespace millrace::server
