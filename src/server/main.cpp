@@ -79,6 +79,8 @@ int run(const std::vector<std::string>& arguments) {
       return print_moved(move_to_log(invocation.config, Log()));
     case Invocation::Action::kMoveToFile:
       return print_moved(move_to_file(invocation.config, Log()));
+    case Invocation::Action::kImport:
+      return print_report(import_jobs(invocation.import));
     case Invocation::Action::kServe:
       break;
   }

@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/text.hpp"
+#include "server/import/import_options.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
@@ -215,6 +216,8 @@ struct Parser {
       "move-to-log", "Move the jobs of a stopped server to a log that several servers share");
   CLI::App* move_to_file = app.add_subcommand(
       "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
+  ImportChoice import_choice;
+  CLI::App* import = add_import_command(app, import_choice);
   std::string directory;
   std::string target;
   bool is_again = false;
@@ -228,7 +231,7 @@ struct Parser {
     app.require_subcommand(0, 1);
     // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
     // both.
-    for (CLI::App* command : {serve, check, backup, move_to_log, move_to_file}) {
+    for (CLI::App* command : {serve, check, backup, move_to_log, move_to_file, import}) {
       command->option_defaults()->take_last();
     }
     serve->footer(kFooter);
@@ -432,6 +435,11 @@ Invocation read_directories(const Parser& parser, Invocation::Action action) {
   return {.action = action, .config = {}, .text = parser.directory, .target = parser.target};
 }
 
+Invocation read_import(const ImportChoice& choice) {
+  if (const auto checked = check_import(choice); !checked) return refuse(checked.error().text);
+  return {.action = Invocation::Action::kImport, .config = {}, .text = {}, .import = choice};
+}
+
 }  // namespace
 
 std::vector<std::string> options_for_restart(const Config& started, const Config& wanted) {
@@ -482,6 +490,7 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
   if (parser.move_to_file->parsed()) {
     return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
   }
+  if (parser.import->parsed()) return read_import(parser.import_choice);
   if (!parser.serve->parsed()) {
     return refuse("a command is missing, for example serve; see millrace --help");
   }

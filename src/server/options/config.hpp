@@ -12,6 +12,7 @@
 #include "core/model/types.hpp"
 #include "core/throttle/limits.hpp"
 #include "server/cron/cron_item.hpp"
+#include "server/import/import.hpp"
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
@@ -118,6 +119,7 @@ struct Invocation {
     kBackUp,      ///< copy the journal in directory `text` to `target`
     kMoveToLog,   ///< the jobs of `config.data` to `config.log`
     kMoveToFile,  ///< the jobs of `config.log` to `config.data`
+    kImport,      ///< the jobs of another server, as `import` says
     kPrint,       ///< print `text` to stdout: help or version
     kRefuse,      ///< print `text` to stderr, one line that says which argument is wrong
   };
@@ -125,6 +127,7 @@ struct Invocation {
   Config config;
   std::string text;
   std::string target = {};
+  ImportChoice import = {};
   /// With kServe: environment variables that begin like those of options but are none. They have
   /// no effect.
   std::vector<std::string> unknown_variables = {};

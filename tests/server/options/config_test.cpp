@@ -361,6 +361,19 @@ TEST_CASE("config: what moves jobs takes a directory and the options of the engi
         "--log-cert and --log-key must be set together");
 }
 
+TEST_CASE("config: an import names the old directory and the new one") {
+  const Invocation import =
+      read_invocation({"import", "--beanstalkd", "old", "--into", "new", "--merge"});
+  CHECK(import.action == Action::kImport);
+  CHECK(import.import.beanstalkd == "old");
+  CHECK(import.import.into == "new");
+  CHECK(import.import.merges);
+  CHECK_FALSE(read_invocation({"import", "--beanstalkd=old", "--into=new"}).import.merges);
+  CHECK(read_invocation({"import", "--into=new"}).text == "--beanstalkd is required");
+  CHECK(read_invocation({"import", "--beanstalkd=old"}).text == "--into is required");
+  CHECK(read_invocation({"import", "old", "new"}).action == Action::kRefuse);
+}
+
 TEST_CASE("config: a shared log") {
   const Config config =
       read_invocation({"serve", "--log", "nats://a/jobs", "--node=n-1", "--lease=500"}).config;

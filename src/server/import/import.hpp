@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "server/tools/check.hpp"
+
+namespace millrace::server {
+
+/// What `millrace import` is told.
+struct ImportChoice {
+  std::string beanstalkd;  ///< the directory of a binlog
+  std::string into;        ///< the data directory
+  bool merges = false;     ///< `into` may have jobs already
+};
+
+/// Takes the jobs of another server into the journal of a stopped one. Reports per queue and state
+/// what was found and taken, and why not. `damage`: not all of the source could be read.
+[[nodiscard]] Outcome<JournalReport> import_jobs(const ImportChoice& choice);
+
+/// A fault of the command line; Done: there is none.
+[[nodiscard]] Outcome<Done> check_import(const ImportChoice& choice);
+
+}  // namespace millrace::server

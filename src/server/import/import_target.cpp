@@ -1,0 +1,150 @@
+#include "server/import/import_target.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/state/ledger.hpp"
+#include "journal/shared/cache_directory.hpp"
+#include "journal/volatile/volatile_journal.hpp"
+#include "server/foreign_jobs.hpp"
+
+namespace millrace::server {
+
+/// What the journal has. Bodies are not kept in memory.
+struct ImportTarget::Content {
+  Content() { ledger->store().jobs().bodies().spill_to(*unread, 0); }
+
+  /// Would be the source of bodies; nothing reads one.
+  std::unique_ptr<journal::VolatileJournal> unread = std::make_unique<journal::VolatileJournal>();
+  std::unique_ptr<Ledger> ledger = std::make_unique<Ledger>();
+
+  [[nodiscard]] std::uint64_t jobs() const {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < kJobStateCount; ++i) {
+      count += ledger->store().orders().count(static_cast<JobState>(i));
+    }
+    return count;
+  }
+};
+
+namespace {
+
+Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& directory) {
+  if (auto own = refuse_foreign_jobs(directory); !own) {
+    return Problem{directory + " has jobs of another server: name a new directory"};
+  }
+  const auto content = journal::look_into(files, directory);
+  if (!content) return content.error();
+  switch (*content) {
+    case journal::DirectoryContent::kNothing:
+    case journal::DirectoryContent::kJournal:
+      return Done{};
+    case journal::DirectoryContent::kCache:
+    case journal::DirectoryContent::kBrokenCache:
+      return Problem{directory +
+                     " is a cache of a shared log: import into a new directory, and move that to "
+                     "an empty log with `millrace move-to-log`"};
+    case journal::DirectoryContent::kMoved:
+      return Problem{"the jobs of " + directory + " were moved to a shared log"};
+  }
+  CHECK(false);
+}
+
+}  // namespace
+
+ImportTarget::ImportTarget(journal::FileSystem& files, const Options& options)
+    : files_(files), options_(options) {}
+
+Outcome<std::unique_ptr<ImportTarget>> ImportTarget::open(journal::FileSystem& files,
+                                                          const Options& options) {
+  if (auto fit = refuse_directory(files, options.directory); !fit) return fit.error();
+  std::unique_ptr<ImportTarget> target(new ImportTarget(files, options));
+  if (auto begun = target->begin(); !begun) return begun.error();
+  return target;
+}
+
+Outcome<Done> ImportTarget::begin() {
+  journal::FileJournalOptions options;
+  options.is_stepped = true;
+  options.on_failure = [this](const Problem& problem) { failure_ = problem; };
+  auto journal = journal::FileJournal::open(files_, options_.directory, std::move(options));
+  if (!journal) return journal.error();
+  journal_ = std::move(*journal);
+  const auto mark = read_import_mark(files_, options_.directory);
+  if (!mark) return mark.error();
+  goes_on_ = mark->has_value();
+  if (goes_on_) mark_ = **mark;
+  if (goes_on_ && mark_.source != options_.source) {
+    return Problem{"an import of " + mark_.source + " into " + options_.directory +
+                   " has not ended: run that first"};
+  }
+  const auto content = read_content();
+  return content ? prepare(*content) : content.error();
+}
+
+Outcome<ImportTarget::Content> ImportTarget::read_content() {
+  Content content;
+  const auto take = [&](std::string_view batch, Lsn begin) {
+    return content.ledger->replay(batch, begin);
+  };
+  if (auto replayed = journal_->replay(take); !replayed) return replayed.error();
+  return content;
+}
+
+Outcome<Done> ImportTarget::prepare(const Content& content) {
+  const Ledger& ledger = *content.ledger;
+  const std::uint64_t jobs = content.jobs();
+  if (!goes_on_ && jobs > 0 && !options_.merges) {
+    return Problem{options_.directory + " has jobs already (" + std::to_string(jobs) +
+                   "), perhaps of an import before; to add to them, use --merge"};
+  }
+  counters_ = ledger.counters();
+  clock_.go_on_from(ledger.latest_time());
+  last_death_ = ledger.latest_time();
+  wall_ = clock_.look();
+  if (!goes_on_) {
+    mark_ = {.source = options_.source, .first_id = counters_.next_id};
+    return write_import_mark(files_, options_.directory, mark_);
+  }
+  const Jobs& left = ledger.store().jobs();
+  for (JobSlot slot = 0; slot < left.slot_end(); ++slot) {
+    const Job* const job = left.in_slot(slot);
+    if (job == nullptr || job->id < mark_.first_id) continue;
+    if (auto added = add(JobRemoved{.id = job->id}); !added) return added;
+  }
+  return Done{};
+}
+
+Time ImportTarget::past(Time wall_time) {
+  return std::min(wall_.steady(wall_time), clock_.now());
+}
+
+Time ImportTarget::draw_death() {
+  last_death_ = std::max(clock_.now(), last_death_ + 1ns);
+  return last_death_;
+}
+
+Outcome<Done> ImportTarget::append() {
+  if (batch_.empty()) return Done{};
+  (void)journal_->append(kOnlyEpoch, std::exchange(batch_, {}));
+  return journal_->pending_bytes() < kPendingBytesMax ? Done{} : sync();
+}
+
+Outcome<Done> ImportTarget::sync() {
+  if (!batch_.empty()) (void)journal_->append(kOnlyEpoch, std::exchange(batch_, {}));
+  journal_->sync();
+  if (failure_) return *failure_;
+  if (journal_->pending_bytes() == 0) return Done{};
+  return Problem{"not enough disk space in " + options_.directory +
+                 "; make room, and run it again"};
+}
+
+Outcome<Done> ImportTarget::finish(JobId next_id) {
+  CountersChanged counters = counters_;
+  counters.next_id = std::max(counters.next_id, next_id);
+  if (auto added = add(counters); !added) return added;
+  if (auto synced = sync(); !synced) return synced;
+  return remove_import_mark(files_, options_.directory);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "core/model/codec.hpp"
+#include "core/model/record.hpp"
+#include "journal/file/file_journal.hpp"
+#include "journal/file/file_system.hpp"
+#include "server/import/import_mark.hpp"
+#include "server/process/clock.hpp"
+
+namespace millrace::server {
+
+/// The data directory that jobs are imported into: the journal of a server that is stopped, or a
+/// new one. While the import lasts, a mark in the directory keeps servers away. An import that was
+/// cut short is begun again by the next one: what it had written is removed first.
+class ImportTarget {
+ public:
+  struct Options {
+    std::string directory;
+    std::string source;   ///< see `ImportMark`
+    bool merges = false;  ///< there may be jobs already
+  };
+
+  /// Locks the directory. Refused where it has jobs and `merges` is false, or where it is no
+  /// journal of a server of its own.
+  [[nodiscard]] static Outcome<std::unique_ptr<ImportTarget>> open(journal::FileSystem& files,
+                                                                   const Options& options);
+
+  /// What is added to the ids of the source, so that none is used twice. 0 in a new directory.
+  [[nodiscard]] JobId id_shift() const { return mark_.first_id - 1; }
+
+  /// The present time, and the clock that source times are of.
+  [[nodiscard]] Time now() { return clock_.now(); }
+  [[nodiscard]] WallClock wall() const { return wall_; }
+
+  /// A time of the past: one that is still to come, by a wrong clock, becomes now.
+  [[nodiscard]] Time past(Time wall_time);
+
+  /// Of a job that dies now: no two are the same.
+  [[nodiscard]] Time draw_death();
+
+  /// Appends the record. What it points to is not needed afterwards.
+  template <RecordKind Kind>
+  [[nodiscard]] Outcome<Done> add(const Kind& record) {
+    encode(record, batch_);
+    return batch_.size() < kBatchBytes ? Done{} : append();
+  }
+
+  /// Everything added is on the disk when it returns.
+  [[nodiscard]] Outcome<Done> sync();
+
+  /// Ends the import: every id below `next_id` is used from now on. Removes the mark.
+  [[nodiscard]] Outcome<Done> finish(JobId next_id);
+
+ private:
+  struct Content;
+
+  ImportTarget(journal::FileSystem& files, const Options& options);
+  [[nodiscard]] Outcome<Done> begin();
+  [[nodiscard]] Outcome<Content> read_content();
+  [[nodiscard]] Outcome<Done> prepare(const Content& content);
+  [[nodiscard]] Outcome<Done> append();
+
+  /// A record is encoded at once, and some are appended together.
+  static constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
+  /// Bytes that may be in memory before they are written.
+  static constexpr std::uint64_t kPendingBytesMax = std::uint64_t{8} << 20;
+
+  journal::FileSystem& files_;
+  const Options options_;
+  std::optional<Problem> failure_;  ///< of the disk
+  std::unique_ptr<journal::FileJournal> journal_;
+  SystemClock clock_;
+  WallClock wall_;
+  Time last_death_{};
+  ImportMark mark_;
+  bool goes_on_ = false;
+  CountersChanged counters_;
+  std::string batch_;
+};
+
+}  // namespace millrace::server
