@@ -1,18 +1,47 @@
 #include "server/foreign_jobs.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+
+#include "base/text.hpp"
 
 namespace millrace::server {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kBeanstalkd = "beanstalkd";
+
 /// The server that writes files of this name; empty: neither of the two.
 std::string_view owner_of(const std::string& name) {
-  if (name.starts_with("binlog.")) return "beanstalkd";
+  if (name.starts_with("binlog.")) return kBeanstalkd;
   return name == "faktory.rdb" ? "Faktory" : "";
+}
+
+/// As a shell takes it for one word.
+std::string quoted(const std::string& text) {
+  constexpr std::string_view kPlain = "/._-+,:@%";
+  const bool is_plain = std::ranges::all_of(
+      text, [&](char c) { return is_letter(c) || is_digit(c) || kPlain.find(c) != kPlain.npos; });
+  if (is_plain && !text.empty()) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// What to do with them. A new directory is named, since the old one stays as it is.
+std::string advice_for(std::string_view owner, const std::string& directory) {
+  if (owner != kBeanstalkd) {
+    return ", which Millrace cannot read; let that server finish them, or use another directory";
+  }
+  std::error_code error;
+  const fs::path path = fs::canonical(directory, error);
+  const std::string from = error ? directory : path.string();
+  const std::string into = quoted(from + "-millrace");
+  return "; to take them, stop beanstalkd and type: millrace import --beanstalkd " + quoted(from) +
+         " --into " + into + "; then start with " + into;
 }
 
 }  // namespace
@@ -24,9 +53,8 @@ Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
     const std::string name = entries->path().filename().string();
     const std::string_view owner = owner_of(name);
     if (owner.empty()) continue;
-    return Problem{directory + " holds jobs stored by " + std::string(owner) + " (" + name +
-                   "), which Millrace cannot read; let that server finish them, or use another "
-                   "directory"};
+    return Problem{directory + " holds jobs stored by " + std::string(owner) + " (" + name + ")" +
+                   advice_for(owner, directory)};
   }
   return Done{};
 }

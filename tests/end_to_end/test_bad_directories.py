@@ -188,7 +188,7 @@ FOREIGN_FILES = {"binlog.3": "beanstalkd", "faktory.rdb": "Faktory"}
 
 
 class ForeignTest(ServerTest):
-    """Jobs of the server that Millrace takes the place of, and that it cannot read."""
+    """Jobs of the server that Millrace takes the place of. No server reads them."""
 
     def arguments_by_name(self):
         """How each name that the program can be called by is given the directory, with the status

@@ -1,5 +1,7 @@
 #include "server/foreign_jobs.hpp"
 
+#include <filesystem>
+
 #include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
@@ -11,6 +13,23 @@ TEST_CASE("foreign jobs: a directory with files of beanstalkd is refused by name
   const Outcome<Done> checked = refuse_foreign_jobs(scratch.path(""));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().text.find("stored by beanstalkd (binlog.3)") != std::string::npos);
+}
+
+TEST_CASE("foreign jobs: the refusal of a binlog names the command that imports it") {
+  const Scratch scratch;
+  scratch.write("binlog.1", "jobs");
+  const std::string bare = std::filesystem::canonical(scratch.path("")).string();
+  const std::string text = refuse_foreign_jobs(scratch.path("") + "/./").error().text;
+  CHECK(text.find("type: millrace import --beanstalkd " + bare + " --into " + bare +
+                  "-millrace;") != std::string::npos);
+}
+
+TEST_CASE("foreign jobs: an odd directory is one word of the command") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("a b's"));
+  scratch.write("a b's/binlog.1", "jobs");
+  const std::string text = refuse_foreign_jobs(scratch.path("a b's")).error().text;
+  CHECK(text.find("/a b'\\''s-millrace'; then") != std::string::npos);
 }
 
 TEST_CASE("foreign jobs: a directory with the database of Faktory is refused by name") {
