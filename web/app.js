@@ -71,7 +71,7 @@ const memories = new Map(); // address without cursor -> state of a page that wa
 let current = null; // {page, ctx, at, about}
 let timer = 0;
 let isPaused = false;
-let standing = "Live"; // how it is with updates: Live, Not updating or Offline
+let standing = "Live"; // how it is with updates: Live, Not updating, Unavailable or Offline
 let statusShown = "";
 let awakeAt = 0; // when the page began to be updated
 
@@ -174,9 +174,15 @@ const isRefused = (error) =>
 const isLast = ({ ctx, error, page }) =>
   isRefused(error) || (error?.status !== 0 && Boolean(page.isStill?.(ctx)));
 
+function standingOf({ error }) {
+  if (error?.status === 0) return "Offline";
+  if (isLast(current)) return "Not updating";
+  return error?.status >= 500 ? "Unavailable" : "Live";
+}
+
 function judge() {
   const was = standing;
-  standing = current.error?.status === 0 ? "Offline" : isLast(current) ? "Not updating" : "Live";
+  standing = standingOf(current);
   if (standing !== was) drawTop();
 }
 

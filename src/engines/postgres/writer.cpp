@@ -13,6 +13,9 @@ using journal::kAnswerMax;
 using journal::LogService;
 using journal::Sequence;
 
+constexpr const char* kNoCommit =
+    "the server does not answer a commit: perhaps it waits for a synchronous standby";
+
 /// Transactions in flight. The server syncs them one after another: with two, what comes waits for
 /// two syncs instead of one, and 8 entries in flight take half as long again.
 constexpr std::size_t kGroupsMax = 1;
@@ -65,7 +68,7 @@ void Writer::advance() {
   if (connection_.is_ready()) send();
   if (entries_.empty() || Clock::now() - last_sign_ <= kAnswerMax) return;
   // One that is down knows better why.
-  if (connection_.state() != Connection::State::kDown) lose("the server does not answer");
+  if (connection_.state() != Connection::State::kDown) lose(kNoCommit);
   refuse_all(Refusal::kUnknown);
 }
 
