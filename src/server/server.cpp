@@ -163,6 +163,7 @@ Outcome<Done> Server::open(Sockets sockets) {
 
 Outcome<Done> Server::lead(Epoch epoch) {
   begin_time();
+  broker_.admin().set_worker_rules(options_.workers, clock_.now());
   set_throttles();
   role_.lead(epoch);
   loop_.commits.lead(epoch);

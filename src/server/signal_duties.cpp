@@ -50,6 +50,9 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .connections_max = config.connections_max,
           .description = config.description,
           .dead_jobs_max = config.dead_jobs_max,
+          .workers = {.timeout = config.worker_timeout,
+                      .poison_after = config.poison_after,
+                      .extends = config.extends_while_alive},
           .job_bytes_max = config.job_bytes_max,
           .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
           .line_bytes_max =

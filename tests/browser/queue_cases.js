@@ -1,6 +1,6 @@
 // What the pages of queues must do.
 import assert from "node:assert/strict";
-import { beanstalk, counts, fill, gone, row, until } from "./helpers.js";
+import { beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
 
 /** In the dialog that asks for how long. */
 async function pause(page, howLong) {
@@ -33,6 +33,20 @@ export const cases = [
       await gone(row(page, "broken"));
       const left = await counts(test);
       assert.deepEqual([left.retrying, left.dead], [0, 0]);
+    },
+  },
+  {
+    title: "a queue names the workers that list it and are too busy for it",
+    async run(test) {
+      const { page } = test;
+      const worker = await faktory(test, "worker-1");
+      await worker.push("high-0001", "A", "high");
+      await worker.push("low-00001", "B", "low");
+      await worker.fetch("high low");
+      await test.open("queues/low");
+      await page.getByRole("link", { name: "worker-1" }).waitFor();
+      await test.open("workers");
+      await page.getByText("Queues: high, low").waitFor();
     },
   },
   {

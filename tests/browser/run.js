@@ -15,6 +15,7 @@ import { cases as nodeCases } from "./node_cases.js";
 import { cases as cronCases } from "./cron_cases.js";
 import { cases as throttleCases } from "./throttle_cases.js";
 import { cases as jobCases } from "./job_cases.js";
+import { cases as attemptCases } from "./attempt_cases.js";
 import { cases as batchCases } from "./batch_cases.js";
 import { cases as explainCases } from "./explain_cases.js";
 import { cases as bulkCases } from "./bulk_cases.js";
@@ -71,6 +72,7 @@ const cases = [
   ...cronCases,
   ...throttleCases,
   ...jobCases,
+  ...attemptCases,
   ...batchCases,
   ...explainCases,
   ...bulkCases,

@@ -125,6 +125,17 @@ void tell_failure(const Failure& failure, std::string& out) {
   for (const std::string& line : failure.backtrace) out += "/" + line;
 }
 
+void tell_attempts(const Attempts& attempts, std::string& out) {
+  for (const Attempt& attempt : attempts.list) {
+    out += " attempt=" + std::to_string(attempt.number) + "/" + tell_time(attempt.began) + "/" +
+           tell_time(attempt.ended) + "/" + std::to_string(static_cast<int>(attempt.end)) + "/" +
+           std::to_string(attempt.has_failure) + "/" + attempt.wid + "/" + attempt.hostname + "/" +
+           std::to_string(attempt.pid) + "/" + std::to_string(attempt.connection) + "/" +
+           attempt.errtype + "/" + attempt.message;
+    for (const std::string& line : attempt.backtrace) out += "/" + line;
+  }
+}
+
 void tell_job(const View& view, const Job& job, std::string& out) {
   const Reservation* held = job.reservation();
   const bool is_held_by_client = held != nullptr && !held->is_held_by_worker();
@@ -143,6 +154,7 @@ void tell_job(const View& view, const Job& job, std::string& out) {
          std::to_string(t.timeouts) + "/" + std::to_string(t.releases) + "/" +
          std::to_string(t.buries) + "/" + std::to_string(t.kicks);
   if (job.failure() != nullptr) tell_failure(*job.failure(), out);
+  if (const Attempts* const attempts = view.attempts_of(job)) tell_attempts(*attempts, out);
   if (held != nullptr) {
     out += " held=" + held->wid + "/" + held->jid + "/" + tell_time(held->reserved_at);
   }

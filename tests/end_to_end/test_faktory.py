@@ -436,5 +436,53 @@ class DeadTest(ServerTest):
         self.assertEqual(client.info()["faktory"]["tasks"]["Dead"]["enqueued"], 1)
 
 
+class LostWorkerTest(ServerTest):
+    """A worker that was killed: its connections are closed, and nobody said END."""
+
+    TIMEOUT_S = 5
+
+    def start(self, *flags):
+        server = self.server("--sync=off", f"--worker-timeout={self.TIMEOUT_S}", *flags).start()
+        self.pusher = self.open(Faktory(server.faktory_address))
+        self.pusher.push("job-00001", reserve_for=1800)
+        return server
+
+    def die(self, server, wid):
+        worker = Faktory(server.faktory_address, wid=wid)
+        self.assertEqual(worker.fetch()["jid"], "job-00001")
+        worker.close()
+
+    def wait_for_job(self):
+        def is_ready():
+            return self.pusher.info()["faktory"]["queues"].get("default") == 1
+
+        wait_until(is_ready, "the job is back")
+
+    def test_its_job_comes_back_within_the_timeout(self):
+        server = self.start()
+        self.die(server, "worker-1")
+        began = time.monotonic()
+        self.wait_for_job()
+        self.assertGreater(time.monotonic() - began, self.TIMEOUT_S - 1)
+        self.assertLess(time.monotonic() - began, self.TIMEOUT_S + 10)
+
+    def test_its_job_comes_back_after_a_crash_of_the_server(self):
+        server = self.start()
+        self.die(server, "worker-1")
+        server.kill()
+        server.start()
+        self.pusher = self.open(Faktory(server.faktory_address))
+        self.wait_for_job()
+
+    def test_a_job_that_ends_its_worker_is_dead(self):
+        server = self.start("--poison-after=1")
+        self.die(server, "worker-1")
+
+        def is_dead():
+            return self.pusher.info()["faktory"]["sets"]["dead"] == 1
+
+        wait_until(is_dead, "the job is dead")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -117,6 +117,15 @@ void work_with_queues(InMemoryServer& server) {
   say(server, "pusher",
       R"(PUSHB [{"jid":"bulk-1-of-2","jobtype":"B","args":[],"queue":"bulk"},)"
       R"({"jid":"bulk-2-of-2","jobtype":"B","args":[],"queue":"bulk"}])");
+  push(R"("jid":"fails-twice","queue":"failing","retry":3)");
+  for (const char* const message : {"the first", "the second"}) {
+    say(server, "worker",
+        R"(MUTATE {"cmd":"requeue","target":"retries","filter":{"jids":["fails-twice"]}})");
+    say(server, "worker", "FETCH failing");
+    say(server, "worker",
+        std::string(R"(FAIL {"jid":"fails-twice","errtype":"E","backtrace":["a"],"message":")") +
+            message + R"("})");
+  }
   say(server, "consumer", "watch bulk");
   say(server, "worker", "QUEUE PAUSE bulk");
   push(R"("jid":"emptied-one","queue":"emptied")");
@@ -232,6 +241,22 @@ std::string tell_throttles(const View& view) {
   return text;
 }
 
+std::string tell_attempts(const View& view, const Job& job) {
+  const Attempts* const attempts = view.attempts_of(job);
+  if (attempts == nullptr) return "";
+  std::string text;
+  for (const Attempt& attempt : attempts->list) {
+    text += "\n  attempt " + std::to_string(attempt.number) + " " + number(attempt.began) + " to " +
+            number(attempt.ended) + " end=" + std::to_string(static_cast<int>(attempt.end)) +
+            " tells=" + std::to_string(attempt.has_failure) + " by '" + attempt.wid + "' on '" +
+            attempt.hostname + "' " + std::to_string(attempt.pid) + "," +
+            std::to_string(attempt.connection) + " " + printable(attempt.errtype) + ": " +
+            printable(attempt.message);
+    for (const std::string& line : attempt.backtrace) text += "\n      at " + printable(line);
+  }
+  return text;
+}
+
 std::string tell_job(const View& view, const Job& job) {
   const Tallies tallies = job.tallies();
   std::string text =
@@ -255,7 +280,8 @@ std::string tell_job(const View& view, const Job& job) {
     text +=
         "\n  held by '" + held->wid + "' as '" + held->jid + "' since " + number(held->reserved_at);
   }
-  return text + tell_features(view, job) + "\n  body " + printable(job.body_view()) + "\n";
+  return text + tell_attempts(view, job) + tell_features(view, job) + "\n  body " +
+         printable(job.body_view()) + "\n";
 }
 
 }  // namespace

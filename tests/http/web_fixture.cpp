@@ -95,6 +95,12 @@ JobId WebFixture::push(std::string_view jobtype, std::string_view queue, std::st
   return *id;
 }
 
+ClientId WebFixture::worker(const std::string& wid) {
+  const ClientId client = broker.connect(session_);
+  CHECK(broker.workers().add(client, {.wid = wid, .hostname = "host", .pid = 1}, now));
+  return client;
+}
+
 JobId WebFixture::fetch(std::string_view queue) {
   const auto got = broker.reserve(worker_, request_for(queue, now), now);
   REQUIRE(got);

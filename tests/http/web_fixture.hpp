@@ -50,7 +50,9 @@ class WebFixture {
   JobId fetch(std::string_view queue = "default");
   /// That worker waits for one.
   void wait(std::string_view queue);
-  /// It has done the job.
+  /// The connection of another worker.
+  ClientId worker(const std::string& wid);
+  /// The first worker has done the job.
   void acknowledge(JobId id);
 
   /// Lets bulk changes run to their end.

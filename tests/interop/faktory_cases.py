@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 from faktory_access import password, password_over_tls, tls
 from faktory_killed import killed
+from faktory_lost import lost
 from faktory_restarts import restart, upgrade
 from faktory_steps import (
     NEVER,
@@ -277,4 +278,5 @@ CASES = {
     "restart": restart,
     "upgrade": upgrade,
     "killed": killed,
+    "lost": lost,
 }

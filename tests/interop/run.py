@@ -31,7 +31,7 @@ from suites import run_suite  # noqa: E402
 
 # The cases mostly wait.
 AT_A_TIME = 10
-LONG = ("killed", "suite", "example", "restart", "upgrade", "retry", "quiet", "password")
+LONG = ("killed", "lost", "suite", "example", "restart", "upgrade", "retry", "quiet", "password")
 STREAMS = ("restart", "upgrade")
 TABLES = {
     "Faktory": [*faktory_cases.CASES, "across", "others"],

@@ -34,6 +34,7 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
   CHECK(totals.features.callbacks > 0);
   CHECK(totals.features.batches_dropped > 0);
   CHECK(totals.features.slots_reclaimed > 0);
+  CHECK(totals.features.jobs_lost > 0);
 }
 
 TEST_CASE("simulation: an ACK that frees the lock of another job is found") {
@@ -56,8 +57,24 @@ TEST_CASE("simulation: a slot that a dead worker keeps is found") {
   CHECK(is_found({.meddle = broken::slots_kept_by_the_gone()}));
 }
 
+TEST_CASE("simulation: a job that comes back while its worker may return is found") {
+  CHECK(is_found({.workers = {.timeout = 30s, .poison_after = 3}}));
+}
+
+TEST_CASE("simulation: a job that stays with a worker that is lost is found") {
+  CHECK(is_found({.workers = {.timeout = std::nullopt, .poison_after = 3}}));
+}
+
+TEST_CASE("simulation: a job that dies with the first worker that it loses is found") {
+  CHECK(is_found({.workers = {.timeout = 60s, .poison_after = 1}}));
+}
+
 TEST_CASE("simulation: counters of a batch that are not in the frame of its jobs are found") {
   CHECK(is_found({.wrap_journal = broken::counters_in_the_next_batch()}));
+}
+
+TEST_CASE("simulation: attempts that are forgotten when a job is written once more are found") {
+  CHECK(is_found({.meddle = broken::attempts_forgotten()}));
 }
 
 TEST_CASE("simulation: a track that is lost in a crash is found") {

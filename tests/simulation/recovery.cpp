@@ -179,6 +179,7 @@ void World::recover() {
   begin_time(now_);
   check_recovered(stream);
   check_waits();
+  set_worker_rules();
   set_limits();
   ++totals_.recoveries;
   if (is_flipping) flip_a_bit(*copy, stream);

@@ -76,6 +76,7 @@ std::string to_text(const Totals& totals) {
           row(features.batches_dropped, "of them never committed, and dropped") +
           row(features.callbacks, "callbacks pushed") +
           row(features.limits_by_hand, "limits set by hand") +
+          row(features.jobs_lost, "jobs that came back from workers that were gone") +
           row(features.slots_reclaimed, "slots taken back from workers that were gone");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
   return text + std::to_string(totals.flips) +

@@ -73,6 +73,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   batches_dropped += other.batches_dropped;
   callbacks += other.callbacks;
   limits_by_hand += other.limits_by_hand;
+  jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
   return *this;
 }
@@ -331,6 +332,11 @@ void World::advance() {
   if (steps_random_.one_in(6)) step_wall_clock();
 }
 
+void World::set_worker_rules() {
+  process_->broker.admin().set_worker_rules(options_.workers, now_);
+  model_.set_worker_rules(now_);
+}
+
 /// As the configuration tells a process when it begins.
 void World::set_limits() {
   if (!limits_.has_any()) return;
@@ -465,7 +471,6 @@ void World::send_away(Time now) {
   for (const std::unique_ptr<Client>& client : process_->clients) {
     if (client) conversation_.check_eviction(*client, now);
   }
-  if (!workload_.sizes().has_features) return;
   const Workers& workers = process_->broker.view().workers();
   for (const std::string& wid : kWids) {
     if (workers.contains(wid)) continue;
@@ -476,6 +481,7 @@ void World::send_away(Time now) {
 void World::count_features() {
   const Tally& tally = process_->broker.view().tally();
   totals_.features.expired += tally.jobs_expired;
+  totals_.features.jobs_lost += tally.jobs_lost;
   totals_.features.batches += tally.batches_added;
   totals_.features.batches_dropped += tally.batches_dropped;
   totals_.features.callbacks += tally.batch_callbacks;

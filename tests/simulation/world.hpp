@@ -39,6 +39,7 @@ struct FeatureTotals {
   std::uint64_t batches_dropped = 0;
   std::uint64_t callbacks = 0;
   std::uint64_t limits_by_hand = 0;
+  std::uint64_t jobs_lost = 0;        ///< by workers that were gone
   std::uint64_t slots_reclaimed = 0;  ///< since their worker was gone
 
   FeatureTotals& operator+=(const FeatureTotals& other);
@@ -105,6 +106,7 @@ class World {
     int lives = 20;            ///< processes, one after the other
     int steps_per_life = 120;  ///< at most, and ten times so many once in a while
     std::optional<Workload::Sizes> sizes = std::nullopt;  ///< else drawn: usual or crowded
+    WorkerRules workers = {.timeout = 60s, .poison_after = 3};
     std::vector<journal::SyncMode> sync_modes = {kUsualModes.begin(), kUsualModes.end()};
     std::vector<std::uint64_t> segment_bytes = {512, 1024, 4096, 16384};  ///< one is drawn
     /// What jobs may take in memory; one is drawn, and 0 is no limit. With 1 no body stays.
@@ -190,6 +192,7 @@ class World {
   void advance();
   void step_wall_clock();
   void set_limits();
+  void set_worker_rules();
   void set_limits_by_hand();
   void observe();
   void observe(Client& client);

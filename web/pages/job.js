@@ -14,6 +14,7 @@ import {
   section,
   stateBadge,
 } from "../ui.js";
+import { attempts } from "./attempts.js";
 import { batchOf } from "./batches.js";
 import { nameGroup } from "./job_filters.js";
 import {
@@ -459,6 +460,7 @@ export default {
         ),
       ),
       failure(job),
+      attempts(job),
       content(ctx, job),
     ];
   },

@@ -17,6 +17,7 @@ import {
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 import { limitsText } from "./limits.js";
+import { servedBy } from "./served.js";
 
 const LIMIT = 50;
 /** Undoes the double escape of "." and "..": see `part`. */
@@ -34,13 +35,6 @@ function row(job, place) {
   );
 }
 
-/** A Faktory worker that is busy asks for nothing: it is known by its jobs. */
-function workers({ takers, watchers, waiting, reserved, processed_per_s: rate }) {
-  if (takers === 0) return reserved > 0 || rate > 0 ? "all busy" : "none";
-  const watching = watchers > 0 ? `, ${count(watchers)} watching` : "";
-  return `${count(waiting)} waiting for a job${watching}`;
-}
-
 function about(queue) {
   const { name } = queue;
   const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} job`);
@@ -54,7 +48,7 @@ function about(queue) {
     ["Enqueued", rate(queue.enqueued_per_s)],
     ["Processed", rate(queue.processed_per_s)],
     ["Failed", rate(queue.failed_per_s)],
-    ["Workers", workers(queue)],
+    ["Workers", servedBy(queue)],
     queue.throttle && [
       "Limits",
       [

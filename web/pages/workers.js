@@ -19,6 +19,7 @@ import {
   table,
 } from "../ui.js";
 import { jobLink, workerLink } from "./jobs.js";
+import { namesOf } from "./served.js";
 
 const LIMIT = 100;
 const JOBS_MAX = 20;
@@ -71,6 +72,7 @@ function worker(ctx, each) {
       `:${each.pid} `,
       each.labels.map((label) => badge(label)),
       h("div", { class: "dim" }, wid),
+      each.queues.length > 0 && h("div", { class: "dim" }, `Queues: ${namesOf(each.queues)}`),
     ),
     h("td", {}, badge(state, ...STATES[state])),
     figure(

@@ -102,6 +102,10 @@ void AdminOperations::set_throttle_rules(ThrottleRules rules, Time now) {
   parts_.slots.set_rules(std::move(rules), now);
 }
 
+void AdminOperations::set_worker_rules(WorkerRules rules, Time now) {
+  parts_.gone.begin(rules, now);
+}
+
 Answer<Done> AdminOperations::set_throttle(std::string_view queue, const ThrottleLimits& limits,
                                            Time now) {
   CHECK(is_valid(limits));

@@ -70,6 +70,10 @@ class AdminOperations {
   /// The rules of the configuration, from now on. To be called before the first client connects,
   /// and whenever they have changed. Running jobs go on, even where there are too many of them.
   void set_throttle_rules(ThrottleRules rules, Time now);
+  /// What becomes of the jobs of workers that are gone; until then they stay with them. To be
+  /// called once, before any client connects: workers that hold jobs have the time from then on to
+  /// come back.
+  void set_worker_rules(WorkerRules rules, Time now);
 
   /// Limits of a queue that win over those of the configuration until they are removed; without any
   /// limit the queue is not limited. They are valid (`is_valid`). Recorded. Refused: a name that is

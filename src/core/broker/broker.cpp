@@ -34,7 +34,7 @@ ClientId Broker::connect(Session& session) {
 
 void Broker::disconnect(ClientId id, Time now) {
   stop_waiting(id);
-  parts_->workers.remove(parts_->clients.at(id));
+  parts_->workers.remove(parts_->clients.at(id), now);
   parts_->clients.remove(id);
   parts_->ledger.store().throttles().end_connection(id);
   // Last: these jobs may be handed out at once, and not to this client.
@@ -86,6 +86,8 @@ LockSecret Broker::lock_secret() const {
 std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& request, Time now) {
   Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
+  client.has_fetched = true;
+  if (!request.queues.empty()) parts_->workers.note_fetch(client, request.queues, now);
   Reservations& reservations = parts_->reservations;
   // Those that wait already come first: a slot that has become free is theirs, for example.
   if (parts_->slots.next_due() <= now) parts_->slots.work(now);
@@ -226,6 +228,7 @@ Time Broker::tick(Time now) {
   parts.expired.remove_due(now, [&parts](QueueId queue) { parts.waits.serve_later(queue); });
   parts.schedule.enqueue_due(now);
   parts.expiry.end_due(now);
+  parts.lost_jobs.work(now);
   parts.pauses.end_due(now);
   parts.slots.work(now);
   parts.waits.serve_unserved(now);
@@ -239,10 +242,10 @@ Time Broker::tick(Time now) {
   // Last: everything above may have ended members.
   parts.batch_callbacks.work(now);
   return std::min({parts.expired.next_due(), parts.schedule.next_due(), parts.expiry.next_due(),
-                   parts.pauses.next_due(), parts.waits.next_due(), parts.long_tasks.next_due(),
-                   parts.dead_set.next_due(), parts.tracking.next_due(), parts.workers.next_due(),
-                   parts.slots.next_due(), parts.batch_lives.next_due(),
-                   parts.batch_callbacks.next_due()});
+                   parts.lost_jobs.next_due(), parts.pauses.next_due(), parts.waits.next_due(),
+                   parts.long_tasks.next_due(), parts.dead_set.next_due(),
+                   parts.tracking.next_due(), parts.workers.next_due(), parts.slots.next_due(),
+                   parts.batch_lives.next_due(), parts.batch_callbacks.next_due()});
 }
 
 std::uint64_t Broker::step_count() const {

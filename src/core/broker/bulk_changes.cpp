@@ -114,7 +114,7 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
     }
     if (!is_meant(change, job)) return true;
     // By the record's length, which includes error texts.
-    read_bytes += encoded_bytes(job, view.queue_of(job).name);
+    read_bytes += encoded_bytes(job, view.queue_of(job).name, view.attempts_of(job));
     const JobMatcher& matches = change.request.matches;
     const Match match = matches ? matches(job, view.queue_of(job), steps) : Match::kYes;
     if (match == Match::kUnfinished) {

@@ -5,15 +5,18 @@
 #include "core/broker/batches/batch_lives.hpp"
 #include "core/broker/broker.hpp"
 #include "core/broker/clients/connected_clients.hpp"
+#include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/tracking.hpp"
+#include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/dead_set.hpp"
 #include "core/broker/jobs/expiry.hpp"
 #include "core/broker/jobs/job_events.hpp"
 #include "core/broker/jobs/job_moves.hpp"
+#include "core/broker/jobs/lost_jobs.hpp"
 #include "core/broker/jobs/new_jobs.hpp"
 #include "core/broker/jobs/pauses.hpp"
 #include "core/broker/jobs/reservations.hpp"
@@ -39,6 +42,9 @@ struct BrokerParts {
   ExpiredJobs expired;
   Reservations reservations;
   Waits waits;
+  GoneWorkers gone;
+  WorkerRegistry workers;
+  AttemptLog attempts;
   JobMoves moves;
   NewJobs new_jobs;
   BatchCallbacks batch_callbacks;
@@ -46,10 +52,10 @@ struct BrokerParts {
   Retries retries;
   Schedule schedule;
   Expiry expiry;
+  LostJobs lost_jobs;
   DeadSet dead_set;
   Pauses pauses;
   CronRuns cron;
-  WorkerRegistry workers;
   Slots slots;
   LongTasks long_tasks;
   View view;

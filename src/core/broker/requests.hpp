@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/steps.hpp"
+#include "core/model/features/attempt.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/job.hpp"
 #include "core/model/long_body.hpp"
@@ -74,6 +75,7 @@ struct FailedRun {
   std::string errtype;
   std::string message;
   std::vector<std::string> backtrace;
+  AttemptEnd end = AttemptEnd::kFailed;
 };
 
 /// What a client tells of a job by its name. Values that are not given are kept.

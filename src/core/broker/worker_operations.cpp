@@ -21,6 +21,10 @@ Answer<Worker::State> WorkerOperations::beat(std::string_view wid, Worker::State
   return parts_.workers.beat(wid, asked, rss_kb, now);
 }
 
+void WorkerOperations::end(ClientId client) {
+  parts_.clients.at(client).has_said_end = true;
+}
+
 Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time now) {
   const std::string& wid = parts_.clients.at(client).wid;
   const Job* job = parts_.reservations.held_under(jid, wid);

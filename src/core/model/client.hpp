@@ -28,6 +28,9 @@ struct Client {
   std::optional<QueueId> used;
   std::vector<QueueId> watched;  ///< in the order of watching
   std::string wid;               ///< empty unless a worker is registered on it
+  bool has_fetched = false;      ///< it has asked for jobs
+  Time next_note{};           ///< when its FETCH is noted again: see `WorkerRegistry::note_fetch`
+  bool has_said_end = false;  ///< it leaves of its own accord
   std::optional<Wait> wait;
   bool is_woken = false;  ///< in the list that `Broker::take_woken` gives
 };

@@ -146,6 +146,11 @@ class Decoder {
     // Unknown ones would be lost with the next change.
     if ((marks.job.marks & ~job_marks::kAll) != 0) fail();
   }
+  void operator()(fields::AttemptsPart<StoredJob, Box<Attempts>> part) {
+    if (is_good_ && part.job.has_mark(job_marks::kHasAttempts)) take(part.attempts.emplace());
+  }
+  void operator()(Attempt& attempt) { take(attempt); }
+  void operator()(Box<Attempt>& attempt) { take(attempt.emplace()); }
   void operator()(JobFields& job) { take(job); }
   void operator()(ThrottleLimits& limits) { take(limits); }
   void operator()(JobBatchFields& batch) { take(batch); }
@@ -212,9 +217,9 @@ void encode(const Record& record, std::string& out) {
   std::visit([&out](const auto& kind) { encode(kind, out); }, record);
 }
 
-void encode(const Job& job, std::string_view queue, std::string& out) {
+void encode(const Job& job, std::string_view queue, const Attempts* attempts, std::string& out) {
   StringSink sink(out);
-  Encoder(sink).job_before_body(job, queue);
+  Encoder(sink).job_before_body(job, queue, attempts);
   sink.bytes(job.body_view());
 }
 
@@ -225,10 +230,17 @@ std::uint64_t encoded_bytes(const JobFields& fields) {
   return sink.count();
 }
 
-std::uint64_t encoded_bytes(const Job& job, std::string_view queue) {
+std::uint64_t encoded_bytes(const Job& job, std::string_view queue, const Attempts* attempts) {
   CountingSink sink;
-  Encoder(sink).job_before_body(job, queue);
+  Encoder(sink).job_before_body(job, queue, attempts);
   return sink.count() + job.body_bytes;
+}
+
+std::uint64_t encoded_bytes(const Attempts& attempts) {
+  CountingSink sink;
+  Encoder encoder(sink);
+  fields::each_field(attempts, encoder);
+  return sink.count();
 }
 
 Outcome<Record> decode(std::string_view& bytes) {

@@ -25,7 +25,8 @@ void encode(const Kind& record, std::string& out) {
 void encode(const Record& record, std::string& out);
 
 /// The job's whole record (`JobAdded`), which is not made for it. The body must be in memory.
-void encode(const Job& job, std::string_view queue, std::string& out);
+/// `attempts` are those of the job; null: it has none.
+void encode(const Job& job, std::string_view queue, const Attempts* attempts, std::string& out);
 
 /// How many bytes `encode` would append, to the byte: with fewer, a log that is as short as it can
 /// be would be compacted for ever; with more, obsolete records would count as needed. The job's
@@ -36,9 +37,13 @@ template <RecordKind Kind>
   Encoder(sink).record(record);
   return sink.count();
 }
-[[nodiscard]] std::uint64_t encoded_bytes(const Job& job, std::string_view queue);
+[[nodiscard]] std::uint64_t encoded_bytes(const Job& job, std::string_view queue,
+                                          const Attempts* attempts);
 /// What of it may change.
 [[nodiscard]] std::uint64_t encoded_bytes(const JobFields& fields);
+
+/// The same of what a whole record has of them.
+[[nodiscard]] std::uint64_t encoded_bytes(const Attempts& attempts);
 
 /// Takes one record off the front of `bytes`; its views point into them.
 [[nodiscard]] Outcome<Record> decode(std::string_view& bytes);

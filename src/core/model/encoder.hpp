@@ -173,6 +173,17 @@ class Encoder {
   MILLRACE_INLINE void operator()(fields::Marks<const JobFields> marks) {
     if (marks.job.marks != 0) sink_.byte(marks.job.marks);
   }
+  template <typename Value>
+  MILLRACE_INLINE void operator()(fields::AttemptsPart<StoredJob, Value> part) {
+    if (!part.job.has_mark(job_marks::kHasAttempts)) return;
+    CHECK(part.attempts);
+    put(*part.attempts);
+  }
+  void operator()(const Attempt& attempt) { put(attempt); }
+  void operator()(const Box<Attempt>& attempt) {
+    CHECK(attempt);
+    put(*attempt);
+  }
   MILLRACE_INLINE void operator()(fields::KindByte<const StoredJob> kind) {
     sink_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(kind.job.kind) |
                                          (kind.job.features ? fields::kFeaturesBit : 0)));
@@ -200,9 +211,11 @@ class Encoder {
     put(record);
   }
 
-  void job_before_body(const Job& job, std::string_view queue) {
+  void job_before_body(const Job& job, std::string_view queue, const Attempts* attempts) {
     sink_.byte(JobAdded::kTag);
-    fields::each_field_before_body(job.id, queue, static_cast<const StoredJob&>(job), *this);
+    const StoredJob& fields = job;
+    fields::each_field_before_body(job.id, queue, fields, *this);
+    (*this)(fields::AttemptsPart{fields, attempts});
     sink_.number(job.body_bytes);
   }
 

@@ -127,6 +127,15 @@ inline constexpr std::size_t kMembersOf = 1;
 template <typename Field>
 inline constexpr std::size_t kMembersOf<Between<Field>> = 0;
 
+/// `JobAdded::attempts`, where the marks have announced them.
+template <typename Fields, typename Value>
+struct AttemptsPart {
+  const Fields& job;
+  Value& attempts;
+};
+template <typename Fields, typename Value>
+AttemptsPart(const Fields&, Value&) -> AttemptsPart<Fields, Value>;
+
 /// Visits the fields, which must be all members of T.
 template <typename T, typename Visit, typename... Fields>
 void visit_all(Visit& visit, Fields&&... all) {
@@ -207,6 +216,21 @@ void each_field(Of<Failure> auto& failure, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(Of<Attempt> auto& attempt, Visit& visit) {
+  visit_all<Attempt>(visit, attempt.number, attempt.began, attempt.ended,
+                     Byte{attempt.end, kAttemptEndMax}, attempt.has_failure,
+                     Text{attempt.wid, kAttemptNameBytesMax},
+                     Text{attempt.hostname, kAttemptNameBytesMax}, attempt.pid, attempt.connection,
+                     Text{attempt.errtype, kBodyBytesMax}, Text{attempt.message, kBodyBytesMax},
+                     List{attempt.backtrace, kBacktraceLinesMax});
+}
+
+template <typename Visit>
+void each_field(Of<Attempts> auto& attempts, Visit& visit) {
+  visit_all<Attempts>(visit, List{attempts.list, Attempts::kCountMax});
+}
+
+template <typename Visit>
 void each_field(Of<Reservation> auto& held, Visit& visit) {
   visit_all<Reservation>(visit, NotStored(held.client), NotStored(held.consumer),
                          Text{held.wid, kWidBytesMax}, Text{held.jid, kJidBytesMax},
@@ -255,8 +279,10 @@ void each_field_before_body(auto& id, auto& queue, Of<StoredJob> auto& job, Visi
 
 template <typename Visit>
 void each_field(Of<JobAdded> auto& record, Visit& visit) {
-  static_assert(kMemberCount<JobAdded> == 5, "id, queue and fields; body; body_at is not stored");
+  static_assert(kMemberCount<JobAdded> == 6,
+                "id, queue and fields; attempts; body; body_at is not stored");
   each_field_before_body(record.id, record.queue, record.fields, visit);
+  visit(AttemptsPart{record.fields, record.attempts});
   visit(Text{record.body, kBodyBytesMax});
 }
 
@@ -268,6 +294,11 @@ void each_field(Of<JobChanged> auto& record, Visit& visit) {
 template <typename Visit>
 void each_field(Of<JobRemoved> auto& record, Visit& visit) {
   visit_all<JobRemoved>(visit, record.id);
+}
+
+template <typename Visit>
+void each_field(Of<AttemptEnded> auto& record, Visit& visit) {
+  visit_all<AttemptEnded>(visit, record.id, record.attempt);
 }
 
 template <typename Visit>

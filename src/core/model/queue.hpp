@@ -44,6 +44,7 @@ struct Queue {
   std::optional<std::uint32_t> listed_at;
 
   std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
+  Time fetched_at{};                                 ///< when a FETCH last named it, about
   std::uint32_t watcher_count = 0;                   ///< connections that watch it
   absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: first come, first served
 

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/features/attempt.hpp"
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/lock_secret.hpp"
@@ -33,6 +34,7 @@ struct JobAdded {
   std::string_view queue;
   std::string_view body;
   StoredJob fields;
+  Box<Attempts> attempts = {};  ///< set exactly where the fields have `job_marks::kHasAttempts`
   /// Not stored: where the body is in the log, or in the batch that will be appended.
   Lsn body_at = 0;
 
@@ -55,6 +57,17 @@ struct JobRemoved {
   JobId id = 0;
 
   bool operator==(const JobRemoved&) const = default;
+};
+
+/// A run of a job has ended, and not well. What it changes of the job besides is a record of its
+/// own, which comes next: see `Attempts::add`.
+struct AttemptEnded {
+  static constexpr std::uint8_t kTag = 18;
+
+  JobId id = 0;
+  Box<Attempt> attempt;  ///< set; apart, since all records are as large as the largest kind
+
+  bool operator==(const AttemptEnded&) const = default;
 };
 
 /// What is remembered of a queue besides its jobs.
@@ -213,10 +226,10 @@ struct LockSecretDrawn {
   bool operator==(const LockSecretDrawn&) const = default;
 };
 
-using Record =
-    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
-                 JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
-                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn>;
+using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged,
+                            HistoryChanged, JobBatchAdded, JobBatchChanged, JobBatchRemoved,
+                            TrackChanged, TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
+                            ThrottleRemoved, LockSecretDrawn, AttemptEnded>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -3,10 +3,12 @@
 #include <absl/container/btree_map.h>
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/model/features/served_queues.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
@@ -22,9 +24,24 @@ struct Worker {
   std::int64_t rss_kb = 0;
   State state = State::kRunning;
   Time started_at{};
-  Time last_beat{};
+  Time last_beat{};            ///< or of its first connection
+  bool has_beaten = false;     ///< some clients never do
+  bool may_hold_jobs = false;  ///< of before its present connections
   std::set<ClientId> clients;
+  ServedQueues queues;  ///< that it asks for
 };
+
+/// What becomes of the jobs of a worker that is gone.
+struct WorkerRules {
+  /// They come back when it has been gone for so long. Nullopt: when their reservations run out.
+  std::optional<Duration> timeout;
+  /// A job that lost so many workers in a row is dead. 0: never.
+  std::uint32_t poison_after = 0;
+  /// The reservations of a worker that is connected and beats do not run out.
+  bool extends = false;
+};
+
+inline constexpr Duration kWorkerTimeoutMin = 5s;
 
 /// The workers that are connected, by wid.
 using Workers = absl::btree_map<std::string, Worker>;

@@ -65,6 +65,9 @@ void Jobs::apply(JobAdded&& record) {
   job.ttr_s = std::max<std::uint32_t>(job.ttr_s, 1);
   bodies_.keep(job, record.body);
   all_body_bytes_ += job.body_bytes;
+  if (job.has_mark(job_marks::kHasAttempts)) {
+    attempts_[job.id] = std::make_unique<Attempts>(std::move(*record.attempts));
+  }
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
@@ -81,12 +84,27 @@ void Jobs::apply(JobChanged&& record) {
   leave_orders(job, *slot);
   // The rest of the job's whole record stays as long as it is.
   const std::uint64_t former_bytes = encoded_bytes(static_cast<const JobFields&>(job));
+  const std::uint8_t attempts = job.marks & job_marks::kHasAttempts;
   static_cast<JobFields&>(job) = std::move(record.fields);
+  // Whatever the record says, the attempts are there or not.
+  job.marks = static_cast<std::uint8_t>((job.marks & ~job_marks::kHasAttempts) | attempts);
   // A reservation that was given back may have been all there was.
   if (job.history && job.history->is_empty()) job.history.reset();
   count_out(former_bytes);
   record_bytes_ += encoded_bytes(static_cast<const JobFields&>(job));
   enter_orders(job, *slot);
+}
+
+void Jobs::apply(AttemptEnded&& record) {
+  const auto slot = index_.find(record.id);
+  if (!slot) return;
+  Job& job = jobs_[*slot];
+  count_out(whole_bytes(job));
+  std::unique_ptr<Attempts>& attempts = attempts_[job.id];
+  if (!attempts) attempts = std::make_unique<Attempts>();
+  attempts->add(std::move(*record.attempt), job.failure());
+  job.marks |= job_marks::kHasAttempts;
+  record_bytes_ += whole_bytes(job);
 }
 
 void Jobs::apply(JobRemoved&& record) {
@@ -105,6 +123,7 @@ void Jobs::erase(JobSlot slot) {
   bodies_.forget(job);
   CHECK(job.body_bytes <= all_body_bytes_);
   all_body_bytes_ -= job.body_bytes;
+  if (job.has_mark(job_marks::kHasAttempts)) attempts_.erase(job.id);
   index_.erase(job.id);
   jobs_.free(slot);
 }
@@ -125,7 +144,7 @@ void Jobs::take_lock(JobSlot slot) {
 
 /// Of the job's whole record, if it were written now.
 std::uint64_t Jobs::whole_bytes(const Job& job) const {
-  return encoded_bytes(job, queues_.at(job.queue).name);
+  return encoded_bytes(job, queues_.at(job.queue).name, attempts_of(job));
 }
 
 void Jobs::count_out(std::uint64_t bytes) {
@@ -163,7 +182,7 @@ void Jobs::rewrite(JobId id, std::string& batch) {
 
 void Jobs::rewrite_slot(JobSlot slot, std::string& batch) {
   const Job& job = with_body(slot);
-  encode(job, queues_.at(job.queue).name, batch);
+  encode(job, queues_.at(job.queue).name, attempts_of(job), batch);
   leave_log(slot);
   enter_log(slot, batch.size() - job.body_bytes);
 }

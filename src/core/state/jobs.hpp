@@ -1,7 +1,10 @@
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -44,6 +47,11 @@ class Jobs {
   [[nodiscard]] const Job* find_with_body(JobId id) const;
   void load_body(const Job& job) const;
 
+  /// The runs of the job that did not end well; null: there is none.
+  [[nodiscard]] const Attempts* attempts_of(const Job& job) const {
+    return job.has_mark(job_marks::kHasAttempts) ? &*attempts_.at(job.id) : nullptr;
+  }
+
   [[nodiscard]] const JobOrders& orders() const { return orders_; }
   [[nodiscard]] const Locks& locks() const { return locks_; }
   /// Of these locks, without those that their jobs lend.
@@ -62,6 +70,7 @@ class Jobs {
   // A change or removal of a job that is not there does nothing: in a log whose beginning was
   // compacted away, the job's whole record comes later.
   void apply(JobChanged&& record);
+  void apply(AttemptEnded&& record);
   void apply(JobRemoved&& record);
 
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
@@ -105,6 +114,8 @@ class Jobs {
   Locks locks_{jobs_};
   std::size_t lent_locks_ = 0;
   TrackedJobs tracked_;
+  /// Of jobs with that mark, which few have.
+  absl::flat_hash_map<JobId, std::unique_ptr<Attempts>> attempts_;
   mutable Bodies bodies_;
 
   struct NodeOf {

@@ -38,6 +38,10 @@ Time made_at(const QueueChanged& changed) {
   return changed.paused_until - std::chrono::seconds(changed.pause_s);
 }
 
+Time made_at(const AttemptEnded& ended) {
+  return ended.attempt->ended;
+}
+
 Time made_at(const TrackChanged& changed) {
   return changed.updated_at;
 }

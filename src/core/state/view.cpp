@@ -105,6 +105,16 @@ void View::each_watched(ClientId client, const std::function<void(const Queue&)>
   for (const QueueId id : found->second.watched) visit(store().queues().at(id));
 }
 
+void View::each_server(const Queue& queue, std::size_t limit, Time now,
+                       const std::function<void(const Worker&)>& visit) const {
+  std::size_t seen = 0;
+  for (const auto& [wid, worker] : workers_) {
+    if (!worker.queues.has(queue.name, now)) continue;
+    if (++seen > limit) return;
+    visit(worker);
+  }
+}
+
 const Worker* View::worker_of(ClientId client) const {
   const auto found = clients_.find(client);
   if (found == clients_.end() || found->second.wid.empty()) return nullptr;

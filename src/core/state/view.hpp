@@ -25,6 +25,7 @@ struct Tally {
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
   std::uint64_t jobs_expired = 0;            ///< `expires_at` passed before a run began
   std::uint64_t workers_reaped = 0;
+  std::uint64_t jobs_lost = 0;           ///< came back, or died, since their workers were gone
   std::uint64_t dead_purged = 0;         ///< pushed jobs that were dead for too long, or too many
   std::uint64_t cron_enqueued = 0;       ///< runs of cron entries whose job was pushed
   std::uint64_t cron_refused = 0;        ///< and those whose job was refused
@@ -54,6 +55,10 @@ class View {
   [[nodiscard]] std::optional<JobState> state_of(JobId id) const {
     const Job* const job = store().jobs().find(id);
     return job == nullptr ? std::nullopt : std::optional(job->state);
+  }
+  /// Its runs that did not end well; null: there is none.
+  [[nodiscard]] const Attempts* attempts_of(const Job& job) const {
+    return store().jobs().attempts_of(job);
   }
   /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
   [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
@@ -163,6 +168,9 @@ class View {
   void each_watched(ClientId client, const std::function<void(const Queue&)>& visit) const;
 
   [[nodiscard]] const Workers& workers() const { return workers_; }
+  /// Up to `limit` workers that serve the queue, by wid.
+  void each_server(const Queue& queue, std::size_t limit, Time now,
+                   const std::function<void(const Worker&)>& visit) const;
   /// The worker that the connection speaks for, or null.
   [[nodiscard]] const Worker* worker_of(ClientId client) const;
 

@@ -11,7 +11,7 @@ void Slots::set_rules(ThrottleRules rules, Time now) {
   throttles().set_rules(std::move(rules));
   refreshed_to_ = 0;
   if (!is_first) return;
-  grace_end_ = now + kHeartbeatLimit;
+  grace_end_ = now + parts_.gone.rules().timeout.value_or(kHeartbeatLimit);
   await_holders();
   while (refreshed_to_) refresh_some(now);
   while (throttles().is_counting()) count_some(now);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/broker/clients/connected_clients.hpp"
+#include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/model/order.hpp"
 #include "core/model/worker.hpp"
@@ -22,11 +23,13 @@ class Slots {
     const ConnectedClients& clients;
     Waits& waits;
     const Workers& workers;
+    const GoneWorkers& gone;
   };
   explicit Slots(Parts parts) : parts_(parts) {}
 
   /// These rules hold from now on. For the first time, before any client connects: all is counted
-  /// at once, and workers that held jobs before the start have `kHeartbeatLimit` to come back.
+  /// at once, and workers that held jobs before the start have `WorkerRules::timeout`, or
+  /// `kHeartbeatLimit`, to come back.
   /// Later, the limits of the queues change in slices.
   void set_rules(ThrottleRules rules, Time now);
   /// The queue's stored limits have changed.

@@ -298,6 +298,7 @@ void ClientSession::execute(const UseBatch& use, Time now) {
 }
 
 void ClientSession::execute(const End&, Time) {
+  shared_.broker.workers().end(client_);
   reply::ok(output_);
   is_closing_ = true;
 }

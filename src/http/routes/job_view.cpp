@@ -5,6 +5,7 @@
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/batches/batch_view.hpp"
+#include "http/routes/features/attempt_view.hpp"
 #include "http/routes/features/job_features.hpp"
 #include "http/routes/job_filter.hpp"
 
@@ -86,6 +87,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   const WallClock clock = site.broker.view().wall_clock();
   Json detail = row_of(job, site);
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
+  detail["attempts"] = show_attempts(job, site.broker.view());
   detail["lock"] = show_lock(job);
   detail["held_up"] = show_hold(job, site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;

@@ -1,5 +1,6 @@
 #include "http/routes/queue_view.hpp"
 
+#include "core/model/features/served_queues.hpp"
 #include "http/routes/features/throttle_view.hpp"
 
 namespace millrace::http {
@@ -22,6 +23,8 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.is_paused = queue.is_paused(now);
   figures.throttled = throttled_by(queue, now);
   figures.takers = queue.watcher_count + queue.waiting.size();
+  figures.is_served =
+      figures.takers > 0 || (queue.fetched_at != Time{} && now - queue.fetched_at < kServedFor);
   // A queue has a meter once something happened to it.
   if (!queue.meter) return figures;
   figures.enqueued_rate = queue.meter->enqueued.rate.per_second(now);
@@ -46,11 +49,20 @@ Json show_figures(const QueueFigures& figures, WallClock clock) {
           {"is_paused", figures.is_paused},
           {"paused_until", ends ? show_time(queue.paused_until, clock) : Json(nullptr)},
           {"throttled", text_or_null(figures.throttled)},
-          {"takers", figures.takers}};
+          {"takers", figures.takers},
+          {"is_served", figures.is_served}};
+}
+
+Json show_servers(const Queue& queue, const View& view, Time now) {
+  Json shown = Json::array();
+  view.each_server(queue, kServersShownMax, now, [&shown](const Worker& worker) {
+    shown.push_back({{"wid", worker.wid}, {"hostname", worker.hostname}, {"pid", worker.pid}});
+  });
+  return shown;
 }
 
 bool is_abandoned(const QueueFigures& figures, Time now) {
-  if (figures.ready == 0 || figures.is_paused || figures.takers > 0) return false;
+  if (figures.ready == 0 || figures.is_paused || figures.is_served) return false;
   // A queue that was filled a moment ago may be waiting for its worker.
   if (now - figures.oldest < kAbandonedAfter) return false;
   const auto& meter = figures.queue->meter;

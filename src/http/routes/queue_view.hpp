@@ -24,6 +24,7 @@ struct QueueFigures {
   bool is_paused = false;
   std::string throttled;     ///< see `throttled_by`
   std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
+  bool is_served = false;    ///< there are some, or a FETCH has named it within a minute
 };
 
 /// A walk over the queues that exist when it begins, some of them in each turn of the broker.
@@ -41,6 +42,10 @@ class QueueWalk {
 
 [[nodiscard]] QueueFigures figures_of(const Queue& queue, const View& view, Time now);
 [[nodiscard]] Json show_figures(const QueueFigures& figures, WallClock clock);
+
+/// The first workers that serve the queue, by wid.
+[[nodiscard]] Json show_servers(const Queue& queue, const View& view, Time now);
+inline constexpr std::size_t kServersShownMax = 100;
 
 /// True when jobs are ready, but no client has taken one, or waited for one, for `kAbandonedAfter`.
 [[nodiscard]] bool is_abandoned(const QueueFigures& figures, Time now);

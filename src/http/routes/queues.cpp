@@ -194,6 +194,7 @@ Response show_queue(const Call& call) {
   shown["users"] = queue->user_count;
   shown["watchers"] = queue->watcher_count;
   shown["waiting"] = queue->waiting.size();
+  shown["workers"] = show_servers(*queue, view, call.moment.now);
   shown["is_kept"] = queue->is_kept;
   shown["throttle"] = queue->throttle == nullptr
                           ? Json(nullptr)

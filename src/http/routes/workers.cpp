@@ -37,7 +37,17 @@ std::int64_t memory_bytes(const Worker& worker) {
   return std::clamp<std::int64_t>(worker.rss_kb, 0, kKilobytesMax) * kKilobyte;
 }
 
-Json show(const Worker& worker, std::uint64_t jobs, WallClock clock) {
+/// The names of the queues that it serves, as many as are shown.
+Json show_queues(const Worker& worker, Time now) {
+  Json names = Json::array();
+  for (const auto& [name, asked_at] : worker.queues.all()) {
+    if (names.size() == kTubesShownMax) break;
+    if (ServedQueues::is_served(asked_at, now)) names.push_back(name);
+  }
+  return names;
+}
+
+Json show(const Worker& worker, std::uint64_t jobs, WallClock clock, Time now) {
   return {{"wid", worker.wid},
           {"hostname", worker.hostname},
           {"pid", worker.pid},
@@ -45,6 +55,7 @@ Json show(const Worker& worker, std::uint64_t jobs, WallClock clock) {
           {"rss_bytes", memory_bytes(worker)},
           {"state", name_of(worker.state)},
           {"jobs", jobs},
+          {"queues", show_queues(worker, now)},
           {"connections", worker.clients.size()},
           {"started_at", show_time(worker.started_at, clock)},
           {"last_beat_at", show_time(worker.last_beat, clock)}};
@@ -107,7 +118,7 @@ Response list_workers(const Call& call) {
   const Workers& all = view.workers();
   auto place = all.upper_bound(std::string(call.request.param("cursor")));
   for (; place != all.end() && workers.size() < *limit; ++place) {
-    workers.push_back(show(place->second, jobs[place->first], view.wall_clock()));
+    workers.push_back(show(place->second, jobs[place->first], view.wall_clock(), call.moment.now));
   }
   if (place != all.end()) next = workers.back()["wid"];
   return {.body = dump({{"workers", std::move(workers)},

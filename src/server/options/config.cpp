@@ -16,161 +16,10 @@
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
 #include "server/options/config_tables.hpp"
-#include "server/options/option_values.hpp"
+#include "server/options/option_rows.hpp"
 
 namespace millrace::server {
 namespace {
-
-/// One option of `serve`. The flag is `--name`, the key of the config file is `name`, and the
-/// environment variable is MILLRACE_NAME, with `_` for `-`.
-struct Row {
-  const char* name;
-  const char* value;  ///< placeholder for the value in the help; null: a switch
-  const char* help;
-  Outcome<Done> (*apply)(Config&, const std::string&);
-  /// False when the two differ and only a restart can apply the difference. A reference, so that
-  /// no row can leave it out.
-  bool (&is_same)(const Config&, const Config&);
-};
-
-template <auto member>
-bool is_same(const Config& a, const Config& b) {
-  return a.*member == b.*member;
-}
-
-/// SIGHUP applies every change, so none needs a restart.
-bool any_change(const Config&, const Config&) {
-  return true;
-}
-
-/// SIGHUP exchanges a certificate, but only a restart switches encryption on or off.
-bool is_same_tls(const Config& a, const Config& b) {
-  return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
-}
-
-/// SIGHUP exchanges a password, but never leaves open ports without one.
-bool keeps_password(const Config& a, const Config& b) {
-  return !has_password(a) || has_password(b);
-}
-
-constexpr std::array kRows = {
-    Row{"data", "DIR", "Data directory (default: ./millrace-data)",
-        [](Config& c, const std::string& text) { return set_text(c.data, text); },
-        is_same<&Config::data>},
-    Row{"beanstalk", "ADDR|off", "Address for beanstalk clients (default: 127.0.0.1:11300)",
-        [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); },
-        is_same<&Config::beanstalk>},
-    Row{"faktory", "ADDR|off", "Address for Faktory clients and workers (default: 127.0.0.1:7419)",
-        [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
-        is_same<&Config::faktory>},
-    Row{"web", "ADDR|off",
-        "Address for the web UI, the JSON API and metrics (default: 127.0.0.1:7420)",
-        [](Config& c, const std::string& text) { return set_address(c.web, text); },
-        is_same<&Config::web>},
-    Row{"web-read-only", nullptr, "Refuse every change through the web UI and the API",
-        [](Config& c, const std::string& text) { return set_switch(c.is_web_read_only, text); },
-        is_same<&Config::is_web_read_only>},
-    Row{"web-host", "NAMES",
-        "Extra Host names accepted when no password is set, separated by commas",
-        [](Config& c, const std::string& text) { return set_names(c.web_hosts, text); },
-        is_same<&Config::web_hosts>},
-    Row{"name", "NAME[:COLOR]", "Name of this server in the web UI, with a color for its bar",
-        [](Config& c, const std::string& text) { return set_server_name(c.name, text); },
-        is_same<&Config::name>},
-    Row{"password-file", "FILE", "File with the password for Faktory clients and browsers",
-        [](Config& c, const std::string& text) { return set_text(c.password_file, text); },
-        keeps_password},
-    Row{"tls-cert", "FILE",
-        "TLS certificate chain (PEM); all ports except unix: then speak TLS only",
-        [](Config& c, const std::string& text) { return set_text(c.tls_certificate_file, text); },
-        is_same_tls},
-    Row{"tls-key", "FILE", "Private key of the certificate (PEM)",
-        [](Config& c, const std::string& text) { return set_text(c.tls_key_file, text); },
-        any_change},
-    Row{"max-connections", "N", "Maximum number of Faktory connections; 0: no limit (default: 0)",
-        [](Config& c, const std::string& text) { return set_count(c.connections_max, text); },
-        any_change},
-    Row{"description", "TEXT",
-        "What INFO says that the server is; some applications look for Faktory Enterprise "
-        "(default: Faktory)",
-        [](Config& c, const std::string& text) { return set_description(c.description, text); },
-        any_change},
-    Row{"dead-max-jobs", "N",
-        "Maximum number of dead pushed jobs; beyond it the oldest is deleted (default: 1000000)",
-        [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
-        is_same<&Config::dead_jobs_max>},
-    Row{"sync", "MODE",
-        "When a reply may be sent: always (change on disk), interval:MS (written, on disk every MS "
-        "milliseconds) or off (written) (default: always)",
-        [](Config& c, const std::string& text) {
-          const auto set = set_sync(c.sync, text);
-          c.has_asked_for_syncs = c.sync.mode == SyncChoice::Mode::kAlways;
-          return set;
-        },
-        is_same<&Config::sync>},
-    Row{"strict-fetch", nullptr,
-        "Hand out a job only when its reservation is on disk, too (with --sync always)",
-        [](Config& c, const std::string& text) { return set_switch(c.is_fetch_strict, text); },
-        is_same<&Config::is_fetch_strict>},
-    Row{"volatile", nullptr, "Keep no journal; --data has no effect, and a restart loses all jobs",
-        [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
-        is_same<&Config::is_volatile>},
-    Row{"log", "URL",
-        "A log that servers share, one of which serves at a time: nats://HOSTS/STREAM or "
-        "postgresql://...",
-        [](Config& c, const std::string& text) { return set_log(c.log, text); },
-        is_same<&Config::log>},
-    Row{"node", "NAME", "With --log: the name of this server, which no other one has",
-        [](Config& c, const std::string& text) { return set_node(c.node, text); },
-        is_same<&Config::node>},
-    Row{"lease", "MS",
-        "With --log: how long the others wait for a server that is gone (default: 1000)",
-        [](Config& c, const std::string& text) { return set_lease(c.lease, text); },
-        is_same<&Config::lease>},
-    Row{"advertise", "HOST",
-        "With --log: the host by which others reach this server (default: that of its ports)",
-        [](Config& c, const std::string& text) { return set_text(c.advertise, text); },
-        is_same<&Config::advertise>},
-    Row{"no-relay", nullptr,
-        "With --log: keep the ports closed while another server serves, instead of relaying to it",
-        [](Config& c, const std::string& text) { return set_switch(c.keeps_ports_closed, text); },
-        is_same<&Config::keeps_ports_closed>},
-    Row{"allow-unsynced-log", nullptr,
-        "With --log: use an engine that may lose acknowledged jobs in a power cut",
-        [](Config& c, const std::string& text) { return set_switch(c.allows_unsynced_log, text); },
-        is_same<&Config::allows_unsynced_log>},
-    Row{"log-password-file", "FILE", "File with the password for the engine of --log",
-        [](Config& c, const std::string& text) { return set_text(c.log_password_file, text); },
-        is_same<&Config::log_password_file>},
-    Row{"log-credentials", "FILE", "Credentials file for NATS",
-        [](Config& c, const std::string& text) { return set_text(c.log_credentials_file, text); },
-        is_same<&Config::log_credentials_file>},
-    Row{"log-ca", "FILE", "Certificates that the engine's certificate is checked with (PEM)",
-        [](Config& c, const std::string& text) { return set_text(c.log_ca_file, text); },
-        is_same<&Config::log_ca_file>},
-    Row{"log-cert", "FILE", "Certificate to show to the engine (PEM)",
-        [](Config& c, const std::string& text) { return set_text(c.log_certificate_file, text); },
-        is_same<&Config::log_certificate_file>},
-    Row{"log-key", "FILE", "Private key of that certificate (PEM)",
-        [](Config& c, const std::string& text) { return set_text(c.log_key_file, text); },
-        is_same<&Config::log_key_file>},
-    Row{"memory-limit", "BYTES",
-        "Memory limit for jobs, 65536 or more; beyond it, bodies stay on disk (default: 0, none)",
-        [](Config& c, const std::string& text) { return set_memory(c.memory_bytes_max, text); },
-        is_same<&Config::memory_bytes_max>},
-    Row{"segment-bytes", "BYTES", "Size of a journal file, 1 MiB to 1 GiB (default: 67108864)",
-        [](Config& c, const std::string& text) { return set_segment_size(c.segment_bytes, text); },
-        is_same<&Config::segment_bytes>},
-    Row{"max-job-size", "BYTES", "Longest body of a beanstalk put, up to 1 GiB (default: 65535)",
-        [](Config& c, const std::string& text) { return set_size(c.job_bytes_max, text); },
-        any_change},
-    Row{"user", "USER", "When started as root: switch to this user once the ports are open",
-        [](Config& c, const std::string& text) { return set_text(c.user, text); },
-        is_same<&Config::user>},
-    Row{"insecure", nullptr, "Allow ports that other machines can reach without a password",
-        [](Config& c, const std::string& text) { return set_switch(c.is_insecure, text); },
-        is_same<&Config::is_insecure>},
-};
 
 constexpr const char* kFooter =
     "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit.\n"
@@ -199,7 +48,7 @@ std::string variable_of(std::string_view name) {
 }
 
 /// Whether the option is about the engine of a shared log.
-bool is_of_engine(const Row& row) {
+bool is_of_engine(const OptionRow& row) {
   const std::string_view name = row.name;
   return name == "log" || name.starts_with("log-") || name == "allow-unsynced-log";
 }
@@ -221,8 +70,8 @@ struct Parser {
   std::string directory;
   std::string target;
   bool is_again = false;
-  std::array<std::string, kRows.size()> texts;
-  std::array<CLI::Option*, kRows.size()> options{};
+  std::array<std::string, kOptionRows.size()> texts;
+  std::array<CLI::Option*, kOptionRows.size()> options{};
   std::string config_file;
   std::string config_folder;
 
@@ -235,8 +84,8 @@ struct Parser {
       command->option_defaults()->take_last();
     }
     serve->footer(kFooter);
-    for (std::size_t i = 0; i < kRows.size(); ++i) {
-      options[i] = add(*serve, kRows[i]);
+    for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+      options[i] = add(*serve, kOptionRows[i]);
     }
     serve->add_option("--config", config_file, "Config file (TOML)")
         ->type_name("FILE")
@@ -269,8 +118,8 @@ struct Parser {
   Parser& operator=(const Parser&) = delete;
 
  private:
-  CLI::Option* add(CLI::App& command, const Row& row) {
-    std::string& text = texts[static_cast<std::size_t>(&row - kRows.data())];
+  CLI::Option* add(CLI::App& command, const OptionRow& row) {
+    std::string& text = texts[static_cast<std::size_t>(&row - kOptionRows.data())];
     const std::string flag = std::string("--") + row.name;
     CLI::Option* const option =
         row.value == nullptr ? command.add_flag(flag, text, row.help)
@@ -280,7 +129,7 @@ struct Parser {
 
   void add_move(CLI::App& command, const char* help) {
     command.add_option("DIR", directory, help)->required()->type_name("");
-    for (const Row& row : kRows) {
+    for (const OptionRow& row : kOptionRows) {
       if (is_of_engine(row)) add(command, row);
     }
     command.footer(kMoveFooter);
@@ -323,18 +172,19 @@ Outcome<Done> check_repetition(const CLI::App& app) {
 Problem unknown_key(const std::string& name) {
   std::string meant = lower_case(name);
   std::replace(meant.begin(), meant.end(), '_', '-');
-  const bool is_key = std::ranges::any_of(kRows, [&](const Row& row) { return meant == row.name; });
+  const bool is_key = std::any_of(kOptionRows.begin(), kOptionRows.end(),
+                                  [&](const OptionRow& row) { return meant == row.name; });
   return Problem{"unknown key '" + name + "'" + (is_key ? "; did you mean '" + meant + "'?" : "")};
 }
 
 Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config& config) {
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
-    if (setting.path.size() != 1 || setting.path.front() != kRows[i].name) continue;
+  for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+    if (setting.path.size() != 1 || setting.path.front() != kOptionRows[i].name) continue;
     if (parser.options[i]->count() > 0) return Done{};
     const bool has_value =
         setting.kind == Setting::Kind::kString || setting.kind == Setting::Kind::kPlain;
     if (!has_value) return Problem{setting.shown_name() + " needs one value"};
-    const Outcome<Done> applied = kRows[i].apply(config, setting.text);
+    const Outcome<Done> applied = kOptionRows[i].apply(config, setting.text);
     if (!applied) return Problem{setting.shown_name() + ": " + applied.error().text};
     return Done{};
   }
@@ -367,10 +217,11 @@ Outcome<Done> apply_files(const Parser& parser, Config& config) {
 }
 
 Outcome<Done> apply_flags(const Parser& parser, Config& config) {
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
+  for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
     if (parser.options[i]->count() == 0) continue;
-    const Outcome<Done> applied = kRows[i].apply(config, parser.texts[i]);
-    if (!applied) return Problem{std::string("--") + kRows[i].name + ": " + applied.error().text};
+    const Outcome<Done> applied = kOptionRows[i].apply(config, parser.texts[i]);
+    if (!applied)
+      return Problem{std::string("--") + kOptionRows[i].name + ": " + applied.error().text};
   }
   return Done{};
 }
@@ -414,8 +265,8 @@ Invocation read_serve(const Parser& parser) {
 
 Invocation read_move(const Parser& parser, const CLI::App& command, Invocation::Action action) {
   Invocation invocation{.action = action, .config = {}, .text = {}};
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
-    const Row& row = kRows[i];
+  for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+    const OptionRow& row = kOptionRows[i];
     if (!is_of_engine(row)) continue;
     const std::string flag = std::string("--") + row.name;
     if (command.get_option(flag)->count() == 0) continue;
@@ -444,7 +295,7 @@ Invocation read_import(const ImportChoice& choice) {
 
 std::vector<std::string> options_for_restart(const Config& started, const Config& wanted) {
   std::vector<std::string> names;
-  for (const Row& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     if (!row.is_same(started, wanted)) names.emplace_back(row.name);
   }
   return names;

@@ -73,6 +73,9 @@ struct Config {
   std::string description = "Faktory";  ///< what INFO says that the server is
   std::uint64_t connections_max = 0;    ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;
+  std::optional<Duration> worker_timeout = 60s;  ///< see `WorkerRules`
+  std::uint32_t poison_after = 3;
+  bool extends_while_alive = false;
   SyncChoice sync;
   bool is_fetch_strict = false;      ///< a handed-out job waits for its reservation to be durable
   bool has_asked_for_syncs = false;  ///< `sync` is `always` because somebody said so

@@ -64,6 +64,10 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
            config.connections_max == 0 ? "no limit" : std::to_string(config.connections_max)},
           {"description", config.description},
           {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
+          {"worker-timeout", config.worker_timeout ? std::to_string(*config.worker_timeout / 1s)
+                                                   : std::string("off")},
+          {"poison-after", std::to_string(config.poison_after)},
+          {"extend-while-alive", yes_or_no(config.extends_while_alive)},
           {"statsd", config.statsd ? config.statsd->location.text() : "none"},
           {"user", config.user.empty() ? "none" : config.user}};
 }

@@ -8,6 +8,8 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "core/model/features/attempt.hpp"
+#include "core/model/worker.hpp"
 #include "engines/log_url.hpp"
 #include "http/kit/text.hpp"
 
@@ -138,6 +140,27 @@ Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
   const auto count = read_number(text, 0, kCountMax);
   if (!count) return count.error();
   member = *count;
+  return Done{};
+}
+
+Outcome<Done> set_timeout(std::optional<Duration>& member, const std::string& text) {
+  if (text == "off") {
+    member.reset();
+    return Done{};
+  }
+  constexpr std::uint64_t kLeast = kWorkerTimeoutMin / 1s;
+  constexpr std::uint64_t kMost = 24 * 3600;
+  const auto seconds = read_number(text, kLeast, kMost);
+  if (!seconds) return Problem{seconds.error().text + ", or off"};
+  member = std::chrono::seconds(*seconds);
+  return Done{};
+}
+
+Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text) {
+  // A job remembers so many of its runs.
+  const auto count = read_number(text, 0, Attempts::kCountMax);
+  if (!count) return count.error();
+  member = static_cast<std::uint32_t>(*count);
   return Done{};
 }
 

@@ -43,6 +43,19 @@ JobAdded whole_job_with_features() {
                                        .locks_until_start = 1,
                                        .role = 3};
   record.fields.marks = job_marks::kAll;
+  record.attempts = Attempts{.list = {{.number = 1,
+                                       .began = Time{1s},
+                                       .ended = Time{2s},
+                                       .end = AttemptEnd::kWorkerLost,
+                                       .wid = "w",
+                                       .hostname = "h",
+                                       .pid = -1,
+                                       .connection = UINT64_MAX},
+                                      {.number = UINT32_MAX,
+                                       .has_failure = true,
+                                       .errtype = "E",
+                                       .message = "m",
+                                       .backtrace = {"a", ""}}}};
   record.fields.edit_history().lock_ends = Time{9s};
   return record;
 }
@@ -105,6 +118,48 @@ TEST_CASE("record: a callback of a batch that has no known role is refused") {
   std::string bytes;
   encode(record, bytes);
   std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: an attempt is read as it was written") {
+  const AttemptEnded ended{.id = 9, .attempt = whole_job_with_features().attempts->list.back()};
+  CHECK((round_trip(ended) == ended));
+}
+
+TEST_CASE("record: golden bytes of an attempt") {
+  std::string bytes;
+  encode(AttemptEnded{.id = 9,
+                      .attempt = Attempt{.number = 300,
+                                         .began = Time{1ns},
+                                         .ended = Time{2ns},
+                                         .end = AttemptEnd::kWorkerLost,
+                                         .has_failure = true,
+                                         .wid = "w",
+                                         .hostname = "h",
+                                         .pid = 2,
+                                         .connection = 3,
+                                         .errtype = "E",
+                                         .message = "m",
+                                         .backtrace = {"a"}}},
+         bytes);
+  using namespace std::string_literals;
+  CHECK(hex_of(bytes) == hex_of("\x12\x09\xac\x02\x02\x04\x03\x01\x01w\x01h\x04\x03\x01"
+                                "E\x01m\x01\x01"
+                                "a"s));
+}
+
+TEST_CASE("record: an attempt that ended in an unknown way, or one too many, is refused") {
+  std::string bytes;
+  encode(AttemptEnded{.id = 9, .attempt = Attempt{.end = static_cast<AttemptEnd>(4)}}, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+  JobAdded record = whole_job_with_features();
+  record.attempts->list.resize(Attempts::kCountMax);
+  CHECK((round_trip(record) == record));
+  record.attempts->list.resize(Attempts::kCountMax + 1);
+  bytes.clear();
+  encode(record, bytes);
+  rest = bytes;
   CHECK_FALSE(decode(rest));
 }
 
@@ -300,6 +355,8 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}}),
         Record(ThrottleChanged{.queue = "q", .limits = {.concurrency = 300}, .full_at = kNever}),
         Record(ThrottleRemoved{.queue = "q"}), Record(LockSecretDrawn{.secret = {.low = 1}}),
+        Record(whole_job_with_features()),
+        Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;
     encode(record, bytes);
@@ -308,14 +365,15 @@ TEST_CASE("record: its length is counted as it is written") {
 }
 
 TEST_CASE("record: a job in memory is written and counted as its record") {
-  const JobAdded record = whole_job();
-  const Job job = job_of(record);
-  std::string expected;
-  encode(record, expected);
-  std::string bytes;
-  encode(job, record.queue, bytes);
-  CHECK((bytes == expected));
-  CHECK(encoded_bytes(job, record.queue) == bytes.size());
+  for (const JobAdded& record : {whole_job(), whole_job_with_features()}) {
+    const Job job = job_of(record);
+    std::string expected;
+    encode(record, expected);
+    std::string bytes;
+    encode(job, record.queue, record.attempts.get(), bytes);
+    CHECK((bytes == expected));
+    CHECK(encoded_bytes(job, record.queue, record.attempts.get()) == bytes.size());
+  }
 }
 
 TEST_CASE("record: a whole job that a connection holds is written as ready") {

@@ -20,4 +20,56 @@ TEST_CASE("queues: scheduled and retrying jobs are counted apart, wherever they 
   CHECK(counts() == std::pair(0, 0));
 }
 
+TEST_CASE("queues: workers that are too busy for a queue are its workers all the same") {
+  WebFixture web;
+  web.push("A", "high");
+  web.push("B", "low");
+  const ClientId busy = web.worker("w1");
+  const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
+                               .queues = {"high", "low"},
+                               .wid = "w1",
+                               .wait_until = web.now};
+  CHECK(web.broker.reserve(busy, request, web.now));
+  web.now += 59s;
+  const Json queue = web.read("/api/v1/queues/low");
+  CHECK(queue["takers"] == 0);
+  CHECK(queue["is_served"] == true);
+  REQUIRE(queue["workers"].size() == 1);
+  CHECK(queue["workers"][0]["wid"] == "w1");
+  web.now += 1s;
+  CHECK(web.read("/api/v1/queues/low")["is_served"] == false);
+  CHECK(web.read("/api/v1/queues/low")["workers"] == Json::array());
+}
+
+TEST_CASE("queues: one that a worker has asked for within a minute is not abandoned") {
+  WebFixture web;
+  web.push("A", "low");
+  web.now += 2min;
+  CHECK(web.read("/api/v1/overview")["attention"][0]["kind"] == "abandoned");
+  web.push("B", "high");
+  const ClientId busy = web.worker("w1");
+  const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
+                               .queues = {"high", "low"},
+                               .wid = "w1",
+                               .wait_until = web.now};
+  CHECK(web.broker.reserve(busy, request, web.now));
+  CHECK(web.read("/api/v1/overview")["attention"] == Json::array());
+}
+
+TEST_CASE("queues: a hundred of the workers are named") {
+  WebFixture web;
+  web.push("A", "q");
+  for (std::size_t i = 0; i <= kServersShownMax; ++i) {
+    const std::string wid = "w" + std::to_string(1000 + i);
+    const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
+                                 .queues = {"q"},
+                                 .wid = wid,
+                                 .wait_until = web.now};
+    static_cast<void>(web.broker.reserve(web.worker(wid), request, web.now));
+  }
+  const Json workers = web.read("/api/v1/queues/q")["workers"];
+  CHECK(workers.size() == kServersShownMax);
+  CHECK(workers[0]["wid"] == "w1000");
+}
+
 }  // namespace millrace::http

@@ -42,6 +42,16 @@ TEST_CASE("workers: a worker may say any number as its memory") {
   CHECK(shown_after(std::numeric_limits<std::int64_t>::min()) == 0);
 }
 
+TEST_CASE("workers: the queues that one has asked for within a minute") {
+  WebFixture web;
+  web.push("A", "mail");
+  web.fetch("mail");
+  web.now += 59s;
+  CHECK(web.read("/api/v1/workers")["workers"][0]["queues"] == Json{"mail"});
+  web.now += 1s;
+  CHECK(web.read("/api/v1/workers")["workers"][0]["queues"] == Json::array());
+}
+
 TEST_CASE("workers: jobs in hand are counted and listed") {
   WebFixture web;
   const JobId id = web.push("Mail");

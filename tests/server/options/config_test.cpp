@@ -67,7 +67,12 @@ TEST_CASE("config: every option as a flag") {
                                "--max-connections",
                                "20",
                                "--dead-max-jobs",
-                               "0"});
+                               "0",
+                               "--worker-timeout",
+                               "5",
+                               "--poison-after",
+                               "10",
+                               "--extend-while-alive"});
   CHECK(config.data == "/d");
   CHECK_FALSE(config.beanstalk);
   CHECK(config.faktory->path == "/f.sock");
@@ -81,7 +86,22 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.tls_key_file == "/k");
   CHECK(config.connections_max == 20);
   CHECK(config.dead_jobs_max == 0);
+  CHECK(config.worker_timeout == 5s);
+  CHECK(config.poison_after == 10);
+  CHECK(config.extends_while_alive);
   CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: a time after which workers are gone, and how often, have limits") {
+  CHECK(serve({}).worker_timeout == 60s);
+  CHECK(serve({}).poison_after == 3);
+  CHECK_FALSE(serve({}).extends_while_alive);
+  CHECK_FALSE(serve({"--worker-timeout=off"}).worker_timeout);
+  CHECK(serve({"--worker-timeout=86400"}).worker_timeout == 24h);
+  CHECK(refusal({"--worker-timeout=4"}).ends_with(", or off"));
+  CHECK(refusal({"--worker-timeout=86401"}).ends_with(", or off"));
+  CHECK(serve({"--poison-after=0"}).poison_after == 0);
+  CHECK(refusal({"--poison-after=11"}).starts_with("--poison-after"));
 }
 
 TEST_CASE("config: two ports at one address are refused") {

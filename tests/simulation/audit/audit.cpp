@@ -61,6 +61,28 @@ void compare_job(const Job& job, const std::string& queue, const ModelJob& expec
   if (job.state != JobState::kReady && job.when != expected.due) disagree(job.id, "time");
 }
 
+/// Those that are over, and as much of their texts as is kept.
+void compare_attempts(const Attempts* attempts, JobId id, const ModelJob& expected) {
+  const std::size_t count = attempts == nullptr ? 0 : attempts->list.size();
+  if (count != expected.attempts.size()) disagree(id, "attempts");
+  std::size_t text_bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Attempt& attempt = attempts->list[i];
+    const ModelAttempt& model = expected.attempts[i];
+    const bool is_same = attempt.end == model.end && attempt.began == model.began &&
+                         attempt.ended == model.ended && attempt.wid == model.wid &&
+                         attempt.has_failure == model.is_told_by_failure;
+    if (!is_same) disagree(id, "attempt");
+    if (!model.message.starts_with(attempt.message)) disagree(id, "attempt's message");
+    if (attempt.message.size() < model.message.size() && i + 4 >= count) {
+      disagree(id, "newest attempts' messages");
+    }
+    text_bytes += attempt.message.size();
+    for (const std::string& line : attempt.backtrace) text_bytes += line.size();
+  }
+  if (text_bytes > Attempts::kTextBytesMax) disagree(id, "attempts' size");
+}
+
 void compare_queue(const View& view, const Model& model, const std::string& name, Time now) {
   const Queue* const queue = view.find_queue(name);
   const auto must = [&](bool is_true, const char* what) {
@@ -126,6 +148,7 @@ void compare(const Broker& broker, const Model& model, Time now) {
     const Job* const job = view.find(id);
     if (job == nullptr) throw Violation("job " + std::to_string(id) + " is lost");
     compare_job(*job, view.queue_of(*job).name, expected);
+    compare_attempts(view.attempts_of(*job), id, expected);
     if (job->state == JobState::kReserved) compare_holder(*job, expected, connections);
   }
   for (const JobState state : kTimedStates) {
@@ -143,7 +166,8 @@ std::string stored_state(const Broker& broker, std::set<JobId>& held) {
   const auto tell = [&](const Job& job) {
     const Reservation* const reservation = job.reservation();
     if (reservation != nullptr && !reservation->is_held_by_worker()) held.insert(job.id);
-    if (!held.contains(job.id)) encode(job, view.queue_of(job).name, jobs[job.id]);
+    if (held.contains(job.id)) return;
+    encode(job, view.queue_of(job).name, view.attempts_of(job), jobs[job.id]);
   };
   std::map<std::string, std::string> queues;
   view.each_queue([&](const Queue& queue) {

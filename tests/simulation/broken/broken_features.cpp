@@ -122,9 +122,29 @@ Meddle expiry_forgotten() {
     const std::string body(job->body_view());
     const std::string queue = ledger.store().queues().at(job->queue).name;
     StoredJob fields = *job;
+    fields.marks = static_cast<std::uint8_t>(fields.marks & ~job_marks::kHasAttempts);
     fields.features->expires_at = Time{};
     ledger.commit(
         JobAdded{.id = job->id, .queue = queue, .body = body, .fields = std::move(fields)});
+  };
+}
+
+Meddle attempts_forgotten() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    const Jobs& jobs = ledger.store().jobs();
+    for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+      const Job* const job = jobs.in_slot(slot);
+      if (job == nullptr || !job->has_mark(job_marks::kHasAttempts)) continue;
+      if (job->is_held_by_connection()) continue;
+      jobs.load_body(*job);
+      const std::string body(job->body_view());
+      const std::string queue = ledger.store().queues().at(job->queue).name;
+      StoredJob fields = *job;
+      fields.marks = static_cast<std::uint8_t>(fields.marks & ~job_marks::kHasAttempts);
+      return ledger.commit(
+          JobAdded{.id = job->id, .queue = queue, .body = body, .fields = std::move(fields)});
+    }
   };
 }
 

@@ -21,6 +21,9 @@ Meddle lock_kept_by_the_dead();
 /// A job that waits forgets when it expires.
 Meddle expiry_forgotten();
 
+/// Writes a job once more without its attempts.
+Meddle attempts_forgotten();
+
 /// A batch forgets that it has pushed a callback.
 Meddle callback_forgotten();
 

@@ -75,9 +75,10 @@ std::string render_mutate(const Command& command) {
   return json + "}";
 }
 
+constexpr std::size_t kMessageBytes = 900;
+
 /// What does not fit into a message is in a backtrace.
 std::string render_fail(const Command& command) {
-  constexpr std::size_t kMessageBytes = 900;
   constexpr std::size_t kLineBytes = 1000;
   std::size_t left = command.error_bytes;
   const auto take = [&](std::size_t bytes_max) {
@@ -162,6 +163,12 @@ std::string render_beanstalk(const Command& command) {
 }
 
 }  // namespace
+
+std::string message_of(const Command& command) {
+  // One that says nothing is given that text.
+  if (command.error_bytes == 0) return "unknown";
+  return std::string(std::min(command.error_bytes, kMessageBytes), 'e');
+}
 
 std::string render(const Command& command) {
   switch (command.verb) {

@@ -107,6 +107,9 @@ struct Command {
   int batch = 0;                    ///< the model's number; of a new one: of its parent
 };
 
+/// The message of a FAIL.
+[[nodiscard]] std::string message_of(const Command& command);
+
 /// The command as the client sends it.
 [[nodiscard]] std::string render(const Command& command);
 

@@ -101,7 +101,7 @@ bool Model::is_waiting(ClientNumber client) const {
 }
 
 bool Model::is_overdue(Time now) const {
-  if (!departed_.empty() || !tasks_.empty()) return true;
+  if (!departed_.empty() || !tasks_.empty() || has_lost_job(now)) return true;
   for (const auto& [number, batch] : facts.batches) {
     for (const auto& [role, callback] : batch.callbacks) {
       if (takes_longer() && is_due(number, role)) return true;
@@ -303,22 +303,40 @@ void Model::serve(std::string queue, Time now) {
 
 /// 0 retries: dropped. Fewer: dead. Else tried again after count^4 + 15 s and up to 29 (count + 1)
 /// s more, until it was retried so often.
-void Model::fail(JobId id, Time now) {
+void Model::fail(JobId id, AttemptEnd end, const std::string& message, Time now) {
   ++facts.processed;
   ++facts.failed;
   ModelJob& job = facts.jobs.at(id);
-  if (job.retry == 0) return end(id, End::kFailed, now);
+  const bool is_lost = end == AttemptEnd::kWorkerLost;
+  if (job.retry == 0 && !is_lost) return this->end(id, End::kFailed, now);
+  note_attempt(job, {.end = end, .is_told_by_failure = true}, now);
+  job.error = takes_longer() ? message : "";
   const std::int64_t count = job.failures++;
-  if (count >= job.retry) return make_dead(id, now);
+  if (count >= job.retry || is_lost) return make_dead(id, now);
   enter(job, JobState::kRetrying, now);
   job.due = now + seconds(count * count * count * count + 15);
   job.due_latest = job.due + seconds(29 * (count + 1));
 }
 
+/// The last ten are remembered, but for those that end while the log must not grow.
+void Model::note_attempt(ModelJob& job, const ModelAttempt& attempt, Time now) {
+  if (!takes_longer()) return;
+  for (ModelAttempt& before : job.attempts) {
+    if (!attempt.is_told_by_failure || !std::exchange(before.is_told_by_failure, false)) continue;
+    before.message = job.error;
+  }
+  job.attempts.push_back(attempt);
+  job.attempts.back().began = job.reserved_at;
+  job.attempts.back().ended = now;
+  job.attempts.back().wid = job.client == 0 ? job.wid : "";
+  if (job.attempts.size() > 10) job.attempts.erase(job.attempts.begin());
+}
+
 void Model::expire(JobId id, Time now) {
   if (facts.jobs.at(id).client == 0) {
-    fail(id, now);
+    fail(id, AttemptEnd::kExpired, "Faktory job reservation expired", now);
   } else {
+    note_attempt(facts.jobs.at(id), {.end = AttemptEnd::kTimedOut}, now);
     make_ready(id, now);
   }
 }
@@ -349,6 +367,7 @@ void Model::connect_worker(ClientNumber client, const std::string& wid, Time now
   const bool is_known = std::any_of(clients_.begin(), clients_.end(),
                                     [&](const auto& entry) { return entry.second.wid == wid; });
   if (!is_known) beats_[wid] = now;
+  gone_.erase(wid);
   clients_[client].is_worker = true;
   clients_[client].wid = wid;
 }
@@ -376,6 +395,7 @@ void Model::tick(Time now) {
       state == JobState::kReserved ? expire(id, now) : make_ready(id, now);
     }
   }
+  bring_back_lost(now);
   look_at_slots(now);
   for (const std::string& queue : kQueues) serve(queue, now);
   unserved_.clear();
@@ -407,6 +427,8 @@ bool Model::evict(ClientNumber client, Time now) {
   // A new connection of that name is that of a new worker.
   const std::string wid = std::exchange(self.wid, "");
   note_departure(wid);
+  // One that never beats may be alive.
+  note_gone(wid, beating_.contains(wid) ? beats_.at(wid) + kSilenceMax : kNever, now);
   // It may have been forgotten before.
   return self.is_worker && (wid.empty() || now - beats_.at(wid) > kSilenceMax);
 }
@@ -439,6 +461,7 @@ void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time no
   const std::string wid = clients_.at(client).wid;
   clients_.erase(client);
   note_departure(wid);
+  note_gone(wid, now + kSilenceMax, now);
   // A kick is of a connection.
   std::erase_if(tasks_, [&](const Task& task) {
     return task.client == client && task.command.verb == Verb::kKick;
@@ -475,6 +498,8 @@ void Model::restart() {
     job.client = 0;
     job.may_be_ready = true;
   }
+  gone_.clear();
+  beating_.clear();
   left_.clear();
   unserved_.clear();
   for (auto& [id, job] : facts.jobs) job.is_aged = false;

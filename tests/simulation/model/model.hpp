@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/features/attempt.hpp"
 #include "core/model/job.hpp"
 #include "core/model/refusal.hpp"
 #include "simulation/model/command.hpp"
@@ -20,6 +21,16 @@ namespace millrace::simulation {
 /// A client, from 1; never used twice.
 using ClientNumber = int;
 
+/// A run that did not end well.
+struct ModelAttempt {
+  AttemptEnd end = AttemptEnd::kFailed;
+  Time began{};
+  Time ended{};
+  std::string wid;  ///< empty: a connection held the job
+  bool is_told_by_failure = false;
+  std::string message;  ///< once another one is told by the failure
+};
+
 struct ModelJob {
   std::string name;  ///< of a pushed one: its jid; of a put one: its body
   bool is_pushed = false;
@@ -29,6 +40,8 @@ struct ModelJob {
   std::uint32_t ttr_s = 1;
   std::int64_t retry = 25;
   std::int64_t failures = 0;
+  std::string error;  ///< the message of the last failure
+  std::vector<ModelAttempt> attempts;
   JobState state = JobState::kReady;
   /// Scheduled, retrying: when due. Reserved: the deadline. Dead: since when.
   Time due{};
@@ -152,6 +165,8 @@ class Model {
   /// The limits of the throttled queue, as a new process is told them. Workers that held its jobs
   /// before have a minute to come back.
   void set_limits(const ModelLimits& limits, Time now);
+  /// Jobs of workers that are gone for a minute come back, as a new process is told.
+  void set_worker_rules(Time now);
   /// An operator sets others, which win. Refused where records must not grow.
   [[nodiscard]] bool set_limits_by_hand(const ModelLimits& limits, Time now);
 
@@ -197,6 +212,9 @@ class Model {
   [[nodiscard]] bool is_overdue(Time now) const;
   [[nodiscard]] bool exists(const std::string& queue) const;
   [[nodiscard]] bool is_paused(const std::string& queue, Time now) const;
+
+  /// A worker is lost for longer than the server needs to see it, and still holds a job.
+  [[nodiscard]] bool has_lost_job(Time now) const;
 
   /// When the second of the pauses ends that are still to end, as of the last tick; kNever when
   /// there are not so many. Which of two that end in one tick is served first is nobody's business,
@@ -270,7 +288,7 @@ class Model {
 
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
-  ModelJob* held_by_worker(const std::string& jid, JobId& id);
+  ModelJob* held_by_worker(ClientNumber client, const std::string& jid, JobId& id);
   using QueueGroups = std::vector<std::vector<std::string>>;
   [[nodiscard]] JobId choose(ClientNumber client, const QueueGroups& groups, Time now);
   [[nodiscard]] JobId next_of(ClientNumber client, const std::vector<std::string>& queues,
@@ -288,7 +306,8 @@ class Model {
   void make_dead(JobId id, Time now);
   void hand_out(ClientNumber client, JobId id, Time now);
   void serve(std::string queue, Time now);
-  void fail(JobId id, Time now);
+  void fail(JobId id, AttemptEnd end, const std::string& message, Time now);
+  void note_attempt(ModelJob& job, const ModelAttempt& attempt, Time now);
   void expire(JobId id, Time now);
   void pause(const std::string& queue, Time until, Time now);
   void forget_unused();
@@ -306,7 +325,7 @@ class Model {
   void end_track(JobId id, const ModelJob& job, End how, Time now);
   void remove_old_tracks(Time now);
   void set_track(ClientNumber client, const Command& command, Time now);
-  void lengthen(const Command& command, Time now);
+  void lengthen(ClientNumber client, const Command& command, Time now);
   void expect_track(ClientNumber client, const std::string& jid);
   [[nodiscard]] const ModelJob* tracked_job(const std::string& jid) const;
   [[nodiscard]] ModelFeatures features_of(const JobText& job, Time now) const;
@@ -319,6 +338,14 @@ class Model {
   void look_at_slots(Time now);
   void serve_waiting(Time now);
   void note_departure(const std::string& wid);
+
+  // Workers that are gone (model_workers.cpp).
+  void note_gone(const std::string& wid, Time lost_at, Time now);
+  void bring_back_lost(Time now);
+  [[nodiscard]] bool is_connected(const std::string& wid) const;
+  [[nodiscard]] bool is_lost(const ModelJob& job, Time now) const;
+  /// The client's worker was lost while it ran the job, which another one runs by now.
+  [[nodiscard]] bool has_lost(ClientNumber client, const ModelJob& job) const;
 
   // Batches (model_batches.cpp).
   [[nodiscard]] Callback state_of(const ModelBatch& batch, const std::string& role,
@@ -371,10 +398,17 @@ class Model {
   Admission admission_ = Admission::kEverything;
   ModelLimits limits_;  ///< as the process was told
   Time grace_end_{};    ///< of workers that have not come back since the start; the epoch: over
-  std::set<std::string> left_;      ///< workers that have gone since the start
-  bool has_expiring_ = false;       ///< a job was pushed that expires
-  std::set<std::string> unserved_;  ///< queues that those who wait for them look at next
-  std::set<std::string> stuck_;     ///< queues that hand out nothing in the look at hand
+  bool brings_back_lost_ = false;  ///< the process was told to
+  struct Gone {
+    Time lost_at{};
+    Time noted_at{};  ///< the server, too, learns of it then
+  };
+  std::map<std::string, Gone> gone_;  ///< workers without a connection
+  std::set<std::string> beating_;     ///< connected workers that have sent a BEAT
+  std::set<std::string> left_;        ///< workers that have gone since the start
+  bool has_expiring_ = false;         ///< a job was pushed that expires
+  std::set<std::string> unserved_;    ///< queues that those who wait for them look at next
+  std::set<std::string> stuck_;       ///< queues that hand out nothing in the look at hand
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.
   std::set<std::string> restored_;

@@ -282,7 +282,10 @@ bool Model::work(Task& task, Time now) {
 
 void Model::execute_worker(ClientNumber client, const Command& command, Time now) {
   if (command.verb == Verb::kFetch) return fetch(client, command.queues, now);
-  if (command.verb == Verb::kBeat) beats_[command.name] = now;
+  if (command.verb == Verb::kBeat) {
+    beats_[command.name] = now;
+    if (is_connected(command.name)) beating_.insert(command.name);
+  }
   if (command.verb == Verb::kInfo) return expect_info(client);
   if (command.verb == Verb::kTrackSet) return set_track(client, command, now);
   if (command.verb == Verb::kTrackGet) return expect_track(client, command.name);
@@ -292,11 +295,11 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (is_of_batch) return use_batch(client, command, now);
   if (!command.jobs.empty()) return push(client, command, now);
   JobId id = 0;
-  ModelJob* const job = held_by_worker(command.name, id);
+  ModelJob* const job = held_by_worker(client, command.name, id);
   if (command.verb == Verb::kFail && job == nullptr) {
     return expect(client, "-ERR Job not found " + command.name + "\r\n");
   }
-  if (command.verb == Verb::kFail) fail(id, now);
+  if (command.verb == Verb::kFail) fail(id, AttemptEnd::kFailed, message_of(command), now);
   if (command.verb == Verb::kAck && job != nullptr) {
     ++facts.processed;
     end(id, End::kSucceeded, now);
@@ -312,9 +315,11 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   expect(client, "+OK\r\n");
 }
 
-ModelJob* Model::held_by_worker(const std::string& jid, JobId& id) {
+/// Jids are unique here. A worker that has lost the job has no say in its next run.
+ModelJob* Model::held_by_worker(ClientNumber client, const std::string& jid, JobId& id) {
   for (auto& [number, job] : facts.jobs) {
     if (job.state != JobState::kReserved || job.client != 0 || jid_of(number, job) != jid) continue;
+    if (has_lost(client, job)) continue;
     id = number;
     return &job;
   }

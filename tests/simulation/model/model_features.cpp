@@ -166,16 +166,17 @@ void Model::set_track(ClientNumber client, const Command& command, Time now) {
   track.updated_at = now;
   if (command.percent) track.percent = command.percent;
   if (command.desc) track.desc = *command.desc;
-  lengthen(command, now);
+  lengthen(client, command, now);
   expect(client, "+OK\r\n");
 }
 
 /// No job is reserved for a shorter time than before.
-void Model::lengthen(const Command& command, Time now) {
+void Model::lengthen(ClientNumber client, const Command& command, Time now) {
   if (command.reserve_until == Time{}) return;
   for (auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReserved || jid_of(id, job) != command.name) continue;
-    if (job.client != 0 && !job.features.is_tracked) continue;
+    const bool is_others = job.client != 0 || has_lost(client, job);
+    if (is_others && !job.features.is_tracked) continue;
     const Time until = std::min(command.reserve_until - wall_ahead_, now + kReservedMost);
     if (until <= job.due) continue;
     job.due = until;

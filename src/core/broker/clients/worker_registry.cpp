@@ -8,11 +8,14 @@ namespace {
 /// How often the workers are looked at for missing heartbeats (reference server: 15 s).
 constexpr Duration kReapingInterval = 15s;
 
+/// How often a client's FETCH is noted.
+constexpr Duration kNoteInterval = 1s;
+
 }  // namespace
 
 Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   if (hello.wid.size() > kWidBytesMax) return Refusal::kNameTooLong;
-  Client& client = clients_.at(id);
+  Client& client = parts_.clients.at(id);
   CHECK(client.wid.empty());
   client.wid = hello.wid;
   // A worker has several connections. What the first one said of it stays.
@@ -26,20 +29,28 @@ Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   worker.labels = std::move(hello.labels);
   worker.started_at = now;
   worker.last_beat = now;
-  throttles_.set_worker_lives(worker.wid, true);
+  worker.may_hold_jobs = parts_.gone.remove(worker.wid);
+  parts_.throttles.set_worker_lives(worker.wid, true);
   next_reaping_ = std::min(next_reaping_, now + kReapingInterval);
   return Done{};
 }
 
-void WorkerRegistry::remove(const Client& client) {
+/// One notion of a worker that is gone, for its slots and for its jobs.
+void WorkerRegistry::remove(const Client& client, Time now) {
   if (client.wid.empty()) return;
   const auto worker = workers_.find(client.wid);
   CHECK(worker != workers_.end());
   const std::size_t erased = worker->second.clients.erase(client.id);
   CHECK(erased == 1);
-  // Its jobs stay reserved until reserve_for ends: a worker may connect again.
+  worker->second.may_hold_jobs |= client.has_fetched;
+  // A worker may connect again: its jobs stay reserved until its time is over.
   if (!worker->second.clients.empty()) return;
-  throttles_.set_worker_lives(client.wid, false);
+  if (worker->second.may_hold_jobs) {
+    const bool stays = client.has_said_end;
+    parts_.gone.add(worker->second, now,
+                    stays ? GoneWorkers::HeldJobs::kStay : GoneWorkers::HeldJobs::kComeBack);
+  }
+  parts_.throttles.set_worker_lives(client.wid, false);
   workers_.erase(worker);
 }
 
@@ -48,6 +59,7 @@ Answer<Worker::State> WorkerRegistry::beat(std::string_view wid, Worker::State a
   const auto found = workers_.find(std::string(wid));
   if (found == workers_.end()) return Refusal::kNotFound;
   found->second.last_beat = now;
+  found->second.has_beaten = true;
   found->second.rss_kb = rss_kb;
   return advance(found->second, asked, now);
 }
@@ -58,14 +70,28 @@ Answer<Worker::State> WorkerRegistry::tell(std::string_view wid, Worker::State a
   return advance(found->second, asked, now);
 }
 
+void WorkerRegistry::note_queues(Client& client, const std::vector<std::string_view>& queues,
+                                 Time now) {
+  client.next_note = now + kNoteInterval;
+  // In the order of the list, as far as is remembered of a worker.
+  const std::size_t count = std::min(queues.size(), ServedQueues::kCountMax);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (Queue* const queue = parts_.queues.find(queues[i])) queue->fetched_at = now;
+  }
+  if (client.wid.empty()) return;
+  const auto worker = workers_.find(client.wid);
+  CHECK(worker != workers_.end());
+  worker->second.queues.note(queues, now);
+}
+
 /// A worker that is told to stop must get no further job, not even by a FETCH that waits already.
 Worker::State WorkerRegistry::advance(Worker& worker, Worker::State asked, Time now) {
   // A worker that was told to stop stays so, whatever is asked later (Faktory).
   worker.state = std::max(worker.state, asked);
   if (worker.state == Worker::State::kRunning) return worker.state;
   for (const ClientId id : worker.clients) {
-    Client& client = clients_.at(id);
-    if (client.wait) waits_.end(client, Delivery::Kind::kTimedOut, now);
+    Client& client = parts_.clients.at(id);
+    if (client.wait) parts_.waits.end(client, Delivery::Kind::kTimedOut, now);
   }
   return worker.state;
 }
@@ -79,21 +105,38 @@ void WorkerRegistry::reap(Time now) {
   }
   for (const std::string& wid : silent) {
     const auto worker = workers_.find(wid);
-    evict(worker->second, now);
+    const Worker gone = std::move(worker->second);
     workers_.erase(worker);
+    evict(gone, now);
   }
   next_reaping_ = workers_.empty() ? kNever : now + kReapingInterval;
 }
 
-/// The connections stay until their sessions close them, and by then the worker is gone.
+bool WorkerRegistry::extends(const Reservation& held) const {
+  if (!parts_.gone.rules().extends || held.wid.empty()) return false;
+  const auto found = workers_.find(held.wid);
+  return found != workers_.end() && found->second.has_beaten;
+}
+
+/// The connections stay until their sessions close them, and by then the worker is gone. A client
+/// that never beats may well be alive: its connection was there until now.
 void WorkerRegistry::evict(const Worker& worker, Time now) {
-  ++tally_.workers_reaped;
-  throttles_.set_worker_lives(worker.wid, false);
+  ++parts_.tally.workers_reaped;
+  parts_.throttles.set_worker_lives(worker.wid, false);
+  bool may_hold_jobs = worker.may_hold_jobs;
   for (const ClientId id : worker.clients) {
-    Client& client = clients_.at(id);
+    may_hold_jobs = may_hold_jobs || parts_.clients.at(id).has_fetched;
+  }
+  if (may_hold_jobs) {
+    parts_.gone.add(
+        worker, worker.last_beat,
+        worker.has_beaten ? GoneWorkers::HeldJobs::kComeBack : GoneWorkers::HeldJobs::kStay);
+  }
+  for (const ClientId id : worker.clients) {
+    Client& client = parts_.clients.at(id);
     client.wid.clear();
-    if (client.wait) waits_.end(client);
-    clients_.deliver(client, {.kind = Delivery::Kind::kEvicted}, now);
+    if (client.wait) parts_.waits.end(client);
+    parts_.clients.deliver(client, {.kind = Delivery::Kind::kEvicted}, now);
   }
 }
 

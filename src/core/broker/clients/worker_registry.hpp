@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/broker/clients/connected_clients.hpp"
+#include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
@@ -18,8 +20,15 @@ namespace millrace {
 class WorkerRegistry {
  public:
   /// All of them outlive this.
-  WorkerRegistry(ConnectedClients& clients, Waits& waits, Throttles& throttles, Tally& tally)
-      : clients_(clients), waits_(waits), throttles_(throttles), tally_(tally) {}
+  struct Parts {
+    Queues& queues;
+    ConnectedClients& clients;
+    Waits& waits;
+    Throttles& throttles;  ///< the slots of a worker that is gone count no more
+    GoneWorkers& gone;     ///< and its jobs come back later
+    Tally& tally;
+  };
+  explicit WorkerRegistry(Parts parts) : parts_(parts) {}
 
   [[nodiscard]] const Workers& all() const { return workers_; }
 
@@ -27,7 +36,7 @@ class WorkerRegistry {
   /// long.
   Answer<Done> add(ClientId client, WorkerHello hello, Time now);
   /// The client is about to leave.
-  void remove(const Client& client);
+  void remove(const Client& client, Time now);
 
   /// The worker lives. See `WorkerOperations::beat`.
   Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
@@ -35,19 +44,26 @@ class WorkerRegistry {
   /// See `AdminOperations::tell_worker`.
   Answer<Worker::State> tell(std::string_view wid, Worker::State asked, Time now);
 
+  /// The client asks for jobs of these queues: they are served. Noted once a second for each
+  /// client, since a FETCH must cost nothing for it.
+  void note_fetch(Client& client, const std::vector<std::string_view>& queues, Time now) {
+    if (now >= client.next_note) note_queues(client, queues, now);
+  }
+
+  /// The reservation does not run out, since its worker is there and beats.
+  [[nodiscard]] bool extends(const Reservation& held) const;
+
   /// Removes the workers that have been silent for too long, and evicts their connections.
   void reap(Time now);
   /// When `reap` has something to do, if no worker beats.
   [[nodiscard]] Time next_due() const { return next_reaping_; }
 
  private:
+  void note_queues(Client& client, const std::vector<std::string_view>& queues, Time now);
   Worker::State advance(Worker& worker, Worker::State asked, Time now);
   void evict(const Worker& worker, Time now);
 
-  ConnectedClients& clients_;
-  Waits& waits_;
-  Throttles& throttles_;  ///< the slots of a worker that is gone count no more
-  Tally& tally_;
+  Parts parts_;
   Workers workers_;
   Time next_reaping_ = kNever;
 };

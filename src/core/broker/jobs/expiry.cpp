@@ -1,5 +1,7 @@
 #include "core/broker/jobs/expiry.hpp"
 
+#include <utility>
+
 namespace millrace {
 
 void Expiry::depart(ClientId client, Time now) {
@@ -39,16 +41,23 @@ void Expiry::end_due(Time now) {
 
 void Expiry::end(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
+  if (parts_.workers.extends(*job.reservation())) {
+    JobFields fields = job.fields();
+    fields.when = now + std::chrono::seconds(job.ttr_s);
+    return parts_.events.change_held(job, std::move(fields), now);
+  }
   if (job.reservation()->is_held_by_worker()) {
     // For a worker it is a failed run, with the texts of the reference server.
     ++parts_.tally.reservations_expired;
     FailedRun run{.errtype = "ReservationExpired",
                   .message = "Faktory job reservation expired",
-                  .backtrace = {}};
+                  .backtrace = {},
+                  .end = AttemptEnd::kExpired};
     parts_.retries.fail(job, std::move(run), now);
     return;
   }
   ++parts_.tally.reservations_timed_out;
+  parts_.attempts.note(job, {.end = AttemptEnd::kTimedOut}, now);
   JobFields fields = job.fields();
   ++fields.edit_history().tallies.timeouts;
   parts_.moves.make_ready(job, std::move(fields), now);

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "core/broker/admission_control.hpp"
+#include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/retries.hpp"
 #include "core/state/view.hpp"
@@ -17,7 +18,10 @@ class Expiry {
   struct Parts {
     const Store& store;
     const AdmissionControl& admission;
+    const WorkerRegistry& workers;
+    JobEvents& events;
     JobMoves& moves;
+    AttemptLog& attempts;
     Retries& retries;
     Tally& tally;
   };
@@ -29,7 +33,8 @@ class Expiry {
 
   /// At most a slice, of one connection.
   void release_departed(Time now);
-  /// At most a slice: a connection's job becomes ready, a worker's has failed.
+  /// At most a slice: a connection's job becomes ready, a worker's has failed, unless its
+  /// reservations do not run out.
   void end_due(Time now);
 
   /// When one of these has something to do.

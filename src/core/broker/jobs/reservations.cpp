@@ -135,7 +135,10 @@ const Job* Reservations::held_under(std::string_view jid, std::string_view wid) 
     if (++looked_at == kNamesakesMax) break;
   }
   // FWP names a job by its jid only, and any client may report it: any job of that name will do.
-  return store.jobs().find(*ids->begin());
+  const Job* const oldest = store.jobs().find(*ids->begin());
+  const Attempts* const attempts = store.jobs().attempts_of(*oldest);
+  // What it says of a run that is over must not end the run of another worker.
+  return !wid.empty() && attempts != nullptr && attempts->was_lost_by(wid) ? nullptr : oldest;
 }
 
 Time Reservations::deadline_soon_at(ClientId client) const {

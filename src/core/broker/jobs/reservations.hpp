@@ -54,7 +54,7 @@ class Reservations {
   /// The job, if that connection holds it; else null.
   [[nodiscard]] const Job* held_by_connection(ClientId client, JobId id) const;
   /// The job of that name that a worker holds, if there is one. Of several, that of this worker if
-  /// it is among the 64 oldest, else the oldest.
+  /// it is among the 64 oldest, else the oldest; but none that this worker has lost.
   [[nodiscard]] const Job* held_under(std::string_view jid, std::string_view wid) const;
 
   /// When the connection must be told that a deadline is near; kNever when it holds nothing.

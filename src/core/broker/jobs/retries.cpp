@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include "core/broker/jobs/retry_policy.hpp"
+#include "core/model/codec.hpp"
 
 namespace millrace {
 namespace {
 
-/// True when the failure's texts are more than a fourth of the job.
-bool is_text_long(const Failure& failure, std::size_t body_bytes) {
+/// True when the texts of all attempts are more than a fourth of the job.
+bool is_text_long(const Failure& failure, const Attempts& attempts, std::size_t body_bytes) {
   // A record of any job has about as much besides its body.
   constexpr std::size_t kShortBytes = 64;
-  std::size_t bytes = failure.errtype.size() + failure.message.size();
+  std::size_t bytes = encoded_bytes(attempts) + failure.errtype.size() + failure.message.size();
   for (const std::string& line : failure.backtrace) bytes += line.size();
   return bytes > std::max(kShortBytes, body_bytes / 4);
 }
@@ -26,12 +27,16 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   parts_.reservations.count_run(job, now);
   ledger.store().queues().at(job.queue).measured().failed.add(now);
   ledger.count_failed(now);
-  std::optional<Verdict> verdict =
-      judge(parts_.format.identify(job).retry, job.failure(), now, random_.draw());
+  // A job that costs one worker after the other is not tried again, whatever it asks for.
+  const std::int64_t retry =
+      run.end == AttemptEnd::kWorkerLost ? -1 : parts_.format.identify(job).retry;
+  std::optional<Verdict> verdict = judge(retry, job.failure(), now, random_.draw());
   // `retry` 0: the job is forgotten with its first failure.
   if (!verdict) return parts_.moves.remove(job, JobEnd::kFailed, now);
   // The failure itself must be stored, or the job would run for ever. Its texts need not be.
-  if (!parts_.admission.admits_growth()) run = {};
+  const bool may_grow = parts_.admission.admits_growth();
+  if (!may_grow) run = {};
+  parts_.attempts.note(job, {.end = run.end, .has_failure = true}, now);
   JobFields fields = job.fields();
   Failure& failure = verdict->failure;
   failure.errtype = std::move(run.errtype);
@@ -41,7 +46,9 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   fields.when =
       verdict->state == JobState::kDead ? parts_.moves.time_of_death(now) : failure.next_at;
   fields.end_reservation();
-  const bool is_long = is_text_long(failure, job.body_bytes);
+  const Attempts* const attempts = ledger.store().jobs().attempts_of(job);
+  const bool is_long =
+      may_grow && attempts != nullptr && is_text_long(failure, *attempts, job.body_bytes);
   fields.edit_history().failure = std::move(failure);
   // Compaction writes a job whole when it frees the segment of its last whole record. If that
   // record were short and the texts long, freeing a segment would write more than the segment

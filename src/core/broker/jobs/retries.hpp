@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/broker/admission_control.hpp"
+#include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/random_numbers.hpp"
 #include "core/broker/jobs/reservations.hpp"
@@ -23,14 +24,16 @@ class Retries {
     const AdmissionControl& admission;
     Reservations& reservations;
     JobEvents& events;
+    AttemptLog& attempts;
     JobMoves& moves;
   };
 
   /// The random parts of back-offs follow from the seed.
   Retries(Parts parts, std::uint64_t random_seed) : parts_(parts), random_(random_seed) {}
 
-  /// The run of this reserved job has failed. While records must not grow, the run's texts are left
-  /// out. Throws std::runtime_error, and changes nothing, when the body cannot be read back.
+  /// The run of this reserved job has failed; where its worker is lost, the job dies. While records
+  /// must not grow, the run's texts are left out, and it is not among the job's attempts. Throws
+  /// std::runtime_error, and changes nothing, when the body cannot be read back.
   void fail(const Job& job, FailedRun run, Time now);
 
  private:

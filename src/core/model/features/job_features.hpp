@@ -55,12 +55,14 @@ struct JobFeatures {
 // A million unique jobs may wait, and the allocator has this size.
 static_assert(sizeof(JobFeatures) == 48);
 
-/// What changes with a job that has features: bits of `JobFields::marks`.
+/// What changes with a job that has features, and what few jobs have: bits of `JobFields::marks`.
 namespace job_marks {
 inline constexpr std::uint8_t kHoldsLock = 1;  ///< or lends it: `StoredJob::lends_lock`
 inline constexpr std::uint8_t kHasRun = 2;     ///< once at least, to a good or a bad end
 inline constexpr std::uint8_t kHasFailed = 4;  ///< and has not succeeded since
-inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed;
+/// Runs of it did not end well, and `Jobs::attempts_of` knows them. Kept by `Jobs`.
+inline constexpr std::uint8_t kHasAttempts = 8;
+inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed | kHasAttempts;
 }  // namespace job_marks
 
 /// How a job that is removed has ended.

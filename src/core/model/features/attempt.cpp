@@ -1,0 +1,84 @@
+#include "core/model/features/attempt.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+/// No character of UTF-8 is cut in two.
+void cut(std::string& text, std::size_t bytes) {
+  if (text.size() <= bytes) return;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+  text.resize(bytes);
+}
+
+/// Cuts the text to what is left, and takes it from that.
+void take_room(std::string& text, std::size_t& left) {
+  cut(text, left);
+  left -= text.size();
+}
+
+}  // namespace
+
+void Attempts::add(Attempt attempt, const Failure* failure) {
+  if (!list.empty() && attempt.number <= list.back().number) return;
+  if (attempt.has_failure && failure != nullptr) {
+    const auto told = std::find_if(list.rbegin(), list.rend(),
+                                   [](const Attempt& known) { return known.has_failure; });
+    if (told != list.rend()) {
+      told->has_failure = false;
+      told->errtype = failure->errtype;
+      told->message = failure->message;
+      told->backtrace = failure->backtrace;
+    }
+  }
+  list.push_back(std::move(attempt));
+  bound();
+}
+
+/// The newest have their texts, and types and messages come before backtraces.
+void Attempts::bound() {
+  if (list.size() > kCountMax) {
+    list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(kCountMax));
+  }
+  std::size_t left = kTextBytesMax;
+  for (auto place = list.rbegin(); place != list.rend(); ++place) {
+    Attempt& attempt = *place;
+    cut(attempt.wid, std::min(kAttemptNameBytesMax, left));
+    left -= attempt.wid.size();
+    cut(attempt.hostname, std::min(kAttemptNameBytesMax, left));
+    left -= attempt.hostname.size();
+    take_room(attempt.errtype, left);
+    take_room(attempt.message, left);
+  }
+  std::size_t backtraces = 1;
+  for (auto place = list.rbegin(); place != list.rend(); ++place) {
+    Attempt& attempt = *place;
+    if (attempt.backtrace.empty()) continue;
+    if (++backtraces > kBacktracesMax) left = 0;
+    auto line = attempt.backtrace.begin();
+    while (line != attempt.backtrace.end() && line->size() < left) {
+      left -= line->size() + 1;
+      ++line;
+    }
+    attempt.backtrace.erase(line, attempt.backtrace.end());
+    attempt.backtrace.shrink_to_fit();
+  }
+}
+
+std::size_t Attempts::lost_in_a_row() const {
+  const auto other = std::find_if(list.rbegin(), list.rend(), [](const Attempt& attempt) {
+    return attempt.end != AttemptEnd::kWorkerLost;
+  });
+  return static_cast<std::size_t>(other - list.rbegin());
+}
+
+bool Attempts::was_lost_by(std::string_view wid) const {
+  const std::string_view known = wid.substr(0, kAttemptNameBytesMax);
+  return std::ranges::any_of(list, [known](const Attempt& attempt) {
+    return attempt.end == AttemptEnd::kWorkerLost && attempt.wid == known;
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/job.hpp"
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// How a run of a job ended that did not end well.
+enum class AttemptEnd : std::uint8_t {
+  kFailed,      ///< the worker reported so (FAIL)
+  kExpired,     ///< the worker's reservation ran out
+  kTimedOut,    ///< the connection's did (TTR)
+  kWorkerLost,  ///< the worker is gone and left the job behind
+};
+inline constexpr AttemptEnd kAttemptEndMax = AttemptEnd::kWorkerLost;
+
+/// Of the names of a worker and of its host, as an attempt has them. Longer ones are cut.
+inline constexpr std::size_t kAttemptNameBytesMax = 255;
+
+/// A run of a job that did not end well, and what held the job. Times are steady.
+struct Attempt {
+  std::uint32_t number = 0;  ///< how often the job had been reserved by then, this time included
+  Time began{};
+  Time ended{};
+  AttemptEnd end = AttemptEnd::kFailed;
+  /// The failure that the job has since tells of this run. The attempt gets its texts when a later
+  /// run replaces them.
+  bool has_failure = false;
+  std::string wid;  ///< the worker; empty for a connection and for a producer that fetched
+  std::string hostname;
+  std::int64_t pid = 0;
+  ClientId connection = 0;  ///< the one that asked for the job, if it is known
+  std::string errtype;
+  std::string message;
+  std::vector<std::string> backtrace;
+
+  bool operator==(const Attempt&) const = default;
+};
+
+/// The last runs of a job that did not end well, oldest first. It is bounded: the texts and
+/// names of all of them take `kTextBytesMax` at most, those of the job's failure not counted.
+struct Attempts {
+  static constexpr std::size_t kCountMax = 10;
+  /// The job's failure has the last one.
+  static constexpr std::size_t kBacktracesMax = 3;
+  static constexpr std::size_t kTextBytesMax = 4096;
+
+  std::vector<Attempt> list;
+
+  /// Adds the attempt, unless one of its number or a later one is there. `failure` is what the job
+  /// has so far, or null: where the new attempt replaces it, the attempt that it tells of gets its
+  /// texts, as far as they fit.
+  void add(Attempt attempt, const Failure* failure);
+
+  /// How many of the last ones in a row lost their workers.
+  [[nodiscard]] std::size_t lost_in_a_row() const;
+  /// Whether the worker of that name was lost while it ran the job.
+  [[nodiscard]] bool was_lost_by(std::string_view wid) const;
+
+  bool operator==(const Attempts&) const = default;
+
+ private:
+  void bound();
+};
+
+}  // namespace millrace

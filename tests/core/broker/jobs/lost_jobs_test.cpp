@@ -1,0 +1,304 @@
+#include "core/broker/jobs/lost_jobs.hpp"
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+namespace {
+
+/// A server whose workers are gone after a minute.
+class LostJobsFixture : public BrokerFixture {
+ public:
+  explicit LostJobsFixture(const WorkerRules& rules = {.timeout = 60s, .poison_after = 3}) {
+    broker.admin().set_worker_rules(rules, now);
+  }
+
+  ClientId worker(const std::string& wid) {
+    const ClientId id = client();
+    CHECK(broker.workers().add(id, {.wid = wid, .hostname = "host", .pid = 7}, now));
+    return id;
+  }
+  void beat(const std::string& wid) {
+    CHECK(broker.workers().beat(wid, Worker::State::kRunning, 0, now));
+  }
+  /// A new worker fetches the job, and is gone at once.
+  void lose(JobId id, const std::string& wid) {
+    const ClientId gone = worker(wid);
+    CHECK(fetch(gone, wid) == id);
+    leave(gone);
+    advance(60s);
+  }
+  [[nodiscard]] const std::vector<Attempt>& attempts_of(JobId id) {
+    const Attempts* const attempts = broker.view().attempts_of(job(id));
+    CHECK(attempts != nullptr);
+    return attempts->list;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("lost jobs: come back a minute after the last connection has closed") {
+  LostJobsFixture fixture;
+  const ClientId one = fixture.worker("w");
+  const ClientId two = fixture.worker("w");
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(one, "w") == id);
+  fixture.leave(one);
+  fixture.advance(50s);
+  fixture.beat("w");
+  fixture.advance(30s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  fixture.leave(two);
+  fixture.advance(59s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  fixture.advance(1s);
+  CHECK(fixture.state(id) == JobState::kReady);
+  CHECK(fixture.broker.view().tally().jobs_lost == 1);
+}
+
+TEST_CASE("lost jobs: have an attempt with the worker, and no failure") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  fixture.lose(id, "w");
+  const Attempt& attempt = fixture.attempts_of(id).front();
+  CHECK(attempt.end == AttemptEnd::kWorkerLost);
+  CHECK(attempt.wid == "w");
+  CHECK(attempt.hostname == "host");
+  CHECK(attempt.pid == 7);
+  CHECK(attempt.ended - attempt.began == 60s);
+  CHECK(fixture.job(id).failure() == nullptr);
+  CHECK(fixture.broker.view().counters().failed == 0);
+  CHECK(fixture.broker.view().counters().processed == 0);
+}
+
+TEST_CASE("lost jobs: a client that waits gets them") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId gone = fixture.worker("gone");
+  CHECK(fixture.fetch(gone, "gone") == id);
+  const ClientId waiting = fixture.worker("waiting");
+  CHECK(fixture.wait_for(waiting, {"default"}, "waiting"));
+  fixture.leave(gone);
+  fixture.advance(55s);
+  fixture.beat("waiting");
+  fixture.advance(5s);
+  CHECK(fixture.delivered(waiting)->job == id);
+}
+
+TEST_CASE("lost jobs: a worker that connects again keeps its jobs") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId first = fixture.worker("w");
+  CHECK(fixture.fetch(first, "w") == id);
+  fixture.leave(first);
+  fixture.advance(59s);
+  const ClientId second = fixture.worker("w");
+  fixture.advance(50s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  fixture.leave(second);
+  fixture.advance(60s);
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("lost jobs: a worker that said END with its last connection keeps its jobs") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.broker.workers().end(client);
+  fixture.leave(client);
+  fixture.advance(1799s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  fixture.advance(1s);
+  CHECK(fixture.state(id) == JobState::kRetrying);
+}
+
+TEST_CASE("lost jobs: a worker that beat and stopped is lost with its heartbeat") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  fixture.beat("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.advance(60s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  // Silent workers are looked for every 15 s.
+  fixture.advance(16s);
+  CHECK(fixture.delivered(client)->kind == Delivery::Kind::kEvicted);
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("lost jobs: a client that never beats keeps its jobs when it is sent away") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.advance(76s);
+  CHECK(fixture.delivered(client)->kind == Delivery::Kind::kEvicted);
+  fixture.leave(client);
+  fixture.advance(300s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  CHECK(fixture.broker.workers().ack(fixture.worker("w"), "j1", fixture.now));
+}
+
+TEST_CASE("lost jobs: a client without a name keeps its jobs") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.client();
+  CHECK(fixture.fetch(client, "") == id);
+  fixture.advance(300s);
+  fixture.leave(client);
+  fixture.advance(300s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+}
+
+TEST_CASE("lost jobs: a worker that holds nothing is forgotten") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
+  fixture.leave(client);
+  fixture.advance(120s);
+  CHECK(fixture.broker.tick(fixture.now) == kNever);
+}
+
+TEST_CASE("lost jobs: what an old holder says changes nothing, also when another one has the job") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  fixture.lose(id, "old");
+  const ClientId old = fixture.worker("old");
+  CHECK_FALSE(fixture.broker.workers().ack(old, "j1", fixture.now));
+  const ClientId other = fixture.worker("other");
+  CHECK(fixture.fetch(other, "other") == id);
+  CHECK_FALSE(fixture.broker.workers().ack(old, "j1", fixture.now));
+  CHECK_FALSE(fixture.broker.workers().fail(old, "j1", {}, fixture.now));
+  CHECK(fixture.job(id).reservation()->wid == "other");
+  CHECK(fixture.broker.workers().ack(other, "j1", fixture.now));
+}
+
+TEST_CASE("lost jobs: a worker that has the job once more finishes it") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  fixture.lose(id, "w");
+  const ClientId again = fixture.worker("w");
+  CHECK(fixture.fetch(again, "w") == id);
+  CHECK(fixture.broker.workers().ack(again, "j1", fixture.now));
+}
+
+TEST_CASE("lost jobs: the third worker in a row is the last one") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("retry=0");
+  fixture.lose(id, "a");
+  fixture.lose(id, "b");
+  CHECK(fixture.state(id) == JobState::kReady);
+  fixture.lose(id, "c");
+  CHECK(fixture.state(id) == JobState::kDead);
+  CHECK(fixture.job(id).failure()->errtype == "WorkerLost");
+  CHECK(fixture.job(id).failure()->message ==
+        "3 workers in a row were lost while they ran this job");
+  CHECK(fixture.broker.view().counters().failed == 1);
+  CHECK(fixture.attempts_of(id).size() == 3);
+}
+
+TEST_CASE("lost jobs: a failed run begins the count anew") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  fixture.lose(id, "a");
+  fixture.lose(id, "b");
+  const ClientId client = fixture.worker("c");
+  CHECK(fixture.fetch(client, "c") == id);
+  CHECK(fixture.broker.workers().fail(client, "j1", {.message = "m"}, fixture.now));
+  CHECK(fixture.broker.kick_job(id, fixture.now));
+  fixture.lose(id, "d");
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("lost jobs: with 0 no number of lost workers is too many") {
+  LostJobsFixture fixture({.timeout = 60s, .poison_after = 0});
+  const JobId id = fixture.push("x");
+  for (int i = 0; i < 12; ++i) fixture.lose(id, "w" + std::to_string(i));
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("lost jobs: without a time they stay with their worker") {
+  LostJobsFixture fixture({.timeout = std::nullopt, .poison_after = 3});
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.leave(client);
+  fixture.advance(1799s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+}
+
+TEST_CASE("lost jobs: while records must not grow, they stay, and come back afterwards") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.leave(client);
+  fixture.broker.set_admission(Admission::kNoGrowth);
+  fixture.advance(100s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  fixture.broker.set_admission(Admission::kEverything);
+  fixture.settle();
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("lost jobs: more than one slice of them come back") {
+  LostJobsFixture fixture;
+  const ClientId client = fixture.worker("w");
+  for (std::size_t i = 0; i < 2 * kSliceJobs; ++i) {
+    const JobId id = fixture.push("x");
+    CHECK(fixture.fetch(client, "w") == id);
+  }
+  fixture.leave(client);
+  fixture.advance(61s);
+  CHECK(fixture.broker.view().job_count(JobState::kReady) == 2 * kSliceJobs);
+}
+
+TEST_CASE("lost jobs: after a start all workers have the whole time to come back") {
+  LostJobsFixture before;
+  const JobId kept = before.push("x");
+  const JobId lost = before.push("y");
+  const ClientId one = before.worker("one");
+  const ClientId two = before.worker("two");
+  CHECK(before.fetch(one, "one") == kept);
+  CHECK(before.fetch(two, "two") == lost);
+  LostJobsFixture after;
+  CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
+  after.now = before.now + 600s;
+  after.broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, after.now);
+  after.worker("one");
+  after.advance(59s);
+  CHECK(after.state(lost) == JobState::kReserved);
+  after.advance(1s);
+  CHECK(after.state(lost) == JobState::kReady);
+  CHECK(after.state(kept) == JobState::kReserved);
+}
+
+TEST_CASE("extend while alive: the reservation of a worker that beats does not run out") {
+  LostJobsFixture fixture({.timeout = 60s, .poison_after = 3, .extends = true});
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  for (int i = 0; i < 100; ++i) {
+    fixture.beat("w");
+    fixture.advance(30s);
+  }
+  CHECK(fixture.state(id) == JobState::kReserved);
+  CHECK(fixture.job(id).when > fixture.now);
+  fixture.leave(client);
+  fixture.advance(60s);
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("extend while alive: that of a client that never beats does") {
+  LostJobsFixture fixture({.timeout = 60s, .poison_after = 3, .extends = true});
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.advance(1800s);
+  CHECK(fixture.state(id) == JobState::kRetrying);
+}
+
+}  // namespace millrace::test

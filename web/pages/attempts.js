@@ -1,0 +1,50 @@
+import { h } from "../dom.js";
+import { ago, plural, span } from "../format.js";
+import { section } from "../ui.js";
+import { workerLink } from "./jobs.js";
+
+const OUTCOMES = {
+  failed: "failed",
+  expired: "ran out of time",
+  timed_out: "ran out of time",
+  worker_lost: "lost its worker",
+};
+
+function holder({ wid, hostname, pid, client }) {
+  const place = hostname && ` (${hostname}${pid ? `, pid ${pid}` : ""})`;
+  if (wid) return [" on ", workerLink(wid), place];
+  return client ? ` by connection ${client}` : " by a producer";
+}
+
+function attempt(it) {
+  const { error } = it;
+  const took = (Date.parse(it.ended_at) - Date.parse(it.began_at)) / 1000;
+  return h(
+    "li",
+    {},
+    h("strong", {}, `Attempt ${it.number}`),
+    ` ${OUTCOMES[it.outcome]} after ${span(took)}`,
+    holder(it),
+    " ",
+    ago(it.ended_at),
+    error && h("div", { class: "dim" }, [error.type, error.message].filter(Boolean).join(": ")),
+    error &&
+      error.backtrace.length > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", {}, plural(error.backtrace.length, "line")),
+        h(
+          "pre",
+          { tabindex: 0, "aria-label": `Backtrace of attempt ${it.number}` },
+          error.backtrace.join("\n"),
+        ),
+      ),
+  );
+}
+
+/** The last runs of a job that did not end well, oldest first. */
+export function attempts(job) {
+  if (job.attempts.length === 0) return null;
+  return section("Attempts", null, h("ol", { class: "story" }, job.attempts.map(attempt)));
+}

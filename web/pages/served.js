@@ -1,0 +1,19 @@
+import { count } from "../format.js";
+import { workerLink } from "./jobs.js";
+
+const NAMED_MAX = 5;
+
+/** The workers that have asked for jobs of a queue within the last minute, and watchers. A worker
+ * that runs a long job asks for nothing: it is known by its job. */
+export function servedBy({ workers, watchers, is_served: isServed, reserved }) {
+  const named = workers.slice(0, NAMED_MAX);
+  const said = named.flatMap(({ wid }, i) => [i > 0 && ", ", workerLink(wid)]);
+  if (workers.length > NAMED_MAX) said.push(` and ${count(workers.length - NAMED_MAX)} more`);
+  if (watchers > 0) said.push(said.length > 0 && ", ", `${count(watchers)} watching`);
+  if (said.length > 0) return said;
+  if (isServed) return "clients without a wid";
+  return reserved > 0 ? "all busy" : "none";
+}
+
+/** Names of queues in a row. */
+export const namesOf = (queues) => queues.join(", ");
