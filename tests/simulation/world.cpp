@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/features/bid.hpp"
+#include "simulation/audit/audit.hpp"
 #include "simulation/audit/audit_features.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
@@ -177,7 +178,9 @@ void World::live() {
     return process_->broker.view().find_batch(*parse_bid(bid)) != nullptr;
   };
   model_.send_away = [this](Time now) { send_away(now); };
-  model_.has_moved = [this](JobId id, const ModelJob& job) { return has_moved(id, job); };
+  model_.has_moved = [this](JobId id, const ModelJob& job) {
+    return has_moved(process_->broker.view(), id, job, first_client_);
+  };
   // What has come due while nobody was there is done before the first client comes.
   process_->turn.request();
   poll();
@@ -450,14 +453,6 @@ void World::work(Time now) {
   send_away(now);
   observe();
   count_crowds();
-}
-
-bool World::has_moved(JobId id, const ModelJob& expected) const {
-  const Job* const job = process_->broker.view().find(id);
-  if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
-  // Connections are numbered by the broker, from 1.
-  const auto holder = static_cast<ClientId>(expected.client - first_client_ + 1);
-  return expected.client != 0 && job->reservation()->client != holder;
 }
 
 JobId World::callback_job(const std::string& bid, const std::string& role) const {

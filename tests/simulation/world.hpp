@@ -185,7 +185,6 @@ class World {
   void count_features();
   void count_reply(const std::string& reply);
   [[nodiscard]] JobId callback_job(const std::string& bid, const std::string& role) const;
-  [[nodiscard]] bool has_moved(JobId id, const ModelJob& expected) const;
   void write();
   void write_as_it_is();
   void note_synced();

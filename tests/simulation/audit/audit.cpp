@@ -160,6 +160,15 @@ void compare(const Broker& broker, const Model& model, Time now) {
   compare_features(broker, model);
 }
 
+bool has_moved(const View& view, JobId id, const ModelJob& expected, ClientNumber first) {
+  const Job* const job = view.find(id);
+  if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
+  const Reservation* const held = job->reservation();
+  if (held == nullptr) return false;
+  if (expected.client == 0) return !held->is_held_by_worker() || held->wid != expected.wid;
+  return held->client != static_cast<ClientId>(expected.client - first + 1);
+}
+
 std::string stored_state(const Broker& broker, std::set<JobId>& held) {
   const View& view = broker.view();
   std::map<JobId, std::string> jobs;

@@ -17,6 +17,11 @@ void settle(const View& view, Facts& facts);
 /// counters are recounted. So are locks, batches and tracks: from the jobs.
 void compare(const Broker& broker, const Model& model, Time now);
 
+/// The server's job is not where the model has it: it has another state, time or holder, or is
+/// gone. The broker of that process numbers connections from 1, the model from `first`.
+[[nodiscard]] bool has_moved(const View& view, JobId id, const ModelJob& expected,
+                             ClientNumber first);
+
 /// Everything that a restart must bring back, as bytes that are equal when it is. Of jobs in the
 /// hands of connections only the ids are told: those found are added to `held`, and those in it are
 /// told so.

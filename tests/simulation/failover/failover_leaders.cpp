@@ -38,11 +38,7 @@ void Failover::lead(Process& process) {
   first_client_ = next_client_;
   model_.settle_times = [this] { settle(leader_->broker.view(), model_.facts); };
   model_.has_moved = [this](JobId id, const ModelJob& expected) {
-    const Job* const job = leader_->broker.view().find(id);
-    if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
-    // Connections are numbered by the broker, from 1.
-    const auto holder = static_cast<ClientId>(expected.client - first_client_ + 1);
-    return expected.client != 0 && job->reservation()->client != holder;
+    return has_moved(leader_->broker.view(), id, expected, first_client_);
   };
   // What has come due is done before the first client comes.
   process.term->turn.request();
