@@ -8,11 +8,19 @@
 namespace millrace {
 namespace {
 
+/// What the attempts take besides the first one, of which the failure has the texts. Names of a
+/// worker that are longer than usual count for that one too.
+std::size_t bytes_to_count(const Attempts& attempts) {
+  constexpr std::size_t kOneBytes = 64;
+  const std::size_t bytes = encoded_bytes(attempts);
+  return bytes - std::min(bytes, kOneBytes);
+}
+
 /// True when the texts of all attempts are more than a fourth of the job.
 bool is_text_long(const Failure& failure, const Attempts& attempts, std::size_t body_bytes) {
   // A record of any job has about as much besides its body.
   constexpr std::size_t kShortBytes = 64;
-  std::size_t bytes = encoded_bytes(attempts) + failure.errtype.size() + failure.message.size();
+  std::size_t bytes = bytes_to_count(attempts) + failure.errtype.size() + failure.message.size();
   for (const std::string& line : failure.backtrace) bytes += line.size();
   return bytes > std::max(kShortBytes, body_bytes / 4);
 }

@@ -55,4 +55,25 @@ TEST_CASE("fail: a job with long texts is recorded whole, so that its former rec
   CHECK(fixture.job(id).body_at() > 2'000);
 }
 
+TEST_CASE(
+    "fail: a first failure with short texts is recorded alone, and a later one with the job") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.workers().add(
+      client, {.wid = "4c6ba9f0d5e32817", .hostname = "web-worker-1", .pid = 31'415}, fixture.now));
+  const JobId id = fixture.push("x");
+  static_cast<void>(fixture.ledger.take_batch());
+  fixture.ledger.place(1'000);
+  const auto body_at_after_failure = [&](Lsn place) {
+    CHECK(fixture.fetch(client, "4c6ba9f0d5e32817") == id);
+    CHECK(fixture.broker.workers().fail(client, "j1", {"Oops", "why", {}}, fixture.now));
+    CHECK(fixture.broker.kick_job(id, fixture.now));
+    static_cast<void>(fixture.ledger.take_batch());
+    fixture.ledger.place(place);
+    return fixture.job(id).body_at();
+  };
+  CHECK(body_at_after_failure(2'000) < 2'000);
+  CHECK(body_at_after_failure(3'000) > 3'000);
+}
+
 }  // namespace millrace::test
