@@ -236,6 +236,14 @@ std::uint64_t encoded_bytes(const Job& job, std::string_view queue, const Attemp
   return sink.count() + job.body_bytes;
 }
 
+std::uint64_t encoded_attempt_bytes(const Job& job, const Attempts* attempts) {
+  CountingSink sink;
+  Encoder encoder(sink);
+  encoder(fields::Marks<const JobFields>{job});
+  encoder(fields::AttemptsPart{static_cast<const StoredJob&>(job), attempts});
+  return sink.count();
+}
+
 std::uint64_t encoded_bytes(const Attempts& attempts) {
   CountingSink sink;
   Encoder encoder(sink);

@@ -41,6 +41,8 @@ template <RecordKind Kind>
                                           const Attempts* attempts);
 /// What of it may change.
 [[nodiscard]] std::uint64_t encoded_bytes(const JobFields& fields);
+/// What of the job's whole record changes when an attempt is added.
+[[nodiscard]] std::uint64_t encoded_attempt_bytes(const Job& job, const Attempts* attempts);
 
 /// The same of what a whole record has of them.
 [[nodiscard]] std::uint64_t encoded_bytes(const Attempts& attempts);

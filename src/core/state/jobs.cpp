@@ -99,12 +99,13 @@ void Jobs::apply(AttemptEnded&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   Job& job = jobs_[*slot];
-  count_out(whole_bytes(job));
+  // The rest of the job's whole record stays as long as it is.
+  count_out(encoded_attempt_bytes(job, attempts_of(job)));
   std::unique_ptr<Attempts>& attempts = attempts_[job.id];
   if (!attempts) attempts = std::make_unique<Attempts>();
   attempts->add(std::move(*record.attempt), job.failure());
   job.marks |= job_marks::kHasAttempts;
-  record_bytes_ += whole_bytes(job);
+  record_bytes_ += encoded_attempt_bytes(job, attempts.get());
 }
 
 void Jobs::apply(JobRemoved&& record) {
