@@ -69,10 +69,11 @@ void compare_attempts(const Attempts* attempts, JobId id, const ModelJob& expect
   for (std::size_t i = 0; i < count; ++i) {
     const Attempt& attempt = attempts->list[i];
     const ModelAttempt& model = expected.attempts[i];
-    const bool is_same = attempt.end == model.end && attempt.began == model.began &&
-                         attempt.ended == model.ended && attempt.wid == model.wid &&
-                         attempt.has_failure == model.is_told_by_failure;
-    if (!is_same) disagree(id, "attempt");
+    if (attempt.end != model.end) disagree(id, "attempt's end");
+    const bool is_then = attempt.began == model.began && attempt.ended == model.ended;
+    if (!is_then) disagree(id, "attempt's times");
+    if (attempt.wid != model.wid) disagree(id, "attempt's worker");
+    if (attempt.has_failure != model.is_told_by_failure) disagree(id, "attempt with the failure");
     if (!model.message.starts_with(attempt.message)) disagree(id, "attempt's message");
     if (attempt.message.size() < model.message.size() && i + 4 >= count) {
       disagree(id, "newest attempts' messages");

@@ -37,16 +37,20 @@ void Attempts::add(Attempt attempt, const Failure* failure) {
   bound();
 }
 
-/// The newest have their texts, and types and messages come before backtraces.
+/// All workers keep their names, since a late report of a run is known by them. Of the rest, the
+/// newest have their texts, and types and messages come before backtraces.
 void Attempts::bound() {
   if (list.size() > kCountMax) {
     list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(kCountMax));
   }
   std::size_t left = kTextBytesMax;
+  static_assert(kCountMax * kAttemptNameBytesMax <= kTextBytesMax);
+  for (Attempt& attempt : list) {
+    cut(attempt.wid, kAttemptNameBytesMax);
+    left -= attempt.wid.size();
+  }
   for (auto place = list.rbegin(); place != list.rend(); ++place) {
     Attempt& attempt = *place;
-    cut(attempt.wid, std::min(kAttemptNameBytesMax, left));
-    left -= attempt.wid.size();
     cut(attempt.hostname, std::min(kAttemptNameBytesMax, left));
     left -= attempt.hostname.size();
     take_room(attempt.errtype, left);

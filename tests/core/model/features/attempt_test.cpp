@@ -132,4 +132,14 @@ TEST_CASE("attempts: names of 255 bytes are kept, longer ones are cut, and found
   CHECK(attempts.was_lost_by(std::string(256, 'v')));
 }
 
+TEST_CASE("attempts: long messages leave the names of all workers") {
+  Attempts attempts;
+  attempts.add(lost(1, "a"), nullptr);
+  attempts.add(failed(2), nullptr);
+  const Failure first = failure(std::string(2 * Attempts::kTextBytesMax, 'x'));
+  attempts.add(failed(3), &first);
+  CHECK(attempts.list[1].message.size() > 4000);
+  CHECK(attempts.was_lost_by("a"));
+}
+
 }  // namespace millrace
