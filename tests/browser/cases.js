@@ -83,7 +83,7 @@ export const cases = [
       await test.open("jobs?state=retrying");
       await row(page, "Fails").getByRole("link", { name: /Fails/ }).click();
       await page.getByText("after 3 s").first().waitFor();
-      await page.getByText("app.js:1").waitFor();
+      await page.getByLabel("Backtrace", { exact: true }).getByText("app.js:1").waitFor();
       await page.getByRole("button", { name: "Retry" }).click();
       await page.locator("h1 .badge.ready").waitFor();
       assert.equal((await counts(test)).retrying, 0);

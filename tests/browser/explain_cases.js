@@ -25,8 +25,11 @@ export const cases = [
     async run(test) {
       await fill(test);
       const { page } = test;
-      await test.open("queues/held");
-      await page.locator(".facts div", { hasText: "Workersworker-1" }).waitFor();
+      const worker = await faktory(test, "worker-2");
+      await worker.push("busy-0001", "Works", "busy");
+      await worker.fetch("busy");
+      await test.open("queues/busy");
+      await page.locator(".facts div", { hasText: "Workersworker-2" }).waitFor();
       await test.open("queues/mail");
       await page.locator(".facts div", { hasText: "Workersnone" }).waitFor();
       const tube = beanstalk(test);
