@@ -134,7 +134,7 @@ World::World(Options options)
   totals_.features.worlds = workload_.sizes().has_features ? 1 : 0;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
-  disk_.on_full = [this] { leave_copy(); };
+  disk_.on_full = [this] { leave_copy_of_full_disk(); };
   // The reserve, and some segments more: so it is soon full of what is needed.
   if (workload_.sizes().is_siege) disk_.set_size(random_.between(14, 20) * segment_bytes_ / 2);
   disk_.set_scale(segment_bytes_);
@@ -258,6 +258,17 @@ void World::nest() {
     advance_backup(random_.one_in(8) ? UINT64_MAX : random_.below(3));
   } catch (const std::runtime_error&) {
     trouble_ = std::current_exception();
+    disk_.die();
+  }
+}
+
+/// A violation must not leave the journal in the middle of a round.
+void World::leave_copy_of_full_disk() {
+  try {
+    leave_copy();
+  } catch (const Violation&) {
+    if (!is_writing_) throw;
+    if (!trouble_) trouble_ = std::current_exception();
     disk_.die();
   }
 }

@@ -212,6 +212,7 @@ class World {
   void finish_backup();
   void start_on_copy(std::uint64_t promised);
   void leave_copy();
+  void leave_copy_of_full_disk();
 
   // Crashes and what follows (recovery.cpp).
   void plan_fault();
