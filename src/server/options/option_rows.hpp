@@ -120,12 +120,11 @@ inline constexpr std::array kOptionRows = {
               "Keep no journal; --data has no effect, and a restart loses all jobs",
               [](Config& c, const std::string& text) { return set_switch(c.is_volatile, text); },
               is_same<&Config::is_volatile>},
-    OptionRow{
-        "log", "URL",
-        "A log that servers share, one of which serves at a time: nats://HOSTS/STREAM or "
-        "postgresql://...",
-        [](Config& c, const std::string& text) { return set_log(c.log, text); },
-        is_same<&Config::log>},
+    OptionRow{"log", "URL",
+              "A log that servers share, one of which serves at a time: nats://HOSTS/STREAM or "
+              "postgresql://...",
+              [](Config& c, const std::string& text) { return set_log(c.log, text); },
+              is_same<&Config::log>},
     OptionRow{"node", "NAME", "With --log: the name of this server, which no other one has",
               [](Config& c, const std::string& text) { return set_node(c.node, text); },
               is_same<&Config::node>},
