@@ -1,7 +1,7 @@
 import { get } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
-import { age, count, plural, rate, short } from "../format.js";
+import { age, count, plural, rate, sentence, short } from "../format.js";
 import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
 import { link, replace } from "../route.js";
@@ -243,31 +243,47 @@ function worst(queues) {
   );
 }
 
+async function loadAll(ctx, signal) {
+  const { params } = ctx;
+  const [overview, trend, history, queues, cluster] = await Promise.all([
+    get("overview", {}, { signal }),
+    get("trend", {}, { signal }),
+    get("history", { days: 30, ...params }, { signal }),
+    get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
+    get("cluster", {}, { signal }),
+  ]);
+  noteHealth(overview.health);
+  const options = await loadFirstRun(ctx, overview, signal);
+  return { overview, trend, history, queues, cluster, options };
+}
+
+/** Without its engine a server tells nothing of jobs, but of the servers that share the log. */
+async function loadCluster(error, signal) {
+  if (error.status !== 503) throw error;
+  const cluster = await get("cluster", {}, { signal }).catch(() => ({ cluster: null }));
+  if (!cluster.cluster) throw error;
+  const health = { level: "trouble", text: sentence(error.message) };
+  noteHealth(health);
+  return { overview: { health }, cluster };
+}
+
+const headline = ({ level, text }) =>
+  h(
+    "h1",
+    { class: `health ${level}` },
+    sign({ good: "✓", notice: "●", trouble: "▲" }[level]),
+    text,
+  );
+
 export default {
   title: "Overview",
-  async load(ctx, signal) {
-    const { params } = ctx;
-    const [overview, trend, history, queues, cluster] = await Promise.all([
-      get("overview", {}, { signal }),
-      get("trend", {}, { signal }),
-      get("history", { days: 30, ...params }, { signal }),
-      get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
-      get("cluster", {}, { signal }),
-    ]);
-    noteHealth(overview.health);
-    const options = await loadFirstRun(ctx, overview, signal);
-    return { overview, trend, history, queues, cluster, options };
-  },
+  load: (ctx, signal) => loadAll(ctx, signal).catch((error) => loadCluster(error, signal)),
   render(ctx, { overview, trend, history, queues, cluster, options }) {
     const { health } = overview;
     const { params } = ctx;
+    if (!trend) return [headline(health), clusterSections(cluster)];
     return [
-      h(
-        "h1",
-        { class: `health ${health.level}` },
-        sign({ good: "✓", notice: "●", trouble: "▲" }[health.level]),
-        health.text,
-      ),
+      headline(health),
       ctx.state.isFirstRun && options && firstRun(ctx, overview, options),
       tiles(overview),
       h(

@@ -1,5 +1,7 @@
 #include "http/kit/leadership.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "base/text.hpp"
@@ -125,7 +127,10 @@ std::optional<Response> answer_on_standby(const LeadershipFacts& facts, std::str
 
 std::optional<Response> answer_without_lease(const LeadershipFacts& facts, std::string_view path) {
   if (facts.may_answer) return std::nullopt;
-  if (path == "/health" || path == "/health/leader" || path == "/metrics") return std::nullopt;
+  // These tell of that themselves.
+  constexpr std::array<std::string_view, 4> kOpen = {"/health", "/health/leader", "/metrics",
+                                                     "/api/v1/cluster"};
+  if (std::find(kOpen.begin(), kOpen.end(), path) != kOpen.end()) return std::nullopt;
   return refuse(503,
                 "this server cannot reach the shared log, so what it knows may be old: ask "
                 "again in a moment, or ask another server");

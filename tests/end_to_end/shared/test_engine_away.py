@@ -45,6 +45,12 @@ class EngineAway(SharedLogTest):
         self.assertEqual(status, 503)
         self.assertIn(b"may be old", body)
         self.assertEqual(self.web.get("/health/leader")[0], 503)
+        # But of nodes and engine it knows.
+        status, _, body = self.web.get("/api/v1/cluster")
+        self.assertEqual(status, 200)
+        shown = json.loads(body)["cluster"]
+        self.assertFalse(shown["engine"]["is_reachable"], shown)
+        self.assertIn("a", [node["node"] for node in shown["nodes"]])
 
         # New clients wait, and are refused in the end. After that they are refused at once.
         waiting = self.beanstalk()

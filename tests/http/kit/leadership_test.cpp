@@ -114,7 +114,7 @@ TEST_CASE("leadership: a server without its lease answers for itself alone") {
   REQUIRE(refused);
   CHECK(refused->status == 503);
   CHECK(refused->body.find("may be old") != std::string::npos);
-  for (const char* own : {"/health", "/health/leader", "/metrics"}) {
+  for (const char* own : {"/health", "/health/leader", "/metrics", "/api/v1/cluster"}) {
     CHECK_FALSE(answer_without_lease(facts, own));
   }
 }
