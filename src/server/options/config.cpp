@@ -17,6 +17,8 @@
 #include "server/options/config_in_force.hpp"
 #include "server/options/config_tables.hpp"
 #include "server/options/option_rows.hpp"
+#include "server/options/shell/completion.hpp"
+#include "server/options/shell/man_page.hpp"
 
 namespace millrace::server {
 namespace {
@@ -67,6 +69,10 @@ struct Parser {
       "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
   ImportChoice import_choice;
   CLI::App* import = add_import_command(app, import_choice);
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print what lets a shell complete commands and flags");
+  CLI::App* man = app.add_subcommand("man", "Print the manual page");
+  std::string shell;
   std::string directory;
   std::string target;
   bool is_again = false;
@@ -105,6 +111,7 @@ struct Parser {
     add_move(*move_to_log, "The data directory; its jobs stay in it too, and are not served");
     add_move(*move_to_file, "A new directory, or that of a stopped node");
     move_to_file->add_flag("--again", is_again, "Even if the jobs were moved before");
+    completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
     check->footer(kCheckFooter);
     backup->footer(kBackupFooter);
     check
@@ -291,6 +298,11 @@ Invocation read_import(const ImportChoice& choice) {
   return {.action = Invocation::Action::kImport, .config = {}, .text = {}, .import = choice};
 }
 
+Invocation print_completion(const Parser& parser) {
+  auto text = completion_for(parser.shell, shown_commands(parser.app));
+  return text ? print(std::move(*text)) : refuse(text.error().text);
+}
+
 }  // namespace
 
 std::vector<std::string> options_for_restart(const Config& started, const Config& wanted) {
@@ -342,6 +354,8 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
   }
   if (parser.import->parsed()) return read_import(parser.import_choice);
+  if (parser.completion->parsed()) return print_completion(parser);
+  if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));
   if (!parser.serve->parsed()) {
     return refuse("a command is missing, for example serve; see millrace --help");
   }

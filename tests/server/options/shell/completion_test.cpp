@@ -1,0 +1,44 @@
+#include "server/options/shell/completion.hpp"
+
+#include <string>
+#include <vector>
+
+#include "server/options/shell/man_page.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// With everything that a shell or roff could take for its own.
+const std::vector<ShownCommand> kHard = {
+    {.name = "do",
+     .help = R"(It's [all]: a\b)",
+     .footer = ".not a request",
+     .options = {{.flag = "--it", .value = "FILE", .help = "'x' [y]: z", .is_path = true}}}};
+
+}  // namespace
+
+TEST_CASE("completion: what a shell would read as its own is quoted") {
+  const std::string zsh = completion_for("zsh", kHard).value();
+  CHECK(zsh.find(R"('do:It'\''s [all]\: a\b')") != std::string::npos);
+  CHECK(zsh.find(R"('--it=[)"
+                 R"('\''x'\'' \[y\]\: z]:FILE:_files')") != std::string::npos);
+  const std::string fish = completion_for("fish", kHard).value();
+  CHECK(fish.find(R"(-a do -d 'It\'s [all]: a\\b')") != std::string::npos);
+  CHECK(fish.find(R"(-l it -r -F -d '\'x\' [y]: z')") != std::string::npos);
+}
+
+TEST_CASE("completion: another shell is refused") {
+  CHECK_FALSE(completion_for("tcsh", kHard));
+  CHECK_FALSE(completion_for("", kHard));
+}
+
+TEST_CASE("man page: a text is never a request") {
+  const std::string page = man_page(kHard);
+  CHECK(page.find("\n\\&It's [all]: a\\eb.\n") != std::string::npos);
+  CHECK(page.find("\n\\&'x' [y]: z\n") != std::string::npos);
+  CHECK(page.find("\n\\&.not a request\n") != std::string::npos);
+  CHECK(page.find("\n\\fB\\-\\-it\\fR \\fIFILE\\fR\n") != std::string::npos);
+}
+
+}  // namespace millrace::server
