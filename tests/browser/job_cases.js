@@ -1,5 +1,7 @@
 // What clients asked for with a job, and what workers tell of it.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { accessibleCases } from "./axe.js";
 import { faktory, gone, row, until } from "./helpers.js";
 
@@ -30,7 +32,55 @@ async function dieAndExpire(test) {
 const tell = (client, values) =>
   client.command("TRACK", `SET ${JSON.stringify({ jid: "import-01", ...values })}`);
 
+/** What the page puts into the clipboard from now on, without asking the browser for its leave. */
+const copied = (page) =>
+  page.evaluate(() => {
+    window.copied = [];
+    navigator.clipboard.writeText = async (text) => window.copied.push(text);
+  });
+
 export const cases = [
+  {
+    title: "a job is pushed once more, with its numbers as they were",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      await client.command(
+        "PUSH",
+        '{"jid":"exact-001","jobtype":"Exact","queue":"mail","args":[9007199254740993,"it\'s"]}',
+      );
+      const { page } = test;
+      await test.open("jobs/1");
+      await page.getByRole("button", { name: "Push again…" }).click();
+      const text = await page.locator("#ask-text").inputValue();
+      assert.match(text, /9007199254740993/);
+      assert.doesNotMatch(text, /exact-001|created_at/);
+      await page.getByRole("button", { name: "Push the job" }).click();
+      await page.getByText("Job 2 was pushed.").waitFor();
+      const pushed = await test.server.api("jobs/2");
+      assert.equal(pushed.args, '[9007199254740993,"it\'s"]');
+      assert.equal(pushed.queue, "mail");
+      assert.notEqual(pushed.jid, "exact-001");
+    },
+  },
+  {
+    title: "the jid is copied, and a command that pushes the job",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      await client.push("copied-01", "Copied", "mail", ["it's"]);
+      const { page } = test;
+      await test.open("jobs/1");
+      await copied(page);
+      await page.getByRole("button", { name: "Copy the jid" }).click();
+      await page.getByText("jid was copied.").waitFor();
+      await page.getByRole("button", { name: "Copy as curl" }).click();
+      await page.getByText("Command was copied.").waitFor();
+      const [jid, command] = await page.evaluate(() => window.copied);
+      assert.equal(jid, "copied-01");
+      const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
+      assert.equal(JSON.parse(stdout).id, 2);
+      assert.equal((await test.server.api("jobs/2")).args, '["it\'s"]');
+    },
+  },
   ...accessibleCases("job features", "", fill, async (page, { base }, look) => {
     for (const [id, text] of [
       [1, "reading the third file"],

@@ -16,6 +16,7 @@ import {
 } from "../ui.js";
 import { attempts } from "./attempts.js";
 import { batchOf } from "./batches.js";
+import { asNew, copyButton, curlOf } from "./copies.js";
 import { nameGroup } from "./job_filters.js";
 import {
   ACTIONS,
@@ -23,6 +24,7 @@ import {
   failures,
   hasExpired,
   priority,
+  pushDialog,
   verbOf,
   workerLink,
 } from "./jobs.js";
@@ -291,6 +293,9 @@ function content(ctx, job) {
       "div",
       { class: "actions" },
       all.length > 1 && all.map(([name]) => choose(name)),
+      job.is_pushed &&
+        job.work_unit &&
+        copyButton("Copy as curl", "Command", () => curlOf(write(asNew(job.exact.swork_unit)))),
       h(
         "a",
         { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` },
@@ -403,6 +408,11 @@ export default {
             title: isOver(action) && WHY_NO_RETRY,
           }),
         );
+    if (!ctx.isReadOnly && job.is_pushed && job.work_unit) {
+      const again = () =>
+        pushDialog(ctx, job.queue, write(asNew(job.exact.swork_unit), 2));
+      actions.push(button("Push again…", again, { kind: "plain" }));
+    }
     const unit = job.work_unit ?? {};
     return [
       h(
@@ -428,7 +438,7 @@ export default {
           null,
           facts([
             ["Queue", queueLink(job.queue)],
-            ["jid", h("code", {}, job.jid)],
+            ["jid", [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]],
             job.batch && ["Batch", batchOf(job)],
             ["Priority", priority(job)],
             ["Reservation timeout", span(job.ttr_s)],

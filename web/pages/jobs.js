@@ -162,15 +162,14 @@ async function changeSelected(ctx, action) {
   ctx.refresh();
 }
 
-export function pushDialog(ctx, queue) {
+const exampleOf = (queue) =>
+  JSON.stringify({ jobtype: "Example", queue: queue || "default", args: [1, "two"] }, null, 2);
+
+export function pushDialog(ctx, queue, value = exampleOf(queue)) {
   return askText({
     title: "Push a job",
     hint: "Job as JSON: jobtype and args; optional queue, at, retry, priority, custom.",
-    value: JSON.stringify(
-      { jobtype: "Example", queue: queue || "default", args: [1, "two"] },
-      null,
-      2,
-    ),
+    value,
     verb: "Push the job",
     send(text) {
       JSON.parse(text); // its error names the position
