@@ -69,7 +69,9 @@ MaybeProblem check_array(ondemand::value value, std::size_t depth) {
   return std::nullopt;
 }
 
-MaybeProblem check_members(ondemand::value value, std::size_t depth) {
+/// Visits the members of an object, with what their names mean. `visit` answers what is wrong.
+template <typename Visit>
+MaybeProblem visit_members(ondemand::value value, const Visit& visit) {
   ondemand::object object;
   if (const auto error = value.get_object().get(object)) return json_problem(error);
   for (auto member : object) {
@@ -77,9 +79,15 @@ MaybeProblem check_members(ondemand::value value, std::size_t depth) {
     std::string_view name;
     if (const auto error = std::move(member).get(field)) return json_problem(error);
     if (const auto error = field.unescaped_key().get(name)) return json_problem(error);
-    if (MaybeProblem problem = check(field.value(), depth + 1)) return problem;
+    if (MaybeProblem problem = visit(name, field.value())) return problem;
   }
   return std::nullopt;
+}
+
+MaybeProblem check_members(ondemand::value value, std::size_t depth) {
+  return visit_members(value, [depth](std::string_view, ondemand::value member) {
+    return check(member, depth + 1);
+  });
 }
 
 MaybeProblem check_scalar(ondemand::value value, ondemand::json_type type) {
@@ -156,17 +164,13 @@ Outcome<std::string_view> check_object(
     absl::FunctionRef<void(std::string_view name, std::string_view raw)> visit) {
   if (depth >= kNestingMax) return too_deep();
   const char* const begin = raw_token(value).data();
-  ondemand::object object;
-  if (const auto error = value.get_object().get(object)) return json_problem(error);
-  for (auto member : object) {
-    ondemand::field field;
-    std::string_view name;
-    if (const auto error = std::move(member).get(field)) return json_problem(error);
-    if (const auto error = field.unescaped_key().get(name)) return json_problem(error);
-    const Outcome<std::string_view> raw = check_value(document, field.value(), depth + 1);
+  const auto take = [&](std::string_view name, ondemand::value member) -> MaybeProblem {
+    const Outcome<std::string_view> raw = check_value(document, member, depth + 1);
     if (!raw) return raw.error();
     visit(name, *raw);
-  }
+    return std::nullopt;
+  };
+  if (MaybeProblem problem = visit_members(value, take)) return *problem;
   return text_since(begin, document);
 }
 
