@@ -119,7 +119,7 @@ class BadInputTest(ServerTest):
                 # It may come: so the node waits, and changes nothing meanwhile.
                 node = self.server(*self.flags(url), data="data-" + begin)
                 node.begin()
-                text = "log_unreachable problem=.*(no NATS server can be|Connection refused)"
+                text = "log_unreachable log=.* problem=.*(no NATS server can be|Connection refused)"
                 wait_until(lambda at=node, text=text: re.search(text, at.error_text()), "it waits")
                 time.sleep(1.5)
                 self.assertEqual(len(node.error_text().splitlines()), 1)
@@ -150,7 +150,9 @@ class BadInputTest(ServerTest):
 
     def test_an_engine_that_does_not_sync(self):
         unsaid = self.url().split("?")[0]
-        self.refused("on one server, and lost with it", [f"--log={unsaid}", "--node=a"])
+        self.refused("whether it syncs", [f"--log={unsaid}", "--node=a"])
+        alone = f"--log={unsaid}?synced=yes"
+        self.refused("on one server, and lost with it", [alone, "--node=a"])
         log = f"--log={unsaid}?replicas=1"
         self.refused("power cut|whether it syncs", [log, "--node=a"])
         with open(self.path("pgpass"), "w", encoding="ascii") as file:

@@ -45,9 +45,9 @@ Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& di
                      " is a cache of a shared log: import into a new directory, and move that to "
                      "an empty log with `millrace move-to-log`"};
     case journal::DirectoryContent::kMoved:
-      return Problem{"the jobs of " + directory + " were moved to a shared log"};
+      break;
   }
-  CHECK(false);
+  return Problem{"the jobs of " + directory + " were moved to a shared log"};
 }
 
 }  // namespace

@@ -168,11 +168,9 @@ TEST_CASE("NATS reader: while a server is behind the stream's leader, the leader
   one.append("one");
   one.hear_of_end();
   CHECK_FALSE(one.reader->has_result());
-  one.hear_of_end();
-  CHECK_FALSE(one.reader->has_result());
   CHECK(one.reader->begun() == 1);
-  one.now += kEndWait;
-  one.reader->proceed(1 << 20, one.now);
+  // The first answer may be to a question from before the append.
+  for (int i = 0; i < 3 && one.reader->begun() == 1; ++i) one.hear_of_end();
   CHECK(one.reader->begun() == 2);
   REQUIRE(one.reader->has_result());
   const auto chunk = one.reader->take();
