@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "beanstalk/argument.hpp"
+#include "beanstalk/command.hpp"
 #include "server/import/binlog_reader.hpp"
 
 namespace {
@@ -21,8 +23,8 @@ void check_record(const BinlogRecord& record, std::string_view bytes) {
   expect(record.state <= BinlogRecord::State::kDelayed);
   expect(record.delay >= Duration{} && record.ttr >= Duration{});
   if (!record.is_whole) return;
-  expect(!record.tube.empty() && record.tube.size() <= kTubeBytesMax);
-  (void)is_tube_name(record.tube);
+  expect(!record.tube.empty() && record.tube.size() <= beanstalk::kTubeNameBytesMax);
+  (void)beanstalk::is_tube_name(record.tube);
   expect(record.body_at <= bytes.size() && record.body_bytes <= bytes.size() - record.body_at);
   expect(bytes.substr(record.body_at + record.body_bytes).starts_with("\r\n"));
 }

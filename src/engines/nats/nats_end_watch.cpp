@@ -24,8 +24,7 @@ journal::Sequence end_in(std::string_view answer) {
 bool NatsEndWatch::receive(NatsMailbox::Letter& letter) {
   if (answers_ == nullptr || letter.subscription != answers_->number()) return false;
   const natsMsg& answer = *letter.message;
-  const std::string_view text(natsMsg_GetData(&answer),
-                              static_cast<std::size_t>(natsMsg_GetDataLength(&answer)));
+  const std::string_view text = bytes_of(answer);
   end_ = end_in(text);
   return true;
 }

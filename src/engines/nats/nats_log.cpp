@@ -203,8 +203,7 @@ Outcome<Done> NatsLog::trim(Sequence before) {
 }
 
 void NatsLog::note_trim(const natsMsg& answer) {
-  const std::string_view text(natsMsg_GetData(&answer),
-                              static_cast<std::size_t>(natsMsg_GetDataLength(&answer)));
+  const std::string_view text = bytes_of(answer);
   if (text.find("\"success\":true") != std::string_view::npos) return;
   trim_problem_ = Problem{"the stream " + parts_->stream.name() + " was not trimmed"};
 }

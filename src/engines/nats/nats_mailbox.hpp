@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace millrace::engines {
@@ -16,6 +18,11 @@ struct DestroyNatsMessage {
   void operator()(natsMsg* message) const { natsMsg_Destroy(message); }
 };
 using NatsMessage = std::unique_ptr<natsMsg, DestroyNatsMessage>;
+
+/// What the message carries, as long as it lives.
+[[nodiscard]] inline std::string_view bytes_of(const natsMsg& message) {
+  return {natsMsg_GetData(&message), static_cast<std::size_t>(natsMsg_GetDataLength(&message))};
+}
 
 /// What the threads of the client library hand over to the thread that uses the log.
 class NatsMailbox {

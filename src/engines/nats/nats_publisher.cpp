@@ -44,10 +44,6 @@ std::string_view text_after(std::string_view json, std::string_view key) {
   return json.substr(at + 1, json.find('"', at + 1) - at - 1);
 }
 
-std::string_view bytes_of(const natsMsg& message) {
-  return {natsMsg_GetData(&message), static_cast<std::size_t>(natsMsg_GetDataLength(&message))};
-}
-
 }  // namespace
 
 NatsPublisher::NatsPublisher(NatsConnection& connection, std::string stream, std::string subject)

@@ -44,8 +44,7 @@ std::string_view header_of(const natsMsg& message, const char* name) {
 bool is_refusal(const natsMsg& message) {
   const std::string_view status = header_of(message, "Status");
   if (!status.empty()) return status != "100";
-  const std::string_view text(natsMsg_GetData(&message),
-                              static_cast<std::size_t>(natsMsg_GetDataLength(&message)));
+  const std::string_view text = bytes_of(message);
   return text.find("\"error\":") != std::string_view::npos;
 }
 
@@ -188,8 +187,7 @@ void NatsReader::look_at_stream(std::size_t bytes_max, Time now) {
 void NatsReader::add(const natsMsg& message, Sequence sequence, Time now) {
   if (sequence < assembler_.next()) return;
   if (sequence > assembler_.next()) return find_gap(sequence, now);
-  const std::string_view bytes(natsMsg_GetData(&message),
-                               static_cast<std::size_t>(natsMsg_GetDataLength(&message)));
+  const std::string_view bytes = bytes_of(message);
   const NatsEntryAssembler::Verdict verdict =
       assembler_.add(parse_nats_entry_header(header_of(message, kNatsEntryHeader)), bytes);
   if (verdict.step == NatsEntryAssembler::Step::kLooksBack) {

@@ -203,8 +203,7 @@ Outcome<Done> NatsStream::add_stream(int replicas, const Options& options) {
 Outcome<Done> NatsStream::check_synced(const NatsUrl& url) {
   const auto answer = connection_.request("$JS.API.STREAM.INFO." + name_, "", kAskMax);
   if (!answer) return answer.error();
-  const std::string_view text(natsMsg_GetData(answer->get()),
-                              static_cast<std::size_t>(natsMsg_GetDataLength(answer->get())));
+  const std::string_view text = bytes_of(**answer);
   if (text.find("\"compression\":") == std::string_view::npos) {
     return Problem{
         "NATS servers before 2.10 cannot sync before they acknowledge, so a power cut "

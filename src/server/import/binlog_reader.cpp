@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/text.hpp"
+#include "beanstalk/command.hpp"
 
 namespace millrace::server {
 namespace {
@@ -38,14 +38,6 @@ Duration duration_of(std::uint64_t value, bool is_in_microseconds) {
 }
 
 }  // namespace
-
-bool is_tube_name(std::string_view name) {
-  constexpr std::string_view kOthers = "-+/;.$_()";
-  if (name.empty() || name.size() > kTubeBytesMax || name.front() == '-') return false;
-  return std::all_of(name.begin(), name.end(), [&](char c) {
-    return is_letter(c) || is_digit(c) || kOthers.find(c) != kOthers.npos;
-  });
-}
 
 Outcome<BinlogReader> BinlogReader::open(std::string_view bytes) {
   // A file that was only begun, or is to be written yet.
@@ -103,7 +95,7 @@ std::optional<BinlogRecord> BinlogReader::next() {
   if (rest.size() < length_bytes + job_bytes) return finish(End::kTorn);
   const std::uint64_t name_bytes =
       is_old_ ? number_at<std::uint64_t>(rest, 0) : number_at<std::uint32_t>(rest, 0);
-  if (name_bytes > kTubeBytesMax) return finish(End::kDamaged);
+  if (name_bytes > beanstalk::kTubeNameBytesMax) return finish(End::kDamaged);
   const std::size_t head_bytes = length_bytes + name_bytes + job_bytes;
   if (rest.size() < head_bytes) return finish(End::kTorn);
   const std::string_view job = rest.substr(length_bytes + name_bytes, job_bytes);

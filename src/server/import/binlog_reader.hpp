@@ -83,10 +83,4 @@ class BinlogReader {
   static constexpr std::size_t kVersionBytes = 4;
 };
 
-/// The longest name of a tube.
-inline constexpr std::size_t kTubeBytesMax = 200;
-
-/// Whether a client of beanstalkd can have given this name to a tube.
-[[nodiscard]] bool is_tube_name(std::string_view name);
-
 }  // namespace millrace::server

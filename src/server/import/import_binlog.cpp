@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "beanstalk/argument.hpp"
 #include "server/import/binlog.hpp"
 #include "server/import/import_table.hpp"
 #include "server/import/import_target.hpp"
@@ -24,7 +25,7 @@ constexpr JobId kImportedIdMax = JobId{1} << 62;
 
 /// Why a job cannot be taken; empty: it can.
 std::string_view refusal_of(const BinlogJob& job, std::string_view tube, JobId shift) {
-  if (!is_tube_name(tube)) return "in a tube with a name that no client can use";
+  if (!beanstalk::is_tube_name(tube)) return "in a tube with a name that no client can use";
   if (job.record.body_bytes > kBodyBytesMax) return "longer than 1 GiB";
   const bool fits = shift <= kImportedIdMax && job.record.id <= kImportedIdMax - shift;
   if (!fits) return "with an id that no server has drawn";

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "beanstalk/argument.hpp"
 #include "server/import/binlog_bytes.hpp"
 #include "support/doctest.hpp"
 
@@ -100,11 +101,11 @@ TEST_CASE("binlog: an unknown state is damage") {
 }
 
 TEST_CASE("binlog: names of tubes are those that the protocol allows") {
-  CHECK(is_tube_name("a-b+c/d;e.f$g_h()"));
-  CHECK_FALSE(is_tube_name("-a"));
-  CHECK_FALSE(is_tube_name("a b"));
-  CHECK_FALSE(is_tube_name(""));
-  CHECK_FALSE(is_tube_name(std::string(201, 'a')));
+  CHECK(beanstalk::is_tube_name("a-b+c/d;e.f$g_h()"));
+  CHECK_FALSE(beanstalk::is_tube_name("-a"));
+  CHECK_FALSE(beanstalk::is_tube_name("a b"));
+  CHECK_FALSE(beanstalk::is_tube_name(""));
+  CHECK_FALSE(beanstalk::is_tube_name(std::string(201, 'a')));
 }
 
 }  // namespace millrace::server
