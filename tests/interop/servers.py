@@ -99,8 +99,12 @@ class Millrace:
         return answer
 
     def job(self, jid):
-        """The job with that jid as the API shows it, or None when it is gone."""
-        for state in STATES:
+        """The job with that jid as the API shows it, or None when it is gone.
+
+        A job that changes its state meanwhile can be missed by one walk over the states.
+        The second walk finds it.
+        """
+        for state in STATES + STATES:
             for job in self.api(f"/jobs?state={state}&id={jid}")["jobs"]:
                 if job["jid"] == jid:
                     return job
