@@ -3,15 +3,45 @@
 #include <charconv>
 
 namespace millrace::test {
+namespace {
+
+constexpr std::string_view kNamed = "jid=";
+
+/// Empty: it has none.
+std::string_view jid_in(std::string_view body) {
+  if (!body.starts_with(kNamed)) return {};
+  body.remove_prefix(kNamed.size());
+  return body.substr(0, body.find(','));
+}
+
+}  // namespace
 
 WorkUnitFormat::Identity PlainFormat::identify(const Job& job) const {
   Identity identity{.jid = "j" + std::to_string(job.id)};
   const std::string_view body = job.body_view();
-  if (body.starts_with("jid=")) identity.jid = body.substr(4);
+  if (const std::string_view jid = jid_in(body); !jid.empty()) identity.jid = jid;
   if (body.starts_with("retry=")) {
     std::from_chars(body.data() + 6, body.data() + body.size(), identity.retry);
   }
   return identity;
+}
+
+std::uint32_t PlainFormat::name_hash(std::string_view body) const {
+  const std::string_view jid = jid_in(body);
+  return jid.empty() ? 0 : hash_of_name(jid);
+}
+
+// The same for all names of one length, so that tests see that names are compared.
+std::uint32_t PlainFormat::hash_of_name(std::string_view jid) const {
+  return static_cast<std::uint32_t>(jid.size()) + 1;
+}
+
+std::string_view PlainFormat::name_part(std::string_view body) const {
+  return body.substr(0, body.find(','));
+}
+
+bool PlainFormat::is_same(const Job& job, std::string_view body) const {
+  return job.body_view() == body;
 }
 
 void PlainFormat::render(const Job& job, std::string_view, WallClock, std::string& out) const {

@@ -11,10 +11,16 @@ namespace millrace::test {
 /// Any time will do; this one is 2020-09-13 12:26:40.
 inline constexpr Time kStart{1'600'000'000s};
 
-/// Jobs are named j<id>; a body `retry=N` sets the rule, a body `jid=X` the name.
+/// Jobs are named j<id>; a body `retry=N` sets the rule, a body `jid=X` or `jid=X,...` the name, by
+/// which it is found.
 class PlainFormat : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
+  [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
+  [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
+  [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
+  /// `jid=X`.
+  [[nodiscard]] std::string_view name_part(std::string_view body) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;
 };

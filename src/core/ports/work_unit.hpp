@@ -33,6 +33,33 @@ class WorkUnitFormat {
   /// jid is `beanstalk-<id>`.
   [[nodiscard]] virtual Identity identify(const Job& job) const = 0;
 
+  // ---- pushed jobs by name ----------------------------------------------------------------------
+
+  /// A hash of the jid that a pushed job with this body has, by which the job is found; the jid is
+  /// at most `kJidBytesMax` long. 0: it is not to be found so. Jids that differ may have the same
+  /// hash, and each process has other ones.
+  [[nodiscard]] virtual std::uint32_t name_hash(std::string_view /*body*/) const { return 0; }
+  /// That of the jid itself; never 0.
+  [[nodiscard]] virtual std::uint32_t hash_of_name(std::string_view /*jid*/) const { return 1; }
+
+  /// Whether a client that pushes this body means the job: jid, jobtype, args and `at` are those of
+  /// the job, as they were sent; of a long body all members but `created_at`.
+  [[nodiscard]] virtual bool is_same(const Job& /*job*/, std::string_view /*body*/) const {
+    return false;
+  }
+
+  /// The part of a pushed job's body that has its jid and jobtype, for a look at them when the job
+  /// is gone. Empty: the body is broken.
+  [[nodiscard]] virtual std::string_view name_part(std::string_view /*body*/) const { return {}; }
+  struct Name {
+    std::string jid;
+    std::string jobtype;
+  };
+  /// Of a `name_part`.
+  [[nodiscard]] virtual Name read_name(std::string_view part) const {
+    return {.jid = std::string(part), .jobtype = {}};
+  }
+
   /// The facts that a list shows of a job.
   struct Summary {
     std::string jid;

@@ -43,10 +43,12 @@ std::size_t Jobs::other_memory_bytes() const {
   constexpr std::size_t kUsualRestBytes = 64;
   // The features, and the entry in the index.
   constexpr std::size_t kTrackedBytes = 72;
+  constexpr std::size_t kNameBytes = 14;
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
   const std::size_t texts = record_bytes_ - std::min<std::size_t>(record_bytes_, usual);
   return jobs_.size() * kJobBytes + orders_.failed_before().size() * kOrderBytes +
-         tracked_.size() * kTrackedBytes + queues_.by_creation().size() * kQueueBytes + texts;
+         tracked_.size() * kTrackedBytes + names_.size() * kNameBytes +
+         queues_.by_creation().size() * kQueueBytes + texts;
 }
 
 // ---- records ------------------------------------------------------------------------------------
@@ -70,6 +72,10 @@ void Jobs::apply(JobAdded&& record) {
   }
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
+  if (format_ != nullptr && job.kind == JobKind::kWorkUnit) {
+    const std::uint32_t hash = format_->name_hash(record.body);
+    if (hash != 0) names_.enter(slot, hash);
+  }
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
   enter_orders(job, slot);
   totals_.mark_used(job.id, job.sequence);
@@ -120,6 +126,7 @@ void Jobs::erase(JobSlot slot) {
   const Job& job = jobs_[slot];
   leave_orders(job, slot);
   if (job.features && job.features->is_tracked) tracked_.leave(job, slot);
+  names_.leave(slot);
   leave_log(slot);
   bodies_.forget(job);
   CHECK(job.body_bytes <= all_body_bytes_);

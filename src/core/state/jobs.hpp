@@ -11,10 +11,12 @@
 #include "base/slab.hpp"
 #include "core/model/job.hpp"
 #include "core/model/record.hpp"
+#include "core/ports/work_unit.hpp"
 #include "core/state/bodies.hpp"
 #include "core/state/features/locks.hpp"
 #include "core/state/features/tracked_jobs.hpp"
-#include "core/state/job_index.hpp"
+#include "core/state/index/job_index.hpp"
+#include "core/state/index/job_names.hpp"
 #include "core/state/job_orders.hpp"
 #include "core/state/log_order.hpp"
 #include "core/state/queues.hpp"
@@ -31,6 +33,10 @@ class Jobs {
   Jobs(Queues& queues, Totals& totals, Throttles& throttles);
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
+
+  /// From now on jobs can be looked up by their names, as `format` reads them. To be called before
+  /// the first job is added. It outlives this.
+  void read_names_by(const WorkUnitFormat& format) { format_ = &format; }
 
   /// Null when there is none.
   [[nodiscard]] const Job* find(JobId id) const;
@@ -57,6 +63,7 @@ class Jobs {
   /// Of these locks, without those that their jobs lend.
   [[nodiscard]] std::size_t locks_in_force() const { return locks_.size() - lent_locks_; }
   [[nodiscard]] const TrackedJobs& tracked() const { return tracked_; }
+  [[nodiscard]] const JobNames& names() const { return names_; }
   [[nodiscard]] Bodies& bodies() const { return bodies_; }
 
   /// About what jobs and queues take in memory, with and without the bodies.
@@ -114,6 +121,8 @@ class Jobs {
   Locks locks_{jobs_};
   std::size_t lent_locks_ = 0;
   TrackedJobs tracked_;
+  const WorkUnitFormat* format_ = nullptr;
+  JobNames names_{jobs_};
   /// Of jobs with that mark, which few have.
   absl::flat_hash_map<JobId, std::unique_ptr<Attempts>> attempts_;
   mutable Bodies bodies_;

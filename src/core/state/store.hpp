@@ -45,6 +45,9 @@ class Store {
     jobs_.bodies().set_replaying(is_replaying);
   }
 
+  /// See `Jobs::read_names_by`.
+  void read_names_by(const WorkUnitFormat& format) { jobs_.read_names_by(format); }
+
   [[nodiscard]] const Jobs& jobs() const { return jobs_; }
   [[nodiscard]] const JobOrders& orders() const { return jobs_.orders(); }
   [[nodiscard]] Queues& queues() { return queues_; }

@@ -36,6 +36,12 @@ void page_of(const Store& store, const Order& order, const View::Cursor& after, 
 
 }  // namespace
 
+void View::each_named(std::uint32_t hash, std::size_t limit,
+                      const std::function<void(const Job&)>& visit) const {
+  const Jobs& jobs = store().jobs();
+  for (const JobSlot slot : jobs.names().candidates(hash, limit)) visit(jobs.with_body(slot));
+}
+
 void View::each_queue(const std::function<void(const Queue&)>& visit) const {
   for (const auto& [created, id] : store().queues().by_creation()) visit(store().queues().at(id));
 }

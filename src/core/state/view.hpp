@@ -19,6 +19,7 @@ namespace millrace {
 /// What the broker counts besides the stored totals, all queues together, since the process began.
 struct Tally {
   std::uint64_t jobs_put = 0;
+  std::uint64_t pushes_repeated = 0;         ///< that were sent again, and added no job
   std::uint64_t reservations_timed_out = 0;  ///< held by a connection, TTR ran out
   std::uint64_t reservations_expired = 0;    ///< held by a worker, `reserve_for` ran out
   std::uint64_t scheduled_enqueued = 0;      ///< scheduled jobs that came due
@@ -67,6 +68,10 @@ class View {
     const auto slot = store().jobs().locks().holder(key);
     return slot ? &store().jobs().with_body(*slot) : nullptr;
   }
+  /// Up to `limit` pushed jobs whose jids have that hash (`WorkUnitFormat::hash_of_name`), those
+  /// first that were made last.
+  void each_named(std::uint32_t hash, std::size_t limit,
+                  const std::function<void(const Job&)>& visit) const;
   /// What was told of the progress of this job, whose name is given; or null. The end of a job of
   /// that name is none of it.
   [[nodiscard]] const Track* progress_of(const Job& job, std::string_view jid) const {

@@ -24,6 +24,24 @@ std::optional<std::size_t> take_size(std::string_view& bytes) {
   return static_cast<std::size_t>(*size);
 }
 
+/// A body in parts: its text, where the jid is in it, and how long jid and head are. A jid has its
+/// quotes. The sizes come from the log: nothing is read past the body.
+struct JidAndHead {
+  std::string_view text;
+  std::size_t at;
+  std::size_t jid_bytes;
+  std::size_t head_bytes;
+};
+
+std::optional<JidAndHead> find_jid(std::string_view body) {
+  const std::optional<std::size_t> jid_at = take_size(body);
+  const std::optional<std::size_t> jid_bytes = take_size(body);
+  const std::optional<std::size_t> head_bytes = take_size(body);
+  if (!jid_at || !jid_bytes || !head_bytes || *jid_bytes < 2) return std::nullopt;
+  if (*jid_at + *jid_bytes + *head_bytes > body.size()) return std::nullopt;
+  return JidAndHead{body, *jid_at, *jid_bytes, *head_bytes};
+}
+
 /// Whether valid JSON has white space, within strings or not: other control characters it has none.
 bool has_space(std::string_view json) {
   constexpr std::uint64_t kEachByte = 0x0101010101010101;
@@ -214,22 +232,30 @@ SplicedBody encode_work_unit(const JobMembers& members, const Splices& splices) 
   return body;
 }
 
+std::string_view raw_jid_of(std::string_view body) {
+  const std::optional<JidAndHead> found = find_jid(body);
+  return found ? found->text.substr(found->at, found->jid_bytes) : std::string_view{};
+}
+
+std::string_view jid_and_head_of(std::string_view body) {
+  const std::optional<JidAndHead> found = find_jid(body);
+  if (!found) return {};
+  return found->text.substr(found->at, found->jid_bytes + found->head_bytes);
+}
+
 std::optional<StoredForm> decode_work_unit(std::string_view body) {
-  const std::optional<std::size_t> jid_at = take_size(body);
-  const std::optional<std::size_t> jid_bytes = take_size(body);
-  const std::optional<std::size_t> head_bytes = take_size(body);
-  if (!jid_at || !jid_bytes || !head_bytes) return std::nullopt;
-  const std::size_t jid_end = *jid_at + *jid_bytes;
-  // A jid has its quotes. The sizes come from the log: nothing is read past the body.
-  if (*jid_bytes < 2 || jid_end + *head_bytes > body.size()) return std::nullopt;
+  const std::optional<JidAndHead> found = find_jid(body);
+  if (!found) return std::nullopt;
+  const std::string_view text = found->text;
+  const std::size_t jid_end = found->at + found->jid_bytes;
 
   StoredForm form;
-  const std::optional<std::size_t> retry_end = take_retry(body, form);
-  if (!retry_end || *retry_end > *jid_at) return std::nullopt;
-  form.until_jid = body.substr(*retry_end, jid_end - *retry_end);
-  form.head = body.substr(jid_end, *head_bytes);
-  form.rest = body.substr(jid_end + *head_bytes);
-  form.raw_jid = body.substr(*jid_at, *jid_bytes);
+  const std::optional<std::size_t> retry_end = take_retry(text, form);
+  if (!retry_end || *retry_end > found->at) return std::nullopt;
+  form.until_jid = text.substr(*retry_end, jid_end - *retry_end);
+  form.head = text.substr(jid_end, found->head_bytes);
+  form.rest = text.substr(jid_end + found->head_bytes);
+  form.raw_jid = text.substr(found->at, found->jid_bytes);
   return form;
 }
 

@@ -89,6 +89,12 @@ struct SplicedBody {
 /// The same for members of which some stand for longer ones, in compact JSON.
 [[nodiscard]] SplicedBody encode_work_unit(const JobMembers& members, const Splices& splices);
 
+/// The jid of a body, with its quotes, found without reading the rest. Empty: it is no stored work
+/// unit.
+[[nodiscard]] std::string_view raw_jid_of(std::string_view body);
+/// The same, and its head: jobtype, and created_at if it is stored.
+[[nodiscard]] std::string_view jid_and_head_of(std::string_view body);
+
 /// nullopt: the body is no stored work unit. It may come from a disk and is not trusted: the views
 /// lie inside of it, but need not be JSON.
 [[nodiscard]] std::optional<StoredForm> decode_work_unit(std::string_view body);

@@ -6,6 +6,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "base/text_map.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/text.hpp"
@@ -150,6 +151,10 @@ JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
   return members;
 }
 
+// No string in a body has these bytes: its quotes have backslashes before them.
+constexpr std::string_view kTypeStart = R"(,"jobtype":)";
+constexpr std::string_view kArgsStart = R"("args":)";
+
 /// A summary reads a body that was put only up to this size, since a page shows many summaries.
 constexpr std::size_t kSummaryBodyBytesMax = 16 * 1024;
 
@@ -183,19 +188,27 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
 
 /// From `head`, which begins with `,"jobtype":` and a string.
 std::string jobtype_of(const StoredForm& form) {
-  constexpr std::string_view kType = R"(,"jobtype":)";
   const std::string_view jobtype = form.head.substr(0, form.created_at());
-  if (!jobtype.starts_with(kType) || jobtype.size() <= kType.size() + 1) return {};
-  return text_of(jobtype.substr(kType.size()));
+  if (!jobtype.starts_with(kTypeStart) || jobtype.size() <= kTypeStart.size() + 1) return {};
+  return text_of(jobtype.substr(kTypeStart.size()));
+}
+
+/// `at`, if it is there, and `args`: the first members of `rest`.
+std::string_view at_and_args(std::string_view rest) {
+  const std::size_t args = rest.find(kArgsStart);
+  if (args == std::string_view::npos) return rest;
+  const std::size_t begin = args + kArgsStart.size();
+  return rest.substr(0, begin + end_of_value(rest.substr(begin)));
 }
 
 /// Also from `rest`, whose first or second member is `args`.
 void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
-  constexpr std::string_view kArgs = R"("args":)";
   summary.jid = text_of(form.raw_jid);
   summary.jobtype = jobtype_of(form);
-  const std::size_t args = form.rest.find(kArgs);
-  if (args != std::string_view::npos) set_args(form.rest.substr(args + kArgs.size()), summary);
+  const std::size_t args = form.rest.find(kArgsStart);
+  if (args != std::string_view::npos) {
+    set_args(form.rest.substr(args + kArgsStart.size()), summary);
+  }
 }
 
 }  // namespace
@@ -237,6 +250,47 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
 std::string WorkUnits::jobtype(const Job& job) const {
   const std::optional<StoredForm> form = stored_form_of(job);
   return form ? jobtype_of(*form) : std::string{};
+}
+
+// Of a body only the first numbers and the jid are read: it is done for each job that comes.
+std::uint32_t WorkUnits::name_hash(std::string_view body) const {
+  const std::string_view raw = raw_jid_of(body);
+  if (raw.empty()) return 0;
+  const std::string_view inside = raw.substr(1, raw.size() - 2);
+  if (inside.find('\\') == std::string_view::npos) return hash_of_name(inside);
+  return hash_of_name(text_of(raw));
+}
+
+std::uint32_t WorkUnits::hash_of_name(std::string_view jid) const {
+  const auto hash = static_cast<std::uint32_t>(TextHash{}(jid));
+  return hash == 0 ? 1 : hash;
+}
+
+std::string_view WorkUnits::name_part(std::string_view body) const {
+  return jid_and_head_of(body);
+}
+
+WorkUnitFormat::Name WorkUnits::read_name(std::string_view part) const {
+  StoredForm form;
+  form.raw_jid = part.substr(0, part.find(kTypeStart));
+  if (form.raw_jid.size() < 2) return {};
+  form.head = part.substr(form.raw_jid.size());
+  return {.jid = text_of(form.raw_jid), .jobtype = jobtype_of(form)};
+}
+
+bool WorkUnits::is_same(const Job& job, std::string_view body) const {
+  const std::optional<StoredForm> known = stored_form_of(job);
+  const std::optional<StoredForm> pushed = decode_work_unit(body);
+  if (!known || !pushed || known->raw_jid != pushed->raw_jid) return false;
+  const auto type_of = [](const StoredForm& form) {
+    return form.head.substr(0, form.created_at());
+  };
+  if (type_of(*known) != type_of(*pushed)) return false;
+  // Most clients that push a job again send what they sent before.
+  if (known->rest == pushed->rest) return true;
+  // Arguments are not looked for in what is long, since all clients wait.
+  if (std::max(job.body_view().size(), body.size()) > kLongBodyBytes) return false;
+  return at_and_args(known->rest) == at_and_args(pushed->rest);
 }
 
 void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
   [[nodiscard]] std::string jobtype(const Job& job) const override;
+  [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
+  [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
+  [[nodiscard]] std::string_view name_part(std::string_view body) const override;
+  [[nodiscard]] Name read_name(std::string_view part) const override;
+  [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
   [[nodiscard]] Summary summarize(const Job& job) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;

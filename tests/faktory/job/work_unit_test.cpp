@@ -244,6 +244,74 @@ TEST_CASE("put job: no work unit without a jobtype and args") {
         std::string::npos);
 }
 
+TEST_CASE("pushed job: is found by its jid, however that is written") {
+  const WorkUnits units;
+  const auto hash_of = [&](const std::string& jid) {
+    return units.name_hash(encoded(R"({"jid":")" + jid + R"(","jobtype":"T","args":[]})"));
+  };
+  CHECK(hash_of("12345678") == units.hash_of_name("12345678"));
+  CHECK(hash_of(R"(\u00e9t\u00e9-5678)") == units.hash_of_name("été-5678"));
+  CHECK(hash_of("12345678") != hash_of("12345679"));
+  for (const std::string_view broken : {"", "\x01", "no work unit", "\xff\xff\xff\xff\xff\xff"}) {
+    CHECK(units.name_hash(broken) == 0);
+  }
+  const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[]})");
+  for (std::size_t length = 0; length < body.size(); ++length) {
+    static_cast<void>(units.name_hash(std::string_view(body).substr(0, length)));
+  }
+}
+
+TEST_CASE("pushed job: its name is read from a part of its body") {
+  const WorkUnits units;
+  const auto name_of = [&](const std::string& json) {
+    const WorkUnitFormat::Name name = units.read_name(units.name_part(encoded(json)));
+    return name.jid + " " + name.jobtype;
+  };
+  CHECK(name_of(R"({"jid":"12345678","jobtype":"T","args":[]})") == "12345678 T");
+  CHECK(name_of(R"({"jid":"1234\"567","jobtype":"a\u00e9","args":[],"created_at":"c"})") ==
+        "1234\"567 aé");
+  CHECK(name_of(R"({"retry":3,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})") ==
+        "12345678 T");
+  CHECK(units.name_part("broken").empty());
+  CHECK(units.read_name("").jid.empty());
+  CHECK(units.read_name("\"cut").jobtype.empty());
+}
+
+TEST_CASE("pushed job: what the same push is") {
+  const auto is_same = [](const std::string& one, const std::string& two) {
+    const WorkUnits units;
+    const std::string first = encoded(one);
+    const std::string second = encoded(two);
+    return units.is_same(make_job(JobKind::kWorkUnit, first), second);
+  };
+  const std::string one = R"({"jid":"12345678","jobtype":"T","args":[1,{"args":[2]}])";
+  CHECK(is_same(one + "}", one + "}"));
+  CHECK(is_same(one + R"(,"created_at":"a"})", one + R"(,"created_at":"b"})"));
+  CHECK(is_same(one + R"(,"created_at":"a"})", one + "}"));
+  CHECK(is_same(one + R"(,"retry":3,"custom":{"a":1}})", one + R"(,"custom":{"args":[3]}})"));
+  CHECK(is_same(one + R"(,"reserve_for":600})", one + "}"));
+  const std::string at = R"(,"at":"2100-01-01T00:00:00Z")";
+  CHECK(is_same(one + at + R"(,"retry":3})", one + at + "}"));
+  CHECK_FALSE(is_same(one + at + "}", one + "}"));
+  CHECK_FALSE(is_same(one + at + "}", one + R"(,"at":"2100-01-01T00:00:01Z"})"));
+  CHECK_FALSE(is_same(one + "}", R"({"jid":"12345678","jobtype":"T","args":[1,{"args":[3]}]})"));
+  CHECK_FALSE(is_same(one + "}", R"({"jid":"12345678","jobtype":"T","args":[1]})"));
+  CHECK_FALSE(is_same(one + "}", R"({"jid":"12345678","jobtype":"U","args":[1,{"args":[2]}]})"));
+  CHECK_FALSE(is_same(one + "}", R"({"jid":"12345679","jobtype":"T","args":[1,{"args":[2]}]})"));
+  const WorkUnits units;
+  CHECK_FALSE(units.is_same(make_job(JobKind::kWorkUnit, "broken"), encoded(one + "}")));
+  CHECK_FALSE(units.is_same(make_job(JobKind::kWorkUnit, encoded(one + "}")), "broken"));
+}
+
+TEST_CASE("pushed job: arguments are not looked for in what is long") {
+  const std::string args = "[\"" + std::string(WorkUnitFormat::kLongBodyBytes, 'x') + "\"]";
+  const std::string one = R"({"jid":"12345678","jobtype":"T","args":)" + args;
+  const WorkUnits units;
+  const Job job = make_job(JobKind::kWorkUnit, encoded(one + R"(,"created_at":"a"})"));
+  CHECK(units.is_same(job, encoded(one + R"(,"created_at":"b"})")));
+  CHECK_FALSE(units.is_same(job, encoded(one + R"(,"reserve_for":600})")));
+}
+
 TEST_CASE("put job: its identity") {
   const WorkUnits units;
   CHECK(units.identify(make_job(JobKind::kBytes, "x")).jid == "beanstalk-7");

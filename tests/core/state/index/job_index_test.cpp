@@ -1,4 +1,4 @@
-#include "core/state/job_index.hpp"
+#include "core/state/index/job_index.hpp"
 
 #include <map>
 #include <random>
