@@ -5,66 +5,16 @@ import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { isInTrouble, watchHealth } from "./health.js";
 import { followRunning } from "./operation.js";
+import { MOVED, NAV, PAGES } from "./pages.js";
 import { parse } from "./query.js";
 import { go, link, onChange, params, path } from "./route.js";
 import { empty, nameBadge, notice, tell } from "./ui.js";
 import { turnZone, zoneChoice } from "./zone.js";
-import overview from "./pages/overview.js";
-import queues from "./pages/queues.js";
-import queue from "./pages/queue.js";
-import jobs from "./pages/jobs.js";
 import job from "./pages/job.js";
-import batches from "./pages/batches.js";
-import batch from "./pages/batch.js";
-import errors from "./pages/errors.js";
-import cron from "./pages/cron.js";
-import cronEntry from "./pages/cron_entry.js";
-import throttles from "./pages/throttles.js";
-import workers from "./pages/workers.js";
-import server from "./pages/server.js";
 
 const POLL_MS = 2000;
 /** The status at the top tells the age of older answers. */
 const FRESH_S = 3;
-
-/** The pages in the navigation: path, title, the key that follows `g`. */
-const NAV = [
-  ["", "Overview", "o"],
-  ["queues", "Queues", "q"],
-  ["jobs", "Jobs", "j"],
-  ["batches", "Batches", "b"],
-  ["errors", "Errors", "e"],
-  ["cron", "Cron", "c"],
-  ["throttles", "Throttles", "t"],
-  ["workers", "Workers", "w"],
-  ["server", "Server", "s"],
-];
-
-/** The first matching row decides; its groups are the arguments of the page. */
-const PAGES = [
-  [/^$/, overview, ""],
-  [/^queues\/?$/, queues, "queues"],
-  [/^queues\/(.+)$/, queue, "queues"],
-  [/^jobs\/(\d+)$/, job, "jobs"],
-  [/^jobs\/?$/, jobs, "jobs"],
-  [/^batches\/([\w-]+)$/, batch, "batches"],
-  [/^batches\/?$/, batches, "batches"],
-  [/^errors\/?$/, errors, "errors"],
-  [/^cron\/?$/, cron, "cron"],
-  [/^cron\/(.+)$/, cronEntry, "cron"],
-  [/^throttles\/?$/, throttles, "throttles"],
-  [/^workers\/?$/, workers, "workers"],
-  [/^server\/?$/, server, "server"],
-];
-
-/** The addresses of the pages in Faktory's own web UI. */
-const MOVED = {
-  busy: "workers",
-  retries: "jobs?state=retrying",
-  scheduled: "jobs?state=scheduled",
-  morgue: "jobs?state=dead",
-  debug: "server",
-};
 
 const main = document.getElementById("main");
 const memories = new Map(); // address without cursor -> state of a page that was left

@@ -51,6 +51,9 @@ export const queueLink = (name) =>
     name,
   );
 
+/** A link to the jobs that a worker has reserved. */
+export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
+
 /** Each link includes its comma, so that no line begins with a comma. */
 export const queueLinks = (names) =>
   names.map((name, i) => [h("span", {}, queueLink(name), i < names.length - 1 && ","), " "]);

@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "core/model/codec.hpp"
 #include "core/state/batch_reader.hpp"
-#include "core/state/job_index.hpp"
+#include "core/state/index/job_index.hpp"
 #include "faktory/job/job_reader.hpp"
 #include "faktory/json/timestamp.hpp"
 #include "world.hpp"

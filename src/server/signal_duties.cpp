@@ -50,6 +50,8 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .connections_max = config.connections_max,
           .description = config.description,
           .dead_jobs_max = config.dead_jobs_max,
+          .pushes_once = config.pushes_once,
+          .finished = config.finished,
           .workers = {.timeout = config.worker_timeout,
                       .poison_after = config.poison_after,
                       .extends = config.extends_while_alive},

@@ -259,7 +259,7 @@ export const cases = [
       await dialog.getByRole("button", { name: "Retry 2 jobs" }).click();
       await page.getByText("No dead job matches.").waitFor();
       await page.getByText("2 jobs are ready now: ").waitFor();
-      assert.equal(await page.getByText("are not kept").count(), 0);
+      assert.equal(await page.getByText("under Completed").count(), 0);
       await page.getByRole("link", { name: "show ready jobs" }).click();
       await row(page, "Moves").first().waitFor();
       assert.match(page.url(), /queue=broken&state=ready|state=ready&queue=broken/);

@@ -436,6 +436,28 @@ class DeadTest(ServerTest):
         self.assertEqual(client.info()["faktory"]["tasks"]["Dead"]["enqueued"], 1)
 
 
+class PushOnceTest(ServerTest):
+    """A client that saw no answer pushes the same job again."""
+
+    def count(self, server):
+        client = self.open(Faktory(server.faktory_address))
+        client.push("job-00001", args=[1])
+        client.push("job-00002", args=[1])
+        return client.info()["faktory"]["queues"]["default"]
+
+    def test_a_kill_in_between_changes_nothing(self):
+        server = self.server().start()
+        self.assertEqual(self.count(server), 2)
+        server.kill()
+        server.start()
+        self.assertEqual(self.count(server), 2)
+
+    def test_switched_off(self):
+        server = self.server("--push-once=off").start()
+        self.assertEqual(self.count(server), 2)
+        self.assertEqual(self.count(server), 4)
+
+
 class LostWorkerTest(ServerTest):
     """A worker that was killed: its connections are closed, and nobody said END."""
 

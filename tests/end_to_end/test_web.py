@@ -103,6 +103,7 @@ class ApiTest(WebTest):
         self.check_cron()
         self.check_throttles()
         self.check_changes()
+        self.check_finished()
         status, headers, body = self.web.get(f"/api/v1/jobs/{self.id_in('ready')}/body")
         self.assertEqual((status, headers["Content-Type"]), (200, "application/octet-stream"))
         self.assertTrue(body)
@@ -128,6 +129,7 @@ class ApiTest(WebTest):
         self.check("get", path, "/throttles/held")
         self.check("post", path + "/set", "/throttles/held/set", {"rate_count": 2, "rate_s": 60})
         self.check("post", path + "/reset", "/throttles/held/reset")
+
     def check_batches(self):
         worker = self.open(Faktory(self.started.faktory_address))
         callback = {"jobtype": "Done", "args": [], "queue": "done"}
@@ -146,6 +148,14 @@ class ApiTest(WebTest):
         for action in ("retry", "discard", "accept", "delete"):
             path = "/batches/{bid}/" + action
             self.check("post", path, f"/batches/{bid}/{action}")
+
+    def check_finished(self):
+        job = self.check("get", "/finished")["jobs"][0]
+        self.check("get", "/finished/{id}", f"/finished/{job['id']}")
+        named = self.check("get", "/jids/{jid}", f"/jids/{job['jid']}")
+        self.assertEqual(named["finished"], [job])
+        found = self.check("get", "/jids/{jid}", "/jids/held-0001")
+        self.assertEqual(found["jobs"][0]["state"], "reserved")
 
     def check_changes(self):
         for action, state in (("retry", "retrying"), ("kill", "scheduled"), ("delete", "dead")):

@@ -74,7 +74,9 @@ TEST_CASE("service: why a job is refused is told by a code, for long jobs too") 
   Served served;
   const std::string unique =
       R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"unique_for":60}})";
-  CHECK(served.service.push(unique, served.now));
+  CHECK(served.service.push(R"({"jid":"87654321","jobtype":"T","args":[],)"
+                            R"("custom":{"unique_for":60}})",
+                            served.now));
   CHECK(served.service.push(unique, served.now).error().reason == PushRefusal::Reason::kNotUnique);
   CHECK(served.put_long(unique).reason == PushRefusal::Reason::kNotUnique);
   CHECK(served.put_long("{}").reason == PushRefusal::Reason::kInvalid);

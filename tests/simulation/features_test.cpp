@@ -85,5 +85,13 @@ TEST_CASE("simulation: a callback that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::callbacks_lost()}));
 }
 
+TEST_CASE("simulation: a push that is sent again and adds a job is found") {
+  CHECK(is_found({.repeats = World::Options::Repeats::kNone}));
+}
+
+TEST_CASE("simulation: names that are forgotten in a restart are found") {
+  CHECK(is_found({.repeats = World::Options::Repeats::kSinceItsStart}));
+}
+
 }  // namespace
 }  // namespace millrace::simulation

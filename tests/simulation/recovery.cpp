@@ -2,6 +2,7 @@
 
 #include "journal/file/log_format.hpp"
 #include "server/role/replay.hpp"
+#include "simulation/broken/broken_features.hpp"
 #include "simulation/process.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
@@ -34,7 +35,8 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
       recorder(world, wrapped_journal ? *wrapped_journal : *journal),
       broker(ledger, world.format_,
              {.random_seed = world.random_.draw(),
-              .lock_secret = {.low = world.random_.draw(), .high = 1}}),
+              .lock_secret = {.low = world.random_.draw(), .high = 1},
+              .pushes_once = world.options_.repeats != Options::Repeats::kNone}),
       beanstalk(broker, world.format_, {}, world.now_),
       faktory(broker, world.format_, {}, world.now_),
       environment(world),
@@ -238,7 +240,11 @@ bool World::try_start(Stream& stream) {
   if (opened) {
     process_ = std::make_unique<Process>(*this, std::move(wrapped), std::move(*opened));
     NotedReplay noted(process_->recorder, stream);
+    const broken::NamelessFormat nameless;
+    Store& store = process_->ledger.store();
+    if (options_.repeats == Options::Repeats::kSinceItsStart) store.read_names_by(nameless);
     const auto replayed = server::replay(noted, process_->ledger, [](Lsn) { return true; });
+    store.read_names_by(format_);
     if (replayed) return true;
     refusal = replayed.error().text;
     process_.reset();

@@ -130,6 +130,14 @@ class World {
     };
     Steps steps = Steps::kFollowed;
 
+    /// Which pushes that are sent again it knows.
+    enum class Repeats {
+      kAll,           ///< as it should be
+      kNone,          ///< each adds a job
+      kSinceItsStart  ///< those of jobs that came before it add jobs
+    };
+    Repeats repeats = Repeats::kAll;
+
     /// Is told what happens.
     std::function<void(const std::string&)> trace = {};
   };

@@ -1,7 +1,6 @@
 import { h } from "../dom.js";
 import { ago, plural, span } from "../format.js";
-import { section } from "../ui.js";
-import { workerLink } from "./jobs.js";
+import { section, workerLink } from "../ui.js";
 
 const OUTCOMES = {
   failed: "failed",

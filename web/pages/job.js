@@ -13,8 +13,10 @@ import {
   queueLink,
   section,
   stateBadge,
+  workerLink,
 } from "../ui.js";
 import { attempts } from "./attempts.js";
+import * as finished from "./finished_job.js";
 import { batchOf } from "./batches.js";
 import { asNew, copyButton, curlOf } from "./copies.js";
 import { nameGroup } from "./job_filters.js";
@@ -26,7 +28,6 @@ import {
   priority,
   pushDialog,
   verbOf,
-  workerLink,
 } from "./jobs.js";
 
 const NODES_MAX = 3000;
@@ -387,14 +388,19 @@ async function change(ctx, job, action) {
 
 export default {
   title: "Job",
-  titleOf: ({ args: [id] }, job) => (job ? `${job.type} ${id}` : `Job ${id}`),
+  titleOf: ({ args: [id] }, job) => (job ? finished.titleOf(job) : `Job ${id}`),
   load: ({ args: [id], params }, signal) =>
     get(
       `jobs/${part(id)}`,
       params,
       { signal, read: (text) => ({ ...JSON.parse(text), exact: parseExactly(text) }) },
-    ),
+    ).catch(async (error) => {
+      if (error.status !== 404) throw error;
+      // If that one is not there either, what is said of the job counts.
+      return get(`finished/${part(id)}`, {}, { signal }).catch(() => Promise.reject(error));
+    }),
   render(ctx, job) {
+    if (job.outcome) return finished.render(job);
     const plain = job.state === "reserved" ? "" : "primary";
     const kind = (action) => (action === "retry" ? plain : "danger");
     const isOver = (action) => action === "retry" && hasExpired(job);

@@ -1,4 +1,4 @@
-import { get, post, serverNow } from "../api.js";
+import { get, part, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
 import { DONE, VERBS, askFor, changeAll } from "../operation.js";
@@ -16,8 +16,10 @@ import {
   queueLink,
   stateBadge,
   table,
+  workerLink,
 } from "../ui.js";
 import { filterOf, filters, isWrong, nameGroup, said } from "./job_filters.js";
+import { story } from "./outcomes.js";
 
 const LIMIT = 50;
 /** A search over more slices than this is not updated automatically. */
@@ -50,9 +52,6 @@ export function args(job) {
   return h("code", { title: text }, text);
 }
 
-/** A link to the jobs that a worker has reserved. */
-export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
-
 /** "3 failures, 22 retries left" */
 export function failures({ failures: n, retries_left: left }) {
   const retries = left > 0 ? plural(left, "retry", "retries") : "no retry";
@@ -77,6 +76,12 @@ async function search({ params, state: memory, draw }, signal) {
   const found = { jobs: [], next: null, looked: 0, all: 0, slices: 0 };
   if (isWrong(params)) return found;
   const isAny = state === "any";
+  if (isAny && !params.cursor && Object.keys(filter).join() === "id") {
+    const { jobs, finished, counts } = await get(`jids/${part(filter.id)}`, {}, { signal });
+    // Others, whose jids only begin so, are on the next page.
+    if (jobs.length + finished.length > 0)
+      return { ...found, jobs, finished, counts, next: `${ANY[0]}:`, isExact: true };
+  }
   const states = statesOf(state);
   let isFound = false;
   // With any state, the cursor begins with the state in which the page begins.
@@ -184,7 +189,8 @@ export function pushDialog(ctx, queue, value = exampleOf(queue)) {
 
 // ---- drawing ----
 
-function tabs(params, state, counts) {
+/** The states, and at last the jobs that are gone: `state` is "completed" then. */
+export function tabs(params, state, counts) {
   const tab = (name) =>
     h(
       "a",
@@ -205,6 +211,15 @@ function tabs(params, state, counts) {
     "nav",
     { class: "tabs", "aria-label": "States" },
     ["scheduled", "ready", "reserved", "retrying", "dead", "any"].map(tab),
+    h(
+      "a",
+      {
+        href: link("completed", { queue: params.queue, type: params.type }),
+        "aria-current": state === "completed" ? "page" : null,
+      },
+      h("i", { "aria-hidden": "true" }, "✓"),
+      " Completed",
+    ),
   );
 }
 
@@ -383,7 +398,7 @@ function none(state, params, done) {
   if (Object.keys(filterOf(params)).length > 0) {
     const [what, mayBeOver] =
       state === "any" ? ["", true] : [`${STATES[state].name.toLowerCase()} `, params.id];
-    const note = mayBeOver && !after ? " Finished and deleted jobs are not kept." : "";
+    const note = mayBeOver && !after ? " Jobs that have ended are under Completed." : "";
     return empty(`No ${what}job matches.${note}`, after);
   }
   const { name, says } = STATES[state];
@@ -430,6 +445,7 @@ export default {
       filters(ctx, jobs),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       selectionBar(ctx, state, jobs, isFiltered, counts),
+      found.finished?.map((each) => h("p", {}, jobLink(each), " · ", story(each))),
       jobs.length > 0
         ? table(
             `${STATES[state]?.name ?? "All"} jobs`,
@@ -437,13 +453,15 @@ export default {
             jobs.map((each) => row(ctx, jobs, each, state, canSelect)),
             "stack",
           )
-        : none(state, params, ctx.state.done),
+        : !found.isExact && none(state, params, ctx.state.done),
       pager("jobs", params, next, [
         isFiltered &&
           h(
             "span",
             { class: "dim" },
-            `Searched ${plural(found.looked, "job")}. `,
+            found.isExact
+              ? "Found by the whole jid. Jobs whose jids begin with it are on the next page."
+              : `Searched ${plural(found.looked, "job")}. `,
             found.isFirst && "There may be more matches: see the next page.",
           ),
         ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet" }),

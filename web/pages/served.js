@@ -1,5 +1,5 @@
 import { count } from "../format.js";
-import { workerLink } from "./jobs.js";
+import { workerLink } from "../ui.js";
 
 const NAMED_MAX = 5;
 

@@ -17,8 +17,9 @@ import {
   queueLink,
   queueLinks,
   table,
+  workerLink,
 } from "../ui.js";
-import { jobLink, workerLink } from "./jobs.js";
+import { jobLink } from "./jobs.js";
 import { namesOf } from "./served.js";
 
 const LIMIT = 100;

@@ -11,7 +11,9 @@ Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
       workers_(*parts_),
       admin_(*parts_),
       batches_(*parts_, options.random_seed),
-      lock_secret_(options.lock_secret) {}
+      lock_secret_(options.lock_secret) {
+  ledger.store().read_names_by(format);
+}
 
 Broker::~Broker() = default;
 
@@ -58,6 +60,10 @@ Answer<std::size_t> Broker::ignore(ClientId client, std::string_view queue) {
 // ---- jobs ---------------------------------------------------------------------------------------
 
 Answer<JobId> Broker::put(const NewJob& job, Time now) {
+  if (const std::optional<JobId> same = parts_->push_once.find(job)) {
+    ++parts_->tally.pushes_repeated;
+    return *same;
+  }
   if (refuses_jobs()) return Refusal::kNoRoom;
   if (job.queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   CHECK(job.body.size() <= kBodyBytesMax);
@@ -211,6 +217,10 @@ Admission Broker::admission() const {
 }
 
 // ---- observation --------------------------------------------------------------------------------
+
+const FinishedJobs& Broker::finished() const {
+  return parts_->finished;
+}
 
 void Broker::watch_runs(RunWatch* watch) {
   parts_->reservations.watch_runs(watch);

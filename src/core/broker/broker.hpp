@@ -11,6 +11,7 @@
 #include "core/broker/admin_operations.hpp"
 #include "core/broker/batches/batch_operations.hpp"
 #include "core/broker/features/cron_runs.hpp"
+#include "core/broker/features/finished_jobs.hpp"
 #include "core/broker/requests.hpp"
 #include "core/broker/worker_operations.hpp"
 #include "core/model/refusal.hpp"
@@ -45,6 +46,9 @@ class Broker {
     LockSecret lock_secret{};
     /// How many pushed jobs may be dead; beyond it the one that died first is removed.
     std::size_t dead_jobs_max = std::numeric_limits<std::size_t>::max();
+    /// A push that is sent again while its job lives adds nothing (`PushOnce`).
+    bool pushes_once = true;
+    FinishedJobs::Limits finished = {};
   };
 
   /// `ledger` and `format` outlive the broker. Nothing else commits to the ledger; its owner
@@ -78,10 +82,11 @@ class Broker {
 
   // ---- jobs -------------------------------------------------------------------------------------
 
-  /// Refused: a queue name that is too long, a batch that is not there, a lock that another job
-  /// holds, or any job while `refuses_jobs`. A client that waits
-  /// for the job has it when this returns. Recorded: the whole job, that the queue of a pushed
-  /// work unit is kept, and before the first job with a lock the secret.
+  /// A push that was sent before is answered with the job that it made then. Refused: a queue name
+  /// that is too long, a batch that is not there, a lock that another job holds, or any job while
+  /// `refuses_jobs`. A client that waits for the job has it when this returns. Recorded: the whole
+  /// job, that the queue of a pushed work unit is kept, and before the first job with a lock the
+  /// secret. Throws std::runtime_error when the body of a namesake cannot be read back.
   Answer<JobId> put(const NewJob& job, Time now);
 
   /// By which protocols name locks (`LockKey`).
@@ -157,6 +162,8 @@ class Broker {
   // ---- reading ----------------------------------------------------------------------------------
 
   [[nodiscard]] const View& view() const;
+  /// The jobs that ended last.
+  [[nodiscard]] const FinishedJobs& finished() const;
   [[nodiscard]] const Ledger& ledger() const;
 
  private:

@@ -10,6 +10,7 @@
 #include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/expired_jobs.hpp"
+#include "core/broker/features/push_once.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/dead_set.hpp"
@@ -38,6 +39,7 @@ struct BrokerParts {
   AdmissionControl admission;
   ConnectedClients clients;
   Tracking tracking;
+  FinishedJobs finished;
   JobEvents events;
   ExpiredJobs expired;
   Reservations reservations;
@@ -47,6 +49,7 @@ struct BrokerParts {
   AttemptLog attempts;
   JobMoves moves;
   NewJobs new_jobs;
+  PushOnce push_once;
   BatchCallbacks batch_callbacks;
   BatchLives batch_lives;
   Retries retries;

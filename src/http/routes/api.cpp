@@ -44,8 +44,8 @@ constexpr std::string_view kOperationNames =
 constexpr std::string_view kPushPath = "/api/v1/jobs";
 
 /// Paths with names that people gave. They may have slashes; numbers and wids of workers have none.
-constexpr std::array<std::string_view, 3> kNamePaths = {"/api/v1/queues/", "/api/v1/cron/",
-                                                        "/api/v1/throttles/"};
+constexpr std::array<std::string_view, 4> kNamePaths = {"/api/v1/queues/", "/api/v1/cron/",
+                                                        "/api/v1/throttles/", "/api/v1/jids/"};
 
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
@@ -68,6 +68,9 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/jobs/*/kill", kill_job, "state"},
     Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
     Route{"GET", "/api/v1/jobs/*", show_job},
+    Route{"GET", "/api/v1/jids/*", find_named},
+    Route{"GET", "/api/v1/finished", list_finished, "limit cursor queue type outcome"},
+    Route{"GET", "/api/v1/finished/*", show_finished_job},
     Route{"GET", "/api/v1/cron", list_cron, "limit cursor"},
     Route{"POST", "/api/v1/cron/*/run", run_cron},
     Route{"POST", "/api/v1/cron/*/pause", pause_cron},

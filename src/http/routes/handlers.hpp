@@ -37,6 +37,9 @@ Response list_jobs(const Call& call);
 Response count_jobs(const Call& call);
 Response show_job(const Call& call);
 Response show_body(const Call& call);
+Response find_named(const Call& call);
+Response list_finished(const Call& call);
+Response show_finished_job(const Call& call);
 /// Called by `prepare`: gives a jid to a job without one. It changes the text of the body, so that
 /// no number in it is written differently.
 std::optional<Problem> prepare_push(const Site& site, Request& request);

@@ -6,6 +6,7 @@
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
+#include "http/routes/features/finished_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 /// How many queues and types an answer names.
 constexpr std::size_t kBreakdownNamesMax = 50;
+
+/// Of pushed jobs with the same jid.
+constexpr std::size_t kNamesakesShownMax = 100;
 
 /// The parameters of a list.
 struct Search {
@@ -232,7 +236,7 @@ const Job* find_job(const Call& call) {
 
 Response say_gone(const Call& call) {
   if (!parse_number<JobId>(call.name)) return refuse(400, "that is not a job number");
-  return refuse(404, "there is no such job; finished and deleted jobs are not kept");
+  return refuse(404, "there is no such job");
 }
 
 Response list_jobs(const Call& call) {
@@ -258,6 +262,31 @@ Response count_jobs(const Call& call) {
   if (search->wants_breakdown) counting.breakdown.emplace();
   // Shared: see there.
   return go_on_counting(std::make_shared<Counting>(std::move(counting)));
+}
+
+Response find_named(const Call& call) {
+  const View& view = call.site.broker.view();
+  const WorkUnitFormat& format = call.site.format;
+  const std::uint32_t hash = format.hash_of_name(call.name);
+  Json rows = Json::array();
+  std::size_t looked_at = 0;
+  // One further, to know whether there are more.
+  view.each_named(hash, kNamesakesShownMax + 1, [&](const Job& job) {
+    const bool is_meant = format.identify(job).jid == call.name;
+    if (++looked_at <= kNamesakesShownMax && is_meant) rows.push_back(row_of(job, call.site));
+  });
+  Json ended = Json::array();
+  call.site.broker.finished().each_named(hash, kNamesakesShownMax, call.moment.now,
+                                         [&](const FinishedJob& job) {
+                                           Json row = show_finished(job, call.site);
+                                           if (row["jid"] == call.name)
+                                             ended.push_back(std::move(row));
+                                         });
+  return {.body = dump({{"jid", call.name},
+                        {"jobs", std::move(rows)},
+                        {"has_more", looked_at > kNamesakesShownMax},
+                        {"finished", std::move(ended)},
+                        {"counts", show_counts(view)}})};
 }
 
 Response show_job(const Call& call) {

@@ -249,6 +249,9 @@ void show_totals(const Snapshot& all, MetricsPage& page) {
               as_double(all.counters.failed));
   page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
               as_double(all.tally.jobs_put));
+  page.single("millrace_pushes_repeated_total", "counter",
+              "Pushes that were sent again, and added no job.",
+              as_double(all.tally.pushes_repeated));
   page.single("millrace_accepts_jobs", "gauge",
               "0 while new jobs are refused for lack of disk or memory.", all.accepts_jobs ? 1 : 0);
   page.single("millrace_queues", "gauge", "Queues.",

@@ -64,6 +64,9 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
            config.connections_max == 0 ? "no limit" : std::to_string(config.connections_max)},
           {"description", config.description},
           {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
+          {"push-once", config.pushes_once ? "on" : "off"},
+          {"keep-finished", std::to_string(config.finished.jobs_max) + "," +
+                                std::to_string(config.finished.age_max / 1s) + "s"},
           {"worker-timeout", config.worker_timeout ? std::to_string(*config.worker_timeout / 1s)
                                                    : std::string("off")},
           {"poison-after", std::to_string(config.poison_after)},

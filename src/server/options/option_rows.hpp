@@ -87,6 +87,16 @@ inline constexpr std::array kOptionRows = {
         [](Config& c, const std::string& text) { return set_count(c.dead_jobs_max, text); },
         is_same<&Config::dead_jobs_max>},
     OptionRow{
+        "push-once", "MODE",
+        "A push that is sent again while its job lives adds no second one: on or off (default: on)",
+        [](Config& c, const std::string& text) { return set_switch(c.pushes_once, text); },
+        is_same<&Config::pushes_once>},
+    OptionRow{
+        "keep-finished", "N[,AGE]",
+        "How many finished jobs are remembered, 0 to 1000000, and how long (default: 10000,24h)",
+        [](Config& c, const std::string& text) { return set_finished(c.finished, text); },
+        is_same<&Config::finished>},
+    OptionRow{
         "worker-timeout", "SECONDS",
         "Jobs of a worker that is gone come back after this time, 5 to 86400, or off (default: 60)",
         [](Config& c, const std::string& text) { return set_timeout(c.worker_timeout, text); },

@@ -156,6 +156,25 @@ Outcome<Done> set_timeout(std::optional<Duration>& member, const std::string& te
   return Done{};
 }
 
+Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text) {
+  const std::size_t comma = text.find(',');
+  const auto jobs = read_number(text.substr(0, comma), 0, FinishedJobs::kJobsMax);
+  if (!jobs) return jobs.error();
+  member.jobs_max = *jobs;
+  if (comma == std::string::npos) return Done{};
+  const std::string age = text.substr(comma + 1);
+  constexpr std::pair<char, std::chrono::seconds> kUnits[] = {
+      {'s', 1s}, {'m', 1min}, {'h', 1h}, {'d', 24h}};
+  for (const auto& [letter, unit] : kUnits) {
+    if (!age.ends_with(letter)) continue;
+    const auto count = read_number(age.substr(0, age.size() - 1), 1, FinishedJobs::kAgeMax / unit);
+    if (!count) return count.error();
+    member.age_max = *count * unit;
+    return Done{};
+  }
+  return Problem{"'" + age + "' is not an age such as 90s, 30m, 24h or 7d"};
+}
+
 Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text) {
   // A job remembers so many of its runs.
   const auto count = read_number(text, 0, Attempts::kCountMax);

@@ -29,8 +29,8 @@ TEST_CASE("ack: of two jobs of one name, the one that this worker holds") {
   const ClientId two = fixture.client();
   CHECK(fixture.broker.workers().add(one, {.wid = "one"}, fixture.now));
   CHECK(fixture.broker.workers().add(two, {.wid = "two"}, fixture.now));
-  const JobId first = fixture.push("jid=same");
-  const JobId second = fixture.push("jid=same");
+  const JobId first = fixture.push("jid=same,1");
+  const JobId second = fixture.push("jid=same,2");
   CHECK(fixture.fetch(one, "one") == first);
   CHECK(fixture.fetch(two, "two") == second);
   CHECK(fixture.broker.workers().ack(two, "same", fixture.now));

@@ -49,9 +49,10 @@ TEST_CASE("pusher: what is refused leaves no job, and the next job is not affect
 
 TEST_CASE("pusher: a lock without a time is no lock, and is counted") {
   Pushing pushing;
+  int number = 0;
   const auto push = [&](const std::string& custom) {
-    return !pushing.refused(R"({"jid":"12345678","jobtype":"T","args":[],"custom":)" + custom +
-                            "}");
+    return !pushing.refused(R"({"jid":"12345678","jobtype":"T","args":[)" +
+                            std::to_string(++number) + R"(],"custom":)" + custom + "}");
   };
   CHECK(push(R"({"unique_until":"nonsense"})"));
   CHECK(push(R"({"unique_until":"start","unique_for":null})"));

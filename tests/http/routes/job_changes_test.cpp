@@ -142,8 +142,9 @@ TEST_CASE("push: what PUSH would refuse is refused in the same words") {
 
 TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") {
   WebFixture web;
-  const Json job{{"jobtype", "Mail"}, {"args", {1}}, {"custom", {{"unique_for", 60}}}};
+  Json job{{"jobtype", "Mail"}, {"args", {1}}, {"custom", {{"unique_for", 60}}}};
   CHECK(web.post("/api/v1/jobs", job).status == 201);
+  job["jid"] = "another-one";
   const Response response = web.post("/api/v1/jobs", job);
   CHECK(response.status == 409);
   CHECK(response.body == R"({"error":"NOTUNIQUE Job not unique"})");

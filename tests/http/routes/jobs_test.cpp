@@ -96,8 +96,7 @@ TEST_CASE("job: one that has gone is said to be gone") {
   WebFixture web;
   const Response response = web.get("/api/v1/jobs/77");
   CHECK(response.status == 404);
-  CHECK(response.body ==
-        R"({"error":"there is no such job; finished and deleted jobs are not kept"})");
+  CHECK(response.body == R"({"error":"there is no such job"})");
   CHECK(web.post("/api/v1/jobs/77/retry").status == 404);
 }
 

@@ -68,6 +68,8 @@ TEST_CASE("config: every option as a flag") {
                                "20",
                                "--dead-max-jobs",
                                "0",
+                               "--push-once",
+                               "off",
                                "--worker-timeout",
                                "5",
                                "--poison-after",
@@ -86,6 +88,7 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.tls_key_file == "/k");
   CHECK(config.connections_max == 20);
   CHECK(config.dead_jobs_max == 0);
+  CHECK_FALSE(config.pushes_once);
   CHECK(config.worker_timeout == 5s);
   CHECK(config.poison_after == 10);
   CHECK(config.extends_while_alive);

@@ -3,11 +3,19 @@
 #include <functional>
 #include <memory>
 
+#include "core/ports/work_unit.hpp"
 #include "core/state/ledger.hpp"
 #include "simulation/broken/broken.hpp"
 
 /// Mistakes in what the features of jobs are, as `broken.hpp` has them.
 namespace millrace::simulation::broken {
+
+/// Finds no job by its name.
+class NamelessFormat final : public WorkUnitFormat {
+ public:
+  [[nodiscard]] Identity identify(const Job&) const override { return {}; }
+  void render(const Job&, std::string_view, WallClock, std::string&) const override {}
+};
 
 /// Called once a step.
 using Meddle = std::function<void(Ledger&, Random&)>;

@@ -163,6 +163,23 @@ JobText Workload::draw_job(const Model& model, Time now) {
   return job;
 }
 
+void Workload::remember(const JobText& job) {
+  constexpr std::size_t kRemembered = 50;
+  // What is remembered of a name, and when a time is over, is another matter than this.
+  const JobWishes& wishes = job.wishes;
+  if (wishes.is_tracked || wishes.expires_at != Time{} || wishes.expires_in != Duration{}) return;
+  pushed_.push_back(job);
+  if (pushed_.size() > kRemembered) pushed_.pop_front();
+}
+
+std::optional<JobText> Workload::draw_repeated(const Model& model) {
+  std::vector<const JobText*> living;
+  for (const JobText& job : pushed_) {
+    if (model.is_repeated(job)) living.push_back(&job);
+  }
+  return living.empty() ? std::nullopt : std::optional(*random_.pick(living));
+}
+
 Command Workload::draw_beanstalk(const Model& model, ClientNumber client) {
   Command command;
   command.verb = draw_beanstalk_verb(model);
@@ -202,11 +219,16 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   const bool is_bulk = command.verb == Verb::kPushBulk;
   const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;
   constexpr std::size_t kBytesAtOnce = 48'000;  // a session takes more than that in slices
+  if (is_push && random_.one_in(10)) {
+    if (const auto job = draw_repeated(model)) command.jobs.push_back(*job);
+  }
+  const bool is_repeated = !command.jobs.empty();
   while (command.jobs.size() < count) {
     command.jobs.push_back(draw_job(model, now));
     std::size_t& bytes = command.jobs.back().padding_bytes;
     bytes = std::min(bytes, kBytesAtOnce / count);
   }
+  if (is_push && !is_repeated) remember(command.jobs.front());
   return command;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -78,6 +79,9 @@ class Workload {
   std::string draw_body(const std::string& start);
   std::size_t draw_size();
   JobText draw_job(const Model& model, Time now);
+  /// One that was pushed before, and that may live; nullopt: there is none.
+  std::optional<JobText> draw_repeated(const Model& model);
+  void remember(const JobText& job);
   Command draw_mutate(const Model& model);
 
   // Of features (workload_features.cpp).
@@ -91,6 +95,7 @@ class Workload {
   const Sizes sizes_;
   std::uint64_t named_ = 0;  ///< names given so far
   bool is_ending_jobs_ = false;
+  std::deque<JobText> pushed_;  ///< lately
 };
 
 }  // namespace millrace::simulation

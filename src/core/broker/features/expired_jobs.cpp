@@ -30,7 +30,7 @@ bool ExpiredJobs::clear_some(Queue& queue, Time now) {
 void ExpiredJobs::remove(const Job& job, Time now) {
   ++tally_.jobs_expired;
   ++store_.queues().at(job.queue).expired_count;
-  events_.remove(job, JobEnd::kGone, now);
+  events_.remove(job, JobEnd::kExpired, now);
 }
 
 Time ExpiredJobs::next_due() const {

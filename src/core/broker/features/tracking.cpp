@@ -29,6 +29,7 @@ TrackEnd track_end_of(JobEnd end) {
     case JobEnd::kFailed:
       return TrackEnd::kFailed;
     case JobEnd::kGone:
+    case JobEnd::kExpired:
       return TrackEnd::kDead;
     case JobEnd::kFlushed:
       break;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/broker/features/finished_jobs.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
@@ -17,8 +18,8 @@ namespace millrace {
 class JobEvents {
  public:
   /// All outlive this.
-  JobEvents(Ledger& ledger, Tracking& tracking, Tally& tally)
-      : ledger_(ledger), tracking_(tracking), tally_(tally) {}
+  JobEvents(Ledger& ledger, Tracking& tracking, FinishedJobs& finished, Tally& tally)
+      : ledger_(ledger), tracking_(tracking), finished_(finished), tally_(tally) {}
 
   /// Whether a job with these features may be pushed. Refused: its batch is not there, or another
   /// job holds its lock.
@@ -46,6 +47,9 @@ class JobEvents {
   /// std::runtime_error, and changes nothing, when it cannot be.
   void remove(const Job& job, JobEnd end, Time now) {
     if (job.features) this->end(job, end, now);
+    if (end != JobEnd::kFlushed) {
+      finished_.note(job, ledger_.store().queues().at(job.queue), end, now);
+    }
     ledger_.commit(JobRemoved{.id = job.id});
   }
 
@@ -72,6 +76,7 @@ class JobEvents {
 
   Ledger& ledger_;
   Tracking& tracking_;
+  FinishedJobs& finished_;
   Tally& tally_;
 };
 

@@ -69,7 +69,8 @@ inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed | kHasAtt
 enum class JobEnd {
   kSucceeded,  ///< ACK, or deleted by the connection that held it
   kFailed,     ///< a failed run, and it wants no retry
-  kGone,       ///< deleted, discarded, expired, purged, removed with its queue
+  kGone,       ///< deleted, discarded, purged, removed with its queue
+  kExpired,    ///< its time was over before a run began
   kFlushed,    ///< with everything else
 };
 

@@ -171,9 +171,20 @@ TEST_CASE("batch members: a scheduled one is pending until it has run") {
 TEST_CASE("batch members: two of one jid count twice") {
   BatchFixture batches;
   batches.add(7);
-  batches.push_member(7, "jid=same");
-  batches.push_member(7, "jid=same");
+  batches.push_member(7, "jid=same,1");
+  batches.push_member(7, "jid=same,2");
   CHECK(batches.counts(7) == "2/2/0");
+}
+
+TEST_CASE("batch members: one that is pushed again counts once, and in each batch") {
+  BatchFixture batches;
+  batches.add(7);
+  batches.add(8);
+  const JobId first = batches.push_member(7, "jid=same");
+  CHECK(batches.push_member(7, "jid=same") == first);
+  CHECK(batches.counts(7) == "1/1/0");
+  CHECK(batches.push_member(8, "jid=same") != first);
+  CHECK(batches.counts(8) == "1/1/0");
 }
 
 TEST_CASE("batch members: a push that is refused is not counted") {

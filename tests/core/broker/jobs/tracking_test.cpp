@@ -10,9 +10,11 @@ namespace {
 struct Tracked {
   BrokerFixture fixture;
   ClientId worker = fixture.client();
+  int pushed = 0;
 
+  /// Each is another job, also with the same jid.
   JobId push(std::string_view jid, Duration in = {}) {
-    const std::string body = "jid=" + std::string(jid);
+    const std::string body = "jid=" + std::string(jid) + "," + std::to_string(++pushed);
     JobFeatures features;
     features.is_tracked = 1;
     features.jid_hash = jid_hash(jid);

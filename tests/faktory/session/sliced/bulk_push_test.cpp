@@ -42,7 +42,7 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
   session->receive("HELLO {\"v\":2}\n", came);
   std::string jobs;
   for (int i = 0; i < 1'201; ++i) {
-    jobs += "," + std::string(R"({"jid":"12345678","jobtype":"T","args":[]})");
+    jobs += R"(,{"jid":"job-number-)" + std::to_string(i) + R"(","jobtype":"T","args":[]})";
   }
   session->receive("PUSHB [" + jobs.substr(1) + "]\n", came);
   Time now = came;

@@ -1,0 +1,92 @@
+#include "base/number.hpp"
+#include "http/kit/input.hpp"
+#include "http/routes/features/finished_view.hpp"
+#include "http/routes/handlers.hpp"
+#include "http/routes/job_view.hpp"
+
+/// Jobs that have ended.
+namespace millrace::http {
+namespace {
+
+/// How many of them one request looks at.
+constexpr std::size_t kLookedAtMax = 5'000;
+
+struct Search {
+  FinishedJobs::Number before = 0;
+  std::size_t limit = kPageDefault;
+  std::string queue;  ///< as `type`
+  std::string type;   ///< exactly; with `*` at its end: the beginning; empty: any
+  std::string outcome;
+};
+
+Outcome<Search> read_search(const Request& request, const FinishedJobs& finished) {
+  Search search{.before = finished.end(),
+                .queue = std::string(request.param("queue")),
+                .type = std::string(request.param("type")),
+                .outcome = std::string(request.param("outcome"))};
+  const Outcome<std::size_t> limit = read_limit(request);
+  if (!limit) return limit.error();
+  search.limit = *limit;
+  if (!search.outcome.empty() && !is_outcome(search.outcome)) {
+    return Problem{"outcome is not done, dropped, deleted or expired"};
+  }
+  const std::string_view cursor = request.param("cursor");
+  if (cursor.empty()) return search;
+  const auto before = parse_number<FinishedJobs::Number>(cursor);
+  if (!before) return Problem{"cursor is not one that a list gave"};
+  search.before = *before;
+  return search;
+}
+
+bool is_wanted(std::string_view name, std::string_view wanted) {
+  if (wanted.empty()) return true;
+  if (!wanted.ends_with('*')) return name == wanted;
+  return name.starts_with(wanted.substr(0, wanted.size() - 1));
+}
+
+}  // namespace
+
+Response list_finished(const Call& call) {
+  const FinishedJobs& finished = call.site.broker.finished();
+  const Outcome<Search> search = read_search(call.request, finished);
+  if (!search) return refuse(400, search.error().text);
+  Json rows = Json::array();
+  Json next = nullptr;
+  std::size_t looked_at = 0;
+  const auto visit = [&](FinishedJobs::Number number, const FinishedJob& job) {
+    // One further than what is shown: there is a next page.
+    if (rows.size() == search->limit || looked_at == kLookedAtMax) {
+      next = std::to_string(number + 1);
+      return false;
+    }
+    ++looked_at;
+    if (!is_wanted(job.queue, search->queue)) return true;
+    if (!search->outcome.empty() && outcome_of(job.how) != search->outcome) return true;
+    Json row = show_finished(job, call.site);
+    if (is_wanted(row["type"].get_ref<const std::string&>(), search->type)) {
+      rows.push_back(std::move(row));
+    }
+    return true;
+  };
+  finished.each_before(search->before, call.moment.now, visit);
+  const FinishedJobs::Limits& limits = finished.limits();
+  return {.body = dump(
+              {{"jobs", std::move(rows)},
+               {"looked_at", looked_at},
+               {"next", std::move(next)},
+               {"kept", finished.size()},
+               {"limits",
+                {{"jobs", limits.jobs_max},
+                 {"seconds", std::chrono::floor<std::chrono::seconds>(limits.age_max).count()}}},
+               {"counts", show_counts(call.site.broker.view())}})};
+}
+
+Response show_finished_job(const Call& call) {
+  const auto id = parse_number<JobId>(call.name);
+  if (!id) return refuse(400, "that is not a job number");
+  const FinishedJob* job = call.site.broker.finished().find(*id, call.moment.now);
+  if (job == nullptr) return refuse(404, "no such job is among the last that have ended");
+  return {.body = dump(show_finished(*job, call.site))};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,97 @@
+#include "core/broker/features/push_once.hpp"
+
+#include "core/broker_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::test {
+
+TEST_CASE("push once: a push that is sent again is the job that is there") {
+  BrokerFixture fixture;
+  const JobId id = fixture.push("jid=one,args");
+  CHECK(fixture.push("jid=one,args") == id);
+  CHECK(fixture.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(fixture.broker.view().tally().jobs_put == 1);
+  CHECK(fixture.broker.view().tally().pushes_repeated == 1);
+}
+
+TEST_CASE("push once: while a job is reserved, scheduled or retrying it lives") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId held = fixture.push("jid=held");
+  CHECK(fixture.fetch(client, "w") == held);
+  CHECK(fixture.push("jid=held") == held);
+  const JobId later = fixture.schedule("jid=later", 1h);
+  CHECK(fixture.schedule("jid=later", 1h) == later);
+  CHECK(fixture.broker.workers().fail(client, "held", {}, fixture.now));
+  CHECK(fixture.state(held) == JobState::kRetrying);
+  CHECK(fixture.push("jid=held") == held);
+}
+
+TEST_CASE("push once: another body, another queue and another name are other jobs") {
+  BrokerFixture fixture;
+  const JobId id = fixture.push("jid=one,a");
+  const JobId body = fixture.push("jid=one,b");
+  const JobId queue = fixture.push("jid=one,a", "other");
+  const JobId name = fixture.push("jid=two,a");  // of the same hash
+  CHECK(fixture.broker.view().job_count(JobState::kReady) == 4);
+  CHECK(fixture.push("jid=one,a") == id);
+  CHECK(fixture.push("jid=one,b") == body);
+  CHECK(fixture.push("jid=one,a", "other") == queue);
+  CHECK(fixture.push("jid=two,a") == name);
+}
+
+TEST_CASE("push once: what has no name, and what was put, is new each time") {
+  BrokerFixture fixture;
+  CHECK(fixture.push("x") != fixture.push("x"));
+  const JobId put = fixture.put("jid=one");
+  CHECK(fixture.put("jid=one") != put);
+  CHECK(fixture.push("jid=one") != put);
+}
+
+TEST_CASE("push once: after its end, and after its death, the job is pushed anew") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId done = fixture.push("jid=done");
+  CHECK(fixture.fetch(client, "w") == done);
+  CHECK(fixture.broker.workers().ack(client, "done", fixture.now));
+  CHECK(fixture.push("jid=done") != done);
+  const JobId dead = fixture.push_dead("jid=dead");
+  const JobId again = fixture.push("jid=dead");
+  CHECK(again != dead);
+  CHECK(fixture.push("jid=dead") == again);
+}
+
+TEST_CASE("push once: only the newest namesakes are looked at") {
+  BrokerFixture fixture;
+  const JobId first = fixture.push("jid=one,first");
+  for (std::size_t i = 1; i < PushOnce::kNamesakesMax; ++i) {
+    fixture.push("jid=one," + std::to_string(i));
+  }
+  CHECK(fixture.push("jid=one,first") == first);
+  fixture.push("jid=one,last");
+  CHECK(fixture.push("jid=one,first") != first);
+}
+
+TEST_CASE("push once: of long bodies only that of the newest namesake is looked at") {
+  BrokerFixture fixture;
+  const std::string tail(WorkUnitFormat::kLongBodyBytes, 'x');
+  const JobId first = fixture.push("jid=one,a" + tail);
+  CHECK(fixture.push("jid=one,a" + tail) == first);
+  fixture.push("jid=one,b" + tail);
+  CHECK(fixture.push("jid=one,a" + tail) != first);
+}
+
+TEST_CASE("push once: switched off, each push is a job") {
+  BrokerFixture fixture(Broker::Options{.pushes_once = false});
+  CHECK(fixture.push("jid=one") != fixture.push("jid=one"));
+  CHECK(fixture.broker.view().tally().pushes_repeated == 0);
+}
+
+TEST_CASE("push once: a push that is sent again is answered though there is no room for others") {
+  BrokerFixture fixture;
+  const JobId id = fixture.push("jid=one");
+  fixture.broker.set_admission(Admission::kEndingsOnly);
+  CHECK(fixture.push("jid=one") == id);
+}
+
+}  // namespace millrace::test

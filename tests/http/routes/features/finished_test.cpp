@@ -1,0 +1,79 @@
+#include "http/kit/text.hpp"
+#include "http/web_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+/// A job that the worker of the fixture has done.
+JobId finish(WebFixture& web, std::string_view type, std::string_view queue = "default") {
+  const JobId id = web.push(type, queue);
+  CHECK(web.fetch(std::string(queue)) == id);
+  web.now += 2s;
+  web.acknowledge(id);
+  return id;
+}
+
+TEST_CASE("finished: the latest come first, with what is known of them") {
+  WebFixture web;
+  const JobId first = finish(web, "Mail");
+  const JobId second = web.put("bytes");
+  CHECK(web.post("/api/v1/jobs/" + std::to_string(second) + "/delete").status == 200);
+  const Json page = web.read("/api/v1/finished");
+  REQUIRE(page["jobs"].size() == 2);
+  CHECK(page["jobs"][0]["id"] == second);
+  CHECK(page["jobs"][0]["outcome"] == "deleted");
+  CHECK(page["jobs"][0]["type"] == "beanstalk");
+  CHECK(page["jobs"][0]["began_at"] == nullptr);
+  const Json& done = page["jobs"][1];
+  CHECK(done["id"] == first);
+  CHECK(done["type"] == "Mail");
+  CHECK(done["outcome"] == "done");
+  CHECK(done["wid"] == "w1");
+  CHECK(done["runs"] == 1);
+  CHECK(done["jid"] != "");
+  CHECK(page["kept"] == 2);
+  CHECK(page["limits"] == Json{{"jobs", 10'000}, {"seconds", 86'400}});
+  CHECK(page["next"] == nullptr);
+}
+
+TEST_CASE("finished: filters, and pages") {
+  WebFixture web;
+  finish(web, "MailAll", "one");
+  const JobId second = finish(web, "MailOne", "two");
+  const JobId third = finish(web, "Sync", "two");
+  const auto ids = [&](const std::string& query) {
+    const Json page = web.read("/api/v1/finished?" + query);
+    std::vector<JobId> found;
+    for (const Json& job : page["jobs"]) found.push_back(job["id"]);
+    return found;
+  };
+  CHECK(ids("queue=two") == std::vector<JobId>{third, second});
+  CHECK(ids("type=Mail*&queue=t*") == std::vector<JobId>{second});
+  CHECK(ids("outcome=dropped").empty());
+  const Json page = web.read("/api/v1/finished?limit=2");
+  CHECK(page["jobs"].size() == 2);
+  const Json next = web.read("/api/v1/finished?limit=2&cursor=" + page["next"].get<std::string>());
+  CHECK(next["jobs"].size() == 1);
+  CHECK(next["next"] == nullptr);
+  CHECK(web.get("/api/v1/finished?outcome=well").status == 400);
+  CHECK(web.get("/api/v1/finished?cursor=x").status == 400);
+  CHECK(web.get("/api/v1/finished?limit=0").status == 400);
+}
+
+TEST_CASE("finished: one job by its number, and by its jid") {
+  WebFixture web;
+  const JobId id = finish(web, "Mail");
+  CHECK(web.get("/api/v1/jobs/" + std::to_string(id)).status == 404);
+  const Json job = web.read("/api/v1/finished/" + std::to_string(id));
+  CHECK(job["type"] == "Mail");
+  const Json named = web.read("/api/v1/jids/" + job["jid"].get<std::string>());
+  CHECK(named["jobs"].empty());
+  REQUIRE(named["finished"].size() == 1);
+  CHECK(named["finished"][0]["id"] == id);
+  CHECK(web.get("/api/v1/finished/12345").status == 404);
+  CHECK(web.get("/api/v1/finished/x").status == 400);
+}
+
+}  // namespace
+}  // namespace millrace::http

@@ -1,0 +1,55 @@
+// The pages, and where they are.
+import overview from "./pages/overview.js";
+import queues from "./pages/queues.js";
+import queue from "./pages/queue.js";
+import completed from "./pages/completed.js";
+import jobs from "./pages/jobs.js";
+import job from "./pages/job.js";
+import batches from "./pages/batches.js";
+import batch from "./pages/batch.js";
+import errors from "./pages/errors.js";
+import cron from "./pages/cron.js";
+import cronEntry from "./pages/cron_entry.js";
+import throttles from "./pages/throttles.js";
+import workers from "./pages/workers.js";
+import server from "./pages/server.js";
+
+/** The pages in the navigation: path, title, the key that follows `g`. */
+export const NAV = [
+  ["", "Overview", "o"],
+  ["queues", "Queues", "q"],
+  ["jobs", "Jobs", "j"],
+  ["batches", "Batches", "b"],
+  ["errors", "Errors", "e"],
+  ["cron", "Cron", "c"],
+  ["throttles", "Throttles", "t"],
+  ["workers", "Workers", "w"],
+  ["server", "Server", "s"],
+];
+
+/** The first matching row decides; its groups are the arguments of the page. */
+export const PAGES = [
+  [/^$/, overview, ""],
+  [/^queues\/?$/, queues, "queues"],
+  [/^queues\/(.+)$/, queue, "queues"],
+  [/^jobs\/(\d+)$/, job, "jobs"],
+  [/^jobs\/?$/, jobs, "jobs"],
+  [/^completed\/?$/, completed, "jobs"],
+  [/^batches\/([\w-]+)$/, batch, "batches"],
+  [/^batches\/?$/, batches, "batches"],
+  [/^errors\/?$/, errors, "errors"],
+  [/^cron\/?$/, cron, "cron"],
+  [/^cron\/(.+)$/, cronEntry, "cron"],
+  [/^throttles\/?$/, throttles, "throttles"],
+  [/^workers\/?$/, workers, "workers"],
+  [/^server\/?$/, server, "server"],
+];
+
+/** The addresses of the pages in Faktory's own web UI. */
+export const MOVED = {
+  busy: "workers",
+  retries: "jobs?state=retrying",
+  scheduled: "jobs?state=scheduled",
+  morgue: "jobs?state=dead",
+  debug: "server",
+};

@@ -1,0 +1,143 @@
+// Jobs that have ended, the latest first.
+import { get } from "../api.js";
+import { h } from "../dom.js";
+import { ago, count, none, span } from "../format.js";
+import { go, link } from "../route.js";
+import { empty, figure, head, pager, queueLink, table, workerLink } from "../ui.js";
+import { tabs } from "./jobs.js";
+import { OUTCOMES, outcomeBadge, took } from "./outcomes.js";
+
+const LIMIT = 50;
+
+const FILTERS = [
+  ["queue", "Queue", "name, or start*"],
+  ["type", "Type", "name, or start*"],
+];
+
+const COLUMNS = [
+  ["Job", "wide"],
+  ["Queue"],
+  ["Outcome"],
+  ["Took", "n"],
+  ["Ended", "n"],
+  ["Worker"],
+];
+
+function row(job) {
+  const seconds = took(job);
+  return h(
+    "tr",
+    { "data-key": String(job.id) },
+    h(
+      "td",
+      { class: "wide" },
+      h(
+        "a",
+        { class: "row", href: link(`jobs/${job.id}`) },
+        h("span", { class: "type" }, job.type || "(type not known)"),
+        h("span", { class: "id" }, ` ${job.id}`),
+      ),
+      h("div", { class: "dim" }, job.jid),
+    ),
+    h("td", {}, queueLink(job.queue)),
+    h("td", {}, outcomeBadge(job.outcome)),
+    figure(seconds === null ? none() : span(seconds)),
+    figure(ago(job.ended_at)),
+    h("td", {}, job.wid ? workerLink(job.wid) : none()),
+  );
+}
+
+function filters(params) {
+  const put = (name, value) =>
+    go(link("completed", { ...params, cursor: "", [name]: value.trim() }));
+  const field = ([name, title, hint]) =>
+    h(
+      "label",
+      { class: `field ${name}` },
+      h("span", {}, title),
+      h("input", {
+        type: "search",
+        value: params[name] ?? "",
+        placeholder: hint,
+        spellcheck: "false",
+        autocomplete: "off",
+        onchange: ({ target }) => put(name, target.value),
+      }),
+    );
+  const option = (value, text) =>
+    h("option", { value, selected: (params.outcome ?? "") === value }, text);
+  return h(
+    "form",
+    {
+      class: "filters",
+      "aria-label": "Filters",
+      onsubmit(event) {
+        event.preventDefault();
+        document.activeElement.blur();
+      },
+    },
+    FILTERS.map(field),
+    h(
+      "label",
+      { class: "field" },
+      h("span", {}, "Outcome"),
+      h(
+        "select",
+        { onchange: ({ target }) => put("outcome", target.value) },
+        option("", "any"),
+        Object.entries(OUTCOMES).map(([value, { name }]) => option(value, name)),
+      ),
+    ),
+    h("button", { type: "submit", class: "hidden" }, "Search"),
+  );
+}
+
+function nothing(params, { kept, limits }) {
+  if (limits.jobs === 0)
+    return empty("The server keeps no finished jobs: it was started with --keep-finished 0.");
+  if (params.cursor) return empty("No more finished jobs.");
+  if (kept > 0) return empty("No finished job matches.");
+  return empty("No job has finished since the server started.");
+}
+
+export default {
+  title: "Completed jobs",
+  async load({ params }, signal) {
+    const found = { ...(await get("finished", { ...params, limit: LIMIT }, { signal })) };
+    found.jobs = [...found.jobs];
+    // An answer covers some thousand jobs, of which few may match.
+    while (found.next && found.jobs.length < LIMIT) {
+      const page = await get(
+        "finished",
+        { ...params, cursor: found.next, limit: LIMIT - found.jobs.length },
+        { signal },
+      );
+      found.jobs.push(...page.jobs);
+      found.next = page.next;
+    }
+    return found;
+  },
+  render({ params }, found) {
+    const { jobs, next, kept, counts, limits } = found;
+    return [
+      head(["Completed jobs ", h("span", { class: "count" }, count(kept))]),
+      tabs({ queue: params.queue, type: params.type }, "completed", counts),
+      filters(params),
+      jobs.length > 0
+        ? table("Completed jobs", COLUMNS, jobs.map(row), "stack")
+        : nothing(params, found),
+      pager(
+        "completed",
+        params,
+        next,
+        limits.jobs > 0 &&
+          h(
+            "span",
+            { class: "dim" },
+            `The last ${count(limits.jobs)} are kept for ${span(limits.seconds)}, `,
+            "until the server is restarted.",
+          ),
+      ),
+    ];
+  },
+};

@@ -1,0 +1,40 @@
+// The page of a job that has ended.
+import { h } from "../dom.js";
+import { ago, plural } from "../format.js";
+import { link } from "../route.js";
+import { facts, head, queueLink, section } from "../ui.js";
+import { copyButton } from "./copies.js";
+import { outcomeBadge, story } from "./outcomes.js";
+
+export const titleOf = (job) => `${job.type || "Job"} ${job.id}`;
+
+export function render(job) {
+  return [
+    h("p", { class: "crumbs" }, h("a", { href: link("completed") }, "Completed jobs")),
+    head([
+      h("span", { class: "type" }, job.type || "(type not known)"),
+      " ",
+      h("span", { class: "id" }, job.id),
+      outcomeBadge(job.outcome),
+    ]),
+    section(
+      "Timeline",
+      null,
+      h("p", {}, story(job)),
+      h("p", { class: "dim" }, plural(job.runs, "run"), ", counting those that were given back"),
+    ),
+    section(
+      "Details",
+      null,
+      facts([
+        ["Queue", queueLink(job.queue)],
+        ["jid", [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]],
+        ["Created", ago(job.created_at)],
+        job.enqueued_at && ["Last enqueued", ago(job.enqueued_at)],
+        job.began_at && ["Last run began", ago(job.began_at)],
+        ["Ended", ago(job.ended_at)],
+      ]),
+      h("p", { class: "dim" }, "Arguments of finished jobs are not kept."),
+    ),
+  ];
+}
