@@ -19,6 +19,7 @@
 #include "server/options/option_rows.hpp"
 #include "server/options/shell/completion.hpp"
 #include "server/options/shell/man_page.hpp"
+#include "server/process/version.hpp"
 
 namespace millrace::server {
 namespace {
@@ -82,7 +83,7 @@ struct Parser {
   std::string config_folder;
 
   Parser() {
-    app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
+    app.set_version_flag("--version", version_text());
     app.require_subcommand(0, 1);
     // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
     // both.

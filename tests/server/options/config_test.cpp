@@ -6,6 +6,7 @@
 
 #include "server/scratch.hpp"
 #include "server/variable.hpp"
+#include "server/process/version.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -317,7 +318,7 @@ TEST_CASE("config: a certificate can be exchanged, and a password set, without a
 }
 
 TEST_CASE("config: version and help print and are done") {
-  CHECK(read_invocation({"--version"}).text == "millrace " MILLRACE_VERSION "\n");
+  CHECK(read_invocation({"--version"}).text == version_text() + "\n");
   CHECK(read_invocation({"--help"}).action == Action::kPrint);
   CHECK(read_invocation({"serve", "--help"}).text.find("MILLRACE_MAX_JOB_SIZE") !=
         std::string::npos);

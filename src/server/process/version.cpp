@@ -1,0 +1,13 @@
+#include "server/process/version.hpp"
+
+namespace millrace::server {
+
+std::string version_text() {
+  return "millrace " MILLRACE_VERSION
+         "\n"
+         "commit: " MILLRACE_COMMIT
+         "\n"
+         "features: " MILLRACE_FEATURES;
+}
+
+}  // namespace millrace::server
