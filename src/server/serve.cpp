@@ -27,6 +27,7 @@
 #include "server/process/descriptors.hpp"
 #include "server/process/memory_return.hpp"
 #include "server/process/process.hpp"
+#include "server/process/service_manager.hpp"
 #include "server/process/user.hpp"
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
@@ -103,8 +104,8 @@ void announce_visit(Server::Visit visit, int descriptor) {
   std::fflush(stdout);
 }
 
-void announce(const Server& server, Personality::Announcement announcement) {
-  switch (announcement) {
+void announce(const Server& server, const Config& config, const Log& log) {
+  switch (config.personality.announcement) {
     case Personality::Announcement::kPorts:
       for (const Server::Port& port : server.ports()) {
         std::printf("%s: %s\n", port.name, port.address.text().c_str());
@@ -121,6 +122,9 @@ void announce(const Server& server, Personality::Announcement announcement) {
       break;
   }
   std::fflush(stdout);
+  if (const auto told = tell_ready(config.handover.notify_socket); !told) {
+    log.event("ready_not_told", {{"problem", told.error().text}});
+  }
 }
 
 // ---- start to end -------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   Signals signals(SignalDuties::numbers(config));
   const SignalDuties duties(server, start.context, signals);
   const MemoryReturn memory_return(server.ticker(), clock.now());
-  announce(server, config.personality.announcement);
+  announce(server, config, log);
   server.run();
   log.routine("stopped");
   return Ended{duties.last()};
@@ -300,7 +304,7 @@ class SharedRun {
                                      {"log", engines::shown_url(config.log)},
                                      {"node", config.node},
                                      {"data", config.data}});
-    announce(server, config.personality.announcement);
+    announce(server, config, context_.log);
   }
 
   /// Tries until it is there, or a signal ends that: then there is nothing.

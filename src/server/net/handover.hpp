@@ -11,12 +11,14 @@
 
 namespace millrace::server {
 
-/// What systemd's socket activation says in the environment: sockets that it has opened for us
-/// have the descriptors from 3 on.
+/// What systemd says in the environment. Sockets that it has opened for us have the descriptors
+/// from 3 on.
 struct Handover {
   std::string pid;    ///< LISTEN_PID: the process that is meant
   std::string count;  ///< LISTEN_FDS
   std::string names;  ///< LISTEN_FDNAMES: one for each, between colons; may be missing
+  /// NOTIFY_SOCKET: where systemd waits to hear that the program is ready; empty: it does not.
+  std::string notify_socket = {};
 };
 
 struct HandedOver {

@@ -322,7 +322,8 @@ std::optional<std::string> environment_variable(const char* name) {
 Handover read_handover() {
   return {.pid = environment_variable("LISTEN_PID").value_or(""),
           .count = environment_variable("LISTEN_FDS").value_or(""),
-          .names = environment_variable("LISTEN_FDNAMES").value_or("")};
+          .names = environment_variable("LISTEN_FDNAMES").value_or(""),
+          .notify_socket = environment_variable("NOTIFY_SOCKET").value_or("")};
 }
 
 Invocation read_invocation(const std::vector<std::string>& arguments) {

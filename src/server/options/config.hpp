@@ -150,7 +150,7 @@ struct Invocation {
 /// The value of an environment variable; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);
 
-/// The variables of systemd's socket activation: LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES.
+/// The variables of systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES and NOTIFY_SOCKET.
 [[nodiscard]] Handover read_handover();
 
 }  // namespace millrace::server
