@@ -1,7 +1,6 @@
 """The Containerfile and the Kubernetes manifests, as far as they can be checked without a builder
 and a cluster: their parts fit each other, and the program takes what they say."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,8 +10,10 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PACKAGING = os.path.join(ROOT, "packaging")
+CONTAINERFILE = os.path.join(PACKAGING, "Containerfile")
 sys.path.insert(0, os.path.join(ROOT, "tests", "end_to_end"))
 
+import containerfile  # noqa: E402
 from clients import Beanstalk  # noqa: E402
 from program import PROGRAM, ServerTest, environment  # noqa: E402
 
@@ -36,18 +37,12 @@ def help_text():
     return done.stdout
 
 
-def instructions():
-    """Those of the Containerfile, as (name, rest)."""
-    text = re.sub(r"^#.*\n", "", text_of("Containerfile"), flags=re.MULTILINE).replace("\\\n", " ")
-    return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line.strip()]
-
-
 class Containerfile(ServerTest):
     def all_of(self, name):
-        return [rest for each, rest in instructions() if each == name]
+        return containerfile.all_of(CONTAINERFILE, name)
 
     def variables(self):
-        return dict(word.split("=", 1) for word in " ".join(self.all_of("ENV")).split())
+        return containerfile.variables(CONTAINERFILE)
 
     def test_the_program_knows_its_variables(self):
         known = set(re.findall(r"MILLRACE_[A-Z_]+", help_text()))
@@ -69,8 +64,7 @@ class Containerfile(ServerTest):
         self.assertIn(prepared, self.all_of("RUN")[0])
 
     def test_health_is_told(self):
-        (check,) = self.all_of("HEALTHCHECK")
-        command = json.loads(check[check.index("CMD") + 3 :])
+        command = containerfile.health_command(CONTAINERFILE)
         server = self.server()
         server.web_address = ("127.0.0.1", 0)
         server.start()
