@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "server/process/version.hpp"
 #include "server/scratch.hpp"
 #include "server/variable.hpp"
-#include "server/process/version.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
