@@ -38,6 +38,11 @@ class Deb(unittest.TestCase):
             self.assertEqual(os.path.basename(one), os.path.basename(other))
             self.assertEqual(content(one), content(other), one)
 
+    def test_all_files_are_as_old_as_the_sources(self):
+        """Not as old as the checkout, which differs from one machine to the next."""
+        times = {tuple(words[3:5]) for words in self.listed().values()}
+        self.assertEqual(len(times), 1, times)
+
     def test_lintian_finds_nothing(self):
         if shutil.which("lintian") is None:
             self.skipTest("lintian is missing")
