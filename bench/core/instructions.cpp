@@ -82,7 +82,7 @@ std::uint64_t fetch() {
   for (std::uint64_t i = 0; i < full; ++i) {
     const std::string queue = "throttled-" + std::to_string(i);
     for (int job = 0; job < 2; ++job) {
-      world.tell(*world.faktory, R"(PUSH {"jid":"job-)" + queue +
+      world.tell(*world.faktory, R"(PUSH {"jid":"job-)" + std::to_string(job) + queue +
                                      R"(","jobtype":"SomeJob","args":[],"queue":")" + queue +
                                      "\"}\r\n");
     }

@@ -37,7 +37,7 @@ std::uint32_t PlainFormat::hash_of_name(std::string_view jid) const {
 }
 
 std::string_view PlainFormat::name_part(std::string_view body) const {
-  return body.substr(0, body.find(','));
+  return jid_in(body);
 }
 
 bool PlainFormat::is_same(const Job& job, std::string_view body) const {

@@ -19,7 +19,6 @@ class PlainFormat : public WorkUnitFormat {
   [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
-  /// `jid=X`.
   [[nodiscard]] std::string_view name_part(std::string_view body) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;

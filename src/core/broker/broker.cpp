@@ -60,7 +60,8 @@ Answer<std::size_t> Broker::ignore(ClientId client, std::string_view queue) {
 // ---- jobs ---------------------------------------------------------------------------------------
 
 Answer<JobId> Broker::put(const NewJob& job, Time now) {
-  if (const std::optional<JobId> same = parts_->push_once.find(job)) {
+  const std::uint32_t name_hash = parts_->push_once.hash_of(job);
+  if (const std::optional<JobId> same = parts_->push_once.find(job, name_hash)) {
     ++parts_->tally.pushes_repeated;
     return *same;
   }
@@ -80,7 +81,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now) {
   if (job.features && job.features->wants_lock() && !ledger.store().lock_secret().get()) {
     ledger.commit(LockSecretDrawn{.secret = lock_secret_});
   }
-  const JobId id = parts_->new_jobs.add(job, now);
+  const JobId id = parts_->new_jobs.add(job, now, name_hash);
   parts_->batch_callbacks.work(now);
   return id;
 }

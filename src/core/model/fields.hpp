@@ -279,8 +279,8 @@ void each_field_before_body(auto& id, auto& queue, Of<StoredJob> auto& job, Visi
 
 template <typename Visit>
 void each_field(Of<JobAdded> auto& record, Visit& visit) {
-  static_assert(kMemberCount<JobAdded> == 6,
-                "id, queue and fields; attempts; body; body_at is not stored");
+  static_assert(kMemberCount<JobAdded> == 7,
+                "id, queue and fields; attempts; body; body_at and name_hash are not stored");
   each_field_before_body(record.id, record.queue, record.fields, visit);
   visit(AttemptsPart{record.fields, record.attempts});
   visit(Text{record.body, kBodyBytesMax});

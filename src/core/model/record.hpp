@@ -37,6 +37,8 @@ struct JobAdded {
   Box<Attempts> attempts = {};  ///< set exactly where the fields have `job_marks::kHasAttempts`
   /// Not stored: where the body is in the log, or in the batch that will be appended.
   Lsn body_at = 0;
+  /// Not stored: `WorkUnitFormat::name_hash` of the body, where it is known already; else 0.
+  std::uint32_t name_hash = 0;
 
   bool operator==(const JobAdded&) const = default;
 };

@@ -73,7 +73,8 @@ void Jobs::apply(JobAdded&& record) {
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
   if (format_ != nullptr && job.kind == JobKind::kWorkUnit) {
-    const std::uint32_t hash = format_->name_hash(record.body);
+    const std::uint32_t known = record.name_hash;
+    const std::uint32_t hash = known != 0 ? known : format_->name_hash(record.body);
     if (hash != 0) names_.enter(slot, hash);
   }
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);

@@ -93,7 +93,7 @@ inline constexpr std::array kOptionRows = {
         is_same<&Config::pushes_once>},
     OptionRow{
         "keep-finished", "N[,AGE]",
-        "How many finished jobs are remembered, 0 to 1000000, and how long (default: 10000,24h)",
+        "How many finished jobs are remembered, 0 to 100000, and how long (default: 10000,24h)",
         [](Config& c, const std::string& text) { return set_finished(c.finished, text); },
         is_same<&Config::finished>},
     OptionRow{

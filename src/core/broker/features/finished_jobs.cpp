@@ -1,69 +1,91 @@
 #include "core/broker/features/finished_jobs.hpp"
 
-#include <algorithm>
+#include <cstring>
 
 namespace millrace {
 
 void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now) {
   if (limits_.jobs_max == 0) return;
-  const std::size_t place = place_of(++noted_);
-  if (place == jobs_.size()) {
-    jobs_.emplace_back();
-    ids_.push_back(0);
-    hashes_.push_back(0);
-  }
-  FinishedJob& entry = jobs_[place];
-  entry.id = ids_[place] = job.id;
+  const std::size_t place = next_;
+  if (place / kChunk == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
+  ++noted_;
+  if (++next_ == limits_.jobs_max) next_ = 0;
+  Chunk& chunk = *chunks_[place / kChunk];
+  FinishedJob& entry = chunk.jobs[place % kChunk];
+  chunk.ids[place % kChunk] = job.id;
+  entry.id = job.id;
   entry.kind = job.kind;
   entry.how = how;
   entry.reserves = job.tallies().reserves;
   entry.created_at = job.created_at;
   entry.enqueued_at = job.enqueued_at;
   entry.ended_at = now;
-  entry.queue = queue.name;
-  const Reservation* const held = job.reservation();
-  entry.client = held == nullptr ? 0 : held->client;
-  entry.began_at = held == nullptr ? Time{} : held->reserved_at;
-  entry.wid = held == nullptr ? std::string_view{} : held->wid;
-  entry.name.clear();
-  entry.jid.clear();
-  hashes_[place] = 0;
-  if (job.kind != JobKind::kWorkUnit) return;
-  if (!job.is_spilled()) {
-    const std::string_view name = format_.name_part(job.body_view());
-    if (name.size() <= kNameBytesMax) entry.name = name;
-    hashes_[place] = format_.name_hash(job.body_view());
+  entry.client = 0;
+  entry.began_at = Time{};
+  std::string_view wid;
+  std::string_view rest;
+  if (job.kind == JobKind::kWorkUnit && !job.is_spilled()) {
+    rest = format_.name_part(job.body_view());
+    if (rest.size() > kNameBytesMax) rest = {};
   }
-  if (!entry.name.empty() || held == nullptr) return;
-  entry.jid = held->jid;
-  if (!held->jid.empty()) hashes_[place] = format_.hash_of_name(held->jid);
+  entry.has_name = !rest.empty();
+  if (const Reservation* const held = job.reservation()) {
+    entry.client = held->client;
+    entry.began_at = held->reserved_at;
+    wid = held->wid;
+    if (!entry.has_name && job.kind == JobKind::kWorkUnit) rest = held->jid;
+  }
+  entry.queue_bytes = static_cast<std::uint32_t>(queue.name.size());
+  entry.wid_bytes = static_cast<std::uint32_t>(wid.size());
+  entry.texts.resize(queue.name.size() + wid.size() + rest.size());
+  char* to = entry.texts.data();
+  for (const std::string_view text : {std::string_view(queue.name), wid, rest}) {
+    if (!text.empty()) std::memcpy(to, text.data(), text.size());
+    to += text.size();
+  }
 }
 
 void FinishedJobs::each_before(Number number, Time now, const Visitor& visit) const {
-  if (jobs_.empty()) return;
   number = std::min(number, end());
-  const Number oldest = noted_ - jobs_.size() + 1;
+  const Number oldest = noted_ - size() + 1;
   while (number > oldest) {
-    const FinishedJob& job = jobs_[place_of(--number)];
+    const FinishedJob& job = at(place_of(--number));
     // Those before it ended earlier still.
     if (!is_shown(job, now) || !visit(number, job)) return;
   }
 }
 
 const FinishedJob* FinishedJobs::find(JobId id, Time now) const {
-  const auto found = std::find(ids_.begin(), ids_.end(), id);
-  if (found == ids_.end()) return nullptr;
-  const FinishedJob& job = jobs_[static_cast<std::size_t>(found - ids_.begin())];
-  return is_shown(job, now) ? &job : nullptr;
+  for (const auto& chunk : chunks_) {
+    const auto found = std::find(chunk->ids.begin(), chunk->ids.end(), id);
+    if (found == chunk->ids.end() || id == 0) continue;
+    const FinishedJob& job = chunk->jobs[static_cast<std::size_t>(found - chunk->ids.begin())];
+    return is_shown(job, now) ? &job : nullptr;
+  }
+  return nullptr;
+}
+
+std::uint32_t FinishedJobs::hash_of(const FinishedJob& job) const {
+  if (job.has_name) return format_.hash_of_name(format_.read_name(job.name()).jid);
+  return job.jid().empty() ? 0 : format_.hash_of_name(job.jid());
+}
+
+void FinishedJobs::hash_names() const {
+  hashed_ = std::max(hashed_, noted_ - size());
+  while (hashed_ < noted_) {
+    const std::size_t place = place_of(++hashed_);
+    chunks_[place / kChunk]->hashes[place % kChunk] = hash_of(at(place));
+  }
 }
 
 void FinishedJobs::each_named(std::uint32_t hash, std::size_t limit, Time now,
                               const std::function<void(const FinishedJob&)>& visit) const {
-  for (std::size_t back = 0; back < jobs_.size() && limit > 0; ++back) {
-    const std::size_t place = place_of(noted_ - back);
-    if (hashes_[place] != hash) continue;
-    if (!is_shown(jobs_[place], now)) return;
-    visit(jobs_[place]);
+  hash_names();
+  for (Number number = noted_; number > noted_ - size() && limit > 0; --number) {
+    const std::size_t place = place_of(number);
+    if (chunks_[place / kChunk]->hashes[place % kChunk] != hash) continue;
+    if (!is_shown(at(place), now)) return;
+    visit(at(place));
     --limit;
   }
 }

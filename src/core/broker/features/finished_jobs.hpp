@@ -1,10 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/model/features/job_features.hpp"
 #include "core/model/job.hpp"
@@ -24,16 +28,33 @@ struct FinishedJob {
   Time enqueued_at{};
   Time began_at{};  ///< of its last run, if it ended in one; else the epoch
   Time ended_at{};
-  std::string queue;
-  std::string wid;  ///< the worker that held it at its end, or empty
+
+  [[nodiscard]] std::string_view queue() const { return text(0, queue_bytes); }
+  /// The worker that held it at its end, or empty.
+  [[nodiscard]] std::string_view wid() const { return text(queue_bytes, wid_bytes); }
   /// `WorkUnitFormat::name_part` of a pushed job. Empty: its body was in the log only, or the part
   /// is longer than `FinishedJobs::kNameBytesMax`.
-  std::string name;
-  std::string jid;  ///< by which its worker knew it, where `name` is empty
+  [[nodiscard]] std::string_view name() const { return has_name ? rest() : std::string_view{}; }
+  /// By which its worker knew it, where `name` is empty.
+  [[nodiscard]] std::string_view jid() const { return has_name ? std::string_view{} : rest(); }
+
+  // All texts in one, since it is written for each job that ends.
+  std::string texts;
+  std::uint32_t queue_bytes = 0;
+  std::uint32_t wid_bytes = 0;
+  bool has_name = false;
+
+ private:
+  [[nodiscard]] std::string_view text(std::size_t at, std::size_t bytes) const {
+    return std::string_view(texts).substr(at, bytes);
+  }
+  [[nodiscard]] std::string_view rest() const {
+    return std::string_view(texts).substr(queue_bytes + wid_bytes);
+  }
 };
 
 /// The jobs that ended last, in memory only. It is written for each job that ends, and read by
-/// people. The strings of an entry are used again, so a full ring allocates nothing.
+/// people. The texts of an entry are used again, so a full ring allocates nothing.
 class FinishedJobs {
  public:
   struct Limits {
@@ -42,12 +63,14 @@ class FinishedJobs {
 
     bool operator==(const Limits&) const = default;
   };
-  static constexpr std::size_t kJobsMax = 1'000'000;
+  static constexpr std::size_t kJobsMax = 100'000;  ///< they are searched one by one
   static constexpr Duration kAgeMax = 365 * 24h;
   static constexpr std::size_t kNameBytesMax = 600;
 
   /// `format` outlives this.
   FinishedJobs(const WorkUnitFormat& format, Limits limits) : format_(format), limits_(limits) {}
+  FinishedJobs(const FinishedJobs&) = delete;
+  FinishedJobs& operator=(const FinishedJobs&) = delete;
 
   /// The job is still there, and about to be removed from `queue`.
   void note(const Job& job, const Queue& queue, JobEnd how, Time now);
@@ -70,24 +93,37 @@ class FinishedJobs {
                   const std::function<void(const FinishedJob&)>& visit) const;
 
   /// Those included that are too old to be shown.
-  [[nodiscard]] std::size_t size() const { return jobs_.size(); }
+  [[nodiscard]] std::size_t size() const { return std::min<Number>(noted_, limits_.jobs_max); }
   [[nodiscard]] const Limits& limits() const { return limits_; }
 
  private:
+  static constexpr std::size_t kChunk = 256;
+  struct Chunk {
+    // What is searched, without a look at the jobs.
+    std::array<JobId, kChunk> ids{};
+    std::array<std::uint32_t, kChunk> hashes{};  ///< of jids; see `hash_names`
+    std::array<FinishedJob, kChunk> jobs;
+  };
+
   [[nodiscard]] std::size_t place_of(Number number) const {
     return (number - 1) % limits_.jobs_max;
+  }
+  [[nodiscard]] const FinishedJob& at(std::size_t place) const {
+    return chunks_[place / kChunk]->jobs[place % kChunk];
   }
   [[nodiscard]] bool is_shown(const FinishedJob& job, Time now) const {
     return now - job.ended_at <= limits_.age_max;
   }
+  /// Of all that have ended since the last time, since few ask.
+  void hash_names() const;
+  [[nodiscard]] std::uint32_t hash_of(const FinishedJob& job) const;
 
   const WorkUnitFormat& format_;
   const Limits limits_;
   Number noted_ = 0;
-  // Rings of one length. The last two are what is searched, without a look at the jobs.
-  std::deque<FinishedJob> jobs_;
-  std::deque<JobId> ids_;
-  std::deque<std::uint32_t> hashes_;
+  std::size_t next_ = 0;  ///< the place of the one that ends next
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  mutable Number hashed_ = 0;  ///< those up to this one have a hash
 };
 
 }  // namespace millrace

@@ -11,13 +11,12 @@ JobBatchId batch_of(const AnyJob& job) {
 
 }  // namespace
 
-std::optional<JobId> PushOnce::find(const NewJob& job) const {
-  if (!is_on_ || job.kind != JobKind::kWorkUnit) return std::nullopt;
+std::optional<JobId> PushOnce::find(const NewJob& job, std::uint32_t hash) const {
+  if (!is_on_ || hash == 0) return std::nullopt;
   const Store& store = ledger_.store();
   const Jobs& jobs = store.jobs();
-  const std::uint32_t hash = format_.name_hash(job.body);
   // Nearly always there is none.
-  if (hash == 0 || !jobs.names().newest(hash)) return std::nullopt;
+  if (!jobs.names().newest(hash)) return std::nullopt;
   // Long ones take time to compare, and all clients wait.
   const bool is_long = job.body.size() > WorkUnitFormat::kLongBodyBytes;
   for (const JobSlot slot : jobs.names().candidates(hash, is_long ? 1 : kNamesakesMax)) {

@@ -21,10 +21,14 @@ class PushOnce {
   PushOnce(const Ledger& ledger, const WorkUnitFormat& format, bool is_on)
       : ledger_(ledger), format_(format), is_on_(is_on) {}
 
+  /// See `WorkUnitFormat::name_hash`.
+  [[nodiscard]] std::uint32_t hash_of(const NewJob& job) const {
+    return job.kind == JobKind::kWorkUnit ? format_.name_hash(job.body) : 0;
+  }
   /// The job that the same push has made: in the same queue and batch, `WorkUnitFormat::is_same`,
   /// and not dead, since a client that pushes a dead job wants it to run. Throws
   /// std::runtime_error when a body cannot be read back.
-  [[nodiscard]] std::optional<JobId> find(const NewJob& job) const;
+  [[nodiscard]] std::optional<JobId> find(const NewJob& job, std::uint32_t hash) const;
 
  private:
   const Ledger& ledger_;

@@ -32,7 +32,7 @@ bool has_expired(const NewJob& job, Time wall) {
 
 }  // namespace
 
-JobId NewJobs::add(const NewJob& job, Time now) {
+JobId NewJobs::add(const NewJob& job, Time now, std::uint32_t name_hash) {
   Ledger& ledger = parts_.ledger;
   const bool is_due = due_of(job, ledger.store().wall_clock()) <= now;
   StoredJob fields = stored_form_of(job, is_due, now);
@@ -40,8 +40,12 @@ JobId NewJobs::add(const NewJob& job, Time now) {
   // So put jobs of one priority are served in the order of their ids, and are put back there.
   fields.sequence = id;
   if (job.long_body != nullptr) ledger.take_over(*job.long_body);
-  parts_.events.add(
-      JobAdded{.id = id, .queue = job.queue, .body = job.body, .fields = std::move(fields)}, now);
+  parts_.events.add(JobAdded{.id = id,
+                             .queue = job.queue,
+                             .body = job.body,
+                             .fields = std::move(fields),
+                             .name_hash = name_hash},
+                    now);
   // Only now: applying the record may have made the queue.
   Queue* const found = ledger.store().queues().find(job.queue);
   CHECK(found != nullptr);

@@ -21,8 +21,9 @@ class NewJobs {
   };
   explicit NewJobs(Parts parts) : parts_(parts) {}
 
-  /// The job was admitted. A client that waits for it has it when this returns.
-  JobId add(const NewJob& job, Time now);
+  /// The job was admitted. A client that waits for it has it when this returns. `name_hash`: see
+  /// `JobAdded`.
+  JobId add(const NewJob& job, Time now, std::uint32_t name_hash = 0);
 
  private:
   Parts parts_;

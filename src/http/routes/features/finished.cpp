@@ -60,7 +60,7 @@ Response list_finished(const Call& call) {
       return false;
     }
     ++looked_at;
-    if (!is_wanted(job.queue, search->queue)) return true;
+    if (!is_wanted(job.queue(), search->queue)) return true;
     if (!search->outcome.empty() && outcome_of(job.how) != search->outcome) return true;
     Json row = show_finished(job, call.site);
     if (is_wanted(row["type"].get_ref<const std::string&>(), search->type)) {

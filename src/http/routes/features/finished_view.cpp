@@ -35,20 +35,20 @@ Json show_finished(const FinishedJob& job, const Site& site) {
     return time == Time{} ? Json(nullptr) : show_time(time, clock);
   };
   const bool is_pushed = job.kind == JobKind::kWorkUnit;
-  WorkUnitFormat::Name name{.jid = job.jid, .jobtype = {}};
-  if (!job.name.empty()) name = site.format.read_name(job.name);
+  WorkUnitFormat::Name name{.jid = std::string(job.jid()), .jobtype = {}};
+  if (job.has_name) name = site.format.read_name(job.name());
   if (!is_pushed) name = {.jid = concat("beanstalk-", job.id), .jobtype = "beanstalk"};
   return {{"id", job.id},
           {"jid", name.jid},
           {"type", name.jobtype},
           {"is_pushed", is_pushed},
-          {"queue", job.queue},
+          {"queue", job.queue()},
           {"outcome", outcome_of(job.how)},
           {"created_at", show_time(job.created_at, clock)},
           {"enqueued_at", time_or_null(job.enqueued_at)},
           {"began_at", time_or_null(job.began_at)},
           {"ended_at", show_time(job.ended_at, clock)},
-          {"wid", text_or_null(job.wid)},
+          {"wid", text_or_null(job.wid())},
           {"client", job.client == 0 ? Json(nullptr) : Json(job.client)},
           {"runs", job.reserves}};
 }

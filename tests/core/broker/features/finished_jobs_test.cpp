@@ -30,10 +30,10 @@ TEST_CASE("finished jobs: what a worker has done is remembered with its times") 
   const FinishedJob* job = fixture.broker.finished().find(id, fixture.now);
   REQUIRE(job != nullptr);
   CHECK(job->how == JobEnd::kSucceeded);
-  CHECK(job->queue == "mail");
-  CHECK(job->wid == "w1");
+  CHECK(job->queue() == "mail");
+  CHECK(job->wid() == "w1");
   CHECK(job->client == 0);
-  CHECK(job->name == "jid=one");
+  CHECK(job->name() == "one");
   CHECK(job->reserves == 1);
   CHECK(job->created_at == pushed);
   CHECK(job->began_at == pushed + 2s);
@@ -142,13 +142,13 @@ TEST_CASE("finished jobs: none are remembered if none are wanted") {
 TEST_CASE("finished jobs: a name that is too long is left out") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  const std::string jid(FinishedJobs::kNameBytesMax, 'j');
+  const std::string jid(FinishedJobs::kNameBytesMax + 1, 'j');
   const JobId id = fixture.push("jid=" + jid);
   CHECK(fixture.fetch(client, "w") == id);
   CHECK(fixture.broker.workers().ack(client, jid, fixture.now));
   const FinishedJob* job = fixture.broker.finished().find(id, fixture.now);
-  CHECK(job->name.empty());
-  CHECK(job->jid == jid);
+  CHECK(job->name().empty());
+  CHECK(job->jid() == jid);
 }
 
 }  // namespace
