@@ -8,6 +8,7 @@ import job from "./pages/job.js";
 import batches from "./pages/batches.js";
 import batch from "./pages/batch.js";
 import errors from "./pages/errors.js";
+import errorGroup from "./pages/error_group.js";
 import cron from "./pages/cron.js";
 import cronEntry from "./pages/cron_entry.js";
 import throttles from "./pages/throttles.js";
@@ -37,6 +38,7 @@ export const PAGES = [
   [/^completed\/?$/, completed, "jobs"],
   [/^batches\/([\w-]+)$/, batch, "batches"],
   [/^batches\/?$/, batches, "batches"],
+  [/^errors\/([\da-f]{16})$/, errorGroup, "errors"],
   [/^errors\/?$/, errors, "errors"],
   [/^cron\/?$/, cron, "cron"],
   [/^cron\/(.+)$/, cronEntry, "cron"],

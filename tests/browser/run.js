@@ -22,6 +22,7 @@ import { cases as bulkCases } from "./bulk_cases.js";
 import { cases as startCases } from "./start_cases.js";
 import { cases as queryCases } from "./query_cases.js";
 import { cases as completedCases } from "./completed_cases.js";
+import { cases as errorCases } from "./error_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -80,6 +81,7 @@ const cases = [
   ...startCases,
   ...queryCases,
   ...completedCases,
+  ...errorCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

@@ -93,7 +93,7 @@ function row(ctx, group, atLeast) {
       { class: "wide" },
       h(
         "a",
-        { href: link(`jobs/${group.sample}`), title: "Open one of these jobs" },
+        { href: link(`errors/${group.group}`), title: "Types, queues and a backtrace" },
         h("strong", {}, group.type),
       ),
       h("div", { class: "message" }, group.message),

@@ -1,0 +1,179 @@
+// One error: how many jobs have it, of which queues and types, and what happened to the latest.
+import { get } from "../api.js";
+import { h } from "../dom.js";
+import { ago, count, none, plural } from "../format.js";
+import { VERBS, changeAll } from "../operation.js";
+import { link } from "../route.js";
+import {
+  badge,
+  button,
+  empty,
+  figure,
+  head,
+  jobsLink,
+  queueLink,
+  section,
+  stateBadge,
+  table,
+} from "../ui.js";
+import { attempts } from "./attempts.js";
+import { nameGroup } from "./job_filters.js";
+import { jobLink } from "./jobs.js";
+
+/** For so long jobs are counted automatically, the rest on request. */
+const COUNT_MS = 1500;
+const STATES = ["dead", "retrying"];
+/** So many queues and types are shown. */
+const NAMES_MAX = 20;
+
+/** Counts the jobs of the group in one state, as far as there is time. True: all were counted. */
+async function countState(state, query, sums, goesOn, signal) {
+  let cursor = "";
+  do {
+    const slice = await get("jobs/count", { ...query, state, cursor, breakdown: 1 }, { signal });
+    sums.states[state] += slice.matched;
+    for (const what of ["queues", "types"])
+      for (const { name, jobs } of slice[what])
+        sums[what].set(name, (sums[what].get(name) ?? 0) + jobs);
+    cursor = slice.next;
+  } while (cursor && goesOn());
+  return cursor === null;
+}
+
+/** The latest job of the group in this state; undefined: none was found. */
+async function latest(state, query, goesOn, signal) {
+  let cursor = "";
+  do {
+    const page = await get(
+      "jobs",
+      { ...query, state, order: "desc", limit: 1, cursor },
+      { signal },
+    );
+    if (page.jobs.length > 0) return page.jobs[0];
+    cursor = page.next;
+  } while (cursor && goesOn());
+  return undefined;
+}
+
+async function load({ args: [group], params, state: memory }, signal) {
+  const query = { group, type: params.type };
+  const end = performance.now() + COUNT_MS;
+  const goesOn = () => memory.wantsAll || performance.now() < end;
+  const sums = { states: { dead: 0, retrying: 0 }, queues: new Map(), types: new Map() };
+  let isThrough = true;
+  for (const state of STATES)
+    isThrough = (await countState(state, query, sums, goesOn, signal)) && isThrough;
+  const jobs = [];
+  for (const state of STATES)
+    if (sums.states[state] > 0) jobs.push(await latest(state, query, goesOn, signal));
+  const [newest] = jobs
+    .filter(Boolean)
+    .sort((a, b) => Date.parse(b.enqueued_at) - Date.parse(a.enqueued_at));
+  // It may have left the group meanwhile.
+  const job = newest && (await get(`jobs/${newest.id}`, {}, { signal }).catch(() => null));
+  if (job?.error) nameGroup(group, job.error);
+  return { ...sums, isThrough, job: job?.error ? job : null };
+}
+
+/** How many jobs have which name, the most frequent first. */
+function names(title, sums, show) {
+  const sorted = [...sums].sort((a, b) => b[1] - a[1]);
+  const line = ([name, n]) =>
+    h("tr", { "data-key": name }, h("td", { class: "wide" }, show(name)), figure(count(n)));
+  const rows = sorted.slice(0, NAMES_MAX).map(line);
+  return section(
+    `By ${title.toLowerCase()}`,
+    null,
+    table(`Jobs by ${title.toLowerCase()}`, [[title, "wide"], ["Jobs", "n"]], rows),
+    sorted.length > NAMES_MAX &&
+      h("p", { class: "dim" }, `${count(sorted.length - NAMES_MAX)} more`),
+  );
+}
+
+function sample(job) {
+  const { error } = job;
+  const failedAt = job.attempts.at(-1)?.ended_at;
+  return section(
+    "Latest job",
+    null,
+    h("p", {}, jobLink(job), " ", stateBadge(job.state), failedAt && [" failed ", ago(failedAt)]),
+    error.backtrace.length > 0
+      ? h(
+          "pre",
+          { class: "trace", tabindex: "0", "aria-label": "Backtrace" },
+          error.backtrace.join("\n"),
+        )
+      : h("p", { class: "dim" }, "The worker sent no backtrace."),
+  );
+}
+
+export default {
+  title: "Error",
+  titleOf: (_, data) => (data?.job ? data.job.error.type : "Error"),
+  load,
+  render(ctx, { states, queues, types, isThrough, job }) {
+    const [group] = ctx.args;
+    const { type } = ctx.params;
+    const atLeast = isThrough ? "" : "at least ";
+    const total = states.dead + states.retrying;
+    const crumbs = h("p", { class: "crumbs" }, h("a", { href: link("errors") }, "Errors"));
+    if (total === 0)
+      return [crumbs, h("h1", {}, "Error"), empty("No failed job has this error any more.")];
+    const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
+    const of = type ? ` of type ${type}` : "";
+    const what = `all failed jobs${of} with ${job ? job.error.type : "this error"}`;
+    const act = (action, kind) =>
+      !ctx.isReadOnly &&
+      button(`${VERBS[action]} all`, () => changeAll(action, those, what, ctx.refresh), { kind });
+    const jobs = (state) =>
+      jobsLink(states[state], { state, group, type }, `${state} job`, ` with this error`);
+    return [
+      crumbs,
+      head(
+        [
+          h("span", { class: "type" }, job ? job.error.type : "Error"),
+          " ",
+          badge(`${atLeast}${plural(total, "job")}`),
+        ],
+        act("retry", "primary"),
+        act("delete", "danger"),
+      ),
+      job && h("p", { class: "message" }, job.error.message),
+      h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying"),
+      type &&
+        h(
+          "p",
+          {},
+          h(
+            "a",
+            { class: "chip", href: link(`errors/${group}`) },
+            h("span", {}, `Type: ${type}`),
+            h("span", { "aria-label": "remove" }, " ✕"),
+          ),
+        ),
+      h(
+        "div",
+        { class: "pair" },
+        names("Type", types, (name) =>
+          name ? h("a", { href: link(`errors/${group}`, { type: name }) }, name) : none(),
+        ),
+        names("Queue", queues, queueLink),
+      ),
+      job && sample(job),
+      job && attempts(job),
+      !isThrough &&
+        h(
+          "div",
+          { class: "pager" },
+          button(
+            "Count all",
+            () => {
+              ctx.state.wantsAll = true;
+              ctx.refresh();
+            },
+            { kind: "plain small" },
+          ),
+        ),
+    ];
+  },
+};
