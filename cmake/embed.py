@@ -39,6 +39,9 @@ CSS_SPACE = re.compile(rb"\s?([{};,]|(?<=[a-z]):)\s?")
 # Without a comment in it, which would go on too.
 GOES_ON = re.compile(rb"^((?:(?!//).)*[\[({,])\n", re.MULTILINE)
 BEFORE_END = re.compile(rb"^((?:(?!//).)*?),?\n(?=[\])}])", re.MULTILINE)
+# Nor do these operators of a script, except in pages with programs and settings to paste.
+JS_SPACE = re.compile(rb" (=>|[!=]==|=|&&|\|\||\?\?) ")
+TO_PASTE = {"copies", "cron", "cron_entry", "first_run", "throttles"}
 COMMENT = re.compile(rb"//.*|/\*.*\*/")
 
 
@@ -60,7 +63,9 @@ def for_machines(path, data):
     lines = [line.strip() for line in data.split(b"\n")]
     text = b"\n".join(line for line in without_comments(lines) if line)
     text = GOES_ON.sub(rb"\1", BEFORE_END.sub(rb"\1", text))
-    return CSS_SPACE.sub(rb"\1", text).replace(b";}", b"}") if path.endswith(".css") else text
+    if path.endswith(".css"):
+        return CSS_SPACE.sub(rb"\1", text).replace(b";}", b"}")
+    return text if os.path.basename(path)[:-3] in TO_PASTE else JS_SPACE.sub(rb"\1", text)
 
 
 def array_of(number, data):

@@ -52,7 +52,8 @@ export const queueLink = (name) =>
   );
 
 /** A link to the jobs that a worker has reserved. */
-export const workerLink = (wid) => h("a", { href: link("jobs", { state: "reserved", wid }) }, wid);
+export const workerLink = (wid, text = wid) =>
+  h("a", { href: link("jobs", { state: "reserved", wid }) }, text);
 
 /** Each link includes its comma, so that no line begins with a comma. */
 export const queueLinks = (names) =>

@@ -562,7 +562,7 @@ export const cases = [
     },
   },
   {
-    title: "a job that does not exist is said not to exist",
+    title: "the page of a job that is deleted says so",
     async run(test) {
       const client = await faktory(test);
       await client.push("gone-0001", "Gone", "mail");
@@ -570,7 +570,7 @@ export const cases = [
       await test.open("jobs/1");
       await page.locator("h1 .badge.ready").waitFor();
       await fetch(`${test.server.base}api/v1/jobs/1/delete`, { method: "POST" });
-      await page.getByText("There is no such job; finished and deleted jobs").waitFor();
+      await page.getByText(/^Deleted .*\.$/).waitFor();
     },
   },
   {
@@ -623,7 +623,7 @@ export const cases = [
       await page.getByRole("button", { name: "Text" }).click();
       await page.getByText(body).waitFor();
       await tube.command(`delete ${id}`);
-      await page.getByText("There is no such job").waitFor();
+      await page.getByText(/^Deleted .*\.$/).waitFor();
     },
   },
   {

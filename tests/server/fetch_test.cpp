@@ -129,7 +129,7 @@ TEST_CASE("fetch: that no job came is told at once, and what counts jobs is not"
   slow.store();
   CHECK(other.read(24) == "WATCHING 2\r\nWATCHING 1\r\n");
   CHECK(producer.read(5) == "+OK\r\n");
-  producer.send(kPush);
+  producer.send("PUSH {\"jid\":\"87654321\",\"jobtype\":\"T\",\"args\":[]}\r\n");
   slow.running.settle_turns();
   other.send("reserve-with-timeout 0\r\n");
   CHECK(other.read(11) == "TIMED_OUT\r\n");

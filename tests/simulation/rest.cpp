@@ -89,6 +89,7 @@ void World::settle_log() {
     // Clients may say more than is cleaned meanwhile.
     if (i == kRoundsWithClients) is_resting_ = true;
     before = process_->recorder.extent();
+    const std::uint64_t live_before = process_->ledger.live_bytes();
     // Twice: what became durable in one of them is known in the next.
     for (int half = 0; half < 2; ++half) {
       let_read([&] {
@@ -99,7 +100,10 @@ void World::settle_log() {
       if (disk_.is_dead()) return;
     }
     log = process_->recorder.extent();
-    still = before.begin == log.begin && before.end == log.end ? still + 1 : 0;
+    // A client may say something at the very end: it is not in the log yet.
+    const bool has_moved = before.begin != log.begin || before.end != log.end ||
+                           live_before != process_->ledger.live_bytes();
+    still = has_moved ? 0 : still + 1;
   }
   if (disk_.is_full() || is_full(process_->recorder)) {
     demand(!is_spared() || process_->journal->durable() == log.end,

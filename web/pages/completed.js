@@ -23,6 +23,9 @@ const COLUMNS = [
   ["Worker"],
 ];
 
+const CUT = 60;
+const cut = (text) => (text.length > CUT ? `${text.slice(0, CUT)}…` : text);
+
 function row(job) {
   const seconds = took(job);
   return h(
@@ -37,13 +40,13 @@ function row(job) {
         h("span", { class: "type" }, job.type || "(type not known)"),
         h("span", { class: "id" }, ` ${job.id}`),
       ),
-      h("div", { class: "dim" }, job.jid),
+      h("div", { class: "dim", title: job.jid }, cut(job.jid)),
     ),
     h("td", {}, queueLink(job.queue)),
     h("td", {}, outcomeBadge(job.outcome)),
     figure(seconds === null ? none() : span(seconds)),
     figure(ago(job.ended_at)),
-    h("td", {}, job.wid ? workerLink(job.wid) : none()),
+    h("td", {}, job.wid ? workerLink(job.wid, cut(job.wid)) : none()),
   );
 }
 
@@ -94,10 +97,11 @@ function filters(params) {
 
 function nothing(params, { kept, limits }) {
   if (limits.jobs === 0)
-    return empty("The server keeps no finished jobs: it was started with --keep-finished 0.");
-  if (params.cursor) return empty("No more finished jobs.");
-  if (kept > 0) return empty("No finished job matches.");
-  return empty("No job has finished since the server started.");
+    return empty("The server keeps no completed jobs: it was started with --keep-finished 0.");
+  if (params.cursor) return empty("No more completed jobs.");
+  if (kept > 0) return empty("No completed job matches.");
+  const time = span(limits.seconds);
+  return empty(`No job has ended in the last ${time}, or since the server started.`);
 }
 
 export default {
@@ -119,8 +123,9 @@ export default {
   },
   render({ params }, found) {
     const { jobs, next, kept, counts, limits } = found;
+    const isFiltered = Boolean(params.queue || params.type || params.outcome);
     return [
-      head(["Completed jobs ", h("span", { class: "count" }, count(kept))]),
+      head(["Completed jobs ", !isFiltered && h("span", { class: "count" }, count(kept))]),
       tabs({ queue: params.queue, type: params.type }, "completed", counts),
       filters(params),
       jobs.length > 0
@@ -134,8 +139,8 @@ export default {
           h(
             "span",
             { class: "dim" },
-            `The last ${count(limits.jobs)} are kept for ${span(limits.seconds)}, `,
-            "until the server is restarted.",
+            `The server keeps the last ${count(limits.jobs)} for ${span(limits.seconds)}. `,
+            "A restart forgets them.",
           ),
       ),
     ];

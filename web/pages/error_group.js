@@ -20,8 +20,8 @@ import { attempts } from "./attempts.js";
 import { nameGroup } from "./job_filters.js";
 import { jobLink } from "./jobs.js";
 
-/** For so long jobs are counted automatically, the rest on request. */
-const COUNT_MS = 1500;
+/** For so long jobs are counted. */
+const COUNT_MS = 3000;
 const STATES = ["dead", "retrying"];
 /** So many queues and types are shown. */
 const NAMES_MAX = 20;
@@ -55,10 +55,10 @@ async function latest(state, query, goesOn, signal) {
   return undefined;
 }
 
-async function load({ args: [group], params, state: memory }, signal) {
+async function load({ args: [group], params }, signal) {
   const query = { group, type: params.type };
   const end = performance.now() + COUNT_MS;
-  const goesOn = () => memory.wantsAll || performance.now() < end;
+  const goesOn = () => performance.now() < end;
   const sums = { states: { dead: 0, retrying: 0 }, queues: new Map(), types: new Map() };
   let isThrough = true;
   for (const state of STATES)
@@ -161,19 +161,6 @@ export default {
       ),
       job && sample(job),
       job && attempts(job),
-      !isThrough &&
-        h(
-          "div",
-          { class: "pager" },
-          button(
-            "Count all",
-            () => {
-              ctx.state.wantsAll = true;
-              ctx.refresh();
-            },
-            { kind: "plain small" },
-          ),
-        ),
     ];
   },
 };

@@ -1,6 +1,6 @@
 // The page of a job that has ended.
 import { h } from "../dom.js";
-import { ago, plural } from "../format.js";
+import { ago, none, plural } from "../format.js";
 import { link } from "../route.js";
 import { facts, head, queueLink, section } from "../ui.js";
 import { copyButton } from "./copies.js";
@@ -21,20 +21,29 @@ export function render(job) {
       "Timeline",
       null,
       h("p", {}, story(job)),
-      h("p", { class: "dim" }, plural(job.runs, "run"), ", counting those that were given back"),
+      h(
+        "p",
+        { class: "dim" },
+        job.runs > 0 ? `${plural(job.runs, "run")} in all` : "It never ran.",
+      ),
     ),
     section(
       "Details",
       null,
       facts([
         ["Queue", queueLink(job.queue)],
-        ["jid", [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]],
+        [
+          "jid",
+          job.jid
+            ? [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]
+            : none(),
+        ],
         ["Created", ago(job.created_at)],
         job.enqueued_at && ["Last enqueued", ago(job.enqueued_at)],
         job.began_at && ["Last run began", ago(job.began_at)],
         ["Ended", ago(job.ended_at)],
       ]),
-      h("p", { class: "dim" }, "Arguments of finished jobs are not kept."),
+      h("p", { class: "dim" }, "The arguments of completed jobs are not kept."),
     ),
   ];
 }

@@ -22,6 +22,8 @@ import { filterOf, filters, isWrong, nameGroup, said } from "./job_filters.js";
 import { story } from "./outcomes.js";
 
 const LIMIT = 50;
+/** Of ended jobs with the same jid, so many are shown. */
+const ENDED_MAX = 5;
 /** A search over more slices than this is not updated automatically. */
 const SLICES_STILL = 6;
 
@@ -398,7 +400,10 @@ function none(state, params, done) {
   if (Object.keys(filterOf(params)).length > 0) {
     const [what, mayBeOver] =
       state === "any" ? ["", true] : [`${STATES[state].name.toLowerCase()} `, params.id];
-    const note = mayBeOver && !after ? " Jobs that have ended are under Completed." : "";
+    const where = params.id
+      ? " Only the jobs that ended last are remembered."
+      : " Jobs that have ended are under Completed.";
+    const note = mayBeOver && !after ? where : "";
     return empty(`No ${what}job matches.${note}`, after);
   }
   const { name, says } = STATES[state];
@@ -445,7 +450,6 @@ export default {
       filters(ctx, jobs),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       selectionBar(ctx, state, jobs, isFiltered, counts),
-      found.finished?.map((each) => h("p", {}, jobLink(each), " · ", story(each))),
       jobs.length > 0
         ? table(
             `${STATES[state]?.name ?? "All"} jobs`,
@@ -454,6 +458,11 @@ export default {
             "stack",
           )
         : !found.isExact && none(state, params, ctx.state.done),
+      found.finished
+        ?.slice(0, ENDED_MAX)
+        .map((each) => h("p", {}, jobLink(each), " · ", story(each))),
+      found.finished?.length > ENDED_MAX &&
+        h("p", { class: "dim" }, "Earlier jobs with this jid have ended too."),
       pager("jobs", params, next, [
         isFiltered &&
           h(

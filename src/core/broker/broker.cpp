@@ -59,9 +59,9 @@ Answer<std::size_t> Broker::ignore(ClientId client, std::string_view queue) {
 
 // ---- jobs ---------------------------------------------------------------------------------------
 
-Answer<JobId> Broker::put(const NewJob& job, Time now) {
+Answer<JobId> Broker::put(const NewJob& job, Time now, std::string_view worker) {
   const std::uint32_t name_hash = parts_->push_once.hash_of(job);
-  if (const std::optional<JobId> same = parts_->push_once.find(job, name_hash)) {
+  if (const std::optional<JobId> same = parts_->push_once.find(job, name_hash, worker, now)) {
     ++parts_->tally.pushes_repeated;
     return *same;
   }

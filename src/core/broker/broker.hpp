@@ -86,8 +86,9 @@ class Broker {
   /// that is too long, a batch that is not there, a lock that another job holds, or any job while
   /// `refuses_jobs`. A client that waits for the job has it when this returns. Recorded: the whole
   /// job, that the queue of a pushed work unit is kept, and before the first job with a lock the
-  /// secret. Throws std::runtime_error when the body of a namesake cannot be read back.
-  Answer<JobId> put(const NewJob& job, Time now);
+  /// secret. Throws std::runtime_error when the body of a namesake cannot be read back. `worker`:
+  /// the `wid` of the worker that pushes, or empty.
+  Answer<JobId> put(const NewJob& job, Time now, std::string_view worker = {});
 
   /// By which protocols name locks (`LockKey`).
   [[nodiscard]] LockSecret lock_secret() const;

@@ -43,7 +43,8 @@ class WorkUnitFormat {
   [[nodiscard]] virtual std::uint32_t hash_of_name(std::string_view /*jid*/) const { return 1; }
 
   /// Whether a client that pushes this body means the job: jid, jobtype, args and `at` are those of
-  /// the job, as they were sent; of a long body all members but `created_at`.
+  /// the job, as they were sent. Of a body longer than `kComparedBytesMax`, so are the members
+  /// after args.
   [[nodiscard]] virtual bool is_same(const Job& /*job*/, std::string_view /*body*/) const {
     return false;
   }
@@ -59,6 +60,9 @@ class WorkUnitFormat {
   [[nodiscard]] virtual Name read_name(std::string_view part) const {
     return {.jid = std::string(part), .jobtype = {}};
   }
+
+  /// Arguments are not looked for in longer bodies.
+  static constexpr std::size_t kComparedBytesMax = 16 * 1024;
 
   /// The facts that a list shows of a job.
   struct Summary {

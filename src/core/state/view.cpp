@@ -36,10 +36,11 @@ void page_of(const Store& store, const Order& order, const View::Cursor& after, 
 
 }  // namespace
 
-void View::each_named(std::uint32_t hash, std::size_t limit,
-                      const std::function<void(const Job&)>& visit) const {
+std::vector<JobId> View::named(std::uint32_t hash, std::size_t limit) const {
   const Jobs& jobs = store().jobs();
-  for (const JobSlot slot : jobs.names().candidates(hash, limit)) visit(jobs.with_body(slot));
+  std::vector<JobId> ids;
+  for (const JobSlot slot : jobs.names().candidates(hash, limit)) ids.push_back(jobs.at(slot).id);
+  return ids;
 }
 
 void View::each_queue(const std::function<void(const Queue&)>& visit) const {

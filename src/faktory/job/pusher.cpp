@@ -32,8 +32,8 @@ RefusedJob refused_by_broker(Refusal refusal) {
 
 }  // namespace
 
-Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now,
-                                       std::optional<Time> planned) {
+Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now, std::optional<Time> planned,
+                                       std::string_view worker) {
   const Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
   const WallClock clock = broker_.view().wall_clock();
@@ -44,7 +44,7 @@ Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now,
     // The lock is taken now.
     job->features->lock_ends = moved_by(job->features->lock_ends, clock.shown(now) - *planned);
   }
-  Result<JobId, RefusedJob> id = job ? put(*job, now) : job.error();
+  Result<JobId, RefusedJob> id = job ? put(*job, now, worker) : job.error();
   body_.clear();
   shrink();
   return id;
@@ -54,8 +54,8 @@ Outcome<JobMembers> Pusher::read_element(std::string_view json) {
   return reader_.read_element(json);
 }
 
-Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now) {
-  const Answer<JobId> id = broker_.put(job, now);
+Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now, std::string_view worker) {
+  const Answer<JobId> id = broker_.put(job, now, worker);
   if (id) return *id;
   RefusedJob refused = refused_by_broker(id.error());
   if (id.error() == Refusal::kNoSuchBatch) refused.detail = format_bid(job.features->batch);

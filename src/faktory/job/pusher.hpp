@@ -22,9 +22,11 @@ class Pusher {
   Pusher& operator=(const Pusher&) = delete;
 
   /// Reads one job, checks it by the rules of PUSH, and puts it into its queue. `planned`: the wall
-  /// time from which the job's `expires_in` counts, where that is not now.
+  /// time from which the job's `expires_in` counts, where that is not now. `worker`: the `wid` of
+  /// the worker that pushes, or empty.
   [[nodiscard]] Result<JobId, RefusedJob> push(std::string_view json, Time now,
-                                               std::optional<Time> planned = std::nullopt);
+                                               std::optional<Time> planned = std::nullopt,
+                                               std::string_view worker = {});
 
   // The same in steps, for PUSHB: none of its jobs may be put before all of them were read. Between
   // the two, `make_pushed_job` checks each.
@@ -39,7 +41,8 @@ class Pusher {
   [[nodiscard]] const SecretOfLocks& secret() const { return secret_; }
 
   /// Puts a job that `make_pushed_job` made.
-  [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now);
+  [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now,
+                                              std::string_view worker = {});
 
   /// Frees the buffers if a long job has made them long.
   void shrink();

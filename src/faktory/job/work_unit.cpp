@@ -289,7 +289,7 @@ bool WorkUnits::is_same(const Job& job, std::string_view body) const {
   // Most clients that push a job again send what they sent before.
   if (known->rest == pushed->rest) return true;
   // Arguments are not looked for in what is long, since all clients wait.
-  if (std::max(job.body_view().size(), body.size()) > kLongBodyBytes) return false;
+  if (std::max(job.body_view().size(), body.size()) > kComparedBytesMax) return false;
   return at_and_args(known->rest) == at_and_args(pushed->rest);
 }
 

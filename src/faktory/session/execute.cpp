@@ -65,7 +65,7 @@ void append_number(double value, std::string& out) {
 // ---- producers ----------------------------------------------------------------------------------
 
 void ClientSession::execute(const Push& push, Time now) {
-  if (const auto id = shared_.pusher.push(push.json, now); !id) {
+  if (const auto id = shared_.pusher.push(push.json, now, std::nullopt, wid_); !id) {
     return reply::refused_job(output_, id.error());
   }
   reply::ok(output_);
@@ -73,16 +73,16 @@ void ClientSession::execute(const Push& push, Time now) {
 
 void ClientSession::execute(const PushBulk& push, Time now) {
   // It copies the text: the line buffer may move while the push runs in slices.
-  begin_sliced(std::make_unique<BulkPush>(push.json, now), now);
+  begin_sliced(std::make_unique<BulkPush>(push.json, PushStart{now, wid_}), now);
 }
 
 /// A PUSH or a PUSHB: no other line is long.
 void ClientSession::execute_long(Rope&& line, Time now) {
   ++shared_.command_count;
   if (line.piece(0, kLongPush.size()) == kLongPush) {
-    begin_sliced(std::make_unique<LongPush>(std::move(line), now), now);
+    begin_sliced(std::make_unique<LongPush>(std::move(line), PushStart{now, wid_}), now);
   } else {
-    begin_sliced(std::make_unique<LongBulkPush>(std::move(line), now), now);
+    begin_sliced(std::make_unique<LongBulkPush>(std::move(line), PushStart{now, wid_}), now);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/routes/features/finished_view.hpp"
 #include "http/routes/handlers.hpp"
@@ -20,6 +21,8 @@ constexpr std::size_t kBreakdownNamesMax = 50;
 
 /// Of pushed jobs with the same jid.
 constexpr std::size_t kNamesakesShownMax = 100;
+/// Their bodies, of which one turn may have so many bytes to read from the disk.
+constexpr std::size_t kNamesakesBytes = 256 * 1024;
 
 /// The parameters of a list.
 struct Search {
@@ -214,6 +217,63 @@ Response go_on_counting(const std::shared_ptr<Counting>& counting) {
   return {.body = dump(count)};
 }
 
+/// A search for the jobs of one jid.
+struct Finding {
+  explicit Finding(const Call& call)
+      : site(call.site),
+        jid(call.name),
+        hash(site.format.hash_of_name(jid)),
+        // One further, to know whether there are more.
+        ids(site.broker.view().named(hash, kNamesakesShownMax + 1)) {
+    has_more = ids.size() > kNamesakesShownMax;
+    if (has_more) ids.pop_back();
+    // The first one is taken from the end.
+    std::reverse(ids.begin(), ids.end());
+  }
+
+  /// One turn: bodies may have to be read from the disk. True: it was the last one.
+  bool work() {
+    const View& view = site.broker.view();
+    for (std::size_t bytes = 0; !ids.empty() && bytes < kNamesakesBytes; ids.pop_back()) {
+      const Job* job = view.find(ids.back());
+      if (job == nullptr) continue;
+      bytes += job->body_bytes;
+      // Another jid may have the same hash.
+      if (site.format.identify(*job).jid == jid) rows.push_back(row_of(*job, site));
+    }
+    return ids.empty();
+  }
+
+  Site& site;
+  std::string jid;
+  std::uint32_t hash;
+  std::vector<JobId> ids;  ///< not looked at yet
+  bool has_more = false;
+  Json rows = Json::array();
+};
+
+Json finished_of(const Finding& finding, Time now) {
+  Json rows = Json::array();
+  finding.site.broker.finished().each_named(finding.hash, kNamesakesShownMax, now,
+                                            [&](const FinishedJob& job) {
+                                              Json row = show_finished(job, finding.site);
+                                              if (row["jid"] == finding.jid)
+                                                rows.push_back(std::move(row));
+                                            });
+  return rows;
+}
+
+// Shared: see above.
+Response go_on_finding(const std::shared_ptr<Finding>& finding, Time now) {
+  if (!finding->work())
+    return {.go_on = [finding](Time then) { return go_on_finding(finding, then); }};
+  return {.body = dump({{"jid", finding->jid},
+                        {"jobs", std::move(finding->rows)},
+                        {"has_more", finding->has_more},
+                        {"finished", finished_of(*finding, now)},
+                        {"counts", show_counts(finding->site.broker.view())}})};
+}
+
 /// A body of megabytes, which is copied outside of the broker's thread. nullopt: it is to be
 /// rendered.
 std::optional<LongText> long_body(const Job& job, const View& view, const WorkUnitFormat& format) {
@@ -265,28 +325,9 @@ Response count_jobs(const Call& call) {
 }
 
 Response find_named(const Call& call) {
-  const View& view = call.site.broker.view();
-  const WorkUnitFormat& format = call.site.format;
-  const std::uint32_t hash = format.hash_of_name(call.name);
-  Json rows = Json::array();
-  std::size_t looked_at = 0;
-  // One further, to know whether there are more.
-  view.each_named(hash, kNamesakesShownMax + 1, [&](const Job& job) {
-    const bool is_meant = format.identify(job).jid == call.name;
-    if (++looked_at <= kNamesakesShownMax && is_meant) rows.push_back(row_of(job, call.site));
-  });
-  Json ended = Json::array();
-  call.site.broker.finished().each_named(hash, kNamesakesShownMax, call.moment.now,
-                                         [&](const FinishedJob& job) {
-                                           Json row = show_finished(job, call.site);
-                                           if (row["jid"] == call.name)
-                                             ended.push_back(std::move(row));
-                                         });
-  return {.body = dump({{"jid", call.name},
-                        {"jobs", std::move(rows)},
-                        {"has_more", looked_at > kNamesakesShownMax},
-                        {"finished", std::move(ended)},
-                        {"counts", show_counts(view)}})};
+  if (!is_utf8(call.name)) return refuse(400, "the jid is not UTF-8");
+  // Shared: see there.
+  return go_on_finding(std::make_shared<Finding>(call), call.moment.now);
 }
 
 Response show_job(const Call& call) {

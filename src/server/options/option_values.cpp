@@ -189,7 +189,7 @@ Outcome<Done> set_switch(bool& member, const std::string& text) {
   } else if (text == "false" || text == "0" || text == "no" || text == "off") {
     member = false;
   } else {
-    return Problem{"'" + text + "' is not true or false"};
+    return Problem{"'" + text + "' is not on or off, true or false"};
   }
   return Done{};
 }

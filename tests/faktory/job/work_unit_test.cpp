@@ -304,7 +304,7 @@ TEST_CASE("pushed job: what the same push is") {
 }
 
 TEST_CASE("pushed job: arguments are not looked for in what is long") {
-  const std::string args = "[\"" + std::string(WorkUnitFormat::kLongBodyBytes, 'x') + "\"]";
+  const std::string args = "[\"" + std::string(WorkUnitFormat::kComparedBytesMax, 'x') + "\"]";
   const std::string one = R"({"jid":"12345678","jobtype":"T","args":)" + args;
   const WorkUnits units;
   const Job job = make_job(JobKind::kWorkUnit, encoded(one + R"(,"created_at":"a"})"));

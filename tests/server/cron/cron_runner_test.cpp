@@ -38,7 +38,8 @@ struct CronLoop {
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
   faktory::Service service{loop.broker, loop.format, {}, loop.clock.now()};
-  std::uint64_t drawn = 0;
+  /// No two processes draw the same numbers.
+  std::uint64_t drawn = processes()++ << 32;
   CronRunner runner{{.ticker = loop.ticker,
                      .broker = loop.broker,
                      .log = log,
@@ -47,6 +48,11 @@ struct CronLoop {
                      .random = [this] { return ++drawn; }}};
 
   explicit CronLoop(const std::string& config) { set(config); }
+
+  static std::uint64_t& processes() {
+    static std::uint64_t count = 0;
+    return count;
+  }
 
   void set(const std::string& config) { runner.set(table_of(config)); }
 

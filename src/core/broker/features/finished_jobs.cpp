@@ -11,35 +11,36 @@ void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now
   ++noted_;
   if (++next_ == limits_.jobs_max) next_ = 0;
   Chunk& chunk = *chunks_[place / kChunk];
-  FinishedJob& entry = chunk.jobs[place % kChunk];
   chunk.ids[place % kChunk] = job.id;
+  FinishedJob& entry = chunk.jobs[place % kChunk];
+  const Reservation* const held = job.reservation();
   entry.id = job.id;
   entry.kind = job.kind;
   entry.how = how;
   entry.reserves = job.tallies().reserves;
+  entry.client = held != nullptr ? held->client : 0;
   entry.created_at = job.created_at;
   entry.enqueued_at = job.enqueued_at;
+  entry.began_at = held != nullptr ? held->reserved_at : Time{};
   entry.ended_at = now;
-  entry.client = 0;
-  entry.began_at = Time{};
-  std::string_view wid;
+  write_texts(job, queue.name, entry);
+}
+
+void FinishedJobs::write_texts(const Job& job, std::string_view queue, FinishedJob& entry) const {
+  const Reservation* const held = job.reservation();
+  const std::string_view wid = held != nullptr ? std::string_view(held->wid) : std::string_view();
   std::string_view rest;
-  if (job.kind == JobKind::kWorkUnit && !job.is_spilled()) {
-    rest = format_.name_part(job.body_view());
-    if (rest.size() > kNameBytesMax) rest = {};
+  entry.has_name = false;
+  if (job.kind == JobKind::kWorkUnit) {
+    if (!job.is_spilled()) rest = format_.name_part(job.body_view());
+    entry.has_name = !rest.empty() && rest.size() <= kNameBytesMax;
+    if (!entry.has_name) rest = held != nullptr ? std::string_view(held->jid) : std::string_view();
   }
-  entry.has_name = !rest.empty();
-  if (const Reservation* const held = job.reservation()) {
-    entry.client = held->client;
-    entry.began_at = held->reserved_at;
-    wid = held->wid;
-    if (!entry.has_name && job.kind == JobKind::kWorkUnit) rest = held->jid;
-  }
-  entry.queue_bytes = static_cast<std::uint32_t>(queue.name.size());
+  entry.queue_bytes = static_cast<std::uint32_t>(queue.size());
   entry.wid_bytes = static_cast<std::uint32_t>(wid.size());
-  entry.texts.resize(queue.name.size() + wid.size() + rest.size());
+  entry.texts.resize(queue.size() + wid.size() + rest.size());
   char* to = entry.texts.data();
-  for (const std::string_view text : {std::string_view(queue.name), wid, rest}) {
+  for (const std::string_view text : {queue, wid, rest}) {
     if (!text.empty()) std::memcpy(to, text.data(), text.size());
     to += text.size();
   }
@@ -55,10 +56,25 @@ void FinishedJobs::each_before(Number number, Time now, const Visitor& visit) co
   }
 }
 
+std::size_t FinishedJobs::shown(Time now) const {
+  Number first = noted_ - size() + 1;
+  // Halved until it is found, since they are in the order of their ends.
+  for (Number end = noted_ + 1; first < end;) {
+    const Number middle = first + (end - first) / 2;
+    if (is_shown(at(place_of(middle)), now)) {
+      end = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  return noted_ + 1 - first;
+}
+
 const FinishedJob* FinishedJobs::find(JobId id, Time now) const {
+  if (id == 0) return nullptr;
   for (const auto& chunk : chunks_) {
     const auto found = std::find(chunk->ids.begin(), chunk->ids.end(), id);
-    if (found == chunk->ids.end() || id == 0) continue;
+    if (found == chunk->ids.end()) continue;
     const FinishedJob& job = chunk->jobs[static_cast<std::size_t>(found - chunk->ids.begin())];
     return is_shown(job, now) ? &job : nullptr;
   }

@@ -92,7 +92,9 @@ class FinishedJobs {
   void each_named(std::uint32_t hash, std::size_t limit, Time now,
                   const std::function<void(const FinishedJob&)>& visit) const;
 
-  /// Those included that are too old to be shown.
+  /// How many are not too old to be shown.
+  [[nodiscard]] std::size_t shown(Time now) const;
+  /// Those included that are.
   [[nodiscard]] std::size_t size() const { return std::min<Number>(noted_, limits_.jobs_max); }
   [[nodiscard]] const Limits& limits() const { return limits_; }
 
@@ -114,6 +116,7 @@ class FinishedJobs {
   [[nodiscard]] bool is_shown(const FinishedJob& job, Time now) const {
     return now - job.ended_at <= limits_.age_max;
   }
+  void write_texts(const Job& job, std::string_view queue, FinishedJob& entry) const;
   /// Of all that have ended since the last time, since few ask.
   void hash_names() const;
   [[nodiscard]] std::uint32_t hash_of(const FinishedJob& job) const;

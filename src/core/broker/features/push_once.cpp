@@ -1,5 +1,7 @@
 #include "core/broker/features/push_once.hpp"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
@@ -11,19 +13,34 @@ JobBatchId batch_of(const AnyJob& job) {
 
 }  // namespace
 
-std::optional<JobId> PushOnce::find(const NewJob& job, std::uint32_t hash) const {
+bool PushOnce::may_be(const Job& other, const NewJob& job, std::string_view worker,
+                      Time wall) const {
+  if (other.state == JobState::kDead || other.has_expired(wall)) return false;
+  if (batch_of(other) != batch_of(job)) return false;
+  const Reservation* const held = other.reservation();
+  if (held != nullptr && !worker.empty() && held->wid == worker) return false;
+  return ledger_.store().queues().at(other.queue).name == job.queue;
+}
+
+std::optional<JobId> PushOnce::find(const NewJob& job, std::uint32_t hash, std::string_view worker,
+                                    Time now) const {
   if (!is_on_ || hash == 0) return std::nullopt;
   const Store& store = ledger_.store();
   const Jobs& jobs = store.jobs();
   // Nearly always there is none.
   if (!jobs.names().newest(hash)) return std::nullopt;
-  // Long ones take time to compare, and all clients wait.
-  const bool is_long = job.body.size() > WorkUnitFormat::kLongBodyBytes;
-  for (const JobSlot slot : jobs.names().candidates(hash, is_long ? 1 : kNamesakesMax)) {
+  const Time wall = store.wall_clock().shown(now);
+  bool was_long = false;
+  for (const JobSlot slot : jobs.names().candidates(hash, kNamesakesMax)) {
     const Job& other = jobs.at(slot);
-    if (other.state == JobState::kDead || store.queues().at(other.queue).name != job.queue)
-      continue;
-    if (batch_of(other) != batch_of(job)) continue;
+    if (!may_be(other, job, worker, wall)) continue;
+    const std::size_t bytes = other.body_bytes;
+    if (std::max(bytes, job.body.size()) > WorkUnitFormat::kComparedBytesMax) {
+      const std::size_t differ =
+          std::max(bytes, job.body.size()) - std::min(bytes, job.body.size());
+      if (was_long || differ > kLongBodiesDifferMax) continue;
+      was_long = true;
+    }
     if (format_.is_same(jobs.with_body(slot), job.body)) return other.id;
   }
   return std::nullopt;

@@ -21,8 +21,8 @@ bool refuse(const Problem& problem, std::string& out) {
 
 // ---- in one piece -------------------------------------------------------------------------------
 
-BulkPush::BulkPush(std::string_view json, Time started_at)
-    : json_(json), cutter_(json_), jobs_(started_at) {}
+BulkPush::BulkPush(std::string_view json, PushStart start)
+    : json_(json), cutter_(json_), jobs_(std::move(start)) {}
 
 bool BulkPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
@@ -51,8 +51,8 @@ Outcome<Done> BulkPush::read_slice(Shared& shared) {
 
 // ---- in many ------------------------------------------------------------------------------------
 
-LongBulkPush::LongBulkPush(Rope&& line, Time started_at)
-    : line_(std::move(line)), verb_bytes_(kLongBulkPush.size()), jobs_(started_at) {}
+LongBulkPush::LongBulkPush(Rope&& line, PushStart start)
+    : line_(std::move(line)), verb_bytes_(kLongBulkPush.size()), jobs_(std::move(start)) {}
 
 bool LongBulkPush::work(Shared& shared, Time now, std::string& out) {
   if (is_read_) return jobs_.work(shared, now, out);

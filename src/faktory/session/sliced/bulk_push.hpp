@@ -19,7 +19,7 @@ namespace millrace::faktory {
 /// it pushes them.
 class BulkPush final : public SlicedCommand {
  public:
-  BulkPush(std::string_view json, Time started_at);
+  BulkPush(std::string_view json, PushStart start);
   BulkPush(const BulkPush&) = delete;
   BulkPush& operator=(const BulkPush&) = delete;
 
@@ -43,7 +43,7 @@ class BulkPush final : public SlicedCommand {
 class LongBulkPush final : public SlicedCommand {
  public:
   /// `line`: with its verb.
-  LongBulkPush(Rope&& line, Time started_at);
+  LongBulkPush(Rope&& line, PushStart start);
 
   [[nodiscard]] bool work(Shared& shared, Time now, std::string& out) override;
   [[nodiscard]] std::size_t kept_bytes() const override {

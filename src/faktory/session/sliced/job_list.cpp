@@ -24,7 +24,7 @@ std::size_t refusal_bytes(std::string_view jid, std::string_view text) {
 void JobList::take(const JobMembers& members, const Shared& shared) {
   Part part;
   const Result<NewJob, RefusedJob> job = make_pushed_job(
-      members, started_at_, shared.broker.view().wall_clock(), shared.pusher.secret(), part.body);
+      members, start_.at, shared.broker.view().wall_clock(), shared.pusher.secret(), part.body);
   if (!job) {
     return refuse(members.jid, reply::refusal(job.error()));
   }
@@ -37,7 +37,7 @@ void JobList::take(const JobMembers& members, const Shared& shared) {
 
 void JobList::take(const JobMembers& members, const Shared& shared, std::unique_ptr<LongJob> job) {
   const Result<Done, RefusedJob> made =
-      job->make(members, started_at_, shared.broker.view().wall_clock(), shared.pusher.secret());
+      job->make(members, start_.at, shared.broker.view().wall_clock(), shared.pusher.secret());
   if (!made) {
     return refuse(members.jid, reply::refusal(made.error()));
   }
@@ -94,7 +94,7 @@ bool JobList::put(Part& part, Shared& shared, Time now) {
   part.job.queue = part.queue;
   part.job.body = part.body;
   const NewJob& job = part.long_job ? part.long_job->job() : part.job;
-  if (const auto id = shared.pusher.put(job, now); !id) {
+  if (const auto id = shared.pusher.put(job, now, start_.worker); !id) {
     refuse(part.jid, reply::refusal(id.error()));
   }
   return true;

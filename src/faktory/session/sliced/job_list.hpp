@@ -15,10 +15,16 @@
 
 namespace millrace::faktory {
 
+/// Who began a push that runs in slices, and when.
+struct PushStart {
+  Time at{};
+  std::string worker;  ///< its `wid`, or empty
+};
+
 /// The jobs of a PUSHB that were read, and what comes of them.
 class JobList {
  public:
-  explicit JobList(Time started_at) : started_at_(started_at) {}
+  explicit JobList(PushStart start) : start_(std::move(start)) {}
 
   /// Checks a job that was read by the rules of PUSH.
   void take(const JobMembers& members, const Shared& shared);
@@ -49,7 +55,7 @@ class JobList {
   [[nodiscard]] bool put(Part& part, Shared& shared, Time now);
   void render_slice();
 
-  const Time started_at_;
+  const PushStart start_;
   std::deque<Part> parts_;
   std::map<std::string, std::string> refused_;  ///< the text of each refusal, by jid
   std::size_t kept_bytes_ = 0;

@@ -6,8 +6,8 @@
 
 namespace millrace::faktory {
 
-LongPush::LongPush(Rope&& line, Time started_at)
-    : line_(std::move(line)), started_at_(started_at) {}
+LongPush::LongPush(Rope&& line, PushStart start)
+    : line_(std::move(line)), start_(std::move(start)) {}
 
 bool LongPush::work(Shared& shared, Time now, std::string& out) {
   if (!is_read_) {
@@ -22,7 +22,7 @@ bool LongPush::work(Shared& shared, Time now, std::string& out) {
     is_copied_ = job_.copy_some();
     return false;
   }
-  if (const auto id = shared.pusher.put(job_.job(), now); !id) {
+  if (const auto id = shared.pusher.put(job_.job(), now, start_.worker); !id) {
     reply::refused_job(out, id.error());
   } else {
     reply::ok(out);
@@ -44,7 +44,7 @@ Result<Done, RefusedJob> LongPush::read_slice(Shared& shared) {
   const Outcome<JobMembers> members = shared.pusher.read(job_);
   if (!members) return refused(members.error());
   const Result<Done, RefusedJob> made =
-      job_.make(*members, started_at_, shared.broker.view().wall_clock(), shared.pusher.secret());
+      job_.make(*members, start_.at, shared.broker.view().wall_clock(), shared.pusher.secret());
   shared.pusher.shrink();
   is_read_ = true;
   return made;

@@ -6,6 +6,7 @@
 #include "base/rope.hpp"
 #include "core/model/types.hpp"
 #include "faktory/job/long_job.hpp"
+#include "faktory/session/sliced/job_list.hpp"
 #include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {
@@ -17,7 +18,7 @@ inline constexpr std::string_view kLongPush = "PUSH ";
 class LongPush final : public SlicedCommand {
  public:
   /// `line`: with its verb.
-  LongPush(Rope&& line, Time started_at);
+  LongPush(Rope&& line, PushStart start);
 
   [[nodiscard]] bool work(Shared& shared, Time now, std::string& out) override;
   [[nodiscard]] std::size_t kept_bytes() const override { return line_.size() + job_.kept_bytes(); }
@@ -26,7 +27,7 @@ class LongPush final : public SlicedCommand {
   [[nodiscard]] Result<Done, RefusedJob> read_slice(Shared& shared);
 
   Rope line_;
-  const Time started_at_;
+  const PushStart start_;
   LongJob job_{Compactor::Root::kJob};
   std::size_t verb_bytes_ = kLongPush.size();  ///< in front of what was not read yet
   bool is_read_ = false;

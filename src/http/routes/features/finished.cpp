@@ -1,5 +1,7 @@
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
 #include "http/routes/features/finished_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_view.hpp"
@@ -24,6 +26,9 @@ Outcome<Search> read_search(const Request& request, const FinishedJobs& finished
                 .queue = std::string(request.param("queue")),
                 .type = std::string(request.param("type")),
                 .outcome = std::string(request.param("outcome"))};
+  for (const char* name : {"queue", "type"}) {
+    if (!is_utf8(request.param(name))) return Problem{concat(name, " is not UTF-8")};
+  }
   const Outcome<std::size_t> limit = read_limit(request);
   if (!limit) return limit.error();
   search.limit = *limit;
@@ -62,10 +67,10 @@ Response list_finished(const Call& call) {
     ++looked_at;
     if (!is_wanted(job.queue(), search->queue)) return true;
     if (!search->outcome.empty() && outcome_of(job.how) != search->outcome) return true;
-    Json row = show_finished(job, call.site);
-    if (is_wanted(row["type"].get_ref<const std::string&>(), search->type)) {
-      rows.push_back(std::move(row));
+    if (!search->type.empty() && !is_wanted(name_of(job, call.site.format).jobtype, search->type)) {
+      return true;
     }
+    rows.push_back(show_finished(job, call.site));
     return true;
   };
   finished.each_before(search->before, call.moment.now, visit);
@@ -74,7 +79,7 @@ Response list_finished(const Call& call) {
               {{"jobs", std::move(rows)},
                {"looked_at", looked_at},
                {"next", std::move(next)},
-               {"kept", finished.size()},
+               {"kept", finished.shown(call.moment.now)},
                {"limits",
                 {{"jobs", limits.jobs_max},
                  {"seconds", std::chrono::floor<std::chrono::seconds>(limits.age_max).count()}}},

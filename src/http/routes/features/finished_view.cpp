@@ -29,19 +29,24 @@ bool is_outcome(std::string_view name) {
                      [&](JobEnd each) { return outcome_of(each) == name; });
 }
 
+WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& format) {
+  if (job.kind == JobKind::kBytes) {
+    return {.jid = concat("beanstalk-", job.id), .jobtype = "beanstalk"};
+  }
+  if (job.has_name) return format.read_name(job.name());
+  return {.jid = std::string(job.jid()), .jobtype = {}};
+}
+
 Json show_finished(const FinishedJob& job, const Site& site) {
   const WallClock clock = site.broker.view().wall_clock();
   const auto time_or_null = [&](Time time) {
     return time == Time{} ? Json(nullptr) : show_time(time, clock);
   };
-  const bool is_pushed = job.kind == JobKind::kWorkUnit;
-  WorkUnitFormat::Name name{.jid = std::string(job.jid()), .jobtype = {}};
-  if (job.has_name) name = site.format.read_name(job.name());
-  if (!is_pushed) name = {.jid = concat("beanstalk-", job.id), .jobtype = "beanstalk"};
+  const WorkUnitFormat::Name name = name_of(job, site.format);
   return {{"id", job.id},
           {"jid", name.jid},
           {"type", name.jobtype},
-          {"is_pushed", is_pushed},
+          {"is_pushed", job.kind == JobKind::kWorkUnit},
           {"queue", job.queue()},
           {"outcome", outcome_of(job.how)},
           {"created_at", show_time(job.created_at, clock)},

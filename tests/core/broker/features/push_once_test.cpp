@@ -61,6 +61,42 @@ TEST_CASE("push once: after its end, and after its death, the job is pushed anew
   CHECK(fixture.push("jid=dead") == again);
 }
 
+TEST_CASE("push once: a job that has expired is not the same, though it is not removed yet") {
+  BrokerFixture fixture;
+  const auto push = [&](std::string_view body, std::optional<JobFeatures> features) {
+    return fixture.put(body, {.kind = JobKind::kWorkUnit,
+                              .queue = "default",
+                              .ttr_s = 60,
+                              .features = std::move(features)});
+  };
+  const JobFeatures expiring{.expires_at = fixture.now + 1s};
+  const JobId waiting = push("jid=waiting", expiring);
+  const JobId held = push("jid=held", expiring);
+  CHECK(push("jid=waiting", std::nullopt) == waiting);
+  const ClientId client = fixture.client();
+  CHECK(fixture.fetch(client, "w") == waiting);
+  CHECK(fixture.fetch(client, "w") == held);
+  CHECK(fixture.broker.admin().change_held(waiting, Mutation::Action::kRequeue, fixture.now));
+  fixture.now += 1s;  // nothing that is due was done
+  CHECK(push("jid=waiting", std::nullopt) != waiting);
+  CHECK(push("jid=held", std::nullopt) != held);
+}
+
+TEST_CASE("push once: a worker may put the job back that it runs") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("jid=one");
+  CHECK(fixture.fetch(client, "w1") == id);
+  const NewJob same{
+      .kind = JobKind::kWorkUnit, .queue = "default", .body = "jid=one", .ttr_s = 1800};
+  CHECK(fixture.broker.put(same, fixture.now, "w2").value() == id);
+  CHECK(fixture.broker.put(same, fixture.now).value() == id);
+  const JobId again = fixture.broker.put(same, fixture.now, "w1").value();
+  CHECK(again != id);
+  CHECK(fixture.broker.workers().ack(client, "one", fixture.now));
+  CHECK(fixture.state(again) == JobState::kReady);
+}
+
 TEST_CASE("push once: only the newest namesakes are looked at") {
   BrokerFixture fixture;
   const JobId first = fixture.push("jid=one,first");
@@ -72,12 +108,16 @@ TEST_CASE("push once: only the newest namesakes are looked at") {
   CHECK(fixture.push("jid=one,first") != first);
 }
 
-TEST_CASE("push once: of long bodies only that of the newest namesake is looked at") {
+TEST_CASE("push once: of long bodies one is compared, if it may be the same by its length") {
   BrokerFixture fixture;
-  const std::string tail(WorkUnitFormat::kLongBodyBytes, 'x');
+  const std::string tail(WorkUnitFormat::kComparedBytesMax, 'x');
   const JobId first = fixture.push("jid=one,a" + tail);
   CHECK(fixture.push("jid=one,a" + tail) == first);
-  fixture.push("jid=one,b" + tail);
+  // Much longer, and much shorter: they are not looked at.
+  fixture.push("jid=one,b" + tail + std::string(PushOnce::kLongBodiesDifferMax + 1, 'x'));
+  fixture.push("jid=one,c");
+  CHECK(fixture.push("jid=one,a" + tail) == first);
+  fixture.push("jid=one,d" + tail);
   CHECK(fixture.push("jid=one,a" + tail) != first);
 }
 
