@@ -16,6 +16,7 @@ set(MILLRACE_TEST_HEADERS
 # The set of a folder of src, and that of its tests, where it is not the smallest one.
 set(MILLRACE_faktory_SET json)
 set(MILLRACE_http_SET json)
+set(MILLRACE_cli_SET json)
 set(MILLRACE_faktory_TEST_SET json_test)
 set(MILLRACE_http_TEST_SET json_test)
 

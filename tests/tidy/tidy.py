@@ -34,7 +34,8 @@ FOLDERS = {
     "faktory": {"base", "core"},
     "http": {"base", "core"},
     "engines": {"base", "core", "journal"},
-    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron"},
+    "cli": {"base", "http/kit"},
+    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli"},
 }
 
 # Library headers that a folder must not see. Server may see all.
@@ -53,6 +54,7 @@ LIBRARIES_BANNED = {
     "faktory": [SOCKETS, FILES, THREADS, r"CLI\b"],
     "http": [SOCKETS, FILES, THREADS, CRYPTO, r"CLI\b"],
     "engines": [r"simdjson\b", CRYPTO, r"CLI\b"],
+    "cli": [SOCKETS, THREADS, CRYPTO, r"simdjson\b"],
     "server": [],
 }
 
@@ -85,7 +87,7 @@ BANS = [
     Ban(r"\bgetenv\b", rf"src/server/options/config\.|{TOOLS}", "only options/config reads the environment"),
     Ban(
         PRINTS,
-        rf"src/server/(process/logging|main|serve)\.|src/base/check\.hpp|{WRITER}|{TOOLS}",
+        rf"src/server/(process/logging|main|serve)\.|src/cli/console\.|src/base/check\.hpp|{WRITER}|{TOOLS}",
         "prints go through process/logging",
     ),
     Ban(SLEEPS, r"$^", "nothing sleeps: time is given"),

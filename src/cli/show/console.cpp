@@ -1,0 +1,69 @@
+#include "cli/show/console.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "cli/show/width.hpp"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::size_t kMemberColumns = 12;
+
+std::optional<std::size_t> columns_of(int descriptor) {
+  winsize size{};
+  if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0) return std::nullopt;
+  return size.ws_col == 0 ? std::nullopt : std::optional<std::size_t>(size.ws_col);
+}
+
+void write(std::string_view text, std::FILE* to) {
+  std::fwrite(text.data(), 1, text.size(), to);
+}
+
+}  // namespace
+
+Console::Console(bool has_colors)
+    : look_{.columns = columns_of(STDOUT_FILENO),
+            .has_colors = has_colors && isatty(STDOUT_FILENO) != 0} {}
+
+void Console::print(std::string_view text) {
+  show_progress("");
+  write(text, stdout);
+}
+
+void Console::print_member(std::string_view name, std::string_view text) {
+  const std::size_t blanks = kMemberColumns - std::min(kMemberColumns - 1, display_width(name));
+  print(colored(std::string(name), Color::kBold, look_.has_colors) + std::string(blanks, ' ') +
+        harmless(text) + "\n");
+}
+
+void Console::complain(std::string_view text) {
+  show_progress("");
+  std::fflush(stdout);
+  write("millrace: " + harmless(text) + "\n", stderr);
+}
+
+void Console::show_progress(std::string_view text) {
+  const auto columns = columns_of(STDERR_FILENO);
+  if (!columns || (text.empty() && !has_progress_)) return;
+  const std::size_t room = *columns - 1;
+  const std::string line = cut_to_width(harmless(text), room);
+  // With blanks over what was there before: every terminal knows them.
+  write("\r" + line + std::string(room - display_width(line), ' '), stderr);
+  if (text.empty()) write("\r", stderr);
+  has_progress_ = !text.empty();
+}
+
+bool Console::finish() {
+  show_progress("");
+  errno = 0;
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return is_written || errno == EPIPE;
+}
+
+}  // namespace millrace::cli

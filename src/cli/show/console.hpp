@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/show/table.hpp"
+
+namespace millrace::cli {
+
+/// stdout and stderr of a verb.
+class Console {
+ public:
+  /// Colors are used on a terminal only.
+  explicit Console(bool has_colors);
+
+  /// Tables for stdout: as wide as the terminal, if it is one.
+  [[nodiscard]] const Table::Look& look() const { return look_; }
+
+  /// To stdout, as it is.
+  void print(std::string_view text);
+  /// `name  text`, with names of the same width.
+  void print_member(std::string_view name, std::string_view text);
+  /// One line on stderr, made harmless.
+  void complain(std::string_view text);
+
+  /// Replaces the last progress by this one, if stderr is a terminal. An empty one takes it away.
+  void show_progress(std::string_view text);
+
+  /// Writes what is kept. False: stdout did not take all. A reader that has gone is no fault.
+  [[nodiscard]] bool finish();
+
+ private:
+  Table::Look look_;
+  bool has_progress_ = false;
+};
+
+}  // namespace millrace::cli

@@ -1,0 +1,81 @@
+#include "cli/show/times.hpp"
+
+#include <chrono>
+#include <cstdio>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+
+namespace millrace::cli {
+namespace {
+
+struct Unit {
+  char letter;
+  std::uint64_t seconds;
+};
+/// The largest first.
+constexpr Unit kUnits[] = {{'d', 86'400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+
+/// About a hundred years.
+constexpr std::uint64_t kSecondsMax = std::uint64_t{100} * 366 * 86'400;
+
+constexpr std::string_view kTimeForm = "0000-00-00T00:00:00.000Z";
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_seconds(std::string_view text) {
+  std::uint64_t factor = 1;
+  for (const Unit& unit : kUnits) {
+    if (!text.ends_with(unit.letter)) continue;
+    factor = unit.seconds;
+    text.remove_suffix(1);
+    break;
+  }
+  const auto number = parse_number<std::uint64_t>(text);
+  if (!number || *number == 0 || *number > kSecondsMax / factor) return std::nullopt;
+  return *number * factor;
+}
+
+std::optional<std::int64_t> parse_time_ms(std::string_view text) {
+  using namespace std::chrono;
+  if (text.size() != kTimeForm.size()) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_place = is_digit(kTimeForm[i]);
+    if (is_place ? !is_digit(text[i]) : text[i] != kTimeForm[i]) return std::nullopt;
+  }
+  const auto part = [&](std::size_t at, std::size_t size) {
+    return parse_number<unsigned>(text.substr(at, size)).value_or(0);
+  };
+  const year_month_day date(year(static_cast<int>(part(0, 4))), month(part(5, 2)), day(part(8, 2)));
+  if (!date.ok()) return std::nullopt;
+  const auto time = sys_days(date) + hours(part(11, 2)) + minutes(part(14, 2)) +
+                    seconds(part(17, 2)) + milliseconds(part(20, 3));
+  return time.time_since_epoch().count();
+}
+
+std::string show_time_ms(std::int64_t time_ms) {
+  using namespace std::chrono;
+  const sys_time<milliseconds> time{milliseconds(time_ms)};
+  const auto midnight = floor<days>(time);
+  const year_month_day date(midnight);
+  const hh_mm_ss clock(time - midnight);
+  char text[64];
+  std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
+}
+
+std::string show_age(std::int64_t age_ms) {
+  const bool is_negative = age_ms <= -1000;
+  const auto seconds = static_cast<std::uint64_t>(age_ms < 0 ? -age_ms : age_ms) / 1000;
+  for (const Unit& unit : kUnits) {
+    if (seconds < unit.seconds) continue;
+    return (is_negative ? "-" : "") + std::to_string(seconds / unit.seconds) + unit.letter;
+  }
+  return "0s";
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// Text of others on a terminal: names and errors come from whoever pushes jobs.
+namespace millrace::cli {
+
+/// The text in one line, without anything that a terminal would obey: control characters, marks
+/// that change the direction of text, and bytes that are not UTF-8 are shown as `\n`, `\x1b` or
+/// `\u{202e}`.
+[[nodiscard]] std::string harmless(std::string_view text);
+
+/// The same for a text of JSON, which keeps its meaning: there the escapes are those of JSON.
+[[nodiscard]] std::string harmless_json(std::string_view text);
+
+/// How many columns of a terminal a harmless text takes: a Chinese character takes two, an accent
+/// of its own none.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// The beginning of a harmless text that takes at most so many columns, with `…` for what is left
+/// out.
+[[nodiscard]] std::string cut_to_width(std::string_view text, std::size_t columns);
+
+}  // namespace millrace::cli
