@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cli.hpp"
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
 #include "server/options/faktory_options.hpp"
@@ -81,6 +82,8 @@ int run(const std::vector<std::string>& arguments) {
       return print_moved(move_to_file(invocation.config, Log()));
     case Invocation::Action::kImport:
       return print_report(import_jobs(invocation.import));
+    case Invocation::Action::kAsk:
+      return millrace::cli::run(invocation.ask);
     case Invocation::Action::kServe:
       break;
   }

@@ -11,12 +11,14 @@
 
 #include "base/result.hpp"
 #include "base/text.hpp"
+#include "cli/options/command_line.hpp"
 #include "server/import/import_options.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_in_force.hpp"
 #include "server/options/config_tables.hpp"
 #include "server/options/option_rows.hpp"
+#include "server/options/password.hpp"
 #include "server/options/shell/completion.hpp"
 #include "server/options/shell/man_page.hpp"
 #include "server/process/version.hpp"
@@ -41,6 +43,9 @@ constexpr const char* kMoveFooter =
     "Exit status 0: moved. 1: not, or not all: the same command goes on. 2: wrong arguments.";
 
 constexpr std::string_view kVariableStart = "MILLRACE_";
+/// What tells verbs where the server is, and its password. They mean nothing to `serve`.
+constexpr const char* kUrlVariable = "MILLRACE_URL";
+constexpr const char* kPasswordVariable = "MILLRACE_PASSWORD";
 
 std::string variable_of(std::string_view name) {
   std::string variable(kVariableStart);
@@ -70,6 +75,7 @@ struct Parser {
       "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
   ImportChoice import_choice;
   CLI::App* import = add_import_command(app, import_choice);
+  cli::CommandLine verbs{app};
   CLI::App* completion =
       app.add_subcommand("completion", "Print what lets a shell complete commands and flags");
   CLI::App* man = app.add_subcommand("man", "Print the manual page");
@@ -170,7 +176,8 @@ Invocation refuse_extras(const CLI::App& app) {
 Outcome<Done> check_repetition(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
-      if (option->count() > 1) return Problem{option->get_name() + " may be given only once"};
+      if (option->count() > 1 && !option->get_positional())
+        return Problem{option->get_name() + " may be given only once"};
     }
   }
   return Done{};
@@ -247,6 +254,7 @@ std::vector<std::string> unknown_variables(const Parser& parser) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
+    if (name == kUrlVariable || name == kPasswordVariable) continue;
     const bool is_known = std::ranges::any_of(
         options, [=](const CLI::Option* option) { return option->get_envname() == name; });
     if (name.starts_with(kVariableStart) && !is_known) unknown.emplace_back(name);
@@ -297,6 +305,36 @@ Invocation read_directories(const Parser& parser, Invocation::Action action) {
 Invocation read_import(const ImportChoice& choice) {
   if (const auto checked = check_import(choice); !checked) return refuse(checked.error().text);
   return {.action = Invocation::Action::kImport, .config = {}, .text = {}, .import = choice};
+}
+
+/// Whether a person wants colors, and whether the terminal has them.
+bool wants_colors() {
+  return environment_variable("NO_COLOR").value_or("").empty() &&
+         environment_variable("TERM").value_or("") != "dumb";
+}
+
+/// `--type=` has no value: CLI11 would take the next argument for it.
+std::optional<std::string> flag_without_value(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.starts_with("--") && argument.find('=') + 1 == argument.size()) return argument;
+  }
+  return std::nullopt;
+}
+
+Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string>& arguments) {
+  if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
+  Outcome<cli::Choice> choice = verbs.choice();
+  if (!choice) return refuse(choice.error().text);
+  if (!choice->password_file.empty()) {
+    const auto password = read_password_file(choice->password_file, Log());
+    if (!password) return refuse(password.error().text);
+    choice->password = *password;
+  } else if (choice->url.password.empty()) {
+    choice->password = environment_variable(kPasswordVariable).value_or("");
+  }
+  choice->has_colors = wants_colors();
+  return {.action = Invocation::Action::kAsk, .config = {}, .text = {}, .ask = std::move(*choice)};
 }
 
 Invocation print_completion(const Parser& parser) {
@@ -356,6 +394,7 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
   }
   if (parser.import->parsed()) return read_import(parser.import_choice);
+  if (parser.verbs.is_given()) return read_ask(parser.verbs, arguments);
   if (parser.completion->parsed()) return print_completion(parser);
   if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));
   if (!parser.serve->parsed()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/limits.hpp"
+#include "cli/options/choice.hpp"
 #include "core/broker/features/finished_jobs.hpp"
 #include "core/model/types.hpp"
 #include "core/throttle/limits.hpp"
@@ -126,6 +127,7 @@ struct Invocation {
     kMoveToLog,   ///< the jobs of `config.data` to `config.log`
     kMoveToFile,  ///< the jobs of `config.log` to `config.data`
     kImport,      ///< the jobs of another server, as `import` says
+    kAsk,         ///< ask a running server, or tell it something, as `ask` says
     kPrint,       ///< print `text` to stdout: help or version
     kRefuse,      ///< print `text` to stderr, one line that says which argument is wrong
   };
@@ -134,6 +136,7 @@ struct Invocation {
   std::string text;
   std::string target = {};
   ImportChoice import = {};
+  cli::Choice ask = {};
   /// With kServe: environment variables that begin like those of options but are none. They have
   /// no effect.
   std::vector<std::string> unknown_variables = {};

@@ -10,6 +10,10 @@ import unittest
 from program import PROGRAM, environment
 
 
+COMMANDS = "serve check backup move-to-log move-to-file import".split()
+COMMANDS += "stats queues ls peek retry kill delete pause resume push workers errors".split()
+
+
 def printed(*arguments):
     done = subprocess.run(
         [PROGRAM, *arguments], capture_output=True, check=True, env=environment(), text=True
@@ -70,6 +74,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("serve", "--config", "=", "he"), ["here.log"])
         self.assertEqual(self.bash("check", "the"), ["there.log"])
         self.assertEqual(self.bash("serve", "--lease", ""), [])
+        self.assertEqual(set(self.bash("delete", "--")), options_of("delete"))
+        self.assertEqual(self.bash("stats", "--password-file", "he"), ["here.log"])
 
     def test_fish_knows_commands_flags_and_paths(self):
         script = self.save("fish", printed("completion", "fish"))
@@ -81,6 +87,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(fish("millrace mov"), ["move-to-file", "move-to-log"])
         self.assertEqual(fish("millrace serve --worker"), ["--worker-timeout"])
         self.assertIn("here.log", fish("millrace check he"))
+        self.assertEqual(fish("millrace ls --older"), ["--older-than"])
         self.assertEqual(fish("millrace serve --lease "), [])
 
     def test_zsh_takes_it(self):
@@ -88,7 +95,7 @@ class Completion(unittest.TestCase):
         self.run_shell("zsh", "-n", script)
         with open(script, encoding="utf-8") as file:
             text = file.read()
-        for command in ("serve", "move-to-file", "import"):
+        for command in ("serve", "move-to-file", "import", "delete", "push"):
             for option in options_of(command):
                 self.assertRegex(text, rf"'{option}=?\[")
 
@@ -114,7 +121,7 @@ class ManualPage(unittest.TestCase):
                 text=True,
             )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for command in ("serve", "check", "backup", "move-to-log", "move-to-file", "import"):
+        for command in COMMANDS:
             self.assertIn(f"millrace {command}", done.stdout)
             for option in options_of(command) - {"--help"}:
                 self.assertIn(option, done.stdout)

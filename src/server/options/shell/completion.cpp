@@ -99,7 +99,8 @@ std::string for_zsh(std::span<const ShownCommand> commands) {
   for (const ShownCommand& command : commands) {
     out += "        " + command.name + ")\n          _arguments";
     for (const ShownOption& option : command.options) {
-      std::string word = option.is_positional ? ":" + option.flag
+      const std::string beginning = option.is_repeated ? "*:" : ":";
+      std::string word = option.is_positional ? beginning + option.flag
                                               : option.flag + (option.value.empty() ? "" : "=") +
                                                     "[" + escaped(option.help, "[]:\\") + "]";
       if (!option.is_positional && !option.value.empty()) word += ":" + escaped(option.value, ":");

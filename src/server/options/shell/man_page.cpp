@@ -58,7 +58,8 @@ std::string man_page(std::span<const ShownCommand> commands) {
   for (const ShownCommand& command : commands) {
     out += between + bold("millrace " + command.name);
     for (const ShownOption& option : command.options) {
-      if (option.is_positional) out += " " + italic(option.flag);
+      if (!option.is_positional) continue;
+      out += " " + italic(option.flag) + (option.is_repeated ? "..." : "");
     }
     out += " [" + italic("options") + "]\n";
     between = ".br\n";

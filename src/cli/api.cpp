@@ -1,0 +1,122 @@
+#include "cli/api.hpp"
+
+#include <httplib.h>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "http/kit/text.hpp"
+
+namespace millrace::cli {
+namespace {
+
+constexpr int kConnectSeconds = 10;
+/// A change is answered when it is on the disk, which may be slow.
+constexpr int kAnswerSeconds = 120;
+constexpr std::size_t kMessageBytesMax = 500;
+constexpr const char* kRoot = "/api/v1/";
+
+std::string why(httplib::Error error) {
+  switch (error) {
+    case httplib::Error::Connection:
+      return "no connection";
+    case httplib::Error::ConnectionTimeout:
+      return "no connection in time";
+    case httplib::Error::Read:
+      return "the connection ended before an answer, or none came in time";
+    case httplib::Error::Write:
+      return "the request could not be sent";
+    case httplib::Error::SSLConnection:
+      return "no TLS connection; does the port speak TLS?";
+    case httplib::Error::SSLLoadingCerts:
+      return "the certificates of --ca cannot be read";
+    case httplib::Error::SSLServerVerification:
+      return "its certificate is not trusted; see --ca";
+    default:
+      return httplib::to_string(error);
+  }
+}
+
+/// What the server says about its refusal. Others may answer at that address, with other texts.
+std::string reason_of(const httplib::Response& response) {
+  const Json json = Json::parse(response.body, nullptr, false);
+  if (json.is_object() && json.contains("error") && json["error"].is_string()) {
+    return one_line(json["error"].get<std::string>(), kMessageBytesMax);
+  }
+  return "HTTP status " + std::to_string(response.status);
+}
+
+std::unique_ptr<httplib::ClientImpl> make_client(const ServerUrl& url) {
+  if (url.is_https) return std::make_unique<httplib::SSLClient>(url.host, url.port);
+  return std::make_unique<httplib::ClientImpl>(url.host, url.port);
+}
+
+}  // namespace
+
+Api::Api(const Choice& choice)
+    : shown_url_(choice.url.shown()),
+      has_password_(!choice.password.empty() || !choice.url.password.empty()),
+      client_(make_client(choice.url)) {
+  client_->set_keep_alive(true);
+  client_->set_connection_timeout(kConnectSeconds, 0);
+  client_->set_read_timeout(kAnswerSeconds, 0);
+  client_->set_write_timeout(kAnswerSeconds, 0);
+  // Targets are encoded already.
+  client_->set_url_encode(false);
+  client_->set_tcp_nodelay(true);
+  if (!choice.ca_file.empty()) client_->set_ca_cert_path(choice.ca_file);
+  if (!has_password_) return;
+  const std::string& user = choice.url.user;
+  client_->set_basic_auth(user.empty() ? "millrace" : user,
+                          choice.password.empty() ? choice.url.password : choice.password);
+}
+
+Api::~Api() = default;
+
+Reply<Answer> Api::get(const std::string& target) {
+  return read(client_->Get(kRoot + target));
+}
+
+Reply<Answer> Api::post(const std::string& target, const std::string& body,
+                        const std::string& instance) {
+  httplib::Headers headers;
+  if (!instance.empty()) headers.emplace("X-Instance", instance);
+  return read(client_->Post(kRoot + target, headers, body, "application/json"));
+}
+
+Reply<Answer> Api::read(const httplib::Result& result) const {
+  if (!result) {
+    return Failure{.exit = Exit::kUnreachable,
+                   .text = "cannot reach " + shown_url_ + ": " + why(result.error())};
+  }
+  const httplib::Response& response = *result;
+  if (response.status == 401) {
+    return Failure{.text = has_password_ ? "the password is wrong"
+                                         : "the server wants a password; see --password-file",
+                   .status = 401};
+  }
+  if (response.status < 200 || response.status >= 300) {
+    return Failure{.text = reason_of(response), .status = response.status};
+  }
+  Answer answer{
+      .json = Json::parse(response.body, nullptr, false),
+      .body = response.body,
+      .as_of = response.get_header_value("X-As-Of"),
+      .instance = response.get_header_value("X-Instance"),
+      .now_ms = parse_number<std::int64_t>(response.get_header_value("X-Now-Ms")).value_or(0)};
+  if (answer.json.is_object() && !answer.instance.empty()) return answer;
+  return Failure{.text = "what answers at " + shown_url_ + " is not Millrace",
+                 .status = response.status};
+}
+
+std::string path_part(std::string_view name) {
+  if (name == ".") return "%252E";
+  if (name == "..") return "%252E%252E";
+  return http::percent_encoded(name);
+}
+
+void add_parameter(std::string& target, std::string_view name, std::string_view value) {
+  target += target.find('?') == target.npos ? '?' : '&';
+  target += http::concat(name, "=", http::percent_encoded(value));
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace millrace::cli {
+
+/// The exit statuses of verbs that talk to a server.
+enum class Exit {
+  kDone = 0,
+  kRefused = 1,      ///< the server refused, or nothing matched
+  kUsage = 2,        ///< wrong arguments
+  kUnreachable = 3,  ///< no answer
+  kInterrupted = 130,
+};
+
+/// Why a request has no answer that can be used: one line for a person.
+struct Failure {
+  Exit exit = Exit::kRefused;
+  std::string text;
+  int status = 0;  ///< of HTTP; 0: there was no answer
+};
+
+template <typename T>
+using Reply = Result<T, Failure>;
+
+}  // namespace millrace::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/server_url.hpp"
+
+namespace millrace::cli {
+
+struct VerbRow;
+
+/// A filter as the JSON API has it.
+struct Filter {
+  std::string name;  ///< `older_than_s`
+  std::string text;
+  bool is_number = false;
+};
+
+/// What `push` sends besides the type and the arguments. Texts of JSON are sent as they are.
+struct PushChoice {
+  std::string queue;
+  std::string jid;
+  std::string at;
+  std::optional<std::int64_t> retry;
+  std::optional<std::uint64_t> reserve_for_s;
+  std::string custom;  ///< JSON; empty: none
+};
+
+/// What a verb is told by the command line.
+struct Choice {
+  const VerbRow* verb = nullptr;
+  std::vector<std::string> words;  ///< the arguments without flags, in their order
+  ServerUrl url;
+  std::string password_file;  ///< empty: none
+  std::string password;       ///< empty: none, or that of `url`
+  std::string ca_file;        ///< empty: the certificates of the system
+  bool is_json = false;
+  bool has_colors = true;  ///< on a terminal
+  std::vector<std::string> states;
+  std::vector<Filter> filters;
+  bool is_agreed = false;  ///< --yes
+  bool is_dry = false;     ///< --dry-run
+  bool is_reversed = false;
+  std::uint64_t rows_max = 50;
+  std::string match;
+  std::string outcome;
+  std::optional<std::uint64_t> pause_s;
+  PushChoice push;
+};
+
+}  // namespace millrace::cli

@@ -1,0 +1,95 @@
+#include "cli/options/server_url.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+
+namespace millrace::cli {
+namespace {
+
+constexpr const char* kForm = "must be http://HOST:PORT or https://HOST:PORT";
+
+int digit_of(char c) {
+  if (is_digit(c)) return c - '0';
+  return (c | 0x20) - 'a' + 10;
+}
+
+/// nullopt: an escape is broken.
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || !is_hex_digit(text[i + 1]) || !is_hex_digit(text[i + 2])) {
+      return std::nullopt;
+    }
+    out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
+    i += 2;
+  }
+  return out;
+}
+
+Outcome<Done> read_user(std::string_view text, ServerUrl& url) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto user = percent_decoded(text.substr(0, colon));
+  const auto password = percent_decoded(text.substr(std::min(colon + 1, text.size())));
+  if (!user || !password) return Problem{"has a broken % escape in its user or password"};
+  url.user = *user;
+  url.password = *password;
+  return Done{};
+}
+
+Outcome<Done> read_port(std::string_view text, ServerUrl& url) {
+  const auto port = parse_number<std::uint16_t>(text);
+  if (port.value_or(0) == 0) return Problem{"must have a port from 1 to 65535"};
+  url.port = *port;
+  return Done{};
+}
+
+bool is_host(std::string_view text, bool is_in_brackets) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    const bool is_of_name = is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+    return is_of_name || (is_in_brackets && (c == ':' || c == '%'));
+  });
+}
+
+}  // namespace
+
+std::string ServerUrl::shown() const {
+  const bool is_ipv6 = host.find(':') != host.npos;
+  return std::string(is_https ? "https://" : "http://") + (is_ipv6 ? "[" + host + "]" : host) +
+         ":" + std::to_string(port);
+}
+
+Outcome<ServerUrl> parse_server_url(std::string_view text) {
+  ServerUrl url;
+  constexpr std::string_view kHttp = "http://";
+  constexpr std::string_view kHttps = "https://";
+  url.is_https = text.starts_with(kHttps);
+  if (!url.is_https && !text.starts_with(kHttp)) return Problem{kForm};
+  text.remove_prefix(url.is_https ? kHttps.size() : kHttp.size());
+  url.port = url.is_https ? 443 : 80;
+  // A password may have a slash in it, so the user ends first.
+  if (const std::size_t at = text.rfind('@'); at != text.npos) {
+    if (const auto read = read_user(text.substr(0, at), url); !read) return read.error();
+    text.remove_prefix(at + 1);
+  }
+  if (text.ends_with('/')) text.remove_suffix(1);
+  const bool is_in_brackets = text.starts_with('[');
+  const std::size_t end = is_in_brackets ? text.find(']') : std::min(text.find(':'), text.size());
+  if (end == text.npos) return Problem{kForm};
+  url.host = text.substr(is_in_brackets ? 1 : 0, is_in_brackets ? end - 1 : end);
+  if (!is_host(url.host, is_in_brackets)) return Problem{kForm};
+  text.remove_prefix(end + (is_in_brackets ? 1 : 0));
+  if (text.empty()) return url;
+  if (!text.starts_with(':')) return Problem{kForm};
+  if (const auto read = read_port(text.substr(1), url); !read) return read.error();
+  return url;
+}
+
+}  // namespace millrace::cli

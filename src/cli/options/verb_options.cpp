@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "cli/options/verb_rows.hpp"
+#include "cli/show/times.hpp"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::uint64_t kRowsMax = 1'000'000;
+
+Outcome<Done> set_text(std::string& to, const std::string& text) {
+  if (text.empty()) return Problem{"must not be empty"};
+  to = text;
+  return Done{};
+}
+
+Outcome<Done> set_switch(bool& to, const std::string& text) {
+  if (text != "true" && text != "false") return Problem{"must be true or false"};
+  to = text == "true";
+  return Done{};
+}
+
+Outcome<Done> set_url(Choice& choice, const std::string& text) {
+  const auto url = parse_server_url(text);
+  if (!url) return url.error();
+  choice.url = *url;
+  return Done{};
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> all) {
+  return std::find(all.begin(), all.end(), text) != all.end();
+}
+
+/// Several are separated by commas.
+Outcome<Done> set_states(Choice& choice, const std::string& text) {
+  std::string_view rest = text;
+  while (true) {
+    const std::string_view state = rest.substr(0, rest.find(','));
+    if (!is_one_of(state, {"scheduled", "ready", "reserved", "retrying", "dead"})) {
+      return Problem{"must be scheduled, ready, reserved, retrying or dead"};
+    }
+    const std::string name(state);
+    if (std::ranges::find(choice.states, name) == choice.states.end()) {
+      choice.states.push_back(name);
+    }
+    if (state.size() == rest.size()) return Done{};
+    rest.remove_prefix(state.size() + 1);
+  }
+}
+
+Outcome<Done> add_filter(Choice& choice, const char* name, const std::string& text) {
+  if (text.empty()) return Problem{"must not be empty"};
+  choice.filters.push_back({.name = name, .text = text});
+  return Done{};
+}
+
+Outcome<Done> add_number_filter(Choice& choice, const char* name, const std::string& text) {
+  const auto number = parse_number<std::uint64_t>(text);
+  if (number.value_or(0) == 0) return Problem{"must be a number from 1 on"};
+  choice.filters.push_back({.name = name, .text = text, .is_number = true});
+  return Done{};
+}
+
+constexpr const char* kDurationForm = "must be a duration such as 90, 30m, 2h or 7d";
+
+Outcome<Done> add_age(Choice& choice, const std::string& text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds) return Problem{kDurationForm};
+  return add_number_filter(choice, "older_than_s", std::to_string(*seconds));
+}
+
+Outcome<Done> set_rows(Choice& choice, const std::string& text) {
+  const auto rows = parse_number<std::uint64_t>(text);
+  if (rows.value_or(0) == 0 || *rows > kRowsMax) return Problem{"must be from 1 to 1000000"};
+  choice.rows_max = *rows;
+  return Done{};
+}
+
+Outcome<Done> set_outcome(Choice& choice, const std::string& text) {
+  if (!is_one_of(text, {"done", "dropped", "deleted", "expired"})) {
+    return Problem{"must be done, dropped, deleted or expired"};
+  }
+  choice.outcome = text;
+  return Done{};
+}
+
+Outcome<Done> set_pause(Choice& choice, const std::string& text) {
+  choice.pause_s = parse_seconds(text);
+  if (!choice.pause_s) return Problem{kDurationForm};
+  return Done{};
+}
+
+Outcome<Done> set_retry(Choice& choice, const std::string& text) {
+  choice.push.retry = parse_number<std::int64_t>(text);
+  if (!choice.push.retry || *choice.push.retry < -1) return Problem{"must be a number from -1 on"};
+  return Done{};
+}
+
+Outcome<Done> set_reservation(Choice& choice, const std::string& text) {
+  choice.push.reserve_for_s = parse_seconds(text);
+  if (!choice.push.reserve_for_s) return Problem{kDurationForm};
+  return Done{};
+}
+
+constexpr std::array kVerbOptions = {
+    VerbOption{"url", "URL",
+               "Where the server's web port is (default: http://127.0.0.1:7420); the URL may have "
+               "a user and a password",
+               kServer, set_url, "MILLRACE_URL"},
+    VerbOption{"password-file", "FILE",
+               "File with the password; without it, MILLRACE_PASSWORD has the password", kServer,
+               [](Choice& c, const std::string& text) { return set_text(c.password_file, text); }},
+    VerbOption{"ca", "FILE",
+               "Certificates to check that of the server with (PEM), instead of the system's",
+               kServer,
+               [](Choice& c, const std::string& text) { return set_text(c.ca_file, text); }},
+    VerbOption{"json", nullptr, "Print the answer of the JSON API instead of a table", kServer,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_json, text); }},
+    VerbOption{"state", "STATES",
+               "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
+               "an ID also reserved",
+               kState, set_states},
+    VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",
+               kFilters | kOutcome,
+               [](Choice& c, const std::string& text) { return add_filter(c, "queue", text); }},
+    VerbOption{"type", "TYPE", "Jobs of this type; with * at the end, its beginning",
+               kFilters | kOutcome,
+               [](Choice& c, const std::string& text) { return add_filter(c, "type", text); }},
+    VerbOption{"error", "TEXT", "Part of the type or message of the error", kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "error", text); }},
+    VerbOption{"older-than", "DURATION", "Jobs created at least that long ago: 90, 30m, 2h, 7d",
+               kFilters, add_age},
+    VerbOption{"text", "TEXT", "Part of the body", kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "text", text); }},
+    VerbOption{"id", "ID", "The job's number, or the beginning of its jid", kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "id", text); }},
+    VerbOption{"bid", "BID", "Members of this batch", kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "bid", text); }},
+    VerbOption{"group", "GROUP", "Failures of a group, as `errors` names it", kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "group", text); }},
+    VerbOption{"wid", "WID", "Jobs that this worker holds", kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "wid", text); }},
+    VerbOption{
+        "client", "N", "Jobs that this beanstalk connection holds", kFilters,
+        [](Choice& c, const std::string& text) { return add_number_filter(c, "client", text); }},
+    VerbOption{"outcome", "OUTCOME",
+               "With `completed`: jobs that ended like this: done, dropped, deleted or expired",
+               kOutcome, set_outcome},
+    VerbOption{"limit", "N", "At most so many rows (default: 50)", kList, set_rows},
+    VerbOption{"reverse", nullptr, "The last jobs of the order first", kList,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_reversed, text); }},
+    VerbOption{"match", "TEXT", "Queues whose names have this part", kMatch,
+               [](Choice& c, const std::string& text) { return set_text(c.match, text); }},
+    VerbOption{"dry-run", nullptr, "Only count the jobs", kChange,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
+    VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
+    VerbOption{"for", "DURATION", "Until then: 90, 30m, 2h, 7d (default: until it is resumed)",
+               kPause, set_pause},
+    VerbOption{"queue", "NAME", "The queue (default: default)", kPush,
+               [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); }},
+    VerbOption{"jid", "JID", "The job's jid (default: a new one)", kPush,
+               [](Choice& c, const std::string& text) { return set_text(c.push.jid, text); }},
+    VerbOption{"at", "TIME", "Not before this time (RFC 3339), or after a time such as +30m", kPush,
+               [](Choice& c, const std::string& text) { return set_text(c.push.at, text); }},
+    VerbOption{
+        "retry", "N",
+        "Retries before the job is dead; after a failure, 0 drops it, and -1 makes it dead at once",
+        kPush, set_retry},
+    VerbOption{"reserve-for", "DURATION", "How long a worker may take", kPush, set_reservation},
+    VerbOption{"custom", "JSON", "The member `custom`, an object", kPush,
+               [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
+};
+
+}  // namespace
+
+std::span<const VerbOption> verb_options() {
+  return kVerbOptions;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,57 @@
+#include "cli/options/verb_rows.hpp"
+
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+namespace {
+
+using Number = VerbWord::Number;
+
+constexpr VerbWord kIds{"ID", "Numbers or jids of jobs; none: the jobs that match", Number::kAny};
+constexpr unsigned kChanges = kServer | kState | kFilters | kChange;
+
+constexpr std::array kVerbRows = {
+    VerbRow{
+        "stats", "Show what the server does, and what needs attention", {}, kServer, show_stats},
+    VerbRow{"queues", "List queues", {}, kServer | kMatch, list_queues},
+    VerbRow{"ls",
+            "List jobs of a state",
+            {VerbWord{"STATE", "scheduled, ready, reserved, retrying, dead or completed"}},
+            kServer | kFilters | kList | kOutcome,
+            list_jobs},
+    VerbRow{"peek",
+            "Show everything known about a job",
+            {VerbWord{"ID", "Its number or jid"}},
+            kServer,
+            peek_job},
+    VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs},
+    VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs},
+    VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs},
+    VerbRow{"pause",
+            "Give workers no jobs of a queue",
+            {VerbWord{"QUEUE", "Its name", Number::kMany}},
+            kServer | kPause,
+            pause_queues},
+    VerbRow{"resume",
+            "End the pause of a queue",
+            {VerbWord{"QUEUE", "Its name", Number::kMany}},
+            kServer,
+            resume_queues},
+    VerbRow{"push",
+            "Push a job",
+            {VerbWord{"TYPE", "Its jobtype"},
+             VerbWord{"ARGS", "Its arguments, a JSON array (default: [])", Number::kOptional}},
+            kServer | kPush,
+            push_job},
+    VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers},
+    VerbRow{
+        "errors", "List errors of failed jobs, the most frequent first", {}, kServer, list_errors},
+};
+
+}  // namespace
+
+std::span<const VerbRow> verb_rows() {
+  return kVerbRows;
+}
+
+}  // namespace millrace::cli

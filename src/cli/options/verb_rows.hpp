@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "cli/exit.hpp"
+#include "cli/options/choice.hpp"
+
+/// The table of the verbs that talk to a running server, and of their options. Help, manual page
+/// and completions come from it.
+namespace millrace::cli {
+
+struct Session;
+
+/// Options that verbs share. Each verb names the groups that it has.
+enum Group : unsigned {
+  kServer = 1u << 0,     ///< where the server is; all verbs
+  kState = 1u << 1,      ///< --state
+  kFilters = 1u << 2,    ///< those of lists of jobs
+  kChange = 1u << 3,     ///< --dry-run
+  kDangerous = 1u << 4,  ///< --yes
+  kList = 1u << 5,       ///< --limit and --reverse
+  kOutcome = 1u << 6,    ///< of finished jobs
+  kMatch = 1u << 7,      ///< of queues
+  kPause = 1u << 8,
+  kPush = 1u << 9,  ///< members of a new job
+};
+
+/// One option. `--name` is its flag.
+struct VerbOption {
+  const char* name;
+  const char* value;  ///< placeholder for the value in the help; null: a switch
+  const char* help;
+  unsigned groups;  ///< the verbs of these have it
+  Outcome<Done> (*apply)(Choice&, const std::string&);
+  const char* variable = nullptr;  ///< of the environment; null: none
+};
+
+/// An argument without a flag.
+struct VerbWord {
+  enum class Number { kOne, kOptional, kMany, kAny };
+  const char* name = nullptr;  ///< null: there is none
+  const char* help = nullptr;
+  Number number = Number::kOne;
+};
+
+struct VerbRow {
+  const char* name;
+  const char* help;
+  std::array<VerbWord, 2> words;
+  unsigned groups;
+  Exit (*run)(Session&);
+};
+
+[[nodiscard]] std::span<const VerbOption> verb_options();
+[[nodiscard]] std::span<const VerbRow> verb_rows();
+
+}  // namespace millrace::cli

@@ -1,0 +1,50 @@
+#include "cli/session.hpp"
+
+#include "base/number.hpp"
+#include "cli/members.hpp"
+#include "cli/show/width.hpp"
+
+namespace millrace::cli {
+
+Exit Session::fail(const Failure& failure) {
+  console.complain(failure.text);
+  return failure.exit;
+}
+
+Exit Session::refuse_usage(const std::string& text) {
+  return fail({.exit = Exit::kUsage, .text = text});
+}
+
+void Session::print(const Json& json) {
+  print_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void Session::print_json(std::string_view text) {
+  console.print(harmless_json(text) + "\n");
+}
+
+Reply<Answer> each_page(Session& session, const std::string& target,
+                        const std::function<bool(const Answer&)>& use) {
+  std::string cursor;
+  while (true) {
+    std::string page = target;
+    if (!cursor.empty()) add_parameter(page, "cursor", cursor);
+    Reply<Answer> answer = session.api.get(page);
+    if (!answer || !use(*answer)) return answer;
+    cursor = text_at(answer->json, "next");
+    if (cursor.empty()) return answer;
+  }
+}
+
+void add_filters(std::string& target, const Choice& choice) {
+  for (const Filter& filter : choice.filters) add_parameter(target, filter.name, filter.text);
+}
+
+void add_filters(Json& members, const Choice& choice) {
+  for (const Filter& filter : choice.filters) {
+    const auto number = parse_number<std::uint64_t>(filter.text);
+    members[filter.name] = filter.is_number ? Json(number.value_or(0)) : Json(filter.text);
+  }
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cli/api.hpp"
+#include "cli/options/choice.hpp"
+#include "cli/show/console.hpp"
+
+namespace millrace::cli {
+
+/// What a verb works with. Its parts outlive it.
+struct Session {
+  const Choice& choice;
+  Api& api;
+  Console& console;
+
+  /// Tells of the failure, and gives its status.
+  Exit fail(const Failure& failure);
+  Exit refuse_usage(const std::string& text);
+  /// As one document, with a newline.
+  void print(const Json& json);
+  /// The same for an answer as it came.
+  void print_json(std::string_view text);
+};
+
+/// Asks for page after page. `use` gets each, and says whether the next one is wanted. `next` in a
+/// page is the cursor of the following one. The last page; a failure ends it.
+[[nodiscard]] Reply<Answer> each_page(Session& session, const std::string& target,
+                                      const std::function<bool(const Answer&)>& use);
+
+/// The same filters as a query adds them, and as an operation has them.
+void add_filters(std::string& target, const Choice& choice);
+void add_filters(Json& members, const Choice& choice);
+
+}  // namespace millrace::cli

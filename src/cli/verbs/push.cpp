@@ -1,0 +1,78 @@
+#include <optional>
+
+#include "cli/members.hpp"
+#include "cli/show/times.hpp"
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+namespace {
+
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A time after now is one of the server's clock.
+Reply<std::string> time_of(Session& session, const std::string& text) {
+  if (!text.starts_with('+')) return text;
+  const auto seconds = parse_seconds(std::string_view(text).substr(1));
+  if (!seconds) {
+    return Failure{.exit = Exit::kUsage, .text = "--at must be a time, or a duration such as +30m"};
+  }
+  const Reply<Answer> answer = session.api.get("overview");
+  if (!answer) return answer.error();
+  return show_time_ms(answer->now_ms + static_cast<std::int64_t>(*seconds) * 1000);
+}
+
+bool is_array(const std::string& text) {
+  return Json::parse(text, nullptr, false).is_array();
+}
+
+bool is_object(const std::string& text) {
+  return Json::parse(text, nullptr, false).is_object();
+}
+
+/// Arguments and `custom` are sent as they were typed: so large numbers keep their digits.
+Reply<std::string> job_of(Session& session) {
+  const Choice& choice = session.choice;
+  const PushChoice& push = choice.push;
+  const std::string args = choice.words.size() > 1 ? choice.words[1] : "[]";
+  if (!is_array(args)) {
+    return Failure{.exit = Exit::kUsage, .text = "ARGS must be a JSON array, such as '[1, \"a\"]'"};
+  }
+  std::string job = "{\"jobtype\":" + quoted(choice.words.front()) + ",\"args\":" + args;
+  if (!push.queue.empty()) job += ",\"queue\":" + quoted(push.queue);
+  if (!push.jid.empty()) job += ",\"jid\":" + quoted(push.jid);
+  if (push.retry) job += ",\"retry\":" + std::to_string(*push.retry);
+  if (push.reserve_for_s) job += ",\"reserve_for\":" + std::to_string(*push.reserve_for_s);
+  if (!push.at.empty()) {
+    const Reply<std::string> time = time_of(session, push.at);
+    if (!time) return time.error();
+    job += ",\"at\":" + quoted(*time);
+  }
+  if (!push.custom.empty()) {
+    if (!is_object(push.custom)) {
+      return Failure{.exit = Exit::kUsage, .text = "--custom must be a JSON object"};
+    }
+    job += ",\"custom\":" + push.custom;
+  }
+  return job + "}";
+}
+
+}  // namespace
+
+Exit push_job(Session& session) {
+  const Reply<std::string> job = job_of(session);
+  if (!job) return session.fail(job.error());
+  const Reply<Answer> answer = session.api.post("jobs", *job);
+  if (!answer) return session.fail(answer.error());
+  if (session.choice.is_json) {
+    session.print(answer->json);
+    return Exit::kDone;
+  }
+  session.console.print_member(
+      text_at(answer->json, "state"),
+      "job " + text_at(answer->json, "id") + ", jid " + text_at(answer->json, "jid"));
+  return Exit::kDone;
+}
+
+}  // namespace millrace::cli

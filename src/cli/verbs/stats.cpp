@@ -1,0 +1,61 @@
+#include "cli/members.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "http/kit/text.hpp"
+
+namespace millrace::cli {
+namespace {
+
+/// `12 ready, 3 dead`
+std::string job_counts(const Json& jobs) {
+  std::string text;
+  for (const char* state : {"ready", "reserved", "scheduled", "retrying", "dead"}) {
+    text += (text.empty() ? "" : ", ") + figure_at(jobs, state) + " " + state;
+  }
+  return text;
+}
+
+std::string runs(const Json& counts) {
+  return figure_at(counts, "processed") + " processed, " + figure_at(counts, "failed") + " failed";
+}
+
+}  // namespace
+
+Exit show_stats(Session& session) {
+  const Reply<Answer> answer = session.api.get("overview");
+  if (!answer) return session.fail(answer.error());
+  const Json& all = answer->json;
+  if (session.choice.is_json) {
+    session.print(all);
+    return Exit::kDone;
+  }
+  Console& console = session.console;
+  const Json& rates = member(all, "per_s");
+  const Json& connections = member(all, "connections");
+  console.print_member("server", "Millrace " + text_at(all, "version") + " at " +
+                                     session.api.shown_url() +
+                                     (is_at(all, "is_read_only") ? ", read-only" : ""));
+  console.print_member("health", text_at(member(all, "health"), "text"));
+  console.print_member("jobs", job_counts(member(all, "jobs")));
+  console.print_member("per second", rate_at(rates, "enqueued") + " enqueued, " +
+                                         rate_at(rates, "processed") + " processed, " +
+                                         rate_at(rates, "failed") + " failed");
+  console.print_member("today", runs(member(all, "today")));
+  console.print_member("in total", runs(member(all, "totals")));
+  console.print_member("queues", figure_at(all, "queues"));
+  console.print_member("workers", figure_at(all, "workers"));
+  console.print_member("clients", figure_at(connections, "beanstalk") + " beanstalk, " +
+                                      figure_at(connections, "faktory") + " Faktory");
+  const Json& oldest = member(all, "oldest_ready");
+  if (oldest.is_object()) {
+    console.print_member("oldest", age_at(oldest, "since", answer->now_ms) + " ready in " +
+                                       text_at(oldest, "queue"));
+  }
+  for (const Json& each : member(all, "attention")) {
+    console.print_member(text_at(each, "level"), text_at(each, "text"));
+  }
+  const std::uint64_t left_out = count_at(all, "attention_left_out");
+  if (left_out > 0) console.print_member("", http::grouped(left_out) + " more of these");
+  return Exit::kDone;
+}
+
+}  // namespace millrace::cli

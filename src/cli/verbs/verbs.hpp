@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cli/session.hpp"
+
+/// What each verb does. The text of a table is for people; with --json, the verbs print answers of
+/// the JSON API.
+namespace millrace::cli {
+
+Exit show_stats(Session& session);
+Exit list_queues(Session& session);
+Exit list_jobs(Session& session);
+Exit peek_job(Session& session);
+Exit retry_jobs(Session& session);
+Exit kill_jobs(Session& session);
+Exit delete_jobs(Session& session);
+Exit pause_queues(Session& session);
+Exit resume_queues(Session& session);
+Exit push_job(Session& session);
+Exit list_workers(Session& session);
+Exit list_errors(Session& session);
+
+}  // namespace millrace::cli

@@ -1,0 +1,53 @@
+#include "cli/members.hpp"
+#include "cli/show/table.hpp"
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+
+Exit list_workers(Session& session) {
+  using Side = Table::Side;
+  Json workers = Json::array();
+  const Reply<Answer> last = each_page(session, "workers?limit=200", [&](const Answer& page) {
+    for (const Json& worker : member(page.json, "workers")) workers.push_back(worker);
+    return true;
+  });
+  if (!last) return session.fail(last.error());
+  if (session.choice.is_json) {
+    Json document = last->json;
+    document["workers"] = std::move(workers);
+    session.print(document);
+    return Exit::kDone;
+  }
+  if (workers.empty()) {
+    session.console.complain("there are no Faktory workers");
+    return Exit::kDone;
+  }
+  Table table({{"wid"},
+               {"host"},
+               {"pid", Side::kRight},
+               {"state"},
+               {"jobs", Side::kRight},
+               {"MiB", Side::kRight},
+               {"started", Side::kRight},
+               {"heard", Side::kRight},
+               {"queues"},
+               {"labels"}});
+  constexpr std::uint64_t kMiB = 1 << 20;
+  for (const Json& worker : workers) {
+    const std::string state = text_at(worker, "state");
+    table.add({{text_at(worker, "wid")},
+               {text_at(worker, "hostname")},
+               {text_at(worker, "pid")},
+               {state, state == "running" ? Color::kPlain : Color::kYellow},
+               {figure_at(worker, "jobs")},
+               {std::to_string(count_at(worker, "rss_bytes") / kMiB)},
+               {age_at(worker, "started_at", last->now_ms) + " ago"},
+               {age_at(worker, "last_beat_at", last->now_ms) + " ago"},
+               {joined_at(worker, "queues")},
+               {joined_at(worker, "labels")}});
+  }
+  session.console.print(table.text(session.console.look()));
+  return Exit::kDone;
+}
+
+}  // namespace millrace::cli
