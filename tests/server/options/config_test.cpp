@@ -540,4 +540,52 @@ TEST_CASE("config: the URL of a shared log is checked wherever it is read, and n
   CHECK(refusal({"--node=a"}) == std::string("--log: ") + kProblem);
 }
 
+namespace {
+
+cli::Choice ask(const Arguments& arguments) {
+  const Invocation invocation = read_invocation(arguments);
+  REQUIRE_MESSAGE(invocation.action == Action::kAsk, invocation.text);
+  return invocation.ask;
+}
+
+}  // namespace
+
+TEST_CASE("ask: where the server is comes from the flag, then the environment") {
+  CHECK(ask({"stats"}).url.shown() == "http://127.0.0.1:7420");
+  const Variable variable("MILLRACE_URL", "http://there:1");
+  CHECK(ask({"stats"}).url.shown() == "http://there:1");
+  CHECK(ask({"stats", "--url=http://here:2"}).url.shown() == "http://here:2");
+}
+
+TEST_CASE("ask: a file of the password wins over the environment, and so does the URL") {
+  const Variable variable("MILLRACE_PASSWORD", "of-environment");
+  const Scratch scratch;
+  const std::string path = scratch.write("password", "of-file\n");
+  CHECK(ask({"stats"}).password == "of-environment");
+  CHECK(ask({"stats", "--password-file=" + path}).password == "of-file");
+  CHECK(ask({"stats", "--url=http://:of-url@here"}).password.empty());
+}
+
+TEST_CASE("ask: colors are left out where nobody wants them") {
+  const Variable terminal("TERM", "xterm");
+  {
+    const Variable variable("NO_COLOR", "");
+    CHECK(ask({"stats"}).has_colors);
+  }
+  const Variable variable("NO_COLOR", "1");
+  CHECK_FALSE(ask({"stats"}).has_colors);
+}
+
+TEST_CASE("ask: a flag without a value does not take the next argument for it") {
+  const Invocation invocation = read_invocation({"delete", "--state=dead", "--type=", "--yes"});
+  CHECK(invocation.action == Action::kRefuse);
+  CHECK(invocation.text == "--type= needs a value");
+}
+
+TEST_CASE("ask: IDs may be many, and flags not") {
+  CHECK(ask({"delete", "1", "2"}).words.size() == 2);
+  CHECK(read_invocation({"ls", "dead", "--type=a", "--type=b"}).text ==
+        "--type may be given only once");
+}
+
 }  // namespace millrace::server

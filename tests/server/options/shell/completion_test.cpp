@@ -28,6 +28,15 @@ TEST_CASE("completion: what a shell would read as its own is quoted") {
   CHECK(fish.find(R"(-l it -r -F -d '\'x\' [y]: z')") != std::string::npos);
 }
 
+TEST_CASE("completion: an argument that may be repeated is so for shells, too") {
+  const std::vector<ShownCommand> commands = {
+      {.name = "do",
+       .help = "Do it",
+       .options = {{.flag = "ID", .help = "Some", .is_positional = true, .is_repeated = true}}}};
+  CHECK(completion_for("zsh", commands).value().find("'*:ID: '") != std::string::npos);
+  CHECK(man_page(commands).find("\\fIID\\fR... [") != std::string::npos);
+}
+
 TEST_CASE("completion: another shell is refused") {
   CHECK_FALSE(completion_for("tcsh", kHard));
   CHECK_FALSE(completion_for("", kHard));
