@@ -158,7 +158,7 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
                [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
-    VerbOption{"for", "DURATION", "Until then: 90, 30m, 2h, 7d (default: until it is resumed)",
+    VerbOption{"for", "DURATION", "How long: 90, 30m, 2h, 7d (default: until it is resumed)",
                kPause, set_pause},
     VerbOption{"queue", "NAME", "The queue (default: default)", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); }},

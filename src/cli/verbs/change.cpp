@@ -17,6 +17,8 @@ Exit change(Session& session, const ChangeWords& words) {
   if (!choice.filters.empty()) {
     return session.refuse_usage("jobs are named by their IDs or by filters, not by both");
   }
+  // A script whose list of IDs is empty must not change all jobs of a state.
+  if (choice.is_agreed) return session.refuse_usage("IDs need no --yes");
   if (choice.is_dry) return session.refuse_usage("--dry-run counts the jobs that match filters");
   if (choice.states.size() > 1) return session.refuse_usage("with IDs, --state is one state");
   return change_named(session, words);

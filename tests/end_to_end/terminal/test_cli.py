@@ -319,6 +319,8 @@ class ManyJobsTest(CliTest):
             ("delete", "--yes"),
             ("delete", "--type=Test", "--yes"),
             ("delete", "1", "--type=Test"),
+            ("delete", "1", "--yes"),
+            ("kill", "1", "--state=ready", "--dry-run"),
             ("delete", "--state=reserved", "--yes"),
             ("delete", "--state=ready", "--type=", "--yes"),
             ("delete", "--state=ready", "--older-than=x", "--yes"),
