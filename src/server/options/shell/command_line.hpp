@@ -13,7 +13,7 @@ struct ShownOption {
   std::string help;
   bool is_positional = false;
   bool is_repeated = false;  ///< an argument that may be given several times
-  bool is_path = false;  ///< the value is a file or directory
+  bool is_path = false;      ///< the value is a file or directory
 };
 
 struct ShownCommand {
