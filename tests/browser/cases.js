@@ -170,13 +170,14 @@ export const cases = [
     title: "a long change shows how far it is and can be cancelled",
     async run(test) {
       const client = await faktory(test);
-      const jobs = Array.from({ length: 5000 }, (_, i) => ({
+      const jobs = Array.from({ length: 20000 }, (_, i) => ({
         jid: `bulk-${10000 + i}`,
         jobtype: "Bulk",
         queue: "bulk",
         args: [],
       }));
-      for (let i = 0; i < 4; i += 1) await client.command("PUSHB", jobs);
+      for (let i = 0; i < 4; i += 1)
+        await client.command("PUSHB", jobs.slice(5000 * i, 5000 * (i + 1)));
       const { page } = test;
       await test.open("jobs?state=ready&type=Bulk");
       await page.getByRole("button", { name: "Delete all that match" }).click();
