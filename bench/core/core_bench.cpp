@@ -106,7 +106,7 @@ void render_job(benchmark::State& state) {
   std::string text;
   for (auto _ : state) {
     text.clear();
-    world.format.render(job, "default", text);
+    world.format.render(job, "default", {}, text);
     benchmark::DoNotOptimize(text.data());
   }
 }

@@ -223,7 +223,8 @@ class Model {
 
   // What is counted of a batch is counted by looking at all jobs and batches.
   /// It was pushed before, and the job lives. No two jobs that differ have one name.
-  [[nodiscard]] bool is_repeated(const JobText& job) const;
+  /// The job that a worker holds is another one for this worker.
+  [[nodiscard]] bool is_repeated(const JobText& job, const std::string& wid) const;
   /// A callback that the server has pushed, and that is not due; empty: there is none. To be asked
   /// when the model has caught up with the server.
   [[nodiscard]] std::string undue_callback() const;

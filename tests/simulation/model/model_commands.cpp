@@ -326,9 +326,10 @@ ModelJob* Model::held_by_worker(ClientNumber client, const std::string& jid, Job
   return nullptr;
 }
 
-bool Model::is_repeated(const JobText& job) const {
+bool Model::is_repeated(const JobText& job, const std::string& wid) const {
   return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
     const ModelJob& other = entry.second;
+    if (other.state == JobState::kReserved && !wid.empty() && other.wid == wid) return false;
     return other.is_pushed && other.name == job.name && other.queue == job.queue &&
            other.state != JobState::kDead;
   });
@@ -337,7 +338,8 @@ bool Model::is_repeated(const JobText& job) const {
 /// 9 is the most urgent. A worker has at least a minute.
 void Model::push(ClientNumber client, const Command& command, Time now) {
   const bool is_bulk = command.verb == Verb::kPushBulk;
-  if (!is_bulk && is_repeated(command.jobs.front())) return expect(client, "+OK\r\n");
+  if (!is_bulk && is_repeated(command.jobs.front(), clients_.at(client).wid))
+    return expect(client, "+OK\r\n");
   if (admission_ != Admission::kEverything) {
     const bool is_no_bid = command.jobs.front().wishes.batch == kNoBatch;
     if (!is_bulk && is_no_bid) return expect(client, "-ERR No such batch " + kNoBid + "\r\n");

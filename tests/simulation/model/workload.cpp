@@ -172,10 +172,10 @@ void Workload::remember(const JobText& job) {
   if (pushed_.size() > kRemembered) pushed_.pop_front();
 }
 
-std::optional<JobText> Workload::draw_repeated(const Model& model) {
+std::optional<JobText> Workload::draw_repeated(const Model& model, const std::string& wid) {
   std::vector<const JobText*> living;
   for (const JobText& job : pushed_) {
-    if (model.is_repeated(job)) living.push_back(&job);
+    if (model.is_repeated(job, wid)) living.push_back(&job);
   }
   return living.empty() ? std::nullopt : std::optional(*random_.pick(living));
 }
@@ -220,7 +220,7 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;
   constexpr std::size_t kBytesAtOnce = 48'000;  // a session takes more than that in slices
   if (is_push && random_.one_in(10)) {
-    if (const auto job = draw_repeated(model)) command.jobs.push_back(*job);
+    if (const auto job = draw_repeated(model, wid)) command.jobs.push_back(*job);
   }
   const bool is_repeated = !command.jobs.empty();
   while (command.jobs.size() < count) {
