@@ -7,7 +7,8 @@ const SHOWN = 5;
 /** The jobs of a whole state are looked at for so long. */
 const LOOK_MS = 3000;
 
-function add(sums, rows) {
+/** Adds the numbers of jobs by name. */
+export function add(sums, rows) {
   for (const { name, jobs } of rows) sums.set(name, (sums.get(name) ?? 0) + jobs);
 }
 

@@ -36,6 +36,12 @@ inline void append_varint(std::uint64_t value, std::string& out) {
 /// Takes a number off the front of `bytes`. nullopt: the bytes end before it does, or it has more
 /// than 64 bits; `bytes` is then anywhere.
 [[nodiscard]] constexpr std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
+  // Nearly always it is one byte long.
+  if (!bytes.empty() && static_cast<unsigned char>(bytes.front()) < 0x80) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    return byte;
+  }
   constexpr int kLastShift = 63;
   std::uint64_t value = 0;
   for (int shift = 0; shift <= kLastShift && !bytes.empty(); shift += 7) {

@@ -9,6 +9,12 @@ const OUTCOMES = {
   worker_lost: "lost its worker",
 };
 
+/** That of the last failure. */
+export const backtrace = ({ backtrace: lines }) =>
+  lines.length > 0
+    ? h("pre", { class: "trace", tabindex: "0", "aria-label": "Backtrace" }, lines.join("\n"))
+    : h("p", { class: "dim" }, "The worker sent no backtrace.");
+
 function holder({ wid, hostname, pid, client }) {
   const place = hostname && ` (${hostname}${pid ? `, pid ${pid}` : ""})`;
   if (wid) return [" on ", workerLink(wid), place];

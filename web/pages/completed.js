@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { ago, count, none, span } from "../format.js";
 import { go, link } from "../route.js";
 import { empty, figure, head, pager, queueLink, table, workerLink } from "../ui.js";
+import { filterField, filterForm } from "./job_filters.js";
 import { tabs } from "./jobs.js";
 import { OUTCOMES, outcomeBadge, took } from "./outcomes.js";
 
@@ -54,31 +55,14 @@ function filters(params) {
   const put = (name, value) =>
     go(link("completed", { ...params, cursor: "", [name]: value.trim() }));
   const field = ([name, title, hint]) =>
-    h(
-      "label",
-      { class: `field ${name}` },
-      h("span", {}, title),
-      h("input", {
-        type: "search",
-        value: params[name] ?? "",
-        placeholder: hint,
-        spellcheck: "false",
-        autocomplete: "off",
-        onchange: ({ target }) => put(name, target.value),
-      }),
-    );
+    filterField(name, title, {
+      value: params[name] ?? "",
+      placeholder: hint,
+      onchange: ({ target }) => put(name, target.value),
+    });
   const option = (value, text) =>
     h("option", { value, selected: (params.outcome ?? "") === value }, text);
-  return h(
-    "form",
-    {
-      class: "filters",
-      "aria-label": "Filters",
-      onsubmit(event) {
-        event.preventDefault();
-        document.activeElement.blur();
-      },
-    },
+  return filterForm(
     FILTERS.map(field),
     h(
       "label",
@@ -91,7 +75,6 @@ function filters(params) {
         Object.entries(OUTCOMES).map(([value, { name }]) => option(value, name)),
       ),
     ),
-    h("button", { type: "submit", class: "hidden" }, "Search"),
   );
 }
 

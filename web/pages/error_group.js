@@ -1,5 +1,6 @@
 // One error: how many jobs have it, of which queues and types, and what happened to the latest.
 import { get } from "../api.js";
+import { add } from "../breakdown.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
@@ -16,7 +17,7 @@ import {
   stateBadge,
   table,
 } from "../ui.js";
-import { attempts } from "./attempts.js";
+import { attempts, backtrace } from "./attempts.js";
 import { nameGroup } from "./job_filters.js";
 import { jobLink } from "./jobs.js";
 
@@ -32,9 +33,8 @@ async function countState(state, query, sums, goesOn, signal) {
   do {
     const slice = await get("jobs/count", { ...query, state, cursor, breakdown: 1 }, { signal });
     sums.states[state] += slice.matched;
-    for (const what of ["queues", "types"])
-      for (const { name, jobs } of slice[what])
-        sums[what].set(name, (sums[what].get(name) ?? 0) + jobs);
+    add(sums.queues, slice.queues);
+    add(sums.types, slice.types);
     cursor = slice.next;
   } while (cursor && goesOn());
   return cursor === null;
@@ -97,13 +97,7 @@ function sample(job) {
     "Latest job",
     null,
     h("p", {}, jobLink(job), " ", stateBadge(job.state), failedAt && [" failed ", ago(failedAt)]),
-    error.backtrace.length > 0
-      ? h(
-          "pre",
-          { class: "trace", tabindex: "0", "aria-label": "Backtrace" },
-          error.backtrace.join("\n"),
-        )
-      : h("p", { class: "dim" }, "The worker sent no backtrace."),
+    backtrace(error),
   );
 }
 

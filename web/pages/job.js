@@ -15,7 +15,7 @@ import {
   stateBadge,
   workerLink,
 } from "../ui.js";
-import { attempts } from "./attempts.js";
+import { attempts, backtrace } from "./attempts.js";
 import * as finished from "./finished_job.js";
 import { batchOf } from "./batches.js";
 import { asNew, copyButton, curlOf } from "./copies.js";
@@ -336,13 +336,7 @@ function failure({ error }) {
       h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"),
       " jobs with the same error",
     ),
-    error.backtrace.length > 0
-      ? h(
-          "pre",
-          { class: "trace", tabindex: "0", "aria-label": "Backtrace" },
-          error.backtrace.join("\n"),
-        )
-      : h("p", { class: "dim" }, "The worker sent no backtrace."),
+    backtrace(error),
   );
 }
 

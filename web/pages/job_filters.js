@@ -114,25 +114,41 @@ function queryLine(ctx, jobs) {
   );
 }
 
+/** A labelled field of a form of filters. */
+export const filterField = (name, title, more) =>
+  h(
+    "label",
+    { class: `field ${name}` },
+    h("span", {}, title),
+    h("input", { type: "search", spellcheck: "false", autocomplete: "off", ...more }),
+  );
+
+/** The form. It sends nothing: each field changes the address. */
+export const filterForm = (...fields) =>
+  h(
+    "form",
+    {
+      class: "filters",
+      "aria-label": "Filters",
+      onsubmit: (event) => {
+        event.preventDefault();
+        document.activeElement.blur();
+      },
+    },
+    fields,
+    h("button", { type: "submit", class: "hidden" }, "Search"),
+  );
+
 export function filters(ctx, jobs) {
   const { params } = ctx;
   const put = (name, value) => go(link("jobs", { ...params, cursor: "", [name]: value.trim() }));
   const field = ([name, title, hint]) =>
-    h(
-      "label",
-      { class: `field ${name}` },
-      h("span", {}, title),
-      h("input", {
-        type: "search",
-        value: params[name] ?? "",
-        placeholder: hint,
-        spellcheck: "false",
-        autocomplete: "off",
-        onchange: (event) => put(name, event.target.value),
-        "aria-invalid":
-          name === "older_than_s" && isWrong(params) ? "true" : null,
-      }),
-    );
+    filterField(name, title, {
+      value: params[name] ?? "",
+      placeholder: hint,
+      onchange: (event) => put(name, event.target.value),
+      "aria-invalid": name === "older_than_s" && isWrong(params) ? "true" : null,
+    });
   const chip = ([name, title]) =>
     params[name] &&
     h(
@@ -144,19 +160,5 @@ export function filters(ctx, jobs) {
       h("span", {}, [title, valueOf(name, params)].filter(Boolean).join(": ")),
       h("span", { "aria-label": "remove" }, " ✕"),
     );
-  return h(
-    "form",
-    {
-      class: "filters",
-      "aria-label": "Filters",
-      onsubmit: (event) => {
-        event.preventDefault();
-        document.activeElement.blur();
-      },
-    },
-    queryLine(ctx, jobs),
-    FILTERS.map(field),
-    MORE.map(chip),
-    h("button", { type: "submit", class: "hidden" }, "Search"),
-  );
+  return filterForm(queryLine(ctx, jobs), FILTERS.map(field), MORE.map(chip));
 }

@@ -1,20 +1,14 @@
 #include "cli/show/times.hpp"
 
 #include <chrono>
-#include <cstdio>
 
+#include "base/age_units.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "http/kit/text.hpp"
 
 namespace millrace::cli {
 namespace {
-
-struct Unit {
-  char letter;
-  std::uint64_t seconds;
-};
-/// The largest first.
-constexpr Unit kUnits[] = {{'d', 86'400}, {'h', 3600}, {'m', 60}, {'s', 1}};
 
 /// About a hundred years.
 constexpr std::uint64_t kSecondsMax = std::uint64_t{100} * 366 * 86'400;
@@ -25,7 +19,7 @@ constexpr std::string_view kTimeForm = "0000-00-00T00:00:00.000Z";
 
 std::optional<std::uint64_t> parse_seconds(std::string_view text) {
   std::uint64_t factor = 1;
-  for (const Unit& unit : kUnits) {
+  for (const AgeUnit& unit : kAgeUnits) {
     if (!text.ends_with(unit.letter)) continue;
     factor = unit.seconds;
     text.remove_suffix(1);
@@ -55,23 +49,13 @@ std::optional<std::int64_t> parse_time_ms(std::string_view text) {
 
 std::string show_time_ms(std::int64_t time_ms) {
   using namespace std::chrono;
-  const sys_time<milliseconds> time{milliseconds(time_ms)};
-  const auto midnight = floor<days>(time);
-  const year_month_day date(midnight);
-  const hh_mm_ss clock(time - midnight);
-  char text[64];
-  std::snprintf(
-      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return text;
+  return http::utc_text(sys_time<milliseconds>(milliseconds(time_ms)));
 }
 
 std::string show_age(std::int64_t age_ms) {
   const bool is_negative = age_ms <= -1000;
   const auto seconds = static_cast<std::uint64_t>(age_ms < 0 ? -age_ms : age_ms) / 1000;
-  for (const Unit& unit : kUnits) {
+  for (const AgeUnit& unit : kAgeUnits) {
     if (seconds < unit.seconds) continue;
     return (is_negative ? "-" : "") + std::to_string(seconds / unit.seconds) + unit.letter;
   }

@@ -34,15 +34,6 @@ struct JidAndHead {
 };
 
 std::optional<JidAndHead> find_jid(std::string_view body) {
-  // Nearly always each size is one byte long.
-  constexpr auto is_short = [](char c) { return static_cast<signed char>(c) >= 0; };
-  if (body.size() > 3 && is_short(body[0]) && is_short(body[1]) && is_short(body[2])) {
-    const JidAndHead found{body.substr(3), static_cast<unsigned char>(body[0]),
-                           static_cast<unsigned char>(body[1]),
-                           static_cast<unsigned char>(body[2])};
-    const bool fits = found.at + found.jid_bytes + found.head_bytes <= found.text.size();
-    return fits && found.jid_bytes >= 2 ? std::optional(found) : std::nullopt;
-  }
   const std::optional<std::size_t> jid_at = take_size(body);
   const std::optional<std::size_t> jid_bytes = take_size(body);
   const std::optional<std::size_t> head_bytes = take_size(body);

@@ -2,7 +2,8 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
+
+#include "http/kit/text.hpp"
 
 namespace millrace::http {
 
@@ -12,18 +13,8 @@ std::string dump(const Json& json) {
 
 Json show_time(Time steady, WallClock clock) {
   if (steady == Time{} || steady == kNever) return nullptr;
-  const Time time = clock.shown(steady);
-  const auto days = std::chrono::floor<std::chrono::days>(time.time_since_epoch());
-  const std::chrono::year_month_day date{std::chrono::sys_days{days}};
-  const std::chrono::hh_mm_ss of_day{
-      std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch() - days)};
-  char text[64];
-  std::snprintf(
-      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(of_day.hours().count()), static_cast<int>(of_day.minutes().count()),
-      static_cast<int>(of_day.seconds().count()), static_cast<int>(of_day.subseconds().count()));
-  return text;
+  return utc_text(std::chrono::sys_time<std::chrono::milliseconds>(
+      std::chrono::floor<std::chrono::milliseconds>(clock.shown(steady).time_since_epoch())));
 }
 
 double seconds_of(Duration duration) {

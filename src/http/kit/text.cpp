@@ -1,5 +1,7 @@
 #include "http/kit/text.hpp"
 
+#include <cstdio>
+
 #include "base/text.hpp"
 
 namespace millrace::http {
@@ -11,6 +13,19 @@ std::string grouped(std::uint64_t number) {
 
 std::string count_of(std::uint64_t count, std::string_view what) {
   return concat(grouped(count), " ", what, count == 1 ? "" : "s");
+}
+
+std::string utc_text(std::chrono::sys_time<std::chrono::milliseconds> time) {
+  const auto midnight = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(midnight);
+  const std::chrono::hh_mm_ss clock(time - midnight);
+  char text[64];
+  std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
 }
 
 std::string percent_encoded(std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,9 @@ namespace millrace::http {
 [[nodiscard]] std::string grouped(std::uint64_t number);
 /// "1 queue", "2 queues"
 [[nodiscard]] std::string count_of(std::uint64_t count, std::string_view what);
+
+/// As `2026-11-21T00:59:20.184Z`.
+[[nodiscard]] std::string utc_text(std::chrono::sys_time<std::chrono::milliseconds> time);
 
 /// With `%XX` for every byte but letters and digits, for a header or an address.
 [[nodiscard]] std::string percent_encoded(std::string_view text);

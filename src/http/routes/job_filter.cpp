@@ -67,12 +67,6 @@ bool is_held_by(const Job& job, const JobFilter& filter) {
          (!filter.client || held->client == *filter.client);
 }
 
-/// With `*` at its end, `wanted` is the beginning of a name.
-bool is_wanted(std::string_view name, std::string_view wanted) {
-  if (!wanted.ends_with('*')) return name == wanted;
-  return name.starts_with(wanted.substr(0, wanted.size() - 1));
-}
-
 bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& format) {
   if (!filter.type && !filter.id) return true;
   const bool has_id = !filter.id || std::to_string(job.id) == *filter.id;
@@ -137,6 +131,11 @@ class Matcher {
 };
 
 }  // namespace
+
+bool is_wanted(std::string_view name, std::string_view wanted) {
+  if (!wanted.ends_with('*')) return name == wanted;
+  return name.starts_with(wanted.substr(0, wanted.size() - 1));
+}
 
 Outcome<JobFilter> read_filter(const Request& request) {
   JobFilter filter;

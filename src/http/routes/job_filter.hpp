@@ -36,6 +36,9 @@ struct JobFilter {
 
 inline constexpr std::size_t kFilterBytesMax = 1024;
 
+/// Whether the name is the one that is wanted; with `*` at its end, `wanted` is its beginning.
+[[nodiscard]] bool is_wanted(std::string_view name, std::string_view wanted);
+
 /// Reads the members of the same names. The problem is a line for a person. An empty member is
 /// refused: if it were ignored, every job would match.
 [[nodiscard]] Outcome<JobFilter> read_filter(const Request& request);

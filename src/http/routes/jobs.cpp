@@ -254,12 +254,11 @@ struct Finding {
 
 Json finished_of(const Finding& finding, Time now) {
   Json rows = Json::array();
-  finding.site.broker.finished().each_named(finding.hash, kNamesakesShownMax, now,
-                                            [&](const FinishedJob& job) {
-                                              Json row = show_finished(job, finding.site);
-                                              if (row["jid"] == finding.jid)
-                                                rows.push_back(std::move(row));
-                                            });
+  finding.site.broker.finished().each_named(
+      finding.hash, kNamesakesShownMax, now, [&](const FinishedJob& job) {
+        if (name_of(job, finding.site.format).jid == finding.jid)
+          rows.push_back(show_finished(job, finding.site));
+      });
   return rows;
 }
 

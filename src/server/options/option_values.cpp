@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/age_units.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "core/model/features/attempt.hpp"
@@ -163,10 +164,9 @@ Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text
   member.jobs_max = *jobs;
   if (comma == std::string::npos) return Done{};
   const std::string age = text.substr(comma + 1);
-  constexpr std::pair<char, std::chrono::seconds> kUnits[] = {
-      {'s', 1s}, {'m', 1min}, {'h', 1h}, {'d', 24h}};
-  for (const auto& [letter, unit] : kUnits) {
-    if (!age.ends_with(letter)) continue;
+  for (const AgeUnit& each : kAgeUnits) {
+    if (!age.ends_with(each.letter)) continue;
+    const std::chrono::seconds unit(each.seconds);
     const auto count = read_number(age.substr(0, age.size() - 1), 1, FinishedJobs::kAgeMax / unit);
     if (!count) return count.error();
     member.age_max = *count * unit;

@@ -6,10 +6,8 @@ namespace millrace {
 
 void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now) {
   if (limits_.jobs_max == 0) return;
-  const std::size_t place = next_;
+  const std::size_t place = place_of(++noted_);
   if (place / kChunk == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
-  ++noted_;
-  if (++next_ == limits_.jobs_max) next_ = 0;
   Chunk& chunk = *chunks_[place / kChunk];
   chunk.ids[place % kChunk] = job.id;
   FinishedJob& entry = chunk.jobs[place % kChunk];

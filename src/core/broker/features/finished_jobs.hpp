@@ -124,7 +124,6 @@ class FinishedJobs {
   const WorkUnitFormat& format_;
   const Limits limits_;
   Number noted_ = 0;
-  std::size_t next_ = 0;  ///< the place of the one that ends next
   std::vector<std::unique_ptr<Chunk>> chunks_;
   mutable Number hashed_ = 0;  ///< those up to this one have a hash
 };

@@ -11,15 +11,10 @@
 #include "core/model/types.hpp"
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/long_job.hpp"
+#include "faktory/session/sliced/sliced_command.hpp"
 #include "faktory/shared.hpp"
 
 namespace millrace::faktory {
-
-/// Who began a push that runs in slices, and when.
-struct PushStart {
-  Time at{};
-  std::string worker;  ///< its `wid`, or empty
-};
 
 /// The jobs of a PUSHB that were read, and what comes of them.
 class JobList {

@@ -6,7 +6,6 @@
 #include "base/rope.hpp"
 #include "core/model/types.hpp"
 #include "faktory/job/long_job.hpp"
-#include "faktory/session/sliced/job_list.hpp"
 #include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {

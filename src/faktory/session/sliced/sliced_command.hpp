@@ -8,6 +8,12 @@
 
 namespace millrace::faktory {
 
+/// Who began a push that runs in slices, and when.
+struct PushStart {
+  Time at{};
+  std::string worker;  ///< its `wid`, or empty
+};
+
 /// A command at work, in slices between other clients' commands: a PUSH, PUSHB or FETCH of much.
 class SlicedCommand {
  public:

@@ -4,6 +4,7 @@
 #include "http/kit/text.hpp"
 #include "http/routes/features/finished_view.hpp"
 #include "http/routes/handlers.hpp"
+#include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"
 
 /// Jobs that have ended.
@@ -43,12 +44,6 @@ Outcome<Search> read_search(const Request& request, const FinishedJobs& finished
   return search;
 }
 
-bool is_wanted(std::string_view name, std::string_view wanted) {
-  if (wanted.empty()) return true;
-  if (!wanted.ends_with('*')) return name == wanted;
-  return name.starts_with(wanted.substr(0, wanted.size() - 1));
-}
-
 }  // namespace
 
 Response list_finished(const Call& call) {
@@ -65,7 +60,7 @@ Response list_finished(const Call& call) {
       return false;
     }
     ++looked_at;
-    if (!is_wanted(job.queue(), search->queue)) return true;
+    if (!search->queue.empty() && !is_wanted(job.queue(), search->queue)) return true;
     if (!search->outcome.empty() && outcome_of(job.how) != search->outcome) return true;
     if (!search->type.empty() && !is_wanted(name_of(job, call.site.format).jobtype, search->type)) {
       return true;

@@ -39,9 +39,6 @@ WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& forma
 
 Json show_finished(const FinishedJob& job, const Site& site) {
   const WallClock clock = site.broker.view().wall_clock();
-  const auto time_or_null = [&](Time time) {
-    return time == Time{} ? Json(nullptr) : show_time(time, clock);
-  };
   const WorkUnitFormat::Name name = name_of(job, site.format);
   return {{"id", job.id},
           {"jid", name.jid},
@@ -50,8 +47,8 @@ Json show_finished(const FinishedJob& job, const Site& site) {
           {"queue", job.queue()},
           {"outcome", outcome_of(job.how)},
           {"created_at", show_time(job.created_at, clock)},
-          {"enqueued_at", time_or_null(job.enqueued_at)},
-          {"began_at", time_or_null(job.began_at)},
+          {"enqueued_at", show_time(job.enqueued_at, clock)},
+          {"began_at", show_time(job.began_at, clock)},
           {"ended_at", show_time(job.ended_at, clock)},
           {"wid", text_or_null(job.wid())},
           {"client", job.client == 0 ? Json(nullptr) : Json(job.client)},
