@@ -1,7 +1,8 @@
 """What the features of Faktory's commercial edition take: memory for each lock beyond a plain job,
-and for each open batch beyond what its client sent.
+and for each open batch beyond what its client sent; and for each finished job that is remembered.
 
-A lock is measured against as many jobs of the same length that ask for none.
+A lock is measured against as many jobs of the same length that ask for none, a finished job against
+a server that remembers none.
 """
 
 import os
@@ -15,11 +16,13 @@ import page  # noqa: E402
 import servers  # noqa: E402
 from client import Client  # noqa: E402
 from goal import at_most  # noqa: E402
+from loading import load  # noqa: E402
 
 LOCK = at_most(64, 64)
 OPEN_BATCH = at_most(300, 300)
 JOBS = 1_000_000
 BATCHES = 100_000
+FINISHED = 100_000  # as many as a server remembers
 
 
 def job_with(member):
@@ -44,16 +47,27 @@ def grown(fill):
     return after - before, answer
 
 
+def after_cycles(kept):
+    """The bytes of a server that has pushed, fetched and acknowledged as many jobs as it may keep,
+    and keeps so many of them."""
+    flags = ("--volatile", f"--keep-finished={kept}")
+    with servers.millrace(*flags, protocol="faktory") as server:
+        load(server.port, work="push-cycle", connections=4, depth=50, operations=FINISHED,
+             body_bytes=128)
+        return server.resident_bytes()
+
+
 def main():
     parser = arguments.Parser("features", __doc__)
     parser.add_argument("--jobs", type=arguments.positive, default=JOBS, help=f"default: {JOBS}")
     parser.add_argument("--batches", type=arguments.positive, default=BATCHES,
                         help=f"default: {BATCHES}")
     options = page.read_options(parser)
-    arguments.build("millrace")
+    arguments.build("millrace", "load")
     plain, _ = grown(lambda client: client.push_all(options.jobs, job_with("other_for1")))
     unique, _ = grown(lambda client: client.push_all(options.jobs, job_with("unique_for")))
     size, length = grown(lambda client: client.add_batches(options.batches, batch_of))
+    finished = (after_cycles(FINISHED) - after_cycles(0)) / FINISHED
     lock = (unique - plain) / options.jobs
     batch = (size - length) / options.batches
     text = "\n".join([
@@ -62,7 +76,8 @@ def main():
         f"| {options.jobs:,} locks: each, beyond a plain job | {lock:.0f} "
         f"| {LOCK.columns(lock)} |",
         f"| {options.batches:,} open batches: each, beyond its JSON of "
-        f"{length / options.batches:.0f} | {batch:.0f} | {OPEN_BATCH.columns(batch)} |"])
+        f"{length / options.batches:.0f} | {batch:.0f} | {OPEN_BATCH.columns(batch)} |",
+        f"| {FINISHED:,} finished jobs: each | {finished:.0f} | | | |"])
     print(text)
     if options.write:
         page.write("features", text)
