@@ -10,8 +10,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr int kConnectSeconds = 10;
-/// A change is answered when it is on the disk, which may be slow.
-constexpr int kAnswerSeconds = 120;
+/// The server answers within 20 seconds, or not at all.
+constexpr int kAnswerSeconds = 25;
 constexpr std::size_t kMessageBytesMax = 500;
 constexpr const char* kRoot = "/api/v1/";
 

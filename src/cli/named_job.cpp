@@ -29,6 +29,24 @@ Reply<NamedJob> find_number(Session& session, const std::string& number) {
   return as_kind(session.api.get("finished/" + number), NamedJob::Kind::kFinished);
 }
 
+/// The number in the jid of a job that was put over beanstalk; empty: it is another jid.
+std::string number_in(const std::string& jid) {
+  constexpr std::string_view kStart = "beanstalk-";
+  if (!jid.starts_with(kStart)) return {};
+  const std::string number = jid.substr(kStart.size());
+  return is_number(number) ? number : std::string();
+}
+
+/// Such jobs are not among those that are found by their jids.
+Reply<NamedJob> find_put(Session& session, const std::string& jid) {
+  const Failure gone{.text = "there is no job " + jid, .status = kNotFound};
+  const std::string number = number_in(jid);
+  if (number.empty()) return gone;
+  Reply<NamedJob> found = find_number(session, number);
+  if (!found && found.error().status != kNotFound) return found;
+  return found && text_at(found->answer.json, "jid") == jid ? found : gone;
+}
+
 Reply<NamedJob> find_jid(Session& session, const std::string& jid) {
   const Reply<Answer> answer = session.api.get("jids/" + path_part(jid));
   if (!answer) return answer.error();
@@ -38,9 +56,7 @@ Reply<NamedJob> find_jid(Session& session, const std::string& jid) {
   if (jobs.empty() && finished.size() == 1) {
     return find_number(session, text_at(finished.front(), "id"));
   }
-  if (jobs.empty() && finished.empty()) {
-    return Failure{.text = "there is no job " + jid, .status = kNotFound};
-  }
+  if (jobs.empty() && finished.empty()) return find_put(session, jid);
   return NamedJob{.answer = *answer, .kind = NamedJob::Kind::kSeveral};
 }
 

@@ -20,7 +20,7 @@ constexpr std::array kVerbRows = {
             kServer | kFilters | kList | kOutcome,
             list_jobs},
     VerbRow{"peek",
-            "Show everything known about a job",
+            "Show a job; with --json everything that is known about it",
             {VerbWord{"ID", "Its number or jid"}},
             kServer,
             peek_job},

@@ -21,8 +21,10 @@ std::optional<std::size_t> columns_of(int descriptor) {
   return size.ws_col == 0 ? std::nullopt : std::optional<std::size_t>(size.ws_col);
 }
 
-void write(std::string_view text, std::FILE* to) {
-  std::fwrite(text.data(), 1, text.size(), to);
+/// 0, or why it failed.
+int write(std::string_view text, std::FILE* to) {
+  errno = 0;
+  return std::fwrite(text.data(), 1, text.size(), to) == text.size() ? 0 : errno;
 }
 
 }  // namespace
@@ -33,7 +35,8 @@ Console::Console(bool has_colors)
 
 void Console::print(std::string_view text) {
   show_progress("");
-  write(text, stdout);
+  const int problem = write(text, stdout);
+  if (output_problem_ == 0) output_problem_ = problem;
 }
 
 void Console::print_member(std::string_view name, std::string_view text) {
@@ -62,8 +65,9 @@ void Console::show_progress(std::string_view text) {
 bool Console::finish() {
   show_progress("");
   errno = 0;
-  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  return is_written || errno == EPIPE;
+  const int problem = std::fflush(stdout) == 0 ? 0 : errno;
+  if (output_problem_ == 0) output_problem_ = problem;
+  return output_problem_ == 0 || output_problem_ == EPIPE;
 }
 
 }  // namespace millrace::cli

@@ -32,6 +32,7 @@ class Console {
  private:
   Table::Look look_;
   bool has_progress_ = false;
+  int output_problem_ = 0;  ///< the first that stdout had, as errno has it
 };
 
 }  // namespace millrace::cli

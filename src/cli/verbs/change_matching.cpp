@@ -108,7 +108,7 @@ Exit make_change(Session& session, const ChangeWords& words, const Count& count)
   }
   if (changed < count.matched) {
     return session.fail({.text = http::count_of(count.matched - changed, "job") +
-                                 " had changed since the count, and stayed"});
+                                 " left alone: changed since the count, or so already"});
   }
   return Exit::kDone;
 }

@@ -1,5 +1,7 @@
 #include "cli/verbs/change_named.hpp"
 
+#include <algorithm>
+
 #include "cli/members.hpp"
 #include "cli/named_job.hpp"
 
@@ -25,6 +27,10 @@ Reply<Answer> change_one(Session& session, const ChangeWords& words, const std::
 }  // namespace
 
 Exit change_named(Session& session, const ChangeWords& words) {
+  // Before any is changed.
+  if (std::ranges::find(session.choice.words, "") != session.choice.words.end()) {
+    return session.refuse_usage("an ID must not be empty");
+  }
   Json changed = Json::array();
   Json refused = Json::array();
   Exit exit = Exit::kDone;

@@ -45,7 +45,9 @@ void print_error(Console& console, const Json& error) {
 
 std::string shown_holder(const Json& holder) {
   const std::string wid = text_at(holder, "wid");
-  return wid.empty() ? "connection " + text_at(holder, "client") : "worker " + wid;
+  if (!wid.empty()) return "worker " + wid;
+  const std::string client = text_at(holder, "client");
+  return client.empty() ? "a producer" : "connection " + client;
 }
 
 void print_tallies(Console& console, const Json& tallies) {
@@ -63,7 +65,7 @@ void print_attempts(Console& console, const Json& attempts) {
     const std::string message = one_line(text_at(error, "message"), 200);
     console.print_member(
         "attempt " + text_at(each, "number"),
-        text_at(each, "ended_at") + " " + text_at(each, "outcome") +
+        text_at(each, "ended_at") + " " + text_at(each, "outcome") + ", by " + shown_holder(each) +
             (error.is_object() ? ", " + text_at(error, "type") + ": " + message : ""));
   }
 }
@@ -87,10 +89,16 @@ void print_job(Console& console, const Json& job) {
                {"created", "created_at"},
                {"enqueued", "enqueued_at"},
                {"expires", "expires_at"},
-               {"priority", "pri"}});
+               {"priority", "pri"},
+               {"ttr", "ttr_s"}});
   const Json& held = member(job, "reservation");
   if (held.is_object()) {
     console.print_member("held by", shown_holder(held) + " since " + text_at(held, "since"));
+  }
+  const Json& lock = member(job, "lock");
+  if (lock.is_object()) {
+    console.print_member(
+        "unique", is_at(lock, "is_held") ? "until " + text_at(lock, "until") : "its lock is over");
   }
   const Json& held_up = member(job, "held_up");
   if (held_up.is_object()) print_texts(console, held_up, {{"held up", "reason"}});

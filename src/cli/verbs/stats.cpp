@@ -51,7 +51,9 @@ Exit show_stats(Session& session) {
                                        text_at(oldest, "queue"));
   }
   for (const Json& each : member(all, "attention")) {
-    console.print_member(text_at(each, "level"), text_at(each, "text"));
+    const std::string queue = text_at(each, "queue");
+    console.print_member(text_at(each, "level"),
+                         (queue.empty() ? "" : queue + " ") + text_at(each, "text"));
   }
   const std::uint64_t left_out = count_at(all, "attention_left_out");
   if (left_out > 0) console.print_member("", http::grouped(left_out) + " more of these");

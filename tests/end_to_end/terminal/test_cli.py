@@ -235,6 +235,25 @@ class JobTest(CliTest):
         self.assertIn("no job", self.refusal("peek", "99"))
         self.assertIn("no job", self.refusal("peek", "nobody"))
 
+    def test_peek_tells_who_had_a_job_and_its_lock(self):
+        server = self.serve()
+        self.fail_job(server, "dies-0001", retry=-1, custom={"unique_for": 600})
+        attempt = r"(?m)^attempt 1 .* failed, by worker of-dies-0001, "
+        self.assertRegex(self.cli("peek", "1"), attempt)
+        self.push("Sync", "[]", "--custom", '{"unique_for":600}')
+        self.assertRegex(self.cli("peek", "2"), r"(?m)^unique +until 2\d{3}-")
+
+    def test_a_put_job_is_found_by_the_jid_that_is_shown(self):
+        server = self.serve()
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        job = tube.put(b"bytes")
+        self.push()
+        self.assertRegex(self.cli("peek", f"beanstalk-{job}"), r"(?m)^id +1$")
+        self.cli("delete", f"beanstalk-{job}")
+        self.assertRegex(self.cli("peek", f"beanstalk-{job}"), r"(?m)^outcome +deleted$")
+        for other in ("beanstalk-2", "beanstalk-99", "beanstalk-"):
+            self.assertIn("no job", self.refusal("peek", other))
+
     def test_peek_shows_bytes_that_are_no_text(self):
         server = self.serve()
         tube = self.open(Beanstalk(server.beanstalk_address))
@@ -311,6 +330,14 @@ class ManyJobsTest(CliTest):
         self.assertIn("5 jobs made ready", self.cli("retry", "--state=dead", "--queue=queue-*"))
         self.assertEqual((self.counts()["dead"], self.counts()["ready"]), (1, 5))
 
+    def test_jobs_that_are_so_already_are_left_alone(self):
+        server = self.serve()
+        self.fill(server, 2)
+        self.assertIn("left alone", self.refusal("retry", "--state=ready"))
+        self.cli("kill", "--state=ready", "--yes")
+        self.assertIn("2 jobs left alone", self.refusal("kill", "--state=dead", "--yes"))
+        self.assertEqual(self.counts()["dead"], 2)
+
     def test_what_is_not_named_is_not_changed(self):
         server = self.serve()
         self.fill(server, 1)
@@ -325,6 +352,7 @@ class ManyJobsTest(CliTest):
             ("delete", "--state=ready", "--type=", "--yes"),
             ("delete", "--state=ready", "--older-than=x", "--yes"),
             ("delete", "", "--yes"),
+            ("delete", "1", ""),
             ("delete", "--state=", "--yes"),
         ):
             with self.subTest(arguments):
@@ -333,6 +361,12 @@ class ManyJobsTest(CliTest):
 
 
 class QueueTest(CliTest):
+    def test_what_needs_attention_names_its_queue(self):
+        self.serve()
+        self.push("Mail", "[]", "--queue=mail")
+        self.cli("pause", "mail")
+        self.assertRegex(self.cli("stats"), r"(?m)^(notice|trouble) +mail ")
+
     def test_queues_are_paused_and_resumed(self):
         self.serve()
         self.push("Mail", "[]", "--queue=mail")
@@ -602,12 +636,15 @@ class TerminalTest(CliTest):
         self.assertEqual(json.loads(out)["phase"], phase)
 
     def test_a_reader_that_leaves_is_no_fault(self):
-        self.serve()
-        self.push()
+        server = self.serve()
+        client = self.open(Faktory(server.faktory_address))
+        # More than is kept before it is written.
+        for number in range(400):
+            client.push(f"job-{number:05}")
         ours, theirs = os.pipe()
         os.close(ours)
         done = subprocess.run(
-            [PROGRAM, "ls", "ready"],
+            [PROGRAM, "ls", "ready", "--limit=400"],
             stdout=theirs,
             stderr=subprocess.PIPE,
             env=environment({"MILLRACE_URL": self.url}),
