@@ -136,7 +136,7 @@ TEST_CASE("simulation: a full disk that what is obsolete fills up is found") {
 TEST_CASE("simulation: a full disk on which all may write while it is cleaned is found") {
   // It shows in one world of some hundred, and a siege is long. Compilers evaluate arguments in
   // different orders, and so draw different worlds: this is one of g++'s.
-  CHECK(first_violation({.seed = 400'038, .sizes = Workload::kSiege, .lets_all_write = true}) != 0);
+  CHECK(first_violation({.seed = 400'127, .sizes = Workload::kSiege, .lets_all_write = true}) != 0);
 }
 #endif
 
