@@ -40,6 +40,9 @@ namespace millrace {
 /// (more than 3) becomes `...`.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t bytes_max);
 
+/// Up to `bytes_max` bytes of the text, cut between characters of UTF-8.
+[[nodiscard]] std::string_view cut(std::string_view text, std::size_t bytes_max);
+
 /// True when the text is valid UTF-8: no overlong forms, no surrogates.
 [[nodiscard]] bool is_utf8(std::string_view text);
 

@@ -44,6 +44,16 @@ TEST_CASE("text: kinds of characters, at their edges") {
   CHECK_FALSE(is_hex_digit('g'));
 }
 
+TEST_CASE("cut: between characters") {
+  CHECK(cut("caf\xc3\xa9", 5) == "caf\xc3\xa9");
+  CHECK(cut("caf\xc3\xa9", 4) == "caf");
+  CHECK(cut("caf\xc3\xa9", 3) == "caf");
+  CHECK(cut("\xf0\x9f\x98\x80", 3).empty());
+  // No UTF-8.
+  CHECK(cut("\x80\x80\x80\x80\x80\x80", 5).size() == 5);
+  CHECK(cut("abc", 0).empty());
+}
+
 TEST_CASE("is_utf8: overlong forms, surrogates and cut sequences are not") {
   CHECK(is_utf8("caf\xc3\xa9 \xf0\x9f\x90\x87"));
   CHECK(is_utf8(""));

@@ -57,18 +57,6 @@ bool read_string(std::string& text) {
   return true;
 }
 
-/// A UTF-8 sequence that is cut at the end goes with the rest.
-std::string_view cut(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  constexpr unsigned char kFollowing = 0x80;
-  constexpr unsigned char kFirstBits = 0xc0;
-  while (bytes_max > 0 &&
-         (static_cast<unsigned char>(text[bytes_max]) & kFirstBits) == kFollowing) {
-    --bytes_max;
-  }
-  return text.substr(0, bytes_max);
-}
-
 }  // namespace
 
 Result<BatchMaker::Asked, RefusedJob> BatchMaker::read(std::string_view json) {

@@ -68,20 +68,6 @@ std::optional<std::uint8_t> percent_of(std::string_view raw) {
   return static_cast<std::uint8_t>(*number);
 }
 
-/// Cut where a character ends.
-std::string cut_desc(std::string_view desc) {
-  std::string_view kept = desc.substr(0, kTrackDescBytesMax);
-  const auto is_inside = [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-  };
-  if (kept.size() < desc.size()) {
-    std::size_t end = kept.size();
-    while (end > 0 && is_inside(desc[end])) --end;
-    kept = kept.substr(0, end);
-  }
-  return std::string(kept);
-}
-
 Parsed parse_set(std::string_view object) {
   if (trimmed(object).empty()) return Refused{Reason::kMissingJid, {}};
   Members members;
@@ -100,7 +86,7 @@ Parsed parse_set(std::string_view object) {
     set.reserve_until = parse_time(members.reserve_until);
     if (!set.reserve_until) return Refused{Reason::kInvalidReserveUntil, {}};
   }
-  if (set.desc) set.desc = cut_desc(*set.desc);
+  if (set.desc) set.desc = std::string(cut(*set.desc, kTrackDescBytesMax));
   return Command{std::move(set)};
 }
 

@@ -25,13 +25,8 @@ double show_rate(double per_second) {
   return std::round(per_second * 1000) / 1000;
 }
 
-std::string_view cut(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  // A UTF-8 sequence has at most three bytes after its first. Longer runs are no UTF-8.
-  for (std::size_t end = bytes_max; end > 0 && bytes_max - end <= 3; --end) {
-    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
-  }
-  return text.substr(0, bytes_max);
+double show_rate(double per_second) {
+  return std::round(per_second * 1000) / 1000;
 }
 
 }  // namespace millrace::http

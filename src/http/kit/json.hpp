@@ -27,7 +27,4 @@ using Json = nlohmann::ordered_json;
 /// Rounded to three decimal places: smaller changes are no news.
 [[nodiscard]] double show_rate(double per_second);
 
-/// Up to `bytes_max` bytes, cut between UTF-8 sequences.
-[[nodiscard]] std::string_view cut(std::string_view text, std::size_t bytes_max);
-
 }  // namespace millrace::http

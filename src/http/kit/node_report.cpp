@@ -1,5 +1,7 @@
 #include "http/kit/node_report.hpp"
 
+#include "base/text.hpp"
+
 namespace millrace::http {
 namespace {
 

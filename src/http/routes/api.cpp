@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"

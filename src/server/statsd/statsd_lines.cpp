@@ -22,15 +22,6 @@ bool is_kept(char c, Part part) {
   return part == Part::kTag || c != ':';
 }
 
-/// The beginning of the text, without a part of a character at its end.
-std::string_view cut(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  std::size_t end = bytes_max;
-  // At most three bytes follow the first one of a character.
-  while (bytes_max - end < 3 && end > 0 && (text[end] & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 void append(std::string_view text, Part part, std::size_t max, std::string& out) {
   text = cut(text, max);
   const bool is_text = is_utf8(text);

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace millrace {
 namespace {
 
-/// No character of UTF-8 is cut in two.
-void cut(std::string& text, std::size_t bytes) {
-  if (text.size() <= bytes) return;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
-  text.resize(bytes);
-}
-
 /// Cuts the text to what is left, and takes it from that.
 void take_room(std::string& text, std::size_t& left) {
-  cut(text, left);
+  text.resize(cut(text, left).size());
   left -= text.size();
 }
 
@@ -46,12 +41,12 @@ void Attempts::bound() {
   std::size_t left = kTextBytesMax;
   static_assert(kCountMax * kAttemptNameBytesMax <= kTextBytesMax);
   for (Attempt& attempt : list) {
-    cut(attempt.wid, kAttemptNameBytesMax);
+    attempt.wid.resize(cut(attempt.wid, kAttemptNameBytesMax).size());
     left -= attempt.wid.size();
   }
   for (auto place = list.rbegin(); place != list.rend(); ++place) {
     Attempt& attempt = *place;
-    cut(attempt.hostname, std::min(kAttemptNameBytesMax, left));
+    attempt.hostname.resize(cut(attempt.hostname, std::min(kAttemptNameBytesMax, left)).size());
     left -= attempt.hostname.size();
     take_room(attempt.errtype, left);
     take_room(attempt.message, left);
