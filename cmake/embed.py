@@ -1,8 +1,10 @@
-"""Writes the files of web/ into a C++ source: `embed.py WEB OUT`. See src/http/assets.hpp."""
+"""Writes the files of web/ into a C++ source: `embed.py ESBUILD WEB OUT`. See
+src/http/kit/assets.hpp."""
 
 import os
-import re
+import subprocess
 import sys
+import tempfile
 
 HEAD = """// Written by cmake/embed.py.
 #include <array>
@@ -34,38 +36,19 @@ def files_of(folder):
     return sorted(path.replace(os.sep, "/") for path in paths)
 
 
-# Around these a style needs none; no text in ours has one of them.
-CSS_SPACE = re.compile(rb"\s?([{};,]|(?<=[a-z]):)\s?")
-# Without a comment in it, which would go on too.
-GOES_ON = re.compile(rb"^((?:(?!//).)*[\[({,])\n", re.MULTILINE)
-BEFORE_END = re.compile(rb"^((?:(?!//).)*?),?\n(?=[\])}])", re.MULTILINE)
-# Nor do these operators of a script, except in pages with programs and settings to paste.
-JS_SPACE = re.compile(rb" (=>|[!=]==|=|&&|\|\||\?\?) ")
-TO_PASTE = {"copies", "cron", "cron_entry", "first_run", "throttles"}
-COMMENT = re.compile(rb"//.*|/\*.*\*/")
+def minified(esbuild, web, paths):
+    """The scripts and styles of ours without what only people read, by path."""
+    ours = [path for path in paths
+            if path.endswith((".js", ".css")) and not path.startswith("vendor/")]
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([esbuild, *ours, "--minify", "--charset=utf8", "--log-level=warning",
+                        "--outbase=.", f"--outdir={out}"], cwd=web, check=True)
+        return {path: contents_of(out, path) for path in ours}
 
 
-def without_comments(lines):
-    """Lines that are a comment, or of one over several lines, are empty."""
-    is_inside = False
-    for line in lines:
-        is_comment = is_inside or line.startswith(b"/*") or COMMENT.fullmatch(line)
-        is_inside = is_comment and not line.startswith(b"//") and not line.endswith(b"*/")
-        yield b"" if is_comment else line
-
-
-def for_machines(path, data):
-    """Our scripts and styles lose the white space at the beginnings of their lines, a tenth of all,
-    the lines that are empty or a comment, and the ends of lines that go on or come before a closing
-    bracket, with the comma there; no text in them goes over several lines."""
-    if path.startswith("vendor/") or not path.endswith((".js", ".css")):
-        return data
-    lines = [line.strip() for line in data.split(b"\n")]
-    text = b"\n".join(line for line in without_comments(lines) if line)
-    text = GOES_ON.sub(rb"\1", BEFORE_END.sub(rb"\1", text))
-    if path.endswith(".css"):
-        return CSS_SPACE.sub(rb"\1", text).replace(b";}", b"}")
-    return text if os.path.basename(path)[:-3] in TO_PASTE else JS_SPACE.sub(rb"\1", text)
+def contents_of(folder, path):
+    with open(os.path.join(folder, path), "rb") as file:
+        return file.read()
 
 
 def array_of(number, data):
@@ -75,11 +58,12 @@ def array_of(number, data):
 
 
 def main():
-    web, out = sys.argv[1:]
+    esbuild, web, out = sys.argv[1:]
     arrays, rows = [], []
-    for number, path in enumerate(files_of(web)):
-        with open(os.path.join(web, path), "rb") as file:
-            data = for_machines(path, file.read())
+    paths = files_of(web)
+    small = minified(esbuild, web, paths)
+    for number, path in enumerate(paths):
+        data = small.get(path) or contents_of(web, path)
         arrays.append(array_of(number, data))
         rows.append(
             f'    Asset{{"{path}", {{reinterpret_cast<const char*>(kFile{number}), {len(data)}}}}},'
