@@ -74,10 +74,11 @@ struct World {
   }
 
   /// The JSON of the next job to be pushed, with these members besides the usual ones.
-  std::string next_job(std::string_view more = "") {
+  std::string next_job(std::string_view more = "") { return next_job_of(body, more); }
+  std::string next_job_of(std::string_view argument, std::string_view more) {
     return R"({"jid":"job-)" + std::to_string(++pushed) +
-           R"(-abcdef","jobtype":"SomeJob","args":[")" + body + R"("],"queue":"default")" +
-           std::string(more) + "}";
+           R"(-abcdef","jobtype":"SomeJob","args":[")" + std::string(argument) +
+           R"("],"queue":"default")" + std::string(more) + "}";
   }
 
   void push() { tell(*faktory, "PUSH " + next_job() + "\r\n"); }
@@ -103,12 +104,12 @@ struct World {
     fetch_and("ACK");
   }
 
-  /// All have other arguments, so each has a lock of its own.
+  /// All have other arguments, so each has a lock of its own. They are as long as those of a plain
+  /// job: only the `custom` is to make a difference.
   void push_unique() {
-    const std::string number = std::to_string(++pushed);
-    tell(*faktory, R"(PUSH {"jid":"job-)" + number + R"(-abcdef","jobtype":"SomeJob","args":[)" +
-                       number + R"(,")" + body +
-                       R"("],"queue":"default","custom":{"unique_for":600}})" + "\r\n");
+    const std::string number = std::to_string(pushed + 1);
+    const std::string argument = number + body.substr(number.size());
+    tell(*faktory, "PUSH " + next_job_of(argument, R"(,"custom":{"unique_for":600})") + "\r\n");
   }
   /// As long as that of a unique job, and the server knows none of it.
   void push_with_custom() {

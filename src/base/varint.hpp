@@ -30,7 +30,8 @@ constexpr char* write_varint(std::uint64_t value, char* to) {
 
 inline void append_varint(std::uint64_t value, std::string& out) {
   char bytes[kVarintBytesMax];
-  out.append(bytes, write_varint(value, bytes));
+  const char* const end = write_varint(value, bytes);
+  out.append(bytes, static_cast<std::size_t>(end - bytes));
 }
 
 /// Takes a number off the front of `bytes`. nullopt: the bytes end before it does, or it has more

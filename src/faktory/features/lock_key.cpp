@@ -14,15 +14,23 @@
 
 namespace millrace::faktory {
 
+namespace {
+
+/// With its length, so that no two texts can be cut in another way. Answers where it ends.
+char* write_text(std::string_view text, char* to) {
+  to = write_varint(text.size(), to);
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+
+}  // namespace
+
 LockKey lock_key(const LockSecret& secret, std::string_view jobtype, std::string_view args,
                  std::string_view queue) {
   thread_local std::string text;
-  text.clear();
-  // With their lengths, so that no two of them can be cut in another way.
-  append_varint(jobtype.size(), text);
-  text += jobtype;
-  append_varint(queue.size(), text);
-  text += queue;
+  text.resize(jobtype.size() + queue.size() + 2 * kVarintBytesMax);
+  const char* const end = write_text(queue, write_text(jobtype, text.data()));
+  text.resize(static_cast<std::size_t>(end - text.data()));
   append_canonical(args, text);
   static_assert(sizeof secret == crypto_shorthash_siphashx24_KEYBYTES);
   std::array<unsigned char, crypto_shorthash_siphashx24_KEYBYTES> own{};

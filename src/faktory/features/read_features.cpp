@@ -139,7 +139,7 @@ std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
     features.is_tracked = 1;
     features.jid_hash = jid_hash(members.jid);
   }
-  if (features == JobFeatures{}) job.features.reset();
+  if (!features.wants_lock() && features == JobFeatures{}) job.features.reset();
   return std::nullopt;
 }
 

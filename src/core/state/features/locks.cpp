@@ -9,7 +9,10 @@ std::optional<JobSlot> Locks::holder(const LockKey& key) const {
 }
 
 std::optional<JobSlot> Locks::take(JobSlot slot) {
+  // A table that begins with one place moves its few entries at every other one.
+  constexpr std::size_t kFirstPlaces = 15;
   Shard& shard = shards_[shard_of(jobs_[slot].features->lock_key)];
+  if (shard.capacity() == 0) shard.reserve(kFirstPlaces - 1);
   const auto [place, is_new] = shard.insert(slot);
   if (is_new) {
     ++size_;
