@@ -11,6 +11,7 @@ import errors from "./pages/errors.js";
 import errorGroup from "./pages/error_group.js";
 import cron from "./pages/cron.js";
 import cronEntry from "./pages/cron_entry.js";
+import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
 import workers from "./pages/workers.js";
 import server from "./pages/server.js";
@@ -22,6 +23,7 @@ export const NAV = [
   ["jobs", "Jobs", "j"],
   ["batches", "Batches", "b"],
   ["errors", "Errors", "e"],
+  ["types", "Types", "y"],
   ["cron", "Cron", "c"],
   ["throttles", "Throttles", "t"],
   ["workers", "Workers", "w"],
@@ -40,6 +42,7 @@ export const PAGES = [
   [/^batches\/?$/, batches, "batches"],
   [/^errors\/([\da-f]{16})$/, errorGroup, "errors"],
   [/^errors\/?$/, errors, "errors"],
+  [/^types\/?$/, types, "types"],
   [/^cron\/?$/, cron, "cron"],
   [/^cron\/(.+)$/, cronEntry, "cron"],
   [/^throttles\/?$/, throttles, "throttles"],

@@ -126,6 +126,25 @@ export function table(label, columns, rows, kind = "") {
   );
 }
 
+/**
+ * The title of a column, which sorts the list at `to` by it: downwards, except by the column
+ * `rising`. `sort` and `order` are those of the list as it is shown.
+ */
+export function sortLink(to, params, { sort, order }, [key, title], rising) {
+  const isOn = sort === key;
+  const isDown = order === "desc";
+  const next = (isOn ? isDown : key === rising) ? "" : "desc";
+  const anchor = h(
+    "a",
+    { href: link(to, { ...params, cursor: "", sort: key, order: next }), class: "sort" },
+    title,
+    isOn && h("span", { "aria-hidden": "true" }, isDown ? " ▾" : " ▴"),
+  );
+  anchor.dataset.label = title;
+  if (isOn) anchor.dataset.sort = isDown ? "descending" : "ascending";
+  return anchor;
+}
+
 export const figure = (...what) => h("td", { class: "n" }, ...what);
 
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);

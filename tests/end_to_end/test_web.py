@@ -88,7 +88,7 @@ class ApiTest(WebTest):
     def test_every_answer_is_as_described(self):
         for name in ("overview", "trend", "history", "server", "cluster"):
             self.check("get", "/" + name)
-        for name in ("queues", "errors", "workers"):
+        for name in ("queues", "errors", "types", "workers"):
             self.check("get", "/" + name)
         self.check("get", "/errors", "/errors?cursor=dead")
         self.check("get", "/connections")

@@ -1,6 +1,6 @@
 import { get, part } from "../api.js";
 import { h } from "../dom.js";
-import { age, ago, count, rate } from "../format.js";
+import { age, ago, count, rate, span } from "../format.js";
 import { link } from "../route.js";
 import {
   button,
@@ -16,8 +16,8 @@ import {
 } from "../ui.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
-import { limitsText } from "./limits.js";
-import { servedBy } from "./served.js";
+import { limitsText } from "../parts/limits.js";
+import { servedBy } from "../parts/served.js";
 
 const LIMIT = 50;
 /** Undoes the double escape of "." and "..": see `part`. */
@@ -35,11 +35,22 @@ function row(job, place) {
   );
 }
 
+/** "half ≤ 1.2 s, 95 % ≤ 4 s" */
+const times = (half, most) => `half ≤ ${span(half)}, 95 % ≤ ${span(most)}`;
+
+/** How long the queue takes to become empty if everything goes on as now. */
+function drains({ ready, enqueued_per_s: comes, processed_per_s: goes, is_paused: isPaused }) {
+  if (ready === 0 || isPaused || goes === 0) return null;
+  if (goes <= comes) return "does not become empty at this pace";
+  return `empty in about ${span(ready / (goes - comes))} at this pace`;
+}
+
 function about(queue) {
   const { name } = queue;
   const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} job`);
+  const drain = drains(queue);
   return facts([
-    ["Ready", jobs("ready", queue.ready)],
+    ["Ready", [jobs("ready", queue.ready), drain && h("div", { class: "dim" }, drain)]],
     ["Oldest", age(queue.oldest_ready_at)],
     ["Reserved", jobs("reserved", queue.reserved)],
     ["Scheduled", jobs("scheduled", queue.scheduled)],
@@ -48,6 +59,8 @@ function about(queue) {
     ["Enqueued", rate(queue.enqueued_per_s)],
     ["Processed", rate(queue.processed_per_s)],
     ["Failed", rate(queue.failed_per_s)],
+    queue.wait_p50_s !== null && ["Waits", times(queue.wait_p50_s, queue.wait_p95_s)],
+    queue.run_p50_s !== null && ["Runs", times(queue.run_p50_s, queue.run_p95_s)],
     ["Workers", servedBy(queue)],
     queue.throttle && [
       "Limits",

@@ -15,6 +15,7 @@ import {
   pager,
   pausedBadge,
   queueLink,
+  sortLink,
   table,
   throttledBadge,
 } from "../ui.js";
@@ -144,23 +145,8 @@ function row(ctx, queue) {
   );
 }
 
-function sortLink(params, [key, title]) {
-  const isOn = (params.sort ?? "name") === key;
-  const isDown = params.order === "desc";
-  const order = isOn ? (isDown ? "" : "desc") : key === "name" ? "" : "desc";
-  const anchor = h(
-    "a",
-    {
-      href: link("queues", { ...params, cursor: "", sort: key === "name" ? "" : key, order }),
-      class: "sort",
-    },
-    title,
-    isOn && h("span", { "aria-hidden": "true" }, isDown ? " ▾" : " ▴"),
-  );
-  anchor.dataset.label = title;
-  if (isOn) anchor.dataset.sort = isDown ? "descending" : "ascending";
-  return anchor;
-}
+const title = (params, column) =>
+  sortLink("queues", params, { sort: "name", ...params }, column, "name");
 
 /** The order of the list. The server sends the key of each row as "value:name". */
 function compare({ sort = "name", order }) {
@@ -210,7 +196,7 @@ export default {
       queues.length > 0
         ? table(
             "Queues",
-            [...COLUMNS.map((each) => [sortLink(params, each), each[2]]), ["", "acts"]],
+            [...COLUMNS.map((each) => [title(params, each), each[2]]), ["", "acts"]],
             queues.map((each) => row(ctx, each)),
             "cards",
           )

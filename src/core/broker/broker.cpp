@@ -146,7 +146,7 @@ Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
   if (is_held) {
     // For the others a held job does not exist (beanstalk protocol).
     if (job->reservation()->client != client) return Refusal::kNotFound;
-    parts_->reservations.count_run(*job, now);
+    parts_->reservations.count_run(*job, RunEnd::kDone, now);
   }
   parts_->moves.discard(*job, is_held ? JobEnd::kSucceeded : JobEnd::kGone, now);
   parts_->batch_callbacks.work(now);
@@ -221,6 +221,10 @@ Admission Broker::admission() const {
 
 const FinishedJobs& Broker::finished() const {
   return parts_->finished;
+}
+
+const TypeMeters& Broker::types() const {
+  return parts_->types;
 }
 
 void Broker::watch_runs(RunWatch* watch) {

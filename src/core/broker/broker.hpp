@@ -12,6 +12,7 @@
 #include "core/broker/batches/batch_operations.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/finished_jobs.hpp"
+#include "core/broker/features/type_meters.hpp"
 #include "core/broker/requests.hpp"
 #include "core/broker/worker_operations.hpp"
 #include "core/model/refusal.hpp"
@@ -165,6 +166,8 @@ class Broker {
   [[nodiscard]] const View& view() const;
   /// The jobs that ended last.
   [[nodiscard]] const FinishedJobs& finished() const;
+  /// How runs have ended, by jobtype.
+  [[nodiscard]] const TypeMeters& types() const;
   [[nodiscard]] const Ledger& ledger() const;
 
  private:

@@ -12,6 +12,7 @@
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/tracking.hpp"
+#include "core/broker/features/type_meters.hpp"
 #include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/dead_set.hpp"
 #include "core/broker/jobs/expiry.hpp"
@@ -40,6 +41,7 @@ struct BrokerParts {
   ConnectedClients clients;
   Tracking tracking;
   FinishedJobs finished;
+  TypeMeters types;
   JobEvents events;
   ExpiredJobs expired;
   Reservations reservations;

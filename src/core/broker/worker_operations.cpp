@@ -29,7 +29,7 @@ Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time n
   const std::string& wid = parts_.clients.at(client).wid;
   const Job* job = parts_.reservations.held_under(jid, wid);
   if (job == nullptr) return Refusal::kNotFound;
-  parts_.reservations.count_run(*job, now);
+  parts_.reservations.count_run(*job, RunEnd::kDone, now);
   parts_.moves.discard(*job, JobEnd::kSucceeded, now);
   parts_.batch_callbacks.work(now);
   return Done{};

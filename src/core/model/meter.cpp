@@ -13,6 +13,22 @@ void Histogram::add(Duration took) {
   sum_ += length;
 }
 
+std::optional<Duration> Histogram::quantile(double part) const {
+  if (count_ == 0) return std::nullopt;
+  const double wanted = part * static_cast<double>(count_);
+  double before = 0;
+  for (std::size_t i = 0; i < kBounds.size(); ++i) {
+    const auto here = static_cast<double>(counts_[i]);
+    if (here > 0 && before + here >= wanted) {
+      const Duration from = i == 0 ? Duration{} : kBounds[i - 1];
+      const double share = (wanted - before) / here;
+      return from + std::chrono::duration_cast<Duration>((kBounds[i] - from) * share);
+    }
+    before += here;
+  }
+  return kBounds.back();
+}
+
 std::int64_t Rate::window_of(Time now) {
   return now.time_since_epoch() / kWindow;
 }

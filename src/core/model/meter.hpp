@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/model/types.hpp"
 
@@ -22,6 +23,9 @@ class Histogram {
     return counts_;
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  /// About the duration that this part of all, from 0 to 1, do not exceed: between two bounds they
+  /// are taken to lie evenly. Beyond the last bound it is that bound. nullopt: there are none.
+  [[nodiscard]] std::optional<Duration> quantile(double part) const;
   [[nodiscard]] Duration sum() const { return sum_; }
 
  private:
@@ -66,6 +70,15 @@ struct QueueMeter {
   Histogram wait;           ///< from becoming ready to the reservation
   Histogram run;            ///< from the reservation to the end of the run
   Time last_reserved_at{};  ///< the epoch: never
+};
+
+/// Measurements of the runs of one type of jobs, since the start of the process. They are not
+/// stored.
+struct TypeMeter {
+  Counter processed;  ///< runs that ended, failed ones included
+  Counter failed;
+  Histogram run;   ///< from the reservation to the end of the run
+  Time last_at{};  ///< when the last one ended
 };
 
 }  // namespace millrace

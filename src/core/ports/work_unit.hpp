@@ -64,6 +64,13 @@ class WorkUnitFormat {
   /// Arguments are not looked for in longer bodies.
   static constexpr std::size_t kComparedBytesMax = 16 * 1024;
 
+  /// The jobtype that a pushed job with this body has: a view of the body, or of `decoded` where it
+  /// had to be written there. Empty: the body is broken.
+  [[nodiscard]] virtual std::string_view jobtype_in(std::string_view /*body*/,
+                                                    std::string& /*decoded*/) const {
+    return {};
+  }
+
   /// The facts that a list shows of a job.
   struct Summary {
     std::string jid;

@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/varint.hpp"
+#include "faktory/json/checked_json.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -155,7 +156,7 @@ Positions write_text(const JobMembers& members, Text& text) {
   positions.jid_at = text.size();
   text.add(members.raw_jid);
   positions.jid_end = text.size();
-  text.add(R"(,"jobtype":)");
+  text.add(kTypeStart);
   text.add(members.raw_jobtype);
   if (!members.created_at.empty()) {
     text.add(kCreatedStart);
@@ -241,6 +242,21 @@ std::string_view jid_and_head_of(std::string_view body) {
   const std::optional<JidAndHead> found = find_jid(body);
   if (!found) return {};
   return found->text.substr(found->at, found->jid_bytes + found->head_bytes);
+}
+
+std::string_view raw_jobtype_of(std::string_view body) {
+  const std::optional<JidAndHead> found = find_jid(body);
+  if (!found) return {};
+  const std::string_view head = found->text.substr(found->at + found->jid_bytes, found->head_bytes);
+  if (!head.starts_with(kTypeStart)) return {};
+  const std::string_view rest = head.substr(kTypeStart.size());
+  if (!rest.starts_with('"')) return {};
+  // Done for each run that ends: few types have escapes.
+  const std::string_view plain = rest.substr(0, rest.find('"', 1));
+  if (plain.size() == rest.size()) return {};
+  if (plain.find('\\') == std::string_view::npos) return rest.substr(0, plain.size() + 1);
+  const std::string_view type = CheckedJson(rest).take_value();
+  return type.ends_with('"') ? type : std::string_view{};
 }
 
 std::optional<StoredForm> decode_work_unit(std::string_view body) {

@@ -30,6 +30,8 @@
 /// Bodies of earlier versions have both, as if the client had sent them.
 namespace millrace::faktory {
 
+// No string in a body has these bytes: its quotes have backslashes before them.
+inline constexpr std::string_view kTypeStart = R"(,"jobtype":)";
 inline constexpr std::string_view kCreatedStart = R"(,"created_at":)";
 
 /// Views of a body, cut where members are put in.
@@ -94,6 +96,9 @@ struct SplicedBody {
 [[nodiscard]] std::string_view raw_jid_of(std::string_view body);
 /// The same, and its head: jobtype, and created_at if it is stored.
 [[nodiscard]] std::string_view jid_and_head_of(std::string_view body);
+
+/// The jobtype, with its quotes.
+[[nodiscard]] std::string_view raw_jobtype_of(std::string_view body);
 
 /// nullopt: the body is no stored work unit. It may come from a disk and is not trusted: the views
 /// lie inside of it, but need not be JSON.

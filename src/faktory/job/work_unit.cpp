@@ -152,7 +152,6 @@ JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
 }
 
 // No string in a body has these bytes: its quotes have backslashes before them.
-constexpr std::string_view kTypeStart = R"(,"jobtype":)";
 constexpr std::string_view kArgsStart = R"("args":)";
 
 /// A summary reads a body that was put only up to this size, since a page shows many summaries.
@@ -264,6 +263,13 @@ std::uint32_t WorkUnits::name_hash(std::string_view body) const {
 std::uint32_t WorkUnits::hash_of_name(std::string_view jid) const {
   const auto hash = static_cast<std::uint32_t>(TextHash{}(jid));
   return hash == 0 ? 1 : hash;
+}
+
+std::string_view WorkUnits::jobtype_in(std::string_view body, std::string& decoded) const {
+  const std::string_view raw = raw_jobtype_of(body);
+  if (raw.empty()) return {};
+  if (raw.find('\\') == std::string_view::npos) return raw.substr(1, raw.size() - 2);
+  return decoded = text_of(raw);
 }
 
 std::string_view WorkUnits::name_part(std::string_view body) const {

@@ -21,8 +21,8 @@ double seconds_of(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-double show_rate(double per_second) {
-  return std::round(per_second * 1000) / 1000;
+Json show_length(std::optional<Duration> duration) {
+  return duration ? Json(seconds_of(*duration)) : Json(nullptr);
 }
 
 double show_rate(double per_second) {

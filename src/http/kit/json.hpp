@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json show_time(Time steady, WallClock clock);
 
 [[nodiscard]] double seconds_of(Duration duration);
+
+/// In seconds; null where it is not known.
+[[nodiscard]] Json show_length(std::optional<Duration> duration);
 
 /// Rounded to three decimal places: smaller changes are no news.
 [[nodiscard]] double show_rate(double per_second);

@@ -16,8 +16,9 @@
 namespace millrace::http {
 namespace {
 
-/// How many queues and types an answer names.
-constexpr std::size_t kBreakdownNamesMax = 50;
+/// How many queues and types an answer names. Of types, all that are measured.
+constexpr std::size_t kQueuesShownMax = 50;
+constexpr std::size_t kTypesShownMax = TypeMeters::kTypesMax;
 
 /// Of pushed jobs with the same jid.
 constexpr std::size_t kNamesakesShownMax = 100;
@@ -165,10 +166,10 @@ class NameCounts {
   void add(const std::string& name) { ++counts_[name]; }
 
   /// The most frequent names. The rest is the difference to the number of all jobs.
-  [[nodiscard]] Json show() const {
+  [[nodiscard]] Json show(std::size_t names_max) const {
     std::vector<std::pair<std::uint64_t, std::string_view>> sorted;
     for (const auto& [name, count] : counts_) sorted.emplace_back(count, name);
-    const std::size_t shown = std::min(sorted.size(), kBreakdownNamesMax);
+    const std::size_t shown = std::min(sorted.size(), names_max);
     std::partial_sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(shown),
                       sorted.end(), std::greater<>());
     Json all = Json::array();
@@ -211,7 +212,8 @@ Response go_on_counting(const std::shared_ptr<Counting>& counting) {
   }
   Json count{{"matched", counting->matched}};
   if (const auto& parts = counting->breakdown) {
-    count.update({{"queues", parts->queues.show()}, {"types", parts->types.show()}});
+    count.update({{"queues", parts->queues.show(kQueuesShownMax)},
+                  {"types", parts->types.show(kTypesShownMax)}});
   }
   count.update(counting->walk.progress());
   return {.body = dump(count)};

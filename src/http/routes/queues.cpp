@@ -186,6 +186,21 @@ Response list_queues(const Call& call) {
                     {"from", is_through ? Json(nullptr) : Json(slice.next)}})};
 }
 
+namespace {
+
+/// How long half and 95 % of its jobs waited and ran at most, since the start of the process.
+void show_times(const QueueMeter* meter, Json& shown) {
+  const auto show = [&](const char* name, Histogram QueueMeter::*times, double part) {
+    shown[name] = meter == nullptr ? Json(nullptr) : show_length((meter->*times).quantile(part));
+  };
+  show("wait_p50_s", &QueueMeter::wait, 0.5);
+  show("wait_p95_s", &QueueMeter::wait, 0.95);
+  show("run_p50_s", &QueueMeter::run, 0.5);
+  show("run_p95_s", &QueueMeter::run, 0.95);
+}
+
+}  // namespace
+
 Response show_queue(const Call& call) {
   const Queue* queue = find_queue(call);
   if (queue == nullptr) return say_gone();
@@ -194,6 +209,7 @@ Response show_queue(const Call& call) {
   shown["users"] = queue->user_count;
   shown["watchers"] = queue->watcher_count;
   shown["waiting"] = queue->waiting.size();
+  show_times(queue->meter.get(), shown);
   shown["workers"] = show_servers(*queue, view, call.moment.now);
   shown["is_kept"] = queue->is_kept;
   shown["throttle"] = queue->throttle == nullptr

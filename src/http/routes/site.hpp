@@ -19,7 +19,7 @@
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
-#include "http/routes/trend.hpp"
+#include "http/routes/measures/trend.hpp"
 
 namespace millrace::http {
 

@@ -12,7 +12,7 @@
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
 #include "http/routes/site.hpp"
-#include "http/routes/trend.hpp"
+#include "http/routes/measures/trend.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/web/web_gate.hpp"

@@ -17,6 +17,21 @@ TEST_CASE("histogram: a bound belongs to what took exactly so long") {
   CHECK(histogram.sum() == 48h + 2ms + Duration{1});
 }
 
+TEST_CASE("histogram: a part of all is found between two bounds") {
+  Histogram histogram;
+  CHECK_FALSE(histogram.quantile(0.5));
+  for (int i = 0; i < 90; ++i) histogram.add(3ms);
+  for (int i = 0; i < 10; ++i) histogram.add(700ms);
+  CHECK(histogram.quantile(0) == 1ms);
+  CHECK(histogram.quantile(0.45) == 3ms);
+  CHECK(histogram.quantile(0.9) == 5ms);
+  CHECK(histogram.quantile(0.95) == 750ms);
+  CHECK(histogram.quantile(1) == 1s);
+  Histogram late;
+  late.add(48h);
+  CHECK(late.quantile(0.5) == 24h);
+}
+
 TEST_CASE("rate: even events show their rate, and it fades when they end") {
   Rate rate;
   Time now = kStart;

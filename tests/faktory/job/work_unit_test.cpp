@@ -277,6 +277,29 @@ TEST_CASE("pushed job: its name is read from a part of its body") {
   CHECK(units.read_name("\"cut").jobtype.empty());
 }
 
+TEST_CASE("pushed job: its type is found in its body") {
+  const WorkUnits units;
+  std::string decoded;
+  const auto type_of = [&](const std::string& json) {
+    return std::string(units.jobtype_in(encoded(json), decoded));
+  };
+  CHECK(type_of(R"({"jid":"12345678","jobtype":"T","args":[]})") == "T");
+  CHECK(type_of(R"({"jid":"12345678","jobtype":"a\"\u00e9","args":[],"created_at":"c"})") ==
+        "a\"é");
+  CHECK(type_of(R"({"retry":3,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})") == "T");
+  CHECK(units.jobtype_in("broken", decoded).empty());
+  const std::string escaped = encoded(R"({"jid":"12345678","jobtype":"a\"b","args":[]})");
+  for (std::size_t length = 0; length < escaped.size(); ++length) {
+    static_cast<void>(units.jobtype_in(std::string_view(escaped).substr(0, length), decoded));
+  }
+  const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[]})");
+  for (std::size_t length = 0; length < body.size(); ++length) {
+    const std::string_view type =
+        units.jobtype_in(std::string_view(body).substr(0, length), decoded);
+    CHECK((type.empty() || type == "T"));
+  }
+}
+
 TEST_CASE("pushed job: what the same push is") {
   const auto is_same = [](const std::string& one, const std::string& two) {
     const WorkUnits units;

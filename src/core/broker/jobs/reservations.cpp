@@ -146,7 +146,7 @@ Time Reservations::deadline_soon_at(ClientId client) const {
   return held == nullptr ? kNever : held->begin()->when - kSafetyMargin;
 }
 
-void Reservations::count_run(const Job& job, Time now) {
+void Reservations::count_run(const Job& job, RunEnd end, Time now) {
   CHECK(job.state == JobState::kReserved);
   // Failed runs count as processed too (Faktory).
   ledger_.count_processed(now);
@@ -155,6 +155,12 @@ void Reservations::count_run(const Job& job, Time now) {
   meter.processed.add(now);
   const Duration took = now - job.reservation()->reserved_at;
   meter.run.add(took);
+  types_.note_run(job, took, now);
+  if (end == RunEnd::kFailed) {
+    ledger_.count_failed(now);
+    meter.failed.add(now);
+    types_.note_failure(job, now);
+  }
   if (watch_ != nullptr) watch_->on_run_ended(job, queue, took);
 }
 

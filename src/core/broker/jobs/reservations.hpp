@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/broker/features/expired_jobs.hpp"
+#include "core/broker/features/type_meters.hpp"
 #include "core/broker/jobs/job_events.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/client.hpp"
@@ -29,13 +30,16 @@ inline constexpr Duration kSafetyMargin = 1s;
           .reserved_at = {}};
 }
 
+/// How a run has ended.
+enum class RunEnd { kDone, kFailed };
+
 /// Begins reservations and finds the ones that clients mean. `JobMoves` ends them.
 class Reservations {
  public:
   /// All of them outlive this.
-  Reservations(Ledger& ledger, JobEvents& events, ExpiredJobs& expired,
+  Reservations(Ledger& ledger, JobEvents& events, ExpiredJobs& expired, TypeMeters& types,
                const WorkUnitFormat& format)
-      : ledger_(ledger), events_(events), expired_(expired), format_(format) {}
+      : ledger_(ledger), events_(events), expired_(expired), types_(types), format_(format) {}
 
   /// Reserves the job, which nobody holds, from now until its TTR is over. `reservation` names
   /// the holder; the rest is filled in. The body is in memory afterwards. Throws
@@ -60,9 +64,9 @@ class Reservations {
   /// When the connection must be told that a deadline is near; kNever when it holds nothing.
   [[nodiscard]] Time deadline_soon_at(ClientId client) const;
 
-  /// Counts the run of a reserved job, which has just ended: in the totals, and in the queue's
-  /// measurements. `watch` is told of it.
-  void count_run(const Job& job, Time now);
+  /// Counts the run of a reserved job, which has just ended: in the totals, and in the measurements
+  /// of its queue and type. `watch` is told of it.
+  void count_run(const Job& job, RunEnd end, Time now);
 
   /// See `Broker::watch_runs`.
   void watch_runs(RunWatch* watch) { watch_ = watch; }
@@ -78,6 +82,7 @@ class Reservations {
   Ledger& ledger_;
   JobEvents& events_;
   ExpiredJobs& expired_;
+  TypeMeters& types_;
   const WorkUnitFormat& format_;
   std::uint64_t step_count_ = 0;
   RunWatch* watch_ = nullptr;

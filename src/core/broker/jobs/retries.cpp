@@ -32,9 +32,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   Ledger& ledger = parts_.ledger;
   // First, since it can fail: the body says how many retries the job wants.
   ledger.store().jobs().load_body(job);
-  parts_.reservations.count_run(job, now);
-  ledger.store().queues().at(job.queue).measured().failed.add(now);
-  ledger.count_failed(now);
+  parts_.reservations.count_run(job, RunEnd::kFailed, now);
   // A job that costs one worker after the other is not tried again, whatever it asks for.
   const std::int64_t retry =
       run.end == AttemptEnd::kWorkerLost ? -1 : parts_.format.identify(job).retry;

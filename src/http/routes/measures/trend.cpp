@@ -1,4 +1,4 @@
-#include "http/routes/trend.hpp"
+#include "http/routes/measures/trend.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "http/routes/trend.hpp"
+#include "http/routes/measures/trend.hpp"
 
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"

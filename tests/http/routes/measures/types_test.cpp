@@ -1,0 +1,76 @@
+#include "core/broker/features/type_meters.hpp"
+#include "http/web_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+Json type_named(WebFixture& web, std::string_view name) {
+  for (const Json& each : web.read("/api/v1/types")["types"]) {
+    if (each["type"] == name) return each;
+  }
+  return nullptr;
+}
+
+void run(WebFixture& web, std::string_view type, Duration length) {
+  const JobId id = web.push(type);
+  CHECK(web.fetch("default") == id);
+  web.now += length;
+  web.acknowledge(id);
+}
+
+TEST_CASE("types: runs are counted and measured by type") {
+  WebFixture web;
+  CHECK(web.read("/api/v1/types")["types"].empty());
+  run(web, "Mail", 2s);
+  run(web, "Mail", 2s);
+  run(web, "Sync", 20ms);
+  web.fail("Mail", "after 3 s");
+  const Json mail = type_named(web, "Mail");
+  CHECK(mail["processed"] == 3);
+  CHECK(mail["failed"] == 1);
+  CHECK(mail["processed_per_s"] > 0.1);
+  CHECK(mail["failed_per_s"] > 0);
+  // Between the bounds of the histogram that are next to 2 s.
+  CHECK(mail["run_p95_s"] > 1);
+  CHECK(mail["run_p95_s"] <= 5);
+  CHECK(mail["last_at"].is_string());
+  const Json sync = type_named(web, "Sync");
+  CHECK(sync["processed"] == 1);
+  CHECK(sync["failed"] == 0);
+  CHECK(sync["run_p50_s"] <= 0.05);
+}
+
+TEST_CASE("types: escapes in a name make no other type") {
+  WebFixture web;
+  run(web, "caf\xc3\xa9", 1s);
+  run(web, "caf\\u00e9", 1s);
+  CHECK(type_named(web, "caf\xc3\xa9")["processed"] == 2);
+}
+
+TEST_CASE("types: what has no type is counted apart") {
+  WebFixture web;
+  const JobId put = web.put("bytes");
+  CHECK(web.fetch("default") == put);
+  web.now += 1s;
+  web.acknowledge(put);
+  const Json page = web.read("/api/v1/types");
+  CHECK(page["types"].empty());
+  CHECK(page["others"]["processed"] == 1);
+  CHECK(page["others"]["failed"] == 0);
+}
+
+TEST_CASE("types: a long name, and those beyond the limit, are counted apart") {
+  WebFixture web;
+  run(web, std::string(TypeMeters::kTypeBytesMax + 1, 'x'), 1s);
+  CHECK(web.read("/api/v1/types")["others"]["processed"] == 1);
+  for (std::size_t i = 0; i <= TypeMeters::kTypesMax; ++i) run(web, "T" + std::to_string(i), 1ms);
+  const Json page = web.read("/api/v1/types");
+  CHECK(page["types"].size() == TypeMeters::kTypesMax);
+  CHECK(page["others"]["processed"] == 2);
+  run(web, "T0", 1ms);
+  CHECK(type_named(web, "T0")["processed"] == 2);
+}
+
+}  // namespace
+}  // namespace millrace::http
