@@ -127,7 +127,7 @@ async function fate(action, n, isHeld) {
         : "The workers are not interrupted; their results will be ignored.")
     );
   if (action === "delete") return `${who} will be deleted permanently.`;
-  if (action === "retry") return `${who} will be enqueued now.`;
+  if (action === "retry") return `${who} will be enqueued.`;
   const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
   const max = Number(options.find(({ name }) => name === "dead-max-jobs").value);
   return (
@@ -136,6 +136,22 @@ async function fate(action, n, isHeld) {
       ? `At most ${count(max)} pushed jobs can be dead: beyond that, the oldest are deleted.`
       : "")
   );
+}
+
+/** Within how many seconds jobs that are retried become ready. */
+const SPREADS = [
+  [0, "at once"],
+  [600, "over 10 minutes"],
+  [3600, "over an hour"],
+  [21600, "over 6 hours"],
+];
+
+/** A choice of the above: a flood of retries can break what has just recovered. */
+function spreadChoice(action, { states }) {
+  const isOfFailed = states.every((state) => state === "retrying" || state === "dead");
+  if (action !== "retry" || !isOfFailed) return null;
+  const options = SPREADS.map(([seconds, words]) => h("option", { value: String(seconds) }, words));
+  return h("select", { id: "spread" }, options);
 }
 
 /** Asks before jobs are changed; `verb` is the label of the button. */
@@ -155,10 +171,14 @@ export async function changeAll(action, selection, what, onEnd, to) {
   const verb = VERBS[action];
   let bounds;
   const parts = breakdown();
+  const spread = to ? null : spreadChoice(action, selection);
   const agreed = await ask({
     title: `${verb} ${what}?`,
     text: "Counting…",
-    more: parts.place,
+    more: [
+      parts.place,
+      spread && h("p", {}, h("label", { for: "spread" }, "Enqueue them"), " ", spread),
+    ],
     verb,
     kind: action === "retry" ? "primary" : "danger",
     prepare: async (say, signal) => {
@@ -175,10 +195,12 @@ export async function changeAll(action, selection, what, onEnd, to) {
     },
   });
   if (!agreed) return;
+  const seconds = Number(spread?.value ?? 0);
+  const pace = seconds > 0 ? { spread_s: seconds } : {};
   try {
     const begun = await (to
       ? post(to, bounds)
-      : post("operations", { action, ...selection, ...bounds }));
+      : post("operations", { action, ...selection, ...bounds, ...pace }));
     follow({ ...begun, title: `${verb} ${what}`, agreed: bounds.at_most }, onEnd);
   } catch (error) {
     complain(error);

@@ -35,6 +35,17 @@ Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now
   return Done{};
 }
 
+Answer<Done> AdminOperations::requeue_later(JobId id, Time due, Time now) {
+  const Job* job = parts_.ledger.store().jobs().find(id);
+  if (job == nullptr || job->state == JobState::kReserved || job->state == JobState::kReady) {
+    return Refusal::kNotFound;
+  }
+  if (job->has_expired(parts_.ledger.store().wall_clock().shown(due))) return Refusal::kExpired;
+  parts_.moves.kick_later(*job, due, now);
+  parts_.batch_callbacks.work(now);
+  return Done{};
+}
+
 Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Time now) {
   const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;

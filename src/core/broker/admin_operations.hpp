@@ -33,6 +33,9 @@ class AdminOperations {
   /// requeued, or a dead one killed; a job is killed while records must not grow.
   Answer<Done> change(JobId id, Mutation::Action action, Time now);
 
+  /// The same as to requeue it, at `due`, which is later than now. Until then it is scheduled.
+  Answer<Done> requeue_later(JobId id, Time due, Time now);
+
   /// Changes a job that a client or a worker holds, and so ends its reservation. Requeued, it
   /// counts as released; no failure is counted. The holder is not told: its later commands for the
   /// job are answered as for any that it does not hold. Refused: there is no such job, or it is not

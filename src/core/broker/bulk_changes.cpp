@@ -149,6 +149,19 @@ bool BulkChanges::is_meant(const Change& change, const Job& job) {
   return job.sequence < bounds.id_end && came_at(job) <= bounds.counted_at;
 }
 
+bool BulkChanges::change_one(const Change& change, JobId id, Time now) {
+  const Progress& progress = change.progress;
+  if (change.request.spread == Duration{}) {
+    return broker_.admin().change(id, change.request.action, now).has_value();
+  }
+  const std::uint64_t all = std::min(change.request.bounds.changes_max, progress.to_look_at);
+  const double part = static_cast<double>(progress.changed) / static_cast<double>(all + 1);
+  const Time due = progress.started_at + std::chrono::duration_cast<Duration>(
+                                             change.request.spread * std::min(part, 1.0));
+  if (due <= now) return broker_.admin().change(id, change.request.action, now).has_value();
+  return broker_.admin().requeue_later(id, due, now).has_value();
+}
+
 bool BulkChanges::work(Time now) {
   if (running_.empty()) return false;
   // Taken out for the slice: the one that ran goes to the end, so that all have the same share.
@@ -161,7 +174,7 @@ bool BulkChanges::work(Time now) {
     const bool is_asking = change.asked != 0;
     for (const JobId id : is_asking ? ask_again(change) : collect(change)) {
       // A refusal is no failure: the job may be in that state already, or the disk may be full.
-      if (broker_.admin().change(id, change.request.action, now)) ++change.progress.changed;
+      if (change_one(change, id, now)) ++change.progress.changed;
     }
     if (change.is_state_over && change.asked == 0) {
       ++change.next_state;

@@ -36,6 +36,8 @@ class BulkChanges {
     std::string queue = {};        ///< empty: all
     JobBatchId batch = 0;          ///< 0: all; else its members
     Mutation::Action action = Mutation::Action::kDiscard;
+    /// Jobs that are requeued become ready evenly within so long; 0: at once.
+    Duration spread = {};
     /// Which jobs; empty: all. It is kept until the change has ended. A job about which its steps
     /// did not suffice it is asked again before any other one.
     JobMatcher matches = {};
@@ -101,6 +103,7 @@ class BulkChanges {
   void begin_state(Change& change) const;
   [[nodiscard]] std::vector<JobId> collect(Change& change) const;
   [[nodiscard]] std::vector<JobId> ask_again(Change& change) const;
+  bool change_one(const Change& change, JobId id, Time now);
   [[nodiscard]] static bool is_meant(const Change& change, const Job& job);
   void end(Change change, Phase phase, Time now);
 

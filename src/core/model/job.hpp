@@ -123,10 +123,13 @@ struct StoredJob : JobFields {
   Time created_at{};
   Box<JobFeatures> features;  ///< empty for most jobs
 
-  /// True for a job that was pushed with `at` and has not been ready since: its `when` is a time of
-  /// the wall clock. Once it has left the schedule, only a release with a delay brings it back.
+  /// While it is scheduled, its `when` is a time of the wall clock, as that of a pushed job with
+  /// `at`. A release with a delay ends this.
+  [[nodiscard]] bool is_scheduled_by_wall() const {
+    return kind == JobKind::kWorkUnit && tallies().releases == 0;
+  }
   [[nodiscard]] bool follows_wall() const {
-    return state == JobState::kScheduled && kind == JobKind::kWorkUnit && tallies().releases == 0;
+    return state == JobState::kScheduled && is_scheduled_by_wall();
   }
 
   /// `when` as steady time, and as wall time.

@@ -40,7 +40,8 @@ constexpr std::string_view kCountNames =
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
-    "action states queue bid type id error group text wid client older_than_s as_of at_most";
+    "action states spread_s queue bid type id error group text wid client older_than_s as_of "
+    "at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
 

@@ -30,6 +30,24 @@ Outcome<std::vector<JobState>> read_states(const Json& object) {
   return states;
 }
 
+/// Within how long jobs that are retried become ready.
+Outcome<Duration> read_spread(const Json& members, Mutation::Action action,
+                              const std::vector<JobState>& states) {
+  const auto found = members.find("spread_s");
+  if (found == members.end()) return Duration{};
+  constexpr std::int64_t kDay = 86'400;
+  if (!found->is_number_unsigned() || *found < 1 || *found > kDay) {
+    return Problem{"spread_s is not a number from 1 to 86400"};
+  }
+  const bool is_of_failed = std::ranges::all_of(states, [](JobState state) {
+    return state == JobState::kRetrying || state == JobState::kDead;
+  });
+  if (action != Mutation::Action::kRequeue || !is_of_failed) {
+    return Problem{"spread_s is for the retry of retrying and dead jobs"};
+  }
+  return Duration{std::chrono::seconds(found->get<std::int64_t>())};
+}
+
 /// `delete retrying and dead jobs of mail with error "timeout"`
 std::string title_of(const std::string& action, const std::vector<JobState>& states,
                      const JobFilter& filter) {
@@ -129,6 +147,8 @@ Response start_operation(const Call& call) {
   if (!filter) return refuse(400, filter.error().text);
   const Outcome<BulkChanges::Bounds> bounds = read_bounds(members);
   if (!bounds) return refuse(400, bounds.error().text);
+  const Outcome<Duration> spread = read_spread(members, *action, *states);
+  if (!spread) return refuse(400, spread.error().text);
   // Ages are those at the time of the count: so they mean the jobs that were counted.
   const Time now = std::min(call.moment.now, bounds->counted_at);
   const std::string queue = queue_of(*filter);
@@ -139,6 +159,7 @@ Response start_operation(const Call& call) {
                                 .queue = queue,
                                 .batch = batch_of(*filter),
                                 .action = *action,
+                                .spread = *spread,
                                 .matches = make_matcher(rest, call.site.format, now),
                                 .bounds = *bounds,
                                 .title = title_of(name, *states, *filter)});

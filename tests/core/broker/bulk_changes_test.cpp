@@ -48,6 +48,30 @@ TEST_CASE("bulk changes: a cancelled one leaves the rest alone") {
   CHECK(fixture.broker.view().job_count(JobState::kReady) == kSliceChanges);
 }
 
+TEST_CASE("bulk changes: retries that are spread become ready one after the other") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  for (int i = 0; i < 4; ++i) fixture.push_dead("x");
+  const auto id = changes.start({.states = {JobState::kDead},
+                                 .action = Mutation::Action::kRequeue,
+                                 .spread = 100s,
+                                 .bounds = {.changes_max = 4}},
+                                fixture.now);
+  REQUIRE(id);
+  finish(fixture, changes);
+  CHECK(changes.find(*id)->changed == 4);
+  const View& view = fixture.broker.view();
+  // The first at once.
+  CHECK(view.job_count(JobState::kReady) == 1);
+  CHECK(view.job_count(JobState::kScheduled) == 3);
+  CHECK(view.job_count(JobState::kDead) == 0);
+  fixture.advance(50s);
+  CHECK(view.job_count(JobState::kReady) == 3);
+  fixture.advance(50s);
+  CHECK(view.job_count(JobState::kReady) == 4);
+  CHECK(view.job_count(JobState::kScheduled) == 0);
+}
+
 TEST_CASE("bulk changes: a step of the wall clock hides no scheduled job") {
   BrokerFixture fixture;
   BulkChanges changes(fixture.broker);

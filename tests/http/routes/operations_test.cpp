@@ -42,6 +42,27 @@ TEST_CASE("operations: a change of the jobs of several queues leaves those of ot
   CHECK(web.read("/api/v1/jobs")["jobs"][0]["queue"] == "other");
 }
 
+TEST_CASE("operations: retries are spread over some time") {
+  WebFixture web;
+  for (int i = 0; i < 3; ++i) web.fail("Mail", "timeout", true);
+  const Json request = {
+      {"action", "retry"}, {"states", {"dead"}}, {"spread_s", 60}, {"at_most", 3}};
+  start(web, request);
+  web.settle();
+  CHECK(web.read("/api/v1/jobs/count?state=ready")["matched"] == 1);
+  CHECK(web.read("/api/v1/jobs/count?state=scheduled")["matched"] == 2);
+  const auto status = [&](const char* name, const Json& value) {
+    Json changed = request;
+    changed[name] = value;
+    return web.post("/api/v1/operations", changed).status;
+  };
+  CHECK(status("spread_s", 0) == 400);
+  CHECK(status("spread_s", 86'401) == 400);
+  CHECK(status("spread_s", "60") == 400);
+  CHECK(status("action", "kill") == 400);
+  CHECK(status("states", {"dead", "scheduled"}) == 400);
+}
+
 TEST_CASE("operations: a slice at a time, with progress") {
   WebFixture web;
   for (int i = 0; i < 1200; ++i) web.put("x");

@@ -42,6 +42,15 @@ void JobMoves::kick(const Job& job, Time now) {
   make_ready(job, std::move(fields), now);
 }
 
+void JobMoves::kick_later(const Job& job, Time due, Time now) {
+  CHECK(job.state != JobState::kReady && job.state != JobState::kReserved);
+  JobFields fields = job.fields();
+  ++fields.edit_history().tallies.kicks;
+  fields.state = JobState::kScheduled;
+  fields.when = job.is_scheduled_by_wall() ? ledger_.store().wall_clock().shown(due) : due;
+  events_.change(job, std::move(fields), now);
+}
+
 void JobMoves::release(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
   JobFields fields = job.fields();

@@ -29,6 +29,8 @@ class JobMoves {
   void make_dead(const Job& job, JobFields fields, Time now);
   /// The scheduled, retrying or dead job becomes ready.
   void kick(const Job& job, Time now);
+  /// The same at `due`. Until then it is scheduled.
+  void kick_later(const Job& job, Time due, Time now);
 
   /// The held job becomes ready, and this counts as a release.
   void release(const Job& job, Time now);
