@@ -11,6 +11,7 @@ import errors from "./pages/errors.js";
 import errorGroup from "./pages/error_group.js";
 import cron from "./pages/cron.js";
 import cronEntry from "./pages/cron_entry.js";
+import activity from "./pages/activity.js";
 import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
 import workers from "./pages/workers.js";
@@ -27,6 +28,7 @@ export const NAV = [
   ["cron", "Cron", "c"],
   ["throttles", "Throttles", "t"],
   ["workers", "Workers", "w"],
+  ["activity", "Activity", "a"],
   ["server", "Server", "s"],
 ];
 
@@ -47,6 +49,7 @@ export const PAGES = [
   [/^cron\/(.+)$/, cronEntry, "cron"],
   [/^throttles\/?$/, throttles, "throttles"],
   [/^workers\/?$/, workers, "workers"],
+  [/^activity\/?$/, activity, "activity"],
   [/^server\/?$/, server, "server"],
 ];
 

@@ -5,24 +5,26 @@
 // Prints a row for each case and then `N passed, N failed`.
 import { chromium } from "playwright-core";
 import { Server } from "./server.js";
-import { cases as pageCases } from "./cases.js";
-import { cases as queueCases } from "./queue_cases.js";
-import { cases as viewCases } from "./view_cases.js";
-import { cases as staleCases } from "./stale_cases.js";
-import { cases as nameCases } from "./name_cases.js";
-import { cases as hostileCases } from "./hostile_cases.js";
-import { cases as nodeCases } from "./node_cases.js";
-import { cases as cronCases } from "./cron_cases.js";
-import { cases as throttleCases } from "./throttle_cases.js";
-import { cases as jobCases } from "./job_cases.js";
-import { cases as attemptCases } from "./attempt_cases.js";
-import { cases as batchCases } from "./batch_cases.js";
-import { cases as explainCases } from "./explain_cases.js";
-import { cases as bulkCases } from "./bulk_cases.js";
-import { cases as startCases } from "./start_cases.js";
-import { cases as queryCases } from "./query_cases.js";
-import { cases as completedCases } from "./completed_cases.js";
-import { cases as errorCases } from "./error_cases.js";
+import { cases as pageCases } from "./cases/page_cases.js";
+import { cases as queueCases } from "./cases/queue_cases.js";
+import { cases as viewCases } from "./cases/view_cases.js";
+import { cases as staleCases } from "./cases/stale_cases.js";
+import { cases as nameCases } from "./cases/name_cases.js";
+import { cases as hostileCases } from "./cases/hostile_cases.js";
+import { cases as nodeCases } from "./cases/node_cases.js";
+import { cases as cronCases } from "./cases/cron_cases.js";
+import { cases as throttleCases } from "./cases/throttle_cases.js";
+import { cases as jobCases } from "./cases/job_cases.js";
+import { cases as attemptCases } from "./cases/attempt_cases.js";
+import { cases as batchCases } from "./cases/batch_cases.js";
+import { cases as explainCases } from "./cases/explain_cases.js";
+import { cases as bulkCases } from "./cases/bulk_cases.js";
+import { cases as startCases } from "./cases/start_cases.js";
+import { cases as queryCases } from "./cases/query_cases.js";
+import { cases as completedCases } from "./cases/completed_cases.js";
+import { cases as errorCases } from "./cases/error_cases.js";
+import { cases as typeCases } from "./cases/type_cases.js";
+import { cases as activityCases } from "./cases/activity_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CASE_MS_MAX = 90000;
@@ -82,6 +84,8 @@ const cases = [
   ...queryCases,
   ...completedCases,
   ...errorCases,
+  ...typeCases,
+  ...activityCases,
 ];
 const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
 // Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.

@@ -104,6 +104,8 @@ class ApiTest(WebTest):
         self.check_throttles()
         self.check_changes()
         self.check_finished()
+        changes = self.check("get", "/activity")["changes"]
+        self.assertIn("queues/pause", [change["action"] for change in changes])
         status, headers, body = self.web.get(f"/api/v1/jobs/{self.id_in('ready')}/body")
         self.assertEqual((status, headers["Content-Type"]), (200, "application/octet-stream"))
         self.assertTrue(body)

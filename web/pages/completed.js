@@ -6,7 +6,7 @@ import { go, link } from "../route.js";
 import { empty, figure, head, pager, queueLink, table, workerLink } from "../ui.js";
 import { filterField, filterForm } from "./job_filters.js";
 import { tabs } from "./jobs.js";
-import { OUTCOMES, outcomeBadge, took } from "./outcomes.js";
+import { OUTCOMES, outcomeBadge, took } from "../parts/outcomes.js";
 
 const LIMIT = 50;
 

@@ -17,7 +17,7 @@ import {
   stateBadge,
   table,
 } from "../ui.js";
-import { attempts, backtrace } from "./attempts.js";
+import { attempts, backtrace } from "../parts/attempts.js";
 import { nameGroup } from "./job_filters.js";
 import { jobLink } from "./jobs.js";
 

@@ -3,8 +3,8 @@ import { h } from "../dom.js";
 import { ago, none, plural } from "../format.js";
 import { link } from "../route.js";
 import { facts, head, queueLink, section } from "../ui.js";
-import { copyButton } from "./copies.js";
-import { outcomeBadge, story } from "./outcomes.js";
+import { copyButton } from "../parts/copies.js";
+import { outcomeBadge, story } from "../parts/outcomes.js";
 
 export const titleOf = (job) => `${job.type || "Job"} ${job.id}`;
 

@@ -15,10 +15,10 @@ import {
   stateBadge,
   workerLink,
 } from "../ui.js";
-import { attempts, backtrace } from "./attempts.js";
+import { attempts, backtrace } from "../parts/attempts.js";
 import * as finished from "./finished_job.js";
 import { batchOf } from "./batches.js";
-import { asNew, copyButton, curlOf } from "./copies.js";
+import { asNew, copyButton, curlOf } from "../parts/copies.js";
 import { nameGroup } from "./job_filters.js";
 import {
   ACTIONS,

@@ -19,7 +19,7 @@ import {
   workerLink,
 } from "../ui.js";
 import { filterOf, filters, isWrong, nameGroup, said } from "./job_filters.js";
-import { story } from "./outcomes.js";
+import { story } from "../parts/outcomes.js";
 
 const LIMIT = 50;
 /** Of ended jobs with the same jid, so many are shown. */

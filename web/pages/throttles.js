@@ -17,8 +17,8 @@ import {
   table,
   throttledBadge,
 } from "../ui.js";
-import { limitForm } from "./limit_form.js";
-import { limitsText } from "./limits.js";
+import { limitForm } from "../parts/limit_form.js";
+import { limitsText } from "../parts/limits.js";
 
 const LIMIT = 100;
 const EXAMPLE = `[throttles]

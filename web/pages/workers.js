@@ -20,7 +20,7 @@ import {
   workerLink,
 } from "../ui.js";
 import { jobLink } from "./jobs.js";
-import { namesOf } from "./served.js";
+import { namesOf } from "../parts/served.js";
 
 const LIMIT = 100;
 const JOBS_MAX = 20;

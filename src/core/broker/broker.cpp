@@ -223,6 +223,10 @@ const FinishedJobs& Broker::finished() const {
   return parts_->finished;
 }
 
+Activity& Broker::activity() {
+  return parts_->activity;
+}
+
 const TypeMeters& Broker::types() const {
   return parts_->types;
 }

@@ -10,6 +10,7 @@
 
 #include "core/broker/admin_operations.hpp"
 #include "core/broker/batches/batch_operations.hpp"
+#include "core/broker/features/activity.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/finished_jobs.hpp"
 #include "core/broker/features/type_meters.hpp"
@@ -166,6 +167,8 @@ class Broker {
   [[nodiscard]] const View& view() const;
   /// The jobs that ended last.
   [[nodiscard]] const FinishedJobs& finished() const;
+  /// The last changes of people and administrators. Whoever lets them in notes them.
+  [[nodiscard]] Activity& activity();
   /// How runs have ended, by jobtype.
   [[nodiscard]] const TypeMeters& types() const;
   [[nodiscard]] const Ledger& ledger() const;

@@ -197,6 +197,7 @@ bool BulkChanges::work(Time now) {
 void BulkChanges::end(Change change, Phase phase, Time now) {
   change.progress.phase = phase;
   change.progress.ended_at = now;
+  broker_.activity().finish_operation(change.progress.id, change.progress.changed);
   ended_.push_front(std::move(change.progress));
   if (ended_.size() > kEndedKept) ended_.pop_back();
 }

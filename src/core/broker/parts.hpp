@@ -8,6 +8,7 @@
 #include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/clients/worker_registry.hpp"
+#include "core/broker/features/activity.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/push_once.hpp"
@@ -37,6 +38,7 @@ struct BrokerParts {
 
   Ledger& ledger;
   Tally tally;
+  Activity activity;
   AdmissionControl admission;
   ConnectedClients clients;
   Tracking tracking;

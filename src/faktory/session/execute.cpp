@@ -23,22 +23,6 @@
 namespace millrace::faktory {
 namespace {
 
-/// The named queues, or with the wildcard all of them. Tubes whose names FWP cannot write are left
-/// out.
-template <typename Queues>
-std::vector<std::string> names_of(const Queues& queues, const View& view) {
-  std::vector<std::string> names;
-  const auto add = [&](std::string_view name) {
-    if (is_queue_name(name)) names.emplace_back(name);
-  };
-  if (queues.is_all) {
-    view.each_queue([&](const Queue& queue) { add(queue.name); });
-  } else {
-    for (const std::string_view name : queues.names) add(name);
-  }
-  return names;
-}
-
 /// How long the next job of the queue has been waiting in it, in seconds; 0 without such a job.
 double latency_of(const View& view, std::string_view name, Time now) {
   const Queue* queue = is_queue_name(name) ? view.find_queue(name) : nullptr;
@@ -196,39 +180,6 @@ void ClientSession::execute(const Info&, Time now) {
   reply::bulk(output_, render_info(shared_, now));
 }
 
-void ClientSession::execute(const Flush&, Time now) {
-  if (shared_.broker.admin().flush(client_, now)) {
-    reply::ok(output_);
-  } else {
-    wait_ = Wait::kLongTask;
-  }
-}
-
-void ClientSession::answer_long_task(std::optional<std::uint64_t> moved) {
-  if (moved) {
-    reply::ok(output_);
-  } else {
-    wait_ = Wait::kLongTask;
-  }
-}
-
-void ClientSession::execute(const PauseQueues& queues, Time now) {
-  const bool is_pause = queues.action == PauseQueues::Action::kPause;
-  if (is_pause && shared_.broker.admission() >= Admission::kNoGrowth) {
-    return reply::error(output_, reply::kNoRoom);
-  }
-  const std::optional<std::uint32_t> seconds =
-      is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
-  answer_long_task(shared_.broker.admin().pause_queues(
-      // Names are copied at the start: queues that come later are not paused.
-      client_, names_of(queues, shared_.broker.view()), seconds, now));
-}
-
-void ClientSession::execute(const RemoveQueues& queues, Time now) {
-  answer_long_task(
-      shared_.broker.admin().remove_queues(client_, names_of(queues, shared_.broker.view()), now));
-}
-
 void ClientSession::execute(const QueueLatency& queues, Time now) {
   // By name, and each name once, as Go writes a map.
   std::map<std::string_view, double> latencies;
@@ -245,15 +196,6 @@ void ClientSession::execute(const QueueLatency& queues, Time now) {
   }
   reply::bulk(output_, '{' + shared_.shown + '}');
   reset(shared_.shown, kKeptBufferBytesMax);
-}
-
-void ClientSession::execute(const Mutate& mutate, Time now) {
-  answer_long_task(shared_.broker.admin().mutate(
-      client_,
-      {.set = mutate.set,
-       .action = mutate.action,
-       .matches = make_matcher(mutate.filter, shared_.format, shared_.broker.view().wall_clock())},
-      now));
 }
 
 void ClientSession::execute(const TrackGet& get, Time) {

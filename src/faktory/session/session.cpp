@@ -49,6 +49,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
   CHECK(wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
   wait_ = Wait::kNothing;
   if (is_of_task) {
+    shared_.broker.activity().finish(noted_, delivery.count);
     reply::ok(output_);
   } else {
     answer_fetch(delivery);

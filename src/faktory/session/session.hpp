@@ -115,6 +115,8 @@ class ClientSession final : public Session {
   void answer_fetch(const Delivery& delivery);
   void answer_long_job(const Job& job, std::string_view queue, Lsn needs);
   void answer_long_task(std::optional<std::uint64_t> moved);
+  /// The change that the command begins.
+  void note(std::string action, std::string details, Time now);
 
   Shared& shared_;
   const std::string peer_;
@@ -127,6 +129,7 @@ class ClientSession final : public Session {
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
   Wait wait_ = Wait::kNothing;
+  Activity::Number noted_ = 0;             ///< the last change
   std::unique_ptr<SlicedCommand> sliced_;  ///< at work
   Time close_at_ = kNever;
   bool has_input_ended_ = false;

@@ -6,6 +6,7 @@
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/features/activity.hpp"
 #include "http/routes/handlers.hpp"
 
 namespace millrace::http {
@@ -91,6 +92,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/batches/*", show_batch},
     Route{"GET", "/api/v1/errors", list_errors, "cursor"},
     Route{"GET", "/api/v1/types", list_types},
+    Route{"GET", "/api/v1/activity", list_activity, "limit cursor"},
     Route{"GET", "/api/v1/operations", list_operations},
     Route{"POST", "/api/v1/operations", start_operation, kOperationNames},
     Route{"POST", "/api/v1/operations/*/cancel", cancel_operation},
@@ -229,8 +231,12 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   Found found = find_route(request);
   // `prepare` has looked, on another thread.
   CHECK(found.route != nullptr);
-  Response response = found.route->handle(
-      {.site = site, .request = request, .moment = moment, .name = std::move(found.name)});
+  const Call call{
+      .site = site, .request = request, .moment = moment, .name = std::move(found.name)};
+  Response response = found.route->handle(call);
+  // Programs push all the time: that is no news.
+  const bool is_noted = is_change(request) && found.route->path != kPushPath;
+  if (is_noted && response.status < 300) note_change(call, found.route->path, response);
   // GET /queues/mail/pause means the queue `mail/pause` only if there is one.
   if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
   return response;

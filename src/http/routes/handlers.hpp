@@ -59,6 +59,7 @@ Response accept_batch(const Call& call);
 Response delete_batch(const Call& call);
 
 Response list_errors(const Call& call);
+Response list_activity(const Call& call);
 Response list_types(const Call& call);
 
 Response list_operations(const Call& call);

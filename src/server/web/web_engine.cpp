@@ -17,6 +17,7 @@ constexpr std::size_t kKeptRequests = 1'000'000;
 http::Request read_request(const httplib::Request& from) {
   http::Request request;
   request.method = from.method;
+  request.from = from.remote_addr;
   request.path = from.path;
   request.has_broken_escape = http::has_broken_escape(from.target);
   for (const auto& [name, value] : from.headers) {

@@ -1,6 +1,6 @@
 // What is on the screen and where: scroll, focus, narrow screens, and much of something.
 import assert from "node:assert/strict";
-import { beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
+import { beanstalk, counts, faktory, fill, gone, row, until } from "../helpers.js";
 
 const isInView = (locator) =>
   locator.evaluate((node) => {

@@ -1,7 +1,7 @@
 // Jobs that have ended.
 import assert from "node:assert/strict";
-import { accessibleCases } from "./axe.js";
-import { beanstalk, faktory, gone, row } from "./helpers.js";
+import { accessibleCases } from "../axe.js";
+import { beanstalk, faktory, gone, row } from "../helpers.js";
 
 /** One job that was done, one that was dropped, and one that was deleted. */
 async function fill(test) {

@@ -2,8 +2,8 @@
 // requests from another site to the job ports.
 import assert from "node:assert/strict";
 import http from "node:http";
-import { Faktory } from "./clients.js";
-import { LATE, beanstalk, counts, faktory } from "./helpers.js";
+import { Faktory } from "../clients.js";
+import { LATE, beanstalk, counts, faktory } from "../helpers.js";
 
 const RUN = "window.owned=1";
 

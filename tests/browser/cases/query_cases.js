@@ -1,7 +1,7 @@
 // The line in which jobs are searched.
 import assert from "node:assert/strict";
-import { violations } from "./axe.js";
-import { faktory, fill, gone, row, until } from "./helpers.js";
+import { violations } from "../axe.js";
+import { faktory, fill, gone, row, until } from "../helpers.js";
 
 const line = (page) => page.getByLabel("Query", { exact: true });
 

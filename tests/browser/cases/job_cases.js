@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { accessibleCases } from "./axe.js";
-import { faktory, gone, row, until } from "./helpers.js";
+import { accessibleCases } from "../axe.js";
+import { faktory, gone, row, until } from "../helpers.js";
 
 const custom = (members) => ({ custom: members });
 

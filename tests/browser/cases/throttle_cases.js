@@ -1,7 +1,7 @@
 // The pages of queues with limits.
 import assert from "node:assert/strict";
-import { accessibleCases } from "./axe.js";
-import { clippedAt, faktory, gone, row, until } from "./helpers.js";
+import { accessibleCases } from "../axe.js";
+import { clippedAt, faktory, gone, row, until } from "../helpers.js";
 
 const CONFIG = `
 [throttles]

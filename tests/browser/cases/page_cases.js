@@ -1,7 +1,7 @@
 // What the pages must do. Each case has a server and a browser of its own.
 import assert from "node:assert/strict";
-import { violations } from "./axe.js";
-import { LATE, beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
+import { violations } from "../axe.js";
+import { LATE, beanstalk, counts, faktory, fill, gone, row, until } from "../helpers.js";
 
 const PAGES = [
   "",
@@ -14,6 +14,8 @@ const PAGES = [
   "jobs?state=reserved",
   "jobs?state=any&id=mail",
   "errors",
+  "types",
+  "activity",
   "workers",
   "server",
   "jobs/1",
@@ -160,7 +162,7 @@ export const cases = [
       await test.open("jobs?state=dead");
       await row(page, "Dies").getByRole("checkbox").check();
       await page.getByRole("button", { name: "Retry 1" }).click();
-      await page.getByRole("dialog").getByText("1 job will be enqueued now.").waitFor();
+      await page.getByRole("dialog").getByText("1 job will be enqueued.").waitFor();
       await page.getByRole("button", { name: "Retry 1 job" }).click();
       await page.getByText("The disk is full.").waitFor();
       await page.getByText("1 job selected:").waitFor();

@@ -1,6 +1,6 @@
 // What a person agreed to is what is done, though the server has gone on since the page was drawn.
 import assert from "node:assert/strict";
-import { beanstalk, counts, faktory, row, until } from "./helpers.js";
+import { beanstalk, counts, faktory, row, until } from "../helpers.js";
 
 /** The pages go on being drawn, but only with what was known before. */
 const freeze = (page) => page.getByRole("button", { name: "Live" }).click();

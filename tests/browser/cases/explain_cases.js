@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { violations } from "./axe.js";
-import { beanstalk, faktory, fill, gone, row } from "./helpers.js";
+import { violations } from "../axe.js";
+import { beanstalk, faktory, fill, gone, row } from "../helpers.js";
 
 /** The flag that asks for a password. */
 function passwordFlag({ directory }, password) {

@@ -1,7 +1,7 @@
 // What a question about many jobs tells before they are changed.
 import assert from "node:assert/strict";
-import { violations } from "./axe.js";
-import { counts, faktory } from "./helpers.js";
+import { violations } from "../axe.js";
+import { counts, faktory } from "../helpers.js";
 
 /** Pushes `n` jobs at once. */
 function pushMany(client, n, jobtype, queue) {
@@ -25,6 +25,25 @@ const parts = async (dialog) =>
   (await dialog.locator(".breakdown dl").allInnerTexts()).map((text) => text.split(/\s+/));
 
 export const cases = [
+  {
+    title: "retries of dead jobs can be spread over some time",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 4; i += 1) {
+        await client.push(`dies-000${i}`, "Dies", "broken", [], { retry: -1 });
+        await client.fail("broken", "KeyError", "no key");
+      }
+      const { page } = test;
+      await test.open("jobs?state=dead");
+      await page.getByRole("button", { name: "Retry all 4" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Enqueue them").selectOption("over 10 minutes");
+      await dialog.getByRole("button", { name: "Retry 4 jobs" }).click();
+      await page.getByText("Done: 4 jobs retried.").waitFor();
+      const { ready, scheduled, dead } = await counts(test);
+      assert.deepEqual([ready, scheduled, dead], [1, 3, 0]);
+    },
+  },
   {
     title: "a question about all jobs of a state breaks their number down by queue and type",
     async run(test) {

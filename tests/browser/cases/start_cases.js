@@ -1,7 +1,7 @@
 // A new server, its name, and how every page tells that it is in trouble.
 import assert from "node:assert/strict";
-import { accessibleCases, violations } from "./axe.js";
-import { beanstalk, faktory, fill, gone, row, until } from "./helpers.js";
+import { accessibleCases, violations } from "../axe.js";
+import { beanstalk, faktory, fill, gone, row, until } from "../helpers.js";
 
 const steps = (page) => page.locator(".steps li");
 const reached = async (page) =>

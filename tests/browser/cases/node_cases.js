@@ -1,7 +1,7 @@
 // The nodes of a shared log on the overview. The server of a case shares none, so the case answers.
 import assert from "node:assert/strict";
-import { violations } from "./axe.js";
-import { row } from "./helpers.js";
+import { violations } from "../axe.js";
+import { row } from "../helpers.js";
 
 const HOUR_MS = 3600000;
 const LONG = "a-node-with-a-name-that-somebody-has-made-far-too-long-for-any-phone.example.com";

@@ -1,7 +1,7 @@
 // What the pages of batches must do.
 import assert from "node:assert/strict";
-import { violations } from "./axe.js";
-import { LATE, clippedAt, faktory, gone, row, until } from "./helpers.js";
+import { violations } from "../axe.js";
+import { LATE, clippedAt, faktory, gone, row, until } from "../helpers.js";
 
 const job = (jobtype) => ({ jobtype, queue: "callbacks", args: [] });
 const member = (client, bid, jid, more = {}) =>
@@ -209,7 +209,7 @@ export const cases = [
       await test.open(`batches/${bid}`);
       await row(page, "dies-0001").waitFor();
       await press(page, "Retry dead…");
-      await page.getByText("1 job will be enqueued now.").waitFor();
+      await page.getByText("1 job will be enqueued.").waitFor();
       await agree(page, "Retry 1 job");
       await page.getByText("Done: 1 job retried.").waitFor();
       assert.equal((await api(test, bid)).members.dead, 0);

@@ -1,7 +1,7 @@
 // The page of one error.
 import assert from "node:assert/strict";
-import { accessibleCases } from "./axe.js";
-import { counts, faktory, gone, row } from "./helpers.js";
+import { accessibleCases } from "../axe.js";
+import { counts, faktory, gone, row } from "../helpers.js";
 
 /** Three jobs with one error, of two types and queues, and one with another. */
 async function fill(test) {

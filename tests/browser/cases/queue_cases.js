@@ -1,6 +1,6 @@
 // What the pages of queues must do.
 import assert from "node:assert/strict";
-import { beanstalk, counts, faktory, fill, gone, row, until } from "./helpers.js";
+import { beanstalk, counts, faktory, fill, gone, row, until } from "../helpers.js";
 
 /** In the dialog that asks for how long. */
 async function pause(page, howLong) {

@@ -1,6 +1,6 @@
 // Names as Java and Ruby programs have them: long, and without a space.
 import assert from "node:assert/strict";
-import { faktory } from "./helpers.js";
+import { faktory } from "../helpers.js";
 
 const TYPE = "com.acme.billing.jobs.InvoiceReconciliationJob";
 const QUEUE = "java-invoices-us-east-1-production-high-priority";

@@ -1,7 +1,7 @@
 // The pages of cron entries.
 import assert from "node:assert/strict";
-import { accessibleCases } from "./axe.js";
-import { clippedAt, faktory, gone, row, until } from "./helpers.js";
+import { accessibleCases } from "../axe.js";
+import { clippedAt, faktory, gone, row, until } from "../helpers.js";
 
 const LONG = "a-name-that-somebody-has-made-far-too-long-for-any-phone-and-for-any-column";
 const CONFIG = `

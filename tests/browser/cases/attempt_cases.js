@@ -1,6 +1,6 @@
 // What a job page tells of runs that did not end well.
-import { accessibleCases } from "./axe.js";
-import { faktory } from "./helpers.js";
+import { accessibleCases } from "../axe.js";
+import { faktory } from "../helpers.js";
 
 /** A job that has failed twice, each time with an error of its own. */
 async function fill(test) {

@@ -1,0 +1,130 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/broker/features/activity.hpp"
+#include "faktory/json/text.hpp"
+#include "faktory/session/reply.hpp"
+#include "faktory/session/session.hpp"
+
+/// The commands of administrators: on all jobs, on whole queues, and on many jobs at once. Each is
+/// noted.
+namespace millrace::faktory {
+namespace {
+
+/// The named queues, or with the wildcard all of them. Tubes whose names FWP cannot write are left
+/// out.
+template <typename Queues>
+std::vector<std::string> names_of(const Queues& queues, const View& view) {
+  std::vector<std::string> names;
+  const auto add = [&](std::string_view name) {
+    if (is_queue_name(name)) names.emplace_back(name);
+  };
+  if (queues.is_all) {
+    view.each_queue([&](const Queue& queue) { add(queue.name); });
+  } else {
+    for (const std::string_view name : queues.names) add(name);
+  }
+  return names;
+}
+
+/// `kill dead jobs with type "Mail*"`
+std::string describe(const Mutate& mutate) {
+  const auto verb = [](Mutation::Action action) {
+    switch (action) {
+      case Mutation::Action::kDiscard:
+        return "delete ";
+      case Mutation::Action::kKill:
+        return "kill ";
+      case Mutation::Action::kRequeue:
+        return "retry ";
+    }
+    return "";
+  };
+  const char* const set = mutate.set == JobState::kScheduled  ? "scheduled"
+                          : mutate.set == JobState::kRetrying ? "retrying"
+                                                              : "dead";
+  const JobFilter& filter = mutate.filter;
+  std::string text = std::string(verb(mutate.action)) + set + " jobs";
+  const char* before = " with ";
+  const auto add = [&](const std::string& what) { text += std::exchange(before, ", ") + what; };
+  if (!filter.jobtype.empty()) add("type \"" + filter.jobtype + '"');
+  if (!filter.regexp.empty()) add("text \"" + filter.regexp + '"');
+  if (filter.jids.size() == 1) add("jid \"" + filter.jids.front() + '"');
+  if (filter.jids.size() > 1) add("one of " + std::to_string(filter.jids.size()) + " jids");
+  return text;
+}
+
+template <typename Queues>
+std::string describe(const Queues& queues) {
+  if (queues.is_all) return "all queues";
+  std::string text;
+  for (const std::string_view name : queues.names) {
+    text += text.empty() ? "" : ", ";
+    text += name;
+    if (text.size() > Activity::kTextBytesMax) break;
+  }
+  return text;
+}
+
+}  // namespace
+
+void ClientSession::note(std::string action, std::string details, Time now) {
+  noted_ = shared_.broker.activity().note({.at = now,
+                                           .protocol = "faktory",
+                                           .from = peer_,
+                                           .client = wid_,
+                                           .action = std::move(action),
+                                           .target = {},
+                                           .details = std::move(details)});
+}
+
+void ClientSession::execute(const Flush&, Time now) {
+  note("flush", "everything", now);
+  if (shared_.broker.admin().flush(client_, now)) {
+    reply::ok(output_);
+  } else {
+    wait_ = Wait::kLongTask;
+  }
+}
+
+void ClientSession::answer_long_task(std::optional<std::uint64_t> moved) {
+  if (moved) {
+    shared_.broker.activity().finish(noted_, *moved);
+    reply::ok(output_);
+  } else {
+    wait_ = Wait::kLongTask;
+  }
+}
+
+void ClientSession::execute(const PauseQueues& queues, Time now) {
+  const bool is_pause = queues.action == PauseQueues::Action::kPause;
+  if (is_pause && shared_.broker.admission() >= Admission::kNoGrowth) {
+    return reply::error(output_, reply::kNoRoom);
+  }
+  note(is_pause ? "queues/pause" : "queues/resume", describe(queues), now);
+  const std::optional<std::uint32_t> seconds =
+      is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
+  answer_long_task(shared_.broker.admin().pause_queues(
+      // Names are copied at the start: queues that come later are not paused.
+      client_, names_of(queues, shared_.broker.view()), seconds, now));
+}
+
+void ClientSession::execute(const RemoveQueues& queues, Time now) {
+  note("queues/delete", describe(queues), now);
+  answer_long_task(
+      shared_.broker.admin().remove_queues(client_, names_of(queues, shared_.broker.view()), now));
+}
+
+void ClientSession::execute(const Mutate& mutate, Time now) {
+  note("mutate", describe(mutate), now);
+  answer_long_task(shared_.broker.admin().mutate(
+      client_,
+      {.set = mutate.set,
+       .action = mutate.action,
+       .matches = make_matcher(mutate.filter, shared_.format, shared_.broker.view().wall_clock())},
+      now));
+}
+
+}  // namespace millrace::faktory

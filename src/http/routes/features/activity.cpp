@@ -1,0 +1,100 @@
+#include "http/routes/features/activity.hpp"
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "core/broker/features/activity.hpp"
+#include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
+
+/// Who has changed what.
+namespace millrace::http {
+namespace {
+
+constexpr std::string_view kApiPath = "/api/v1/";
+
+/// `queues/pause` for `/api/v1/queues/*/pause`.
+std::string action_of(std::string_view path) {
+  path.remove_prefix(kApiPath.size());
+  const std::size_t star = path.find("/*");
+  return star == path.npos ? std::string(path)
+                           : concat(path.substr(0, star), path.substr(star + 2));
+}
+
+/// What the client says it is.
+std::string client_of(const Request& request) {
+  if (request.header("x-requested-with") == "millrace") return "web UI";
+  const std::string_view agent = request.header("user-agent");
+  return std::string(agent.substr(0, agent.find(' ')));
+}
+
+/// A proxy names the client that it speaks for.
+std::string address_of(const Request& request) {
+  const std::string_view client = request.header("x-forwarded-for");
+  return client.empty() ? request.from : concat(cut(client, 100), " by ", request.from);
+}
+
+Json show_change(Activity::Number number, const Change& change, const Site& site) {
+  const BulkChanges::Progress* const running =
+      change.changed ? nullptr : site.bulks.find(change.operation);
+  return {{"number", number},
+          {"at", show_time(change.at, site.broker.view().wall_clock())},
+          {"protocol", change.protocol},
+          {"from", change.from},
+          {"client", change.client},
+          {"action", change.action},
+          {"target", change.target},
+          {"details", change.details},
+          {"changed", change.changed ? Json(*change.changed)
+                      : running      ? Json(running->changed)
+                                     : Json(nullptr)},
+          {"is_running", running != nullptr}};
+}
+
+}  // namespace
+
+void note_change(const Call& call, std::string_view path, const Response& response) {
+  const Request& request = call.request;
+  Change change{.at = call.moment.now,
+                .protocol = "http",
+                .from = address_of(request),
+                .client = client_of(request),
+                .action = action_of(path),
+                .target = call.name,
+                .details = {}};
+  const Json said = Json::parse(response.body, nullptr, false);
+  if (said.contains("phase")) {
+    change.operation = said["id"].get<std::uint64_t>();
+    change.details = said["title"].get<std::string>();
+  } else {
+    if (!request.members.empty()) change.details = dump(request.members);
+    if (said.contains("changed")) change.changed = said["changed"].get<std::uint64_t>();
+    // One job, since the request succeeded.
+    if (path.starts_with("/api/v1/jobs/*")) change.changed = 1;
+  }
+  call.site.broker.activity().note(std::move(change));
+}
+
+Response list_activity(const Call& call) {
+  const Outcome<std::size_t> limit = read_limit(call.request);
+  if (!limit) return refuse(400, limit.error().text);
+  Activity& activity = call.site.broker.activity();
+  Activity::Number before = activity.end();
+  if (const std::string_view cursor = call.request.param("cursor"); !cursor.empty()) {
+    const auto number = parse_number<Activity::Number>(cursor);
+    if (!number) return refuse(400, "cursor is not one that a list gave");
+    before = *number;
+  }
+  Json rows = Json::array();
+  Json next = nullptr;
+  activity.each_before(before, [&](Activity::Number number, const Change& change) {
+    if (rows.size() == *limit) {
+      next = std::to_string(number + 1);
+      return false;
+    }
+    rows.push_back(show_change(number, change, call.site));
+    return true;
+  });
+  return {.body = dump({{"changes", std::move(rows)}, {"next", std::move(next)}})};
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,46 @@
+// Who has changed what.
+import assert from "node:assert/strict";
+import { accessibleCases } from "../axe.js";
+import { faktory, row } from "../helpers.js";
+
+/** A worker's client that kills dead jobs, and a page that pauses a queue. */
+async function fill(test) {
+  const client = await faktory(test, "worker-1");
+  await client.push("mail-0001", "SendMail", "mail", [1]);
+  await client.push("dies-0001", "Dies", "broken", [], { retry: -1 });
+  await client.fail("broken", "KeyError", "no key");
+  await client.command("MUTATE", {
+    cmd: "discard",
+    target: "dead",
+    filter: { jobtype: "Dies" },
+  });
+}
+
+export const cases = [
+  ...accessibleCases("activity", "", fill, async (page, { base }, look) => {
+    await page.goto(`${base}activity`);
+    await row(page, "MUTATE").waitFor();
+    await look("list");
+  }),
+  {
+    title: "a change in the UI and one by MUTATE are listed with who made them",
+    async run(test) {
+      await test.open("activity");
+      const { page } = test;
+      await page.getByText("No changes since the server started.").waitFor();
+      await fill(test);
+      await row(page, 'delete dead jobs with type "Dies"').waitFor();
+      const [, what, , changed, from] = await row(page, "MUTATE").locator("td").allInnerTexts();
+      assert.equal(what, "MUTATE");
+      assert.equal(changed, "1");
+      assert.match(from, /^worker-1\s+127\.0\.0\.1:\d+$/);
+      await page.goto(`${test.server.base}queues/mail`);
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.locator("dialog").getByRole("button", { name: "Pause" }).click();
+      await page.getByText("mail is paused.").waitFor();
+      await page.getByRole("link", { name: "Activity" }).click();
+      await row(page, "Pause queue").getByRole("link", { name: "mail" }).waitFor();
+      await row(page, "Pause queue").getByText("web UI").waitFor();
+    },
+  },
+];

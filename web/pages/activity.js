@@ -1,0 +1,89 @@
+// The last changes of people and administrators' programs.
+import { get } from "../api.js";
+import { h } from "../dom.js";
+import { ago, count, none } from "../format.js";
+import { link } from "../route.js";
+import { badge, empty, figure, head, pager, queueLink, table } from "../ui.js";
+
+const LIMIT = 100;
+
+/** What an action is called. Others are shown as they are. */
+const ACTIONS = {
+  "queues/pause": "Pause queue",
+  "queues/resume": "Resume queue",
+  "queues/clear": "Clear queue",
+  "queues/delete": "Delete queue",
+  "jobs/retry": "Retry job",
+  "jobs/kill": "Kill job",
+  "jobs/delete": "Delete job",
+  "jobs/change": "Change jobs",
+  operations: "Change jobs",
+  "operations/cancel": "Cancel operation",
+  "cron/run": "Run cron entry",
+  "cron/pause": "Pause cron entry",
+  "cron/resume": "Resume cron entry",
+  "throttles/set": "Set limits",
+  "throttles/reset": "Reset limits",
+  "batches/retry": "Retry batch",
+  "batches/discard": "Discard batch",
+  "batches/accept": "Accept lost members",
+  "batches/delete": "Delete batch",
+  "workers/quiet": "Quiet workers",
+  "workers/stop": "Stop workers",
+  mutate: "MUTATE",
+  flush: "FLUSH",
+};
+
+const COLUMNS = [["When", "n"], ["What"], ["Which", "wide"], ["Changed", "n"], ["From"]];
+
+function target({ action, target: name }) {
+  if (!name) return null;
+  const [kind] = action.split("/");
+  if (kind === "queues" || kind === "throttles") return queueLink(name);
+  if (kind === "jobs") return h("a", { href: link(`jobs/${name}`) }, name);
+  return h("span", { class: "name" }, name);
+}
+
+const row = (change) =>
+  h(
+    "tr",
+    { "data-key": String(change.number) },
+    figure(ago(change.at)),
+    h("td", {}, ACTIONS[change.action] ?? change.action),
+    h(
+      "td",
+      { class: "wide" },
+      target(change),
+      change.details && h("div", { class: "dim message" }, change.details),
+    ),
+    figure(
+      change.changed === null ? none() : count(change.changed),
+      change.is_running && [" ", badge("running")],
+    ),
+    h(
+      "td",
+      {},
+      change.client || change.protocol,
+      h("div", { class: "dim" }, change.from),
+    ),
+  );
+
+export default {
+  title: "Activity",
+  load: ({ params }, signal) => get("activity", { ...params, limit: LIMIT }, { signal }),
+  render({ params }, { changes, next }) {
+    return [
+      head("Activity"),
+      h(
+        "p",
+        { class: "dim" },
+        "The last 1,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
+        "clients. Pushed jobs are not listed. A restart forgets the list.",
+      ),
+      changes.length > 0
+        ? table("Changes", COLUMNS, changes.map(row), "cards")
+        : empty(params.cursor ? "No more changes." : "No changes since the server started."),
+      pager("activity", params, next),
+    ];
+  },
+};
