@@ -13,11 +13,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kBeanstalkd = "beanstalkd";
+constexpr std::string_view kFaktory = "Faktory";
 
 /// The server that writes files of this name; empty: neither of the two.
 std::string_view owner_of(const std::string& name) {
   if (name.starts_with("binlog.")) return kBeanstalkd;
-  return name == "faktory.rdb" ? "Faktory" : "";
+  return name == "faktory.rdb" ? kFaktory : "";
 }
 
 /// As a shell takes it for one word.
@@ -33,15 +34,13 @@ std::string quoted(const std::string& text) {
 
 /// What to do with them. A new directory is named, since the old one stays as it is.
 std::string advice_for(std::string_view owner, const std::string& directory) {
-  if (owner != kBeanstalkd) {
-    return ", which Millrace cannot read; let that server finish them, or use another directory";
-  }
   std::error_code error;
   const fs::path path = fs::canonical(directory, error);
   const std::string from = error ? directory : path.string();
   const std::string into = quoted(from + "-millrace");
-  return "; to take them, stop beanstalkd and type: millrace import --beanstalkd " + quoted(from) +
-         " --into " + into + "; then start with " + into;
+  const std::string flag = owner == kBeanstalkd ? "--beanstalkd " : "--faktory ";
+  return "; to take them, stop " + std::string(owner) + " and type: millrace import " + flag +
+         quoted(from) + " --into " + into + "; then start with " + into;
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 namespace millrace::server {
 
 /// Refuses a directory with files of beanstalkd (`binlog.N`) or Faktory (`faktory.rdb`). Its
-/// own journal next to them would make their jobs seem lost. For beanstalkd's, the problem names
-/// the command that imports them. A directory
-/// that cannot be listed passes: opening the journal then reports the problem.
+/// own journal next to them would make their jobs seem lost. The problem names the command that
+/// imports them. A directory that cannot be listed passes: opening the journal then reports the
+/// problem.
 [[nodiscard]] Outcome<Done> refuse_foreign_jobs(const std::string& directory);
 
 }  // namespace millrace::server

@@ -65,7 +65,8 @@ class Deb(unittest.TestCase):
 
     def test_dependencies_are_of_debian_12(self):
         depends = self.field("Depends")
-        for name in ("libssl3", "libnats3.4", "libpq5", "libsimdjson14", "adduser", "tzdata"):
+        names = ("libssl3", "libnats3.4", "libpq5", "libhiredis0.14", "libsimdjson14")
+        for name in (*names, "adduser", "tzdata"):
             self.assertIn(name, depends)
         kept = said("dpkg-deb", "--info", self.deb, "conffiles")
         self.assertEqual(kept, "/etc/millrace/millrace.toml\n")

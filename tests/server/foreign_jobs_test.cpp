@@ -40,6 +40,15 @@ TEST_CASE("foreign jobs: a directory with the database of Faktory is refused by 
   CHECK(checked.error().text.find("stored by Faktory (faktory.rdb)") != std::string::npos);
 }
 
+TEST_CASE("foreign jobs: the refusal of Faktory's database names the command that imports it") {
+  const Scratch scratch;
+  scratch.write("faktory.rdb", "jobs");
+  const std::string bare = std::filesystem::canonical(scratch.path("")).string();
+  const std::string text = refuse_foreign_jobs(scratch.path("")).error().text;
+  CHECK(text.find("stop Faktory and type: millrace import --faktory " + bare + " --into " + bare +
+                  "-millrace;") != std::string::npos);
+}
+
 TEST_CASE("foreign jobs: other files and a missing directory are accepted") {
   const Scratch scratch;
   scratch.write("00000000000000000000.log", "");

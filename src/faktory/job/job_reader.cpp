@@ -128,9 +128,8 @@ constexpr std::array kRows = {
           return set_text(value, job.created_at, &job.raw_created_at);
         }},
     Row{"enqueued_at",
-        [](JobMembers&, const Value& value) {
-          std::string_view ignored;
-          return set_text(value, ignored, nullptr);
+        [](JobMembers& job, const Value& value) {
+          return set_text(value, job.enqueued_at, nullptr);
         }},
     Row{"reserve_for",
         [](JobMembers& job, const Value& value) { return set_integer(value, job.reserve_for); }},

@@ -26,6 +26,7 @@ struct JobMembers {
   std::string_view raw_at;
   std::string_view created_at;
   std::string_view raw_created_at;
+  std::string_view enqueued_at;  ///< of another server; a push has none that counts
   std::string_view raw_args;     ///< an array
   std::string_view raw_failure;  ///< an object
   Custom custom;

@@ -10,8 +10,16 @@ namespace millrace::server {
 /// What `millrace import` is told.
 struct ImportChoice {
   std::string beanstalkd;  ///< the directory of a binlog
+  std::string faktory;     ///< see `FaktorySource`
   std::string into;        ///< the data directory
   bool merges = false;     ///< `into` may have jobs already
+
+  // Of Faktory:
+  bool keeps_working = false;       ///< workers hold the jobs that they hold there
+  bool ignores_other_keys = false;  ///< the database may have keys of others
+  std::string redis_password = {};  ///< where the source has none
+  std::string search_path = "/usr/local/bin:/usr/bin:/bin";  ///< as PATH: for `redis-server`
+  std::string temporary_folder = "/tmp";                     ///< where a snapshot is copied to
 };
 
 /// Takes the jobs of another server into the journal of a stopped one. Reports per queue and state

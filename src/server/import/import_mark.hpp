@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "core/model/types.hpp"
 #include "journal/file/file_system.hpp"
+#include "server/import/run_counts.hpp"
 
 /// The file `import` in a data directory: an import into it has begun and not ended. No server
 /// serves such a directory. The next import goes on: so the file says how the journal was before.
@@ -14,6 +15,8 @@ namespace millrace::server {
 struct ImportMark {
   std::string source;  ///< one line, without secrets: only its import may go on
   JobId first_id = 1;  ///< every job with this id or a greater one is of the import
+  /// Before the import, without `next_id`. None: a mark of an earlier version.
+  std::optional<RunCounts> counts = {};
 
   bool operator==(const ImportMark&) const = default;
 };

@@ -7,17 +7,29 @@ namespace {
 
 constexpr const char* kImportFooter =
     "Exit status 0: imported. 1: not; the same command begins again. 2: wrong arguments.\n"
-    "4: imported, but not all of the old files could be read.";
+    "4: imported, but not all that was there could be read.\n"
+    "SOURCE of --faktory is the directory of Faktory's data (-d), or a copy of its faktory.rdb;\n"
+    "that needs the program redis-server. Or it is a Redis that runs: unix:PATH, or\n"
+    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]. The variable REDISCLI_AUTH may have the\n"
+    "password.";
 
 }  // namespace
 
 CLI::App* add_import_command(CLI::App& app, ImportChoice& choice) {
   CLI::App* const command = app.add_subcommand(
-      "import", "Take the jobs of beanstalkd into the journal of a stopped server");
+      "import", "Take the jobs of beanstalkd or Faktory into the journal of a stopped server");
   command
       ->add_option("--beanstalkd", choice.beanstalkd,
                    "The directory of beanstalkd's binlog (-b); it is not changed")
       ->type_name("DIR");
+  command
+      ->add_option("--faktory", choice.faktory,
+                   "The database of Faktory (see below); it is not changed")
+      ->type_name("SOURCE");
+  command->add_flag("--keep-working", choice.keeps_working,
+                    "Leave to workers of Faktory what they hold; otherwise it is ready");
+  command->add_flag("--ignore-other-keys", choice.ignores_other_keys,
+                    "Even if Faktory's Redis has keys that Faktory does not make");
   command->add_option("--into", choice.into, "The data directory, a new one or that of a server")
       ->type_name("DATA");
   command->add_flag("--merge", choice.merges, "Even if DATA has jobs already");

@@ -1,6 +1,7 @@
 #include "server/import/import_target.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "core/state/ledger.hpp"
@@ -98,12 +99,13 @@ Outcome<Done> ImportTarget::prepare(const Content& content) {
     return Problem{options_.directory + " has jobs already (" + std::to_string(jobs) +
                    "), perhaps of an import before; to add to them, use --merge"};
   }
-  counters_ = ledger.counters();
+  next_id_ = ledger.counters().next_id;
+  state_ = TargetState(ledger, goes_on_ ? mark_.first_id : next_id_);
   clock_.go_on_from(ledger.latest_time());
   last_death_ = ledger.latest_time();
   wall_ = clock_.look();
   if (!goes_on_) {
-    mark_ = {.source = options_.source, .first_id = counters_.next_id};
+    mark_ = {.source = options_.source, .first_id = next_id_, .counts = state_.counts()};
     return write_import_mark(files_, options_.directory, mark_);
   }
   const Jobs& left = ledger.store().jobs();
@@ -139,9 +141,29 @@ Outcome<Done> ImportTarget::sync() {
                  "; make room, and run it again"};
 }
 
+LockSecret ImportTarget::lock_secret() {
+  if (const auto& drawn = state_.lock_secret()) return *drawn;
+  const LockSecretDrawn drawn = state_.draw_lock_secret();
+  // It comes before the first job with a lock. A failed disk is told by the next record.
+  (void)add(drawn);
+  return drawn.secret;
+}
+
+void ImportTarget::count_runs(std::uint64_t processed, std::uint64_t failed,
+                              std::vector<DayCounts> days) {
+  const Time wall = wall_.shown(clock_.now());
+  const auto today = std::chrono::floor<std::chrono::days>(wall.time_since_epoch()).count();
+  // What an import before, which was cut short, has counted does not count.
+  const RunCounts& before = mark_.counts ? *mark_.counts : state_.counts();
+  counts_ = sum_of(before, processed, failed, days, static_cast<std::int32_t>(today));
+}
+
 Outcome<Done> ImportTarget::finish(JobId next_id) {
-  CountersChanged counters = counters_;
-  counters.next_id = std::max(counters.next_id, next_id);
+  CountersChanged counters = counts_ ? counts_->counters : state_.counts().counters;
+  counters.next_id = std::max(next_id_, next_id);
+  if (counts_ && !counts_->days.empty()) {
+    if (auto added = add(HistoryChanged{.days = counts_->days}); !added) return added;
+  }
   if (auto added = add(counters); !added) return added;
   if (auto synced = sync(); !synced) return synced;
   return remove_import_mark(files_, options_.directory);

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "core/model/codec.hpp"
@@ -11,6 +13,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/import_mark.hpp"
+#include "server/import/target_state.hpp"
 #include "server/process/clock.hpp"
 
 namespace millrace::server {
@@ -40,6 +43,15 @@ class ImportTarget {
 
   /// A time of the past: one that is still to come, by a wrong clock, becomes now.
   [[nodiscard]] Time past(Time wall_time);
+
+  /// What the directory has besides.
+  [[nodiscard]] TargetState& state() { return state_; }
+
+  /// The secret that names locks. Appended where there was none.
+  [[nodiscard]] LockSecret lock_secret();
+
+  /// Runs that the source has counted. Of several calls the last one counts.
+  void count_runs(std::uint64_t processed, std::uint64_t failed, std::vector<DayCounts> days);
 
   /// Of a job that dies now: no two are the same.
   [[nodiscard]] Time draw_death();
@@ -78,9 +90,11 @@ class ImportTarget {
   SystemClock clock_;
   WallClock wall_;
   Time last_death_{};
+  TargetState state_;
   ImportMark mark_;
   bool goes_on_ = false;
-  CountersChanged counters_;
+  JobId next_id_ = 1;
+  std::optional<RunCounts> counts_;  ///< what will be counted, if that changes
   std::string batch_;
 };
 

@@ -302,8 +302,11 @@ Invocation read_directories(const Parser& parser, Invocation::Action action) {
   return {.action = action, .config = {}, .text = parser.directory, .target = parser.target};
 }
 
-Invocation read_import(const ImportChoice& choice) {
+Invocation read_import(ImportChoice choice) {
   if (const auto checked = check_import(choice); !checked) return refuse(checked.error().text);
+  choice.redis_password = environment_variable("REDISCLI_AUTH").value_or("");
+  choice.search_path = environment_variable("PATH").value_or(choice.search_path);
+  choice.temporary_folder = environment_variable("TMPDIR").value_or(choice.temporary_folder);
   return {.action = Invocation::Action::kImport, .config = {}, .text = {}, .import = choice};
 }
 

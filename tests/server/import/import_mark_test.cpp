@@ -39,6 +39,19 @@ TEST_CASE("import mark: what was written is read, until it is removed") {
   CHECK(refuse_unfinished_import(test.directory));
 }
 
+TEST_CASE("import mark: the counts of before are read as they were written") {
+  HalfImport test;
+  ImportMark mark = kMark;
+  mark.counts.emplace();
+  CHECK(write_import_mark(test.files, test.directory, mark));
+  CHECK(read_import_mark(test.files, test.directory).value() == mark);
+  mark.counts->counters = {
+      .processed = UINT64_MAX, .failed = 5, .day = 20'000, .processed_today = 3, .failed_today = 2};
+  mark.counts->days = {{.day = 19'998, .processed = 4, .failed = 1}, {.day = 19'999}};
+  CHECK(write_import_mark(test.files, test.directory, mark));
+  CHECK(read_import_mark(test.files, test.directory).value() == mark);
+}
+
 TEST_CASE("import mark: a draft that a crash left is no mark, and no hindrance") {
   HalfImport test;
   REQUIRE(remove_import_mark(test.files, test.directory));

@@ -393,7 +393,8 @@ TEST_CASE("config: an import names the old directory and the new one") {
   CHECK(import.import.into == "new");
   CHECK(import.import.merges);
   CHECK_FALSE(read_invocation({"import", "--beanstalkd=old", "--into=new"}).import.merges);
-  CHECK(read_invocation({"import", "--into=new"}).text == "--beanstalkd is required");
+  CHECK(read_invocation({"import", "--into=new"}).text ==
+        "--beanstalkd or --faktory is required");
   CHECK(read_invocation({"import", "--beanstalkd=old"}).text == "--into is required");
   CHECK(read_invocation({"import", "old", "new"}).action == Action::kRefuse);
 }

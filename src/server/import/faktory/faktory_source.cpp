@@ -1,0 +1,135 @@
+#include "server/import/faktory/faktory_source.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::string_view kRedisScheme = "redis://";
+constexpr std::string_view kRedisTlsScheme = "rediss://";
+constexpr std::string_view kSocketScheme = "unix:";
+constexpr std::string_view kSnapshotName = "faktory.rdb";
+constexpr std::size_t kShownSourceBytes = 4096;
+
+/// `%41` is `A`. nullopt: after a `%` there are not two digits.
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      decoded += text[at];
+      continue;
+    }
+    const std::string_view digits = text.substr(at + 1, 2);
+    unsigned char byte = 0;
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() < 2 || error != std::errc{} || stop != digits.data() + 2) return std::nullopt;
+    decoded += static_cast<char>(byte);
+    at += 2;
+  }
+  return decoded;
+}
+
+bool take_user_and_password(std::string_view text, FaktorySource& source) {
+  const std::size_t colon = text.find(':');
+  // As redis-cli: without a colon there is only a password.
+  const std::string_view user = colon == text.npos ? "" : text.substr(0, colon);
+  const auto decoded_user = percent_decoded(user);
+  const auto password = percent_decoded(colon == text.npos ? text : text.substr(colon + 1));
+  if (!decoded_user || !password) return false;
+  source.user = *decoded_user;
+  source.password = *password;
+  return true;
+}
+
+/// `HOST[:PORT]`; an address of IPv6 is in brackets.
+bool take_host_and_port(std::string_view text, FaktorySource& source) {
+  std::size_t colon = text.rfind(':');
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == text.npos) return false;
+    source.host = text.substr(1, end - 1);
+    if (end + 1 == text.size()) return !source.host.empty();
+    colon = end + 1;
+    if (text[colon] != ':') return false;
+  } else {
+    source.host = text.substr(0, colon);
+    if (colon == text.npos) return !source.host.empty();
+  }
+  const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
+  source.port = port.value_or(0);
+  return !source.host.empty() && source.port != 0;
+}
+
+Outcome<FaktorySource> parse_redis_url(std::string_view text) {
+  const Problem odd{"--faktory: not redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]"};
+  FaktorySource source{.kind = FaktorySource::Kind::kHost};
+  // A password that was not encoded may have an `@` or a `/`.
+  const std::size_t at = text.rfind('@');
+  if (at != text.npos && !take_user_and_password(text.substr(0, at), source)) return odd;
+  if (at != text.npos) text.remove_prefix(at + 1);
+  const std::size_t slash = text.find('/');
+  if (!take_host_and_port(text.substr(0, slash), source)) return odd;
+  const std::string_view database = slash == text.npos ? "" : text.substr(slash + 1);
+  const auto number = parse_number<std::uint32_t>(database.empty() ? "0" : database);
+  if (!number) return odd;
+  source.database = *number;
+  return source;
+}
+
+std::string canonical_path(const std::string& path) {
+  std::error_code error;
+  const auto canonical = std::filesystem::canonical(path, error);
+  return error ? path : canonical.string();
+}
+
+Outcome<FaktorySource> parse_path(const std::string& text) {
+  FaktorySource source{.kind = FaktorySource::Kind::kFile, .path = text};
+  std::error_code error;
+  const auto status = std::filesystem::status(text, error);
+  if (std::filesystem::is_directory(status)) {
+    source.path += (text.ends_with('/') ? "" : "/") + std::string(kSnapshotName);
+    if (!std::filesystem::exists(source.path, error)) {
+      return Problem{text + " has no file " + std::string(kSnapshotName)};
+    }
+  } else if (!std::filesystem::exists(status)) {
+    return Problem{text + ": no such file, and not redis://... or unix:PATH"};
+  }
+  return source;
+}
+
+}  // namespace
+
+std::string FaktorySource::name() const {
+  std::string text = canonical_path(path);
+  if (kind == Kind::kSocket) text = std::string(kSocketScheme) + text;
+  if (kind == Kind::kHost) {
+    const bool is_ipv6 = host.find(':') != host.npos;
+    text = std::string(kRedisScheme) + (is_ipv6 ? "[" + host + "]" : host) + ":" +
+           std::to_string(port) + "/" + std::to_string(database);
+  }
+  return one_line(text, kShownSourceBytes);
+}
+
+Outcome<FaktorySource> parse_faktory_source(const std::string& text) {
+  const std::string_view view = text;
+  if (view.starts_with(kRedisScheme)) return parse_redis_url(view.substr(kRedisScheme.size()));
+  if (view.starts_with(kRedisTlsScheme)) {
+    return Problem{"--faktory: Redis over TLS is not read; use a tunnel, or a snapshot of it"};
+  }
+  if (!view.starts_with(kSocketScheme)) return parse_path(text);
+  std::string_view path = view.substr(kSocketScheme.size());
+  // unix:///PATH is as common.
+  if (path.starts_with("//")) path.remove_prefix(2);
+  if (path.empty()) return Problem{"--faktory: unix: without the path of a socket"};
+  return FaktorySource{.kind = FaktorySource::Kind::kSocket, .path = std::string(path)};
+}
+
+}  // namespace millrace::server
