@@ -1,16 +1,17 @@
 #include "server/import/import.hpp"
 
+#include "server/import/drain/import_running.hpp"
 #include "server/import/faktory/import_faktory.hpp"
 #include "server/import/import_binlog.hpp"
 
 namespace millrace::server {
 
 Outcome<Done> check_import(const ImportChoice& choice) {
-  if (choice.beanstalkd.empty() && choice.faktory.empty()) {
-    return Problem{"--beanstalkd or --faktory is required"};
-  }
-  if (!choice.beanstalkd.empty() && !choice.faktory.empty()) {
-    return Problem{"--beanstalkd and --faktory: one at a time; the second one needs --merge"};
+  const int sources = !choice.beanstalkd.empty() + !choice.faktory.empty() + !choice.from.empty();
+  if (sources == 0) return Problem{"--beanstalkd, --faktory or --from is required"};
+  if (sources > 1) {
+    return Problem{
+        "--beanstalkd, --faktory and --from: one at a time; the second one needs --merge"};
   }
   if (choice.into.empty()) return Problem{"--into is required"};
   if (choice.keeps_working && choice.faktory.empty()) {
@@ -23,6 +24,7 @@ Outcome<Done> check_import(const ImportChoice& choice) {
 }
 
 Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
+  if (!choice.from.empty()) return import_running(choice);
   return choice.faktory.empty() ? import_binlog(choice) : import_faktory(choice);
 }
 

@@ -11,6 +11,7 @@ namespace millrace::server {
 struct ImportChoice {
   std::string beanstalkd;  ///< the directory of a binlog
   std::string faktory;     ///< see `FaktorySource`
+  std::string from;        ///< see `BeanstalkAddress`
   std::string into;        ///< the data directory
   bool merges = false;     ///< `into` may have jobs already
 

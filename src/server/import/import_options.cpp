@@ -26,6 +26,11 @@ CLI::App* add_import_command(CLI::App& app, ImportChoice& choice) {
       ->add_option("--faktory", choice.faktory,
                    "The database of Faktory (see below); it is not changed")
       ->type_name("SOURCE");
+  command
+      ->add_option("--from", choice.from,
+                   "A beanstalkd that runs (beanstalk://HOST[:PORT]): its jobs are moved, and so "
+                   "deleted there")
+      ->type_name("URL");
   command->add_flag("--keep-working", choice.keeps_working,
                     "Leave to workers of Faktory what they hold; otherwise it is ready");
   command->add_flag("--ignore-other-keys", choice.ignores_other_keys,

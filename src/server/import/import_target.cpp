@@ -30,6 +30,13 @@ struct ImportTarget::Content {
 
 namespace {
 
+constexpr const char* kInstanceStart = ", process ";
+
+/// As the mark has it.
+std::string marked_source(const ImportTarget::Options& options) {
+  return options.source + (options.instance.empty() ? "" : kInstanceStart + options.instance);
+}
+
 Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& directory) {
   if (auto own = refuse_foreign_jobs(directory); !own) {
     return Problem{directory + " has jobs of another server: name a new directory"};
@@ -75,7 +82,9 @@ Outcome<Done> ImportTarget::begin() {
   if (!mark) return mark.error();
   goes_on_ = mark->has_value();
   if (goes_on_) mark_ = **mark;
-  if (goes_on_ && mark_.source != options_.source) {
+  has_new_instance_ = goes_on_ && mark_.source != marked_source(options_) &&
+                      mark_.source.starts_with(options_.source + kInstanceStart);
+  if (goes_on_ && mark_.source != marked_source(options_) && !has_new_instance_) {
     return Problem{"an import of " + mark_.source + " into " + options_.directory +
                    " has not ended: run that first"};
   }
@@ -104,14 +113,25 @@ Outcome<Done> ImportTarget::prepare(const Content& content) {
   clock_.go_on_from(ledger.latest_time());
   last_death_ = ledger.latest_time();
   wall_ = clock_.look();
-  if (!goes_on_) {
-    mark_ = {.source = options_.source, .first_id = next_id_, .counts = state_.counts()};
-    return write_import_mark(files_, options_.directory, mark_);
-  }
+  return goes_on_ && !has_new_instance_ ? go_on(ledger) : begin_anew();
+}
+
+Outcome<Done> ImportTarget::begin_anew() {
+  mark_ = {.source = marked_source(options_),
+           .first_id = next_id_,
+           .counts = goes_on_ ? mark_.counts : state_.counts()};
+  return write_import_mark(files_, options_.directory, mark_);
+}
+
+Outcome<Done> ImportTarget::go_on(const Ledger& ledger) {
   const Jobs& left = ledger.store().jobs();
   for (JobSlot slot = 0; slot < left.slot_end(); ++slot) {
     const Job* const job = left.in_slot(slot);
     if (job == nullptr || job->id < mark_.first_id) continue;
+    if (!options_.instance.empty()) {
+      taken_.insert(job->id);
+      continue;
+    }
     if (auto added = add(JobRemoved{.id = job->id}); !added) return added;
   }
   return Done{};

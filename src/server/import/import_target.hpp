@@ -1,5 +1,7 @@
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,12 +29,20 @@ class ImportTarget {
     std::string directory;
     std::string source;   ///< see `ImportMark`
     bool merges = false;  ///< there may be jobs already
+    /// Set where jobs leave the source: what an import that was cut short has written stays. It
+    /// says which process the source is, since another one may give the same ids to other jobs.
+    std::string instance = {};
   };
 
   /// Locks the directory. Refused where it has jobs and `merges` is false, or where it is no
   /// journal of a server of its own.
   [[nodiscard]] static Outcome<std::unique_ptr<ImportTarget>> open(journal::FileSystem& files,
                                                                    const Options& options);
+
+  /// An import that was cut short has written the job, and it is here. With `Options::instance`.
+  [[nodiscard]] bool has_taken(JobId id) const { return taken_.contains(id); }
+  /// That import was of another process of the same source.
+  [[nodiscard]] bool has_new_instance() const { return has_new_instance_; }
 
   /// What is added to the ids of the source, so that none is used twice. 0 in a new directory.
   [[nodiscard]] JobId id_shift() const { return mark_.first_id - 1; }
@@ -76,6 +86,8 @@ class ImportTarget {
   [[nodiscard]] Outcome<Done> begin();
   [[nodiscard]] Outcome<Content> read_content();
   [[nodiscard]] Outcome<Done> prepare(const Content& content);
+  [[nodiscard]] Outcome<Done> go_on(const Ledger& ledger);
+  [[nodiscard]] Outcome<Done> begin_anew();
   [[nodiscard]] Outcome<Done> append();
 
   /// A record is encoded at once, and some are appended together.
@@ -93,6 +105,8 @@ class ImportTarget {
   TargetState state_;
   ImportMark mark_;
   bool goes_on_ = false;
+  bool has_new_instance_ = false;
+  absl::flat_hash_set<JobId> taken_;
   JobId next_id_ = 1;
   std::optional<RunCounts> counts_;  ///< what will be counted, if that changes
   std::string batch_;

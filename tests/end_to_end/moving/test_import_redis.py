@@ -421,7 +421,7 @@ class RefusedTest(RedisTest):
 
     def test_wrong_arguments(self):
         for arguments, text in (
-            ((), "--beanstalkd or --faktory is required"),
+            ((), "--beanstalkd, --faktory or --from is required"),
             (("--faktory", "x", "--beanstalkd", "y"), "one at a time"),
             (("--beanstalkd", "y", "--keep-working"), "--keep-working needs --faktory"),
             (("--beanstalkd", "y", "--ignore-other-keys"), "--ignore-other-keys needs --faktory"),

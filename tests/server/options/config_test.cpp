@@ -394,7 +394,11 @@ TEST_CASE("config: an import names the old directory and the new one") {
   CHECK(import.import.merges);
   CHECK_FALSE(read_invocation({"import", "--beanstalkd=old", "--into=new"}).import.merges);
   CHECK(read_invocation({"import", "--into=new"}).text ==
-        "--beanstalkd or --faktory is required");
+        "--beanstalkd, --faktory or --from is required");
+  CHECK(read_invocation({"import", "--into=new", "--faktory=x", "--from=y"}).text ==
+        "--beanstalkd, --faktory and --from: one at a time; the second one needs --merge");
+  CHECK(read_invocation({"import", "--into=new", "--from=y", "--keep-working"}).text ==
+        "--keep-working needs --faktory");
   CHECK(read_invocation({"import", "--beanstalkd=old"}).text == "--into is required");
   CHECK(read_invocation({"import", "old", "new"}).action == Action::kRefuse);
 }
