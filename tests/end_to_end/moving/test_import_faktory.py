@@ -3,7 +3,10 @@ server. Without it, what it wrote once is in the folder `recorded`."""
 
 import json
 import os
+import re
+import shlex
 import shutil
+import subprocess
 import unittest
 from datetime import datetime, timedelta, timezone
 
@@ -11,6 +14,7 @@ from clients import Faktory
 from moving.faktory_import import FaktoryImportTest, body_of, jobs_in
 from moving.official_faktory import OfficialFaktory, fill
 from moving.redis_server import REDIS_SERVER
+from program import PROGRAM, environment
 
 OFFICIAL = os.environ.get("FAKTORY_BIN")
 RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded", "faktory.rdb")
@@ -162,6 +166,20 @@ class FromFaktory:
         self.assertIn("others are connected", by_socket)
         by_file = self.imported(self.old, into="again")
         self.assertEqual(self.rows(by_file), self.rows(by_socket))
+
+    def test_the_command_that_the_refusal_names_does_it(self):
+        link = self.path("faktory")
+        os.symlink(os.path.abspath(PROGRAM), link)
+        flags = ["-b=127.0.0.1:0", "-w=:0", "-c", self.path("c"), "-d", self.old]
+        done = subprocess.run([link, *flags], capture_output=True, env=environment(), text=True)
+        self.assertEqual(done.returncode, 1)
+        command, start = re.search(r"type: (.*); then start with (.*)\n", done.stderr).groups()
+        words = shlex.split(command)
+        self.assertEqual((words[0], start), ("millrace", os.path.realpath(self.old) + "-millrace"))
+        subprocess.run([PROGRAM, *words[1:]], check=True, stdout=subprocess.DEVNULL,
+                       env=environment(self.clock_env))
+        _server, web = self.serving("old-millrace")
+        self.assertEqual(len(jobs_in(web, "dead")), len(self.stored.sets["dead"]))
 
     def test_nothing_changes_in_the_old_directory(self):
         def seen():

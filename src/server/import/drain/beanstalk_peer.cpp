@@ -156,7 +156,7 @@ Outcome<std::string> BeanstalkPeer::body(std::string_view line) {
 }
 
 Outcome<std::string> BeanstalkPeer::read_text() {
-  const auto answer = line();
+  auto answer = line();
   if (!answer) return answer;
   return answer->starts_with("OK ") ? body(*answer) : Outcome<std::string>(std::string());
 }

@@ -99,6 +99,7 @@ Outcome<pid_t> start_redis_server(const std::string& program, const std::string&
                                     "--daemonize",
                                     "no"};
   std::vector<char*> words;
+  words.reserve(texts.size() + 1);
   for (std::string& text : texts) words.push_back(text.data());
   words.push_back(nullptr);
   const pid_t parent = ::getpid();
