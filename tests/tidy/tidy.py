@@ -34,8 +34,9 @@ FOLDERS = {
     "faktory": {"base", "core"},
     "http": {"base", "core"},
     "engines": {"base", "core", "journal"},
-    "cli": {"base", "http/kit"},
-    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli"},
+    "client": {"base"},
+    "cli": {"base", "http/kit", "client"},
+    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli", "client"},
 }
 
 # Library headers that a folder must not see. Server may see all.
@@ -54,6 +55,7 @@ LIBRARIES_BANNED = {
     "faktory": [SOCKETS, FILES, THREADS, r"CLI\b"],
     "http": [SOCKETS, FILES, THREADS, CRYPTO, r"CLI\b"],
     "engines": [r"simdjson\b", CRYPTO, r"CLI\b"],
+    "client": [FILES.replace("unistd|", ""), THREADS, JSON, r"CLI\b"],
     "cli": [SOCKETS, THREADS, CRYPTO, r"simdjson\b"],
     "server": [],
 }

@@ -1,0 +1,118 @@
+#include "client/beanstalk.hpp"
+
+#include <algorithm>
+
+#include "base/number.hpp"
+
+namespace millrace::client {
+namespace {
+
+constexpr std::size_t kBodyBytesMax = std::size_t{1} << 31;
+
+Failure refusal(const std::string& answer) {
+  return {.text = "the server answered " + answer, .is_refusal = true};
+}
+
+/// Whether it is one word of a command. What else a name must be, the server says.
+Reply<Done> check_name(std::string_view name) {
+  const bool is_word = std::ranges::all_of(
+      name, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7F; });
+  if (is_word && !name.empty()) return Done{};
+  return Failure{.text = "the name of a tube has no blanks or control characters",
+                 .is_refusal = true};
+}
+
+/// `RESERVED <id> <bytes>` or `OK <bytes>`: the last number. nullopt: it is something else.
+std::optional<std::size_t> length_in(std::string_view answer) {
+  const std::size_t blank = answer.rfind(' ');
+  if (blank == answer.npos) return std::nullopt;
+  const auto bytes = parse_number<std::size_t>(answer.substr(blank + 1));
+  return bytes && *bytes <= kBodyBytesMax ? bytes : std::nullopt;
+}
+
+}  // namespace
+
+Reply<Beanstalk> Beanstalk::connect(const Target& target) {
+  Reply<Connection> connection = Connection::open(target);
+  if (!connection) return connection.error();
+  return Beanstalk(std::move(*connection));
+}
+
+Reply<std::string> Beanstalk::ask(std::string_view command) {
+  if (auto sent = connection_.send(command); !sent) return sent.error();
+  return connection_.line();
+}
+
+Reply<Done> Beanstalk::tell(const std::string& command, std::string_view wanted) {
+  const Reply<std::string> answer = ask(command + "\r\n");
+  if (!answer) return answer.error();
+  if (!answer->starts_with(wanted)) return refusal(*answer);
+  return Done{};
+}
+
+Reply<Done> Beanstalk::use(std::string_view tube) {
+  if (auto checked = check_name(tube); !checked) return checked;
+  return tell("use " + std::string(tube), "USING ");
+}
+
+Reply<Done> Beanstalk::watch(const std::vector<std::string>& tubes) {
+  for (const std::string& tube : tubes) {
+    if (auto checked = check_name(tube); !checked) return checked;
+    if (auto watched = tell("watch " + tube, "WATCHING "); !watched) return watched;
+  }
+  if (std::ranges::find(tubes, "default") != tubes.end()) return Done{};
+  return tell("ignore default", "WATCHING ");
+}
+
+Reply<std::uint64_t> Beanstalk::put(const NewJob& job) {
+  std::string command = "put " + std::to_string(job.priority) + " " + std::to_string(job.delay_s) +
+                        " " + std::to_string(job.ttr_s) + " " + std::to_string(job.body.size()) +
+                        "\r\n";
+  command.append(job.body).append("\r\n");
+  const Reply<std::string> answer = ask(command);
+  if (!answer) return answer.error();
+  constexpr std::string_view kInserted = "INSERTED ";
+  const auto id = answer->starts_with(kInserted)
+                      ? parse_number<std::uint64_t>(answer->substr(kInserted.size()))
+                      : std::nullopt;
+  if (!id) return refusal(*answer);
+  return *id;
+}
+
+Reply<std::optional<Beanstalk::Job>> Beanstalk::reserve(Wait wait) {
+  const Reply<std::string> answer =
+      ask("reserve-with-timeout " + std::to_string(wait.at_most.count()) + "\r\n");
+  if (!answer) return answer.error();
+  if (*answer == "TIMED_OUT") return std::optional<Job>();
+  constexpr std::string_view kReserved = "RESERVED ";
+  const auto bytes = length_in(*answer);
+  if (!answer->starts_with(kReserved) || !bytes) return refusal(*answer);
+  const std::string_view rest = std::string_view(*answer).substr(kReserved.size());
+  const auto id = parse_number<std::uint64_t>(rest.substr(0, rest.find(' ')));
+  if (!id) return refusal(*answer);
+  Reply<std::string> body = connection_.body(*bytes);
+  if (!body) return body.error();
+  return std::optional<Job>({.id = *id, .body = std::move(*body)});
+}
+
+Reply<Done> Beanstalk::remove(std::uint64_t id) {
+  return tell("delete " + std::to_string(id), "DELETED");
+}
+
+Reply<Done> Beanstalk::release(std::uint64_t id, std::uint64_t delay_s) {
+  return tell("release " + std::to_string(id) + " 0 " + std::to_string(delay_s), "RELEASED");
+}
+
+Reply<Done> Beanstalk::bury(std::uint64_t id) {
+  return tell("bury " + std::to_string(id) + " 0", "BURIED");
+}
+
+Reply<std::string> Beanstalk::stats(std::uint64_t id) {
+  const Reply<std::string> answer = ask("stats-job " + std::to_string(id) + "\r\n");
+  if (!answer) return answer.error();
+  const auto bytes = length_in(*answer);
+  if (!answer->starts_with("OK ") || !bytes) return refusal(*answer);
+  return connection_.body(*bytes);
+}
+
+}  // namespace millrace::client

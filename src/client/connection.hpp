@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client/failure.hpp"
+#include "client/target.hpp"
+
+struct bio_st;
+struct ssl_ctx_st;
+
+namespace millrace::client {
+
+/// A connection to a job port. Calls wait, for as long as the patience allows. After a failure it
+/// is of no more use.
+class Connection {
+ public:
+  [[nodiscard]] static Reply<Connection> open(const Target& target);
+
+  [[nodiscard]] Reply<Done> send(std::string_view bytes);
+  /// The next line, without its end.
+  [[nodiscard]] Reply<std::string> line();
+  /// That many bytes, and the end of a line after them, which is left out.
+  [[nodiscard]] Reply<std::string> body(std::size_t size);
+
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+
+ private:
+  struct Free {
+    void operator()(bio_st* bio) const;
+    void operator()(ssl_ctx_st* context) const;
+  };
+  Connection() = default;
+
+  [[nodiscard]] Reply<Done> connect(const Target& target);
+  [[nodiscard]] Reply<Done> encrypt(const Target& target);
+  [[nodiscard]] Reply<Done> receive();
+  [[nodiscard]] Failure gone(const std::string& why) const;
+
+  std::string peer_;
+  std::unique_ptr<ssl_ctx_st, Free> context_;
+  std::unique_ptr<bio_st, Free> bio_;
+  std::string input_;
+  std::size_t taken_ = 0;  ///< of `input_`
+};
+
+}  // namespace millrace::client

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace millrace::client {
+
+/// Why a command has no result: one line for a person.
+struct Failure {
+  std::string text;
+  bool is_refusal = false;  ///< the server has answered no; else it cannot be reached, or has gone
+};
+
+template <typename T>
+using Reply = Result<T, Failure>;
+
+}  // namespace millrace::client
