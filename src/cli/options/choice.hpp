@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/options/server_url.hpp"
+#include "client/target.hpp"
 
 namespace millrace::cli {
 
@@ -28,6 +29,21 @@ struct PushChoice {
   std::string custom;  ///< JSON; empty: none
 };
 
+/// What `put` sends besides the body.
+struct PutChoice {
+  std::string tube = "default";
+  std::uint32_t priority = 0;
+  std::uint64_t delay_s = 0;
+  std::uint64_t ttr_s = 60;
+};
+
+/// How many jobs `fetch` takes, and what becomes of them.
+struct FetchChoice {
+  std::uint64_t jobs_max = 1;
+  std::uint64_t wait_s = 0;
+  bool deletes = false;
+};
+
 /// What a verb is told by the command line.
 struct Choice {
   const VerbRow* verb = nullptr;
@@ -48,6 +64,9 @@ struct Choice {
   std::string outcome;
   std::optional<std::uint64_t> pause_s;
   PushChoice push;
+  client::Target job_port;
+  PutChoice put;
+  FetchChoice fetch;
 };
 
 }  // namespace millrace::cli

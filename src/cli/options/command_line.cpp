@@ -28,7 +28,7 @@ CommandLine::CommandLine(CLI::App& app) : given_(verb_rows().size()) {
 
 void CommandLine::add(CLI::App& app, Given& given, const VerbRow& verb) {
   given.command = app.add_subcommand(verb.name, verb.help);
-  given.command->footer(kFooter);
+  given.command->footer(verb.footer == nullptr ? kFooter : verb.footer);
   for (std::size_t i = 0; i < verb.words.size(); ++i) {
     const VerbWord& word = verb.words[i];
     if (word.name == nullptr) continue;
@@ -80,7 +80,7 @@ Outcome<Done> CommandLine::read_options(const Given& given, const VerbRow& verb,
     const std::string flag = std::string("--") + option.name;
     if (!has_option(verb, option) || given.command->get_option(flag)->count() == 0) continue;
     // Paths may be any bytes. All other values are sent to the server.
-    const bool is_sent = (option.groups & kServer) == 0;
+    const bool is_sent = (option.groups & (kServer | kJobPort)) == 0;
     if (is_sent && !is_utf8(given.values[i])) return Problem{flag + " is not UTF-8"};
     const auto applied = option.apply(choice, given.values[i]);
     if (!applied) return Problem{flag + " " + applied.error().text};

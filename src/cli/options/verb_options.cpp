@@ -105,6 +105,38 @@ Outcome<Done> set_reservation(Choice& choice, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_job_port(Choice& choice, const std::string& text) {
+  auto target = client::parse_target(text);
+  if (!target) return target.error();
+  choice.job_port = std::move(*target);
+  return Done{};
+}
+
+/// As the protocol has it.
+Outcome<Done> set_priority(Choice& choice, const std::string& text) {
+  const auto number = parse_number<std::uint32_t>(text);
+  if (!number) return Problem{"must be from 0 to 4294967295; 0 comes first"};
+  choice.put.priority = *number;
+  return Done{};
+}
+
+Outcome<Done> set_seconds(std::uint64_t& to, const std::string& text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds) return Problem{kDurationForm};
+  to = *seconds;
+  return Done{};
+}
+
+template <typename Number>
+Outcome<Done> set_number(Number& to, const std::string& text, Number most) {
+  const auto number = parse_number<Number>(text);
+  if (number.value_or(0) == 0 || *number > most) {
+    return Problem{"must be from 1 to " + std::to_string(most)};
+  }
+  to = *number;
+  return Done{};
+}
+
 constexpr std::array kVerbOptions = {
     VerbOption{"url", "URL",
                "Where the server's web port is (default: http://127.0.0.1:7420); the URL may have "
@@ -115,9 +147,10 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return set_text(c.password_file, text); }},
     VerbOption{"ca", "FILE",
                "Certificates to check that of the server with (PEM), instead of the system's",
-               kServer,
+               kServer | kJobPort,
                [](Choice& c, const std::string& text) { return set_text(c.ca_file, text); }},
-    VerbOption{"json", nullptr, "Print the answer of the JSON API instead of a table", kServer,
+    VerbOption{"json", nullptr, "Print the answer of the JSON API instead of a table",
+               kServer | kPut,
                [](Choice& c, const std::string& text) { return set_switch(c.is_json, text); }},
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
@@ -173,6 +206,27 @@ constexpr std::array kVerbOptions = {
     VerbOption{"reserve-for", "DURATION", "How long a worker may take", kPush, set_reservation},
     VerbOption{"custom", "JSON", "The member `custom`, an object", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
+    VerbOption{"address", "ADDR",
+               "Where the beanstalk port is: HOST:PORT, tls://HOST:PORT or unix:PATH (default: "
+               "127.0.0.1:11300)",
+               kJobPort, set_job_port, "BEANSTALKD_URL"},
+    VerbOption{"tube", "NAME", "The tube (default: default)", kPut,
+               [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); }},
+    VerbOption{"priority", "N", "0 comes first (default: 0)", kPut, set_priority},
+    VerbOption{"delay", "DURATION", "Not before that time has passed: 90, 30m, 2h, 7d", kPut,
+               [](Choice& c, const std::string& text) { return set_seconds(c.put.delay_s, text); }},
+    VerbOption{"ttr", "DURATION", "How long a worker may take (default: 60)", kPut,
+               [](Choice& c, const std::string& text) { return set_seconds(c.put.ttr_s, text); }},
+    VerbOption{"jobs", "N", "At most so many jobs (default: 1)", kFetch,
+               [](Choice& c, const std::string& text) {
+                 return set_number(c.fetch.jobs_max, text, kRowsMax);
+               }},
+    VerbOption{
+        "wait", "DURATION", "Wait that long for jobs: 90, 30m (default: not at all)", kFetch,
+        [](Choice& c, const std::string& text) { return set_seconds(c.fetch.wait_s, text); }},
+    VerbOption{
+        "delete", nullptr, "Delete each job once it is printed", kFetch,
+        [](Choice& c, const std::string& text) { return set_switch(c.fetch.deletes, text); }},
 };
 
 }  // namespace

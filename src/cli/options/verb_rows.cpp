@@ -43,6 +43,17 @@ constexpr std::array kVerbRows = {
              VerbWord{"ARGS", "Its arguments, a JSON array (default: [])", Number::kOptional}},
             kServer | kPush,
             push_job},
+    VerbRow{
+        "put",
+        "Put a job over the beanstalk protocol",
+        {VerbWord{"BODY", "Its bytes (default, and with -: those of stdin)", Number::kOptional}},
+        kJobPort | kPut,
+        put_job},
+    VerbRow{"fetch",
+            "Take jobs that are ready, print them as JSON, and give them back",
+            {VerbWord{"QUEUE", "Take jobs of these queues (default: default)", Number::kAny}},
+            kJobPort | kFetch,
+            fetch_jobs},
     VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers},
     VerbRow{
         "errors", "List errors of failed jobs, the most frequent first", {}, kServer, list_errors},

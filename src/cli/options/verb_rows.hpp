@@ -26,7 +26,10 @@ enum Group : unsigned {
   kOutcome = 1u << 6,    ///< of finished jobs
   kMatch = 1u << 7,      ///< of queues
   kPause = 1u << 8,
-  kPush = 1u << 9,  ///< members of a new job
+  kPush = 1u << 9,      ///< members of a new job
+  kJobPort = 1u << 12,  ///< where the beanstalk port is
+  kPut = 1u << 13,
+  kFetch = 1u << 14,
 };
 
 /// One option. `--name` is its flag.
@@ -52,7 +55,8 @@ struct VerbRow {
   const char* help;
   std::array<VerbWord, 2> words;
   unsigned groups;
-  Exit (*run)(Session&);
+  Exit (*run)(Session&);         ///< null: more than a server's client does it, see `cli::run`
+  const char* footer = nullptr;  ///< of its help; null: the exit statuses of a client
 };
 
 [[nodiscard]] std::span<const VerbOption> verb_options();

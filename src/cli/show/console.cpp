@@ -70,4 +70,8 @@ bool Console::finish() {
   return output_problem_ == 0 || output_problem_ == EPIPE;
 }
 
+bool Console::has_lost_reader() const {
+  return output_problem_ == EPIPE;
+}
+
 }  // namespace millrace::cli

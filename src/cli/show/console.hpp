@@ -28,6 +28,8 @@ class Console {
 
   /// Writes what is kept. False: stdout did not take all. A reader that has gone is no fault.
   [[nodiscard]] bool finish();
+  /// Nobody reads stdout any more.
+  [[nodiscard]] bool has_lost_reader() const;
 
  private:
   Table::Look look_;

@@ -16,6 +16,8 @@ Exit delete_jobs(Session& session);
 Exit pause_queues(Session& session);
 Exit resume_queues(Session& session);
 Exit push_job(Session& session);
+Exit put_job(Session& session);
+Exit fetch_jobs(Session& session);
 Exit list_workers(Session& session);
 Exit list_errors(Session& session);
 

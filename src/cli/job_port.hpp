@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cli/exit.hpp"
+#include "cli/options/choice.hpp"
+#include "client/beanstalk.hpp"
+
+/// The beanstalk port, for verbs that speak its protocol.
+namespace millrace::cli {
+
+/// What happened there, as verbs tell it.
+[[nodiscard]] inline Failure failure_of(const client::Failure& failure) {
+  return {.exit = failure.is_refusal ? Exit::kRefused : Exit::kUnreachable, .text = failure.text};
+}
+
+[[nodiscard]] inline client::Reply<client::Beanstalk> connect_to_job_port(const Choice& choice) {
+  client::Target target = choice.job_port;
+  target.ca_file = choice.ca_file;
+  return client::Beanstalk::connect(target);
+}
+
+}  // namespace millrace::cli

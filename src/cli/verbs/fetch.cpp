@@ -1,0 +1,117 @@
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/base64.hpp"
+#include "base/text.hpp"
+#include "cli/interrupts.hpp"
+#include "cli/job_port.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "client/beanstalk.hpp"
+
+namespace millrace::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using client::Beanstalk;
+
+/// Signals are looked at in between.
+constexpr std::chrono::seconds kOneWait = 1s;
+
+/// The member `tube` of `stats-job`.
+std::string tube_in(const std::string& stats) {
+  constexpr std::string_view kTube = "\ntube: ";
+  const std::size_t at = stats.find(kTube);
+  if (at == stats.npos) return {};
+  const std::size_t begin = at + kTube.size();
+  std::string name = stats.substr(begin, stats.find('\n', begin) - begin);
+  if (name.size() >= 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
+  return name;
+}
+
+/// Bytes that are no text have a member of another name.
+Json json_of(const Beanstalk::Job& job, const std::string& tube) {
+  Json json{{"id", job.id}, {"queue", tube}};
+  if (is_utf8(job.body)) {
+    json["body"] = job.body;
+  } else {
+    json["body_base64"] = base64(job.body);
+  }
+  return json;
+}
+
+/// The jobs of one call, on one connection.
+class Fetch {
+ public:
+  Fetch(Session& session, Beanstalk client) : session_(session), client_(std::move(client)) {}
+
+  Exit run() {
+    const FetchChoice& wanted = session_.choice.fetch;
+    if (auto watched = client_.watch(queues()); !watched) {
+      return session_.fail(failure_of(watched.error()));
+    }
+    std::uint64_t waited_s = 0;
+    while (taken_ < wanted.jobs_max) {
+      if (interrupts_.wait(0ms))
+        return session_.fail({.exit = Exit::kInterrupted, .text = "ended"});
+      const bool may_wait = waited_s < wanted.wait_s;
+      const auto job = client_.reserve({may_wait ? kOneWait : 0s});
+      if (!job) return end_with(job.error());
+      if (*job) {
+        if (const Exit exit = take(**job); exit != Exit::kDone) return exit;
+        continue;
+      }
+      if (!may_wait) break;
+      ++waited_s;
+    }
+    if (taken_ == 0) return session_.fail({.text = "no job is ready"});
+    return Exit::kDone;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> queues() const {
+    const std::vector<std::string>& named = session_.choice.words;
+    return named.empty() ? std::vector<std::string>{"default"} : named;
+  }
+
+  /// What is held runs out soon: waiting ends, so that nothing is held too long.
+  Exit end_with(const client::Failure& failure) {
+    if (failure.is_refusal && failure.text.ends_with("DEADLINE_SOON")) {
+      return session_.fail({.text = "jobs that are held run out of time: given back"});
+    }
+    return session_.fail(failure_of(failure));
+  }
+
+  /// A job is deleted only when it was written.
+  Exit take(const Beanstalk::Job& job) {
+    const auto stats = client_.stats(job.id);
+    if (!stats) return session_.fail(failure_of(stats.error()));
+    session_.print(json_of(job, tube_in(*stats)));
+    if (!session_.console.finish() || session_.console.has_lost_reader()) {
+      return session_.fail({.text = "the output could not be written; the job is given back"});
+    }
+    ++taken_;
+    if (!session_.choice.fetch.deletes) return Exit::kDone;
+    const auto deleted = client_.remove(job.id);
+    if (deleted) return Exit::kDone;
+    Failure failure = failure_of(deleted.error());
+    failure.text =
+        "job " + std::to_string(job.id) + " was printed, and may not be deleted: " + failure.text;
+    return session_.fail(failure);
+  }
+
+  Session& session_;
+  Interrupts interrupts_;
+  Beanstalk client_;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace
+
+Exit fetch_jobs(Session& session) {
+  auto client = connect_to_job_port(session.choice);
+  if (!client) return session.fail(failure_of(client.error()));
+  return Fetch(session, std::move(*client)).run();
+}
+
+}  // namespace millrace::cli

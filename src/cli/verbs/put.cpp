@@ -1,0 +1,56 @@
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "cli/job_port.hpp"
+#include "cli/verbs/verbs.hpp"
+#include "client/beanstalk.hpp"
+
+namespace millrace::cli {
+namespace {
+
+/// Longer than any job.
+constexpr std::size_t kInputBytesMax = std::size_t{1} << 30;
+
+/// All of stdin, without a change. nullopt: it is longer than any job.
+std::optional<std::string> read_input() {
+  constexpr std::size_t kPartBytes = 64 * 1024;
+  std::string all;
+  std::size_t got = 0;
+  do {
+    const std::size_t before = all.size();
+    all.resize(before + kPartBytes);
+    got = std::fread(all.data() + before, 1, kPartBytes, stdin);
+    all.resize(before + got);
+    if (all.size() > kInputBytesMax) return std::nullopt;
+  } while (got > 0);
+  return all;
+}
+
+}  // namespace
+
+Exit put_job(Session& session) {
+  const PutChoice& put = session.choice.put;
+  const bool is_given = !session.choice.words.empty() && session.choice.words.front() != "-";
+  const std::optional<std::string> body =
+      is_given ? std::optional(session.choice.words.front()) : read_input();
+  if (!body) return session.fail({.text = "the body is longer than any job"});
+  auto client = connect_to_job_port(session.choice);
+  if (!client) return session.fail(failure_of(client.error()));
+  if (auto used = client->use(put.tube); !used) return session.fail(failure_of(used.error()));
+  const auto id = client->put(
+      {.body = *body, .priority = put.priority, .delay_s = put.delay_s, .ttr_s = put.ttr_s});
+  if (!id) {
+    Failure failure = failure_of(id.error());
+    if (!id.error().is_refusal) failure.text += "; it is unknown whether the job was put";
+    return session.fail(failure);
+  }
+  if (session.choice.is_json) {
+    session.print({{"id", *id}, {"tube", put.tube}});
+  } else {
+    session.console.print_member("put", "job " + std::to_string(*id) + ", tube " + put.tube);
+  }
+  return Exit::kDone;
+}
+
+}  // namespace millrace::cli
