@@ -24,6 +24,7 @@ constexpr std::array kVerbRows = {
             {VerbWord{"ID", "Its number or jid"}},
             kServer,
             peek_job},
+    VerbRow{"tail", "Print what happens to jobs, until Ctrl-C", {}, kServer | kTail, tail_jobs},
     VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs},
     VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs},
     VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs},

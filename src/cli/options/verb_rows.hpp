@@ -30,6 +30,7 @@ enum Group : unsigned {
   kJobPort = 1u << 12,  ///< where the beanstalk port is
   kPut = 1u << 13,
   kFetch = 1u << 14,
+  kTail = 1u << 15,
 };
 
 /// One option. `--name` is its flag.

@@ -1,36 +1,10 @@
+#include "cli/all_queues.hpp"
 #include "cli/members.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {
 namespace {
-
-/// One document with all queues: the server answers in slices, and each slice in pages.
-struct AllQueues {
-  Json document;
-  std::int64_t now_ms = 0;
-};
-
-Reply<AllQueues> read_queues(Session& session) {
-  std::string target = "queues?sort=name&limit=200";
-  if (!session.choice.match.empty()) add_parameter(target, "match", session.choice.match);
-  Json queues = Json::array();
-  std::string from;
-  while (true) {
-    std::string slice = target;
-    if (!from.empty()) add_parameter(slice, "from", from);
-    const Reply<Answer> last = each_page(session, slice, [&](const Answer& page) {
-      for (const Json& queue : member(page.json, "queues")) queues.push_back(queue);
-      return true;
-    });
-    if (!last) return last.error();
-    from = text_at(last->json, "from");
-    if (!from.empty()) continue;
-    AllQueues all{.document = last->json, .now_ms = last->now_ms};
-    all.document["queues"] = std::move(queues);
-    return all;
-  }
-}
 
 std::string note_of(const Json& queue) {
   if (is_at(queue, "is_paused")) return "paused";
@@ -73,7 +47,7 @@ Table queues_table(const Json& queues, std::int64_t now_ms) {
 }  // namespace
 
 Exit list_queues(Session& session) {
-  const Reply<AllQueues> all = read_queues(session);
+  const Reply<AllQueues> all = read_queues(session, session.choice.match);
   if (!all) return session.fail(all.error());
   const Json& queues = member(all->document, "queues");
   if (session.choice.is_json) session.print(all->document);

@@ -10,6 +10,7 @@ Exit show_stats(Session& session);
 Exit list_queues(Session& session);
 Exit list_jobs(Session& session);
 Exit peek_job(Session& session);
+Exit tail_jobs(Session& session);
 Exit retry_jobs(Session& session);
 Exit kill_jobs(Session& session);
 Exit delete_jobs(Session& session);
