@@ -65,8 +65,9 @@ class Deb(unittest.TestCase):
 
     def test_dependencies_are_of_debian_12(self):
         depends = self.field("Depends")
-        names = ("libssl3", "libnats3.4", "libpq5", "libhiredis0.14", "libsimdjson14")
-        for name in (*names, "adduser", "tzdata"):
+        libraries = ("libssl3", "libnats3.4", "libncursesw6", "libpq5", "libhiredis0.14",
+                     "libsimdjson14")
+        for name in (*libraries, "adduser", "tzdata"):
             self.assertIn(name, depends)
         kept = said("dpkg-deb", "--info", self.deb, "conffiles")
         self.assertEqual(kept, "/etc/millrace/millrace.toml\n")

@@ -55,6 +55,7 @@ constexpr std::array kVerbRows = {
             {VerbWord{"QUEUE", "Take jobs of these queues (default: default)", Number::kAny}},
             kJobPort | kFetch,
             fetch_jobs},
+    VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top},
     VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers},
     VerbRow{
         "errors", "List errors of failed jobs, the most frequent first", {}, kServer, list_errors},

@@ -31,6 +31,7 @@ enum Group : unsigned {
   kPut = 1u << 13,
   kFetch = 1u << 14,
   kTail = 1u << 15,
+  kTop = 1u << 16,
 };
 
 /// One option. `--name` is its flag.

@@ -19,6 +19,7 @@ Exit resume_queues(Session& session);
 Exit push_job(Session& session);
 Exit put_job(Session& session);
 Exit fetch_jobs(Session& session);
+Exit show_top(Session& session);
 Exit list_workers(Session& session);
 Exit list_errors(Session& session);
 

@@ -22,7 +22,7 @@ from web import Web
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
-VERBS = "stats queues ls peek tail retry kill delete pause resume push put fetch".split()
+VERBS = "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
 VERBS += "workers errors".split()
 DONE, REFUSED, USAGE, UNREACHABLE = range(4)
 SECONDS_MAX = 120

@@ -11,7 +11,7 @@ from program import PROGRAM, environment
 
 
 COMMANDS = "serve check backup move-to-log move-to-file import".split()
-COMMANDS += "stats queues ls peek tail retry kill delete pause resume push put fetch".split()
+COMMANDS += "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
 COMMANDS += "workers errors".split()
 
 

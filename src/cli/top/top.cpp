@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "cli/interrupts.hpp"
+#include "cli/members.hpp"
+#include "cli/show/screen.hpp"
+#include "cli/show/width.hpp"
+#include "cli/top/top_data.hpp"
+#include "cli/top/top_view.hpp"
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using Key = Screen::Key;
+
+constexpr std::chrono::milliseconds kTopLook = 1s;
+/// Keys and signals are looked at so often.
+constexpr std::chrono::milliseconds kTopKeyWait = 100ms;
+constexpr std::size_t kFilterBytesMax = 100;
+constexpr std::ptrdiff_t kPageQueues = 10;
+
+class Top {
+ public:
+  Top(Session& session, Screen& screen) : session_(session), screen_(screen), reader_(session) {}
+
+  Exit run() {
+    if (const auto first = look(); !first) return first.error();
+    draw();
+    std::chrono::milliseconds waited{0};
+    while (!is_over_) {
+      const Screen::Input input = screen_.read(kTopKeyWait);
+      if (interrupts_.wait(0ms)) return Exit::kDone;
+      if (input.key == Key::kNone) waited += kTopKeyWait;
+      if (input.key != Key::kNone) take(input);
+      const bool is_time = waited >= kTopLook || wants_look_;
+      if (is_time) {
+        waited = 0ms;
+        wants_look_ = false;
+        // It may come back.
+        (void)look();
+      }
+      if (is_time || input.key != Key::kNone) draw();
+    }
+    return Exit::kDone;
+  }
+
+  [[nodiscard]] const std::string& problem() const { return choice_.message; }
+
+ private:
+  Result<Done, Exit> look() {
+    auto data = reader_.read();
+    if (!data) {
+      choice_.message = harmless(data.error().text);
+      has_failed_ = true;
+      return data.error().exit;
+    }
+    if (has_failed_) choice_.message.clear();
+    has_failed_ = false;
+    data_ = std::move(*data);
+    return Done{};
+  }
+
+  void draw() {
+    screen_.draw(top_lines(data_, choice_, {.rows = screen_.rows(), .columns = screen_.columns()},
+                           session_.api.shown_url()));
+  }
+
+  void take(const Screen::Input& input) {
+    if (!has_failed_) choice_.message.clear();
+    if (choice_.is_typing) {
+      type(input);
+    } else if (input.key == Key::kText) {
+      obey(input.text);
+    } else {
+      move(input.key);
+    }
+  }
+
+  void type(const Screen::Input& input) {
+    std::string& filter = choice_.filter;
+    if (input.key == Key::kText && filter.size() < kFilterBytesMax) filter += input.text;
+    // A character may be several bytes.
+    if (input.key == Key::kErase) {
+      while (!filter.empty() && (static_cast<unsigned char>(filter.back()) & 0xC0) == 0x80) {
+        filter.pop_back();
+      }
+      if (!filter.empty()) filter.pop_back();
+    }
+    if (input.key == Key::kEscape) filter.clear();
+    if (input.key == Key::kEscape || input.key == Key::kEnter) choice_.is_typing = false;
+  }
+
+  void obey(const std::string& key) {
+    if (key == "q") is_over_ = true;
+    if (key == "s") choice_.order = (choice_.order + 1) % std::size(kTopOrders);
+    if (key == "/") choice_.is_typing = true;
+    if (key == "p") turn_queue();
+    if (key == "j") move(Key::kDown);
+    if (key == "k") move(Key::kUp);
+  }
+
+  void move(Key key) {
+    const std::vector<std::string> names = shown_queues(data_, choice_);
+    if (key == Key::kEscape) choice_.filter.clear();
+    if (names.empty()) return;
+    std::ptrdiff_t at = std::ranges::find(names, choice_.queue) - names.begin();
+    const auto size = static_cast<std::ptrdiff_t>(names.size());
+    if (at == size) at = 0;
+    if (key == Key::kUp) --at;
+    if (key == Key::kDown) ++at;
+    if (key == Key::kPageUp) at -= kPageQueues;
+    if (key == Key::kPageDown) at += kPageQueues;
+    choice_.queue = names[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, size - 1))];
+  }
+
+  /// The one that is marked.
+  void turn_queue() {
+    const std::vector<std::string> names = shown_queues(data_, choice_);
+    if (names.empty()) return;
+    const bool is_there = std::ranges::find(names, choice_.queue) != names.end();
+    // From now on it stays marked, wherever the order puts it.
+    if (!is_there) choice_.queue = names.front();
+    bool is_paused = false;
+    for (const Json& queue : data_.queues) {
+      if (text_at(queue, "name") == choice_.queue) is_paused = is_at(queue, "is_paused");
+    }
+    const auto turned = session_.api.post(
+        "queues/" + path_part(choice_.queue) + (is_paused ? "/resume" : "/pause"), "{}");
+    choice_.message =
+        turned ? choice_.queue + (is_paused ? " is resumed" : " is paused") : turned.error().text;
+    wants_look_ = true;
+  }
+
+  Session& session_;
+  Screen& screen_;
+  TopReader reader_;
+  Interrupts interrupts_;
+  TopData data_;
+  TopChoice choice_;
+  bool is_over_ = false;
+  bool wants_look_ = false;
+  bool has_failed_ = false;
+};
+
+}  // namespace
+
+Exit show_top(Session& session) {
+  std::string problem;
+  Exit exit = Exit::kDone;
+  {
+    auto screen = Screen::open(session.choice.has_colors);
+    if (!screen) return session.refuse_usage("top: " + screen.error().text);
+    Top top(session, **screen);
+    exit = top.run();
+    if (exit != Exit::kDone) problem = top.problem();
+  }
+  // The screen is as before, so that this stays.
+  return exit == Exit::kDone ? exit : session.fail({.exit = exit, .text = problem});
+}
+
+}  // namespace millrace::cli

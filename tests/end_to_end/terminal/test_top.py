@@ -1,0 +1,133 @@
+"""`millrace top`, as a person sees it: in tmux, which is a terminal of 80 by 24."""
+
+import os
+import shutil
+import shlex
+import subprocess
+import unittest
+
+from clients import Beanstalk, Faktory
+from program import PROGRAM, environment, start_kept, wait_until
+from terminal.test_cli import USAGE, CliTest
+
+COLUMNS, ROWS = 80, 24
+
+
+@unittest.skipIf(shutil.which("tmux") is None, "tmux is missing")
+class TopTest(CliTest):
+    def tmux(self, *arguments):
+        return subprocess.run(
+            ["tmux", "-S", self.path("tmux"), "-f", "/dev/null", *arguments],
+            capture_output=True,
+            env=environment({"LC_ALL": "C.UTF-8", "TERM": "xterm"}),
+            text=True,
+            check=True,
+        ).stdout
+
+    def top(self, *flags, columns=COLUMNS, rows=ROWS):
+        """What remains on the terminal, and the status, are seen after its end."""
+        command = shlex.join([PROGRAM, "top", f"--url={self.url}", *flags])
+        # Ctrl-C is for both, and ends the shell unless it is told otherwise.
+        shell = f"trap : INT; {command}; echo status $?; read wait"
+        size = ("-x", str(columns), "-y", str(rows))
+        # No daemon: so it ends with this program, too.
+        tmux = start_kept(
+            ["tmux", "-S", self.path("tmux"), "-f", "/dev/null", "-D"],
+            env=environment({"LC_ALL": "C.UTF-8", "TERM": "xterm"}),
+        )
+        self.addCleanup(tmux.wait)
+        self.addCleanup(tmux.terminate)
+        wait_until(lambda: os.path.exists(self.path("tmux")), "tmux listens")
+        self.tmux("new-session", "-d", *size, "sh", "-c", shell)
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p").splitlines()
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def wait_for(self, condition):
+        lines = []
+
+        def is_shown():
+            lines[:] = self.screen()
+            return condition(lines)
+
+        wait_until(is_shown, lines)
+        return lines
+
+    def wait_for_text(self, text):
+        return self.wait_for(lambda lines: any(text in line for line in lines))
+
+    def queues(self, lines):
+        """The names, from the top."""
+        begin = next(n for n, line in enumerate(lines) if line.startswith("name"))
+        end = next(n for n, line in enumerate(lines) if line.startswith("worker"))
+        return [line.split()[0] for line in lines[begin + 1 : end] if line.strip()]
+
+    def prepare(self):
+        server = self.serve()
+        for name, jobs in (("few", 1), ("many", 5), ("more", 3), ("two", 2)):
+            for _ in range(jobs):
+                self.push("Mail", "[]", f"--queue={name}")
+        worker = self.open(Faktory(server.faktory_address, wid="worker-1"))
+        worker.fetch("few")
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        tube.put(b"x")
+        tube.reserve()
+
+    def test_queues_workers_and_what_they_run_fit_on_80_by_24(self):
+        self.prepare()
+        self.top()
+        lines = self.wait_for_text("q quit")
+        self.assertLessEqual(len(lines), ROWS)
+        self.assertIn("Millrace ", lines[0])
+        self.assertIn("10 ready, 2 reserved", lines[1])
+        self.assertRegex(lines[2], r"in/s, .* out/s, .* fail/s  sync [\d.]+ ms, memory \d+ MiB")
+        self.assertRegex("\n".join(lines), r"(?m)^worker-1 +running +1 +\d+s +Mail$")
+        self.assertRegex("\n".join(lines), r"(?m)^connection \d+ +beanstalk +1 +\d+s +default$")
+        self.assertRegex("\n".join(lines), r"(?m)^many +5 +\d+s +0 +0 +0 ")
+        self.assertEqual(self.queues(lines), ["many", "more", "two", "default", "few"])
+        self.keys("q")
+        lines = self.wait_for_text("status 0")
+        self.assertFalse(any("many" in line for line in lines))
+
+    def test_keys_sort_filter_and_pause(self):
+        self.prepare()
+        self.top()
+        self.wait_for_text("q quit")
+        for _ in range(5):
+            self.keys("s")
+        by_name = ["default", "few", "many", "more", "two"]
+        self.wait_for(lambda lines: "name*" in str(lines) and self.queues(lines) == by_name)
+        self.keys("/", "m", "o", "Enter")
+        self.wait_for(lambda lines: self.queues(lines) == ["more"])
+        self.keys("p")
+        self.wait_for_text("paused")
+        self.assertTrue(self.web.read("/api/v1/queues/more")["is_paused"])
+        self.keys("p")
+        self.wait_for_text("more is resumed")
+        self.assertFalse(self.web.read("/api/v1/queues/more")["is_paused"])
+        self.keys("Escape")
+        self.wait_for(lambda lines: self.queues(lines) == by_name)
+        self.keys("Down", "p")
+        self.wait_for_text("two is paused")
+        self.keys("C-c")
+        self.wait_for_text("status 0")
+
+    def test_a_small_terminal_and_a_new_size(self):
+        self.prepare()
+        self.top(columns=30, rows=6)
+        self.wait_for(lambda lines: lines and lines[0].startswith("Millrace"))
+        self.tmux("resize-window", "-x", "120", "-y", "40")
+        self.wait_for_text("q quit")
+
+    def test_it_needs_a_terminal_and_a_server(self):
+        self.url = "http://127.0.0.1:1"
+        self.assertIn("terminal", self.refusal("top", status=USAGE))
+        self.top()
+        self.wait_for(lambda lines: "cannot reach" in str(lines) and "status 3" in str(lines))
+
+
+if __name__ == "__main__":
+    unittest.main()
