@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "server/local/local_verbs.hpp"
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
 #include "server/options/faktory_options.hpp"
@@ -83,7 +84,7 @@ int run(const std::vector<std::string>& arguments) {
     case Invocation::Action::kImport:
       return print_report(import_jobs(invocation.import));
     case Invocation::Action::kAsk:
-      return millrace::cli::run(invocation.ask);
+      return millrace::cli::run(invocation.ask, millrace::server::find_local_verb);
     case Invocation::Action::kServe:
       break;
   }

@@ -44,6 +44,12 @@ struct FetchChoice {
   bool deletes = false;
 };
 
+/// What `dev` does besides serving.
+struct DevChoice {
+  bool has_demo = false;
+  bool opens_pages = true;  ///< on a desktop
+};
+
 /// What a verb is told by the command line.
 struct Choice {
   const VerbRow* verb = nullptr;
@@ -67,6 +73,7 @@ struct Choice {
   client::Target job_port;
   PutChoice put;
   FetchChoice fetch;
+  DevChoice dev;
 };
 
 }  // namespace millrace::cli

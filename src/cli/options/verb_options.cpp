@@ -228,6 +228,15 @@ constexpr std::array kVerbOptions = {
     VerbOption{
         "delete", nullptr, "Delete each job once it is printed", kFetch,
         [](Choice& c, const std::string& text) { return set_switch(c.fetch.deletes, text); }},
+    VerbOption{"demo", nullptr, "With clients and workers of both protocols, whose jobs also fail",
+               kDev,
+               [](Choice& c, const std::string& text) { return set_switch(c.dev.has_demo, text); }},
+    VerbOption{"no-open", nullptr, "Only print the address of the pages", kDev,
+               [](Choice& c, const std::string& text) {
+                 auto set = set_switch(c.dev.opens_pages, text);
+                 c.dev.opens_pages = !c.dev.opens_pages;
+                 return set;
+               }},
 };
 
 }  // namespace

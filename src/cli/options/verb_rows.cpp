@@ -59,6 +59,13 @@ constexpr std::array kVerbRows = {
     VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers},
     VerbRow{
         "errors", "List errors of failed jobs, the most frequent first", {}, kServer, list_errors},
+    VerbRow{
+        "dev",
+        "Serve without keeping anything, to try things out",
+        {},
+        kDev,
+        nullptr,
+        "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has failed."},
 };
 
 }  // namespace

@@ -26,7 +26,8 @@ enum Group : unsigned {
   kOutcome = 1u << 6,    ///< of finished jobs
   kMatch = 1u << 7,      ///< of queues
   kPause = 1u << 8,
-  kPush = 1u << 9,      ///< members of a new job
+  kPush = 1u << 9,  ///< members of a new job
+  kDev = 1u << 10,
   kJobPort = 1u << 12,  ///< where the beanstalk port is
   kPut = 1u << 13,
   kFetch = 1u << 14,

@@ -22,8 +22,9 @@ from web import Web
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
+TOOLS_PAGE = os.path.join(ROOT, "docs/operations/tools.md")
 VERBS = "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
-VERBS += "workers errors".split()
+VERBS += "workers errors dev".split()
 DONE, REFUSED, USAGE, UNREACHABLE = range(4)
 SECONDS_MAX = 120
 LIST_VERBS = ("stats", "queues", "workers", "errors", "ls ready", "ls completed")
@@ -550,7 +551,7 @@ class ExamplesTest(CliTest):
 
     def test_every_verb_and_option_is_on_the_page(self):
         page = ""
-        for path in (PAGE,):
+        for path in (PAGE, TOOLS_PAGE):
             with open(path, encoding="utf-8") as file:
                 page += file.read()
         self.url = ""

@@ -1,0 +1,24 @@
+#include "server/local/local_verbs.hpp"
+
+#include <array>
+
+namespace millrace::server {
+namespace {
+
+struct LocalVerb {
+  std::string_view name;
+  cli::Verb run;
+};
+
+constexpr std::array kLocalVerbs = {LocalVerb{"dev", serve_for_development}};
+
+}  // namespace
+
+cli::Verb find_local_verb(std::string_view name) {
+  for (const LocalVerb& verb : kLocalVerbs) {
+    if (verb.name == name) return verb.run;
+  }
+  return nullptr;
+}
+
+}  // namespace millrace::server

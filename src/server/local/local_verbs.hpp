@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+#include "cli/cli.hpp"
+
+/// Verbs that use more of this program than a connection to a server.
+namespace millrace::server {
+
+/// For `cli::run`. Null: there is no such verb.
+[[nodiscard]] cli::Verb find_local_verb(std::string_view name);
+
+cli::Exit serve_for_development(cli::Session& session);
+
+}  // namespace millrace::server
