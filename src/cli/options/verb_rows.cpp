@@ -66,6 +66,13 @@ constexpr std::array kVerbRows = {
         kDev,
         nullptr,
         "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has failed."},
+    VerbRow{"doctor",
+            "Look for what goes wrong in practice, and say what to do",
+            {VerbWord{"TARGET", "A data directory, or the URL of a server's web port"}},
+            kDoctor,
+            nullptr,
+            "Exit status 0: all is well. 1: there are findings. 2: wrong arguments, or no such\n"
+            "directory. 3: the server cannot be reached."},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ enum Group : unsigned {
   kPause = 1u << 8,
   kPush = 1u << 9,  ///< members of a new job
   kDev = 1u << 10,
+  kDoctor = 1u << 11,
   kJobPort = 1u << 12,  ///< where the beanstalk port is
   kPut = 1u << 13,
   kFetch = 1u << 14,

@@ -10,7 +10,8 @@ struct LocalVerb {
   cli::Verb run;
 };
 
-constexpr std::array kLocalVerbs = {LocalVerb{"dev", serve_for_development}};
+constexpr std::array kLocalVerbs = {LocalVerb{"dev", serve_for_development},
+                                    LocalVerb{"doctor", look_for_trouble}};
 
 }  // namespace
 

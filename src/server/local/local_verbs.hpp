@@ -11,5 +11,6 @@ namespace millrace::server {
 [[nodiscard]] cli::Verb find_local_verb(std::string_view name);
 
 cli::Exit serve_for_development(cli::Session& session);
+cli::Exit look_for_trouble(cli::Session& session);
 
 }  // namespace millrace::server

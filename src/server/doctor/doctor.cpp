@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <string>
+
+#include "cli/session.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/width.hpp"
+#include "server/doctor/directory_checks.hpp"
+#include "server/doctor/machine_checks.hpp"
+#include "server/doctor/server_checks.hpp"
+#include "server/local/local_verbs.hpp"
+
+namespace millrace::server {
+namespace {
+
+using cli::Color;
+using cli::Exit;
+
+cli::Json json_of(const Finding& finding) {
+  cli::Json json{{"check", finding.check}, {"is_well", finding.is_well()}, {"seen", finding.seen}};
+  if (finding.is_well()) return json;
+  json["means"] = finding.means;
+  json["to_do"] = finding.to_do;
+  return json;
+}
+
+/// One line, however long: it is to be read, and to be pasted.
+void print_finding(cli::Console& console, const Finding& finding) {
+  constexpr std::size_t kCheckColumns = 13;
+  std::string name = finding.check;
+  name.resize(std::max(kCheckColumns, name.size() + 1), ' ');
+  std::string text = finding.seen;
+  if (!finding.is_well()) text += ": " + finding.means + "; " + finding.to_do;
+  const Color color = finding.is_well() ? Color::kGreen : Color::kYellow;
+  console.print(
+      cli::colored(finding.is_well() ? "ok  " : "look", color, console.look().has_colors) + "  " +
+      name + cli::harmless(text) + "\n");
+}
+
+cli::Reply<Findings> find(cli::Session& session, const std::string& target) {
+  Findings found;
+  if (target.find("://") != target.npos) {
+    const auto checked = check_server(session, found);
+    if (!checked) return checked.error();
+  } else {
+    check_machine(found);
+    const auto checked = check_directory_of_data(target, found);
+    if (!checked) return cli::Failure{.exit = Exit::kUsage, .text = checked.error().text};
+  }
+  if (session.choice.password_file.empty()) return found;
+  const auto password = check_password_file(session.choice.password_file);
+  if (!password) return cli::Failure{.exit = Exit::kUsage, .text = password.error().text};
+  found.push_back(*password);
+  return found;
+}
+
+}  // namespace
+
+cli::Exit look_for_trouble(cli::Session& session) {
+  const std::string& target = session.choice.words.front();
+  cli::Choice there = session.choice;
+  if (target.find("://") != target.npos) {
+    const auto url = cli::parse_server_url(target);
+    if (!url) return session.refuse_usage("TARGET " + url.error().text);
+    there.url = *url;
+    // The more special one wins.
+    if (!url->password.empty() && there.password_file.empty()) there.password.clear();
+  }
+  cli::Api api(there);
+  cli::Session to_target{.choice = there, .api = api, .console = session.console};
+  const auto found = find(to_target, target);
+  if (!found) return session.fail(found.error());
+  const bool is_well = std::ranges::all_of(*found, &Finding::is_well);
+  if (session.choice.is_json) {
+    cli::Json list = cli::Json::array();
+    for (const Finding& finding : *found) list.push_back(json_of(finding));
+    session.print({{"is_well", is_well}, {"findings", std::move(list)}});
+  } else {
+    for (const Finding& finding : *found) print_finding(session.console, finding);
+  }
+  return is_well ? Exit::kDone : Exit::kRefused;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace::server {
+
+/// What one check has seen, in words for a person.
+struct Finding {
+  const char* check;  ///< a word for programs: `disk`
+  std::string seen;
+  std::string means = {};  ///< empty: all is well
+  std::string to_do = {};  ///< with `means`
+
+  [[nodiscard]] bool is_well() const { return means.empty(); }
+};
+
+using Findings = std::vector<Finding>;
+
+}  // namespace millrace::server

@@ -1,0 +1,107 @@
+"""`millrace doctor`: what it finds in a directory and at a server."""
+
+import json
+import os
+import time
+import unittest
+
+from clients import Beanstalk
+from terminal.test_cli import DONE, REFUSED, UNREACHABLE, USAGE, CliTest
+
+YEAR_S = 365 * 86_400
+
+
+class DoctorTest(CliTest):
+    url = ""
+
+    def findings(self, *arguments):
+        """By check: whether all is well, and the whole line. The clock of this machine is its own
+        affair."""
+        done = self.run_cli("doctor", "--json", *arguments)
+        self.assertEqual(done.stderr, "")
+        document = json.loads(done.stdout)
+        self.assertEqual(done.returncode, DONE if document["is_well"] else REFUSED)
+        self.assertEqual(document["is_well"], all(each["is_well"] for each in document["findings"]))
+        found = {}
+        for each in document["findings"]:
+            members = ["check", "is_well", "seen"] + ([] if each["is_well"] else ["means", "to_do"])
+            self.assertEqual(list(each), members)
+            found.setdefault(each["check"], []).append(each)
+        return found
+
+    def trouble(self, found, check):
+        """What is seen and what to do, of the one finding of that check that is none of well."""
+        (one,) = [each for each in found[check] if not each["is_well"]]
+        return one["seen"] + " | " + one["to_do"]
+
+    def test_a_directory_in_use_has_a_process_and_is_not_changed(self):
+        server = self.serve()
+        names = sorted(os.listdir(server.data))
+        found = self.findings(server.data)
+        self.assertIn(f"process {server.process.pid} serves it", found["use"][0]["seen"])
+        self.assertEqual(found["journal"][0]["seen"], "1 file of format 1")
+        self.assertRegex(found["sync"][0]["seen"], r"ms \(median of \d+\), [\d.]+ ms at most|tmpfs")
+        for check in ("owner", "use", "journal"):
+            self.assertTrue(found[check][0]["is_well"], found[check])
+        self.assertEqual(sorted(os.listdir(server.data)), names)
+        server.terminate()
+        self.assertIn("no process", self.findings(server.data)["use"][0]["seen"])
+
+    def test_each_trouble_of_a_directory_says_what_to_do(self):
+        server = self.serve()
+        server.terminate()
+        segment = server.segments()[-1]
+        os.utime(segment, (time.time() + YEAR_S,) * 2)
+        os.chmod(server.data, 0o755)
+        os.remove(os.path.join(server.data, "extent"))
+        found = self.findings(server.data)
+        self.assertIn("minutes from now", found["clock"][-1]["seen"])
+        self.assertIn("chmod o-rwx", self.trouble(found, "owner"))
+        self.assertIn("millrace check", self.trouble(found, "journal"))
+        with open(os.path.join(server.data, "binlog.1"), "wb"):
+            pass
+        self.assertIn("binlog", self.trouble(self.findings(server.data), "journal"))
+        if os.getuid() == 0:
+            os.chown(segment, 1, 1)
+            self.assertIn("chown", self.trouble(self.findings(server.data), "owner"))
+
+    def test_a_password_that_others_can_read_is_found(self):
+        secret = self.path("secret")
+        with open(secret, "w", encoding="ascii") as file:
+            file.write("secret")
+        os.chmod(secret, 0o600)
+        found = self.findings(self.directory, f"--password-file={secret}")
+        self.assertTrue(found["password"][0]["is_well"])
+        os.chmod(secret, 0o644)
+        done = self.run_cli("doctor", self.directory, f"--password-file={secret}")
+        self.assertEqual(done.returncode, REFUSED)
+        self.assertRegex(done.stdout, r"(?m)^look  password .*every user.*: .*; chmod o-r ")
+
+    def test_a_server_is_asked_for_its_troubles(self):
+        server = self.serve()
+        found = self.findings(self.url)
+        for check in ("version", "clock", "queues"):
+            self.assertTrue(found[check][0]["is_well"], found[check])
+        for number in range(12):
+            self.push("Mail", "[]", f"--queue=idle-{number}")
+        self.open(Beanstalk(server.beanstalk_address)).put(b"x")
+        self.cli("pause", "idle-3")
+        found = self.findings(self.url)
+        self.assertEqual(len(found["queue"]), 10)
+        self.assertIn("1 job, the oldest", found["queue"][0]["seen"])
+        self.assertIn("no worker", found["queue"][0]["seen"])
+        self.assertIn("1 more queues", self.trouble(found, "queues"))
+
+    def test_a_server_that_keeps_nothing_says_so(self):
+        self.serve("--volatile")
+        self.assertIn("--data DIR", self.trouble(self.findings(self.url), "journal"))
+
+    def test_what_cannot_be_looked_at_is_one_line(self):
+        for target in ("/nowhere/at/all", __file__):
+            self.assertIn(target, self.refusal("doctor", target, status=USAGE))
+        self.assertIn("TARGET", self.refusal("doctor", "ftp://x", status=USAGE))
+        self.refusal("doctor", "http://127.0.0.1:1", status=UNREACHABLE)
+
+
+if __name__ == "__main__":
+    unittest.main()
