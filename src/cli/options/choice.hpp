@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,6 +51,12 @@ struct DevChoice {
   bool opens_pages = true;  ///< on a desktop
 };
 
+/// How `bench` measures.
+struct BenchChoice {
+  std::uint64_t seconds = 3;  ///< for each row
+  std::size_t connections = 50;
+};
+
 /// What a verb is told by the command line.
 struct Choice {
   const VerbRow* verb = nullptr;
@@ -74,6 +81,7 @@ struct Choice {
   PutChoice put;
   FetchChoice fetch;
   DevChoice dev;
+  BenchChoice bench;
 };
 
 }  // namespace millrace::cli

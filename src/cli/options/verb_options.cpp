@@ -10,6 +10,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::uint64_t kRowsMax = 1'000'000;
+constexpr std::uint64_t kBenchSecondsMax = 3600;
+constexpr std::size_t kBenchConnectionsMax = 1000;
 
 Outcome<Done> set_text(std::string& to, const std::string& text) {
   if (text.empty()) return Problem{"must not be empty"};
@@ -151,7 +153,7 @@ constexpr std::array kVerbOptions = {
                kServer | kDoctor | kTop | kJobPort,
                [](Choice& c, const std::string& text) { return set_text(c.ca_file, text); }},
     VerbOption{"json", nullptr, "Print the answer of the JSON API instead of a table",
-               kServer | kDoctor | kPut,
+               kServer | kDoctor | kPut | kBench,
                [](Choice& c, const std::string& text) { return set_switch(c.is_json, text); }},
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
@@ -236,6 +238,14 @@ constexpr std::array kVerbOptions = {
                  auto set = set_switch(c.dev.opens_pages, text);
                  c.dev.opens_pages = !c.dev.opens_pages;
                  return set;
+               }},
+    VerbOption{"seconds", "N", "How long each row is measured (default: 3)", kBench,
+               [](Choice& c, const std::string& text) {
+                 return set_number(c.bench.seconds, text, kBenchSecondsMax);
+               }},
+    VerbOption{"connections", "N", "How many clients at a time (default: 50)", kBench,
+               [](Choice& c, const std::string& text) {
+                 return set_number(c.bench.connections, text, kBenchConnectionsMax);
                }},
 };
 

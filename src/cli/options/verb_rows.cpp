@@ -73,6 +73,13 @@ constexpr std::array kVerbRows = {
             nullptr,
             "Exit status 0: all is well. 1: there are findings. 2: wrong arguments, or no such\n"
             "directory. 3: the server cannot be reached."},
+    VerbRow{
+        "bench",
+        "Measure what a server does on this machine, with this disk",
+        {VerbWord{"DIR", "A directory on the disk (default: the present one)", Number::kOptional}},
+        kBench,
+        nullptr,
+        "Exit status 0: measured. 1: not, as when the directory cannot be written."},
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ enum Group : unsigned {
   kFetch = 1u << 14,
   kTail = 1u << 15,
   kTop = 1u << 16,
+  kBench = 1u << 17,
 };
 
 /// One option. `--name` is its flag.

@@ -11,7 +11,8 @@ struct LocalVerb {
 };
 
 constexpr std::array kLocalVerbs = {LocalVerb{"dev", serve_for_development},
-                                    LocalVerb{"doctor", look_for_trouble}};
+                                    LocalVerb{"doctor", look_for_trouble},
+                                    LocalVerb{"bench", measure_machine}};
 
 }  // namespace
 

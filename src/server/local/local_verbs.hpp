@@ -12,5 +12,6 @@ namespace millrace::server {
 
 cli::Exit serve_for_development(cli::Session& session);
 cli::Exit look_for_trouble(cli::Session& session);
+cli::Exit measure_machine(cli::Session& session);
 
 }  // namespace millrace::server

@@ -12,7 +12,7 @@ from program import PROGRAM, environment
 
 COMMANDS = "serve check backup move-to-log move-to-file import".split()
 COMMANDS += "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
-COMMANDS += "workers errors dev doctor".split()
+COMMANDS += "workers errors dev doctor bench".split()
 
 
 def printed(*arguments):
