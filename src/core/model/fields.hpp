@@ -319,6 +319,11 @@ void each_field(Of<DayCounts> auto& day, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(Of<ClockRead> auto& record, Visit& visit) {
+  visit_all<ClockRead>(visit, record.at);
+}
+
+template <typename Visit>
 void each_field(Of<LockSecretDrawn> auto& record, Visit& visit) {
   visit_all<LockSecretDrawn>(visit, record.secret);
 }

@@ -228,10 +228,20 @@ struct LockSecretDrawn {
   bool operator==(const LockSecretDrawn&) const = default;
 };
 
+/// What the wall clock showed when the batch with this record was appended: so that a restore can
+/// stop at a time. It changes nothing, and none is ever needed again.
+struct ClockRead {
+  static constexpr std::uint8_t kTag = 19;
+
+  Time at{};
+
+  bool operator==(const ClockRead&) const = default;
+};
+
 using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged,
                             HistoryChanged, JobBatchAdded, JobBatchChanged, JobBatchRemoved,
                             TrackChanged, TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
-                            ThrottleRemoved, LockSecretDrawn, AttemptEnded>;
+                            ThrottleRemoved, LockSecretDrawn, AttemptEnded, ClockRead>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -127,6 +127,13 @@ bool Ledger::is_batch_awaited() const {
   return store_.has_unwritten() || records_written_ - records_before_batch_ > reservation_count_;
 }
 
+void Ledger::tell_time(Time wall) {
+  if (!has_batch() || !store_.log_clock().is_due(wall)) return;
+  ClockRead record{.at = wall};
+  encode(record, batch_);
+  store_.apply(std::move(record));
+}
+
 std::string Ledger::take_batch() {
   records_written_ += store_.write_last(batch_);
   taken_bytes_ = batch_.size();

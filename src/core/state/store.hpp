@@ -11,6 +11,7 @@
 #include "core/model/wall_clock.hpp"
 #include "core/state/batches/job_batches.hpp"
 #include "core/state/features/cron_entries.hpp"
+#include "core/state/features/log_clock.hpp"
 #include "core/state/features/stored_secret.hpp"
 #include "core/state/features/tracks.hpp"
 #include "core/state/jobs.hpp"
@@ -63,6 +64,7 @@ class Store {
   [[nodiscard]] const StoredSecret& lock_secret() const { return lock_secret_; }
   [[nodiscard]] Tracks& tracks() { return tracks_; }
   [[nodiscard]] const Tracks& tracks() const { return tracks_; }
+  [[nodiscard]] const LogClock& log_clock() const { return log_clock_; }
 
   // ---- the wall clock ---------------------------------------------------------------------------
 
@@ -109,7 +111,7 @@ class Store {
   /// `apply` does not compile. Totals are last: they end a batch (decision 5).
   static auto kinds(auto& self) {
     return std::tie(self.queues_, self.throttles_, self.jobs_, self.tracks_, self.batches_,
-                    self.days_, self.cron_, self.lock_secret_, self.totals_);
+                    self.days_, self.cron_, self.lock_secret_, self.log_clock_, self.totals_);
   }
   static void each_kind(auto& self, auto&& visit) {
     std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(self));
@@ -124,6 +126,7 @@ class Store {
   CronEntries cron_;
   StoredSecret lock_secret_;
   Tracks tracks_;
+  LogClock log_clock_;
   WallClock wall_clock_;
 };
 

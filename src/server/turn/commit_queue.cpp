@@ -14,6 +14,8 @@ void CommitQueue::append_batch() {
   CHECK(epoch_.has_value());
   const bool is_unhurried =
       parts_.journal.durability() == Durability::kWhenSynced && !parts_.ledger.is_batch_awaited();
+  const Time now = parts_.clock.now();
+  parts_.ledger.tell_time(parts_.ledger.store().wall_clock().shown(now));
   const auto span = is_unhurried
                         ? parts_.journal.append_unhurried(*epoch_, parts_.ledger.take_batch())
                         : parts_.journal.append(*epoch_, parts_.ledger.take_batch());
@@ -24,7 +26,6 @@ void CommitQueue::append_batch() {
   CHECK(span->begin >= end_ && span->end > span->begin);
   parts_.ledger.place(span->begin);
   end_ = span->end;
-  const Time now = parts_.clock.now();
   appended_.push_back({.end = end_, .at = now, .is_unhurried = is_unhurried});
   if (!is_unhurried) {
     hurried_end_ = end_;

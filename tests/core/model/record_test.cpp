@@ -209,6 +209,13 @@ TEST_CASE("record: a history is read as it was written") {
   CHECK((round_trip(HistoryChanged{}) == HistoryChanged{}));
 }
 
+TEST_CASE("record: what the clock showed is read as it was written") {
+  CHECK((round_trip(ClockRead{.at = kNever}) == ClockRead{.at = kNever}));
+  std::string bytes;
+  encode(ClockRead{.at = Time{1ns}}, bytes);
+  CHECK(hex_of(bytes) == "1302");
+}
+
 TEST_CASE("record: the secret of locks is read as it was written") {
   const LockSecretDrawn record{.secret = {.low = 0x0123456789abcdef, .high = UINT64_MAX}};
   CHECK((round_trip(record) == record));
@@ -355,7 +362,7 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}}),
         Record(ThrottleChanged{.queue = "q", .limits = {.concurrency = 300}, .full_at = kNever}),
         Record(ThrottleRemoved{.queue = "q"}), Record(LockSecretDrawn{.secret = {.low = 1}}),
-        Record(whole_job_with_features()),
+        Record(ClockRead{.at = Time{1s}}), Record(whole_job_with_features()),
         Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;

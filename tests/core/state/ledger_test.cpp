@@ -61,4 +61,36 @@ TEST_CASE("latest time: the failure of another server tells nothing") {
   CHECK(told(fixture) == fixture.now);
 }
 
+TEST_CASE("clock: a batch tells the time where the last one does not") {
+  BrokerFixture fixture;
+  const auto told_at = [&](Time wall) {
+    fixture.put("x");
+    const std::size_t before = fixture.ledger.batch_bytes();
+    fixture.ledger.tell_time(wall);
+    const bool is_told = fixture.ledger.batch_bytes() > before;
+    REQUIRE_FALSE(fixture.ledger.take_batch().empty());
+    return is_told;
+  };
+  CHECK(told_at(Time{1s}));
+  CHECK_FALSE(told_at(Time{1s} + 999us));
+  CHECK(told_at(Time{1s} + 1ms));
+  CHECK(told_at(Time{1s}));
+}
+
+TEST_CASE("clock: where nothing happens no time is told") {
+  BrokerFixture fixture;
+  fixture.ledger.tell_time(Time{1s});
+  CHECK_FALSE(fixture.ledger.has_batch());
+}
+
+TEST_CASE("clock: it is no record that somebody waits for, and none that is needed") {
+  BrokerFixture fixture;
+  fixture.put("x");
+  const std::uint64_t written = fixture.ledger.records_written();
+  const std::uint64_t live = fixture.ledger.live_bytes();
+  fixture.ledger.tell_time(Time{1s});
+  CHECK(fixture.ledger.records_written() == written);
+  CHECK(fixture.ledger.live_bytes() == live);
+}
+
 }  // namespace millrace::test
