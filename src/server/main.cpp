@@ -55,6 +55,14 @@ int print_report(const Outcome<millrace::server::JournalReport>& report) {
   return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : 0;
 }
 
+int print_backup(const millrace::server::BackupChoice& choice) {
+  const auto report = millrace::server::back_up_journal(choice);
+  if (!report || choice.to != millrace::server::kStream) return print_report(report);
+  // The backup is on stdout.
+  std::fputs(report->text.c_str(), stderr);
+  return 0;
+}
+
 int print_moved(const Outcome<std::string>& moved) {
   if (!moved) return fail(kMillrace, moved.error().text, kExitFailed);
   std::fputs(moved->c_str(), stdout);
@@ -76,7 +84,9 @@ int run(const std::vector<std::string>& arguments) {
       if (!invocation.target.empty()) return print_report(salvage_journal(text, invocation.target));
       return print_report(check_journal(text));
     case Invocation::Action::kBackUp:
-      return print_report(back_up_journal(text, invocation.target));
+      return print_backup(invocation.backup);
+    case Invocation::Action::kRestore:
+      return print_report(restore_journal(invocation.restore));
     case Invocation::Action::kMoveToLog:
       return print_moved(move_to_log(invocation.config, Log()));
     case Invocation::Action::kMoveToFile:

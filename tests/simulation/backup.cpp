@@ -121,7 +121,8 @@ Backup::Backup(FileSystem& files, std::uint64_t promised_point)
       files_(std::make_unique<InterruptedFiles>(files, [this] { (*pause_)(); })),
       process_([this](const OtherProcess::Pause& pause) {
         pause_ = &pause;
-        done = journal::back_up(*files_, kOriginal, kCopy);
+        const auto parts = journal::back_up(*files_, kOriginal, kCopy);
+        done = parts ? Outcome<Done>(Done{}) : parts.error();
       }) {}
 
 void World::begin_backup() {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "journal/file/log_files.hpp"
-#include "journal/file/log_format.hpp"
+#include "journal/file/log_names.hpp"
 #include "journal/file/log_reader.hpp"
 
 namespace millrace::journal {
@@ -70,13 +69,6 @@ Outcome<std::uint64_t> whole_bytes(FileSystem& files, const std::string& path,
   }
 }
 
-Outcome<Done> share(FileSystem& files, const std::string& from, const std::string& to,
-                    std::uint64_t size) {
-  // A link takes no time and no room. It fails across file systems, and where links are not known.
-  if (files.link(from, to)) return Done{};
-  return copy(files, from, to, size);
-}
-
 Outcome<Done> clear(FileSystem& files, const std::string& directory) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
   if (!names) return names.error();
@@ -87,18 +79,6 @@ Outcome<Done> clear(FileSystem& files, const std::string& directory) {
   return Done{};
 }
 
-/// So that a start notices when a segment of the copy is missing.
-Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
-                           const std::vector<Segment>& segments) {
-  const Outcome<std::unique_ptr<File>> file = files.create(directory + "/" + kExtentName);
-  if (!file) return file.error();
-  const auto extent = encode_extent(
-      {.oldest = segments.front().header.first, .newest = segments.back().header.first});
-  const std::string_view part(extent.data(), extent.size());
-  const Outcome<Done> written = (*file)->write(0, {&part, 1});
-  return written ? (*file)->sync() : written;
-}
-
 /// Whether the server will never write to the segment again. That is sure when the next segment has
 /// a frame, since a segment is synced before. So the last two are not believed: after a crash, the
 /// server continues with the one before a segment that was only begun.
@@ -107,31 +87,34 @@ bool is_done(const std::vector<Segment>& segments, std::size_t at) {
 }
 
 /// One try. Oldest first: a segment that the server removes meanwhile was rewritten to later ones,
-/// which are copied after it.
-Outcome<Done> copy_segments(FileSystem& files, const std::string& directory,
-                            const std::string& destination) {
+/// which are put after it.
+Outcome<std::vector<BackupPart>> put_segments(FileSystem& files, const std::string& directory,
+                                              BackupTarget& target) {
   const Outcome<LogReader> log = LogReader::open(files, directory);
   if (!log) return log.error();
   const std::vector<Segment>& segments = log->segments();
   if (segments.empty()) return Problem{directory + " holds no journal"};
+  if (auto begun = target.begin(); !begun) return begun.error();
+  std::vector<BackupPart> parts;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const SegmentHeader& header = segments[i].header;
-    const std::string from = directory + "/" + segment_name(header.first);
-    const std::string to = destination + "/" + segment_name(header.first);
-    Outcome<Done> copied = Done{};
-    if (i + 1 < segments.size()) {
-      const std::uint64_t size = *segments[i].sealed_at - header.first;
-      copied = is_done(segments, i) ? share(files, from, to, size) : copy(files, from, to, size);
+    BackupPart part{.path = directory + "/" + segment_name(header.first), .header = header};
+    if (segments[i].sealed_at) {
+      part.bytes = *segments[i].sealed_at - header.first;
+      part.is_done = is_done(segments, i);
     } else {
-      const auto size = whole_bytes(files, from, header);
+      const auto size = whole_bytes(files, part.path, header);
       if (!size) return size.error();
-      const Lsn end = header.first + *size;
-      if (end < log->noted_end()) return damage(from, *size, lacks_its_end(log->noted_end() - end));
-      copied = copy(files, from, to, *size);
+      part.bytes = *size;
+      const Lsn end = header.first + part.bytes;
+      if (end < log->noted_end()) {
+        return damage(part.path, part.bytes, lacks_its_end(log->noted_end() - end));
+      }
     }
-    if (!copied) return copied;
+    if (auto put = target.put(part); !put) return put.error();
+    parts.push_back(std::move(part));
   }
-  return write_extent(files, destination, segments);
+  return parts;
 }
 
 /// Whether the server has removed or begun a segment since `before` was listed: then a try may fail
@@ -141,27 +124,74 @@ bool has_moved_on(FileSystem& files, const std::string& directory, const std::ve
   return now && *now != before;
 }
 
+/// A directory that has nothing else in it.
+class EmptyDirectory final : public BackupTarget {
+ public:
+  EmptyDirectory(FileSystem& files, const std::string& path) : files_(files), path_(path) {}
+
+  Outcome<Done> begin() override { return clear(files_, path_); }
+  Outcome<Done> put(const BackupPart& part) override {
+    return place(files_, part, path_ + "/" + segment_name(part.header.first));
+  }
+
+ private:
+  FileSystem& files_;
+  const std::string& path_;
+};
+
 }  // namespace
 
-Outcome<Done> back_up(FileSystem& files, const std::string& directory,
-                      const std::string& destination) {
+Outcome<std::vector<BackupPart>> back_up(FileSystem& files, const std::string& directory,
+                                         BackupTarget& target) {
+  for (int tries = 1;; ++tries) {
+    const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
+    if (!segments) return segments.error();
+    Outcome<std::vector<BackupPart>> parts = put_segments(files, directory, target);
+    // A log that did not change while it was read is really damaged.
+    if (parts || tries == kTriesMax || !has_moved_on(files, directory, *segments)) return parts;
+  }
+}
+
+Outcome<std::vector<BackupPart>> back_up(FileSystem& files, const std::string& directory,
+                                         const std::string& destination) {
   Outcome<Done> done = files.ensure_directory(destination);
-  if (!done) return done;
+  if (!done) return done.error();
   const Outcome<std::vector<std::string>> names = files.list(destination);
   if (!names) return names.error();
   // A failed try clears the destination: nothing of the user's may be in it.
   if (!names->empty()) return Problem{destination + " is not empty"};
-  for (int tries = 1;; ++tries) {
-    const Outcome<std::vector<Lsn>> segments = segments_in(files, directory);
-    if (!segments) return segments.error();
-    done = copy_segments(files, directory, destination);
+  EmptyDirectory target(files, destination);
+  Outcome<std::vector<BackupPart>> parts = back_up(files, directory, target);
+  if (parts) {
+    done =
+        write_extent(files, destination,
+                     {.oldest = parts->front().header.first, .newest = parts->back().header.first});
     if (done) done = files.sync_directory(destination);
-    if (done) return done;
-    const Outcome<Done> cleared = clear(files, destination);
-    if (!cleared) return cleared;
-    // A log that did not change while it was copied is really damaged.
-    if (tries == kTriesMax || !has_moved_on(files, directory, *segments)) return done;
+    if (done) return parts;
   }
+  const Outcome<Done> cleared = clear(files, destination);
+  if (!cleared) return cleared.error();
+  return parts ? done.error() : parts.error();
+}
+
+Outcome<Done> place(FileSystem& files, const BackupPart& part, const std::string& to) {
+  // A link takes no time and no room. It fails across file systems, and where links are not known.
+  if (part.is_done && files.link(part.path, to)) return Done{};
+  return copy(files, part.path, to, part.bytes);
+}
+
+Outcome<Done> write_extent(FileSystem& files, const std::string& directory,
+                           const LogExtent& extent) {
+  const std::string path = directory + "/" + kExtentName;
+  const auto names = names_in(files, directory);
+  if (!names) return names.error();
+  const Outcome<std::unique_ptr<File>> file =
+      names->has_extent ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
+  if (!file) return file.error();
+  const auto encoded = encode_extent(extent);
+  const std::string_view part(encoded.data(), encoded.size());
+  const Outcome<Done> written = (*file)->write(0, {&part, 1});
+  return written ? (*file)->sync() : written;
 }
 
 }  // namespace millrace::journal

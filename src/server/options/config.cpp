@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "cli/options/command_line.hpp"
+#include "server/backup/backup_options.hpp"
 #include "server/import/import_options.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
@@ -36,8 +37,6 @@ constexpr const char* kFooter =
 constexpr const char* kCheckFooter =
     "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed.\n"
     "2: wrong arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
-constexpr const char* kBackupFooter =
-    "Exit status 0: copied. 1: not copied; the journal may be damaged. 2: wrong arguments.";
 
 constexpr const char* kMoveFooter =
     "Exit status 0: moved. 1: not, or not all: the same command goes on. 2: wrong arguments.";
@@ -68,7 +67,9 @@ struct Parser {
   CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
   CLI::App* check =
       app.add_subcommand("check", "Show what a journal holds, and where it is damaged");
-  CLI::App* backup = app.add_subcommand("backup", "Copy a journal; its server may be running");
+  BackupTexts backup_texts;
+  CLI::App* backup = add_backup_command(app, backup_texts);
+  CLI::App* restore = add_restore_command(app, backup_texts);
   CLI::App* move_to_log = app.add_subcommand(
       "move-to-log", "Move the jobs of a stopped server to a log that several servers share");
   CLI::App* move_to_file = app.add_subcommand(
@@ -93,7 +94,7 @@ struct Parser {
     app.require_subcommand(0, 1);
     // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
     // both.
-    for (CLI::App* command : {serve, check, backup, move_to_log, move_to_file, import}) {
+    for (CLI::App* command : {serve, check, move_to_log, move_to_file, import}) {
       command->option_defaults()->take_last();
     }
     serve->footer(kFooter);
@@ -110,22 +111,18 @@ struct Parser {
             "beside the config file)")
         ->type_name("DIR")
         ->envname("MILLRACE_CONF_DIR");
-    for (CLI::App* command : {check, backup}) {
-      command->add_option("DIR", directory, "The data directory; it is not changed")
-          ->required()
-          ->type_name("");
-    }
+    check->add_option("DIR", directory, "The data directory; it is not changed")
+        ->required()
+        ->type_name("");
     add_move(*move_to_log, "The data directory; its jobs stay in it too, and are not served");
     add_move(*move_to_file, "A new directory, or that of a stopped node");
     move_to_file->add_flag("--again", is_again, "Even if the jobs were moved before");
     completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
     check->footer(kCheckFooter);
-    backup->footer(kBackupFooter);
     check
         ->add_option("--salvage", target,
                      "Copy everything that is not damaged to this new directory")
         ->type_name("NEWDIR");
-    backup->add_option("DEST", target, "A new or empty directory")->required()->type_name("");
   }
 
   Parser(const Parser&) = delete;
@@ -302,6 +299,18 @@ Invocation read_directories(const Parser& parser, Invocation::Action action) {
   return {.action = action, .config = {}, .text = parser.directory, .target = parser.target};
 }
 
+Invocation read_backup(const BackupTexts& texts) {
+  auto choice = backup_of(texts);
+  if (!choice) return refuse(choice.error().text);
+  return {.action = Invocation::Action::kBackUp, .config = {}, .text = {}, .backup = *choice};
+}
+
+Invocation read_restore(const BackupTexts& texts) {
+  auto choice = restore_of(texts);
+  if (!choice) return refuse(choice.error().text);
+  return {.action = Invocation::Action::kRestore, .config = {}, .text = {}, .restore = *choice};
+}
+
 Invocation read_import(ImportChoice choice) {
   if (const auto checked = check_import(choice); !checked) return refuse(checked.error().text);
   choice.redis_password = environment_variable("REDISCLI_AUTH").value_or("");
@@ -389,7 +398,8 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return refuse(checked.error().text);
   }
   if (parser.check->parsed()) return read_directories(parser, Invocation::Action::kCheck);
-  if (parser.backup->parsed()) return read_directories(parser, Invocation::Action::kBackUp);
+  if (parser.backup->parsed()) return read_backup(parser.backup_texts);
+  if (parser.restore->parsed()) return read_restore(parser.backup_texts);
   if (parser.move_to_log->parsed()) {
     return read_move(parser, *parser.move_to_log, Invocation::Action::kMoveToLog);
   }

@@ -13,6 +13,8 @@
 #include "core/broker/features/finished_jobs.hpp"
 #include "core/model/types.hpp"
 #include "core/throttle/limits.hpp"
+#include "server/backup/backup.hpp"
+#include "server/backup/restore.hpp"
 #include "server/cron/cron_item.hpp"
 #include "server/import/import.hpp"
 #include "server/net/address.hpp"
@@ -123,7 +125,8 @@ struct Invocation {
   enum class Action {
     kServe,  ///< serve with `config`
     kCheck,  ///< check the journal in directory `text`; with `target`, salvage it to that directory
-    kBackUp,      ///< copy the journal in directory `text` to `target`
+    kBackUp,      ///< copy a journal, as `backup` says
+    kRestore,     ///< make a data directory of a backup, as `restore` says
     kMoveToLog,   ///< the jobs of `config.data` to `config.log`
     kMoveToFile,  ///< the jobs of `config.log` to `config.data`
     kImport,      ///< the jobs of another server, as `import` says
@@ -136,6 +139,8 @@ struct Invocation {
   std::string text;
   std::string target = {};
   ImportChoice import = {};
+  BackupChoice backup = {};
+  RestoreChoice restore = {};
   cli::Choice ask = {};
   /// With kServe: environment variables that begin like those of options but are none. They have
   /// no effect.

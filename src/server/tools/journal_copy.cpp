@@ -7,10 +7,11 @@
 #include <utility>
 
 #include "core/model/codec.hpp"
-#include "journal/file/backup.hpp"
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_survey.hpp"
+#include "server/backup/backup_directory.hpp"
+#include "server/backup/restore.hpp"
 #include "server/import/import_mark.hpp"
 
 namespace millrace::server {
@@ -21,17 +22,6 @@ constexpr std::uint64_t kWaitingBytesMax = std::uint64_t{8} << 20;
 
 /// Small segments, since the copy is checked afterwards, one whole segment at a time.
 constexpr std::uint64_t kCopySegmentBytes = std::uint64_t{8} << 20;
-
-/// True when `path` is the directory or lies in it, by any name. `path` need not exist.
-bool lies_in(const std::string& path, const std::string& directory) {
-  std::error_code error;
-  std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
-  for (; !error && place.has_relative_path(); place = place.parent_path()) {
-    std::error_code missing;
-    if (std::filesystem::equivalent(place, directory, missing)) return true;
-  }
-  return false;
-}
 
 /// An empty directory to copy a journal to. Unless `keep` is called, the destructor removes the
 /// files in it, and the directory itself if it did not exist before.
@@ -124,6 +114,7 @@ Outcome<journal::Survey> copy_whole(journal::FileSystem& files, const std::strin
 Outcome<JournalReport> salvage_journal(const std::string& directory,
                                        const std::string& new_directory) {
   if (auto ended = refuse_unfinished_import(directory); !ended) return ended.error();
+  if (auto ended = refuse_unfinished_restore(directory); !ended) return ended.error();
   journal::PosixFileSystem files;
   Outcome<Target> made = Target::make(files, new_directory, directory);
   if (!made) return made.error();
@@ -142,25 +133,6 @@ Outcome<JournalReport> salvage_journal(const std::string& directory,
                    (losses == 1 ? " loss" : " losses") +
                    ", listed in the report; everything else is in " + new_directory;
   return report;
-}
-
-Outcome<JournalReport> back_up_journal(const std::string& directory,
-                                       const std::string& destination) {
-  if (auto ended = refuse_unfinished_import(directory); !ended) return ended.error();
-  journal::PosixFileSystem files;
-  Outcome<Target> made = Target::make(files, destination, directory);
-  if (!made) return made.error();
-  const Outcome<Done> copied = journal::back_up(files, directory, destination);
-  if (!copied) return copied.error();
-  Outcome<JournalReport> report = check_journal(destination);
-  if (report && !report->damage) {
-    made->keep();
-    return report;
-  }
-  // The copy has the damage of the journal, so report the damaged file of the journal.
-  const Outcome<JournalReport> original = check_journal(directory);
-  if (original && original->damage) return Problem{*original->damage};
-  return report ? Problem{*report->damage} : report.error();
 }
 
 }  // namespace millrace::server

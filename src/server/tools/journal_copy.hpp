@@ -14,9 +14,4 @@ namespace millrace::server {
 [[nodiscard]] Outcome<JournalReport> salvage_journal(const std::string& directory,
                                                      const std::string& new_directory);
 
-/// Copies the journal of `directory`, which a server may be using, to `destination`, and reports
-/// the contents of the copy. A damaged journal is a problem. See journal/file/backup.hpp.
-[[nodiscard]] Outcome<JournalReport> back_up_journal(const std::string& directory,
-                                                     const std::string& destination);
-
 }  // namespace millrace::server

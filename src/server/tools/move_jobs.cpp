@@ -14,6 +14,7 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/shared/log_filler.hpp"
 #include "journal/shared/replicated_journal.hpp"
+#include "server/backup/restore.hpp"
 #include "server/import/import_mark.hpp"
 #include "server/net/poller.hpp"
 #include "server/process/clock.hpp"
@@ -60,6 +61,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_journal(journal::FileSystem&
   const auto content = journal::look_into(files, directory);
   if (!content) return content.error();
   if (auto ended = refuse_unfinished_import(directory); !ended) return ended.error();
+  if (auto ended = refuse_unfinished_restore(directory); !ended) return ended.error();
   if (*content == DirectoryContent::kNothing) return Problem{directory + " has no journal"};
   if (*content == DirectoryContent::kCache || *content == DirectoryContent::kBrokenCache) {
     return Problem{directory +

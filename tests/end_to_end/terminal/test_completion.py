@@ -10,7 +10,7 @@ import unittest
 from program import PROGRAM, environment
 
 
-COMMANDS = "serve check backup move-to-log move-to-file import".split()
+COMMANDS = "serve check backup restore move-to-log move-to-file import".split()
 COMMANDS += "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
 COMMANDS += "workers errors dev doctor bench".split()
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "server/backup/backup.hpp"
 #include "server/scratch.hpp"
 #include "server/tools/check.hpp"
 #include "server/tools/journal_copy.hpp"
@@ -80,7 +81,7 @@ TEST_CASE("import mark: a file of that name with other text is refused") {
 TEST_CASE("import mark: a journal with half an import is not copied") {
   const HalfImport test;
   const std::string copy = test.scratch.path("copy");
-  CHECK(back_up_journal(test.directory, copy).error().text == test.refusal);
+  CHECK(back_up_journal({.directory = test.directory, .to = copy}).error().text == test.refusal);
   CHECK(salvage_journal(test.directory, copy).error().text == test.refusal);
   CHECK_FALSE(std::filesystem::exists(copy));
 }

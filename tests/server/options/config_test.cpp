@@ -134,7 +134,7 @@ TEST_CASE("config: the help of check and backup names directories and statuses")
   CHECK(check.find("DIR REQUIRED") != std::string::npos);
   CHECK(check.find("4: the journal is damaged") != std::string::npos);
   const std::string backup = read_invocation({"backup", "--help"}).text;
-  CHECK(backup.find("DEST REQUIRED") != std::string::npos);
+  CHECK(backup.find("DIR [DEST]") != std::string::npos);
   CHECK(backup.find("1: not copied") != std::string::npos);
   CHECK(backup.find("4:") == std::string::npos);
 }
@@ -360,9 +360,21 @@ TEST_CASE("config: what looks after a journal names its directories") {
   CHECK(read_invocation({"check", "data", "--salvage", "new"}).target == "new");
   const Invocation backup = read_invocation({"backup", "data", "copy"});
   CHECK(backup.action == Invocation::Action::kBackUp);
-  CHECK(backup.text == "data");
-  CHECK(backup.target == "copy");
+  CHECK(backup.backup.directory == "data");
+  CHECK(backup.backup.to == "copy");
   CHECK(read_invocation({"backup", "data"}).action == Invocation::Action::kRefuse);
+  const Invocation grown =
+      read_invocation({"backup", "data", "--to", "-", "--since", "a", "--manifest", "b"});
+  CHECK(grown.backup.to == kStream);
+  CHECK(grown.backup.since == "a");
+  CHECK(grown.backup.manifest == "b");
+  CHECK(read_invocation({"backup", "data", "--to", "a", "--since", "a", "--keep", "7d"})
+            .backup.keep == Duration(24h * 7));
+  const Invocation restore =
+      read_invocation({"restore", "a", "b", "--to", "c", "--until", "1970-01-01T00:01Z"});
+  CHECK(restore.action == Invocation::Action::kRestore);
+  CHECK(restore.restore.from == std::vector<std::string>{"a", "b"});
+  CHECK(restore.restore.until == Time{60s});
 }
 
 TEST_CASE("config: what moves jobs takes a directory and the options of the engine") {

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "journal/file/file_journal.hpp"
-#include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
 #include "server/scratch.hpp"
 #include "server/tools/stored_journal.hpp"
@@ -83,46 +81,7 @@ TEST_CASE("salvage: a directory that holds something is left alone") {
   write_journal(scratch.path("data"), {put_batch(1, "mail")});
   write_journal(scratch.path("other"), {put_batch(2, "mail")});
   CHECK_FALSE(salvage_journal(scratch.path("data"), scratch.path("other")));
-  CHECK_FALSE(back_up_journal(scratch.path("data"), scratch.path("other")));
   CHECK(has(check_journal(scratch.path("other")), "writes: 1"));
-}
-
-TEST_CASE("backup: a journal in use is copied as it is, and stays in use") {
-  const Scratch scratch;
-  journal::PosixFileSystem files;
-  auto journal = journal::FileJournal::open(files, scratch.path("data"), {.segment_bytes = 4096});
-  REQUIRE(journal);
-  REQUIRE((*journal)->replay([](std::string_view, Lsn) -> Outcome<Done> { return Done{}; }));
-  JobId id = 1;
-  for (; id <= 300; ++id) (void)(*journal)->append(kOnlyEpoch, put_batch(id, "mail"));
-  (*journal)->sync();
-  const auto report = back_up_journal(scratch.path("data"), scratch.path("copy"));
-  CHECK(has(report, "queue mail: 0 scheduled, 300 ready, 0 reserved, 0 retrying, 0 dead"));
-  for (; id <= 600; ++id) (void)(*journal)->append(kOnlyEpoch, put_batch(id, "mail"));
-  (*journal)->sync();
-  (*journal)->trim((*journal)->extent().oldest_end);
-  (*journal)->sync();
-  CHECK(has(check_journal(scratch.path("copy")), "writes: 300"));
-  // A server that starts on the copy changes nothing of the original.
-  write_journal(scratch.path("copy"), {put_batch(1000, "mail")});
-  (*journal).reset();
-  CHECK(has(check_journal(scratch.path("data")), "torn tail: none"));
-}
-
-TEST_CASE("backup: a segment that the server may go on with is not shared with it") {
-  const Scratch scratch;
-  write_segments(scratch.path("data"));
-  // As after a crash between the making of a segment and its header: the one before is used.
-  const std::filesystem::path last = segments(scratch.path("data")).back();
-  const Lsn end = std::stoull(last.stem()) + std::filesystem::file_size(last);
-  std::ofstream(last.parent_path() / journal::segment_name(end)).flush();
-  REQUIRE(back_up_journal(scratch.path("data"), scratch.path("copy")));
-  const std::vector<std::string> copied = segments(scratch.path("copy"));
-  REQUIRE(copied.size() > 2);
-  CHECK(std::filesystem::path(copied.back()).filename() == last.filename());
-  CHECK(std::filesystem::hard_link_count(copied.back()) == 1);
-  CHECK(std::filesystem::hard_link_count(copied[copied.size() - 2]) == 1);
-  CHECK(std::filesystem::hard_link_count(copied.front()) == 2);
 }
 
 TEST_CASE("salvage: a segment whose header is damaged is read with the salt of a later one") {
@@ -214,7 +173,7 @@ TEST_CASE("salvage: a version that was damaged is damage") {
   CHECK(report->damage);
 }
 
-TEST_CASE("salvage, backup: not into the journal's own directory, by whatever path") {
+TEST_CASE("salvage: not into the journal's own directory, by whatever path") {
   const Scratch scratch;
   const std::string data = scratch.path("data");
   write_journal(data, {put_batch(1, "mail")});
@@ -227,45 +186,8 @@ TEST_CASE("salvage, backup: not into the journal's own directory, by whatever pa
     const auto saved = salvage_journal(data, target);
     REQUIRE_FALSE(saved);
     CHECK(saved.error().text == target + " must not be inside " + data);
-    const auto copied = back_up_journal(data, target);
-    REQUIRE_FALSE(copied);
-    CHECK(copied.error().text == target + " must not be inside " + data);
   }
   CHECK(std::filesystem::is_empty(data + "/inside"));
-}
-
-TEST_CASE("backup: of a damaged journal there is none, and the damage is named") {
-  const Scratch scratch;
-  const std::string data = scratch.path("data");
-  const std::string copy = scratch.path("copy");
-  write_segments(data);
-  SUBCASE("in a frame of the first segment") {
-    flip_byte(segments(data).front(), 200);
-  }
-  SUBCASE("in a frame of the last segment") {
-    flip_byte(segments(data).back(), 70);
-  }
-  SUBCASE("in a header") {
-    flip_byte(segments(data).back(), 20);
-  }
-  SUBCASE("a segment is missing") {
-    std::filesystem::remove(segments(data)[1]);
-  }
-  const auto report = back_up_journal(data, copy);
-  REQUIRE_FALSE(report);
-  CHECK(report.error().text == *check_journal(data)->damage);
-  CHECK_FALSE(std::filesystem::exists(copy));
-  std::filesystem::create_directory(copy);
-  CHECK_FALSE(back_up_journal(data, copy));
-  CHECK(std::filesystem::is_empty(copy));
-}
-
-TEST_CASE("backup: what cannot be copied leaves nothing behind") {
-  const Scratch scratch;
-  std::filesystem::create_directory(scratch.path("empty"));
-  CHECK_FALSE(back_up_journal(scratch.path("empty"), scratch.path("copy")));
-  CHECK_FALSE(back_up_journal(scratch.path("nowhere"), scratch.path("copy")));
-  CHECK_FALSE(std::filesystem::exists(scratch.path("copy")));
 }
 
 }  // namespace millrace::server

@@ -5,7 +5,7 @@ namespace {
 
 bool is_path(std::string_view value) {
   return value == "FILE" || value == "DIR" || value == "NEWDIR" || value == "DEST" ||
-         value == "DATA" || value == "TARGET";
+         value == "DATA" || value == "TARGET" || value == "BACKUP";
 }
 
 ShownOption shown_option(const CLI::Option& option) {

@@ -1,0 +1,154 @@
+#include "server/backup/backup.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "faktory/json/timestamp.hpp"
+#include "journal/file/backup.hpp"
+#include "server/backup/backup_directory.hpp"
+#include "server/backup/manifest.hpp"
+#include "server/backup/new_segments.hpp"
+#include "server/backup/restore.hpp"
+#include "server/import/import_mark.hpp"
+#include "server/process/clock.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// What the earlier backup and this one have together.
+struct Grown {
+  BackupManifest manifest;
+  std::size_t new_files = 0;
+  std::uint64_t new_bytes = 0;
+  bool has_gap = false;  ///< compaction was faster than the backups
+};
+
+Grown grow(const std::optional<BackupManifest>& since,
+           const std::vector<journal::BackupPart>& parts, const std::vector<ReadFile>& taken,
+           Time now) {
+  Grown grown{.manifest = since.value_or(BackupManifest{})};
+  auto& [points, files] = grown.manifest;
+  BackupPoint point{.begin = parts.front().header.first};
+  if (!points.empty()) point.told = points.back().told;
+  grown.has_gap = !points.empty() && point.begin > points.back().end;
+  for (const ReadFile& read : taken) {
+    if (!files.empty() && files.back().first == read.file.first) files.pop_back();
+    files.push_back(read.file);
+    if (read.told) point.told = *read.told;
+    ++grown.new_files;
+    grown.new_bytes += read.file.bytes;
+  }
+  point.end = files.back().end();
+  if (point.told == Time{}) point.told = now;
+  point.at = std::max(now, point.told);
+  // Of two that end together, one tells all: nothing has happened in between.
+  if (!points.empty() && points.back().end == point.end) {
+    points.back().at = point.at;
+  } else {
+    points.push_back(point);
+  }
+  return grown;
+}
+
+std::string tell(const Grown& grown) {
+  std::string text =
+      "new: " + std::to_string(grown.new_files) + " segments, " + std::to_string(grown.new_bytes) +
+      " bytes\nin the backup: " + std::to_string(grown.manifest.files.size()) + " segments\n";
+  const auto& points = grown.manifest.points;
+  if (grown.has_gap) {
+    text +=
+        "warning: compaction has removed segments that no backup has: make backups more often "
+        "to restore any time after " +
+        faktory::format_time(points[points.size() - 2].at) + "\n";
+  }
+  return text + "can be restored: any time " + tell_times(grown.manifest) + "\n";
+}
+
+Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
+  if (since.empty()) return std::optional<BackupManifest>();
+  std::error_code error;
+  const bool is_directory = std::filesystem::is_directory(since, error);
+  auto manifest = read_manifest(is_directory ? since + "/" + kManifestName : since);
+  if (!manifest) return manifest.error();
+  return std::optional(std::move(*manifest));
+}
+
+bool is_same(const std::string& one, const std::string& other) {
+  std::error_code error;
+  return std::filesystem::weakly_canonical(one, error) ==
+         std::filesystem::weakly_canonical(other, error);
+}
+
+/// The copy has the damage of the journal, so the damaged file of the journal is named.
+Problem cause_of(const Problem& problem, const std::string& directory) {
+  const Outcome<JournalReport> original = check_journal(directory);
+  return original && original->damage ? Problem{*original->damage} : problem;
+}
+
+Outcome<Done> write_manifest_file(const BackupChoice& choice, const BackupManifest& manifest) {
+  if (choice.manifest.empty()) return Done{};
+  return replace_file(choice.manifest, encode(manifest));
+}
+
+Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
+  const bool is_longer = !choice.since.empty() && is_same(choice.since, choice.to);
+  auto directory = BackupDirectory::open(choice.to, choice.directory, is_longer);
+  if (!directory) return directory.error();
+  auto since = is_longer ? directory->before() : read_since(choice.since);
+  if (!since) return since.error();
+  const std::optional<BackupManifest>& before = *since;
+  NewFiles target(before ? &*before : nullptr, choice.since, choice.to);
+  journal::PosixFileSystem files;
+  const auto parts = journal::back_up(files, choice.directory, target);
+  if (!parts) return cause_of(parts.error(), choice.directory);
+  if (auto checked = target.check_end(*parts); !checked) return checked.error();
+  const auto taken = target.read();
+  if (!taken) return cause_of(taken.error(), choice.directory);
+  Grown grown = grow(before, *parts, *taken, now);
+  if (choice.keep && is_longer) prune(grown.manifest, now - *choice.keep);
+  if (auto finished = directory->finish(grown.manifest); !finished) return finished.error();
+  if (auto written = write_manifest_file(choice, grown.manifest); !written) return written.error();
+  if (before) return JournalReport{.text = tell(grown), .damage = {}};
+  auto report = check_journal(choice.to);
+  if (report) report->text += "can be restored: any time " + tell_times(grown.manifest) + "\n";
+  return report;
+}
+
+Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    return Problem{"a backup is not for a terminal: send it to a program, or to a file"};
+  }
+  const auto since = read_since(choice.since);
+  if (!since) return since.error();
+  TarWriter out(STDOUT_FILENO, "stdout");
+  SentFiles target(*since ? &**since : nullptr, choice.since, out);
+  journal::PosixFileSystem files;
+  const auto parts = journal::back_up(files, choice.directory, target);
+  if (!parts) return cause_of(parts.error(), choice.directory);
+  if (auto checked = target.check_end(*parts); !checked) return checked.error();
+  const Grown grown = grow(*since, *parts, target.sent(), now);
+  Outcome<Done> done = out.add(kManifestName, encode(grown.manifest));
+  if (done) done = out.end();
+  if (done) done = write_manifest_file(choice, grown.manifest);
+  if (!done) return done.error();
+  return JournalReport{.text = tell(grown), .damage = {}};
+}
+
+}  // namespace
+
+Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
+  if (auto ended = refuse_unfinished_import(choice.directory); !ended) return ended.error();
+  if (auto ended = refuse_unfinished_restore(choice.directory); !ended) return ended.error();
+  journal::PosixFileSystem files;
+  if (const auto readable = files.list(choice.directory); !readable) return readable.error();
+  // Everything that was acknowledged by now is in the backup.
+  const Time now = SystemClock().now();
+  return choice.to == kStream ? to_stream(choice, now) : to_directory(choice, now);
+}
+
+}  // namespace millrace::server

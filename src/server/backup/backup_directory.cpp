@@ -1,0 +1,145 @@
+#include "server/backup/backup_directory.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "journal/file/log_files.hpp"
+#include "journal/file/log_format.hpp"
+#include "server/backup/new_segments.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::string_view kLockName = "lock";
+constexpr std::string_view kDraftEnd = ".part";
+
+/// What a backup that was begun may have left.
+bool is_of_backup(std::string_view name) {
+  return name == journal::kExtentName || name == kLockName || name == kManifestName ||
+         name.ends_with(kDraftEnd) || journal::parse_segment_name(name);
+}
+
+}  // namespace
+
+bool lies_in(const std::string& path, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
+  for (; !error && place.has_relative_path(); place = place.parent_path()) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(place, directory, missing)) return true;
+  }
+  return false;
+}
+
+Outcome<Done> replace_file(const std::string& path, std::string_view text) {
+  journal::PosixFileSystem files;
+  const std::string draft = draft_of(path);
+  std::error_code error;
+  std::filesystem::remove(draft, error);
+  const auto file = files.create(draft);
+  if (!file) return file.error();
+  Outcome<Done> done = (*file)->write(0, {&text, 1});
+  if (done) done = (*file)->sync();
+  if (!done) return done;
+  std::filesystem::rename(draft, path, error);
+  if (error) return Problem{path + ": " + error.message()};
+  const std::string parent = std::filesystem::path(path).parent_path();
+  return files.sync_directory(parent.empty() ? "." : parent);
+}
+
+Outcome<BackupDirectory> BackupDirectory::open(const std::string& path, const std::string& source,
+                                               bool is_longer) {
+  if (lies_in(path, source)) return Problem{path + " must not be inside " + source};
+  std::error_code error;
+  BackupDirectory directory(path, std::filesystem::exists(path, error));
+  if (auto made = directory.files_->ensure_directory(path); !made) return made.error();
+  if (auto begun = directory.begin(is_longer); !begun) return begun.error();
+  return directory;
+}
+
+Outcome<Done> BackupDirectory::begin(bool is_longer) {
+  const auto names = files_->list(path_);
+  if (!names) return names.error();
+  const std::string manifest = path_ + "/" + kManifestName;
+  const bool is_begun = std::ranges::find(*names, draft_of(kManifestName)) != names->end();
+  const bool is_whole = std::ranges::find(*names, kManifestName) != names->end();
+  const bool is_empty =
+      std::ranges::all_of(*names, [](const std::string& name) { return name == kLockName; });
+  const bool has_others =
+      !std::ranges::all_of(*names, [](const std::string& name) { return is_of_backup(name); });
+  if (is_whole && !is_longer) {
+    return Problem{path_ + " has a backup already: add to it with --since " + path_ +
+                   ", or use a new directory"};
+  }
+  if (!is_whole && !is_empty && (!is_begun || has_others)) {
+    return Problem{path_ + " is not empty; use a new directory"};
+  }
+  auto lock = files_->lock(path_);
+  if (!lock) return lock.error();
+  lock_ = std::move(*lock);
+  if (is_whole) {
+    auto before = read_manifest(manifest);
+    if (!before) return before.error();
+    before_ = std::move(*before);
+    return Done{};
+  }
+  is_ours_ = true;
+  if (is_begun) return Done{};
+  // While there is only this, the directory is known for a backup that is not whole.
+  const auto draft = files_->create(draft_of(manifest));
+  return draft ? files_->sync_directory(path_) : draft.error();
+}
+
+BackupDirectory::BackupDirectory(BackupDirectory&& other) noexcept
+    : path_(std::move(other.path_)),
+      was_there_(other.was_there_),
+      is_ours_(std::exchange(other.is_ours_, false)),
+      files_(std::move(other.files_)),
+      lock_(std::move(other.lock_)),
+      before_(std::move(other.before_)) {
+  other.was_there_ = true;
+}
+
+BackupDirectory::~BackupDirectory() {
+  lock_.reset();
+  std::error_code ignored;
+  if (is_ours_) remove_others(nullptr);
+  // Only an empty one.
+  if (!was_there_) std::filesystem::remove(path_, ignored);
+}
+
+/// Null: nothing is left.
+void BackupDirectory::remove_others(const BackupManifest* manifest) const {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> removed;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+    const std::string name = entry.path().filename();
+    const auto first = journal::parse_segment_name(name);
+    const bool is_listed = manifest != nullptr && first && manifest->find(*first) != nullptr;
+    const bool goes = manifest == nullptr ? is_of_backup(name)
+                                          : (first && !is_listed) || name.ends_with(kDraftEnd);
+    if (goes) removed.push_back(entry.path());
+  }
+  for (const auto& path : removed) std::filesystem::remove(path, ignored);
+}
+
+Outcome<Done> BackupDirectory::finish(const BackupManifest& manifest) {
+  // Of the last run only: a server that starts on a backup with a gap is refused.
+  const BackupRun run = runs_of(manifest).back();
+  const Lsn oldest = manifest.points[run.first].begin;
+  Outcome<Done> done = journal::write_extent(
+      *files_, path_, {.oldest = oldest, .newest = manifest.files.back().first});
+  if (done) done = files_->sync_directory(path_);
+  if (done) done = replace_file(path_ + "/" + kManifestName, encode(manifest));
+  if (!done) return done;
+  is_ours_ = false;
+  was_there_ = true;
+  remove_others(&manifest);
+  return files_->sync_directory(path_);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,181 @@
+#include "server/backup/manifest.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "faktory/json/timestamp.hpp"
+#include "faktory/sha256.hpp"
+#include "journal/file/log_format.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::string_view kMagic = "millrace-backup ";
+constexpr std::string_view kBackupFormat = "1";
+constexpr std::string_view kSumStart = "sha256 ";
+constexpr std::size_t kSumHexBytes = 64;
+/// Of a year of points, one a minute, it has 60 MiB.
+constexpr std::uint64_t kManifestBytesMax = std::uint64_t{256} << 20;
+
+/// The next word of a line, which is taken off its front.
+std::string_view take_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+std::optional<BackupPoint> parse_point(std::string_view line) {
+  const auto at = faktory::parse_time(take_word(line));
+  const auto told = faktory::parse_time(take_word(line));
+  const auto begin = parse_number<Lsn>(take_word(line));
+  const auto end = parse_number<Lsn>(line);
+  if (!at || !told || !begin || !end || *begin >= *end) return std::nullopt;
+  return BackupPoint{.at = *at, .told = *told, .begin = *begin, .end = *end};
+}
+
+std::optional<BackupFile> parse_file(std::string_view line) {
+  const auto first = journal::parse_segment_name(take_word(line));
+  const auto bytes = parse_number<std::uint64_t>(take_word(line));
+  if (!first || !bytes || *bytes < journal::kSegmentHeaderBytes) return std::nullopt;
+  if (*bytes > UINT64_MAX - *first || line.size() != kSumHexBytes) return std::nullopt;
+  return BackupFile{.first = *first, .bytes = *bytes, .sha256 = std::string(line)};
+}
+
+/// False where the line says nothing that may follow what is there.
+bool add_line(std::string_view line, BackupManifest& manifest) {
+  const std::string_view kind = take_word(line);
+  if (kind == "point") {
+    const auto point = parse_point(line);
+    if (!point || !manifest.files.empty()) return false;
+    if (!manifest.points.empty() && manifest.points.back().end > point->end) return false;
+    manifest.points.push_back(*point);
+    return true;
+  }
+  const auto file = kind == "file" ? parse_file(line) : std::nullopt;
+  if (!file || (!manifest.files.empty() && manifest.files.back().end() > file->first)) return false;
+  manifest.files.push_back(*file);
+  return true;
+}
+
+/// The files of each point are there, without a gap.
+bool is_complete(const BackupManifest& manifest) {
+  if (manifest.points.empty() || manifest.files.empty()) return false;
+  if (manifest.files.back().end() != manifest.points.back().end) return false;
+  return std::ranges::all_of(manifest.points, [&](const BackupPoint& point) {
+    Lsn reached = point.begin;
+    for (const BackupFile& file : manifest.files) {
+      if (file.first == reached) reached = file.end();
+    }
+    return reached >= point.end;
+  });
+}
+
+}  // namespace
+
+const BackupFile* BackupManifest::find(Lsn first) const {
+  const auto found = std::ranges::find(files, first, &BackupFile::first);
+  return found == files.end() ? nullptr : &*found;
+}
+
+std::string sha256_of(std::string_view bytes) {
+  faktory::Sha256Digest digest{};
+  faktory::Sha256().hash(bytes.data(), bytes.size(), digest);
+  return hex_of({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+std::vector<BackupRun> runs_of(const BackupManifest& manifest) {
+  std::vector<BackupRun> runs;
+  for (std::size_t i = 0; i < manifest.points.size(); ++i) {
+    const bool goes_on = !runs.empty() && manifest.points[i].begin <= manifest.points[i - 1].end;
+    if (!goes_on) runs.push_back({.first = i});
+    runs.back().last = i;
+  }
+  return runs;
+}
+
+std::string tell_times(const BackupManifest& manifest) {
+  std::string text;
+  for (const BackupRun& run : runs_of(manifest)) {
+    if (!text.empty()) text += ", and ";
+    text += "from " + faktory::format_time(manifest.points[run.first].told) + " to " +
+            faktory::format_time(manifest.points[run.last].at);
+  }
+  return text;
+}
+
+std::string encode(const BackupManifest& manifest) {
+  std::string text = std::string(kMagic) + std::string(kBackupFormat) + "\n";
+  for (const BackupPoint& point : manifest.points) {
+    text += "point " + faktory::format_time(point.at) + " " + faktory::format_time(point.told) +
+            " " + std::to_string(point.begin) + " " + std::to_string(point.end) + "\n";
+  }
+  for (const BackupFile& file : manifest.files) {
+    text += "file " + journal::segment_name(file.first) + " " + std::to_string(file.bytes) + " " +
+            file.sha256 + "\n";
+  }
+  return text + std::string(kSumStart) + sha256_of(text) + "\n";
+}
+
+Outcome<BackupManifest> parse_manifest(std::string_view text, const std::string& path) {
+  std::string_view rest = text;
+  std::string_view first = take_line(rest);
+  if (!first.starts_with(kMagic)) return Problem{path + " is not the manifest of a backup"};
+  first.remove_prefix(kMagic.size());
+  if (first != kBackupFormat && parse_number<std::uint32_t>(first)) {
+    return Problem{path + " has backup format " + std::string(first) +
+                   ", and this program reads format " + std::string(kBackupFormat)};
+  }
+  const Problem not_whole{path +
+                          " does not match its own checksum: it is not whole, or was changed"};
+  const std::size_t sum_bytes = kSumStart.size() + kSumHexBytes + 1;
+  if (text.size() < sum_bytes) return not_whole;
+  const std::string_view summed = text.substr(0, text.size() - sum_bytes);
+  if (text.substr(summed.size()) != std::string(kSumStart) + sha256_of(summed) + "\n") {
+    return not_whole;
+  }
+  rest.remove_suffix(sum_bytes);
+  BackupManifest manifest;
+  for (std::size_t number = 2; !rest.empty(); ++number) {
+    if (add_line(take_line(rest), manifest)) continue;
+    return Problem{path + " cannot be read: line " + std::to_string(number) +
+                   " is of no backup that this program makes"};
+  }
+  if (!is_complete(manifest)) return Problem{path + " does not list all files that it needs"};
+  return manifest;
+}
+
+Outcome<BackupManifest> read_manifest(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = file ? static_cast<std::int64_t>(file.tellg()) : -1;
+  if (size < 0) return Problem{path + " cannot be read: it is the manifest of a backup"};
+  if (static_cast<std::uint64_t>(size) > kManifestBytesMax) {
+    return Problem{path + " is not the manifest of a backup"};
+  }
+  std::string text(static_cast<std::size_t>(size), '\0');
+  file.seekg(0);
+  if (!file.read(text.data(), size)) return Problem{path + " cannot be read"};
+  return parse_manifest(text, path);
+}
+
+void prune(BackupManifest& manifest, Time before) {
+  auto& points = manifest.points;
+  const auto later =
+      std::ranges::find_if(points, [&](const BackupPoint& point) { return point.at > before; });
+  if (later == points.begin()) return;
+  points.erase(points.begin(), std::prev(later));
+  std::erase_if(manifest.files,
+                [&](const BackupFile& file) { return file.end() <= points.front().begin; });
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/file/backup.hpp"
+#include "server/backup/manifest.hpp"
+#include "server/backup/tar.hpp"
+
+namespace millrace::server {
+
+/// A file of a backup that was read from end to end.
+struct ReadFile {
+  BackupFile file;
+  std::optional<Time> told;  ///< by its last batch that tells the time
+};
+
+/// The first `bytes` bytes of the segment at `path`. A problem names it, if it is damaged.
+[[nodiscard]] Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t bytes);
+
+/// Takes of a log what an earlier backup does not have. Refuses a log that is not the one of that
+/// backup.
+class NewSegments : public journal::BackupTarget {
+ public:
+  /// `since`: of the earlier backup, which is called `name` in problems; null: there is none. It
+  /// must outlive this.
+  NewSegments(const BackupManifest* since, std::string name)
+      : since_(since), name_(std::move(name)) {}
+
+  Outcome<Done> begin() override;
+  Outcome<Done> put(const journal::BackupPart& part) final;
+
+  /// To be called after all parts: refuses a log that ends before the earlier backup does.
+  [[nodiscard]] Outcome<Done> check_end(const std::vector<journal::BackupPart>& parts) const;
+
+ protected:
+  virtual Outcome<Done> take(const journal::BackupPart& part) = 0;
+
+ private:
+  [[nodiscard]] Outcome<bool> is_new(const journal::BackupPart& part) const;
+  [[nodiscard]] Outcome<bool> is_longer(const journal::BackupPart& part) const;
+  [[nodiscard]] Problem differs(const std::string& path) const;
+
+  const BackupManifest* since_;
+  std::string name_;
+  bool is_first_ = true;
+};
+
+/// Puts them into a directory. Each file gets its name when it is whole.
+class NewFiles final : public NewSegments {
+ public:
+  NewFiles(const BackupManifest* since, std::string name, std::string directory)
+      : NewSegments(since, std::move(name)), directory_(std::move(directory)) {}
+
+  Outcome<Done> begin() override;
+
+  /// Reads what was taken.
+  [[nodiscard]] Outcome<std::vector<ReadFile>> read() const;
+
+ private:
+  Outcome<Done> take(const journal::BackupPart& part) override;
+
+  std::string directory_;
+  std::vector<journal::BackupPart> taken_;
+};
+
+/// Sends them as they are read.
+class SentFiles final : public NewSegments {
+ public:
+  /// `out` must outlive this.
+  SentFiles(const BackupManifest* since, std::string name, TarWriter& out)
+      : NewSegments(since, std::move(name)), out_(out) {}
+
+  Outcome<Done> begin() override;
+
+  [[nodiscard]] const std::vector<ReadFile>& sent() const { return sent_; }
+
+ private:
+  Outcome<Done> take(const journal::BackupPart& part) override;
+
+  TarWriter& out_;
+  std::vector<ReadFile> sent_;
+};
+
+/// A file under this name is being written.
+[[nodiscard]] std::string draft_of(const std::string& path);
+
+}  // namespace millrace::server

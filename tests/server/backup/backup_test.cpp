@@ -1,0 +1,247 @@
+#include "server/backup/backup.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "journal/file/file_journal.hpp"
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_format.hpp"
+#include "server/backup/backup_fixture.hpp"
+#include "server/backup/restore.hpp"
+#include "server/scratch.hpp"
+#include "server/tools/stored_journal.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+TEST_CASE("backup: a journal in use is copied as it is, and stays in use") {
+  const Scratch scratch;
+  journal::PosixFileSystem files;
+  auto journal = journal::FileJournal::open(files, scratch.path("data"), {.segment_bytes = 4096});
+  REQUIRE(journal);
+  REQUIRE((*journal)->replay([](std::string_view, Lsn) -> Outcome<Done> { return Done{}; }));
+  JobId id = 1;
+  for (; id <= 300; ++id) (void)(*journal)->append(kOnlyEpoch, put_batch(id, "mail"));
+  (*journal)->sync();
+  const auto report =
+      back_up_journal({.directory = scratch.path("data"), .to = scratch.path("copy")});
+  CHECK(has(report, "queue mail: 0 scheduled, 300 ready, 0 reserved, 0 retrying, 0 dead"));
+  for (; id <= 600; ++id) (void)(*journal)->append(kOnlyEpoch, put_batch(id, "mail"));
+  (*journal)->sync();
+  (*journal)->trim((*journal)->extent().oldest_end);
+  (*journal)->sync();
+  CHECK(has(check_journal(scratch.path("copy")), "writes: 300"));
+  // A server that starts on the copy changes nothing of the original.
+  write_journal(scratch.path("copy"), {put_batch(1000, "mail")});
+  (*journal).reset();
+  CHECK(has(check_journal(scratch.path("data")), "torn tail: none"));
+}
+
+TEST_CASE("backup: a segment that the server may go on with is not shared with it") {
+  const Scratch scratch;
+  write_segments(scratch.path("data"));
+  // As after a crash between the making of a segment and its header: the one before is used.
+  const std::filesystem::path last = segments(scratch.path("data")).back();
+  const Lsn end = std::stoull(last.stem()) + std::filesystem::file_size(last);
+  std::ofstream(last.parent_path() / journal::segment_name(end)).flush();
+  REQUIRE(back_up_journal({.directory = scratch.path("data"), .to = scratch.path("copy")}));
+  const std::vector<std::string> copied = segments(scratch.path("copy"));
+  REQUIRE(copied.size() > 2);
+  CHECK(std::filesystem::path(copied.back()).filename() == last.filename());
+  CHECK(std::filesystem::hard_link_count(copied.back()) == 1);
+  CHECK(std::filesystem::hard_link_count(copied[copied.size() - 2]) == 1);
+  CHECK(std::filesystem::hard_link_count(copied.front()) == 2);
+}
+
+TEST_CASE("backup: of a damaged journal there is none, and the damage is named") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  const std::string copy = scratch.path("copy");
+  write_segments(data);
+  SUBCASE("in a frame of the first segment") {
+    flip_byte(segments(data).front(), 200);
+  }
+  SUBCASE("in a frame of the last segment") {
+    flip_byte(segments(data).back(), 70);
+  }
+  SUBCASE("in a header") {
+    flip_byte(segments(data).back(), 20);
+  }
+  SUBCASE("a segment is missing") {
+    std::filesystem::remove(segments(data)[1]);
+  }
+  const auto report = back_up_journal({.directory = data, .to = copy});
+  REQUIRE_FALSE(report);
+  CHECK(report.error().text == *check_journal(data)->damage);
+  CHECK_FALSE(std::filesystem::exists(copy));
+  std::filesystem::create_directory(copy);
+  CHECK_FALSE(back_up_journal({.directory = data, .to = copy}));
+  CHECK(std::filesystem::is_empty(copy));
+}
+
+TEST_CASE("backup: what cannot be copied leaves nothing behind") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("empty"));
+  CHECK_FALSE(back_up_journal({.directory = scratch.path("empty"), .to = scratch.path("copy")}));
+  CHECK_FALSE(back_up_journal({.directory = scratch.path("nowhere"), .to = scratch.path("copy")}));
+  CHECK_FALSE(std::filesystem::exists(scratch.path("copy")));
+}
+
+TEST_CASE("backup: not into a directory that has something, or into the journal's own") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  write_journal(data, {put_batch(1, "mail")});
+  write_journal(scratch.path("other"), {put_batch(2, "mail")});
+  CHECK(back_up_journal({.directory = data, .to = scratch.path("other")}).error().text ==
+        scratch.path("other") + " is not empty; use a new directory");
+  CHECK(has(check_journal(scratch.path("other")), "writes: 1"));
+  std::filesystem::create_directory_symlink(data, scratch.path("link"));
+  for (const std::string& target : {data, data + "/new", scratch.path("link/new")}) {
+    CAPTURE(target);
+    const auto copied = back_up_journal({.directory = data, .to = target});
+    REQUIRE_FALSE(copied);
+    CHECK(copied.error().text == target + " must not be inside " + data);
+  }
+}
+
+TEST_CASE("backup: it grows by what is new, and has what compaction has removed") {
+  Backed backed;
+  backed.log.put(100);
+  REQUIRE(backed.grow());
+  const std::size_t before = segments(backed.copy).size();
+  backed.log.put(100);
+  backed.log.trim();
+  const auto grown = backed.grow();
+  REQUIRE_MESSAGE(grown, grown.error().text);
+  CHECK(backed.manifest().points.size() == 2);
+  CHECK(segments(backed.copy).size() == segments(backed.data).size() + 1);
+  CHECK(segments(backed.copy).size() > before);
+  CHECK(has(check_journal(backed.copy), mail_ready(200)));
+}
+
+TEST_CASE("backup: where nothing has happened, nothing is added") {
+  Backed backed;
+  backed.log.put(10);
+  REQUIRE(backed.grow());
+  const BackupManifest before = backed.manifest();
+  const auto grown = backed.grow();
+  CHECK(has(grown, "new: 0 segments, 0 bytes"));
+  CHECK(backed.manifest().files == before.files);
+  CHECK(backed.manifest().points.size() == 1);
+  CHECK(backed.manifest().points[0].at >= before.points[0].at);
+}
+
+TEST_CASE("backup: a second one to the same place needs to be asked for") {
+  Backed backed;
+  backed.log.put(10);
+  REQUIRE(back_up_journal({.directory = backed.data, .to = backed.copy}));
+  const auto again = back_up_journal({.directory = backed.data, .to = backed.copy});
+  REQUIRE_FALSE(again);
+  CHECK(again.error().text.find(" has a backup already: add to it with --since ") !=
+        std::string::npos);
+  CHECK(backed.grow());
+}
+
+TEST_CASE("backup: only what is new can be in a directory of its own, and needs the other one") {
+  Backed backed;
+  backed.log.put(100);
+  REQUIRE(backed.grow());
+  backed.log.put(100);
+  const std::string next = backed.scratch.path("next");
+  REQUIRE(back_up_journal({.directory = backed.data, .to = next, .since = backed.copy}));
+  CHECK(segments(next).size() < segments(backed.data).size());
+  const auto alone = restore_journal({.from = {next}, .to = backed.scratch.path("new")});
+  REQUIRE_FALSE(alone);
+  CHECK(alone.error().text == "00000000000000000000.log is missing, which " + next +
+                                  " needs: name the earlier backup that has it, too");
+  const auto both =
+      restore_journal({.from = {backed.copy, next}, .to = backed.scratch.path("new")});
+  CHECK(has(both, mail_ready(200)));
+  CHECK(check_journal(next)->damage);
+}
+
+TEST_CASE("backup: a journal that does not go on where the backup ends is refused") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  const BackupManifest before = backed.manifest();
+  backed.log.close();
+  SUBCASE("another one") {
+    std::filesystem::remove_all(backed.data);
+    write_segments(backed.data);
+  }
+  SUBCASE("one that was set back") {
+    std::filesystem::remove_all(backed.data);
+    write_journal(backed.data, {put_batch(1, "mail")});
+  }
+  const auto grown = backed.grow();
+  REQUIRE_FALSE(grown);
+  CHECK(grown.error().text.find(" does not go on where " + backed.copy + " ends") !=
+        std::string::npos);
+  CHECK(backed.manifest() == before);
+  CHECK(has(backed.restore(), mail_ready(20)));
+}
+
+TEST_CASE("backup: where compaction was faster, all is copied, and the gap is told") {
+  Backed backed;
+  // A backup counts as made when its last batch was, where that is later than now.
+  backed.log.now += std::chrono::hours(24 * 365 * 100);
+  backed.log.put(100);
+  const Time before = backed.log.now;
+  REQUIRE(backed.grow());
+  backed.log.put(300);
+  backed.log.trim(static_cast<int>(segments(backed.data).size()) - 1);
+  const auto grown = backed.grow();
+  REQUIRE_MESSAGE(grown, grown.error().text);
+  CHECK(grown->text.find("warning: compaction has removed segments") != std::string::npos);
+  CHECK(runs_of(backed.manifest()).size() == 2);
+  CHECK(has(backed.restore(before, "old"), mail_ready(100)));
+  CHECK_FALSE(backed.restore(backed.log.now - 1s, "between"));
+  CHECK(backed.restore(backed.log.now));
+}
+
+TEST_CASE("backup: with an age it forgets what only earlier times need") {
+  Backed backed;
+  backed.log.put(200);
+  REQUIRE(backed.grow());
+  backed.log.put(200);
+  backed.log.trim();
+  REQUIRE(backed.grow());
+  const std::size_t before = segments(backed.copy).size();
+  REQUIRE(back_up_journal(
+      {.directory = backed.data, .to = backed.copy, .since = backed.copy, .keep = 0s}));
+  CHECK(segments(backed.copy).size() == before - 1);
+  CHECK(backed.manifest().points.size() == 1);
+  CHECK(backed.restore());
+}
+
+TEST_CASE("backup: one that was interrupted goes on") {
+  Backed backed;
+  backed.log.put(100);
+  std::filesystem::create_directory(backed.copy);
+  write_over(backed.copy + "/manifest.part", "");
+  write_over(backed.copy + "/00000000000000000000.log.part", "half");
+  write_over(backed.copy + "/00000000000000004000.log", "of a segment that is gone");
+  CHECK_FALSE(backed.restore());
+  const auto done = back_up_journal({.directory = backed.data, .to = backed.copy});
+  REQUIRE_MESSAGE(done, done.error().text);
+  CHECK(segments(backed.copy).size() == segments(backed.data).size());
+  CHECK(has(backed.restore(), mail_ready(100)));
+}
+
+TEST_CASE("backup: one that grows and is interrupted is what it was") {
+  Backed backed;
+  backed.log.put(100);
+  REQUIRE(backed.grow());
+  backed.log.put(1);
+  // The longer file of the last segment has its name, and the manifest is the old one.
+  const std::string last = segments(backed.data).back();
+  std::filesystem::copy(last, backed.copy + "/" + name_of(last),
+                        std::filesystem::copy_options::overwrite_existing);
+  CHECK(has(backed.restore(), mail_ready(100)));
+  REQUIRE(backed.grow());
+  CHECK(has(backed.restore({}, "later"), mail_ready(101)));
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,95 @@
+#include "server/backup/manifest.hpp"
+
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Two backups that follow each other, and one after a gap.
+BackupManifest example_manifest() {
+  const std::string sum(64, 'a');
+  return {.points = {{.at = Time{10s}, .told = Time{9s}, .begin = 0, .end = 150},
+                     {.at = Time{20s}, .told = Time{15s}, .begin = 100, .end = 300},
+                     {.at = Time{30s}, .told = Time{25s}, .begin = 500, .end = 600}},
+          .files = {{.first = 0, .bytes = 100, .sha256 = sum},
+                    {.first = 100, .bytes = 200, .sha256 = sum},
+                    {.first = 500, .bytes = 100, .sha256 = sum}}};
+}
+
+std::string manifest_refusal(const BackupManifest& manifest) {
+  const auto parsed = parse_manifest(encode(manifest), "PATH");
+  return parsed ? "" : parsed.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("manifest: it is read as it was written") {
+  const auto parsed = parse_manifest(encode(example_manifest()), "PATH");
+  REQUIRE_MESSAGE(parsed, parsed.error().text);
+  CHECK(*parsed == example_manifest());
+}
+
+TEST_CASE("manifest: its lines are those of the grammar") {
+  const std::string text = encode(example_manifest());
+  CHECK(
+      text.starts_with("millrace-backup 1\n"
+                       "point 1970-01-01T00:00:10Z 1970-01-01T00:00:09Z 0 150\n"));
+  CHECK(text.find("\nfile 00000000000000000100.log 200 aaaa") != std::string::npos);
+}
+
+TEST_CASE("manifest: no byte can be changed, and none left out") {
+  const std::string text = encode(example_manifest());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string other = text;
+    other[at] ^= 1;
+    if (parse_manifest(other, "PATH")) FAIL_CHECK("byte ", at);
+    if (parse_manifest(text.substr(0, at), "PATH")) FAIL_CHECK("cut at ", at);
+  }
+}
+
+TEST_CASE("manifest: one whose files have not all that its points need is refused") {
+  BackupManifest manifest = example_manifest();
+  const std::string expected = "PATH does not list all files that it needs";
+  SUBCASE("the first one") {
+    manifest.files.erase(manifest.files.begin());
+  }
+  SUBCASE("the last one") {
+    manifest.files.pop_back();
+  }
+  SUBCASE("all points") {
+    manifest.points.clear();
+  }
+  CHECK(manifest_refusal(manifest) == expected);
+}
+
+TEST_CASE("manifest: files that overlap are refused") {
+  BackupManifest manifest = example_manifest();
+  manifest.files[0].bytes = 101;
+  CHECK(manifest_refusal(manifest) ==
+        "PATH cannot be read: line 6 is of no backup that this program makes");
+}
+
+TEST_CASE("manifest: the times of each run are told") {
+  CHECK(tell_times(example_manifest()) ==
+        "from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z, and from 1970-01-01T00:00:25Z to "
+        "1970-01-01T00:00:30Z");
+}
+
+TEST_CASE("manifest: what only earlier times need is forgotten") {
+  const auto pruned = [](Duration before) {
+    BackupManifest manifest = example_manifest();
+    prune(manifest, Time{before});
+    return std::to_string(manifest.points.size()) + "," + std::to_string(manifest.files.size());
+  };
+  CHECK(pruned(9s) == "3,3");
+  CHECK(pruned(10s) == "3,3");
+  CHECK(pruned(20s) == "2,2");
+  CHECK(pruned(29s) == "2,2");
+  CHECK(pruned(1000s) == "1,1");
+}
+
+TEST_CASE("manifest: its checksums are SHA-256") {
+  CHECK(sha256_of("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace millrace::server
