@@ -12,10 +12,11 @@ import sys
 import threading
 import urllib.request
 
-from manager import Manager
+from manager import Manager, read_unit
 
 CONFIG = "/etc/millrace/millrace.toml"
 DATA = "/var/lib/millrace"
+BACKUP = "/var/lib/millrace-backup"
 BEANSTALK = ("127.0.0.1", 11300)
 FAKTORY = ("127.0.0.1", 7419)
 ENABLED = "/etc/systemd/system/multi-user.target.wants/millrace.service"
@@ -106,7 +107,7 @@ def verify_units(service):
         assert service[name].split()[0] in ("/usr/bin/millrace", "/bin/sh"), service[name]
     if shutil.which("systemd-analyze") is not None:
         units = sorted(glob.glob("/lib/systemd/system/millrace*"))
-        assert len(units) == 3, units
+        assert len(units) == 5, units
         assert run("systemd-analyze", "verify", "--man=no", *units) == ""
 
 
@@ -121,6 +122,21 @@ def serve(manager):
         assert answer.status == 200
     state = os.stat(DATA)
     assert stat.S_IMODE(state.st_mode) == 0o700 and state.st_uid == pwd.getpwnam("millrace").pw_uid
+
+
+def back_up():
+    """As the timer would have it done, twice, while the server runs."""
+    user = pwd.getpwnam("millrace")
+    os.mkdir(BACKUP, 0o700)
+    os.chown(BACKUP, user.pw_uid, user.pw_gid)
+    command = read_unit("millrace-backup.service")["ExecStart"].split()
+    as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+    for _ in range(2):
+        report = run(*as_user, *command)
+    assert "can be restored: any time from" in report, report
+    assert "millrace-backup.timer" not in run("find", "/etc/systemd")
+    restored = run("/usr/bin/millrace", "restore", BACKUP, "--to", "/tmp/restored")
+    assert " 1 ready," in restored, restored
 
 
 def upgrade(manager, package):
@@ -173,7 +189,8 @@ def purge():
         for folder in ("/etc", "/usr", "/lib/systemd", "/var/lib")
         for path in run("find", folder, "-iname", "*millrace*").split()
     ]
-    assert left == ["/etc/millrace"], left
+    assert left == ["/etc/millrace", BACKUP], left
+    assert os.path.exists(f"{BACKUP}/manifest")
     pwd.getpwnam("millrace")
 
 
@@ -185,6 +202,7 @@ def live(old, new):
     manager = Manager()
     verify_units(manager.service)
     serve(manager)
+    back_up()
     count = upgrade(manager, new)
     remove(manager)
     come_back(manager, new)
