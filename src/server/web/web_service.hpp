@@ -11,8 +11,8 @@
 
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
-#include "http/routes/site.hpp"
 #include "http/routes/measures/trend.hpp"
+#include "http/routes/site.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/web/web_gate.hpp"
