@@ -91,7 +91,7 @@ Finding look_at_owner(const std::string& directory, const struct stat& facts) {
   for (const Lsn first : names ? names->segments : std::vector<Lsn>()) {
     struct stat segment {};
     const std::string name = journal::segment_name(first);
-    if (stat((directory + "/" + name).c_str(), &segment) != 0) continue;
+    if (stat(http::concat(directory, "/", name).c_str(), &segment) != 0) continue;
     if (segment.st_uid == facts.st_uid) continue;
     finding.seen += ", and its file " + name + " to " + name_of_user(segment.st_uid);
     finding.means = "a server can open only what its own user may";
@@ -150,7 +150,7 @@ Finding look_at_journal(const std::string& directory) {
                            std::to_string(journal::kFormatVersion);
   for (const Lsn first : names->segments) {
     const std::string name = journal::segment_name(first);
-    const auto version = foreign_version_in(files, directory + "/" + name);
+    const auto version = foreign_version_in(files, http::concat(directory, "/", name));
     if (!version) continue;
     finding.seen = name + " is of format " + std::to_string(*version) +
                    ", and this program reads " + std::to_string(journal::kFormatVersion);
