@@ -201,7 +201,13 @@ Outcome<JournalReport> restore_journal(const RestoreChoice& choice) {
   auto report = check_journal(choice.to);
   if (!report) return report;
   if (report->damage) return Problem{*report->damage};
+  // The check has seen the mark, which goes now.
+  const std::string unfinished =
+      "warning: " + refuse_unfinished_restore(choice.to).error().text + "\n";
   if (auto kept = target->keep(); !kept) return kept.error();
+  if (const auto at = report->text.find(unfinished); at != std::string::npos) {
+    report->text.erase(at, unfinished.size());
+  }
   const BackupManifest& manifest = sources->manifest();
   const Time at = choice.until.value_or(manifest.points.back().at);
   report->text += "restored: " + choice.to + ", as it was at " + faktory::format_time(at) + "\n";

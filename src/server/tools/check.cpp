@@ -10,6 +10,7 @@
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_survey.hpp"
 #include "journal/volatile/volatile_journal.hpp"
+#include "server/backup/restore.hpp"
 #include "server/import/import_mark.hpp"
 
 namespace millrace::server {
@@ -122,6 +123,9 @@ std::string report(const std::string& directory, const journal::Survey& found,
                 out);
   }
   if (auto ended = refuse_unfinished_import(directory); !ended) {
+    append_line("warning", ended.error().text, out);
+  }
+  if (auto ended = refuse_unfinished_restore(directory); !ended) {
     append_line("warning", ended.error().text, out);
   }
   if (found.mixed_at) {

@@ -178,7 +178,10 @@ TEST_CASE("restore: one that was interrupted is not served, and begins again") {
   CHECK(refuse_unfinished_restore(to).error().text ==
         "a restore into " + to + " has not ended: run it again");
   CHECK_FALSE(back_up_journal({.directory = to, .to = backed.scratch.path("other")}));
-  CHECK(has(backed.restore(), mail_ready(100)));
+  CHECK(check_journal(to)->text.find("\nwarning: a restore into ") != std::string::npos);
+  const auto restored = backed.restore();
+  CHECK(has(restored, mail_ready(100)));
+  CHECK(restored->text.find("warning") == std::string::npos);
   CHECK(refuse_unfinished_restore(to));
 }
 
