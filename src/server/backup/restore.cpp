@@ -215,8 +215,11 @@ Outcome<JournalReport> restore_journal(const RestoreChoice& choice) {
 }
 
 Outcome<Done> refuse_unfinished_restore(const std::string& directory) {
+  const std::string mark = directory + "/" + kRestoreName;
   std::error_code error;
-  if (!std::filesystem::exists(directory + "/" + kRestoreName, error)) return Done{};
+  if (!std::filesystem::exists(mark, error) && !std::filesystem::exists(draft_of(mark), error)) {
+    return Done{};
+  }
   return Problem{"a restore into " + directory + " has not ended: run it again"};
 }
 

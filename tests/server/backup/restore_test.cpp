@@ -173,6 +173,8 @@ TEST_CASE("restore: one that was interrupted is not served, and begins again") {
   REQUIRE(backed.grow());
   const std::string to = backed.scratch.path("new");
   std::filesystem::create_directory(to);
+  write_over(to + "/restore.part", "");
+  CHECK_FALSE(refuse_unfinished_restore(to));
   write_over(to + "/restore", "");
   std::filesystem::copy(segments(backed.copy).front(), to);
   CHECK(refuse_unfinished_restore(to).error().text ==
