@@ -57,7 +57,8 @@ std::string one_line(std::string_view text, std::size_t bytes_max) {
 std::string_view cut(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   // A UTF-8 sequence has at most three bytes after its first. Longer runs are no UTF-8.
-  for (std::size_t end = bytes_max; end > 0 && bytes_max - end <= 3; --end) {
+  for (std::size_t back = 0; back <= std::min<std::size_t>(3, bytes_max); ++back) {
+    const std::size_t end = bytes_max - back;
     if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80) return text.substr(0, end);
   }
   return text.substr(0, bytes_max);
