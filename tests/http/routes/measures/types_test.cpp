@@ -6,7 +6,8 @@ namespace millrace::http {
 namespace {
 
 Json type_named(WebFixture& web, std::string_view name) {
-  for (const Json& each : web.read("/api/v1/types")["types"]) {
+  const Json page = web.read("/api/v1/types");
+  for (const Json& each : page["types"]) {
     if (each["type"] == name) return each;
   }
   return nullptr;
