@@ -63,8 +63,8 @@ const row = (change) =>
     h(
       "td",
       {},
-      change.client || change.protocol,
-      h("div", { class: "dim" }, change.from),
+      h("div", { class: "name" }, change.client || change.protocol),
+      h("div", { class: "dim name" }, change.from),
     ),
   );
 

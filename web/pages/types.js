@@ -17,7 +17,7 @@ const ROWS = 100;
 const COLUMNS = [
   ["type", "Type", "wide"],
   ["processed", "Runs", "n"],
-  ["failed", "Failing", "n"],
+  ["failed", "Failures", "n"],
   ["share", "Failed", "n"],
   ["p50", "Half within", "n"],
   ["p95", "95 % within", "n"],

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "core/broker/features/activity.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/reply.hpp"
@@ -68,12 +69,32 @@ std::string describe(const Queues& queues) {
   return text;
 }
 
+/// For people: `127.0.0.1`, `2001:0db8:0000:0001::/64`, or `unix socket`. `peer` is as the service
+/// was told.
+std::string address_of(std::string_view peer) {
+  constexpr std::size_t kV4Bytes = 4;
+  constexpr std::size_t kNetworkBytes = 8;
+  constexpr std::size_t kMappedBytes = 16;  // an IPv4 address at the end of one of IPv6
+  std::string text;
+  if (peer.size() == kNetworkBytes) {
+    for (std::size_t at = 0; at < peer.size(); at += 2) {
+      text += hex_of(peer.substr(at, 2)) + ':';
+    }
+    return text + ":/64";
+  }
+  if (peer.size() != kV4Bytes && peer.size() != kMappedBytes) return std::string(peer);
+  for (const char byte : peer.substr(peer.size() - kV4Bytes)) {
+    text += (text.empty() ? "" : ".") + std::to_string(static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
 }  // namespace
 
 void ClientSession::note(std::string action, std::string details, Time now) {
   noted_ = shared_.broker.activity().note({.at = now,
                                            .protocol = "faktory",
-                                           .from = peer_,
+                                           .from = address_of(peer_),
                                            .client = wid_,
                                            .action = std::move(action),
                                            .target = {},

@@ -11,7 +11,7 @@ std::string peer_of(const sockaddr* address) {
     const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
     return {reinterpret_cast<const char*>(&v4->sin_addr), sizeof v4->sin_addr};
   }
-  if (address->sa_family != AF_INET6) return "unix";
+  if (address->sa_family != AF_INET6) return "unix socket";
   const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
   const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
   const auto* bytes = reinterpret_cast<const char*>(&v6->sin6_addr);
