@@ -44,12 +44,14 @@ std::optional<double> seconds_of(std::string_view value) {
   return seconds && std::isfinite(*seconds) ? seconds : std::nullopt;
 }
 
+/// 285 years: more is as much, and fits neither into a Time nor, at last, into a float.
+constexpr double kSecondsMost = 9e9;
+
 /// Later than what fits: the latest time that is not kNever.
 Time moved_by_seconds(Time from, double seconds) {
-  constexpr double kMost = 9e9;
-  if (seconds >= kMost) return kNever - Duration{1};
+  if (seconds >= kSecondsMost) return kNever - Duration{1};
   const Duration by = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double>(std::max(seconds, -kMost)));
+      std::chrono::duration<double>(std::max(seconds, -kSecondsMost)));
   return std::min(moved_by(from, by), kNever - Duration{1});
 }
 
@@ -84,7 +86,7 @@ MaybeRefused take_lock(const Custom& custom, const JobMembers& members, Time fir
   const std::string_view queue = members.queue.empty() ? kDefaultQueue : members.queue;
   job.features->lock_key = lock_key(secret(), members.jobtype, members.raw_args, queue);
   job.features->lock_ends = moved_by_seconds(first_run, *seconds);
-  job.features->lock_seconds = static_cast<float>(*seconds);
+  job.features->lock_seconds = static_cast<float>(std::min(*seconds, kSecondsMost));
   return std::nullopt;
 }
 

@@ -62,6 +62,29 @@ TEST_CASE("pusher: a lock without a time is no lock, and is counted") {
   CHECK(pushing.broker.view().tally().locks_taken == 1);
 }
 
+TEST_CASE("pusher: whatever numbers a job has, what was recorded can be read back") {
+  for (const char* number : {"0", "-1", "1", "1e-320", "3.5e38", "\"1e39\"", "1e308", "-1e308",
+                             "9007199254740993", "99999999999999999999999999999999999999999"}) {
+    CAPTURE(number);
+    const std::string text(number);
+    int accepted = 0;
+    for (const char* name : {"unique_for", "expires_in", "track"}) {
+      Pushing pushing;
+      const bool is_refused =
+          pushing
+              .refused(R"({"jid":"12345678","jobtype":"T","args":[],"custom":{")" +
+                       std::string(name) + "\":" + text + "}}")
+              .has_value();
+      accepted += is_refused ? 0 : 1;
+      Ledger again;
+      CHECK(again.replay(pushing.ledger.take_batch(), 0));
+      CHECK((again.store().jobs().find(1) == nullptr) ==
+            (pushing.ledger.store().jobs().find(1) == nullptr));
+    }
+    CHECK(accepted >= 2);
+  }
+}
+
 TEST_CASE("pusher: the name of a queue at its limit and one past it") {
   Pushing pushing;
   CHECK_FALSE(pushing.refused(job_in(std::string(kQueueNameBytesMax, 'q'))));
