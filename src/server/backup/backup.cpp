@@ -95,6 +95,21 @@ Outcome<Done> write_manifest_file(const BackupChoice& choice, const BackupManife
   return replace_file(choice.manifest, encode(manifest));
 }
 
+/// Before anything is written: the file is replaced when all else is done.
+Outcome<Done> check_manifest_file(const std::string& path) {
+  if (path.empty()) return Done{};
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return Problem{path + " is not a file that can be replaced"};
+  }
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty() && !std::filesystem::is_directory(parent, error)) {
+    return Problem{parent.string() + " is not a directory"};
+  }
+  return Done{};
+}
+
 Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   const bool is_longer = !choice.since.empty() && is_same(choice.since, choice.to);
   auto directory = BackupDirectory::open(choice.to, choice.directory, is_longer);
@@ -144,6 +159,7 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
   if (auto ended = refuse_unfinished_import(choice.directory); !ended) return ended.error();
   if (auto ended = refuse_unfinished_restore(choice.directory); !ended) return ended.error();
+  if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();
   journal::PosixFileSystem files;
   if (const auto readable = files.list(choice.directory); !readable) return readable.error();
   // Everything that was acknowledged by now is in the backup.

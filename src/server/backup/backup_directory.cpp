@@ -23,6 +23,19 @@ bool is_of_backup(std::string_view name) {
          name.ends_with(kDraftEnd) || journal::parse_segment_name(name);
 }
 
+/// What the backup has is there, by its size. What is in it, `restore` and `check` compare.
+Outcome<Done> check_files(const std::string& path, const BackupManifest& manifest) {
+  for (const auto& file : manifest.files) {
+    const std::string name = path + "/" + journal::segment_name(file.first);
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(name, error);
+    // The last one is longer where a backup was interrupted.
+    if (!error && bytes >= file.bytes) continue;
+    return Problem{name + " is missing, or shorter than the manifest says: use a new directory"};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 bool lies_in(const std::string& path, const std::string& directory) {
@@ -85,7 +98,7 @@ Outcome<Done> BackupDirectory::begin(bool is_longer) {
     auto before = read_manifest(manifest);
     if (!before) return before.error();
     before_ = std::move(*before);
-    return Done{};
+    return check_files(path_, *before_);
   }
   is_ours_ = true;
   if (is_begun) return Done{};
