@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -16,7 +17,6 @@ namespace millrace::client {
 namespace {
 
 constexpr int kConnectSeconds = 10;
-constexpr int kConnectNapMs = 50;
 /// Longer than any wait that a client asks a server for.
 constexpr int kAnswerSeconds = 60;
 constexpr std::size_t kLineBytesMax = 64 * 1024;
@@ -85,8 +85,15 @@ Reply<Done> Connection::connect(const Target& target) {
     if (!bio_) return Failure{.text = why_not("no connection")};
   } else {
     bio_.reset(BIO_new_connect(target.text().c_str()));
-    if (BIO_do_connect_retry(bio_.get(), kConnectSeconds, kConnectNapMs) != 1) {
-      return Failure{.text = why_not("no connection in time")};
+    // OpenSSL's own loop tries again where nobody listens.
+    BIO_set_nbio(bio_.get(), 1);
+    while (BIO_do_connect(bio_.get()) != 1) {
+      if (BIO_should_retry(bio_.get()) == 0) return Failure{.text = why_not("no connection")};
+      pollfd socket{
+          .fd = static_cast<int>(BIO_get_fd(bio_.get(), nullptr)), .events = POLLOUT, .revents = 0};
+      if (::poll(&socket, 1, kConnectSeconds * 1000) != 1) {
+        return Failure{.text = "no connection in time"};
+      }
     }
   }
   const int descriptor = static_cast<int>(BIO_get_fd(bio_.get(), nullptr));
