@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/broker/clients/waits.hpp"
@@ -8,6 +9,13 @@
 #include "core/state/ledger.hpp"
 
 namespace millrace {
+
+/// How many plain jobs take as long to remove as this one, for slices of long operations. One with
+/// features also changes locks, tracks and batches.
+[[nodiscard]] inline std::size_t steps_to_remove(const Job& job) {
+  constexpr std::size_t kStepsWithFeatures = 3;
+  return job.features ? kStepsWithFeatures : 1;
+}
 
 /// The moves of jobs from state to state, but for the reservation (`Reservations`) and the failure
 /// (`Retries`). Each commits one record for the job.

@@ -14,7 +14,9 @@ bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size
     if (place == queue.ready.end()) return true;
     after = *place;
     if (place->sequence >= id_end) continue;
-    context.moves.discard(context.ledger.store().jobs().at(place->slot), JobEnd::kGone, now);
+    const Job& job = context.ledger.store().jobs().at(place->slot);
+    steps += steps_to_remove(job) - 1;
+    context.moves.discard(job, JobEnd::kGone, now);
     ++changed;
   }
   return false;
