@@ -63,8 +63,8 @@ const row = (change) =>
     h(
       "td",
       {},
-      h("div", { class: "name" }, change.client || change.protocol),
-      h("div", { class: "dim name" }, change.from),
+      h("div", {}, h("span", { class: "name" }, change.client || change.protocol)),
+      h("div", { class: "dim" }, h("span", { class: "name" }, change.from)),
     ),
   );
 

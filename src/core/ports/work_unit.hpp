@@ -64,12 +64,16 @@ class WorkUnitFormat {
   /// Arguments are not looked for in longer bodies.
   static constexpr std::size_t kComparedBytesMax = 16 * 1024;
 
-  /// The jobtype that a pushed job with this body has: a view of the body, or of `decoded` where it
-  /// had to be written there. Empty: the body is broken.
-  [[nodiscard]] virtual std::string_view jobtype_in(std::string_view /*body*/,
-                                                    std::string& /*decoded*/) const {
-    return {};
-  }
+  /// The part of a pushed job's body that begins with what names its jobtype. Empty: the body is
+  /// broken.
+  [[nodiscard]] virtual std::string_view type_part(std::string_view /*body*/) const { return {}; }
+  struct Type {
+    std::string name;  ///< empty: it cannot be read
+    /// How much of the part names it: all parts that begin with these bytes have the same type.
+    std::size_t bytes = 0;
+  };
+  /// Of a `type_part`.
+  [[nodiscard]] virtual Type read_type(std::string_view /*part*/) const { return {}; }
 
   /// The facts that a list shows of a job.
   struct Summary {

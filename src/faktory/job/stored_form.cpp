@@ -11,7 +11,6 @@
 
 #include "base/check.hpp"
 #include "base/varint.hpp"
-#include "faktory/json/checked_json.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -244,19 +243,10 @@ std::string_view jid_and_head_of(std::string_view body) {
   return found->text.substr(found->at, found->jid_bytes + found->head_bytes);
 }
 
-std::string_view raw_jobtype_of(std::string_view body) {
+std::string_view head_of(std::string_view body) {
   const std::optional<JidAndHead> found = find_jid(body);
-  if (!found) return {};
-  const std::string_view head = found->text.substr(found->at + found->jid_bytes, found->head_bytes);
-  if (!head.starts_with(kTypeStart)) return {};
-  const std::string_view rest = head.substr(kTypeStart.size());
-  if (!rest.starts_with('"')) return {};
-  // Done for each run that ends: few types have escapes.
-  const std::string_view plain = rest.substr(0, rest.find('"', 1));
-  if (plain.size() == rest.size()) return {};
-  if (plain.find('\\') == std::string_view::npos) return rest.substr(0, plain.size() + 1);
-  const std::string_view type = CheckedJson(rest).take_value();
-  return type.ends_with('"') ? type : std::string_view{};
+  return found ? found->text.substr(found->at + found->jid_bytes, found->head_bytes)
+               : std::string_view{};
 }
 
 std::optional<StoredForm> decode_work_unit(std::string_view body) {

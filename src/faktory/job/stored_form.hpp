@@ -97,8 +97,8 @@ struct SplicedBody {
 /// The same, and its head: jobtype, and created_at if it is stored.
 [[nodiscard]] std::string_view jid_and_head_of(std::string_view body);
 
-/// The jobtype, with its quotes.
-[[nodiscard]] std::string_view raw_jobtype_of(std::string_view body);
+/// The head alone.
+[[nodiscard]] std::string_view head_of(std::string_view body);
 
 /// nullopt: the body is no stored work unit. It may come from a disk and is not trusted: the views
 /// lie inside of it, but need not be JSON.

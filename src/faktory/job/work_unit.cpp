@@ -9,6 +9,7 @@
 #include "base/text_map.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/stored_form.hpp"
+#include "faktory/json/checked_json.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 
@@ -265,11 +266,15 @@ std::uint32_t WorkUnits::hash_of_name(std::string_view jid) const {
   return hash == 0 ? 1 : hash;
 }
 
-std::string_view WorkUnits::jobtype_in(std::string_view body, std::string& decoded) const {
-  const std::string_view raw = raw_jobtype_of(body);
-  if (raw.empty()) return {};
-  if (raw.find('\\') == std::string_view::npos) return raw.substr(1, raw.size() - 2);
-  return decoded = text_of(raw);
+std::string_view WorkUnits::type_part(std::string_view body) const {
+  return head_of(body);
+}
+
+WorkUnitFormat::Type WorkUnits::read_type(std::string_view part) const {
+  if (!part.starts_with(kTypeStart)) return {};
+  const std::string_view raw = CheckedJson(part.substr(kTypeStart.size())).take_value();
+  if (raw.size() < 2 || raw.front() != '"' || raw.back() != '"') return {};
+  return {.name = text_of(raw), .bytes = kTypeStart.size() + raw.size()};
 }
 
 std::string_view WorkUnits::name_part(std::string_view body) const {

@@ -19,8 +19,8 @@ class WorkUnits final : public WorkUnitFormat {
   [[nodiscard]] std::string jobtype(const Job& job) const override;
   [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
-  [[nodiscard]] std::string_view jobtype_in(std::string_view body,
-                                            std::string& decoded) const override;
+  [[nodiscard]] std::string_view type_part(std::string_view body) const override;
+  [[nodiscard]] Type read_type(std::string_view part) const override;
   [[nodiscard]] std::string_view name_part(std::string_view body) const override;
   [[nodiscard]] Name read_name(std::string_view part) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;

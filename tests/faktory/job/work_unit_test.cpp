@@ -279,25 +279,34 @@ TEST_CASE("pushed job: its name is read from a part of its body") {
 
 TEST_CASE("pushed job: its type is found in its body") {
   const WorkUnits units;
-  std::string decoded;
   const auto type_of = [&](const std::string& json) {
-    return std::string(units.jobtype_in(encoded(json), decoded));
+    return units.read_type(units.type_part(encoded(json))).name;
   };
   CHECK(type_of(R"({"jid":"12345678","jobtype":"T","args":[]})") == "T");
   CHECK(type_of(R"({"jid":"12345678","jobtype":"a\"\u00e9","args":[],"created_at":"c"})") ==
-        "a\"é");
+        "a\"\xc3\xa9");
   CHECK(type_of(R"({"retry":3,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})") == "T");
-  CHECK(units.jobtype_in("broken", decoded).empty());
-  const std::string escaped = encoded(R"({"jid":"12345678","jobtype":"a\"b","args":[]})");
-  for (std::size_t length = 0; length < escaped.size(); ++length) {
-    static_cast<void>(units.jobtype_in(std::string_view(escaped).substr(0, length), decoded));
+  CHECK(units.type_part("broken").empty());
+  for (const char* json : {R"({"jid":"12345678","jobtype":"T","args":[]})",
+                           R"({"jid":"12345678","jobtype":"a\"b","args":[]})"}) {
+    const std::string body = encoded(json);
+    for (std::size_t length = 0; length < body.size(); ++length) {
+      static_cast<void>(units.read_type(units.type_part(std::string_view(body).substr(0, length))));
+    }
   }
-  const std::string body = encoded(R"({"jid":"12345678","jobtype":"T","args":[]})");
-  for (std::size_t length = 0; length < body.size(); ++length) {
-    const std::string_view type =
-        units.jobtype_in(std::string_view(body).substr(0, length), decoded);
-    CHECK((type.empty() || type == "T"));
-  }
+}
+
+TEST_CASE("pushed job: parts that begin with the bytes that name a type have that type") {
+  const WorkUnits units;
+  const std::string one = encoded(R"({"jid":"12345678","jobtype":"Mail","args":[1]})");
+  const std::string same =
+      encoded(R"({"jid":"23456789","jobtype":"Mail","args":[2],"created_at":"c"})");
+  const std::string longer = encoded(R"({"jid":"12345678","jobtype":"MailAll","args":[1]})");
+  const std::string_view part = units.type_part(one);
+  const std::string_view named = part.substr(0, units.read_type(part).bytes);
+  CHECK_FALSE(named.empty());
+  CHECK(units.type_part(same).starts_with(named));
+  CHECK_FALSE(units.type_part(longer).starts_with(named));
 }
 
 TEST_CASE("pushed job: what the same push is") {

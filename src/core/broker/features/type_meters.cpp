@@ -4,16 +4,17 @@ namespace millrace {
 
 TypeMeter& TypeMeters::meter_of(const Job& job) {
   if (job.kind != JobKind::kWorkUnit || job.is_spilled()) return others_;
-  const std::string_view type = format_.jobtype_in(job.body_view(), decoded_);
-  // Often the type is that of the run before, and a search costs more than a comparison.
-  if (last_ != nullptr && type == last_type_) return *last_;
-  if (type.empty() || type.size() > kTypeBytesMax) return others_;
-  auto found = meters_.find(type);
+  const std::string_view part = format_.type_part(job.body_view());
+  // Often the type is that of the run before, and to read it costs more than this.
+  if (last_ != nullptr && part.starts_with(last_part_)) return *last_;
+  const WorkUnitFormat::Type type = format_.read_type(part);
+  if (type.name.empty() || type.name.size() > kTypeBytesMax) return others_;
+  auto found = meters_.find(type.name);
   if (found == meters_.end()) {
     if (meters_.size() == kTypesMax) return others_;
-    found = meters_.emplace(type, std::make_unique<TypeMeter>()).first;
+    found = meters_.emplace(type.name, std::make_unique<TypeMeter>()).first;
   }
-  last_type_ = type;
+  last_part_ = part.substr(0, type.bytes);
   last_ = found->second.get();
   return *last_;
 }

@@ -45,10 +45,9 @@ class TypeMeters {
 
   const WorkUnitFormat& format_;
   TextMap<std::unique_ptr<TypeMeter>> meters_;
-  std::string last_type_;
-  TypeMeter* last_ = nullptr;  ///< that of the last type
+  std::string last_part_;      ///< that named the last type: see `WorkUnitFormat::Type::bytes`
+  TypeMeter* last_ = nullptr;  ///< its meter
   TypeMeter others_;
-  std::string decoded_;  ///< for `WorkUnitFormat::jobtype_in`
 };
 
 }  // namespace millrace
