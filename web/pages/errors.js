@@ -105,7 +105,13 @@ function row(ctx, group, atLeast) {
       again.length === 0
         ? none()
         : again.map((state) =>
-            h("div", {}, atLeast, jobs(state), h("span", { class: "dim" }, ` ${state}`)),
+            h(
+              "div",
+              { class: "worded" },
+              atLeast,
+              jobs(state),
+              h("span", { class: "dim" }, ` ${state}`),
+            ),
           ),
     ),
     figure(ago(group.first_at)),
