@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cli/interrupts.hpp"
 #include "cli/members.hpp"
 #include "http/kit/text.hpp"
 
@@ -26,8 +25,8 @@ void show(Session& session, const Json& operation, const std::string& doing) {
 
 }  // namespace
 
-Reply<Answer> follow(Session& session, const Answer& begun, const std::string& doing) {
-  Interrupts interrupts;
+Reply<Answer> follow(Session& session, Interrupts& interrupts, const Answer& begun,
+                     const std::string& doing) {
   Reply<Answer> last = begun;
   const std::string target = "operations/" + text_at(begun.json, "id");
   auto wait = std::chrono::milliseconds(kFirstWait);

@@ -94,9 +94,10 @@ Exit make_change(Session& session, const ChangeWords& words, const Count& count)
       {"action", words.action}, {"states", session.choice.states}, {"at_most", count.matched}};
   if (!count.as_of.empty()) request["as_of"] = count.as_of;
   add_filters(request, session.choice);
+  Interrupts interrupts;
   const Reply<Answer> begun = session.api.post("operations", request.dump(), count.instance);
   if (!begun) return session.fail(begun.error());
-  const Reply<Answer> ended = follow(session, *begun, words.doing);
+  const Reply<Answer> ended = follow(session, interrupts, *begun, words.doing);
   if (!ended) return session.fail(ended.error());
   const std::uint64_t changed = count_at(ended->json, "changed");
   if (session.choice.is_json) session.print(ended->json);
