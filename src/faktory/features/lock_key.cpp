@@ -19,7 +19,7 @@ namespace {
 /// With its length, so that no two texts can be cut in another way. Answers where it ends.
 char* write_text(std::string_view text, char* to) {
   to = write_varint(text.size(), to);
-  std::memcpy(to, text.data(), text.size());
+  if (!text.empty()) std::memcpy(to, text.data(), text.size());
   return to + text.size();
 }
 
