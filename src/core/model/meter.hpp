@@ -72,6 +72,9 @@ struct QueueMeter {
   Time last_reserved_at{};  ///< the epoch: never
 };
 
+/// How a run has ended.
+enum class RunEnd { kDone, kFailed };
+
 /// Measurements of the runs of one type of jobs, since the start of the process. They are not
 /// stored.
 struct TypeMeter {

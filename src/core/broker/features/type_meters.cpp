@@ -19,9 +19,10 @@ TypeMeter& TypeMeters::meter_of(const Job& job) {
   return *last_;
 }
 
-void TypeMeters::note_run(const Job& job, Duration took, Time now) {
+void TypeMeters::note_run(const Job& job, RunEnd end, Duration took, Time now) {
   TypeMeter& meter = meter_of(job);
   meter.processed.add(now);
+  if (end == RunEnd::kFailed) meter.failed.add(now);
   meter.run.add(took);
   meter.last_at = now;
 }

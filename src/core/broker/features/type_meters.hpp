@@ -30,9 +30,7 @@ class TypeMeters {
   TypeMeters& operator=(const TypeMeters&) = delete;
 
   /// A run of the job ends, and took this long.
-  void note_run(const Job& job, Duration took, Time now);
-  /// It has failed. To be called besides `note_run`.
-  void note_failure(const Job& job, Time now) { meter_of(job).failed.add(now); }
+  void note_run(const Job& job, RunEnd end, Duration took, Time now);
 
   /// In no order.
   void each(const std::function<void(std::string_view type, const TypeMeter&)>& visit) const;

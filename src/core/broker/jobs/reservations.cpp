@@ -155,11 +155,10 @@ void Reservations::count_run(const Job& job, RunEnd end, Time now) {
   meter.processed.add(now);
   const Duration took = now - job.reservation()->reserved_at;
   meter.run.add(took);
-  types_.note_run(job, took, now);
+  types_.note_run(job, end, took, now);
   if (end == RunEnd::kFailed) {
     ledger_.count_failed(now);
     meter.failed.add(now);
-    types_.note_failure(job, now);
   }
   if (watch_ != nullptr) watch_->on_run_ended(job, queue, took);
 }

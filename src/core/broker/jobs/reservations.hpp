@@ -30,9 +30,6 @@ inline constexpr Duration kSafetyMargin = 1s;
           .reserved_at = {}};
 }
 
-/// How a run has ended.
-enum class RunEnd { kDone, kFailed };
-
 /// Begins reservations and finds the ones that clients mean. `JobMoves` ends them.
 class Reservations {
  public:
