@@ -2,7 +2,7 @@
 import { h, show } from "./dom.js";
 import { part, serverName } from "./api.js";
 import { link } from "./route.js";
-import { ago, count, none, plural } from "./format.js";
+import { ago, count, none, plural, rate } from "./format.js";
 
 /** Each state has a shape besides its colour. "A ready job " + `says` is a sentence. */
 export const STATES = {
@@ -146,6 +146,10 @@ export function sortLink(to, params, { sort, order }, [key, title], rising) {
 }
 
 export const figure = (...what) => h("td", { class: "n" }, ...what);
+
+/** A cell with a rate, dim when it is none. */
+export const speed = (perSecond, kind = "") =>
+  figure(h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
 
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
 

@@ -1,6 +1,6 @@
 import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
-import { age, count, plural, rate } from "../format.js";
+import { age, count, plural } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
 import {
@@ -16,6 +16,7 @@ import {
   pausedBadge,
   queueLink,
   sortLink,
+  speed,
   table,
   throttledBadge,
 } from "../ui.js";
@@ -112,8 +113,6 @@ export async function remove(ctx, queue) {
   if (agreed) sweep(ctx, queue, "delete", all);
 }
 
-const speed = (perSecond, kind = "") =>
-  figure(h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
 
 function row(ctx, queue) {
   const { name } = queue;

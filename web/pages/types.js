@@ -2,9 +2,9 @@
 import { get } from "../api.js";
 import { add } from "../breakdown.js";
 import { h } from "../dom.js";
-import { ago, count, none, plural, rate, span } from "../format.js";
+import { ago, count, none, plural, span } from "../format.js";
 import { link, replace } from "../route.js";
-import { button, empty, figure, head, jobsLink, sortLink, table } from "../ui.js";
+import { button, empty, figure, head, jobsLink, sortLink, speed, table } from "../ui.js";
 
 /** The states that are counted, one after the other. */
 const COUNTED = ["ready", "scheduled", "retrying", "dead"];
@@ -107,8 +107,6 @@ function compare(params) {
 }
 
 const seconds = (n) => figure(n === null ? none() : span(n));
-const speed = (perSecond, kind = "") =>
-  figure(h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
 
 function share({ processed, failed }) {
   if (processed === 0) return figure(none());
