@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 
 namespace millrace::client {
 namespace {
@@ -28,6 +29,11 @@ std::optional<std::size_t> length_in(std::string_view answer) {
   if (blank == answer.npos) return std::nullopt;
   const auto bytes = parse_number<std::size_t>(answer.substr(blank + 1));
   return bytes && *bytes <= kBodyBytesMax ? bytes : std::nullopt;
+}
+
+std::string_view unquoted(std::string_view text) {
+  if (text.size() < 2 || !text.starts_with('"') || !text.ends_with('"')) return text;
+  return text.substr(1, text.size() - 2);
 }
 
 }  // namespace
@@ -113,6 +119,18 @@ Reply<std::string> Beanstalk::stats(std::uint64_t id) {
   const auto bytes = length_in(*answer);
   if (!answer->starts_with("OK ") || !bytes) return refusal(*answer);
   return connection_.body(*bytes);
+}
+
+Stats parse_stats(std::string_view text) {
+  Stats stats;
+  while (!text.empty()) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    const std::size_t colon = row.find(": ");
+    if (colon == row.npos) continue;
+    stats[std::string(row.substr(0, colon))] = unquoted(trimmed(row.substr(colon + 2)));
+  }
+  return stats;
 }
 
 }  // namespace millrace::client

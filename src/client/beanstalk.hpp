@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,5 +51,9 @@ class Beanstalk {
 
   Connection connection_;
 };
+
+/// The statistics as the server writes them: `NAME: VALUE`, a line each; a value may be in quotes.
+using Stats = std::map<std::string, std::string, std::less<>>;
+[[nodiscard]] Stats parse_stats(std::string_view text);
 
 }  // namespace millrace::client

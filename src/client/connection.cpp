@@ -71,7 +71,7 @@ Reply<Connection> Connection::open(const Target& target) {
   errno = 0;
   ERR_clear_error();
   const auto unreachable = [&](const std::string& why) {
-    return Failure{.text = "cannot reach " + connection.peer_ + ": " + why};
+    return Failure{.text = "cannot reach " + connection.peer_ + ": " + why, .why = why};
   };
   if (auto done = connection.connect(target); !done) return unreachable(done.error().text);
   if (!target.is_tls || target.is_unix) return connection;

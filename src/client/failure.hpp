@@ -9,6 +9,7 @@ namespace millrace::client {
 /// Why a command has no result: one line for a person.
 struct Failure {
   std::string text;
+  std::string why = {};     ///< no connection: the reason alone
   bool is_refusal = false;  ///< the server has answered no; else it cannot be reached, or has gone
 };
 

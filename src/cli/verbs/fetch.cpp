@@ -18,17 +18,6 @@ using client::Beanstalk;
 /// Signals are looked at in between.
 constexpr std::chrono::seconds kOneWait = 1s;
 
-/// The member `tube` of `stats-job`.
-std::string tube_in(const std::string& stats) {
-  constexpr std::string_view kTube = "\ntube: ";
-  const std::size_t at = stats.find(kTube);
-  if (at == stats.npos) return {};
-  const std::size_t begin = at + kTube.size();
-  std::string name = stats.substr(begin, stats.find('\n', begin) - begin);
-  if (name.size() >= 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
-  return name;
-}
-
 /// Bytes that are no text have a member of another name.
 Json json_of(const Beanstalk::Job& job, const std::string& tube) {
   Json json{{"id", job.id}, {"queue", tube}};
@@ -86,7 +75,7 @@ class Fetch {
   Exit take(const Beanstalk::Job& job) {
     const auto stats = client_.stats(job.id);
     if (!stats) return session_.fail(failure_of(stats.error()));
-    session_.print(json_of(job, tube_in(*stats)));
+    session_.print(json_of(job, client::parse_stats(*stats)["tube"]));
     if (!session_.console.finish() || session_.console.has_lost_reader()) {
       return session_.fail({.text = "the output could not be written; the job is given back"});
     }

@@ -1,31 +1,24 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/result.hpp"
-#include "journal/posix/descriptor.hpp"
+#include "client/connection.hpp"
+#include "client/target.hpp"
 
 namespace millrace::server {
 
-/// Where a server of beanstalk clients is: `beanstalk://HOST[:PORT]`.
-struct BeanstalkAddress {
-  std::string host;
-  std::uint16_t port = 11300;
-
-  /// The same for each way to write it.
-  [[nodiscard]] std::string name() const;
-};
-[[nodiscard]] Outcome<BeanstalkAddress> parse_beanstalk_address(std::string_view text);
+/// Reads `beanstalk://HOST[:PORT]`.
+[[nodiscard]] Outcome<client::Target> parse_beanstalk_address(std::string_view text);
+/// The same for each way to write it.
+[[nodiscard]] std::string name_of(const client::Target& address);
 
 /// A client of that server. Waits a minute for each answer at most. Problems name the server.
 class BeanstalkPeer {
  public:
-  [[nodiscard]] static Outcome<BeanstalkPeer> connect(const BeanstalkAddress& address);
+  [[nodiscard]] static Outcome<BeanstalkPeer> connect(const client::Target& address);
 
   /// Commands may be sent before the answers to others were read.
   void send(std::string_view command);
@@ -46,20 +39,14 @@ class BeanstalkPeer {
   [[nodiscard]] Problem odd(std::string_view answer) const;
 
  private:
-  BeanstalkPeer(journal::Descriptor socket, std::string name)
-      : socket_(std::move(socket)), name_(std::move(name)) {}
+  BeanstalkPeer(client::Connection connection, std::string name)
+      : connection_(std::move(connection)), name_(std::move(name)) {}
   [[nodiscard]] Outcome<Done> flush();
-  [[nodiscard]] Outcome<Done> receive();
   [[nodiscard]] Problem lost() const;
 
-  journal::Descriptor socket_;
+  client::Connection connection_;
   std::string name_;
   std::string output_;
-  std::string input_;
-  std::size_t taken_ = 0;  ///< of the input
 };
-
-/// `NAME: VALUE`, a line each; a value may be in quotes.
-[[nodiscard]] std::map<std::string, std::string, std::less<>> parse_stats(std::string_view text);
 
 }  // namespace millrace::server

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "base/number.hpp"
 #include "beanstalk/argument.hpp"
+#include "client/beanstalk.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/binlog_reader.hpp"
 #include "server/import/drain/beanstalk_peer.hpp"
@@ -42,7 +42,7 @@ std::string_view second_word(std::string_view line) {
 
 /// The job as a binlog would have it.
 BinlogRecord record_of(const PeerJob& job, std::string_view stats_text, Time wall) {
-  const auto stats = parse_stats(stats_text);
+  const auto stats = client::parse_stats(stats_text);
   const auto number = [&](std::string_view name) -> std::uint64_t {
     const auto found = stats.find(name);
     if (found == stats.end()) return 0;
@@ -224,11 +224,11 @@ class Drain {
 };
 
 /// What `stats` of the other server tells.
-Outcome<std::map<std::string, std::string, std::less<>>> ask_stats(BeanstalkPeer& peer) {
+Outcome<client::Stats> ask_stats(BeanstalkPeer& peer) {
   peer.send("stats");
   const auto text = peer.read_text();
   if (!text) return text.error();
-  auto stats = parse_stats(*text);
+  auto stats = client::parse_stats(*text);
   if (!stats.contains("current-jobs-reserved")) return peer.odd(*text);
   return stats;
 }
