@@ -186,11 +186,12 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   summary.args = shown.substr(0, end);
 }
 
-/// From `head`, which begins with `,"jobtype":` and a string.
-std::string jobtype_of(const StoredForm& form) {
-  const std::string_view jobtype = form.head.substr(0, form.created_at());
-  if (!jobtype.starts_with(kTypeStart) || jobtype.size() <= kTypeStart.size() + 1) return {};
-  return text_of(jobtype.substr(kTypeStart.size()));
+/// From a head, which begins with `,"jobtype":` and a string.
+WorkUnitFormat::Type type_in(std::string_view head) {
+  if (!head.starts_with(kTypeStart)) return {};
+  const std::string_view raw = CheckedJson(head.substr(kTypeStart.size())).take_value();
+  if (raw.size() < 2 || raw.front() != '"' || raw.back() != '"') return {};
+  return {.name = text_of(raw), .bytes = kTypeStart.size() + raw.size()};
 }
 
 /// `at`, if it is there, and `args`: the first members of `rest`.
@@ -204,7 +205,7 @@ std::string_view at_and_args(std::string_view rest) {
 /// Also from `rest`, whose first or second member is `args`.
 void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
   summary.jid = text_of(form.raw_jid);
-  summary.jobtype = jobtype_of(form);
+  summary.jobtype = type_in(form.head).name;
   const std::size_t args = form.rest.find(kArgsStart);
   if (args != std::string_view::npos) {
     set_args(form.rest.substr(args + kArgsStart.size()), summary);
@@ -249,7 +250,7 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
 
 std::string WorkUnits::jobtype(const Job& job) const {
   const std::optional<StoredForm> form = stored_form_of(job);
-  return form ? jobtype_of(*form) : std::string{};
+  return form ? type_in(form->head).name : std::string{};
 }
 
 // Of a body only the first numbers and the jid are read: it is done for each job that comes.
@@ -271,10 +272,7 @@ std::string_view WorkUnits::type_part(std::string_view body) const {
 }
 
 WorkUnitFormat::Type WorkUnits::read_type(std::string_view part) const {
-  if (!part.starts_with(kTypeStart)) return {};
-  const std::string_view raw = CheckedJson(part.substr(kTypeStart.size())).take_value();
-  if (raw.size() < 2 || raw.front() != '"' || raw.back() != '"') return {};
-  return {.name = text_of(raw), .bytes = kTypeStart.size() + raw.size()};
+  return type_in(part);
 }
 
 std::string_view WorkUnits::name_part(std::string_view body) const {
@@ -286,7 +284,7 @@ WorkUnitFormat::Name WorkUnits::read_name(std::string_view part) const {
   form.raw_jid = part.substr(0, part.find(kTypeStart));
   if (form.raw_jid.size() < 2) return {};
   form.head = part.substr(form.raw_jid.size());
-  return {.jid = text_of(form.raw_jid), .jobtype = jobtype_of(form)};
+  return {.jid = text_of(form.raw_jid), .jobtype = type_in(form.head).name};
 }
 
 bool WorkUnits::is_same(const Job& job, std::string_view body) const {
