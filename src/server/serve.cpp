@@ -19,9 +19,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
-#include "server/backup/restore.hpp"
 #include "server/foreign_jobs.hpp"
-#include "server/import/import_mark.hpp"
 #include "server/lobby.hpp"
 #include "server/net/handover.hpp"
 #include "server/net/signals.hpp"
@@ -33,6 +31,7 @@
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
+#include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
 namespace {
@@ -187,8 +186,7 @@ Outcome<Done> check_directory(const Config& config) {
     const auto why = error ? error : std::make_error_code(std::errc::no_such_file_or_directory);
     return Problem{"cannot use directory " + config.data + ": " + why.message()};
   }
-  if (auto ended = refuse_unfinished_import(config.data); !ended) return ended;
-  if (auto ended = refuse_unfinished_restore(config.data); !ended) return ended;
+  if (auto ended = refuse_unfinished(config.data); !ended) return ended;
   return refuse_foreign_jobs(config.data);
 }
 

@@ -13,9 +13,8 @@
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/manifest.hpp"
 #include "server/backup/new_segments.hpp"
-#include "server/backup/restore.hpp"
-#include "server/import/import_mark.hpp"
 #include "server/process/clock.hpp"
+#include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
 namespace {
@@ -157,8 +156,7 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
 }  // namespace
 
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
-  if (auto ended = refuse_unfinished_import(choice.directory); !ended) return ended.error();
-  if (auto ended = refuse_unfinished_restore(choice.directory); !ended) return ended.error();
+  if (auto ended = refuse_unfinished(choice.directory); !ended) return ended.error();
   if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();
   journal::PosixFileSystem files;
   if (const auto readable = files.list(choice.directory); !readable) return readable.error();

@@ -20,8 +20,8 @@
 #include "journal/posix/descriptor.hpp"
 #include "server/doctor/directory_user.hpp"
 #include "server/foreign_jobs.hpp"
-#include "server/import/import_mark.hpp"
 #include "server/local/sync_probe.hpp"
+#include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
 namespace {
@@ -138,10 +138,10 @@ Finding look_at_journal(const std::string& directory) {
     finding.to_do = "see docs/migrating-from-beanstalkd.md or docs/migrating-from-faktory.md";
     return finding;
   }
-  if (const auto unfinished = refuse_unfinished_import(directory); !unfinished) {
+  if (const auto unfinished = refuse_unfinished(directory); !unfinished) {
     finding.seen = unfinished.error().text;
     finding.means = "the server does not start";
-    finding.to_do = "run the import again";
+    finding.to_do = "run it again";
     return finding;
   }
   finding.seen = names->segments.empty()

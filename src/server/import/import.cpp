@@ -1,5 +1,6 @@
 #include "server/import/import.hpp"
 
+#include "server/backup/restore.hpp"
 #include "server/import/drain/import_running.hpp"
 #include "server/import/faktory/import_faktory.hpp"
 #include "server/import/import_binlog.hpp"
@@ -24,6 +25,8 @@ Outcome<Done> check_import(const ImportChoice& choice) {
 }
 
 Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
+  // An import itself may be gone on with.
+  if (auto ended = refuse_unfinished_restore(choice.into); !ended) return ended.error();
   if (!choice.from.empty()) return import_running(choice);
   return choice.faktory.empty() ? import_binlog(choice) : import_faktory(choice);
 }

@@ -14,13 +14,12 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/shared/log_filler.hpp"
 #include "journal/shared/replicated_journal.hpp"
-#include "server/backup/restore.hpp"
-#include "server/import/import_mark.hpp"
 #include "server/net/poller.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/process.hpp"
 #include "server/shared_log.hpp"
 #include "server/tools/check.hpp"
+#include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
 namespace {
@@ -60,8 +59,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_journal(journal::FileSystem&
                                                             const std::string& directory) {
   const auto content = journal::look_into(files, directory);
   if (!content) return content.error();
-  if (auto ended = refuse_unfinished_import(directory); !ended) return ended.error();
-  if (auto ended = refuse_unfinished_restore(directory); !ended) return ended.error();
+  if (auto ended = refuse_unfinished(directory); !ended) return ended.error();
   if (*content == DirectoryContent::kNothing) return Problem{directory + " has no journal"};
   if (*content == DirectoryContent::kCache || *content == DirectoryContent::kBrokenCache) {
     return Problem{directory +

@@ -10,6 +10,7 @@
 #include "server/backup/backup_fixture.hpp"
 #include "server/backup/segment_batches.hpp"
 #include "server/backup/tar.hpp"
+#include "server/import/import.hpp"
 
 namespace millrace::server {
 namespace {
@@ -180,6 +181,8 @@ TEST_CASE("restore: one that was interrupted is not served, and begins again") {
   CHECK(refuse_unfinished_restore(to).error().text ==
         "a restore into " + to + " has not ended: run it again");
   CHECK_FALSE(back_up_journal({.directory = to, .to = backed.scratch.path("other")}));
+  CHECK(import_jobs({.beanstalkd = backed.copy, .into = to}).error().text ==
+        "a restore into " + to + " has not ended: run it again");
   CHECK(check_journal(to)->text.find("\nwarning: a restore into ") != std::string::npos);
   const auto restored = backed.restore();
   CHECK(has(restored, mail_ready(100)));
