@@ -48,20 +48,24 @@ bool lies_in(const std::string& path, const std::string& directory) {
   return false;
 }
 
-Outcome<Done> replace_file(const std::string& path, std::string_view text) {
-  journal::PosixFileSystem files;
-  const std::string draft = draft_of(path);
+Outcome<Done> write_new(const std::string& path, std::string_view bytes) {
   std::error_code error;
-  std::filesystem::remove(draft, error);
-  const auto file = files.create(draft);
+  std::filesystem::remove(path, error);
+  journal::PosixFileSystem files;
+  const auto file = files.create(path);
   if (!file) return file.error();
-  Outcome<Done> done = (*file)->write(0, {&text, 1});
-  if (done) done = (*file)->sync();
-  if (!done) return done;
+  const Outcome<Done> written = (*file)->write(0, {&bytes, 1});
+  return written ? (*file)->sync() : written;
+}
+
+Outcome<Done> replace_file(const std::string& path, std::string_view text) {
+  const std::string draft = draft_of(path);
+  if (auto written = write_new(draft, text); !written) return written;
+  std::error_code error;
   std::filesystem::rename(draft, path, error);
   if (error) return Problem{path + ": " + error.message()};
   const std::string parent = std::filesystem::path(path).parent_path();
-  return files.sync_directory(parent.empty() ? "." : parent);
+  return journal::PosixFileSystem().sync_directory(parent.empty() ? "." : parent);
 }
 
 Outcome<BackupDirectory> BackupDirectory::open(const std::string& path, const std::string& source,

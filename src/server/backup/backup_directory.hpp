@@ -48,6 +48,8 @@ class BackupDirectory {
   std::optional<BackupManifest> before_;
 };
 
+/// Writes a file, in place of one of that name, and syncs it.
+[[nodiscard]] Outcome<Done> write_new(const std::string& path, std::string_view bytes);
 /// Writes a file so that it is whole or as it was, whatever happens.
 [[nodiscard]] Outcome<Done> replace_file(const std::string& path, std::string_view text);
 

@@ -13,22 +13,12 @@
 #include "journal/file/log_format.hpp"
 #include "journal/posix/descriptor.hpp"
 #include "server/backup/backup.hpp"
+#include "server/backup/backup_directory.hpp"
 #include "server/backup/segment_batches.hpp"
 #include "server/backup/tar.hpp"
 
 namespace millrace::server {
 namespace {
-
-/// A stream that was begun again has a file twice: the later one counts.
-Outcome<Done> write_new(const std::string& path, std::string_view bytes) {
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  journal::PosixFileSystem files;
-  const auto file = files.create(path);
-  if (!file) return file.error();
-  const Outcome<Done> written = (*file)->write(0, {&bytes, 1});
-  return written ? (*file)->sync() : written;
-}
 
 Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
                           const std::string& directory) {
@@ -45,6 +35,7 @@ Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
     const bool is_needed = is_manifest || journal::parse_segment_name(file.name);
     if (!file.is_file || !is_needed) continue;
     has_manifest = has_manifest || is_manifest;
+    // A stream that was begun again has a file twice: the later one counts.
     if (auto written = write_new(directory + "/" + file.name, *bytes); !written) return written;
   }
   if (has_manifest) return Done{};
