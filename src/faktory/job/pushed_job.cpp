@@ -17,10 +17,6 @@
 namespace millrace::faktory {
 namespace {
 
-/// The year 2200: later than any job is meant for, and so early that no step of the wall clock
-/// takes it past what a Time holds.
-constexpr Time kLatestDue{std::chrono::seconds{7'258'118'400}};
-
 using JobReason = RefusedJob::Reason;
 
 std::string_view queue_of(const JobMembers& members) {
@@ -44,12 +40,6 @@ std::optional<RefusedJob> find_refusal(const JobMembers& members) {
   return std::nullopt;
 }
 
-std::uint32_t whole_seconds(Duration duration) {
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
-  return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(seconds, 0, std::numeric_limits<std::uint32_t>::max()));
-}
-
 std::uint32_t ttr_of(const JobMembers& members) {
   // 0: the member is absent, or has Go's empty value.
   const std::int64_t asked = members.reserve_for == 0 ? kReserveForDefault : members.reserve_for;
@@ -63,6 +53,12 @@ Pri pri_of(const JobMembers& members) {
 }
 
 }  // namespace
+
+std::uint32_t whole_seconds(Duration duration) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(seconds, 0, std::numeric_limits<std::uint32_t>::max()));
+}
 
 RefusedJob::Member RefusedJob::member() const {
   switch (reason) {

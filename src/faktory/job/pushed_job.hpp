@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,6 +58,13 @@ inline constexpr std::size_t kEchoedValueBytes = 256;
 inline constexpr std::int64_t kReserveForMin = 60;
 inline constexpr std::int64_t kReserveForMax = 86'400;
 inline constexpr std::int64_t kReserveForDefault = 1'800;
+
+/// The year 2200: later than any job is meant for, and so early that no step of the wall clock
+/// takes it past what a Time holds.
+inline constexpr Time kLatestDue{std::chrono::seconds{7'258'118'400}};
+
+/// As `stats-job` shows a delay: rounded up, and within what fits.
+[[nodiscard]] std::uint32_t whole_seconds(Duration duration);
 
 inline constexpr std::size_t kJidBytesMin = 8;
 inline constexpr int kDefaultPriority = 5;

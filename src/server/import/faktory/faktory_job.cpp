@@ -20,14 +20,12 @@ namespace {
 using faktory::JobMembers;
 using faktory::RefusedJob;
 
-/// As a push has it: the year 2200.
-constexpr Time kLatestScore{std::chrono::seconds{7'258'118'400}};
 /// A score is a floating-point number of seconds.
 constexpr Duration kScoreError = 1ms;
 
 /// The time that a score was made of, if the job tells it; else the score.
 Time exact_time(Time score, std::optional<Time> told) {
-  const Time time = std::min(score, kLatestScore);
+  const Time time = std::min(score, faktory::kLatestDue);
   const bool is_it = told && *told > time - kScoreError && *told < time + kScoreError;
   return is_it ? *told : time;
 }
@@ -63,12 +61,6 @@ JobMembers without_refusable(const JobMembers& members) {
   plain.custom = {};
   plain.reserve_for = std::min(plain.reserve_for, faktory::kReserveForMax);
   return plain;
-}
-
-std::uint32_t seconds_until(Time due, Time from) {
-  constexpr std::int64_t kSecondsMax = UINT32_MAX;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(due - from).count();
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds, 0, kSecondsMax));
 }
 
 Failure failure_of(const JobMembers& members, const StoredJob& job, WallClock clock) {
@@ -169,7 +161,7 @@ void FaktoryJobReader::set_state(const JobMembers& members, const FaktoryEntry& 
     case FaktoryState::kScheduled:
       job.state = JobState::kScheduled;
       job.when = exact_time(entry.score, faktory::parse_time(members.at));
-      job.delay_s = seconds_until(clock.steady(job.when), job.created_at);
+      job.delay_s = faktory::whole_seconds(clock.steady(job.when) - job.created_at);
       return;
     case FaktoryState::kRetries: {
       Failure& failure = *job.edit_history().failure;
@@ -190,7 +182,7 @@ void FaktoryJobReader::hold(const JobMembers& members, const FaktoryEntry& entry
                             StoredJob& job) {
   if (held.wid.size() > kWidBytesMax) return;
   job.state = JobState::kReserved;
-  job.when = target_.wall().steady(std::min(entry.score, kLatestScore));
+  job.when = target_.wall().steady(std::min(entry.score, faktory::kLatestDue));
   job.edit_history().tallies.reserves = 1;
   job.edit_history().reservation = Reservation{.wid = std::move(held.wid),
                                                .jid = std::string(members.jid),
