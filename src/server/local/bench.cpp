@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <sys/statfs.h>
 
 #include <algorithm>
@@ -6,11 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,6 +21,7 @@
 #include "server/local/local_server.hpp"
 #include "server/local/local_verbs.hpp"
 #include "server/local/sync_probe.hpp"
+#include "server/process/temporary_folder.hpp"
 
 namespace millrace::server {
 namespace {
@@ -34,27 +32,6 @@ using cli::Exit;
 constexpr std::size_t kSyncsOfBench = 500;
 constexpr std::size_t kJobBytes = 100;
 constexpr const char* kBenchQueue = "bench";
-
-/// A new folder, which is removed with all that is in it.
-class BenchFolder {
- public:
-  explicit BenchFolder(const std::string& parent) : path_(parent + "/millrace-bench-XXXXXX") {
-    has_made_ = mkdtemp(path_.data()) != nullptr;
-  }
-  ~BenchFolder() {
-    std::error_code ignored;
-    if (has_made_) std::filesystem::remove_all(path_, ignored);
-  }
-  BenchFolder(const BenchFolder&) = delete;
-  BenchFolder& operator=(const BenchFolder&) = delete;
-
-  [[nodiscard]] bool has_made() const { return has_made_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool has_made_ = false;
-};
 
 Problem problem_of(const client::Failure& failure) {
   return Problem{failure.text};
@@ -221,11 +198,11 @@ cli::Exit measure_machine(cli::Session& session) {
   cli::Interrupts interrupts;
   const auto syncs = measure_syncs(parent, kSyncsOfBench);
   if (!syncs) return session.fail({.text = syncs.error().text});
-  const BenchFolder folder(parent);
-  if (!folder.has_made()) return session.fail({.text = "cannot make a folder in " + parent});
-  auto server = LocalServer::start({"--data=" + folder.path() + "/data", "--web=off",
+  const auto folder = TemporaryFolder::make(parent, "millrace-bench");
+  if (!folder) return session.fail({.text = "cannot make a folder in " + parent});
+  auto server = LocalServer::start({"--data=" + folder->in("data"), "--web=off",
                                     "--beanstalk=127.0.0.1:0", "--faktory=127.0.0.1:0"},
-                                   folder.path() + "/log");
+                                   folder->in("log"));
   if (!server) return session.fail({.text = server.error().text});
   cli::Table table({{"what"},
                     {"connections", cli::Table::Side::kRight},

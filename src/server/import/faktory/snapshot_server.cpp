@@ -1,9 +1,7 @@
 #include "server/import/faktory/snapshot_server.hpp"
 
 #include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -12,6 +10,7 @@
 #include "base/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/faktory/redis_process.hpp"
+#include "server/process/temporary_folder.hpp"
 
 namespace millrace::server {
 namespace {
@@ -47,32 +46,6 @@ class EndingDelayed {
  private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
   sigset_t before_{};
-};
-
-/// A new folder that nobody else can read. It goes with this, and with all that is in it.
-class TemporaryFolder {
- public:
-  [[nodiscard]] static Outcome<TemporaryFolder> make(const std::string& parent) {
-    std::string path = parent + "/millrace-import-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return journal::failed_to("create", path, errno);
-    return TemporaryFolder(std::move(path));
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string in(std::string_view name) const {
-    return path_ + "/" + std::string(name);
-  }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-
-  std::string path_;
 };
 
 Outcome<std::string> read_beginning(const std::string& path, std::uint64_t bytes_max) {
@@ -144,7 +117,7 @@ Outcome<SnapshotServer> SnapshotServer::start(const Options& options) {
   const auto program = find_redis_server(options.search_path);
   if (!program) return Problem{options.snapshot + ": " + program.error().text};
   const EndingDelayed delayed;
-  const auto folder = TemporaryFolder::make(options.temporary_folder);
+  const auto folder = TemporaryFolder::make(options.temporary_folder, "millrace-import");
   if (!folder) return folder.error();
   if (auto copied = copy_snapshot(options.snapshot, folder->in(kSnapshotCopy)); !copied) {
     return copied.error();
