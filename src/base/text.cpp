@@ -7,6 +7,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace millrace {
 namespace {
@@ -66,6 +67,24 @@ std::string_view cut(std::string_view text, std::size_t bytes_max) {
 
 bool is_utf8(std::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      decoded += text[at];
+      continue;
+    }
+    const std::string_view digits = text.substr(at + 1, 2);
+    unsigned char byte = 0;
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() < 2 || error != std::errc{} || stop != digits.data() + 2) return std::nullopt;
+    decoded += static_cast<char>(byte);
+    at += 2;
+  }
+  return decoded;
 }
 
 std::string hex(std::uint64_t number) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,9 @@ namespace millrace {
 
 /// True when the text is valid UTF-8: no overlong forms, no surrogates.
 [[nodiscard]] bool is_utf8(std::string_view text);
+
+/// The text of a part of a URL: `%41` is `A`. nullopt: after a `%` there are not two digits.
+[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
 
 /// The number in lower-case hexadecimal, always 16 digits.
 [[nodiscard]] std::string hex(std::uint64_t number);

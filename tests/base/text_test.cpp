@@ -68,4 +68,16 @@ TEST_CASE("hex: 16 digits for a number, two for each byte") {
   CHECK(hex_of(std::string_view("\x01\xFF\x00", 3)) == "01ff00");
 }
 
+TEST_CASE("percent: an escape is the byte of its number") {
+  CHECK(percent_decoded("a%41%0a%C3%a4+") == "aA\n\xC3\xA4+");
+  CHECK(percent_decoded("") == "");
+}
+
+TEST_CASE("percent: a broken escape is refused") {
+  for (const char* text : {"%", "a%4", "%4g", "%+4", "%%41"}) {
+    CAPTURE(text);
+    CHECK(percent_decoded(text) == std::nullopt);
+  }
+}
+
 }  // namespace millrace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -11,28 +10,6 @@ namespace millrace::cli {
 namespace {
 
 constexpr const char* kForm = "must be http://HOST:PORT or https://HOST:PORT";
-
-int digit_of(char c) {
-  if (is_digit(c)) return c - '0';
-  return (c | 0x20) - 'a' + 10;
-}
-
-/// nullopt: an escape is broken.
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || !is_hex_digit(text[i + 1]) || !is_hex_digit(text[i + 2])) {
-      return std::nullopt;
-    }
-    out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
-    i += 2;
-  }
-  return out;
-}
 
 Outcome<Done> read_user(std::string_view text, ServerUrl& url) {
   const std::size_t colon = std::min(text.find(':'), text.size());

@@ -1,8 +1,6 @@
 #include "server/import/faktory/faktory_source.hpp"
 
-#include <charconv>
 #include <filesystem>
-#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -17,25 +15,6 @@ constexpr std::string_view kRedisTlsScheme = "rediss://";
 constexpr std::string_view kSocketScheme = "unix:";
 constexpr std::string_view kSnapshotName = "faktory.rdb";
 constexpr std::size_t kShownSourceBytes = 4096;
-
-/// `%41` is `A`. nullopt: after a `%` there are not two digits.
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      decoded += text[at];
-      continue;
-    }
-    const std::string_view digits = text.substr(at + 1, 2);
-    unsigned char byte = 0;
-    const auto [stop, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (digits.size() < 2 || error != std::errc{} || stop != digits.data() + 2) return std::nullopt;
-    decoded += static_cast<char>(byte);
-    at += 2;
-  }
-  return decoded;
-}
 
 bool take_user_and_password(std::string_view text, FaktorySource& source) {
   const std::size_t colon = text.find(':');
