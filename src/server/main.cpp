@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/show/console.hpp"
+#include "cli/show/width.hpp"
 #include "server/local/local_verbs.hpp"
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
@@ -33,8 +35,9 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitDamaged = 4;
 
+/// A text may repeat an argument, or a name from a file: it cannot move the cursor.
 int fail(std::string_view program, const std::string& text, int code) {
-  std::fprintf(stderr, "%s: %s\n", program.data(), text.c_str());
+  std::fprintf(stderr, "%s: %s\n", program.data(), millrace::cli::harmless(text).c_str());
   return code;
 }
 
@@ -48,11 +51,19 @@ int status_of(std::string_view program, const millrace::server::Ended& ended) {
   return fail(program, "another server leads the log", kExitFailed);
 }
 
+/// Text for stdout. A reader that has gone is no fault.
+int print(std::string_view text) {
+  std::signal(SIGPIPE, SIG_IGN);
+  millrace::cli::Console console(false);
+  console.print(text);
+  if (console.finish()) return 0;
+  return fail(kMillrace, "the output could not be written", kExitFailed);
+}
+
 int print_report(const Outcome<millrace::server::JournalReport>& report) {
   if (!report) return fail(kMillrace, report.error().text, kExitFailed);
-  std::fputs(report->text.c_str(), stdout);
-  std::fflush(stdout);
-  return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : 0;
+  const int printed = print(report->text);
+  return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : printed;
 }
 
 int print_backup(const millrace::server::BackupChoice& choice) {
@@ -64,10 +75,7 @@ int print_backup(const millrace::server::BackupChoice& choice) {
 }
 
 int print_moved(const Outcome<std::string>& moved) {
-  if (!moved) return fail(kMillrace, moved.error().text, kExitFailed);
-  std::fputs(moved->c_str(), stdout);
-  std::fflush(stdout);
-  return 0;
+  return moved ? print(*moved) : fail(kMillrace, moved.error().text, kExitFailed);
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -76,8 +84,7 @@ int run(const std::vector<std::string>& arguments) {
   const std::string& text = invocation.text;
   switch (invocation.action) {
     case Invocation::Action::kPrint:
-      std::fputs(invocation.text.c_str(), stdout);
-      return 0;
+      return print(invocation.text);
     case Invocation::Action::kRefuse:
       return fail(kMillrace, invocation.text, kExitUsage);
     case Invocation::Action::kCheck:
@@ -93,6 +100,8 @@ int run(const std::vector<std::string>& arguments) {
       return print_moved(move_to_file(invocation.config, Log()));
     case Invocation::Action::kImport:
       return print_report(import_jobs(invocation.import));
+    case Invocation::Action::kExport:
+      return print_report(export_jobs(invocation.exported));
     case Invocation::Action::kAsk:
       return millrace::cli::run(invocation.ask, millrace::server::find_local_verb);
     case Invocation::Action::kServe:

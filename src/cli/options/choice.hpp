@@ -62,6 +62,7 @@ struct Choice {
   const VerbRow* verb = nullptr;
   std::vector<std::string> words;  ///< the arguments without flags, in their order
   ServerUrl url;
+  bool has_url = false;       ///< it was given, and not left at its default
   std::string password_file;  ///< empty: none
   std::string password;       ///< empty: none, or that of `url`
   std::string ca_file;        ///< empty: the certificates of the system

@@ -29,6 +29,7 @@ Outcome<Done> set_url(Choice& choice, const std::string& text) {
   const auto url = parse_server_url(text);
   if (!url) return url.error();
   choice.url = *url;
+  choice.has_url = true;
   return Done{};
 }
 

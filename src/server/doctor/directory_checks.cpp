@@ -19,6 +19,7 @@
 #include "journal/file/log_names.hpp"
 #include "journal/posix/descriptor.hpp"
 #include "server/doctor/directory_user.hpp"
+#include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/local/sync_probe.hpp"
 #include "server/tools/unfinished.hpp"
@@ -142,6 +143,13 @@ Finding look_at_journal(const std::string& directory) {
     finding.seen = unfinished.error().text;
     finding.means = "the server does not start";
     finding.to_do = "run it again";
+    return finding;
+  }
+  if (const auto kept = refuse_exported(directory); !kept) {
+    finding.seen = kept.error().text;
+    finding.means = "the server does not start";
+    finding.to_do =
+        "run the export again if it has not ended; see docs/migrating-from-beanstalkd.md";
     return finding;
   }
   finding.seen = names->segments.empty()

@@ -124,7 +124,7 @@ class BinlogImport {
   journal::FileSystem& files_;
   const Binlog& binlog_;
   ImportTarget& target_;
-  ImportTable table_{"tube"};
+  ImportTable table_{{.queue = "tube"}};
   JobId last_id_ = 0;
   std::uint32_t open_file_ = std::numeric_limits<std::uint32_t>::max();
   std::string contents_;  ///< of that file
@@ -132,7 +132,7 @@ class BinlogImport {
 
 JournalReport report_of(const Binlog& binlog, const ImportTable& table, const ImportChoice& choice,
                         JobId shift) {
-  JournalReport report{.text = table.text(), .damage = {}};
+  JournalReport report{.text = table.text(), .damage = table.damage()};
   report.text += shift == 0 ? "ids: as they were\n"
                             : "ids: " + std::to_string(shift) +
                                   " added to each, since smaller ones were used\n";

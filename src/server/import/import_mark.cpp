@@ -1,32 +1,18 @@
 #include "server/import/import_mark.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 
 #include "base/number.hpp"
+#include "server/tools/mark_file.hpp"
 
 namespace millrace::server {
 namespace {
 
 constexpr std::string_view kImportName = "import";
-/// Written first, and then renamed: the mark is whole or not there.
-constexpr std::string_view kImportDraftName = "import.new";
 constexpr std::string_view kImportText =
     "An import into this directory has not ended. Run it again.\n";
-constexpr std::uint64_t kImportMarkBytesMax = 64 * 1024;
-
-std::string path_in(const std::string& directory, std::string_view name) {
-  return directory + "/" + std::string(name);
-}
-
-/// Takes the first line off the text.
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
-}
 
 /// The numbers of a line, with a blank between two. Empty: there is something else.
 std::vector<std::uint64_t> numbers_in(std::string_view line) {
@@ -94,40 +80,26 @@ std::optional<ImportMark> parse_mark(std::string_view text) {
 
 Outcome<std::optional<ImportMark>> read_import_mark(journal::FileSystem& files,
                                                     const std::string& directory) {
-  const std::string path = path_in(directory, kImportName);
-  const auto names = files.list(directory);
-  if (!names) return std::optional<ImportMark>();
-  if (std::ranges::find(*names, kImportName) == names->end()) return std::optional<ImportMark>();
-  const auto file = files.open(path, journal::FileSystem::Access::kRead);
-  if (!file) return file.error();
-  std::string text(kImportMarkBytesMax, '\0');
-  const auto read = (*file)->read(0, text);
-  if (!read) return read.error();
-  text.resize(*read);
-  const auto mark = parse_mark(text);
-  if (!mark) return Problem{path + " is not of an import of Millrace"};
+  const auto text = read_mark_file(files, directory, kImportName);
+  if (!text) return text.error();
+  if (!*text) return std::optional<ImportMark>();
+  const auto mark = parse_mark(**text);
+  if (!mark) {
+    return Problem{directory + "/" + std::string(kImportName) + " is not of an import of Millrace"};
+  }
   return mark;
 }
 
 Outcome<Done> write_import_mark(journal::FileSystem& files, const std::string& directory,
                                 const ImportMark& mark) {
-  const std::string draft = path_in(directory, kImportDraftName);
-  (void)files.remove(draft);
-  const auto file = files.create(draft);
-  if (!file) return file.error();
-  const std::string text = std::string(kImportText) + mark.source + "\n" +
-                           std::to_string(mark.first_id) + "\n" +
-                           (mark.counts ? counts_text(*mark.counts) : "");
-  const std::array<std::string_view, 1> parts = {text};
-  if (auto written = (*file)->write(0, parts); !written) return written;
-  if (auto synced = (*file)->sync(); !synced) return synced;
-  if (auto named = files.rename(draft, path_in(directory, kImportName)); !named) return named;
-  return files.sync_directory(directory);
+  return write_mark_file(files, directory, kImportName,
+                         std::string(kImportText) + mark.source + "\n" +
+                             std::to_string(mark.first_id) + "\n" +
+                             (mark.counts ? counts_text(*mark.counts) : ""));
 }
 
 Outcome<Done> remove_import_mark(journal::FileSystem& files, const std::string& directory) {
-  if (auto removed = files.remove(path_in(directory, kImportName)); !removed) return removed;
-  return files.sync_directory(directory);
+  return remove_mark_file(files, directory, kImportName);
 }
 
 Outcome<Done> refuse_unfinished_import(const std::string& directory) {

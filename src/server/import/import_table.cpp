@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "http/kit/text.hpp"
 
 namespace millrace::server {
 namespace {
@@ -13,13 +14,6 @@ namespace {
 constexpr std::size_t kShownQueueBytes = 60;
 
 using ImportLine = std::array<std::string, 5>;
-
-/// 1234567 as 1,234,567.
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
 
 /// Names may come from a damaged file.
 std::string shown_name(std::string_view queue) {
@@ -60,7 +54,7 @@ std::uint64_t ImportTable::Row::found() const {
 std::string ImportTable::Row::why() const {
   std::string text;
   for (const auto& [reason, count] : refused) {
-    text += (text.empty() ? "" : "; ") + with_commas(count) + " " + reason;
+    text += (text.empty() ? "" : "; ") + http::grouped(count) + " " + reason;
   }
   return text;
 }
@@ -83,18 +77,27 @@ std::uint64_t ImportTable::taken() const {
   return count;
 }
 
+std::optional<std::string> ImportTable::damage() const {
+  std::uint64_t found = 0;
+  for (const auto& [queue, states] : rows_) {
+    for (const auto& [state, row] : states) found += row.found();
+  }
+  if (found == taken()) return std::nullopt;
+  return http::count_of(found - taken(), "job") + " not taken; the table says why";
+}
+
 std::string ImportTable::text() const {
-  std::vector<ImportLine> lines = {{queue_word_, "state", "found", "taken", "not taken"}};
+  std::vector<ImportLine> lines = {{words_.queue, "state", "found", words_.taken, words_.refused}};
   std::uint64_t found = 0;
   for (const auto& [queue, states] : rows_) {
     for (const auto& [state, row] : states) {
-      lines.push_back(
-          {shown_name(queue), state, with_commas(row.found()), with_commas(row.taken), row.why()});
+      lines.push_back({shown_name(queue), state, http::grouped(row.found()),
+                       http::grouped(row.taken), row.why()});
       found += row.found();
     }
   }
-  lines.push_back({"all", "", with_commas(found), with_commas(taken()),
-                   found == taken() ? "" : with_commas(found - taken())});
+  lines.push_back({"all", "", http::grouped(found), http::grouped(taken()),
+                   found == taken() ? "" : http::grouped(found - taken())});
   return aligned(lines);
 }
 

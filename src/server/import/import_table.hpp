@@ -2,17 +2,23 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace millrace::server {
 
-/// What an import found, by queue and state, and what became of it.
+/// What an import or an export found, by queue and state, and what became of it.
 class ImportTable {
  public:
-  /// `queue_word`: what the source calls a queue.
-  explicit ImportTable(std::string_view queue_word) : queue_word_(queue_word) {}
+  /// The heads of its columns.
+  struct Words {
+    std::string queue;  ///< what the source calls a queue
+    std::string taken = "taken";
+    std::string refused = "not taken";
+  };
+  explicit ImportTable(Words words) : words_(std::move(words)) {}
 
   /// The job was taken.
   void add_taken(std::string_view queue, std::string_view state) { row(queue, state).taken += 1; }
@@ -22,6 +28,8 @@ class ImportTable {
   }
 
   [[nodiscard]] std::uint64_t taken() const;
+  /// A damage for the report, when some jobs were not taken.
+  [[nodiscard]] std::optional<std::string> damage() const;
 
   /// A line for each row, by queue and state, and one with the sums.
   [[nodiscard]] std::string text() const;
@@ -36,7 +44,7 @@ class ImportTable {
   };
   Row& row(std::string_view queue, std::string_view state);
 
-  std::string queue_word_;
+  const Words words_;
   std::map<std::string, std::map<std::string, Row, std::less<>>, std::less<>> rows_;
 };
 

@@ -7,6 +7,7 @@
 #include "core/state/ledger.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
+#include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
 
 namespace millrace::server {
@@ -38,6 +39,7 @@ std::string marked_source(const ImportTarget::Options& options) {
 }
 
 Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& directory) {
+  if (auto kept = refuse_exported(directory); !kept) return kept;
   if (auto own = refuse_foreign_jobs(directory); !own) {
     return Problem{directory + " has jobs of another server: name a new directory"};
   }
@@ -149,6 +151,7 @@ Time ImportTarget::draw_death() {
 Outcome<Done> ImportTarget::append() {
   if (batch_.empty()) return Done{};
   (void)journal_->append(kOnlyEpoch, std::exchange(batch_, {}));
+  progress_.show(jobs_added_);
   return journal_->pending_bytes() < kPendingBytesMax ? Done{} : sync();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "server/import/import_mark.hpp"
 #include "server/import/target_state.hpp"
 #include "server/process/clock.hpp"
+#include "server/tools/progress_line.hpp"
 
 namespace millrace::server {
 
@@ -70,6 +72,7 @@ class ImportTarget {
   template <RecordKind Kind>
   [[nodiscard]] Outcome<Done> add(const Kind& record) {
     encode(record, batch_);
+    if constexpr (std::is_same_v<Kind, JobAdded>) ++jobs_added_;
     return batch_.size() < kBatchBytes ? Done{} : append();
   }
 
@@ -110,6 +113,8 @@ class ImportTarget {
   JobId next_id_ = 1;
   std::optional<RunCounts> counts_;  ///< what will be counted, if that changes
   std::string batch_;
+  std::uint64_t jobs_added_ = 0;
+  ProgressLine progress_{"imported", 0};
 };
 
 }  // namespace millrace::server

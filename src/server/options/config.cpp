@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "cli/options/command_line.hpp"
 #include "server/backup/backup_options.hpp"
+#include "server/export/export_options.hpp"
 #include "server/import/import_options.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
@@ -22,6 +23,7 @@
 #include "server/options/password.hpp"
 #include "server/options/shell/completion.hpp"
 #include "server/options/shell/man_page.hpp"
+#include "server/peers/peer_addresses.hpp"
 #include "server/process/version.hpp"
 
 namespace millrace::server {
@@ -44,6 +46,7 @@ constexpr const char* kMoveFooter =
 constexpr std::string_view kVariableStart = "MILLRACE_";
 /// What tells verbs where the server is, and its password. They mean nothing to `serve`.
 constexpr const char* kUrlVariable = "MILLRACE_URL";
+constexpr const char* kFaktoryUrlVariable = "FAKTORY_URL";
 constexpr const char* kPasswordVariable = "MILLRACE_PASSWORD";
 
 std::string variable_of(std::string_view name) {
@@ -76,6 +79,8 @@ struct Parser {
       "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
   ImportChoice import_choice;
   CLI::App* import = add_import_command(app, import_choice);
+  ExportChoice export_choice;
+  CLI::App* export_jobs = add_export_command(app, export_choice);
   cli::CommandLine verbs{app};
   CLI::App* completion =
       app.add_subcommand("completion", "Print what lets a shell complete commands and flags");
@@ -319,6 +324,12 @@ Invocation read_import(ImportChoice choice) {
   return {.action = Invocation::Action::kImport, .config = {}, .text = {}, .import = choice};
 }
 
+Invocation read_export(ExportChoice choice) {
+  if (const auto checked = check_export(choice); !checked) return refuse(checked.error().text);
+  choice.password = environment_variable("FAKTORY_PASSWORD").value_or("");
+  return {.action = Invocation::Action::kExport, .config = {}, .text = {}, .exported = choice};
+}
+
 /// Whether a person wants colors, and whether the terminal has them.
 bool wants_colors() {
   return environment_variable("NO_COLOR").value_or("").empty() &&
@@ -334,10 +345,27 @@ std::optional<std::string> flag_without_value(const std::vector<std::string>& ar
   return std::nullopt;
 }
 
+/// The server that FAKTORY_URL names has its web port at the usual place, and one password.
+Outcome<Done> take_faktory_url(cli::Choice& choice) {
+  const std::string text = environment_variable(kFaktoryUrlVariable).value_or("");
+  if (choice.has_url || text.empty()) return Done{};
+  const auto address = parse_faktory_address(text);
+  if (!address) {
+    return Problem{std::string(kFaktoryUrlVariable) +
+                   " is not tcp://[:PASSWORD@]HOST[:PORT] or tcp+tls://...; --url is where the "
+                   "web port is"};
+  }
+  choice.url.is_https = address->target.is_tls;
+  choice.url.host = address->target.host;
+  choice.url.password = address->password;
+  return Done{};
+}
+
 Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string>& arguments) {
   if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
   Outcome<cli::Choice> choice = verbs.choice();
   if (!choice) return refuse(choice.error().text);
+  if (auto taken = take_faktory_url(*choice); !taken) return refuse(taken.error().text);
   if (!choice->password_file.empty()) {
     const auto password = read_password_file(choice->password_file, Log());
     if (!password) return refuse(password.error().text);
@@ -407,6 +435,7 @@ Invocation read_invocation(const std::vector<std::string>& arguments) {
     return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
   }
   if (parser.import->parsed()) return read_import(parser.import_choice);
+  if (parser.export_jobs->parsed()) return read_export(parser.export_choice);
   if (parser.verbs.is_given()) return read_ask(parser.verbs, arguments);
   if (parser.completion->parsed()) return print_completion(parser);
   if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));

@@ -16,6 +16,7 @@
 #include "server/backup/backup.hpp"
 #include "server/backup/restore.hpp"
 #include "server/cron/cron_item.hpp"
+#include "server/export/export.hpp"
 #include "server/import/import.hpp"
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
@@ -130,6 +131,7 @@ struct Invocation {
     kMoveToLog,   ///< the jobs of `config.data` to `config.log`
     kMoveToFile,  ///< the jobs of `config.log` to `config.data`
     kImport,      ///< the jobs of another server, as `import` says
+    kExport,      ///< to another server, as `exported` says
     kAsk,         ///< ask a running server, or tell it something, as `ask` says
     kPrint,       ///< print `text` to stdout: help or version
     kRefuse,      ///< print `text` to stderr, one line that says which argument is wrong
@@ -139,6 +141,7 @@ struct Invocation {
   std::string text;
   std::string target = {};
   ImportChoice import = {};
+  ExportChoice exported = {};
   BackupChoice backup = {};
   RestoreChoice restore = {};
   cli::Choice ask = {};

@@ -10,15 +10,12 @@
 
 namespace millrace::server {
 
-/// Reads `beanstalk://HOST[:PORT]`.
-[[nodiscard]] Outcome<client::Target> parse_beanstalk_address(std::string_view text);
-/// The same for each way to write it.
-[[nodiscard]] std::string name_of(const client::Target& address);
-
-/// A client of that server. Waits a minute for each answer at most. Problems name the server.
-class BeanstalkPeer {
+/// A connection to another job server, of either protocol, for the tools that move jobs. Waits a
+/// minute for each answer at most. Problems name the server.
+class JobPeer {
  public:
-  [[nodiscard]] static Outcome<BeanstalkPeer> connect(const client::Target& address);
+  /// `name`: the server as messages call it.
+  [[nodiscard]] static Outcome<JobPeer> connect(const client::Target& address, std::string name);
 
   /// Commands may be sent before the answers to others were read.
   void send(std::string_view command);
@@ -32,14 +29,14 @@ class BeanstalkPeer {
     return line();
   }
 
-  /// The body of an answer `OK LENGTH`. Empty: the answer is another one.
+  /// The body of an answer `OK LENGTH` of beanstalk. Empty: the answer is another one.
   [[nodiscard]] Outcome<std::string> read_text();
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Problem odd(std::string_view answer) const;
 
  private:
-  BeanstalkPeer(client::Connection connection, std::string name)
+  JobPeer(client::Connection connection, std::string name)
       : connection_(std::move(connection)), name_(std::move(name)) {}
   [[nodiscard]] Outcome<Done> flush();
   [[nodiscard]] Problem lost() const;

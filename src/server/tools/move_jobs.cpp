@@ -14,12 +14,13 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/shared/log_filler.hpp"
 #include "journal/shared/replicated_journal.hpp"
+#include "server/export/export_mark.hpp"
 #include "server/net/poller.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/process.hpp"
 #include "server/shared_log.hpp"
 #include "server/tools/check.hpp"
-#include "server/tools/unfinished.hpp"
+#include "server/tools/stopped_journal.hpp"
 
 namespace millrace::server {
 namespace {
@@ -52,23 +53,6 @@ std::string place_of(const std::string& directory) {
 
 Outcome<Done> ignore(std::string_view, Lsn) {
   return Done{};
-}
-
-/// The file journal of the directory, for reading. Locks it.
-Outcome<std::unique_ptr<journal::FileJournal>> open_journal(journal::FileSystem& files,
-                                                            const std::string& directory) {
-  const auto content = journal::look_into(files, directory);
-  if (!content) return content.error();
-  if (auto ended = refuse_unfinished(directory); !ended) return ended.error();
-  if (*content == DirectoryContent::kNothing) return Problem{directory + " has no journal"};
-  if (*content == DirectoryContent::kCache || *content == DirectoryContent::kBrokenCache) {
-    return Problem{directory +
-                   " is a cache of a shared log: copy it with `millrace backup`, and move the "
-                   "jobs of the copy"};
-  }
-  journal::FileJournalOptions options;
-  options.is_stepped = true;
-  return journal::FileJournal::open(files, directory, std::move(options));
 }
 
 // ---- to a file ----------------------------------------------------------------------------------
@@ -208,7 +192,8 @@ Outcome<Done> fill_log(journal::FileJournal& journal, journal::LogFiller& filler
 
 Outcome<std::string> fill_new_log(const Config& config, const Log& log) {
   journal::PosixFileSystem files;
-  auto journal = open_journal(files, config.data);
+  if (auto kept = refuse_exported(config.data); !kept) return kept.error();
+  auto journal = open_stopped_journal(files, config.data);
   if (!journal) return journal.error();
   auto service = open_log(config, log);
   if (!service) return service.error();

@@ -18,22 +18,22 @@ NUMBERS = [0, -1, 2**53, 2**53 + 1, 12345678901234567890, 0.1, -0.0, 1e300]
 class OfficialFaktory:
     """One process on a directory of its own."""
 
-    def __init__(self, program, directory):
+    def __init__(self, program, directory, env=None):
         self.directory = directory
         self.address = ("127.0.0.1", free_port())
         self.web = ("127.0.0.1", free_port())
         command = [program, "-b", f"127.0.0.1:{self.address[1]}", "-w", f"127.0.0.1:{self.web[1]}",
                    "-d", directory, "-c", directory, "-e", "development"]
         kept = {n: text for n, text in os.environ.items() if not n.startswith("FAKTORY_")}
-        self.process = start_kept(command, env={**kept, "HOME": directory},
+        self.process = start_kept(command, env={**kept, "HOME": directory, **(env or {})},
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
 
-    def client(self, wid=None):
+    def client(self, wid=None, password=None):
         end = time.monotonic() + START_SECONDS_MAX
         while True:
             try:
-                return Faktory(self.address, wid)
+                return Faktory(self.address, wid, password)
             except Gone:
                 assert time.monotonic() < end and self.process.poll() is None
                 time.sleep(0.01)

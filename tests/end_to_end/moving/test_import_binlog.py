@@ -320,7 +320,7 @@ class CraftedTest(ImportTest):
 
     def test_a_tube_that_no_client_can_name_is_not_taken(self):
         self.write("binlog.1", self.version(7), record(7, 1, b"a b", b"one"))
-        row = self.rows(self.imported())[("a b", "ready")]
+        row = self.rows(self.imported(status=4))[("a b", "ready")]
         self.assertEqual(row, ["1", "0", "1 in a tube with a name that no client can use"])
 
     def test_other_versions_are_refused_and_nothing_is_written(self):

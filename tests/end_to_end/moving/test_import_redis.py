@@ -106,7 +106,7 @@ class OddTest(RedisTest):
         self.fill(job("short"), job("no-type-", jobtype=""), job("no-args-", args=None))
         for jid, queue in (("bad-queue", "a b"), ("long-queue", "x" * 1025)):
             self.client.command("ZADD", "scheduled", 4e9, job(jid, queue))
-        rows = self.rows(self.imported(self.source))
+        rows = self.rows(self.imported(self.source, status=4))
         self.assertEqual(rows[("q", "enqueued")][:2], ["3", "0"])
         self.assertIn("1 without a jid of 8 to 1024 bytes", rows[("q", "enqueued")][2])
         bad = "1 for a queue with a name that no worker can use"

@@ -5,7 +5,7 @@
 namespace millrace::server {
 
 TEST_CASE("import table: a row for each queue and state, with the reasons, and the sums") {
-  ImportTable table("tube");
+  ImportTable table({.queue = "tube"});
   for (int i = 0; i < 1000; ++i) table.add_taken("mail", "ready");
   table.add_refused("mail", "ready", "too long");
   table.add_taken("a", "buried");
@@ -17,7 +17,7 @@ TEST_CASE("import table: a row for each queue and state, with the reasons, and t
 }
 
 TEST_CASE("import table: a name cannot make a line of its own") {
-  ImportTable table("tube");
+  ImportTable table({.queue = "tube"});
   table.add_taken("a\nb\x1b", "ready");
   CHECK(table.text().find("a b?") != std::string::npos);
 }

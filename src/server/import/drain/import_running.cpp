@@ -13,10 +13,11 @@
 #include "client/beanstalk.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/binlog_reader.hpp"
-#include "server/import/drain/beanstalk_peer.hpp"
 #include "server/import/import_table.hpp"
 #include "server/import/import_target.hpp"
 #include "server/import/put_job.hpp"
+#include "server/peers/job_peer.hpp"
+#include "server/peers/peer_addresses.hpp"
 
 namespace millrace::server {
 namespace {
@@ -73,7 +74,7 @@ BinlogRecord record_of(const PeerJob& job, std::string_view stats_text, Time wal
 
 class Drain {
  public:
-  Drain(BeanstalkPeer& peer, ImportTarget& target) : peer_(peer), target_(target) {}
+  Drain(JobPeer& peer, ImportTarget& target) : peer_(peer), target_(target) {}
 
   Outcome<Done> run() {
     peer_.send("list-tubes");
@@ -213,9 +214,9 @@ class Drain {
         JobAdded{.id = id, .queue = tube_, .body = job.body, .fields = std::move(fields)});
   }
 
-  BeanstalkPeer& peer_;
+  JobPeer& peer_;
   ImportTarget& target_;
-  ImportTable table_{"tube"};
+  ImportTable table_{{.queue = "tube"}};
   std::string tube_;
   std::string watched_;
   JobId last_id_ = 0;
@@ -224,7 +225,7 @@ class Drain {
 };
 
 /// What `stats` of the other server tells.
-Outcome<client::Stats> ask_stats(BeanstalkPeer& peer) {
+Outcome<client::Stats> ask_stats(JobPeer& peer) {
   peer.send("stats");
   const auto text = peer.read_text();
   if (!text) return text.error();
@@ -237,8 +238,8 @@ Outcome<client::Stats> ask_stats(BeanstalkPeer& peer) {
 
 Outcome<JournalReport> import_running(const ImportChoice& choice) {
   const auto address = parse_beanstalk_address(choice.from);
-  if (!address) return address.error();
-  auto peer = BeanstalkPeer::connect(*address);
+  if (!address) return Problem{"--from: not beanstalk://HOST[:PORT]"};
+  auto peer = connect_beanstalk(*address);
   if (!peer) return peer.error();
   const auto before = ask_stats(*peer);
   if (!before) return before.error();

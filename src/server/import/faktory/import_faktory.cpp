@@ -131,7 +131,7 @@ class FaktoryImport {
   const FaktoryKeys& keys_;
   ImportTarget& target_;
   FaktoryJobReader reader_;
-  ImportTable table_{"queue"};
+  ImportTable table_{{.queue = "queue"}};
   JobId next_id_;
   std::uint64_t unreadable_ = 0;
   std::string unreadable_key_;
@@ -153,7 +153,7 @@ std::string paused_line(const FaktoryKeys& keys) {
 
 JournalReport report_of(const FaktoryImport& import, const FaktoryKeys& keys,
                         const ImportChoice& choice, std::uint64_t others) {
-  JournalReport report{.text = import.table().text(), .damage = {}};
+  JournalReport report{.text = import.table().text(), .damage = import.table().damage()};
   report.text += totals_line(keys) + paused_line(keys);
   if (keys.other_keys > 0) {
     report.text += "left alone: " + std::to_string(keys.other_keys) + " keys, such as " +

@@ -1,0 +1,66 @@
+#include "server/export/export_mark.hpp"
+
+#include <string_view>
+
+#include "base/number.hpp"
+#include "server/tools/mark_file.hpp"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::string_view kExportName = "export";
+constexpr std::string_view kExportText =
+    "The jobs of this directory were given to another server, or some of them were. No server\n"
+    "serves them here, so that none is run twice.\n";
+
+/// After the text, each member has a line.
+std::optional<ExportMark> parse_export_mark(std::string_view text) {
+  if (!text.starts_with(kExportText) || !text.ends_with('\n')) return std::nullopt;
+  text.remove_prefix(kExportText.size());
+  ExportMark mark{.target = std::string(take_line(text))};
+  for (std::uint64_t* const member : {&mark.log_end, &mark.given, &mark.jobs}) {
+    const auto number = parse_number<std::uint64_t>(take_line(text));
+    if (!number) return std::nullopt;
+    *member = *number;
+  }
+  if (!text.empty() || mark.given > mark.jobs) return std::nullopt;
+  return mark;
+}
+
+}  // namespace
+
+Outcome<std::optional<ExportMark>> read_export_mark(journal::FileSystem& files,
+                                                    const std::string& directory) {
+  const auto text = read_mark_file(files, directory, kExportName);
+  if (!text) return text.error();
+  if (!*text) return std::optional<ExportMark>();
+  const auto mark = parse_export_mark(**text);
+  if (!mark) {
+    return Problem{directory + "/" + std::string(kExportName) + " is not of an export of Millrace"};
+  }
+  return mark;
+}
+
+Outcome<Done> write_export_mark(journal::FileSystem& files, const std::string& directory,
+                                const ExportMark& mark) {
+  return write_mark_file(files, directory, kExportName,
+                         std::string(kExportText) + mark.target + "\n" +
+                             std::to_string(mark.log_end) + "\n" + std::to_string(mark.given) +
+                             "\n" + std::to_string(mark.jobs) + "\n");
+}
+
+Outcome<Done> refuse_exported(const std::string& directory) {
+  journal::PosixFileSystem files;
+  const auto mark = read_export_mark(files, directory);
+  if (!mark) return mark.error();
+  if (!*mark) return Done{};
+  const std::string counted = (*mark)->is_done() ? "the jobs of " + directory + " were"
+                                                 : std::to_string((*mark)->given) + " of the " +
+                                                       std::to_string((*mark)->jobs) + " jobs of " +
+                                                       directory + " were";
+  return Problem{counted + " exported to " + (*mark)->target +
+                 "; to serve them here as well, remove the file " + directory + "/" +
+                 std::string(kExportName)};
+}
+
+}  // namespace millrace::server

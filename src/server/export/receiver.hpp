@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/model/job.hpp"
+#include "core/model/wall_clock.hpp"
+#include "core/ports/work_unit.hpp"
+
+namespace millrace::server {
+
+/// A job on its way to another server. Its body is in memory.
+struct LeavingJob {
+  const Job* job = nullptr;
+  std::string_view queue;
+};
+
+/// The server that jobs are given to.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+
+  /// As the operator wrote it, without a password.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+
+  /// Gives it the jobs, and waits until it has said of each that it has it. Answers for each job
+  /// why that server does not take it; an empty text: it has it. A problem: the connection is lost,
+  /// or it takes no jobs; how many it has is not known then.
+  [[nodiscard]] virtual Outcome<std::vector<std::string>> give(const std::vector<LeavingJob>& jobs,
+                                                               Time now, WallClock wall) = 0;
+
+  /// Pauses the queue for good. Answers whether it can do that.
+  [[nodiscard]] virtual Outcome<bool> pause(std::string_view queue) = 0;
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/export/receiver.hpp"
+#include "server/peers/job_peer.hpp"
+
+namespace millrace::server {
+
+/// A server of the beanstalk protocol. A scheduled or retrying job is put with the delay that is
+/// left, a dead one is buried, and every other one is ready. A pushed job is put as beanstalk
+/// clients of ours see it, and so is the JSON that a PUSH takes.
+class ToBeanstalkd final : public Receiver {
+ public:
+  /// `format` outlives this.
+  ToBeanstalkd(JobPeer peer, const WorkUnitFormat& format)
+      : peer_(std::move(peer)), format_(format) {}
+
+  [[nodiscard]] const std::string& name() const override { return peer_.name(); }
+  [[nodiscard]] Outcome<std::vector<std::string>> give(const std::vector<LeavingJob>& jobs,
+                                                       Time now, WallClock wall) override;
+  [[nodiscard]] Outcome<bool> pause(std::string_view queue) override;
+
+ private:
+  [[nodiscard]] Outcome<bool> use(std::string_view queue);
+  void put(const LeavingJob& leaving, Time now, WallClock wall);
+  [[nodiscard]] Outcome<std::string> read_put(const Job& job, bool is_to_be_buried);
+  [[nodiscard]] Outcome<std::string> bury(std::string_view id, Pri pri);
+
+  JobPeer peer_;
+  const WorkUnitFormat& format_;
+  std::string used_;
+  std::string shown_;  ///< the body of a pushed job
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,67 @@
+#include "server/export/export_mark.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "server/scratch.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::server {
+
+TEST_CASE("export mark: what was written is read") {
+  const Scratch scratch;
+  journal::PosixFileSystem files;
+  const std::string directory = scratch.path("data");
+  std::filesystem::create_directory(directory);
+  CHECK(read_export_mark(files, directory).value() == std::nullopt);
+  ExportMark mark{.target = "tcp://127.0.0.1:7419", .log_end = 4096, .given = 100, .jobs = 300};
+  REQUIRE(write_export_mark(files, directory, mark));
+  CHECK(read_export_mark(files, directory).value() == mark);
+  CHECK_FALSE(mark.is_done());
+  mark.given = 300;
+  REQUIRE(write_export_mark(files, directory, mark));
+  CHECK(read_export_mark(files, directory).value() == mark);
+  CHECK(mark.is_done());
+}
+
+TEST_CASE("export mark: it says how far the export is, and how to serve the directory again") {
+  const Scratch scratch;
+  journal::PosixFileSystem files;
+  const std::string directory = scratch.path("data");
+  std::filesystem::create_directory(directory);
+  CHECK(refuse_exported(directory));
+  ExportMark mark{.target = "beanstalk://b:11300", .log_end = 1, .given = 100, .jobs = 300};
+  REQUIRE(write_export_mark(files, directory, mark));
+  CHECK(refuse_exported(directory).error().text ==
+        "100 of the 300 jobs of " + directory +
+            " were exported to beanstalk://b:11300; to serve them here as well, remove the file " +
+            directory + "/export");
+  mark.given = 300;
+  REQUIRE(write_export_mark(files, directory, mark));
+  CHECK(refuse_exported(directory).error().text.starts_with("the jobs of " + directory + " were"));
+}
+
+TEST_CASE("export mark: each mark that is cut, longer or odd is refused") {
+  const Scratch scratch;
+  journal::PosixFileSystem files;
+  const std::string directory = scratch.path("data");
+  std::filesystem::create_directory(directory);
+  const std::string path = directory + "/export";
+  const ExportMark mark{.target = "t", .log_end = 1, .given = 2, .jobs = 3};
+  REQUIRE(write_export_mark(files, directory, mark));
+  std::string whole;
+  std::getline(std::ifstream(path), whole, '\0');
+  const auto refuses = [&](const std::string& text) {
+    std::ofstream(path, std::ios::trunc) << text;
+    return !read_export_mark(files, directory) && !refuse_exported(directory);
+  };
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    CAPTURE(bytes);
+    CHECK(refuses(whole.substr(0, bytes)));
+  }
+  CHECK(refuses(whole + "4\n"));
+  CHECK(refuses(whole.substr(0, whole.size() - 2) + "1\n"));  // more given than there are
+  CHECK(refuses(whole.substr(0, whole.size() - 2) + "-3\n"));
+}
+
+}  // namespace millrace::server
