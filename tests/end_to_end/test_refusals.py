@@ -2,10 +2,11 @@
 
 import os
 import socket
+import subprocess
 import unittest
 
 from clients import Beanstalk
-from program import PROGRAM, ServerTest
+from program import PROGRAM, ServerTest, environment
 
 
 class UnusableTest(ServerTest):
@@ -16,6 +17,36 @@ class UnusableTest(ServerTest):
         for flag in ("--sync=sometimes", "--beanstalk=nowhere", "--max-job-size=many"):
             with self.subTest(flag):
                 self.assert_refused([PROGRAM, "serve", flag], flag.split("=")[1])
+
+    def test_a_stdout_that_takes_nothing(self):
+        os.mkdir(self.path("binlog"))
+        server = self.server().start()
+        server.terminate()
+        for arguments in (["--help"], ["man"], ["completion", "bash"],
+                          ["check", self.path("data")],
+                          ["backup", self.path("data"), self.path("backup")]):
+            with self.subTest(arguments[0]), open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                      env=environment(), text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, "millrace: the output could not be written\n"))
+
+    def test_a_reader_that_has_gone_is_no_fault(self):
+        done = subprocess.run(f"{PROGRAM} man | head -n 1", shell=True, capture_output=True,
+                              env=environment(), text=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+
+    def test_an_argument_cannot_move_the_cursor(self):
+        odd = self.path("\x1b[2Jgone")
+        for arguments in (["check", odd], ["backup", odd, self.path("b")],
+                          ["import", "--beanstalkd", odd, "--into", self.path("d")],
+                          ["export", odd, "--to", "beanstalk://a"]):
+            with self.subTest(arguments[0]):
+                done = subprocess.run([PROGRAM, *arguments], capture_output=True,
+                                      env=environment(), text=True, timeout=60)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(r"\x1b[2J", done.stderr)
+                self.assertNotIn("\x1b", done.stderr)
 
     def test_no_command(self):
         self.assert_refused([PROGRAM], "for example serve.*--help", status=2)

@@ -71,7 +71,11 @@ std::string tell(const Grown& grown) {
 Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
   if (since.empty()) return std::optional<BackupManifest>();
   std::error_code error;
-  const bool is_directory = std::filesystem::is_directory(since, error);
+  const auto status = std::filesystem::status(since, error);
+  if (!std::filesystem::exists(status)) {
+    return Problem{"--since: there is no backup and no manifest at " + since};
+  }
+  const bool is_directory = std::filesystem::is_directory(status);
   auto manifest = read_manifest(is_directory ? since + "/" + kManifestName : since);
   if (!manifest) return manifest.error();
   return std::optional(std::move(*manifest));

@@ -28,6 +28,7 @@ constexpr TarField kTarSum{148, 8};
 constexpr std::size_t kTarKindAt = 156;
 constexpr TarField kTarMagic{257, 8};
 constexpr std::string_view kUstar("ustar\00000", 8);
+constexpr std::size_t kTarPartBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kTarFileBytesMax = journal::kBatchBytesMax + (std::uint64_t{1} << 20);
 
 using Block = std::array<char, kTarBlockBytes>;
@@ -158,10 +159,16 @@ Outcome<std::optional<TarEntry>> TarReader::next() {
 }
 
 Outcome<std::string> TarReader::read(const TarEntry& entry) {
-  std::string bytes(entry.bytes + tar_padding(entry.bytes), '\0');
-  const Outcome<std::size_t> got = fill(bytes);
-  if (!got) return got.error();
-  if (*got < bytes.size()) return ends_early();
+  const std::uint64_t wanted = entry.bytes + tar_padding(entry.bytes);
+  std::string bytes;
+  // In parts: the stream may have less than it says.
+  while (bytes.size() < wanted) {
+    std::string part(std::min<std::uint64_t>(wanted - bytes.size(), kTarPartBytes), '\0');
+    const Outcome<std::size_t> got = fill(part);
+    if (!got) return got.error();
+    if (*got < part.size()) return ends_early();
+    bytes += part;
+  }
   bytes.resize(entry.bytes);
   return bytes;
 }

@@ -186,6 +186,13 @@ class StreamTest(BackupTest):
                             "/etc/passwd is no backup: what is at offset 0 begins no file")
         self.assertFalse(os.path.exists(self.path("alone")))
 
+    def test_a_backup_since_one_that_is_not_there(self):
+        self.server().start().terminate()
+        self.assert_refused(
+            [PROGRAM, "backup", self.path("data"), self.path("b"), "--since", self.path("none")],
+            "--since: there is no backup and no manifest at .*/none", status=1)
+        self.assertFalse(os.path.exists(self.path("b/manifest")))
+
     def test_arguments_that_make_no_sense(self):
         for arguments, text in (
             (["backup", "data"], "DEST is required"),

@@ -443,6 +443,23 @@ class AddressTest(CliTest):
         shown += self.refusal("stats", "--url=http://me:s3cret@:x", status=USAGE)
         self.assertNotIn("s3cret", shown)
 
+    def test_faktory_url_names_host_and_password(self):
+        # It has port 7420, which another server may use: no answer is needed to see where it goes.
+        self.url = ""
+        env = {"FAKTORY_URL": "tcp://:s3cret@nowhere.invalid:17419"}
+        refusal = self.refusal("stats", status=UNREACHABLE, env=env)
+        self.assertIn("http://nowhere.invalid:7420", refusal)
+        env["FAKTORY_URL"] = "tcp+tls://:s3cret@nowhere.invalid"
+        refusal += self.refusal("stats", status=UNREACHABLE, env=env)
+        self.assertIn("https://nowhere.invalid:7420", refusal)
+        env["MILLRACE_URL"] = "http://elsewhere.invalid"
+        refusal += self.refusal("stats", status=UNREACHABLE, env=env)
+        self.assertIn("http://elsewhere.invalid", refusal)
+        env = {"FAKTORY_URL": "redis://:s3cret@x"}
+        refusal += self.refusal("stats", status=USAGE, env=env)
+        self.assertIn("FAKTORY_URL is not tcp://", refusal)
+        self.assertNotIn("s3cret", refusal)
+
     def test_a_server_that_is_away_has_a_status_of_its_own(self):
         self.url = f"http://127.0.0.1:{free_port()}"
         self.assertIn(self.url, self.refusal("stats", status=UNREACHABLE))

@@ -11,6 +11,7 @@ bool is_path(std::string_view value) {
 ShownOption shown_option(const CLI::Option& option) {
   ShownOption shown;
   shown.is_positional = option.get_positional();
+  shown.is_optional = shown.is_positional && !option.get_required();
   shown.is_repeated = shown.is_positional && option.get_expected_max() > 1;
   shown.flag = shown.is_positional ? option.get_name(true) : "--" + option.get_lnames().front();
   if (option.get_expected_min() > 0) shown.value = option.get_type_name();

@@ -12,6 +12,7 @@ struct ShownOption {
   std::string value;  ///< a placeholder, as `DIR`; empty: a switch
   std::string help;
   bool is_positional = false;
+  bool is_optional = false;  ///< an argument without a flag that may be left out
   bool is_repeated = false;  ///< an argument that may be given several times
   bool is_path = false;      ///< the value is a file or directory
 };

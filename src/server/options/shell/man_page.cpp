@@ -59,7 +59,8 @@ std::string man_page(std::span<const ShownCommand> commands) {
     out += between + bold("millrace " + command.name);
     for (const ShownOption& option : command.options) {
       if (!option.is_positional) continue;
-      out += " " + italic(option.flag) + (option.is_repeated ? "..." : "");
+      const std::string word = italic(option.flag) + (option.is_repeated ? "..." : "");
+      out += option.is_optional ? " [" + word + "]" : " " + word;
     }
     out += " [" + italic("options") + "]\n";
     between = ".br\n";

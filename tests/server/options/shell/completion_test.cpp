@@ -29,12 +29,14 @@ TEST_CASE("completion: what a shell would read as its own is quoted") {
 }
 
 TEST_CASE("completion: an argument that may be repeated is so for shells, too") {
-  const std::vector<ShownCommand> commands = {
+  std::vector<ShownCommand> commands = {
       {.name = "do",
        .help = "Do it",
        .options = {{.flag = "ID", .help = "Some", .is_positional = true, .is_repeated = true}}}};
   CHECK(completion_for("zsh", commands).value().find("'*:ID: '") != std::string::npos);
   CHECK(man_page(commands).find("\\fIID\\fR... [") != std::string::npos);
+  commands.back().options.front().is_optional = true;
+  CHECK(man_page(commands).find("[\\fIID\\fR...] [") != std::string::npos);
 }
 
 TEST_CASE("completion: another shell is refused") {
