@@ -36,12 +36,30 @@ RefusedJob refused(JobReason reason, std::string_view value) {
   return {reason, shown(value)};
 }
 
+/// Some clients write every value as a string.
+std::string unquoted(std::string_view value) {
+  return is_string(value) ? meaning_of(value) : std::string(value);
+}
+
+std::optional<double> finite_number(const std::string& text) {
+  const std::optional<double> number = parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
 /// A number, or a string that is one. Rails writes durations as strings.
 std::optional<double> seconds_of(std::string_view value) {
   if (const auto whole = parse_number<std::int32_t>(value)) return *whole;
-  const std::string text = is_string(value) ? meaning_of(value) : std::string(value);
-  const std::optional<double> seconds = parse_number<double>(text);
-  return seconds && std::isfinite(*seconds) ? seconds : std::nullopt;
+  return finite_number(unquoted(value));
+}
+
+/// True, false, a number, or a string that is one of these. nullopt: it makes no sense.
+std::optional<bool> switch_of(std::string_view value) {
+  if (value.empty()) return false;
+  if (value == "1") return true;
+  const std::string text = unquoted(value);
+  if (text == "true" || text == "false") return text == "true";
+  const std::optional<double> number = finite_number(text);
+  return number ? std::optional(*number != 0) : std::nullopt;
 }
 
 /// 285 years: more is as much, and fits neither into a Time nor, at last, into a float.
@@ -106,11 +124,13 @@ MaybeRefused take_expiry(const Custom& custom, Time first_run, JobFeatures& feat
   return std::nullopt;
 }
 
-bool is_on(std::string_view track) {
-  if (track.empty() || track == "false") return false;
-  if (track == "1" || track == "true" || means(track, "1")) return true;
-  const std::optional<double> number = parse_number<double>(track);
-  return number && *number != 0;
+MaybeRefused take_track(const Custom& custom, std::string_view jid, JobFeatures& features) {
+  const std::optional<bool> is_on = switch_of(custom.track);
+  if (!is_on) return refused(JobReason::kInvalidTrack, custom.track);
+  if (!*is_on) return std::nullopt;
+  features.is_tracked = 1;
+  features.jid_hash = jid_hash(jid);
+  return std::nullopt;
 }
 
 MaybeRefused take_batch(const Custom& custom, JobFeatures& features) {
@@ -125,7 +145,7 @@ MaybeRefused take_batch(const Custom& custom, JobFeatures& features) {
 }  // namespace
 
 bool asks_for_tracking(const Custom& custom) {
-  return is_on(custom.track);
+  return switch_of(custom.track).value_or(false);
 }
 
 std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
@@ -137,10 +157,7 @@ std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
   if (MaybeRefused no = take_lock(custom, members, first_run, secret, job)) return no;
   if (MaybeRefused no = take_expiry(custom, first_run, features)) return no;
   if (MaybeRefused no = take_batch(custom, features)) return no;
-  if (is_on(custom.track)) {
-    features.is_tracked = 1;
-    features.jid_hash = jid_hash(members.jid);
-  }
+  if (MaybeRefused no = take_track(custom, members.jid, features)) return no;
   if (!features.wants_lock() && features == JobFeatures{}) job.features.reset();
   return std::nullopt;
 }

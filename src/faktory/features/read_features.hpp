@@ -17,7 +17,7 @@ namespace millrace::faktory {
 [[nodiscard]] std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
                                                       const SecretOfLocks& secret, NewJob& job);
 
-/// Whether the job is to be tracked.
+/// Whether the job is to be tracked. A `track` that `read_features` refuses asks for nothing.
 [[nodiscard]] bool asks_for_tracking(const Custom& custom);
 
 /// A unique job's arguments can be this long. They are put in order before they are compared, and

@@ -87,6 +87,8 @@ RefusedJob::Member RefusedJob::member() const {
       return {"expires_at", true};
     case Reason::kInvalidExpiresIn:
       return {"expires_in", true};
+    case Reason::kInvalidTrack:
+      return {"track", true};
     case Reason::kNoSuchBatch:
     case Reason::kCallbackInBatch:
       return {"bid", true};

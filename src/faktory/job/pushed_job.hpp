@@ -31,6 +31,7 @@ struct RefusedJob {
     kUniqueArgsTooLong,
     kInvalidExpiresAt,
     kInvalidExpiresIn,
+    kInvalidTrack,
     kNoSuchBatch,
     kNoCallback,       ///< of a batch
     kCallbackInBatch,  ///< a callback that is to be a member

@@ -192,6 +192,7 @@ std::string refusal(const RefusedJob& refused) {
     case RefusedJob::Reason::kInvalidUniqueUntil:
     case RefusedJob::Reason::kInvalidUniqueConflict:
     case RefusedJob::Reason::kInvalidExpiresIn:
+    case RefusedJob::Reason::kInvalidTrack:
       return "invalid " + std::string(refused.member().name) + ": " + refused.detail;
     case RefusedJob::Reason::kUniqueArgsTooLong:
       return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +
