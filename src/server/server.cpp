@@ -6,6 +6,8 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "beanstalk/argument.hpp"
+#include "faktory/json/text.hpp"
 #include "http/kit/text.hpp"
 #include "server/options/throttle_matcher.hpp"
 #include "server/process/process.hpp"
@@ -24,6 +26,12 @@ std::vector<std::string> web_hosts(const Server::Options& options, const HostFac
   names.push_back(lower_case(host.hostname));
   if (options.web) names.push_back(lower_case(options.web->host));
   return names;
+}
+
+/// In one of the protocols at least.
+bool can_be_named(std::string_view queue) {
+  const bool is_of_faktory = faktory::is_queue_name(queue) && queue.size() <= kQueueNameBytesMax;
+  return is_of_faktory || beanstalk::is_tube_name(queue);
 }
 
 using ReportTaker = std::function<void(http::NodeReport report)>;
@@ -228,7 +236,8 @@ void Server::add_web(BoundSocket socket) {
           .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
           .info = [this](Time now,
                          QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); },
-          .push_in_parts = [this] { return faktory_.push_in_parts(); }},
+          .push_in_parts = [this] { return faktory_.push_in_parts(); },
+          .is_queue_name = can_be_named},
       std::move(socket));
 }
 

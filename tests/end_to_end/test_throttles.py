@@ -7,6 +7,7 @@ import urllib.request
 
 from clients import Beanstalk, Faktory
 from program import PROGRAM, ServerTest, free_port, wait_until
+from web import Web
 
 LIMIT_OF_2 = "mail = { concurrency = 2, timeout = 60 }"
 
@@ -178,6 +179,14 @@ class ThrottleTest(ServerTest):
         arguments = [PROGRAM, "serve", f"--config={self.config}"]
         self.write("# mail", "mail = { concurrency = 2 }")
         self.assert_refused(arguments, f"{self.config}:3: throttles.mail: timeout", status=2)
+
+    def test_limits_are_set_by_hand_under_names_that_a_queue_can_have(self):
+        web = Web(self.start().web_address)
+        limits = {"concurrency": 1, "timeout_s": 60}
+        for name, status in (("mail", 200), ("a/b+c", 200), ("my%20mail", 400), ("m%C3%A4il", 400)):
+            answer = web.post(f"/api/v1/throttles/{name}/set", limits)
+            self.assertEqual(answer[0], status, answer)
+        self.assertIn('cannot get "mäil" queue: queue names must match', answer[1]["error"])
 
     def test_a_pattern_and_a_rate_hold_and_the_metrics_tell(self):
         server = self.start('"mail-*" = { rate = { count = 2, per = 2 } }', LIMIT_OF_2)

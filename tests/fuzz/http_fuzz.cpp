@@ -12,6 +12,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "faktory/json/text.hpp"
 #include "faktory/service.hpp"
 #include "http/cron_table.hpp"
 #include "http/kit/guard.hpp"
@@ -59,6 +60,7 @@ struct SampleWeb {
       .push = [this](std::string_view json, Time at) { return service.push(json, at); },
       .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
       .push_in_parts = [this] { return service.push_in_parts(); },
+      .is_queue_name = faktory::is_queue_name,
       .random = [] { return std::uint64_t{7}; }};
 };
 

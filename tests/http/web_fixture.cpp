@@ -1,5 +1,6 @@
 #include "http/web_fixture.hpp"
 
+#include "faktory/json/text.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
@@ -43,6 +44,7 @@ WebFixture::WebFixture()
            .push = [this](std::string_view json, Time at) { return service.push(json, at); },
            .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
            .push_in_parts = [this] { return service.push_in_parts(); },
+           .is_queue_name = faktory::is_queue_name,
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
   CHECK(broker.workers().add(worker_,

@@ -80,6 +80,8 @@ struct Site {
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   /// Takes a long job. Any thread may call it.
   std::function<std::unique_ptr<PushInParts>()> push_in_parts;
+  /// Whether a client of one of the protocols can name a queue so.
+  std::function<bool(std::string_view name)> is_queue_name;
   /// For the jids of jobs that are pushed without one. Any thread may call it.
   std::function<std::uint64_t()> random;
 };

@@ -145,6 +145,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .push = std::move(options.push),
             .info = std::move(options.info),
             .push_in_parts = std::move(options.push_in_parts),
+            .is_queue_name = std::move(options.is_queue_name),
             .random = random_number},
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/features/throttle_view.hpp"
@@ -16,6 +17,9 @@ struct LimitMember {
   std::uint32_t ThrottleLimits::*value;
   std::uint32_t max;
 };
+
+/// How much of a name a refusal repeats.
+constexpr std::size_t kNameShownBytes = 100;
 
 constexpr std::array kLimitMembers = {
     LimitMember{"concurrency", &ThrottleLimits::concurrency, kThrottleSlotsMax},
@@ -56,6 +60,13 @@ bool is_shown(const Throttle& throttle) {
 const Throttle* find_throttle(const Call& call) {
   const Throttle* const found = call.site.broker.view().throttle_of(call.name);
   return found != nullptr && is_shown(*found) ? found : nullptr;
+}
+
+/// As PUSH says it.
+Response refuse_name(std::string_view queue) {
+  return refuse(400, concat("cannot get \"", cut(queue, kNameShownBytes),
+                            "\" queue: queue names must match \\A[a-zA-Z0-9._-]+\\z, "
+                            "or be names of tubes"));
 }
 
 Response say_unlimited() {
@@ -106,6 +117,9 @@ Response show_throttle_of(const Call& call) {
 Response set_throttle(const Call& call) {
   const Outcome<ThrottleLimits> limits = read_limits(call.request.members);
   if (!limits) return refuse(400, limits.error().text);
+  const bool is_too_long = call.name.size() > kQueueNameBytesMax;
+  // Limits of a queue that cannot be would limit nothing, and nobody would notice.
+  if (!is_too_long && !call.site.is_queue_name(call.name)) return refuse_name(call.name);
   const Answer<Done> set =
       call.site.broker.admin().set_throttle(call.name, *limits, call.moment.now);
   if (!set && set.error() == Refusal::kNoRoom) return refuse_for_room();

@@ -152,6 +152,17 @@ TEST_CASE("throttles: none is set while the disk is full, nor under a name that 
   CHECK(web.post("/api/v1/throttles/mail/set", limits).status == 503);
 }
 
+TEST_CASE("throttles: no limits are set under a name that no queue can have") {
+  WebFixture web;
+  const Response refused =
+      web.post("/api/v1/throttles/my mail/set", {{"concurrency", 1}, {"timeout_s", 60}});
+  CHECK(refused.status == 400);
+  CHECK(Json::parse(refused.body)["error"] ==
+        R"(cannot get "my mail" queue: queue names must match \A[a-zA-Z0-9._-]+\z, )"
+        "or be names of tubes");
+  CHECK(web.read("/api/v1/throttles")["total"] == 0);
+}
+
 TEST_CASE("throttles: the lists are paged") {
   WebFixture web;
   for (const char* name : {"a", "b", "c"}) {
