@@ -4,6 +4,7 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "cli/members.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::cli {
@@ -43,6 +44,10 @@ std::string reason_of(const httplib::Response& response) {
     return one_line(json["error"].get<std::string>(), kMessageBytesMax);
   }
   return "HTTP status " + std::to_string(response.status);
+}
+
+std::string code_of(const httplib::Response& response) {
+  return text_at(Json::parse(response.body, nullptr, false), "code");
 }
 
 std::unique_ptr<httplib::ClientImpl> make_client(const ServerUrl& url) {
@@ -95,7 +100,8 @@ Reply<Answer> Api::read(const httplib::Result& result) const {
                    .status = 401};
   }
   if (response.status < 200 || response.status >= 300) {
-    return Failure{.text = reason_of(response), .status = response.status};
+    return Failure{
+        .text = reason_of(response), .status = response.status, .code = code_of(response)};
   }
   Answer answer{
       .json = Json::parse(response.body, nullptr, false),

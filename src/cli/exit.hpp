@@ -12,6 +12,7 @@ enum class Exit {
   kRefused = 1,      ///< the server refused, or nothing matched
   kUsage = 2,        ///< wrong arguments
   kUnreachable = 3,  ///< no answer
+  kNotUnique = 4,    ///< the job is unique, and is there already
   kInterrupted = 130,
 };
 
@@ -19,7 +20,8 @@ enum class Exit {
 struct Failure {
   Exit exit = Exit::kRefused;
   std::string text;
-  int status = 0;  ///< of HTTP; 0: there was no answer
+  int status = 0;         ///< of HTTP; 0: there was no answer
+  std::string code = {};  ///< the server's name for the reason; empty: none
 };
 
 template <typename T>

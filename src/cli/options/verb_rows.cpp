@@ -43,7 +43,9 @@ constexpr std::array kVerbRows = {
             {VerbWord{"TYPE", "Its jobtype"},
              VerbWord{"ARGS", "Its arguments, a JSON array (default: [])", Number::kOptional}},
             kServer | kPush,
-            push_job},
+            push_job,
+            "Exit status 0: pushed. 1: the server refused. 2: wrong arguments.\n"
+            "3: the server cannot be reached. 4: the job is unique, and is there already."},
     VerbRow{
         "put",
         "Put a job over the beanstalk protocol",

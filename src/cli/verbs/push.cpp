@@ -64,7 +64,11 @@ Exit push_job(Session& session) {
   const Reply<std::string> job = job_of(session);
   if (!job) return session.fail(job.error());
   const Reply<Answer> answer = session.api.post("jobs", *job);
-  if (!answer) return session.fail(answer.error());
+  if (!answer) {
+    Failure failure = answer.error();
+    if (failure.code == "not_unique") failure.exit = Exit::kNotUnique;
+    return session.fail(failure);
+  }
   if (session.choice.is_json) {
     session.print(answer->json);
     return Exit::kDone;

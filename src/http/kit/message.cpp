@@ -14,8 +14,10 @@ std::string_view Request::param(const std::string& name) const {
   return found == params.end() ? std::string_view{} : found->second;
 }
 
-Response refuse(int status, std::string_view text) {
-  return {.status = status, .body = dump(Json{{"error", text}})};
+Response refuse(int status, std::string_view text, std::string_view code) {
+  Json error{{"error", text}};
+  if (!code.empty()) error["code"] = code;
+  return {.status = status, .body = dump(error)};
 }
 
 Response refuse_method(std::string_view allowed, std::string_view text) {

@@ -51,8 +51,9 @@ struct Response {
   std::function<void()> meanwhile = {};
 };
 
-/// The error that the API answers: `{"error": text}`.
-[[nodiscard]] Response refuse(int status, std::string_view text);
+/// The error that the API answers: `{"error": text}`. `code`: a name for programs, where a status
+/// means several things; empty: none.
+[[nodiscard]] Response refuse(int status, std::string_view text, std::string_view code = {});
 
 /// 405; `allowed`: the methods that may be used there, "GET, HEAD".
 [[nodiscard]] Response refuse_method(std::string_view allowed, std::string_view text);

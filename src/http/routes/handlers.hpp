@@ -44,8 +44,8 @@ Response show_finished_job(const Call& call);
 /// no number in it is written differently.
 std::optional<Problem> prepare_push(const Site& site, Request& request);
 Response push_job(const Call& call);
-/// The status when a job was not pushed.
-int status_of(PushRefusal::Reason reason);
+/// The answer when a job was not pushed.
+Response refuse_push(const PushRefusal& refused);
 Response change_jobs(const Call& call);
 Response retry_job(const Call& call);
 Response kill_job(const Call& call);

@@ -89,10 +89,6 @@ std::optional<Problem> begin_long_push(const Site& site, Request& request) {
   return added ? std::nullopt : std::optional(Problem{added.error().text});
 }
 
-Response refuse_push(const PushRefusal& refused) {
-  return refuse(status_of(refused.reason), refused.text);
-}
-
 Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id) {
   if (!id) return refuse_push(id.error());
   // A worker that waited for it may hold it by now, but cannot have finished it.
@@ -115,17 +111,17 @@ Response make_long_push(const Call& call) {
 
 }  // namespace
 
-int status_of(PushRefusal::Reason reason) {
-  switch (reason) {
+Response refuse_push(const PushRefusal& refused) {
+  switch (refused.reason) {
     case PushRefusal::Reason::kInvalid:
-      return 400;
+      return refuse(400, refused.text);
     case PushRefusal::Reason::kNotUnique:
-      return 409;
+      return refuse(409, refused.text, "not_unique");
     case PushRefusal::Reason::kNoRoom:
     case PushRefusal::Reason::kStopping:
       break;
   }
-  return 503;
+  return refuse(503, refused.text);
 }
 
 Response retry_job(const Call& call) {

@@ -25,7 +25,7 @@ PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
 TOOLS_PAGE = os.path.join(ROOT, "docs/operations/tools.md")
 VERBS = "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
 VERBS += "workers errors dev doctor bench".split()
-DONE, REFUSED, USAGE, UNREACHABLE = range(4)
+DONE, REFUSED, USAGE, UNREACHABLE, NOT_UNIQUE = range(5)
 SECONDS_MAX = 120
 LIST_VERBS = ("stats", "queues", "workers", "errors", "ls ready", "ls completed")
 ODD_TYPES = ("李 明", "a/b?c#d%20&e", "..", "\x1b[31mred", "x" * 1000, "-dash", "one\ntwo", "[a,b]")
@@ -225,6 +225,13 @@ class JobTest(CliTest):
         self.refusal("push", "Mail", "--at=tomorrow")
         self.refusal("push", "Mail", "--at=+soon", status=USAGE)
         self.refusal("push", "Mail", json.dumps(["x" * 100_000]))
+
+    def test_push_has_a_status_of_its_own_for_a_job_that_is_there(self):
+        self.serve()
+        unique = ("push", "Mail", "[7]", '--custom={"unique_for": 60, "unique_conflict": "jid"}')
+        self.cli(*unique, "--jid=first-one")
+        refusal = self.refusal(*unique, status=NOT_UNIQUE)
+        self.assertIn("NOTUNIQUE Job not unique first-one", refusal)
 
     def test_peek_knows_numbers_and_jids(self):
         server = self.serve()

@@ -147,7 +147,7 @@ TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") 
   job["jid"] = "another-one";
   const Response response = web.post("/api/v1/jobs", job);
   CHECK(response.status == 409);
-  CHECK(response.body == R"({"error":"NOTUNIQUE Job not unique"})");
+  CHECK(response.body == R"({"error":"NOTUNIQUE Job not unique","code":"not_unique"})");
 }
 
 TEST_CASE("push: without room, and while the server stops, the job may be sent again") {

@@ -114,7 +114,7 @@ Response run_cron(const Call& call) {
   if (!jid) {
     // The request made sense: it says nothing of the job.
     const bool is_invalid = jid.error().reason == PushRefusal::Reason::kInvalid;
-    return refuse(is_invalid ? 409 : status_of(jid.error().reason), jid.error().text);
+    return is_invalid ? refuse(409, jid.error().text) : refuse_push(jid.error());
   }
   const JobId id = board.find(call.name)->runs.back().job;
   const auto state = call.site.broker.view().state_of(id);

@@ -112,7 +112,7 @@ TEST_CASE("cron: a run that is refused says so in the words of PUSH") {
   web.cron.no_run = PushRefusal{PushRefusal::Reason::kNotUnique, "NOTUNIQUE Job not unique"};
   const Response refused = web.post("/api/v1/cron/nightly/run");
   CHECK(refused.status == 409);
-  CHECK(refused.body == R"({"error":"NOTUNIQUE Job not unique"})");
+  CHECK(refused.body == R"({"error":"NOTUNIQUE Job not unique","code":"not_unique"})");
   const auto status_when = [&web](PushRefusal::Reason reason) {
     web.cron.no_run->reason = reason;
     return web.post("/api/v1/cron/nightly/run").status;
