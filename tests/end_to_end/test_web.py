@@ -102,6 +102,7 @@ class ApiTest(WebTest):
         self.check("post", "/jobs", body={"jobtype": "Mail", "args": [1]})
         self.check_cron()
         self.check_throttles()
+        self.check_locks()
         self.check_changes()
         self.check_finished()
         changes = self.check("get", "/activity")["changes"]
@@ -131,6 +132,13 @@ class ApiTest(WebTest):
         self.check("get", path, "/throttles/held")
         self.check("post", path + "/set", "/throttles/held/set", {"rate_count": 2, "rate_s": 60})
         self.check("post", path + "/reset", "/throttles/held/reset")
+
+    def check_locks(self):
+        job = {"jobtype": "Sync", "args": [], "custom": {"unique_for": 60}}
+        pushed = self.check("post", "/jobs", body=job)
+        self.assertEqual(self.check("get", "/locks")["locks"][0]["job"], pushed["id"])
+        self.check("post", "/locks/{job}/free", f"/locks/{pushed['id']}/free")
+        self.assertEqual(self.check("get", "/locks", "/locks?queue=default&type=Sync")["locks"], [])
 
     def check_batches(self):
         worker = self.open(Faktory(self.started.faktory_address))

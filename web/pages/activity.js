@@ -24,6 +24,7 @@ const ACTIONS = {
   "cron/resume": "Resume cron entry",
   "throttles/set": "Set limits",
   "throttles/reset": "Reset limits",
+  "locks/free": "Free lock",
   "batches/retry": "Retry batch",
   "batches/discard": "Discard batch",
   "batches/accept": "Accept lost members",
@@ -40,7 +41,7 @@ function target({ action, target: name }) {
   if (!name) return null;
   const [kind] = action.split("/");
   if (kind === "queues" || kind === "throttles") return queueLink(name);
-  if (kind === "jobs") return h("a", { href: link(`jobs/${name}`) }, name);
+  if (kind === "jobs" || kind === "locks") return h("a", { href: link(`jobs/${name}`) }, name);
   return h("span", { class: "name" }, name);
 }
 

@@ -6,6 +6,7 @@ import { link } from "../route.js";
 import {
   STATES,
   act,
+  ask,
   button,
   facts,
   head,
@@ -344,13 +345,26 @@ function failure({ error }) {
 
 const LOCKED_UNTIL = { start: "starts", success: "has ended" };
 
-function lock({ lock: { is_held: isHeld, until, ends_with: end } }) {
+async function freeLock(ctx, { id, type, queue }) {
+  const agreed = await ask({
+    title: `Free the lock of ${type} ${id} of ${queue}?`,
+    text: "The same job can then be pushed again, and may run at the same time as this one.",
+    verb: "Free the lock",
+  });
+  if (!agreed) return;
+  await act(() => post(`locks/${part(id)}/free`), `The lock of job ${id} is free.`);
+  ctx.refresh();
+}
+
+function lock(ctx, job) {
+  const { is_held: isHeld, until, ends_with: end } = job.lock;
   if (!isHeld || Date.parse(until) <= serverNow())
     return "its lock has ended: the same job can be pushed again";
   return [
     `locked until it ${LOCKED_UNTIL[end]}, at the latest `,
     ago(until),
     h("div", { class: "dim" }, "jobs with its type, arguments and queue are refused"),
+    !ctx.isReadOnly && button("Free lock…", () => freeLock(ctx, job), { kind: "quiet" }),
   ];
 }
 
@@ -457,7 +471,7 @@ export default {
                 h("div", { class: "dim" }, "updated ", ago(job.progress.updated_at)),
               ],
             ],
-            job.lock && ["Unique", lock(job)],
+            job.lock && ["Unique", lock(ctx, job)],
             job.expires_at && [hasExpired(job) ? "Expired" : "Expires", expiry(job)],
             ...Object.entries(job.exact.swork_unit?.scustom ?? {})
               .filter(([name]) => !job.batch || !/^s_?bid$/.test(name))

@@ -62,6 +62,14 @@ Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Tim
   return Done{};
 }
 
+Answer<Done> AdminOperations::free_lock(JobId id, Time now) {
+  const Job* job = parts_.ledger.store().jobs().find(id);
+  if (job == nullptr || !job->holds_lock()) return Refusal::kNotFound;
+  if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
+  parts_.events.free_lock(*job, now);
+  return Done{};
+}
+
 std::optional<std::uint64_t> AdminOperations::mutate(ClientId client, Mutation mutation, Time now) {
   const auto changed =
       parts_.long_tasks.start(client, MutateTask(parts_.ledger, std::move(mutation)), now);

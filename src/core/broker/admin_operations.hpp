@@ -42,6 +42,11 @@ class AdminOperations {
   /// held; a job is killed while records must not grow.
   Answer<Done> change_held(JobId id, Mutation::Action action, Time now);
 
+  /// Frees the lock of a job, which goes on without it. Dead and then requeued, it takes it anew
+  /// like any other job. Refused: there is no such job, or it does not hold its lock; while records
+  /// must not grow.
+  Answer<Done> free_lock(JobId id, Time now);
+
   /// Changes the matching jobs that are in the set now. Answers how many.
   std::optional<std::uint64_t> mutate(ClientId client, Mutation mutation, Time now);
 

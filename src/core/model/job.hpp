@@ -71,7 +71,7 @@ struct JobHistory {
   Tallies tallies;
   Box<Failure> failure;
   Box<Reservation> reservation;  ///< set exactly while the job is reserved
-  Time lock_ends{};              ///< of a lock that was taken anew, by the wall clock
+  Time lock_ends{};  ///< of a lock that was taken anew, or freed by hand; by the wall clock
 
   [[nodiscard]] bool is_empty() const { return *this == JobHistory{}; }
   bool operator==(const JobHistory&) const = default;
@@ -145,6 +145,11 @@ struct StoredJob : JobFields {
   [[nodiscard]] bool lends_lock() const {
     return state == JobState::kReserved && has_mark(job_marks::kHoldsLock) &&
            features->locks_until_start;
+  }
+
+  /// Others may not take its lock before its time is over.
+  [[nodiscard]] bool holds_lock() const {
+    return features && has_mark(job_marks::kHoldsLock) && !lends_lock();
   }
 
   /// When the lock that it holds ends, by the wall clock.

@@ -100,6 +100,13 @@ void View::page_throttles(std::string_view after, std::size_t limit,
   }
 }
 
+void View::page_locks(const std::optional<LockKey>& after, std::size_t limit,
+                      const std::function<bool(const Job&)>& visit) const {
+  for (const JobSlot slot : store().jobs().locks().page(after, limit)) {
+    if (!visit(store().jobs().with_body(slot))) return;
+  }
+}
+
 const Queue* View::used_queue(ClientId client) const {
   const auto found = clients_.find(client);
   if (found == clients_.end() || !found->second.used) return nullptr;

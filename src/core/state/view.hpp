@@ -78,6 +78,10 @@ class View {
     const Track* const track = store().tracks().find(jid);
     return track == nullptr || track->has_ended() ? nullptr : track;
   }
+  /// Up to `limit` jobs that hold or lend a lock, after that one, in the order of `Locks::page`,
+  /// until `visit` answers false.
+  void page_locks(const std::optional<LockKey>& after, std::size_t limit,
+                  const std::function<bool(const Job&)>& visit) const;
   [[nodiscard]] std::size_t lock_count() const { return store().jobs().locks_in_force(); }
   [[nodiscard]] std::size_t tracked_job_count() const { return store().jobs().tracked().size(); }
   [[nodiscard]] std::size_t track_count() const { return store().tracks().size(); }

@@ -84,6 +84,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/throttles/*/set", set_throttle, kLimitNames},
     Route{"POST", "/api/v1/throttles/*/reset", reset_throttle},
     Route{"GET", "/api/v1/throttles/*", show_throttle_of},
+    Route{"GET", "/api/v1/locks", list_locks, "limit cursor queue type"},
+    Route{"POST", "/api/v1/locks/*/free", free_lock},
     Route{"GET", "/api/v1/batches", list_batches, "state parent limit cursor"},
     Route{"POST", "/api/v1/batches/*/retry", retry_batch, kBoundNames},
     Route{"POST", "/api/v1/batches/*/discard", discard_batch, kBoundNames},

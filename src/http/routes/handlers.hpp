@@ -51,6 +51,9 @@ Response retry_job(const Call& call);
 Response kill_job(const Call& call);
 Response delete_job(const Call& call);
 
+Response list_locks(const Call& call);
+Response free_lock(const Call& call);
+
 Response list_batches(const Call& call);
 Response show_batch(const Call& call);
 Response retry_batch(const Call& call);

@@ -140,6 +140,22 @@ export const cases = [
     },
   },
   {
+    title: "the lock of a unique job is freed after a question, and Activity has it",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs/2");
+      await page.getByRole("button", { name: "Free lock…" }).click();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("button", { name: "Free lock…" }).click();
+      await page.getByRole("button", { name: "Free the lock" }).click();
+      await page.getByText("The lock of job 2 is free.").waitFor();
+      await page.getByText("its lock has ended").waitFor();
+      await test.open("activity");
+      await row(page, "Free lock").getByRole("link", { name: "2", exact: true }).waitFor();
+    },
+  },
+  {
     title: "a job that expires says when, and what then",
     async run(test) {
       const client = await fill(test);

@@ -116,19 +116,27 @@ void JobEvents::follow_batch(const Job& job, JobFields& fields) {
 /// The lock is free: nobody has it, or somebody whose time is over, or who lends it.
 void JobEvents::take_lock(const JobFeatures& features, JobFields& fields) {
   const Jobs& jobs = ledger_.store().jobs();
-  if (const auto former = jobs.locks().holder(features.lock_key)) lose_lock(jobs.at(*former));
+  if (const auto former = jobs.locks().holder(features.lock_key)) {
+    lose_lock(jobs.at(*former), jobs.at(*former).fields());
+  }
   set_mark(fields, job_marks::kHoldsLock);
 }
 
 /// Recorded for itself: what is written of the new holder may leave the log before this job does.
-void JobEvents::lose_lock(const Job& job) {
-  JobChanged record{.id = job.id, .fields = job.fields()};
-  clear_mark(record.fields, job_marks::kHoldsLock);
+void JobEvents::lose_lock(const Job& job, JobFields fields) {
+  clear_mark(fields, job_marks::kHoldsLock);
+  JobChanged record{.id = job.id, .fields = std::move(fields)};
   if (job.state != JobState::kReserved) return ledger_.commit(std::move(record));
   while_held(job, [&] {
     record.fields.is_held_by_connection() ? ledger_.commit_held(std::move(record))
                                           : ledger_.commit(std::move(record));
   });
+}
+
+void JobEvents::free_lock(const Job& job, Time now) {
+  JobFields fields = job.fields();
+  fields.edit_history().lock_ends = wall(now);
+  lose_lock(job, std::move(fields));
 }
 
 void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) {

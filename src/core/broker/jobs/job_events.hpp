@@ -43,6 +43,10 @@ class JobEvents {
   /// The same, with the whole job: see `Ledger::commit_whole`.
   void change_whole(const Job& job, JobFields fields, Time now);
 
+  /// Records that the job, which holds its lock, has it no more. A run that is given back does not
+  /// take it again.
+  void free_lock(const Job& job, Time now);
+
   /// Records that the job is gone. Of a tracked one the body may be read: throws
   /// std::runtime_error, and changes nothing, when it cannot be.
   void remove(const Job& job, JobEnd end, Time now) {
@@ -70,7 +74,7 @@ class JobEvents {
   void follow_batch(const Job& job, JobFields& fields);
   void follow_lock(const Job& job, JobFields& fields, Time now);
   void take_lock(const JobFeatures& features, JobFields& fields);
-  void lose_lock(const Job& job);
+  void lose_lock(const Job& job, JobFields fields);
   [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;
   [[nodiscard]] Time wall(Time now) const { return ledger_.store().wall_clock().shown(now); }
 

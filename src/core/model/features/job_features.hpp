@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include "core/model/types.hpp"
@@ -12,7 +13,7 @@ struct LockKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  bool operator==(const LockKey&) const = default;
+  auto operator<=>(const LockKey&) const = default;
 };
 
 /// The number of a batch of jobs, drawn at random. 0: none.

@@ -30,6 +30,12 @@ class Locks {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
+  /// Up to `limit` jobs of the index with locks after that one (nullopt: from the beginning), in an
+  /// order that only depends on the keys. Looks at `limit` of them, and at a few thousand more for
+  /// each million locks.
+  [[nodiscard]] std::vector<JobSlot> page(const std::optional<LockKey>& after,
+                                          std::size_t limit) const;
+
  private:
   struct HashOf {
     using is_transparent = void;

@@ -6,7 +6,7 @@ namespace millrace::http {
 
 Json show_lock(const Job& job) {
   if (!job.features || !job.features->wants_lock()) return nullptr;
-  const bool is_held = job.has_mark(job_marks::kHoldsLock) && !job.lends_lock();
+  const bool is_held = job.holds_lock();
   return {{"is_held", is_held},
           // A lock lasts by the wall clock.
           {"until", is_held ? show_time(job.lock_ends(), {}) : Json(nullptr)},

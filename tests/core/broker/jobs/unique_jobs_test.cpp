@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <optional>
+
 #include "core/broker_fixture.hpp"
 #include "support/doctest.hpp"
 
@@ -250,6 +253,84 @@ TEST_CASE(
     REQUIRE(unique.broker.bury(other, first, 0, unique.now));
     CHECK(unique.push());
   }
+}
+
+TEST_CASE("unique: an administrator frees the lock of a job, which goes on without it") {
+  Unique unique;
+  const JobId first = unique.pushed(60s, true);
+  REQUIRE(unique.broker.admin().free_lock(first, unique.now));
+  CHECK_FALSE(unique.holds(first));
+  CHECK(unique.broker.view().lock_count() == 0);
+  SUBCASE("once") {
+    const auto again = unique.broker.admin().free_lock(first, unique.now);
+    CHECK(again.error() == Refusal::kNotFound);
+  }
+  SUBCASE("another job takes it") {
+    const JobId second = unique.pushed();
+    CHECK(unique.holds(second));
+    CHECK(unique.broker.admin().free_lock(first, unique.now).error() == Refusal::kNotFound);
+  }
+  SUBCASE("a run that is given back does not take it again") {
+    const ClientId other = unique.client();
+    REQUIRE(unique.reserve(other) == first);
+    REQUIRE(unique.broker.release(other, first, 0, 0, unique.now));
+    CHECK_FALSE(unique.holds(first));
+  }
+  SUBCASE("a dead one that is requeued does") {
+    REQUIRE(unique.broker.admin().change(first, Mutation::Action::kKill, unique.now));
+    REQUIRE(unique.broker.admin().change(first, Mutation::Action::kRequeue, unique.now));
+    CHECK(unique.holds(first));
+  }
+}
+
+TEST_CASE("unique: the lock of a running job is freed, unless the job lends it") {
+  Unique unique;
+  SUBCASE("held until success") {
+    const JobId first = unique.pushed();
+    unique.fetch_first();
+    REQUIRE(unique.broker.admin().free_lock(first, unique.now));
+    CHECK(unique.state(first) == JobState::kReserved);
+    CHECK(unique.push());
+  }
+  SUBCASE("held until start") {
+    const JobId first = unique.pushed(60s, true);
+    unique.fetch_first();
+    CHECK(unique.broker.admin().free_lock(first, unique.now).error() == Refusal::kNotFound);
+  }
+}
+
+TEST_CASE("unique: while records must not grow, no lock is freed by hand") {
+  Unique unique;
+  const JobId first = unique.pushed();
+  unique.broker.set_admission(Admission::kNoGrowth);
+  CHECK(unique.broker.admin().free_lock(first, unique.now).error() == Refusal::kNoRoom);
+  CHECK(unique.holds(first));
+}
+
+TEST_CASE("unique: locks are listed page by page, each once") {
+  Unique unique;
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .body = "", .ttr_s = 60};
+    job.features =
+        JobFeatures{.lock_key = {.high = i * 7, .low = i * 7919}, .lock_ends = unique.now + 60s};
+    REQUIRE(unique.broker.put(job, unique.now));
+  }
+  std::vector<LockKey> keys;
+  const auto take = [&keys](const Job& job) {
+    keys.push_back(job.features->lock_key);
+    return true;
+  };
+  const auto page = [&](std::size_t limit) {
+    const std::size_t before = keys.size();
+    unique.broker.view().page_locks(keys.empty() ? std::nullopt : std::optional(keys.back()), limit,
+                                    take);
+    return keys.size() - before;
+  };
+  while (page(7) == 7) {
+  }
+  CHECK(keys.size() == 1000);
+  std::sort(keys.begin(), keys.end());
+  CHECK(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
 }
 
 TEST_CASE("unique: the secret is recorded with the first lock, and stays with the log") {
