@@ -59,6 +59,7 @@ function about(queue) {
     ["Enqueued", rate(queue.enqueued_per_s)],
     ["Processed", rate(queue.processed_per_s)],
     ["Failed", rate(queue.failed_per_s)],
+    queue.expired > 0 && ["Expired", `${count(queue.expired)} since the start`],
     queue.wait_p50_s !== null && ["Waits", times(queue.wait_p50_s, queue.wait_p95_s)],
     queue.run_p50_s !== null && ["Runs", times(queue.run_p50_s, queue.run_p95_s)],
     ["Workers", servedBy(queue)],

@@ -19,6 +19,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.scheduled = queue.scheduled_count();
   figures.retrying = queue.retrying_count;
   figures.dead = queue.dead.size();
+  figures.expired = queue.expired_count;
   figures.oldest = view.oldest_ready(queue);
   figures.is_paused = queue.is_paused(now);
   figures.throttled = throttled_by(queue, now);
@@ -46,6 +47,7 @@ Json show_figures(const QueueFigures& figures, WallClock clock) {
           {"enqueued_per_s", show_rate(figures.enqueued_rate)},
           {"processed_per_s", show_rate(figures.processed_rate)},
           {"failed_per_s", show_rate(figures.failed_rate)},
+          {"expired", figures.expired},
           {"is_paused", figures.is_paused},
           {"paused_until", ends ? show_time(queue.paused_until, clock) : Json(nullptr)},
           {"throttled", text_or_null(figures.throttled)},

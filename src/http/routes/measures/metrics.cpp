@@ -187,6 +187,10 @@ void show_meters(const Queues& queues, MetricsPage& page) {
       page.sample(row.name, each.label, concat(meter ? ((*meter).*(row.counter)).total : 0));
     }
   }
+  page.head("millrace_queue_expired_total", "counter", "Jobs that expired before a run began.");
+  for (const Labelled& each : queues.labelled) {
+    page.sample("millrace_queue_expired_total", each.label, concat(each.figures.expired));
+  }
   page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
   for (const Labelled& each : queues.labelled) {
     // A histogram is 19 lines. Queues that measured nothing would make up most of the page.

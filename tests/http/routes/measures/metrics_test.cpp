@@ -78,6 +78,8 @@ TEST_CASE("metrics: locks, tracks, batches and expired jobs") {
   CHECK(has_line(text, "millrace_tracked_jobs 1"));
   CHECK(has_line(text, "millrace_tracks 0"));
   CHECK(has_line(text, "millrace_jobs_expired_total 1"));
+  CHECK(has_line(text, R"(millrace_queue_expired_total{queue="default"} 1)"));
+  CHECK(web.read("/api/v1/queues/default")["expired"] == 1);
   CHECK(has_line(text, R"(millrace_batches{state="open"} 0)"));
   CHECK(has_line(text, "millrace_statsd_left_out_total 4"));
 }
