@@ -1,6 +1,6 @@
 import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
-import { count } from "../format.js";
+import { count, span } from "../format.js";
 import {
   act,
   acts,
@@ -33,6 +33,7 @@ const COLUMNS = [
   ["Ready", "n"],
   ["Clients waiting", "n"],
   ["Handed out", "n"],
+  ["Held for", "n"],
   ["", "acts"],
 ];
 
@@ -87,6 +88,10 @@ function row(ctx, each) {
       count(each.held),
       each.overage > 0 && h("div", { class: "bad" }, `${count(each.overage)} overdue`),
       each.reclaimed > 0 && h("div", { class: "dim" }, `${count(each.reclaimed)} reclaimed`),
+    ),
+    figure(
+      each.held_p50_s === null ? "–" : span(each.held_p50_s),
+      each.held_p95_s !== null && h("div", { class: "dim" }, `95 % ≤ ${span(each.held_p95_s)}`),
     ),
     acts(
       ctx,
@@ -161,7 +166,12 @@ export default {
         "SIGHUP reads the config file again, for all other queues.",
       ),
       all.queues.total > 0 &&
-        h("p", { class: "dim" }, "Jobs are counted since the limits apply, or since the start."),
+        h(
+          "p",
+          { class: "dim" },
+          "Jobs are counted since the limits apply, or since the start. “Held for”: half of the ",
+          "runs since the start were no longer.",
+        ),
       all.queues.throttles.some(({ overage, reclaimed }) => overage + reclaimed > 0) &&
         h(
           "p",

@@ -84,6 +84,8 @@ export const cases = [
       await page.getByText("its queue is throttled: 2 of 2").waitFor();
       await client.command("ACK", { jid: "picture-1" });
       await page.getByText("for a worker").waitFor();
+      await test.open("throttles");
+      await row(page, "instagram").getByText(/95.% ≤ /).waitFor();
     },
   },
   {

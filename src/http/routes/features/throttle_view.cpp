@@ -26,6 +26,12 @@ Json show_free(const Throttle& throttle, Time now) {
   return free ? Json(*free) : Json(nullptr);
 }
 
+/// How long runs of the queue hold their slots: those since the start of the process.
+Json show_held_time(const Queue* queue, double part) {
+  if (queue == nullptr || !queue->meter) return nullptr;
+  return show_length(queue->meter->run.quantile(part));
+}
+
 }  // namespace
 
 std::uint64_t running_count(const Throttle& throttle, const Queue* queue) {
@@ -76,7 +82,9 @@ Json show_throttle(const Throttle& throttle, const View& view, Time now) {
           {"waiting", queue == nullptr ? 0 : queue->waiting.size()},
           {"held", throttle.held},
           {"overage", throttle.overage},
-          {"reclaimed", throttle.reclaimed}};
+          {"reclaimed", throttle.reclaimed},
+          {"held_p50_s", show_held_time(queue, 0.5)},
+          {"held_p95_s", show_held_time(queue, 0.95)}};
 }
 
 }  // namespace millrace::http

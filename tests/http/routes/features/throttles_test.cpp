@@ -51,6 +51,19 @@ TEST_CASE("throttles: a queue has its limits, the rule they are from, and what c
   CHECK(shown["throttled"] == "2 of 2");
 }
 
+TEST_CASE("throttles: how long jobs hold their slots is shown once a run has ended") {
+  WebFixture web;
+  configure(web, kTwo);
+  const JobId id = web.push("Mail", "mail");
+  web.fetch("mail");
+  CHECK(web.read("/api/v1/throttles/mail")["held_p50_s"] == nullptr);
+  web.now += 20s;
+  web.acknowledge(id);
+  const Json shown = web.read("/api/v1/throttles/mail");
+  CHECK(shown["held_p50_s"] > 10);
+  CHECK(shown["held_p95_s"] <= 30);
+}
+
 TEST_CASE("throttles: the rules are listed though no queue has their names") {
   WebFixture web;
   configure(web, {.rate_count = 100, .rate_s = 60});
