@@ -202,6 +202,21 @@ TEST_CASE("throttle: the job of a connection whose TTR is over goes to the clien
   CHECK(fixture.got(waiting) == id);
 }
 
+TEST_CASE(
+    "throttle: a job that runs while its queue is removed goes on, and counts until it ends") {
+  ThrottleFixture fixture(kOne);
+  fixture.push_many(2);
+  const ClientId worker = fixture.worker("a");
+  const auto held = fixture.fetch(worker, "a");
+  REQUIRE(held);
+  CHECK(fixture.broker.admin().remove_queues(worker, {"default"}, fixture.now) == 1);
+  CHECK(fixture.state(*held) == JobState::kReserved);
+  fixture.push("jid=later", "default");
+  CHECK_FALSE(fixture.fetch(worker, "a"));
+  CHECK(fixture.broker.workers().ack(worker, "1", fixture.now));
+  CHECK(fixture.fetch(worker, "a"));
+}
+
 TEST_CASE("throttle: a bury and a delayed release free the slot") {
   ThrottleFixture fixture(kOne);
   const ClientId holder = fixture.client();
