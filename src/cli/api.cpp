@@ -46,8 +46,9 @@ std::string reason_of(const httplib::Response& response) {
   return "HTTP status " + std::to_string(response.status);
 }
 
-std::string code_of(const httplib::Response& response) {
-  return text_at(Json::parse(response.body, nullptr, false), "code");
+Exit exit_of(const httplib::Response& response) {
+  const Json json = Json::parse(response.body, nullptr, false);
+  return text_at(json, "code") == "not_unique" ? Exit::kNotUnique : Exit::kRefused;
 }
 
 std::unique_ptr<httplib::ClientImpl> make_client(const ServerUrl& url) {
@@ -101,7 +102,7 @@ Reply<Answer> Api::read(const httplib::Result& result) const {
   }
   if (response.status < 200 || response.status >= 300) {
     return Failure{
-        .text = reason_of(response), .status = response.status, .code = code_of(response)};
+        .exit = exit_of(response), .text = reason_of(response), .status = response.status};
   }
   Answer answer{
       .json = Json::parse(response.body, nullptr, false),

@@ -20,8 +20,7 @@ enum class Exit {
 struct Failure {
   Exit exit = Exit::kRefused;
   std::string text;
-  int status = 0;         ///< of HTTP; 0: there was no answer
-  std::string code = {};  ///< the server's name for the reason; empty: none
+  int status = 0;  ///< of HTTP; 0: there was no answer
 };
 
 template <typename T>

@@ -1,5 +1,7 @@
 #include "cli/session.hpp"
 
+#include <utility>
+
 #include "base/number.hpp"
 #include "cli/members.hpp"
 #include "cli/show/width.hpp"
@@ -34,6 +36,32 @@ Reply<Answer> each_page(Session& session, const std::string& target,
     cursor = text_at(answer->json, "next");
     if (cursor.empty()) return answer;
   }
+}
+
+Reply<Rows> read_rows(Session& session, const std::string& target, const char* name,
+                      std::uint64_t rows_max) {
+  Json rows = Json::array();
+  const Reply<Answer> last = each_page(session, target, [&](const Answer& page) {
+    for (const Json& row : member(page.json, name)) {
+      if (rows.size() < rows_max) rows.push_back(row);
+    }
+    return rows.size() < rows_max;
+  });
+  if (!last) return last.error();
+  Rows all{.document = last->json, .now_ms = last->now_ms};
+  all.document[name] = std::move(rows);
+  return all;
+}
+
+Exit show_rows(Session& session, const Rows& rows, const Table& table, const char* none) {
+  if (session.choice.is_json) {
+    session.print(rows.document);
+  } else if (table.is_empty()) {
+    session.console.complain(none);
+  } else {
+    session.console.print(table.text(session.console.look()));
+  }
+  return Exit::kDone;
 }
 
 void add_filters(std::string& target, const Choice& choice) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include "cli/api.hpp"
 #include "cli/options/choice.hpp"
 #include "cli/show/console.hpp"
+#include "cli/show/table.hpp"
 
 namespace millrace::cli {
 
@@ -29,6 +31,19 @@ struct Session {
 /// page is the cursor of the following one. The last page; a failure ends it.
 [[nodiscard]] Reply<Answer> each_page(Session& session, const std::string& target,
                                       const std::function<bool(const Answer&)>& use);
+
+/// The rows of all pages under that name, up to `rows_max`; the rest of the document is that of the
+/// last page.
+struct Rows {
+  Json document;
+  std::int64_t now_ms = 0;
+};
+[[nodiscard]] Reply<Rows> read_rows(Session& session, const std::string& target, const char* name,
+                                    std::uint64_t rows_max);
+
+/// Prints the document with --json, else the table, else what is said when there are no rows.
+[[nodiscard]] Exit show_rows(Session& session, const Rows& rows, const Table& table,
+                             const char* none);
 
 /// The same filters as a query adds them, and as an operation has them.
 void add_filters(std::string& target, const Choice& choice);

@@ -45,6 +45,18 @@ struct FetchChoice {
   bool deletes = false;
 };
 
+/// The limits that `throttles set` sets.
+struct ThrottleChoice {
+  std::optional<std::uint64_t> concurrency;
+  std::optional<std::uint64_t> worker;
+  std::optional<std::uint64_t> timeout_s;
+  std::optional<std::uint64_t> rate_count;
+  std::optional<std::uint64_t> rate_s;
+  bool is_unlimited = false;
+
+  [[nodiscard]] bool has_limit() const { return concurrency || worker || timeout_s || rate_count; }
+};
+
 /// What `dev` does besides serving.
 struct DevChoice {
   bool has_demo = false;
@@ -76,11 +88,13 @@ struct Choice {
   std::uint64_t rows_max = 50;
   std::string match;
   std::string outcome;
+  std::string batch_state;  ///< empty: any
   std::optional<std::uint64_t> pause_s;
   PushChoice push;
   client::Target job_port;
   PutChoice put;
   FetchChoice fetch;
+  ThrottleChoice throttle;
   DevChoice dev;
   BenchChoice bench;
 };

@@ -10,6 +10,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::uint64_t kRowsMax = 1'000'000;
+constexpr std::uint64_t kSlotsMax = 1'000'000;
 constexpr std::uint64_t kBenchSecondsMax = 3600;
 constexpr std::size_t kBenchConnectionsMax = 1000;
 
@@ -80,6 +81,38 @@ Outcome<Done> set_rows(Choice& choice, const std::string& text) {
   if (rows.value_or(0) == 0 || *rows > kRowsMax) return Problem{"must be from 1 to 1000000"};
   choice.rows_max = *rows;
   return Done{};
+}
+
+Outcome<Done> set_batch_state(Choice& choice, const std::string& text) {
+  if (!is_one_of(text, {"open", "running", "failed", "succeeded"})) {
+    return Problem{"must be open, running, failed or succeeded"};
+  }
+  choice.batch_state = text;
+  return Done{};
+}
+
+Outcome<Done> set_limit(std::optional<std::uint64_t>& to, std::string_view text,
+                        std::uint64_t most) {
+  const auto number = parse_number<std::uint64_t>(text);
+  if (number.value_or(0) == 0 || *number > most) {
+    return Problem{"must be from 1 to " + std::to_string(most)};
+  }
+  to = number;
+  return Done{};
+}
+
+Outcome<Done> set_timeout(Choice& choice, const std::string& text) {
+  choice.throttle.timeout_s = parse_seconds(text);
+  if (!choice.throttle.timeout_s) return Problem{kDurationForm};
+  return Done{};
+}
+
+Outcome<Done> set_rate(Choice& choice, const std::string& text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string_view length = std::string_view(text).substr(std::min(slash + 1, text.size()));
+  choice.throttle.rate_s = parse_seconds(length);
+  if (!choice.throttle.rate_s) return Problem{"must be a number and a duration, such as 100/1m"};
+  return set_limit(choice.throttle.rate_count, std::string_view(text).substr(0, slash), kSlotsMax);
 }
 
 Outcome<Done> set_outcome(Choice& choice, const std::string& text) {
@@ -160,6 +193,8 @@ constexpr std::array kVerbOptions = {
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
                "an ID also reserved",
                kState, set_states},
+    VerbOption{"state", "STATE", "Batches in this state: open, running, failed or succeeded",
+               kBatches, set_batch_state},
     VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",
                kFilters | kOutcome | kTail,
                [](Choice& c, const std::string& text) { return add_filter(c, "queue", text); }},
@@ -186,7 +221,7 @@ constexpr std::array kVerbOptions = {
     VerbOption{"outcome", "OUTCOME",
                "With `completed`: jobs that ended like this: done, dropped, deleted or expired",
                kOutcome, set_outcome},
-    VerbOption{"limit", "N", "At most so many rows (default: 50)", kList, set_rows},
+    VerbOption{"limit", "N", "At most so many rows (default: 50)", kRows, set_rows},
     VerbOption{"reverse", nullptr, "The last jobs of the order first", kList,
                [](Choice& c, const std::string& text) { return set_switch(c.is_reversed, text); }},
     VerbOption{"match", "TEXT", "Queues whose names have this part", kMatch,
@@ -231,6 +266,23 @@ constexpr std::array kVerbOptions = {
     VerbOption{
         "delete", nullptr, "Delete each job once it is printed", kFetch,
         [](Choice& c, const std::string& text) { return set_switch(c.fetch.deletes, text); }},
+    VerbOption{"concurrency", "N", "With `set`: jobs of the queue that run at a time", kThrottles,
+               [](Choice& c, const std::string& text) {
+                 return set_limit(c.throttle.concurrency, text, kSlotsMax);
+               }},
+    VerbOption{"worker", "N", "With `set`: the same for one worker", kThrottles,
+               [](Choice& c, const std::string& text) {
+                 return set_limit(c.throttle.worker, text, kSlotsMax);
+               }},
+    VerbOption{"timeout", "DURATION",
+               "With --concurrency or --worker: a job that runs for longer no longer counts",
+               kThrottles, set_timeout},
+    VerbOption{"rate", "N/DURATION", "With `set`: jobs that may begin in a time, such as 100/1m",
+               kThrottles, set_rate},
+    VerbOption{"unlimited", nullptr, "With `set`: no limits, whatever the config file says",
+               kThrottles,
+               [](Choice& c,
+                  const std::string& text) { return set_switch(c.throttle.is_unlimited, text); }},
     VerbOption{"demo", nullptr, "With clients and workers of both protocols, whose jobs also fail",
                kDev,
                [](Choice& c, const std::string& text) { return set_switch(c.dev.has_demo, text); }},

@@ -22,7 +22,7 @@ enum Group : unsigned {
   kFilters = 1u << 2,    ///< those of lists of jobs
   kChange = 1u << 3,     ///< --dry-run
   kDangerous = 1u << 4,  ///< --yes
-  kList = 1u << 5,       ///< --limit and --reverse
+  kList = 1u << 5,       ///< --reverse
   kOutcome = 1u << 6,    ///< of finished jobs
   kMatch = 1u << 7,      ///< of queues
   kPause = 1u << 8,
@@ -35,6 +35,9 @@ enum Group : unsigned {
   kTail = 1u << 15,
   kTop = 1u << 16,
   kBench = 1u << 17,
+  kRows = 1u << 18,     ///< --limit
+  kBatches = 1u << 19,  ///< --state of batches
+  kThrottles = 1u << 20,
 };
 
 /// One option. `--name` is its flag.

@@ -64,18 +64,17 @@ Exit push_job(Session& session) {
   const Reply<std::string> job = job_of(session);
   if (!job) return session.fail(job.error());
   const Reply<Answer> answer = session.api.post("jobs", *job);
-  if (!answer) {
-    Failure failure = answer.error();
-    if (failure.code == "not_unique") failure.exit = Exit::kNotUnique;
-    return session.fail(failure);
-  }
+  if (!answer) return session.fail(answer.error());
+  return show_pushed(session, answer->json);
+}
+
+Exit show_pushed(Session& session, const Json& pushed) {
   if (session.choice.is_json) {
-    session.print(answer->json);
+    session.print(pushed);
     return Exit::kDone;
   }
-  session.console.print_member(
-      text_at(answer->json, "state"),
-      "job " + text_at(answer->json, "id") + ", jid " + text_at(answer->json, "jid"));
+  session.console.print_member(text_at(pushed, "state"),
+                               "job " + text_at(pushed, "id") + ", jid " + text_at(pushed, "jid"));
   return Exit::kDone;
 }
 

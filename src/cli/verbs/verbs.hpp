@@ -17,10 +17,15 @@ Exit delete_jobs(Session& session);
 Exit pause_queues(Session& session);
 Exit resume_queues(Session& session);
 Exit push_job(Session& session);
+/// The answer of the API to a push.
+Exit show_pushed(Session& session, const Json& pushed);
 Exit put_job(Session& session);
 Exit fetch_jobs(Session& session);
 Exit show_top(Session& session);
 Exit list_workers(Session& session);
 Exit list_errors(Session& session);
+Exit list_batches(Session& session);
+Exit turn_cron(Session& session);
+Exit turn_throttles(Session& session);
 
 }  // namespace millrace::cli

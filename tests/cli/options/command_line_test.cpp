@@ -79,6 +79,20 @@ TEST_CASE("options: a wrong value is named with its flag") {
   CHECK(problem_of({"stats", "--json=perhaps"}).starts_with("--json must be"));
 }
 
+TEST_CASE("options: a rate is a number and a time") {
+  const Choice choice = read({"throttles", "set", "mail", "--rate=100/2m"}).value();
+  CHECK(choice.throttle.rate_count == 100);
+  CHECK(choice.throttle.rate_s == 120);
+  for (const char* wrong : {"--rate=100", "--rate=/1m", "--rate=0/1m", "--rate=1000001/1m"}) {
+    CHECK(problem_of({"throttles", "set", "mail", wrong}).starts_with("--rate must be"));
+  }
+}
+
+TEST_CASE("options: --state of batches has their states") {
+  CHECK(read({"batches", "--state=failed"}).value().batch_state == "failed");
+  CHECK(problem_of({"batches", "--state=dead"}).starts_with("--state must be"));
+}
+
 TEST_CASE("options: what is sent to the server is UTF-8") {
   CHECK(problem_of({"push", "\xff"}).find("UTF-8") != std::string::npos);
   CHECK(problem_of({"delete", "1", "\xff"}).find("UTF-8") != std::string::npos);

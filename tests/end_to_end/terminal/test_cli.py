@@ -24,10 +24,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
 TOOLS_PAGE = os.path.join(ROOT, "docs/operations/tools.md")
 VERBS = "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
-VERBS += "workers errors dev doctor bench".split()
+VERBS += "workers errors batches cron throttles dev doctor bench".split()
 DONE, REFUSED, USAGE, UNREACHABLE, NOT_UNIQUE = range(5)
 SECONDS_MAX = 120
 LIST_VERBS = ("stats", "queues", "workers", "errors", "ls ready", "ls completed")
+LIST_VERBS += ("batches", "cron", "throttles")
 ODD_TYPES = ("李 明", "a/b?c#d%20&e", "..", "\x1b[31mred", "x" * 1000, "-dash", "one\ntwo", "[a,b]")
 ODD_TUBES = ("a/b;c$(d)+e", ".", "..", "x" * 200)
 
@@ -94,7 +95,7 @@ class ListTest(CliTest):
     def test_an_empty_server_has_nothing_to_list(self):
         self.serve()
         self.assertIn("0 ready, 0 reserved, 0 scheduled, 0 retrying, 0 dead", self.cli("stats"))
-        for verb in ("workers", "errors", "ls dead", "ls completed"):
+        for verb in ("workers", "errors", "ls dead", "ls completed", "cron"):
             done = self.run_cli(*verb.split())
             self.assertEqual((done.returncode, done.stdout), (DONE, ""), verb)
             self.assertEqual(len(done.stderr.splitlines()), 1, verb)

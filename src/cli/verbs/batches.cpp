@@ -1,0 +1,43 @@
+#include "cli/members.hpp"
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+namespace {
+
+Color color_of(const std::string& state) {
+  if (state == "failed") return Color::kRed;
+  return state == "succeeded" ? Color::kGreen : Color::kPlain;
+}
+
+}  // namespace
+
+Exit list_batches(Session& session) {
+  using Side = Table::Side;
+  std::string target = "batches?limit=200";
+  const std::string& state = session.choice.batch_state;
+  if (!state.empty()) add_parameter(target, "state", state);
+  const Reply<Rows> rows = read_rows(session, target, "batches", session.choice.rows_max);
+  if (!rows) return session.fail(rows.error());
+  Table table({{"bid"},
+               {"state"},
+               {"jobs", Side::kRight},
+               {"pending", Side::kRight},
+               {"failed", Side::kRight},
+               {"children", Side::kRight},
+               {"created", Side::kRight},
+               {"description"}});
+  for (const Json& batch : member(rows->document, "batches")) {
+    const std::string its_state = text_at(batch, "state");
+    table.add({{text_at(batch, "bid")},
+               {its_state, color_of(its_state)},
+               {figure_at(batch, "total")},
+               {figure_at(batch, "pending")},
+               {figure_at(batch, "failed"), Color::kRed},
+               {figure_at(batch, "children")},
+               {age_at(batch, "created_at", rows->now_ms) + " ago"},
+               {text_at(batch, "description")}});
+  }
+  return show_rows(session, *rows, table, "there are no such batches");
+}
+
+}  // namespace millrace::cli

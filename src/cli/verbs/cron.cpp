@@ -1,0 +1,81 @@
+#include <string>
+
+#include "cli/members.hpp"
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+namespace {
+
+std::string state_of(const Json& entry) {
+  if (is_at(entry, "is_paused")) return "paused";
+  return is_at(entry, "is_enabled") ? "on" : "disabled";
+}
+
+/// What became of the last run: why it was refused, or the state of its job.
+Table::Cell outcome_of(const Json& run) {
+  if (!run.is_object()) return {"never", Color::kDim};
+  const std::string problem = text_at(run, "problem");
+  if (!problem.empty()) return {problem, Color::kRed};
+  const std::string state = text_at(run, "state");
+  return state.empty() ? Table::Cell{"ended"} : Table::Cell{state};
+}
+
+/// As the server writes it: in the entry's own time zone.
+std::string next_of(const Json& entry) {
+  const Json& next = member(entry, "next");
+  const bool is_there = next.is_array() && !next.empty() && next.front().is_string();
+  return is_there ? next.front().get<std::string>() : std::string();
+}
+
+Exit list_cron(Session& session) {
+  using Side = Table::Side;
+  const Reply<Rows> rows = read_rows(session, "cron?limit=200", "entries", UINT64_MAX);
+  if (!rows) return session.fail(rows.error());
+  Table table({{"name"},
+               {"state"},
+               {"schedule"},
+               {"type"},
+               {"queue"},
+               {"last run", Side::kRight},
+               {"outcome"},
+               {"next run"}});
+  for (const Json& entry : member(rows->document, "entries")) {
+    const Json& last = member(entry, "last");
+    const std::string age = age_at(last, "at", rows->now_ms);
+    const std::string state = state_of(entry);
+    table.add({{text_at(entry, "name")},
+               {state, state == "on" ? Color::kPlain : Color::kYellow},
+               {text_at(entry, "schedule")},
+               {text_at(entry, "type")},
+               {text_at(entry, "queue")},
+               {age.empty() ? "" : age + " ago"},
+               outcome_of(last),
+               {next_of(entry)}});
+  }
+  return show_rows(session, *rows, table, "the config files have no cron entries");
+}
+
+}  // namespace
+
+Exit turn_cron(Session& session) {
+  const auto& words = session.choice.words;
+  if (words.empty()) return list_cron(session);
+  const std::string& action = words.front();
+  if (action != "run" && action != "pause" && action != "resume") {
+    return session.refuse_usage("ACTION must be run, pause or resume");
+  }
+  if (words.size() < 2 || words[1].empty()) {
+    return session.refuse_usage("NAME is needed: which entry?");
+  }
+  const Reply<Answer> answer = session.api.post("cron/" + path_part(words[1]) + "/" + action, "{}");
+  if (!answer) return session.fail(answer.error());
+  if (action == "run") return show_pushed(session, answer->json);
+  if (session.choice.is_json) {
+    session.print(answer->json);
+  } else {
+    session.console.print_member(action == "pause" ? "paused" : "resumed", words[1]);
+  }
+  return Exit::kDone;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,123 @@
+#include <cstdio>
+#include <string>
+
+#include "cli/members.hpp"
+#include "cli/show/times.hpp"
+#include "cli/verbs/verbs.hpp"
+
+namespace millrace::cli {
+namespace {
+
+void add_part(std::string& text, const std::string& part) {
+  text += (text.empty() ? "" : ", ") + part;
+}
+
+/// `4 concurrent, 2 per worker, 100 per 60 s`
+std::string limits_of(const Json& limits) {
+  std::string text;
+  if (count_at(limits, "concurrency") > 0) {
+    add_part(text, figure_at(limits, "concurrency") + " concurrent");
+  }
+  if (count_at(limits, "worker") > 0) add_part(text, figure_at(limits, "worker") + " per worker");
+  if (count_at(limits, "rate_count") > 0) {
+    add_part(text, figure_at(limits, "rate_count") + " per " + text_at(limits, "rate_s") + " s");
+  }
+  return text.empty() ? "no limit" : text;
+}
+
+std::string set_by(const Json& throttle) {
+  return is_at(throttle, "is_by_hand") ? "hand" : text_at(member(throttle, "rule"), "pattern");
+}
+
+/// `0.3s`, `12s`, `4m`; empty where it is not known.
+std::string length_at(const Json& object, const char* name) {
+  constexpr double kWholeFrom = 10;
+  const Json& found = member(object, name);
+  if (!found.is_number()) return "";
+  const auto seconds = found.get<double>();
+  if (seconds >= kWholeFrom) return show_age(static_cast<std::int64_t>(seconds * 1000));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1fs", seconds);
+  return text;
+}
+
+Exit list_throttles(Session& session) {
+  using Side = Table::Side;
+  const Reply<Rows> rows = read_rows(session, "throttles?limit=200", "throttles", UINT64_MAX);
+  if (!rows) return session.fail(rows.error());
+  Table table({{"queue"},
+               {"limits"},
+               {"set by"},
+               {"running", Side::kRight},
+               {"free", Side::kRight},
+               {"ready", Side::kRight},
+               {"waiting", Side::kRight},
+               {"handed out", Side::kRight},
+               {"held for", Side::kRight}});
+  for (const Json& each : member(rows->document, "throttles")) {
+    const bool is_at_limit = !text_at(each, "throttled").empty();
+    table.add({{text_at(each, "queue")},
+               {limits_of(member(each, "limits"))},
+               {set_by(each)},
+               {figure_at(each, "taken"), is_at_limit ? Color::kYellow : Color::kPlain},
+               {member(each, "free").is_null() ? "any" : figure_at(each, "free")},
+               {figure_at(each, "ready")},
+               {figure_at(each, "waiting")},
+               {figure_at(each, "held")},
+               {length_at(each, "held_p50_s")}});
+  }
+  return show_rows(session, *rows, table, "no queue has limits");
+}
+
+Json body_of(const ThrottleChoice& choice) {
+  Json body = Json::object();
+  const auto add = [&body](const char* name, const std::optional<std::uint64_t>& value) {
+    if (value) body[name] = *value;
+  };
+  add("concurrency", choice.concurrency);
+  add("worker", choice.worker);
+  add("timeout_s", choice.timeout_s);
+  add("rate_count", choice.rate_count);
+  add("rate_s", choice.rate_s);
+  return body;
+}
+
+Exit change_limits(Session& session, const std::string& action, const std::string& queue) {
+  const Json body = body_of(session.choice.throttle);
+  const Reply<Answer> answer =
+      session.api.post("throttles/" + path_part(queue) + "/" + action, body.dump());
+  if (!answer) return session.fail(answer.error());
+  if (session.choice.is_json) {
+    session.print(answer->json);
+  } else if (action == "set") {
+    session.console.print_member(
+        "set", text_at(answer->json, "queue") + ": " + limits_of(member(answer->json, "limits")));
+  } else {
+    session.console.print_member("reset", text_at(answer->json, "queue"));
+  }
+  return Exit::kDone;
+}
+
+}  // namespace
+
+Exit turn_throttles(Session& session) {
+  const ThrottleChoice& choice = session.choice.throttle;
+  const auto& words = session.choice.words;
+  const std::string action = words.empty() ? "" : words.front();
+  if (!action.empty() && action != "set" && action != "reset") {
+    return session.refuse_usage("ACTION must be set or reset");
+  }
+  // An empty action is none: `millrace throttles "$ACTION"` must not list in silence.
+  if (action.empty() && !words.empty()) return session.refuse_usage("ACTION must not be empty");
+  const bool has_options = choice.has_limit() || choice.is_unlimited;
+  if (action != "set" && has_options) return session.refuse_usage("limits need the action set");
+  if (action.empty()) return list_throttles(session);
+  if (words.size() < 2 || words[1].empty()) return session.refuse_usage("QUEUE is needed");
+  // Without any limit the queue would have none, and who forgets an option does not mean that.
+  if (action == "set" && choice.has_limit() == choice.is_unlimited) {
+    return session.refuse_usage("set needs limits, or --unlimited and none");
+  }
+  return change_limits(session, action, words[1]);
+}
+
+}  // namespace millrace::cli
