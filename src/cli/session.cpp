@@ -38,8 +38,8 @@ Reply<Answer> each_page(Session& session, const std::string& target,
   }
 }
 
-Reply<Rows> read_rows(Session& session, const std::string& target, const char* name,
-                      std::uint64_t rows_max) {
+Reply<AllRows> read_rows(Session& session, const std::string& target, const char* name,
+                         std::uint64_t rows_max) {
   Json rows = Json::array();
   const Reply<Answer> last = each_page(session, target, [&](const Answer& page) {
     for (const Json& row : member(page.json, name)) {
@@ -48,12 +48,12 @@ Reply<Rows> read_rows(Session& session, const std::string& target, const char* n
     return rows.size() < rows_max;
   });
   if (!last) return last.error();
-  Rows all{.document = last->json, .now_ms = last->now_ms};
+  AllRows all{.document = last->json, .now_ms = last->now_ms};
   all.document[name] = std::move(rows);
   return all;
 }
 
-Exit show_rows(Session& session, const Rows& rows, const Table& table, const char* none) {
+Exit show_rows(Session& session, const AllRows& rows, const Table& table, const char* none) {
   if (session.choice.is_json) {
     session.print(rows.document);
   } else if (table.is_empty()) {

@@ -34,15 +34,15 @@ struct Session {
 
 /// The rows of all pages under that name, up to `rows_max`; the rest of the document is that of the
 /// last page.
-struct Rows {
+struct AllRows {
   Json document;
   std::int64_t now_ms = 0;
 };
-[[nodiscard]] Reply<Rows> read_rows(Session& session, const std::string& target, const char* name,
-                                    std::uint64_t rows_max);
+[[nodiscard]] Reply<AllRows> read_rows(Session& session, const std::string& target,
+                                       const char* name, std::uint64_t rows_max);
 
 /// Prints the document with --json, else the table, else what is said when there are no rows.
-[[nodiscard]] Exit show_rows(Session& session, const Rows& rows, const Table& table,
+[[nodiscard]] Exit show_rows(Session& session, const AllRows& rows, const Table& table,
                              const char* none);
 
 /// The same filters as a query adds them, and as an operation has them.

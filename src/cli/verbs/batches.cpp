@@ -12,19 +12,19 @@ Color color_of(const std::string& state) {
 }  // namespace
 
 Exit list_batches(Session& session) {
-  using Side = Table::Side;
+  constexpr auto kRight = Table::Side::kRight;
   std::string target = "batches?limit=200";
   const std::string& state = session.choice.batch_state;
   if (!state.empty()) add_parameter(target, "state", state);
-  const Reply<Rows> rows = read_rows(session, target, "batches", session.choice.rows_max);
+  const Reply<AllRows> rows = read_rows(session, target, "batches", session.choice.rows_max);
   if (!rows) return session.fail(rows.error());
   Table table({{"bid"},
                {"state"},
-               {"jobs", Side::kRight},
-               {"pending", Side::kRight},
-               {"failed", Side::kRight},
-               {"children", Side::kRight},
-               {"created", Side::kRight},
+               {"jobs", kRight},
+               {"pending", kRight},
+               {"failed", kRight},
+               {"children", kRight},
+               {"created", kRight},
                {"description"}});
   for (const Json& batch : member(rows->document, "batches")) {
     const std::string its_state = text_at(batch, "state");

@@ -28,15 +28,15 @@ std::string next_of(const Json& entry) {
 }
 
 Exit list_cron(Session& session) {
-  using Side = Table::Side;
-  const Reply<Rows> rows = read_rows(session, "cron?limit=200", "entries", UINT64_MAX);
+  constexpr auto kRight = Table::Side::kRight;
+  const Reply<AllRows> rows = read_rows(session, "cron?limit=200", "entries", UINT64_MAX);
   if (!rows) return session.fail(rows.error());
   Table table({{"name"},
                {"state"},
                {"schedule"},
                {"type"},
                {"queue"},
-               {"last run", Side::kRight},
+               {"last run", kRight},
                {"outcome"},
                {"next run"}});
   for (const Json& entry : member(rows->document, "entries")) {

@@ -42,18 +42,18 @@ std::string length_at(const Json& object, const char* name) {
 }
 
 Exit list_throttles(Session& session) {
-  using Side = Table::Side;
-  const Reply<Rows> rows = read_rows(session, "throttles?limit=200", "throttles", UINT64_MAX);
+  constexpr auto kRight = Table::Side::kRight;
+  const Reply<AllRows> rows = read_rows(session, "throttles?limit=200", "throttles", UINT64_MAX);
   if (!rows) return session.fail(rows.error());
   Table table({{"queue"},
                {"limits"},
                {"set by"},
-               {"running", Side::kRight},
-               {"free", Side::kRight},
-               {"ready", Side::kRight},
-               {"waiting", Side::kRight},
-               {"handed out", Side::kRight},
-               {"held for", Side::kRight}});
+               {"running", kRight},
+               {"free", kRight},
+               {"ready", kRight},
+               {"waiting", kRight},
+               {"handed out", kRight},
+               {"held for", kRight}});
   for (const Json& each : member(rows->document, "throttles")) {
     const bool is_at_limit = !text_at(each, "throttled").empty();
     table.add({{text_at(each, "queue")},

@@ -47,7 +47,7 @@ Json show_row(const Job& job, const WorkUnitFormat::Summary& summary, const View
           {"jid", summary.jid},
           {"type", summary.jobtype},
           {"queue", view.queue_of(job).name},
-          {"state", name_of(job.state)},
+          {"state", http::name_of(job.state)},
           {"since", taken_at(job, clock)},
           {"until", show_time(job.lock_ends(), {})},
           {"is_over", job.lock_ends() <= clock.shown(now)},
