@@ -1,9 +1,10 @@
-// The web pages in Debian's Chromium, used as a person uses them: by clicking and by the keyboard.
+// The web pages in Debian's browsers, used as a person uses them: by clicking and by the keyboard.
 //
-//     MILLRACE=build/release/millrace node tests/browser/run.js [part of a title]
+//     MILLRACE=build/release/millrace node tests/browser/run.js [--firefox] [part of a title]
 //
-// Prints a row for each case and then `N passed, N failed`.
-import { chromium } from "playwright-core";
+// All cases in Chromium, and those of each page in Firefox, or in Firefox alone. Prints a row for
+// each case and then `N passed, N failed`.
+import { chromium, firefox } from "playwright-core";
 import { Server } from "./server.js";
 import { cases as pageCases } from "./cases/page_cases.js";
 import { cases as queueCases } from "./cases/queue_cases.js";
@@ -27,6 +28,7 @@ import { cases as typeCases } from "./cases/type_cases.js";
 import { cases as activityCases } from "./cases/activity_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 const CASE_MS_MAX = 90000;
 const AT_A_TIME = 2;
 
@@ -65,40 +67,61 @@ async function runCase({ title, flags, config, run }, browser) {
   }
 }
 
-const cases = [
-  ...pageCases,
-  ...queueCases,
-  ...viewCases,
-  ...staleCases,
-  ...nameCases,
-  ...hostileCases,
-  ...nodeCases,
-  ...cronCases,
-  ...throttleCases,
-  ...jobCases,
-  ...attemptCases,
-  ...batchCases,
-  ...explainCases,
-  ...bulkCases,
-  ...startCases,
-  ...queryCases,
-  ...completedCases,
-  ...errorCases,
-  ...typeCases,
-  ...activityCases,
+const files = [
+  pageCases,
+  queueCases,
+  viewCases,
+  staleCases,
+  nameCases,
+  hostileCases,
+  nodeCases,
+  cronCases,
+  throttleCases,
+  jobCases,
+  attemptCases,
+  batchCases,
+  explainCases,
+  bulkCases,
+  startCases,
+  queryCases,
+  completedCases,
+  errorCases,
+  typeCases,
+  activityCases,
 ];
-const wanted = cases.filter(({ title }) => title.includes(process.argv[2] ?? ""));
-// Debian's Chromium in a container or as root has no sandbox to offer; it opens our own pages only.
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+// In Firefox each page is used, and not each case of it: by WebDriver all takes twice as long.
+const inFirefox = [...pageCases, ...files.slice(1).map(([first]) => first)].filter(
+  ({ notInFirefox }) => !notInFirefox,
+);
+
+// Chromium in a container or as root has no sandbox to offer; it opens our own pages only.
+const startChromium = () =>
+  chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+// A Firefox as it is, by WebDriver BiDi: Playwright's own is not in Debian.
+const startFirefox = () => firefox.launch({ channel: "moz-firefox", executablePath: FIREFOX });
+
 let passed = 0;
-const waiting = [...wanted];
-async function runCases() {
-  for (let next = waiting.shift(); next; next = waiting.shift()) {
-    const isPassed = await runCase(next, browser);
-    passed += isPassed ? 1 : 0;
+let failed = 0;
+
+async function runAll(name, start, cases) {
+  const waiting = cases.filter(({ title }) => title.includes(part));
+  if (waiting.length === 0) return;
+  console.log(`in ${name}:`);
+  const browser = await start();
+  async function runCases() {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      if (await runCase(next, browser)) passed += 1;
+      else failed += 1;
+    }
   }
+  await Promise.all(Array.from({ length: AT_A_TIME }, runCases));
+  await browser.close();
 }
-await Promise.all(Array.from({ length: AT_A_TIME }, runCases));
-await browser.close();
-console.log(`${passed} passed, ${wanted.length - passed} failed`);
-process.exit(passed === wanted.length && passed > 0 ? 0 : 1);
+
+const words = process.argv.slice(2);
+const isOnlyFirefox = words[0] === "--firefox";
+const part = (isOnlyFirefox ? words[1] : words[0]) ?? "";
+if (!isOnlyFirefox) await runAll("Chromium", startChromium, files.flat());
+await runAll("Firefox", startFirefox, inFirefox);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);
