@@ -86,8 +86,11 @@ class ApiTest(WebTest):
         return self.web.read(f"/api/v1/jobs?state={state}")["jobs"][0]["id"]
 
     def test_every_answer_is_as_described(self):
-        for name in ("overview", "trend", "history", "server", "cluster"):
+        for name in ("overview", "trend", "series", "history", "server", "cluster"):
             self.check("get", "/" + name)
+        for which in ("span=1h", "queue=mail", "type=Job"):
+            self.check("get", "/series", "/series?" + which)
+        self.check("get", "/queues", "/queues?sort=worst&order=desc&recent=1")
         for name in ("queues", "errors", "types", "workers"):
             self.check("get", "/" + name)
         self.check("get", "/errors", "/errors?cursor=dead")

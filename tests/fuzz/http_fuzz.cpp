@@ -49,12 +49,14 @@ struct SampleWeb {
   BulkChanges bulks{broker};
   CronTable cron{service};
   Trend trend;
+  Series series;
   Site site{
       .broker = broker,
       .format = format,
       .bulks = bulks,
       .cron = cron,
       .trend = trend,
+      .series = series,
       .facts = {},
       .traffic = [] { return TrafficFacts{}; },
       .push = [this](std::string_view json, Time at) { return service.push(json, at); },

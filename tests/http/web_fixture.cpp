@@ -33,6 +33,7 @@ WebFixture::WebFixture()
            .bulks = bulks,
            .cron = cron,
            .trend = trend,
+           .series = series,
            .facts = {.version = "1.2.3",
                      .hostname = "web",
                      .pid = 7,

@@ -68,6 +68,7 @@ class WebFixture {
   BulkChanges bulks{broker};
   CronTable cron{service};
   Trend trend;
+  Series series;
   TrafficFacts traffic;
   ClusterFacts cluster;
   SystemFacts system;

@@ -14,11 +14,17 @@ void Histogram::add(Duration took) {
 }
 
 std::optional<Duration> Histogram::quantile(double part) const {
-  if (count_ == 0) return std::nullopt;
-  const double wanted = part * static_cast<double>(count_);
+  return quantile_of(counts_, count_, part);
+}
+
+std::optional<Duration> quantile_of(const Histogram::Counts& counts, std::uint64_t count,
+                                    double part) {
+  constexpr auto& kBounds = Histogram::kBounds;
+  if (count == 0) return std::nullopt;
+  const double wanted = part * static_cast<double>(count);
   double before = 0;
   for (std::size_t i = 0; i < kBounds.size(); ++i) {
-    const auto here = static_cast<double>(counts_[i]);
+    const auto here = static_cast<double>(counts[i]);
     if (here > 0 && before + here >= wanted) {
       const Duration from = i == 0 ? Duration{} : kBounds[i - 1];
       const double share = (wanted - before) / here;

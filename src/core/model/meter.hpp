@@ -15,13 +15,13 @@ class Histogram {
   static constexpr std::array<Duration, 16> kBounds = {1ms, 5ms, 10ms, 50ms, 100ms, 500ms, 1s, 5s,
                                                        10s, 30s, 60s,  300s, 30min, 1h,    6h, 24h};
 
-  void add(Duration took);
-
   /// Element i counts the durations above the bound before it, up to and including `kBounds[i]`.
   /// The last element counts those above all bounds.
-  [[nodiscard]] const std::array<std::uint64_t, kBounds.size() + 1>& counts() const {
-    return counts_;
-  }
+  using Counts = std::array<std::uint64_t, kBounds.size() + 1>;
+
+  void add(Duration took);
+
+  [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// About the duration that this part of all, from 0 to 1, do not exceed: between two bounds they
   /// are taken to lie evenly. Beyond the last bound it is that bound. nullopt: there are none.
@@ -29,10 +29,14 @@ class Histogram {
   [[nodiscard]] Duration sum() const { return sum_; }
 
  private:
-  std::array<std::uint64_t, kBounds.size() + 1> counts_{};
+  Counts counts_{};
   std::uint64_t count_ = 0;
   Duration sum_{};
 };
+
+/// `Histogram::quantile` of these counts, which are `count` in all.
+[[nodiscard]] std::optional<Duration> quantile_of(const Histogram::Counts& counts,
+                                                  std::uint64_t count, double part);
 
 /// How often something happens now. It counts in two windows. The older one weighs less as the
 /// newer one fills. So it needs no timer, and is exact for events at an even pace.

@@ -53,10 +53,11 @@ constexpr std::array<std::string_view, 4> kNamePaths = {"/api/v1/queues/", "/api
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
     Route{"GET", "/api/v1/trend", show_trend, "since"},
+    Route{"GET", "/api/v1/series", show_series, "span queue type"},
     Route{"GET", "/api/v1/history", show_history, "days"},
     Route{"GET", "/api/v1/server", show_server},
     Route{"GET", "/api/v1/cluster", show_cluster},
-    Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor from"},
+    Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor from recent"},
     Route{"POST", "/api/v1/queues/*/pause", pause_queue, "seconds"},
     Route{"POST", "/api/v1/queues/*/resume", resume_queue},
     Route{"POST", "/api/v1/queues/*/clear", clear_queue, kBoundNames},

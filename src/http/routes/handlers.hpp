@@ -20,6 +20,7 @@ struct Call {
 
 Response show_overview(const Call& call);
 Response show_trend(const Call& call);
+Response show_series(const Call& call);
 Response show_history(const Call& call);
 Response show_server(const Call& call);
 Response show_cluster(const Call& call);

@@ -4,6 +4,14 @@
 #include "http/routes/features/throttle_view.hpp"
 
 namespace millrace::http {
+namespace {
+
+bool is_served(const Queue& queue, Time now) {
+  if (queue.watcher_count > 0 || !queue.waiting.empty()) return true;
+  return queue.fetched_at != Time{} && now - queue.fetched_at < kServedFor;
+}
+
+}  // namespace
 
 bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit) {
   if (!end_) end_ = view.queues_end();
@@ -24,8 +32,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.is_paused = queue.is_paused(now);
   figures.throttled = throttled_by(queue, now);
   figures.takers = queue.watcher_count + queue.waiting.size();
-  figures.is_served =
-      figures.takers > 0 || (queue.fetched_at != Time{} && now - queue.fetched_at < kServedFor);
+  figures.is_served = is_served(queue, now);
   // A queue has a meter once something happened to it.
   if (!queue.meter) return figures;
   figures.enqueued_rate = queue.meter->enqueued.rate.per_second(now);
@@ -64,11 +71,14 @@ Json show_servers(const Queue& queue, const View& view, Time now) {
 }
 
 bool is_abandoned(const QueueFigures& figures, Time now) {
-  if (figures.ready == 0 || figures.is_paused || figures.is_served) return false;
+  return is_abandoned(*figures.queue, figures.oldest, now);
+}
+
+bool is_abandoned(const Queue& queue, Time oldest, Time now) {
+  if (queue.ready.empty() || queue.is_paused(now) || is_served(queue, now)) return false;
   // A queue that was filled a moment ago may be waiting for its worker.
-  if (now - figures.oldest < kAbandonedAfter) return false;
-  const auto& meter = figures.queue->meter;
-  return !meter || now - meter->last_reserved_at >= kAbandonedAfter;
+  if (now - oldest < kAbandonedAfter) return false;
+  return !queue.meter || now - queue.meter->last_reserved_at >= kAbandonedAfter;
 }
 
 }  // namespace millrace::http

@@ -50,6 +50,8 @@ inline constexpr std::size_t kServersShownMax = 100;
 
 /// True when jobs are ready, but no client has taken one, or waited for one, for `kAbandonedAfter`.
 [[nodiscard]] bool is_abandoned(const QueueFigures& figures, Time now);
+/// The same; `oldest`: since when its oldest job is ready.
+[[nodiscard]] bool is_abandoned(const Queue& queue, Time oldest, Time now);
 inline constexpr Duration kAbandonedAfter = 60s;
 
 }  // namespace millrace::http

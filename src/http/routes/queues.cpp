@@ -8,6 +8,8 @@
 #include "http/kit/text.hpp"
 #include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
+#include "http/routes/job_view.hpp"
+#include "http/routes/measures/series_view.hpp"
 #include "http/routes/operation_view.hpp"
 #include "http/routes/queue_view.hpp"
 
@@ -38,6 +40,18 @@ double wait_of(const Queue& queue, const View& view, Time now) {
   return queue.ready.empty() ? -1 : seconds_of(now - view.oldest_ready(queue));
 }
 
+/// Waiting jobs that no worker takes are worse than runs most of which fail, and both are worse
+/// than waiting. Within each, the longest wait is the worst.
+double trouble_of(const Queue& queue, const View& view, Time now) {
+  constexpr double kLongerThanAnyWait = 1e10;
+  const Time oldest = queue.ready.empty() ? now : view.oldest_ready(queue);
+  const double wait = queue.ready.empty() ? -1 : seconds_of(now - oldest);
+  if (is_abandoned(queue, oldest, now)) return 2 * kLongerThanAnyWait + wait;
+  const double failed_per_s = rate_of<&QueueMeter::failed>(queue, view, now);
+  const double processed_per_s = rate_of<&QueueMeter::processed>(queue, view, now);
+  return 2 * failed_per_s > processed_per_s ? kLongerThanAnyWait + wait : wait;
+}
+
 constexpr std::array kSortKeys = {
     SortKey{"name", [](const Queue&, const View&, Time) { return 0.0; }},
     SortKey{"ready", [](const Queue& q, const View&, Time) { return as_number(q.ready.size()); }},
@@ -49,6 +63,7 @@ constexpr std::array kSortKeys = {
             [](const Queue& q, const View&, Time) { return as_number(q.retrying_count); }},
     SortKey{"dead", [](const Queue& q, const View&, Time) { return as_number(q.dead.size()); }},
     SortKey{"oldest", wait_of},
+    SortKey{"worst", trouble_of},
     SortKey{"enqueued", rate_of<&QueueMeter::enqueued>},
     SortKey{"processed", rate_of<&QueueMeter::processed>},
     SortKey{"failed", rate_of<&QueueMeter::failed>},
@@ -63,6 +78,7 @@ struct ListRequest {
   const SortKey* key = &kSortKeys.front();
   bool is_descending = false;
   std::string match;
+  bool has_recent = false;  ///< with `show_recent` of each
   std::size_t limit = kPageDefault;
   std::uint64_t from = 0;                               ///< in the order of creation
   std::optional<std::pair<double, std::string>> after;  ///< value and name of the last row
@@ -90,6 +106,9 @@ Outcome<ListRequest> read_list(const Request& request) {
   }
   list.is_descending = order == "desc";
   list.match = request.param("match");
+  const std::string_view recent = request.param("recent");
+  if (!recent.empty() && recent != "1") return Problem{"recent is not 1"};
+  list.has_recent = recent == "1";
   const Outcome<std::size_t> limit = read_limit(request);
   if (!limit) return limit.error();
   list.limit = *limit;
@@ -135,6 +154,17 @@ std::string place_of(const Row& row) {
   return concat(value, ":", row.queue->name);
 }
 
+/// Of all queues, those that are not listed included.
+Json total_figures(const Site& site) {
+  constexpr Duration kSpan = 30s;
+  Json all = show_counts(site.broker.view());
+  const Trend::Rates rates = site.trend.rates(kSpan);
+  all["enqueued_per_s"] = rates.enqueued;
+  all["processed_per_s"] = rates.processed;
+  all["failed_per_s"] = rates.failed;
+  return all;
+}
+
 const Queue* find_queue(const Call& call) {
   return call.site.broker.view().find_queue(call.name);
 }
@@ -177,11 +207,14 @@ Response list_queues(const Call& call) {
     queues.push_back(
         show_figures(figures_of(*rows[i].queue, view, call.moment.now), view.wall_clock()));
     queues.back()["place"] = place_of(rows[i]);
+    if (!list->has_recent) continue;
+    queues.back()["recent"] = show_recent(call.site.series, rows[i].queue->name);
   }
   const bool is_through = slice.next >= view.queues_end();
   return {.body =
               dump({{"queues", std::move(queues)},
                     {"total", view.queue_count()},
+                    {"totals", total_figures(call.site)},
                     {"next", count < rows.size() ? Json(place_of(rows[count - 1])) : Json(nullptr)},
                     {"from", is_through ? Json(nullptr) : Json(slice.next)}})};
 }

@@ -19,6 +19,7 @@
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
+#include "http/routes/measures/series.hpp"
 #include "http/routes/measures/trend.hpp"
 
 namespace millrace::http {
@@ -71,6 +72,7 @@ struct Site {
   BulkChanges& bulks;
   CronBoard& cron;
   const Trend& trend;
+  const Series& series;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
   std::function<ClusterFacts()> cluster;

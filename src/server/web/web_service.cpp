@@ -139,6 +139,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .bulks = bulks_,
             .cron = parts.cron,
             .trend = trend_,
+            .series = series_,
             .facts = std::move(options.facts),
             .traffic = std::move(options.traffic),
             .cluster = std::move(options.cluster),
@@ -195,7 +196,8 @@ void WebService::work(Time now) {
 
 void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
-  parts_.ticker.plan(*this, trend_.next_due());
+  series_.work(parts_.broker, now);
+  parts_.ticker.plan(*this, std::min(trend_.next_due(), series_.next_due()));
   if (has_bulk_work_) parts_.turn.request();
 }
 

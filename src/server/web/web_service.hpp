@@ -11,6 +11,7 @@
 
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
+#include "http/routes/measures/series.hpp"
 #include "http/routes/measures/trend.hpp"
 #include "http/routes/site.hpp"
 #include "server/process/clock.hpp"
@@ -107,6 +108,7 @@ class WebService final : public Deadline {
   const std::function<void(std::string claimed, std::string reason)> refuse_report_;
   BulkChanges bulks_;
   http::Trend trend_;
+  http::Series series_;
   http::Site site_;
   bool has_bulk_work_ = false;
   WebGate gate_;

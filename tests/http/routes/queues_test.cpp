@@ -1,4 +1,5 @@
 #include "http/asking.hpp"
+#include "http/routes/queue_view.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
@@ -110,6 +111,36 @@ TEST_CASE("queues: one request looks at no more than a slice, and says where to 
   CHECK(rest["queues"].size() == 1);
   CHECK(rest["from"] == nullptr);
   CHECK(web.get("/api/v1/queues?from=there").status == 400);
+}
+
+TEST_CASE("queues: the worst are those that nobody serves, then those that fail, then the slow") {
+  WebFixture web;
+  web.put("x", "abandoned");
+  web.now += kAbandonedAfter;
+  web.put("x", "slow");
+  web.now += 5s;
+  web.put("x", "quick");
+  web.fail("Sync", "no");
+  web.put("x", "abandoned");
+  std::string order;
+  const Json page = web.read("/api/v1/queues?sort=worst&order=desc");
+  for (const Json& each : page["queues"]) order += each["name"].get<std::string>() + " ";
+  CHECK(order == "abandoned failing slow quick default ");
+}
+
+TEST_CASE("queues: the totals are those of all queues, and the recent past is told if asked for") {
+  WebFixture web;
+  web.put("x", "a");
+  web.put("x", "b");
+  const Json page = web.read("/api/v1/queues?match=a");
+  CHECK(page["totals"]["ready"] == 2);
+  CHECK(page["totals"]["processed_per_s"] == 0);
+  CHECK_FALSE(page["queues"][0].contains("recent"));
+  CHECK(web.read("/api/v1/queues?match=a&recent=1")["queues"][0]["recent"].is_null());
+  for (int i = 0; i < 100; ++i, web.now += 1ms) web.series.work(web.broker, web.now);
+  const Json recent = web.read("/api/v1/queues?match=a&recent=1")["queues"][0]["recent"];
+  CHECK(recent.size() == 30);
+  CHECK(web.get("/api/v1/queues?recent=yes").status == 400);
 }
 
 }  // namespace millrace::http

@@ -32,7 +32,8 @@ class TypeMeters {
   /// A run of the job ends, and took this long.
   void note_run(const Job& job, RunEnd end, Duration took, Time now);
 
-  /// In no order.
+  [[nodiscard]] std::size_t size() const { return meters_.size(); }
+  /// In no order. None is ever removed, and a meter stays where it is.
   void each(const std::function<void(std::string_view type, const TypeMeter&)>& visit) const;
   /// Of all other runs: of jobs that were put, of those whose body was in the log only, and of what
   /// is beyond the limits above.

@@ -1,0 +1,160 @@
+#include "http/routes/measures/line.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace millrace::http {
+namespace {
+
+Reading::Counts lower_halves(const Histogram::Counts& counts) {
+  Reading::Counts halves{};
+  std::transform(counts.begin(), counts.end(), halves.begin(),
+                 [](std::uint64_t count) { return static_cast<std::uint32_t>(count); });
+  return halves;
+}
+
+/// Lengths of what came between two readings.
+struct Times {
+  Histogram::Counts counts{};
+  std::uint64_t count = 0;
+
+  Times(const Reading::Counts& before, const Reading::Counts& now) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      counts[i] = static_cast<std::uint32_t>(now[i] - before[i]);
+      count += counts[i];
+    }
+  }
+
+  [[nodiscard]] SmallNumber quantile(double part) const {
+    const std::optional<Duration> length = quantile_of(counts, count, part);
+    return length ? SmallNumber(static_cast<std::uint64_t>(*length / kTimeUnit)) : SmallNumber();
+  }
+};
+
+/// A part of what came between two readings; the numbers are those of the part.
+Point point_between(const Reading& before, const Reading& now,
+                    const std::function<std::uint64_t(std::uint64_t count)>& part) {
+  const Times wait(before.wait, now.wait);
+  const Times run(before.run, now.run);
+  const auto came = [&part](std::uint64_t from, std::uint64_t to) {
+    return SmallNumber(part(to - from));
+  };
+  return {.ready = SmallNumber(now.ready),
+          .enqueued = came(before.enqueued, now.enqueued),
+          .processed = came(before.processed, now.processed),
+          .failed = came(before.failed, now.failed),
+          .wait_p50 = wait.quantile(0.5),
+          .wait_p95 = wait.quantile(0.95),
+          .run_p50 = run.quantile(0.5),
+          .run_p95 = run.quantile(0.95)};
+}
+
+Point nothing() {
+  return {.ready = SmallNumber(0),
+          .enqueued = SmallNumber(0),
+          .processed = SmallNumber(0),
+          .failed = SmallNumber(0)};
+}
+
+bool has_restarted(const Reading& before, const Reading& now) {
+  return now.enqueued < before.enqueued || now.processed < before.processed ||
+         now.failed < before.failed;
+}
+
+Point& at(std::vector<Point>& points, std::int64_t interval) {
+  return points[static_cast<std::size_t>(interval) % points.size()];
+}
+
+}  // namespace
+
+Ends ends_at(Time now) {
+  Ends ends{};
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    ends[i] = now.time_since_epoch() / kSpans[i].interval;
+  }
+  return ends;
+}
+
+Reading reading_of(const Queue& queue) {
+  Reading reading{.ready = queue.ready.size()};
+  if (!queue.meter) return reading;
+  const QueueMeter& meter = *queue.meter;
+  reading.enqueued = meter.enqueued.total;
+  reading.processed = meter.processed.total;
+  reading.failed = meter.failed.total;
+  reading.wait = lower_halves(meter.wait.counts());
+  reading.run = lower_halves(meter.run.counts());
+  return reading;
+}
+
+Reading reading_of(const TypeMeter& meter) {
+  Reading reading{.processed = meter.processed.total, .failed = meter.failed.total};
+  reading.run = lower_halves(meter.run.counts());
+  return reading;
+}
+
+void add_times(const Reading& before, const Reading& now, Reading& sum) {
+  for (std::size_t i = 0; i < sum.wait.size(); ++i) {
+    sum.wait[i] += now.wait[i] - before.wait[i];
+    sum.run[i] += now.run[i] - before.run[i];
+  }
+}
+
+Line::Line(const Reading& first, const Ends& ends, bool is_old) {
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    Ring& ring = rings_[i];
+    ring.points.resize(kSpans[i].points);
+    ring.begin = ring.end = is_old ? ends[i] : ends[i] - 1;
+    if (is_old) ring.before = first;
+  }
+  note(first, ends);
+}
+
+bool Line::note(const Reading& reading, const Ends& ends) {
+  bool is_active = reading.ready > 0;
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    if (ends[i] > rings_[i].end && note_in(rings_[i], reading, ends[i])) is_active = true;
+  }
+  return is_active;
+}
+
+bool Line::note_in(Ring& ring, const Reading& reading, std::int64_t end) {
+  if (has_restarted(ring.before, reading)) ring.before = {};
+  const auto count = static_cast<std::int64_t>(ring.points.size());
+  const auto parts = static_cast<std::uint64_t>(end - ring.end);
+  const std::int64_t last = end - 1;
+  if (parts > 1) {
+    const Point each =
+        point_between(ring.before, reading, [&](std::uint64_t all) { return all / parts; });
+    for (std::int64_t i = std::max(ring.end, end - count); i < last; ++i) at(ring.points, i) = each;
+  }
+  at(ring.points, last) = point_between(
+      ring.before, reading, [&](std::uint64_t all) { return all / parts + all % parts; });
+  const bool has_come =
+      reading.enqueued != ring.before.enqueued || reading.processed != ring.before.processed;
+  ring.before = reading;
+  ring.end = end;
+  ring.begin = std::max(ring.begin, end - count);
+  return has_come;
+}
+
+void Line::restart(const Ends& ends) {
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    Ring& ring = rings_[i];
+    if (ends[i] - 1 > ring.end) note_in(ring, {}, ends[i] - 1);
+    ring.before = {};
+  }
+}
+
+std::vector<Point> Line::points(std::size_t span, std::int64_t ends) const {
+  const Ring& ring = rings_[span];
+  std::vector<Point> points;
+  const auto count = static_cast<std::int64_t>(ring.points.size());
+  for (std::int64_t i = std::max(ring.begin, ends - count); i < ends; ++i) {
+    const bool is_known = i < ring.end;
+    points.push_back(is_known ? ring.points[static_cast<std::size_t>(i % count)] : nothing());
+  }
+  return points;
+}
+
+}  // namespace millrace::http

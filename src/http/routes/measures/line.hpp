@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/model/meter.hpp"
+#include "core/model/queue.hpp"
+#include "core/model/types.hpp"
+#include "http/routes/measures/small_number.hpp"
+
+namespace millrace::http {
+
+/// A stretch of time up to now, in intervals of equal length.
+struct Span {
+  std::string_view name;
+  Duration interval;
+  std::size_t points;
+};
+
+inline constexpr std::array<Span, 3> kSpans = {Span{"15m", 10s, 90}, Span{"1h", 30s, 120},
+                                               Span{"24h", 10min, 144}};
+
+/// Of each span, how many of its intervals have ended since the beginning of time.
+using Ends = std::array<std::int64_t, kSpans.size()>;
+[[nodiscard]] Ends ends_at(Time now);
+
+/// What meters show at a moment. All but `ready` only grows, until a meter begins anew.
+struct Reading {
+  /// As in `Histogram`, modulo 2^32: only differences count.
+  using Counts = std::array<std::uint32_t, Histogram::kBounds.size() + 1>;
+
+  std::uint64_t ready = 0;
+  std::uint64_t enqueued = 0;
+  std::uint64_t processed = 0;  ///< runs that ended, failed ones included
+  std::uint64_t failed = 0;
+  Counts wait{};
+  Counts run{};
+};
+
+[[nodiscard]] Reading reading_of(const Queue& queue);
+[[nodiscard]] Reading reading_of(const TypeMeter& meter);
+
+/// Adds how long that waited and ran which came between two readings.
+void add_times(const Reading& before, const Reading& now, Reading& sum);
+
+/// What happened in an interval. How many jobs were ready at its end; how many came, and how many
+/// runs ended and failed; how long half and 95 % of the jobs waited and ran at most, in units of
+/// `kTimeUnit`, or none.
+struct Point {
+  SmallNumber ready;
+  SmallNumber enqueued;
+  SmallNumber processed;
+  SmallNumber failed;
+  SmallNumber wait_p50;
+  SmallNumber wait_p95;
+  SmallNumber run_p50;
+  SmallNumber run_p95;
+};
+static_assert(sizeof(Point) == 16);
+inline constexpr Duration kTimeUnit = 10us;
+
+/// The recent past of something that is measured, in each span. It takes 6.3 kB.
+class Line {
+ public:
+  /// What the meters show at `ends` came in the last interval; with `is_old`, earlier.
+  Line(const Reading& first, const Ends& ends, bool is_old);
+
+  /// To be called whenever an interval has ended. After a longer time, what came since is spread
+  /// over all intervals, the rest in the last one. True: something came, or waits.
+  bool note(const Reading& reading, const Ends& ends);
+
+  /// The meters have begun anew, with nothing, in the interval that ends last.
+  void restart(const Ends& ends);
+
+  /// At the last end of an interval of the shortest span.
+  [[nodiscard]] const Reading& last() const { return rings_.front().before; }
+
+  /// Those of a span that have ended, the oldest first: fewer than `Span::points` if the line began
+  /// later. When nothing was read any more, nothing came.
+  [[nodiscard]] std::vector<Point> points(std::size_t span, std::int64_t ends) const;
+
+ private:
+  /// A ring of the points of a span. That of the interval i is at i modulo their number.
+  struct Ring {
+    std::vector<Point> points;
+    std::int64_t begin = 0;  ///< the first interval
+    std::int64_t end = 0;    ///< after the last one
+    Reading before;          ///< at the end of the last one
+  };
+
+  static bool note_in(Ring& ring, const Reading& reading, std::int64_t end);
+
+  std::array<Ring, kSpans.size()> rings_;
+};
+
+}  // namespace millrace::http

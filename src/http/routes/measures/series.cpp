@@ -1,0 +1,140 @@
+#include "http/routes/measures/series.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace millrace::http {
+namespace {
+
+constexpr Duration kInterval = kSpans.front().interval;
+
+}  // namespace
+
+const Line* Series::find_queue(std::string_view name) const {
+  const auto found = queues_.find(name);
+  return found == queues_.end() ? nullptr : &found->second->line;
+}
+
+const Line* Series::find_type(std::string_view name) const {
+  const auto found = type_places_.find(name);
+  return found == type_places_.end() ? nullptr : types_[found->second].line.get();
+}
+
+void Series::work(const Broker& broker, Time now) {
+  if (now < next_) return;
+  if (!is_in_round_) begin_round(broker, now);
+  next_ = now + kTurnPause;
+  const View& view = broker.view();
+  if (next_queue_ < queues_end_) {
+    next_queue_ = view.page_queues(next_queue_, queues_end_, kMetersATurn,
+                                   [this](const Queue& queue) { read(queue); });
+    return;
+  }
+  if (next_type_ < types_.size()) return read_types();
+  end_round(view);
+  next_ = Time{(ends_.front() + 1) * kInterval};
+}
+
+void Series::begin_round(const Broker& broker, Time now) {
+  is_in_round_ = true;
+  round_ends_ = ends_at(now);
+  next_queue_ = 0;
+  new_queues_ = queues_end_;
+  queues_end_ = broker.view().queues_end();
+  next_type_ = 0;
+  find_new_types(broker.types());
+  idle_.clear();
+  if (queues_.size() < kQueuesMax) return;
+  const std::int64_t idle_since = round_ends_.front() - kIdleAfter / kInterval;
+  for (const auto& [name, each] : queues_) {
+    if (each->active_at < idle_since) idle_.emplace_back(each->active_at, name);
+  }
+  std::sort(idle_.begin(), idle_.end(), std::greater<>());
+}
+
+void Series::read(const Queue& queue) {
+  const auto found = by_creation_.find(queue.created);
+  if (found == by_creation_.end()) return admit(queue);
+  QueueLine& each = *found->second;
+  const Reading reading = reading_of(queue);
+  add_times(each.line.last(), reading, times_);
+  if (each.line.note(reading, round_ends_)) each.active_at = round_ends_.front();
+}
+
+/// A line for a queue that has none, or the one that another queue of that name had.
+void Series::admit(const Queue& queue) {
+  if (!queue.meter && queue.job_count() == 0) return;
+  const auto known = queues_.find(queue.name);
+  if (known != queues_.end()) {
+    QueueLine& each = *known->second;
+    by_creation_.erase(std::exchange(each.created, queue.created));
+    by_creation_.emplace(queue.created, &each);
+    each.line.restart(round_ends_);
+    return read(queue);
+  }
+  if (queues_.size() == kQueuesMax && !forget_idle()) return;
+  const Reading reading = reading_of(queue);
+  const bool is_old = queue.created < new_queues_;
+  if (!is_old) add_times({}, reading, times_);
+  auto line = std::make_unique<QueueLine>(QueueLine{.name = queue.name,
+                                                    .created = queue.created,
+                                                    .active_at = round_ends_.front(),
+                                                    .line = {reading, round_ends_, is_old}});
+  by_creation_.emplace(queue.created, line.get());
+  queues_.emplace(queue.name, std::move(line));
+}
+
+/// False: each line was active not long ago.
+bool Series::forget_idle() {
+  while (!idle_.empty()) {
+    const auto [active_at, name] = std::move(idle_.back());
+    idle_.pop_back();
+    const auto found = queues_.find(name);
+    // It may have become active in this round.
+    if (found->second->active_at != active_at) continue;
+    by_creation_.erase(found->second->created);
+    queues_.erase(found);
+    return true;
+  }
+  return false;
+}
+
+void Series::find_new_types(const TypeMeters& types) {
+  if (types.size() == types_.size()) return;
+  types.each([this](std::string_view name, const TypeMeter& meter) {
+    const bool is_new = type_places_.try_emplace(std::string(name), types_.size()).second;
+    if (is_new) types_.push_back({.meter = &meter, .line = nullptr});
+  });
+}
+
+void Series::read_types() {
+  const std::size_t end = std::min(next_type_ + kMetersATurn, types_.size());
+  for (; next_type_ < end; ++next_type_) {
+    TypeLine& each = types_[next_type_];
+    const Reading reading = reading_of(*each.meter);
+    if (each.line) {
+      each.line->note(reading, round_ends_);
+    } else {
+      each.line = std::make_unique<Line>(reading, round_ends_, false);
+    }
+  }
+}
+
+void Series::end_round(const View& view) {
+  Reading all = times_;
+  all.ready = view.job_count(JobState::kReady);
+  all.enqueued = view.tally().jobs_put;
+  all.processed = view.counters().processed;
+  all.failed = view.counters().failed;
+  if (server_) {
+    server_->note(all, round_ends_);
+  } else {
+    // What it counted before belongs to earlier days.
+    server_.emplace(all, round_ends_, true);
+  }
+  ends_ = round_ends_;
+  is_in_round_ = false;
+}
+
+}  // namespace millrace::http

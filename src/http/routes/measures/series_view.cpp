@@ -1,0 +1,96 @@
+#include "http/routes/measures/series_view.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "http/kit/json.hpp"
+#include "http/routes/handlers.hpp"
+
+/// The recent past of the server, of a queue or of a type.
+namespace millrace::http {
+namespace {
+
+struct Member {
+  const char* name;
+  SmallNumber Point::*value;
+  bool is_of_types;  ///< types have it too
+};
+
+constexpr Member kCounts[] = {{"ready", &Point::ready, false},
+                              {"enqueued", &Point::enqueued, false},
+                              {"processed", &Point::processed, true},
+                              {"failed", &Point::failed, true}};
+constexpr Member kTimes[] = {{"wait_p50_s", &Point::wait_p50, false},
+                             {"wait_p95_s", &Point::wait_p95, false},
+                             {"run_p50_s", &Point::run_p50, true},
+                             {"run_p95_s", &Point::run_p95, true}};
+
+Json show_count(SmallNumber number) {
+  return number.value().value_or(0);
+}
+
+/// In seconds, or null.
+Json show_units(SmallNumber number) {
+  const auto units = number.value();
+  if (!units) return nullptr;
+  return show_length(kTimeUnit * static_cast<std::int64_t>(*units));
+}
+
+Json show_line(const Line* line, const Span& span, std::size_t place, std::int64_t ends,
+               bool is_type) {
+  const std::vector<Point> points =
+      line == nullptr ? std::vector<Point>() : line->points(place, ends);
+  Json shown{
+      {"span", span.name},
+      {"interval_s", std::chrono::duration_cast<std::chrono::seconds>(span.interval).count()},
+      {"is_recorded", line != nullptr}};
+  const auto add = [&](const Member& member, Json (*show)(SmallNumber)) {
+    if (is_type && !member.is_of_types) return;
+    Json& values = shown[member.name] = Json::array();
+    for (const Point& point : points) values.push_back(show(point.*member.value));
+  };
+  for (const Member& member : kCounts) add(member, show_count);
+  for (const Member& member : kTimes) add(member, show_units);
+  return shown;
+}
+
+}  // namespace
+
+Json show_recent(const Series& series, std::string_view queue) {
+  const Line* const line = series.find_queue(queue);
+  if (line == nullptr) return nullptr;
+  const std::vector<Point> points = line->points(0, series.ends().front());
+  std::vector<std::uint64_t> sums(kSpans.front().points / kPointsInRecent);
+  // The last sum is complete: earlier ones may have fewer points.
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t age = points.size() - 1 - i;
+    sums[sums.size() - 1 - age / kPointsInRecent] += points[i].processed.value().value_or(0);
+  }
+  return sums;
+}
+
+/// `span`: of the last 15 minutes, hour or day.
+Response show_series(const Call& call) {
+  const std::string_view wanted = call.request.param("span");
+  const auto* const span =
+      wanted.empty() ? kSpans.begin()
+                     : std::find_if(kSpans.begin(), kSpans.end(),
+                                    [&](const Span& each) { return each.name == wanted; });
+  if (span == kSpans.end()) return refuse(400, "span is not 15m, 1h or 24h");
+  const std::string_view queue = call.request.param("queue");
+  const std::string_view type = call.request.param("type");
+  if (!queue.empty() && !type.empty()) return refuse(400, "name a queue or a type, not both");
+  const Series& series = call.site.series;
+  const Line* const line = !queue.empty()  ? series.find_queue(queue)
+                           : !type.empty() ? series.find_type(type)
+                                           : series.server();
+  const auto place = static_cast<std::size_t>(span - kSpans.begin());
+  const std::int64_t ends = series.ends()[place];
+  Json shown = show_line(line, *span, place, ends, !type.empty());
+  const Time end{span->interval * ends};
+  shown["ends_at"] = show_time(end, call.site.broker.view().wall_clock());
+  return {.body = dump(shown)};
+}
+
+}  // namespace millrace::http

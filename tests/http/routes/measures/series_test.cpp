@@ -1,0 +1,141 @@
+#include "http/routes/measures/series.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "http/web_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+/// Turns until the meters were read at this time.
+int read_meters(WebFixture& web) {
+  int turns = 0;
+  for (const Time began = web.now; web.series.next_due() <= began + 1s; ++turns) {
+    web.now = std::max(web.now, web.series.next_due());
+    web.series.work(web.broker, web.now);
+  }
+  return turns;
+}
+
+/// Until the end of the present interval of ten seconds, and of so many more.
+void pass(WebFixture& web, int intervals = 1) {
+  for (int i = 0; i < intervals; ++i) {
+    web.now = std::max(web.now, web.series.next_due());
+    read_meters(web);
+  }
+}
+
+void run(WebFixture& web, std::string_view queue) {
+  const JobId id = web.push("Mail", queue);
+  CHECK(web.fetch(queue) == id);
+  web.acknowledge(id);
+}
+
+struct SeriesFixture : WebFixture {
+  SeriesFixture() { read_meters(*this); }
+};
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: what came in an interval is in its point") {
+  run(*this, "mail");
+  push("Mail", "mail");
+  pass(*this);
+  pass(*this);
+  const Json mail = read("/api/v1/series?queue=mail");
+  CHECK(mail["interval_s"] == 10);
+  CHECK(mail["is_recorded"] == true);
+  CHECK(mail["ready"] == Json({1, 1}));
+  CHECK(mail["enqueued"] == Json({2, 0}));
+  CHECK(mail["processed"] == Json({1, 0}));
+  CHECK(mail["failed"] == Json({0, 0}));
+  CHECK(mail["wait_p95_s"][0].is_number());
+  CHECK(mail["wait_p95_s"][1].is_null());
+  CHECK(mail["run_p50_s"][0].is_number());
+  CHECK(mail["ends_at"].get<std::string>().ends_with("0.000Z"));
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: the server has what all queues have") {
+  run(*this, "mail");
+  run(*this, "thumbs");
+  fail("Sync", "no");
+  pass(*this);
+  const Json all = read("/api/v1/series");
+  CHECK(all["enqueued"].back() == 3);
+  CHECK(all["processed"].back() == 3);
+  CHECK(all["failed"].back() == 1);
+  CHECK(all["run_p95_s"].back().is_number());
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: a type has its runs, and nothing of queues") {
+  run(*this, "mail");
+  pass(*this);
+  const Json mail = read("/api/v1/series?type=Mail");
+  CHECK(mail["processed"] == Json({1}));
+  CHECK(mail["run_p50_s"].back().is_number());
+  CHECK_FALSE(mail.contains("ready"));
+  CHECK_FALSE(mail.contains("wait_p50_s"));
+  CHECK(read("/api/v1/series?type=Sync")["is_recorded"] == false);
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: longer spans have longer intervals") {
+  run(*this, "mail");
+  pass(*this, 60);
+  run(*this, "mail");
+  pass(*this, 60);
+  const Json hour = read("/api/v1/series?span=1h&queue=mail");
+  CHECK(hour["interval_s"] == 30);
+  CHECK(hour["processed"].size() == 40);
+  std::uint64_t sum = 0;
+  for (const Json& each : hour["processed"]) sum += each.get<std::uint64_t>();
+  CHECK(sum == 2);
+  CHECK(read("/api/v1/series?span=24h&queue=mail")["processed"] == Json({1, 0, 1}));
+  CHECK(read("/api/v1/series?span=15m&queue=mail")["processed"].size() == 90);
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: after a pause what came is spread over it") {
+  run(*this, "mail");
+  pass(*this);
+  for (int i = 0; i < 4; ++i) run(*this, "mail");
+  now += 30s;
+  pass(*this);
+  CHECK(read("/api/v1/series?queue=mail")["processed"] == Json({1, 1, 1, 2}));
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: a queue that is gone has a line of nothing") {
+  const JobId id = put("body", "brief");
+  pass(*this);
+  CHECK(broker.admin().change(id, Mutation::Action::kDiscard, now).has_value());
+  REQUIRE(broker.view().find_queue("brief") == nullptr);
+  pass(*this, 2);
+  CHECK(read("/api/v1/series?queue=brief")["ready"] == Json({1, 0, 0}));
+  put("body", "brief");
+  pass(*this);
+  const Json again = read("/api/v1/series?queue=brief");
+  CHECK(again["enqueued"] == Json({1, 0, 0, 1}));
+  CHECK(again["ready"].back() == 1);
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: a turn reads some meters, and lines are bounded") {
+  for (std::size_t i = 0; i < Series::kQueuesMax + 5; ++i) put("body", "q" + std::to_string(i));
+  now = std::max(now, series.next_due());
+  CHECK(read_meters(*this) >= 5);
+  const std::string last = "/api/v1/series?queue=q" + std::to_string(Series::kQueuesMax + 4);
+  CHECK(read("/api/v1/series?queue=q3")["is_recorded"] == true);
+  CHECK(read(last)["is_recorded"] == false);
+  // A queue without jobs makes room.
+  const Job* const job = broker.view().first_ready(*broker.view().find_queue("q3"));
+  CHECK(broker.admin().change(job->id, Mutation::Action::kDiscard, now).has_value());
+  pass(*this, 92);
+  CHECK(read("/api/v1/series?queue=q3")["is_recorded"] == false);
+}
+
+TEST_CASE("series: what makes no sense is refused") {
+  WebFixture web;
+  CHECK(web.get("/api/v1/series?span=2h").status == 400);
+  CHECK(web.get("/api/v1/series?queue=a&type=b").status == 400);
+  CHECK(web.read("/api/v1/series")["is_recorded"] == false);
+}
+
+}  // namespace
+}  // namespace millrace::http
