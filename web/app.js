@@ -227,7 +227,6 @@ function turnTheme() {
     // Without storage the theme lasts until the page is closed.
   }
   drawTop();
-  redrawAll();
 }
 
 function changeZone() {

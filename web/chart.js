@@ -1,124 +1,283 @@
-// Charts by uPlot, in the colours of the page.
-import { h } from "./dom.js";
+// Charts as SVG, in the colours of style.css. A chart updates itself, so a page that is drawn again
+// leaves it alone; lines can be switched off, and a pointer shows the values of a moment.
+import { h, show } from "./dom.js";
 import { inChosenZone, zoneAt } from "./zone.js";
 
-const probe = document.createElement("i");
-probe.hidden = true;
+const NAMESPACE = "http://www.w3.org/2000/svg";
+/** The size of a drawing in its own units. CSS stretches it. */
+const [WIDTH, HEIGHT] = [1000, 100];
+const TICKS = 4;
+const ROWS_MAX = 30;
+/** The shortest time that a chart shows, in seconds. */
+const SHORTEST_S = 60;
+const BAR_PART = 0.7;
 
-/** The current value of a colour of style.css, as `rgba(...)`. */
-function color(name, alpha = 1) {
-  if (!probe.isConnected) document.body.append(probe);
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
+/** An SVG element; `props` as for `h`, without handlers. */
+export function svg(tag, props, ...children) {
+  const node = document.createElementNS(NAMESPACE, tag);
+  for (const [name, value] of Object.entries(props))
+    if (value !== null && value !== false) node.setAttribute(name, value);
+  node.append(...children.flat().filter(Boolean));
+  return node;
 }
 
-const live = new Map(); // name -> what `chart` returned last
+const live = new Map(); // name -> the entry of a chart: see `chart`
 
-/** Days are in UTC, as the server counts them. Times are in the chosen time zone. */
-const dayOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
-const clockOf = (seconds) => inChosenZone(new Date(seconds * 1000))[1];
+/** The next number that is easy to read, and to halve. */
+function roundUp(number) {
+  if (number <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(number));
+  return power * [1, 2, 4, 6, 8, 10].find((each) => each * power >= number * 0.999);
+}
 
-function axes(format, bars, zone) {
-  const line = { stroke: color("--faint"), width: 1 };
-  const base = {
-    stroke: color("--dim"),
-    grid: line,
-    ticks: { show: false },
-    font: "11px system-ui",
-  };
-  const time = (seconds) => (bars ? dayOf(seconds).slice(5) : clockOf(seconds));
-  return [
+const two = (number) => Number(number.toFixed(2));
+const place = (i, n) => (i / Math.max(1, n - 1)) * WIDTH;
+
+/** The line through the values; null makes a gap. A value between two gaps is a dot. */
+export function line(xs, values, top) {
+  let out = "";
+  let isDown = false;
+  values.forEach((value, i) => {
+    if (value === null) {
+      isDown = false;
+      return;
+    }
+    const at = `${two(xs[i])} ${two(HEIGHT - (Math.min(value, top) / top) * HEIGHT)}`;
+    out += isDown ? `L${at}` : `M${at}h0`;
+    isDown = true;
+  });
+  return out;
+}
+
+function bars(values, top) {
+  const step = WIDTH / values.length;
+  const wide = two(step * BAR_PART);
+  return values
+    .map((value, i) => {
+      const high = two((value / top) * HEIGHT);
+      return high && `M${two(step * (i + (1 - BAR_PART) / 2))} ${HEIGHT}v${-high}h${wide}v${high}z`;
+    })
+    .filter(Boolean)
+    .join("");
+}
+
+/** A small line without axes, for a cell of a table. */
+export function spark(values, kind) {
+  const xs = values.map((_, i) => place(i, values.length));
+  const top = Math.max(1, ...values) * 1.05;
+  return svg(
+    "svg",
     {
-      ...base,
-      size: 24,
-      space: 64,
-      grid: { show: false },
-      values: (_, all) => all.map(time),
-      label: zone,
-      labelFont: base.font,
-      labelSize: 16,
-      labelGap: 0,
+      class: `spark ink-${kind}`,
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
     },
-    { ...base, size: 46, values: (_, all) => all.map(format) },
+    svg("path", { class: "line", d: line(xs, values, top) }),
+  );
+}
+
+const dayOf = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+/** The beginning and the end of the time that a chart shows, in seconds. */
+function limits({ times, isDays }) {
+  const end = times.at(-1) ?? 0;
+  return isDays ? [times[0] ?? 0, end] : [Math.min(times[0] ?? end, end - SHORTEST_S), end];
+}
+
+function timeLabels(chart) {
+  const [begin, end] = limits(chart);
+  const short = end - begin < 300;
+  return Array.from({ length: TICKS }, (_, i) => {
+    const at = begin + ((end - begin) * i) / (TICKS - 1);
+    if (chart.isDays) return dayOf(Math.round(at / 86400) * 86400).slice(5);
+    return inChosenZone(new Date(at * 1000))[1].slice(0, short ? 8 : 5);
+  });
+}
+
+/** "2026-11-24" for a day, else a time of the day; with its zone. */
+function moment({ times, isDays }, i) {
+  const at = times[i];
+  if (at === undefined) return "";
+  return isDays ? `${dayOf(at)} UTC` : inChosenZone(new Date(at * 1000))[1];
+}
+
+function drawing({ chart, at, off }, xs) {
+  const shown = chart.series.filter(({ label }) => !off.has(label));
+  const highest = Math.max(0, ...shown.flatMap(({ values }) => values.map((each) => each ?? 0)));
+  const top = roundUp(highest);
+  const path = ({ values, color, dash }) =>
+    svg("path", {
+      class: `${chart.isDays ? "bars" : "line"} ink-${color}${dash ? " dashed" : ""}`,
+      d: chart.isDays ? bars(values, top) : line(xs, values, top),
+    });
+  const area = ({ values, color, fill }) =>
+    fill &&
+    values.length > 1 &&
+    !values.includes(null) &&
+    svg("path", {
+      class: `area ink-${color}`,
+      d: `${line(xs, values, top)}V${HEIGHT}H${two(xs[0])}z`,
+    });
+  const rule = (part) =>
+    svg("path", { class: "rule", d: `M0 ${HEIGHT * part}H${WIDTH}` });
+  const picture = svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": chart.summary,
+    },
+    [0, 0.5, 1].map(rule),
+    shown.map(area),
+    shown.map(path),
+    at !== null && svg("path", { class: "at", d: `M${two(xs[at])} 0V${HEIGHT}` }),
+  );
+  const labels = (kind, texts) =>
+    h("div", { class: kind, "aria-hidden": "true" }, texts.map((each) => h("span", {}, each)));
+  return [
+    labels("ys", [top, top / 2, 0].map((each) => chart.format(each).replace(/\.0(?!\d)/, ""))),
+    picture,
+    labels("xs", timeLabels(chart)),
   ];
 }
 
-function options({ series, format, bars, height }, width) {
-  const zone = bars ? "UTC" : zoneAt(new Date());
-  const drawn = series.map((each) => ({
-    label: each.label,
-    stroke: color(each.color),
-    fill: bars ? color(each.color) : each.fill ? color(each.color, 0.13) : undefined,
-    width: bars ? 0 : 1.5,
-    dash: each.dash,
-    points: { show: false },
-    paths: bars ? uPlot.paths.bars({ size: [0.7, 28] }) : undefined,
-    // Without a pointer over the chart, the latest value.
-    value: (plot, value, i) => format(value ?? plot.data[i].at(-1) ?? 0),
-  }));
-  return {
-    width,
-    height,
-    tzDate: bars ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC") : undefined,
-    padding: [10, bars ? 16 : 26, 0, 0],
-    cursor: { points: { size: 6 }, drag: { setScale: false } },
-    legend: { live: true },
-    scales: {
-      x: {
-        time: true,
-        range: (_, low, high) =>
-          bars ? [low - 43200, high + 43200] : [Math.min(low, high - 60), high],
-      },
-      y: { range: (_, low, high) => [0, Math.max(high * 1.1, bars ? 4 : 1)] },
-    },
-    axes: axes(format, bars, zone),
-    series: [
-      {
-        label: `${bars ? "Day" : "Time"} (${zone})`,
-        value: (plot, value) => {
-          const at = value ?? plot.data[0].at(-1) ?? 0;
-          return bars ? dayOf(at) : clockOf(at);
-        },
-      },
-      ...drawn,
-    ],
+/** A button for each line, with its latest value or that under the pointer. */
+function legend(entry) {
+  const { chart, at, off, name } = entry;
+  const i = at ?? chart.times.length - 1;
+  const turn = (label) => () => {
+    const { off: hidden } = live.get(name);
+    if (!hidden.delete(label)) hidden.add(label);
+    draw(live.get(name));
   };
+  const axis = chart.isDays ? "Day (UTC)" : `Time (${zoneAt(new Date())})`;
+  return h(
+    "div",
+    { class: "legend" },
+    chart.series.map(({ label, color, values, dash }) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: `quiet ink-${color}`,
+          "aria-pressed": String(!off.has(label)),
+          "data-key": label,
+          "data-local": true,
+          onclick: turn(label),
+        },
+        h("i", { class: dash ? "dashed" : "", "aria-hidden": "true" }),
+        label,
+        " ",
+        h("b", {}, values[i] === undefined || values[i] === null ? "–" : chart.format(values[i])),
+      ),
+    ),
+    h("span", { class: "dim" }, at === null ? axis : moment(chart, at)),
+  );
 }
 
-/** A chart that stays when its page is drawn again; `summary` is its text for screen readers. */
-export function chart(name, settings, data, summary) {
-  const known = live.get(name);
-  const place = known?.place?.isConnected
-    ? known.place
-    : h("div", { class: "chart", "data-live": name, role: "img", "aria-label": summary });
-  place.setAttribute("aria-label", summary);
-  const entry = { place, settings, data, plot: known?.place === place ? known.plot : null };
-  live.set(name, entry);
-  queueMicrotask(() => draw(entry));
-  // A chart on the screen is represented by a placeholder, which `morphElement` leaves alone.
-  return known?.place === place ? h("div", { class: "chart", "data-live": name }) : place;
+/** The numbers of the chart: of some moments, if there are many. */
+function numbers({ chart, isOpen, name }) {
+  const { times, series, format } = chart;
+  const step = Math.max(1, Math.ceil(times.length / ROWS_MAX));
+  const rows = [];
+  for (let i = times.length - 1; isOpen && i >= 0; i -= step)
+    rows.push(
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, moment(chart, i)),
+        series.map(({ values }) =>
+          h("td", { class: "n" }, values[i] === null ? "–" : format(values[i])),
+        ),
+      ),
+    );
+  const titles = ["Time", ...series.map(({ label }) => label)];
+  const title = (text, i) => h("th", { scope: "col", class: i ? "n" : "" }, text);
+  const onToggle = ({ target }) => {
+    const entry = live.get(name);
+    if (entry.isOpen === target.open) return;
+    entry.isOpen = target.open;
+    draw(entry);
+  };
+  return h(
+    "details",
+    { ontoggle: onToggle },
+    h("summary", {}, "Numbers"),
+    rows.length > 0 &&
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Numbers of the chart" },
+        h(
+          "table",
+          {},
+          h("thead", {}, h("tr", {}, titles.map(title))),
+          h("tbody", {}, rows),
+        ),
+      ),
+  );
 }
 
 function draw(entry) {
-  const width = entry.place.clientWidth;
-  if (!width || typeof uPlot === "undefined") return;
-  if (entry.plot) return entry.plot.setData(entry.data);
-  entry.plot = new uPlot(options(entry.settings, width), entry.data, entry.place);
+  const { chart } = entry;
+  const { times, isDays } = chart;
+  const [begin, end] = limits(chart);
+  entry.xs = times.map((at, i) =>
+    isDays ? ((i + 0.5) / times.length) * WIDTH : ((at - begin) / (end - begin || 1)) * WIDTH,
+  );
+  show(
+    entry.node,
+    legend(entry),
+    h("div", { class: "plot" }, drawing(entry, entry.xs)),
+    numbers(entry),
+  );
 }
 
-/** After a change of width, colours or time zone. */
+/** The values at the place of the pointer, or the latest. */
+function point(name, event) {
+  const entry = live.get(name);
+  const picture = entry.node.querySelector("svg");
+  const { left, width } = picture.getBoundingClientRect();
+  const x = ((event.clientX - left) / width) * WIDTH;
+  let at = null;
+  if (event.type === "pointermove" && x >= -20 && x <= WIDTH + 20 && picture.contains(event.target))
+    entry.xs.forEach((each, i) => {
+      if (at === null || Math.abs(each - x) < Math.abs(entry.xs[at] - x)) at = i;
+    });
+  if (at === entry.at) return;
+  entry.at = at;
+  draw(entry);
+}
+
+/**
+ * A chart. `times` are in seconds, `series` are {label, color, values, dash, fill}: as many values
+ * as there are times, null where there is none. `isDays`: each time is a day in UTC, and the values
+ * are bars. `format` makes a value a text; `summary` is the chart in words.
+ */
+export function chart(name, settings) {
+  const known = live.get(name);
+  const isShown = Boolean(known?.node.isConnected);
+  const node = isShown ? known.node : h("div", { class: "chart", "data-live": name });
+  const entry = {
+    name,
+    node,
+    chart: settings,
+    at: (isShown && known.at < settings.times.length && known.at) || null,
+    off: known?.off ?? new Set(),
+    isOpen: isShown && known.isOpen,
+  };
+  live.set(name, entry);
+  if (!isShown) {
+    node.addEventListener("pointermove", (event) => point(name, event));
+    node.addEventListener("pointerleave", (event) => point(name, event));
+  }
+  draw(entry);
+  // A chart on the screen is represented by a placeholder, which `morphElement` leaves alone.
+  return isShown ? h("div", { class: "chart", "data-live": name }) : node;
+}
+
+/** After a change of the time zone. */
 export function redrawAll() {
-  for (const entry of live.values()) {
-    entry.plot?.destroy();
-    entry.plot = null;
-    if (entry.place.isConnected) draw(entry);
-  }
+  for (const entry of live.values()) if (entry.node.isConnected) draw(entry);
 }
-
-addEventListener("resize", () => {
-  for (const { plot, place, settings } of live.values()) {
-    if (plot && place.isConnected)
-      plot.setSize({ width: place.clientWidth, height: settings.height });
-  }
-});
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);

@@ -105,10 +105,10 @@ export const button = (
     text,
   );
 
-/** A labelled table that scrolls by itself. `columns` are [title, class]. */
-export function table(label, columns, rows, kind = "") {
+/** A labelled table that scrolls by itself. `columns` are [title, class], `foot` is a last row. */
+export function table(label, columns, rows, kind = "", foot = null) {
   // On a narrow screen each cell names its column itself.
-  for (const { children } of rows)
+  for (const { children } of [...rows, foot].filter(Boolean))
     [...children].forEach(({ dataset }, i) => {
       const [title] = columns[i];
       if (title) dataset.label = title.dataset?.label ?? title.textContent ?? title;
@@ -122,7 +122,13 @@ export function table(label, columns, rows, kind = "") {
   return h(
     "div",
     { class: `scroll ${kind}`, tabindex: "0", role: "region", "aria-label": label },
-    h("table", {}, h("thead", {}, h("tr", {}, columns.map(cell))), h("tbody", {}, rows)),
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, columns.map(cell))),
+      h("tbody", {}, rows),
+      foot && h("tfoot", {}, foot),
+    ),
   );
 }
 

@@ -4,11 +4,22 @@ import { h } from "../dom.js";
 import { age, count, plural, rate, sentence, short } from "../format.js";
 import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
-import { link, replace } from "../route.js";
+import {
+  chartSection,
+  choices,
+  lengthChart,
+  loadSeries,
+  readyChart,
+  spanOf,
+  speedChart,
+  speedsOf,
+} from "../parts/series.js";
+import { link } from "../route.js";
 import { firstRun, loadFirstRun } from "./first_run.js";
 import { STATES, figure, pausedBadge, queueLink, section, sign, table } from "../ui.js";
 
 const DAYS = [7, 30, 90, 180];
+const DAYS_USUAL = 30;
 
 const tile = (name, value, sub, href, kind) =>
   h(
@@ -50,95 +61,52 @@ function tiles({ jobs, per_s: perSecond, totals, today }) {
   );
 }
 
-/** Rates from the differences of the totals. */
-function rates(samples) {
-  const out = [[], [], [], []];
+/** Numbers per second from the differences of the totals, every two seconds. */
+function speedsNow(samples) {
+  const out = { times: [], processed: [], failed: [], enqueued: [] };
   for (let i = 1; i < samples.length; i += 1) {
     const [before, now] = [samples[i - 1], samples[i]];
     const seconds = (now[0] - before[0]) / 1000;
-    out[0].push(now[0] / 1000);
-    for (const k of [1, 2, 3]) out[k].push((now[k] - before[k]) / seconds);
+    out.times.push(now[0] / 1000);
+    ["processed", "failed", "enqueued"].forEach((each, k) =>
+      out[each].push((now[k + 1] - before[k + 1]) / seconds),
+    );
   }
   return out;
 }
 
-function liveChart(samples) {
-  const data = rates(samples);
-  const minutes = Math.max(1, Math.round((samples.length * 2) / 60));
-  const last = data.map((each) => each.at(-1) ?? 0);
-  const words =
-    `The last ${plural(minutes, "minute")}: processed ${rate(last[1])}, ` +
-    `failed ${rate(last[2])}, enqueued ${rate(last[3])} now.`;
-  return section(
-    minutes === 1 ? "Last minute" : `Last ${minutes} minutes`,
-    null,
-    samples.length < 2
-      ? h("p", { class: "empty" }, "The first points appear in a few seconds.")
-      : chart(
-          "live",
-          {
-            height: 190,
-            format: rate,
-            series: [
-              { label: "Processed", color: "--good", fill: true },
-              { label: "Failed", color: "--dead", dash: [4, 3] },
-              { label: "Enqueued", color: "--ready" },
-            ],
-          },
-          data,
-          words,
-        ),
-  );
-}
-
-function historyChart(days, shown, today) {
+function historyChart(days, shown, today, params) {
   const byDay = new Map(shown.map((each) => [each.day, each]));
   const end = Date.parse(`${today}T00:00:00Z`);
-  const data = [[], [], []];
+  const [times, processed, failed] = [[], [], []];
   for (let i = days - 1; i >= 0; i -= 1) {
     const time = end - i * 86400000;
     const each = byDay.get(new Date(time).toISOString().slice(0, 10));
-    data[0].push(time / 1000);
-    data[1].push(each?.processed ?? 0);
-    data[2].push(each?.failed ?? 0);
+    times.push(time / 1000);
+    processed.push(each?.processed ?? 0);
+    failed.push(each?.failed ?? 0);
   }
-  const total = (k) => data[k].reduce((sum, n) => sum + n, 0);
-  const words =
-    `The last ${days} days: ${count(total(1))} processed, ${count(total(2))} of them failed.`;
-  const choice = (n) =>
-    h(
-      "a",
-      {
-        href: link("", { days: n === 30 ? "" : n }),
-        "aria-current": n === days ? "true" : null,
-        onclick: (event) => {
-          event.preventDefault();
-          replace(event.currentTarget.href);
-        },
-      },
-      `${n} days`,
-    );
+  const sum = (values) => count(values.reduce((all, n) => all + n, 0));
   return section(
     "By day",
-    h(
-      "div",
-      { class: "choices", role: "group", "aria-label": "Length of the history" },
-      DAYS.map(choice),
+    choices(
+      "Length of the history",
+      "days",
+      DAYS.map((n) => [n, `${n} days`]),
+      days,
+      params,
+      DAYS_USUAL,
     ),
-    chart(
-      `history${days}`,
-      {
-        height: 190,
-        format: short,
-        bars: true,
-        series: [
-          { label: "Processed", color: "--bar" },
-          { label: "Failed", color: "--dead" },
-        ],
-      },
-      data,
-      words,
-    ),
+    chart("history", {
+      times,
+      isDays: true,
+      format: short,
+      summary: `The last ${days} days: ${sum(processed)} processed, ${sum(failed)} of them failed.`,
+      series: [
+        { label: "Processed", color: "bar", values: processed },
+        { label: "Failed", color: "bad", values: failed },
+      ],
+    }),
   );
 }
 
@@ -244,17 +212,18 @@ function worst(queues) {
 }
 
 async function loadAll(ctx, signal) {
-  const { params } = ctx;
-  const [overview, trend, history, queues, cluster] = await Promise.all([
+  const { span: _, ...days } = ctx.params;
+  const [overview, trend, series, history, queues, cluster] = await Promise.all([
     get("overview", {}, { signal }),
     get("trend", {}, { signal }),
-    get("history", { days: 30, ...params }, { signal }),
+    loadSeries(ctx.params, {}, signal),
+    get("history", { days: DAYS_USUAL, ...days }, { signal }),
     get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
     get("cluster", {}, { signal }),
   ]);
   noteHealth(overview.health);
   const options = await loadFirstRun(ctx, overview, signal);
-  return { overview, trend, history, queues, cluster, options };
+  return { overview, trend, series, history, queues, cluster, options };
 }
 
 /** Without its engine a server tells nothing of jobs, but of the servers that share the log. */
@@ -278,7 +247,7 @@ const headline = ({ level, text }) =>
 export default {
   title: "Overview",
   load: (ctx, signal) => loadAll(ctx, signal).catch((error) => loadCluster(error, signal)),
-  render(ctx, { overview, trend, history, queues, cluster, options }) {
+  render(ctx, { overview, trend, series, history, queues, cluster, options }) {
     const { health } = overview;
     const { params } = ctx;
     if (!trend) return [headline(health), clusterSections(cluster)];
@@ -286,17 +255,31 @@ export default {
       headline(health),
       ctx.state.isFirstRun && options && firstRun(ctx, overview, options),
       tiles(overview),
-      h(
-        "div",
-        { class: "pair" },
-        liveChart(trend.samples),
-        historyChart(Number(params.days ?? 30), history.days, history.today),
+      chartSection(
+        params,
+        h(
+          "div",
+          { class: "pair" },
+          speedChart(
+            "server",
+            "Jobs per second",
+            // The shortest span has points every two seconds too.
+            spanOf(params) === "15m" ? speedsNow(trend.samples) : speedsOf(series),
+          ),
+          lengthChart("server", "Wait of jobs", series, "wait"),
+        ),
       ),
       h(
         "div",
         { class: "pair" },
         attention(overview),
         worst(queues.queues.filter((each) => each.ready > 0)),
+      ),
+      h(
+        "div",
+        { class: "pair" },
+        readyChart("server", series),
+        historyChart(Number(params.days ?? DAYS_USUAL), history.days, history.today, params),
       ),
       clusterSections(cluster),
     ];

@@ -17,6 +17,14 @@ import {
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 import { limitsText } from "../parts/limits.js";
+import {
+  chartSection,
+  lengthChart,
+  loadSeries,
+  readyChart,
+  speedChart,
+  speedsOf,
+} from "../parts/series.js";
 import { servedBy } from "../parts/served.js";
 
 const LIMIT = 50;
@@ -74,17 +82,44 @@ function about(queue) {
   ]);
 }
 
+function charts({ params }, name, series) {
+  const id = `queue ${name}`;
+  const pair = (...each) => h("div", { class: "pair" }, each);
+  return chartSection(
+    params,
+    series.is_recorded
+      ? [
+          pair(
+            speedChart(id, "Jobs per second", speedsOf(series)),
+            readyChart(id, series),
+          ),
+          pair(
+            lengthChart(id, "Wait of jobs", series, "wait"),
+            lengthChart(id, "Run time", series, "run"),
+          ),
+        ]
+      : h(
+          "p",
+          { class: "empty" },
+          "Nothing is recorded of this queue yet. The server records the 1,000 queues that were " +
+            "in use most recently.",
+        ),
+  );
+}
+
 export default {
   title: "Queue",
   titleOf: ({ args: [name] }, data) => data?.queue.name ?? name,
-  async load({ args: [name], params: { cursor, ...more } }, signal) {
-    const [queue, page] = await Promise.all([
+  async load({ args: [name], params }, signal) {
+    const { cursor, span: _, ...more } = params;
+    const [queue, series, page] = await Promise.all([
       get(`queues/${part(name)}`, more, { signal }),
+      loadSeries(params, { queue: nameOf(name) }, signal),
       get("jobs", { state: "ready", queue: nameOf(name), cursor, limit: LIMIT }, { signal }),
     ]);
-    return { queue, page };
+    return { queue, series, page };
   },
-  render(ctx, { queue, page: { jobs, next } }) {
+  render(ctx, { queue, series, page: { jobs, next } }) {
     const { cursor } = ctx.params;
     const actions = ctx.isReadOnly
       ? []
@@ -119,6 +154,7 @@ export default {
         ...actions,
       ),
       about(queue),
+      charts(ctx, queue.name, series),
       h("h2", {}, "Next in line"),
       list,
       pager(`queues/${part(queue.name)}`, ctx.params, next),

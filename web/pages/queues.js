@@ -1,8 +1,10 @@
 import { get, part, post } from "../api.js";
+import { spark } from "../chart.js";
 import { h } from "../dom.js";
-import { age, count, plural } from "../format.js";
+import { age, count, none, plural } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
+import { choices } from "../parts/series.js";
 import {
   act,
   acts,
@@ -32,6 +34,10 @@ const COLUMNS = [
   ["enqueued", "Enqueued", "n"],
   ["processed", "Processed", "n"],
   ["failed", "Failed", "n"],
+];
+const ORDERS = [
+  ["worst", "Worst first"],
+  ["name", "By name"],
 ];
 const LIMIT = 100;
 /** A list that takes more requests than this is not updated automatically. */
@@ -122,6 +128,13 @@ function row(ctx, queue) {
     );
   const act1 = (verb, run, key, kind, disabled) =>
     button(verb, () => run(ctx, queue), { kind, disabled, label: `${verb} ${name}`, key });
+  const others = h(
+    "details",
+    { class: "more" },
+    h("summary", { "aria-label": `More actions for ${name}`, title: "More actions" }, "⋯"),
+    act1("Clear", clear, "clear", "small danger", queue.ready === 0),
+    act1("Delete", remove, "delete", "small danger"),
+  );
   return h(
     "tr",
     { "data-key": name },
@@ -135,20 +148,44 @@ function row(ctx, queue) {
     speed(queue.enqueued_per_s),
     speed(queue.processed_per_s),
     speed(queue.failed_per_s, "bad"),
+    figure(queue.recent?.some(Boolean) ? spark(queue.recent, "good") : none()),
     acts(
       ctx,
       act1(queue.is_paused ? "Resume" : "Pause", turnPause, "pause", "small"),
-      act1("Clear", clear, "clear", "small danger", queue.ready === 0),
-      act1("Delete", remove, "delete", "small danger"),
+      others,
     ),
   );
 }
 
-const title = (params, column) =>
-  sortLink("queues", params, { sort: "name", ...params }, column, "name");
+/** The sums over all queues, those on other pages included. */
+function sums(total, totals) {
+  const jobs = (state) =>
+    figure(jobsLink(totals[state], { state }, `${state} job`, " of all queues"));
+  return h(
+    "tr",
+    { "data-key": "totals" },
+    h("th", { scope: "row", class: "wide" }, plural(total, "queue")),
+    jobs("ready"),
+    h("td"),
+    ["reserved", "scheduled", "retrying", "dead"].map(jobs),
+    speed(totals.enqueued_per_s),
+    speed(totals.processed_per_s),
+    speed(totals.failed_per_s, "bad"),
+    h("td"),
+    h("td"),
+  );
+}
+
+/** Without an order in the address, the worst come first. */
+function orderOf(params) {
+  const sort = params.sort ?? (params.order ? "name" : "worst");
+  return { ...params, sort, order: sort === "worst" ? "desc" : params.order };
+}
+
+const title = (params, column) => sortLink("queues", params, orderOf(params), column, "name");
 
 /** The order of the list. The server sends the key of each row as "value:name". */
-function compare({ sort = "name", order }) {
+function compare({ sort, order }) {
   const sign = order === "desc" ? -1 : 1;
   return (a, b) => {
     const values = [a, b].map(({ place }) => parseFloat(place));
@@ -163,15 +200,17 @@ async function load({ params, state }, signal) {
   let from = "";
   state.slices = 0;
   do {
-    const page = await get("queues", { ...params, limit: LIMIT, from }, { signal });
+    const asked = { ...orderOf(params), recent: 1, limit: LIMIT, from };
+    const page = await get("queues", asked, { signal });
     found.queues.push(...page.queues.map((each) => ({ ...each, as_of: page.as_of })));
     found.total = page.total;
+    found.totals = page.totals;
     found.next ??= page.next;
     ({ from } = page);
     state.slices += 1;
   } while (from);
   if (state.slices === 1) return found;
-  found.queues.sort(compare(params));
+  found.queues.sort(compare(orderOf(params)));
   if (found.queues.length > LIMIT) found.next = found.queues[LIMIT - 1].place;
   found.queues.length = Math.min(found.queues.length, LIMIT);
   return found;
@@ -181,8 +220,9 @@ export default {
   title: "Queues",
   isStill: ({ state }) => state.slices > SLICES_STILL,
   load,
-  render(ctx, { queues, total, next }) {
+  render(ctx, { queues, total, totals, next }) {
     const { params } = ctx;
+    const asListed = { ...params, cursor: "", order: "" };
     const filter = h("input", {
       type: "search",
       value: params.match ?? "",
@@ -195,15 +235,24 @@ export default {
       queues.length > 0
         ? table(
             "Queues",
-            [...COLUMNS.map((each) => [title(params, each), each[2]]), ["", "acts"]],
+            [
+              ...COLUMNS.map((each) => [title(params, each), each[2]]),
+              ["Last 15 min", "n"],
+              ["", "acts"],
+            ],
             queues.map((each) => row(ctx, each)),
             "cards",
+            sums(total, totals),
           )
         : params.match
           ? empty(`No queue has “${params.match}” in its name.`)
           : empty("No queues yet. The first job creates one.");
     return [
-      head(["Queues ", h("span", { class: "count" }, count(total))], filter),
+      head(
+        ["Queues ", h("span", { class: "count" }, count(total))],
+        choices("Order", "sort", ORDERS, orderOf(params).sort, asListed),
+        filter,
+      ),
       body,
       pager("queues", params, next),
     ];

@@ -206,10 +206,10 @@ export const cases = [
       await row(page, "2098-12-31").waitFor();
       assert.match(await hover(), /^2098-12-31 18:34:49 UTC · /);
       await page.goto(test.server.base);
-      await page.getByText("Time (UTC)").waitFor();
+      await page.getByText("Time (UTC)").first().waitFor();
       await page.getByText("Day (UTC)").waitFor();
       await page.keyboard.press("u");
-      await page.getByText("Time (UTC+5:30)").waitFor();
+      await page.getByText("Time (UTC+5:30)").first().waitFor();
       await page.getByText("Day (UTC)").waitFor();
       await other.close();
     },

@@ -72,7 +72,7 @@ export const cases = [
       await test.page.getByRole("heading", { name: health.text }).waitFor();
       await fill(test);
       await test.page.locator(".tile.dead .value", { hasText: "1" }).waitFor();
-      await test.page.locator(".uplot canvas").first().waitFor();
+      await test.page.locator(".chart svg .line").first().waitFor();
       await test.page.locator(".tile.dead a").click();
       await row(test.page, "Dies").waitFor();
     },
@@ -231,6 +231,7 @@ export const cases = [
       await fill(test);
       const { page } = test;
       await test.open("queues");
+      await page.getByLabel("More actions for mail").click();
       await page.getByRole("button", { name: "Delete mail" }).click();
       await page.keyboard.press("Escape");
       await gone(page.getByRole("dialog"));

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { beanstalk, counts, faktory, fill, gone, row, until } from "../helpers.js";
 
+const more = (page, name) => page.getByLabel(`More actions for ${name}`).click();
+
 /** In the dialog that asks for how long. */
 async function pause(page, howLong) {
   const dialog = page.getByRole("dialog");
@@ -22,9 +24,11 @@ export const cases = [
       assert.equal((await test.server.api("queues/thumbs")).is_paused, true);
       await page.getByRole("button", { name: "Resume thumbs" }).click();
       await gone(row(page, "thumbs").locator(".badge.paused"));
+      await more(page, "thumbs");
       await page.getByRole("button", { name: "Clear thumbs" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 2 ready jobs" }).click();
       await page.getByText("Done: 2 jobs deleted.").waitFor();
+      await more(page, "broken");
       await page.getByRole("button", { name: "Delete broken" }).click();
       await page
         .getByRole("dialog")
@@ -76,14 +80,14 @@ export const cases = [
         tube.socket.write(`use ${name}\r\nput 0 0 60 1\r\nx\r\n`);
       await until(async () => (await counts(test)).ready === 20050, "all are there");
       const { page } = test;
-      await test.open("queues?match=t");
+      await test.open("queues?match=t&sort=name");
       const shown = async () => (await page.locator("tbody td.wide").allTextContents()).slice(0, 9);
       await row(page, "t00000").waitFor();
       assert.equal((await shown()).at(8), first); // after "default"
       await page.getByRole("link", { name: "Next page" }).click();
       await row(page, "t00101").waitFor();
       assert.equal((await shown()).at(0), "t00099");
-      await test.open("queues?order=desc");
+      await test.open("queues?sort=name&order=desc");
       await row(page, "t20049").waitFor();
       assert.deepEqual((await shown()).slice(0, 2), ["t20049", "t20048"]);
     },
@@ -105,6 +109,25 @@ export const cases = [
       assert.equal(await page.locator("tbody tr").count(), 1);
       await page.getByRole("button", { name: "Resume" }).click();
       await until(async () => !(await test.server.api("queues/%252E%252E")).is_paused, "resumed");
+    },
+  },
+  {
+    title: "the worst queues come first, and the last row has the totals",
+    async run(test) {
+      const { client } = await fill(test);
+      await client.push("mail-0002", "SendMail", "mail", []);
+      const { page } = test;
+      await test.open("queues");
+      // Half of the runs of the last moments failed, and more.
+      await page.locator("tbody tr", { hasText: "broken" }).waitFor();
+      const names = await page.locator("tbody td.wide").allInnerTexts();
+      assert.equal(names[0], "broken");
+      const total = page.locator("tfoot tr");
+      await total.getByRole("link", { name: "4 ready jobs of all queues" }).waitFor();
+      await page.getByRole("link", { name: "By name" }).click();
+      await page.locator("th[aria-sort=ascending]").waitFor();
+      const sorted = await page.locator("tbody td.wide").allInnerTexts();
+      assert.deepEqual(sorted, [...sorted].sort());
     },
   },
 ];

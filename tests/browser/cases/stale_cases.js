@@ -33,10 +33,12 @@ export const cases = [
       await two.click();
       await page.getByText("Done: 2 jobs deleted.").waitFor();
       await test.open("queues");
+      await page.getByLabel("More actions for cleared").click();
       await page.getByRole("button", { name: "Clear cleared" }).click();
       await tube.put("cleared", "late");
       await page.getByRole("button", { name: "Delete 2 ready jobs" }).click();
       await page.getByText("Done: 2 jobs deleted.").waitFor();
+      await page.getByLabel("More actions for deleted").click();
       await page.getByRole("button", { name: "Delete deleted" }).click();
       await tube.put("deleted", "late");
       await page.getByRole("button", { name: "Delete the queue and 1 job" }).click();

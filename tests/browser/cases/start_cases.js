@@ -99,6 +99,7 @@ export const cases = [
       await row(page, "mail").waitFor();
       await page.locator("#top").getByText("prod-eu", { exact: true }).waitFor();
       assert.match(await page.title(), /Queues · prod-eu · Millrace$/);
+      await page.getByLabel("More actions for mail").click();
       await page.getByRole("button", { name: "Clear mail" }).click();
       await page.getByRole("dialog", { name: "prod-eu Clear mail?" }).waitFor();
       for (const what of ["#top", "dialog"]) assert.equal(await border(what), "rgb(179, 38, 30)");
@@ -118,6 +119,7 @@ export const cases = [
         const other = await context.browser().newContext({ bypassCSP: true, ...screen });
         const narrow = await other.newPage();
         await narrow.goto(`${server.base}queues`);
+        await narrow.getByLabel("More actions for mail").click();
         await narrow.getByRole("button", { name: "Clear mail" }).click();
         assert.deepEqual(await violations(narrow), []);
         assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth));

@@ -247,6 +247,7 @@ export const cases = [
       for (const width of [768, 1050]) {
         await page.setViewportSize({ width, height: 1000 });
         await test.open("queues");
+        await page.getByLabel("More actions for thumbs").click();
         assert.ok(await isInView(page.getByRole("button", { name: "Delete thumbs" })), width);
         await test.open("errors");
         await row(page, "Timeout").waitFor();
