@@ -55,6 +55,23 @@ struct Queues {
   std::size_t others_count = 0;
 };
 
+/// The runs of a jobtype.
+struct LabelledType {
+  std::string label;  ///< `type="SendMail"`; an empty type: all runs of no measured type
+  TypeMeter meter;
+};
+
+/// Those that had runs. At most `TypeMeters::kTypesMax` and one.
+std::vector<LabelledType> copy_types(const TypeMeters& types) {
+  std::vector<LabelledType> copies;
+  copies.reserve(types.size() + 1);
+  types.each([&](std::string_view type, const TypeMeter& meter) {
+    copies.push_back({.label = std::string(type), .meter = meter});
+  });
+  if (types.others().processed.total > 0) copies.push_back({.label = {}, .meter = types.others()});
+  return copies;
+}
+
 /// What jobs with features have at present.
 struct FeatureCounts {
   std::size_t locks = 0;
@@ -82,6 +99,7 @@ struct Snapshot {
   Time now;
   WallClock wall_clock;
   Queues queues;
+  std::vector<LabelledType> types;
   CountersChanged counters;
   Tally tally;
   std::size_t worker_count = 0;
@@ -201,6 +219,22 @@ void show_meters(const Queues& queues, MetricsPage& page) {
   for (const Labelled& each : queues.labelled) {
     if (each.meter && each.meter->run.count() > 0)
       page.histogram("millrace_run_seconds", each.label, each.meter->run);
+  }
+}
+
+void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
+  page.head("millrace_type_processed_total", "counter", "Runs that ended, by jobtype.");
+  for (const LabelledType& each : types) {
+    page.sample("millrace_type_processed_total", each.label, concat(each.meter.processed.total));
+  }
+  page.head("millrace_type_failed_total", "counter", "Runs that failed, by jobtype.");
+  for (const LabelledType& each : types) {
+    page.sample("millrace_type_failed_total", each.label, concat(each.meter.failed.total));
+  }
+  page.head("millrace_type_run_seconds", "histogram",
+            "From the reservation to the end of the run, by jobtype.");
+  for (const LabelledType& each : types) {
+    page.histogram("millrace_type_run_seconds", each.label, each.meter.run);
   }
 }
 
@@ -369,9 +403,11 @@ std::string write(Snapshot all) {
     // Once for all samples of the queue.
     each.label = concat("queue=\"", escaped(each.label), "\"");
   }
+  for (LabelledType& each : all.types) each.label = concat("type=\"", escaped(each.label), "\"");
   show_totals(all, page);
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
+  show_types(all.types, page);
   show_throttles(all.queues, page);
   show_features(all.features, all.tally, page);
   show_process(all, page);
@@ -395,6 +431,7 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
   return {.now = moment.now,
           .wall_clock = view.wall_clock(),
           .queues = collect(view, busiest, moment.now),
+          .types = copy_types(site.broker.types()),
           .counters = view.counters(),
           .tally = view.tally(),
           .worker_count = view.workers().size(),

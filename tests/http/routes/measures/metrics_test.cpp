@@ -27,6 +27,16 @@ TEST_CASE("metrics: jobs by queue and state, age, counters and histograms") {
   CHECK(has_line(text, "millrace_failed_total 1"));
 }
 
+TEST_CASE("metrics: runs by jobtype") {
+  WebFixture web;
+  CHECK(web.get("/metrics").body.find("{type=") == std::string::npos);
+  web.fail(R"(Odd \"type\")", "x");
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, R"(millrace_type_processed_total{type="Odd \"type\""} 1)"));
+  CHECK(has_line(text, R"(millrace_type_failed_total{type="Odd \"type\""} 1)"));
+  CHECK(has_line(text, R"(millrace_type_run_seconds_count{type="Odd \"type\""} 1)"));
+}
+
 TEST_CASE("metrics: open connections by protocol") {
   WebFixture web;
   web.traffic.beanstalk_connections = 2;
