@@ -33,7 +33,6 @@ const COLUMNS = [
   ["Ready", "n"],
   ["Clients waiting", "n"],
   ["Handed out", "n"],
-  ["Held for", "n"],
   ["", "acts"],
 ];
 
@@ -88,10 +87,10 @@ function row(ctx, each) {
       count(each.held),
       each.overage > 0 && h("div", { class: "bad" }, `${count(each.overage)} overdue`),
       each.reclaimed > 0 && h("div", { class: "dim" }, `${count(each.reclaimed)} reclaimed`),
-    ),
-    figure(
-      each.held_p50_s === null ? "–" : span(each.held_p50_s),
-      each.held_p95_s !== null && h("div", { class: "dim" }, `95 % ≤ ${span(each.held_p95_s)}`),
+      each.held_p50_s !== null && [
+        h("div", { class: "dim" }, `half ≤ ${span(each.held_p50_s)}`),
+        h("div", { class: "dim" }, `95 % ≤ ${span(each.held_p95_s)}`),
+      ],
     ),
     acts(
       ctx,
@@ -169,8 +168,8 @@ export default {
         h(
           "p",
           { class: "dim" },
-          "Jobs are counted since the limits apply, or since the start. “Held for”: half of the ",
-          "runs since the start were no longer.",
+          "Jobs are counted since the limits apply, or since the start. Below their number is how ",
+          "long half and 95 % of the runs since the start have held their slots at most.",
         ),
       all.queues.throttles.some(({ overage, reclaimed }) => overage + reclaimed > 0) &&
         h(

@@ -177,7 +177,7 @@ export const cases = [
     },
   },
   {
-    title: "hostile texts: names of cron entries and of limits are shown as text",
+    title: "hostile texts: names of cron entries, and refused names of limits, are shown as text",
     config: NAMES.map(
       (name) =>
         `[[cron]]\nname = ${JSON.stringify(name)}\nschedule = "@yearly"\n` +
@@ -185,15 +185,20 @@ export const cases = [
     ).join(""),
     async run(test) {
       const tried = await watch(test);
-      const json = { "Content-Type": "application/json" };
-      for (const name of NAMES) {
-        const { status } = await fetch(
-          `${test.server.base}api/v1/throttles/${encodeURIComponent(name)}/set`,
-          { method: "POST", headers: json, body: '{"rate_count":1,"rate_s":1}' },
-        );
-        assert.equal(status, 200, name);
+      const { page } = test;
+      await look(test, "throttles");
+      // The refusal repeats the name.
+      await page.getByRole("button", { name: "Limit a queue…" }).click();
+      await page.getByLabel("Jobs that may begin").fill("1");
+      await page.getByLabel("in so many seconds").fill("1");
+      for (const name of NAMES.filter((each) => each !== "__proto__")) {
+        await page.getByLabel("Queue", { exact: true }).fill(name);
+        const answer = page.waitForResponse(/\/set$/);
+        await page.getByRole("button", { name: "Save" }).click();
+        assert.equal((await answer).status(), 400, name);
+        await page.getByRole("alert").getByText("no queue can have the name").waitFor();
+        assert.deepEqual(await injected(page), [], name);
       }
-      assert.match(await look(test, "throttles"), /owned/);
       assert.match(await look(test, "cron"), /owned/);
       for (const name of NAMES) {
         const text = await look(test, `cron/${encodeURIComponent(name)}`);

@@ -76,7 +76,7 @@ class FeatureVerbsTest(CliTest):
         self.assertTrue(self.json("throttles")["throttles"][0]["is_by_hand"])
         self.assertIn("timeout_s", self.refusal("throttles", "set", "mail", "--concurrency=1"))
         name = self.refusal("throttles", "set", "my mail", "--rate=1/1m")
-        self.assertIn('cannot get "my mail" queue', name)
+        self.assertIn('no queue can have the name "my mail"', name)
 
     def test_what_makes_no_sense_is_refused_before_anything_is_asked(self):
         self.url = "http://127.0.0.1:1"

@@ -62,11 +62,9 @@ const Throttle* find_throttle(const Call& call) {
   return found != nullptr && is_shown(*found) ? found : nullptr;
 }
 
-/// As PUSH says it.
+/// As it is said of a name in a config file.
 Response refuse_name(std::string_view queue) {
-  return refuse(400, concat("cannot get \"", cut(queue, kNameShownBytes),
-                            "\" queue: queue names must match \\A[a-zA-Z0-9._-]+\\z, "
-                            "or be names of tubes"));
+  return refuse(400, concat("no queue can have the name \"", cut(queue, kNameShownBytes), "\""));
 }
 
 Response say_unlimited() {
