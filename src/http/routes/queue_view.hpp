@@ -18,7 +18,7 @@ struct QueueFigures {
   std::uint64_t retrying = 0;
   std::uint64_t dead = 0;
   std::uint64_t expired = 0;  ///< since it came into being, in this process
-  Time oldest = kNever;  ///< when its oldest ready job became ready
+  Time oldest = kNever;       ///< when its oldest ready job became ready
   double enqueued_rate = 0;
   double processed_rate = 0;
   double failed_rate = 0;
