@@ -13,6 +13,7 @@
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/manifest.hpp"
 #include "server/backup/new_segments.hpp"
+#include "server/export/export_mark.hpp"
 #include "server/process/clock.hpp"
 #include "server/tools/unfinished.hpp"
 
@@ -161,6 +162,8 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
 
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
   if (auto ended = refuse_unfinished(choice.directory); !ended) return ended.error();
+  // The copy would be served, where the directory is not.
+  if (auto kept = refuse_exported(choice.directory); !kept) return kept.error();
   if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();
   journal::PosixFileSystem files;
   if (const auto readable = files.list(choice.directory); !readable) return readable.error();

@@ -148,8 +148,7 @@ Finding look_at_journal(const std::string& directory) {
   if (const auto kept = refuse_exported(directory); !kept) {
     finding.seen = kept.error().text;
     finding.means = "the server does not start";
-    finding.to_do =
-        "run the export again if it has not ended; see docs/migrating-from-beanstalkd.md";
+    finding.to_do = "see The way back in docs/migrating-from-beanstalkd.md";
     return finding;
   }
   finding.seen = names->segments.empty()

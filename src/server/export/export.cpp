@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,11 +71,12 @@ class StoppedServer {
   [[nodiscard]] Time now() { return clock_.now(); }
   [[nodiscard]] WallClock wall() const { return store().wall_clock(); }
 
-  /// The jobs in the order in which workers would get them: queue by queue, first those that
-  /// workers had. The same for each export of the same journal.
+  /// All dead jobs, the oldest first. Then the others, in the order in which workers would get
+  /// them: queue by queue, first those that workers had. The same for each export of one journal.
   [[nodiscard]] std::vector<JobSlot> jobs() const;
-  /// Queues that are paused without end.
-  [[nodiscard]] std::vector<std::string_view> paused() const;
+  [[nodiscard]] std::size_t dead_count() const { return store().orders().dead().size(); }
+  /// Queues that are paused now.
+  [[nodiscard]] std::vector<const Queue*> paused(Time now) const;
 
  private:
   StoppedServer() = default;
@@ -107,24 +109,31 @@ std::vector<JobSlot> StoppedServer::jobs() const {
     held[store().jobs().at(entry.slot).queue].push_back(entry.slot);
   }
   std::vector<JobSlot> slots;
+  for (const TimeEntry& entry : store().orders().dead()) slots.push_back(entry.slot);
   for (const auto& [created, id] : store().queues().by_creation()) {
     const Queue& queue = store().queues().at(id);
     const auto& first = held[id];
     slots.insert(slots.end(), first.begin(), first.end());
     for (const ReadyEntry& entry : queue.ready) slots.push_back(entry.slot);
     for (const TimeEntry entry : store().delayed(queue)) slots.push_back(entry.slot);
-    for (const TimeEntry& entry : queue.dead) slots.push_back(entry.slot);
   }
   return slots;
 }
 
-std::vector<std::string_view> StoppedServer::paused() const {
-  std::vector<std::string_view> names;
+std::vector<const Queue*> StoppedServer::paused(Time now) const {
+  std::vector<const Queue*> queues;
   for (const auto& [created, id] : store().queues().by_creation()) {
     const Queue& queue = store().queues().at(id);
-    if (queue.paused_until == kNever) names.push_back(queue.name);
+    if (queue.is_paused(now)) queues.push_back(&queue);
   }
-  return names;
+  return queues;
+}
+
+/// For the report of an export that has ended.
+std::optional<std::string> not_taken(const ExportMark& mark, const std::string& directory) {
+  if (mark.refused == 0) return std::nullopt;
+  return http::count_of(mark.refused, "job") + " not taken by " + mark.target + ", and still in " +
+         directory;
 }
 
 /// One run of the command.
@@ -137,6 +146,7 @@ class Export {
 
  private:
   Outcome<std::vector<std::string>> pause_queues();
+  Outcome<Done> end_dead();
   Outcome<Done> give_some(const std::vector<JobSlot>& slots);
   void count(const LeavingJob& leaving, const std::string& refusal);
   [[nodiscard]] std::string left_behind() const;
@@ -146,7 +156,6 @@ class Export {
   const std::string& directory_;
   ExportMark mark_;
   std::uint64_t began_at_ = 0;
-  std::uint64_t refused_ = 0;
   std::uint64_t members_ = 0;  ///< jobs of batches
   ImportTable table_{{.queue = "queue", .taken = "given", .refused = "not given"}};
 };
@@ -154,6 +163,7 @@ class Export {
 Outcome<JournalReport> Export::run() {
   const std::vector<JobSlot> slots = server_.jobs();
   began_at_ = mark_.given;
+  mark_.process = receiver_.process();
   if (auto marked = write_export_mark(server_.files(), directory_, mark_); !marked) {
     return marked.error();
   }
@@ -164,43 +174,46 @@ Outcome<JournalReport> Export::run() {
     if (auto given = give_some(slots); !given) return given.error();
     progress.show(mark_.given);
   }
+  if (auto ended = end_dead(); !ended) return ended.error();
   progress.end();
   const auto unpaused = pause_queues();
   if (!unpaused) return unpaused.error();
   JournalReport report{.text = table_.text(), .damage = {}};
   if (began_at_ > 0) {
-    report.text += "goes on: " + std::to_string(began_at_) +
-                   " jobs were given before, and are not in this table; up to " +
-                   std::to_string(kGivenAtOnce) + " of those that came next may be there twice\n";
+    report.text += "goes on: " + http::count_of(began_at_, "job") +
+                   " given before, not in this table; up to " + std::to_string(kGivenAtOnce) +
+                   " of those that came next may be there twice\n";
   }
   for (const std::string& queue : *unpaused) report.text += "not paused there: " + queue + "\n";
   report.text += left_behind();
   report.text += "next: start the workers on " + receiver_.name() +
                  "; no server starts on this directory while it has the file `export`\n";
-  if (refused_ > 0) {
-    report.damage = std::to_string(refused_) + " jobs were not taken by " + receiver_.name() +
-                    "; they are in " + directory_ + " still";
-  }
+  report.damage = not_taken(mark_, directory_);
   return report;
 }
 
 /// Answers those that the other server cannot pause.
 Outcome<std::vector<std::string>> Export::pause_queues() {
   std::vector<std::string> others;
-  for (const std::string_view queue : server_.paused()) {
-    const auto paused = receiver_.pause(queue);
+  for (const Queue* const queue : server_.paused(server_.now())) {
+    // No other server knows a pause with an end.
+    const auto paused =
+        queue->paused_until == kNever ? receiver_.pause(queue->name) : Outcome<bool>(false);
     if (!paused) return paused.error();
-    if (!*paused) others.emplace_back(queue);
+    if (!*paused) others.push_back(queue->name);
   }
   return others;
 }
 
 Outcome<Done> Export::give_some(const std::vector<JobSlot>& slots) {
+  if (auto ended = end_dead(); !ended) return ended;
   const Jobs& jobs = server_.store().jobs();
+  const bool gives_dead = mark_.given < server_.dead_count();
+  const std::size_t end = gives_dead ? server_.dead_count() : slots.size();
   std::vector<LeavingJob> leaving;
   std::vector<BodyPin> bodies;
   std::size_t bytes = 0;
-  for (std::size_t i = mark_.given; i < slots.size() && leaving.size() < kGivenAtOnce; ++i) {
+  for (std::size_t i = mark_.given; i < end && leaving.size() < kGivenAtOnce; ++i) {
     const Job& job = jobs.with_body(slots[i]);
     // What was read back stays in memory only until something else is.
     if (job.body_bytes > 0) bodies.push_back(jobs.bodies().pin(job));
@@ -208,18 +221,24 @@ Outcome<Done> Export::give_some(const std::vector<JobSlot>& slots) {
     bytes += job.body_bytes;
     if (bytes >= kGivenBytesAtOnce) break;
   }
-  const auto refusals = receiver_.give(leaving, server_.now(), server_.wall());
+  const auto refusals = receiver_.give(leaving, server_.now(), server_.wall(), mark_.salt);
   if (!refusals) return refusals.error();
   for (std::size_t i = 0; i < leaving.size(); ++i) count(leaving[i], (*refusals)[i]);
   mark_.given += leaving.size();
   return write_export_mark(server_.files(), directory_, mark_);
 }
 
+/// At the moment at which all dead jobs were given.
+Outcome<Done> Export::end_dead() {
+  const bool is_moment = mark_.given == server_.dead_count() && mark_.given > 0;
+  return is_moment ? receiver_.end_dead(mark_.salt) : Done{};
+}
+
 void Export::count(const LeavingJob& leaving, const std::string& refusal) {
   const std::string_view state = exported_state_name(leaving.job->state);
   if (leaving.job->features && leaving.job->features->is_member()) ++members_;
   if (refusal.empty()) return table_.add_taken(leaving.queue, state);
-  ++refused_;
+  ++mark_.refused;
   table_.add_refused(leaving.queue, state, refusal);
 }
 
@@ -227,47 +246,67 @@ void Export::count(const LeavingJob& leaving, const std::string& refusal) {
 std::string Export::left_behind() const {
   std::string text;
   if (members_ > 0) {
-    text += "warning: " + std::to_string(members_) +
-            " of them are in batches, whose callbacks are not given: they come from nowhere\n";
+    text += "warning: " + http::count_of(members_, "job") +
+            " of batches; the batches and their callbacks are not there\n";
   }
   return text;
 }
 
-/// The mark to go on from: that of an export to the same server that was cut short, or a new one.
-Outcome<ExportMark> mark_of(StoppedServer& server, const std::string& directory,
-                            const std::string& target) {
-  const auto before = read_export_mark(server.files(), directory);
-  if (!before) return before.error();
-  const ExportMark fresh{
-      .target = target, .log_end = server.log_end(), .given = 0, .jobs = server.jobs().size()};
-  if (!*before) return fresh;
-  const std::string name = directory + "/export";
-  if ((*before)->target != target) {
-    return Problem{"jobs of " + directory + " were exported to " + (*before)->target +
+/// Why an export that was begun cannot go on.
+Outcome<Done> refuse_to_go_on(const ExportMark& before, const ExportMark& fresh,
+                              const ExportChoice& choice, const Receiver& receiver) {
+  const std::string name = choice.directory + "/export";
+  if (before.target != fresh.target) {
+    return Problem{"jobs of " + choice.directory + " were exported to " + before.target +
                    "; to give them to another server as well, remove the file " + name};
   }
-  if ((*before)->log_end != fresh.log_end || (*before)->jobs != fresh.jobs) {
-    return Problem{directory +
-                   " has changed since its export began; to give all of its jobs "
-                   "again, remove the file " +
+  if (before.log_end != fresh.log_end || before.jobs != fresh.jobs) {
+    return Problem{choice.directory +
+                   " has changed since its export began; to give all of its jobs again, remove "
+                   "the file " +
                    name};
   }
-  return **before;
+  if (before.is_done() || choice.was_restarted || receiver.is_process(before.process)) {
+    return Done{};
+  }
+  return Problem{before.target +
+                 " was restarted since the export began, and may have lost jobs. If it has all " +
+                 http::grouped(before.given) +
+                 " that it was given, add --after-restart; if not, empty it and remove the file " +
+                 name};
+}
+
+/// The mark to go on from: that of an export to the same server that was cut short, or a new one.
+Outcome<ExportMark> mark_of(StoppedServer& server, const ExportChoice& choice,
+                            const Receiver& receiver) {
+  const auto before = read_export_mark(server.files(), choice.directory);
+  if (!before) return before.error();
+  std::random_device device;
+  const ExportMark fresh{.target = receiver.name(),
+                         .process = receiver.process(),
+                         .log_end = server.log_end(),
+                         .salt = device(),
+                         .jobs = server.jobs().size()};
+  // One that has given nothing binds nobody.
+  if (!*before || (*before)->given == 0) return fresh;
+  const auto fit = refuse_to_go_on(**before, fresh, choice, receiver);
+  return fit ? Outcome<ExportMark>(**before) : fit.error();
 }
 
 Outcome<std::unique_ptr<Receiver>> connect(const ExportChoice& choice,
                                            const WorkUnitFormat& format) {
   if (const auto target = parse_beanstalk_address(choice.to)) {
-    auto peer = connect_beanstalk(*target);
-    if (!peer) return peer.error();
-    return std::unique_ptr<Receiver>(new ToBeanstalkd(std::move(*peer), format));
+    auto receiver = ToBeanstalkd::connect(*target, format);
+    if (!receiver) return receiver.error();
+    return std::unique_ptr<Receiver>(new ToBeanstalkd(std::move(*receiver)));
   }
   auto address = parse_faktory_address(choice.to);
   if (!address) return Problem{kToForms};
   if (address->password.empty()) address->password = choice.password;
-  auto peer = connect_faktory(*address);
-  if (!peer) return peer.error();
-  return std::unique_ptr<Receiver>(new ToFaktory(std::move(*peer), format));
+  address->target.ca_file = choice.ca_file;
+  auto receiver = ToFaktory::connect(*address, format);
+  if (!receiver) return receiver.error();
+  return std::unique_ptr<Receiver>(new ToFaktory(std::move(*receiver)));
 }
 
 }  // namespace
@@ -284,12 +323,12 @@ Outcome<JournalReport> export_jobs(const ExportChoice& choice) {
   const faktory::WorkUnits format;
   auto receiver = connect(choice, format);
   if (!receiver) return receiver.error();
-  auto mark = mark_of(**server, choice.directory, (*receiver)->name());
+  auto mark = mark_of(**server, choice, **receiver);
   if (!mark) return mark.error();
   if (mark->given > 0 && mark->is_done()) {
-    return JournalReport{
-        .text = "exported to " + mark->target + " before: " + http::grouped(mark->jobs) + " jobs\n",
-        .damage = {}};
+    return JournalReport{.text = "exported to " + mark->target + " before: " +
+                                 http::count_of(mark->given - mark->refused, "job") + "\n",
+                         .damage = not_taken(*mark, choice.directory)};
   }
   return Export(**server, **receiver, choice.directory, std::move(*mark)).run();
 }

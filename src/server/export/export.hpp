@@ -9,9 +9,11 @@ namespace millrace::server {
 
 /// What `millrace export` is told.
 struct ExportChoice {
-  std::string directory;      ///< the data directory of a stopped server
-  std::string to;             ///< see `parse_beanstalk_address` and `parse_faktory_address`
-  std::string password = {};  ///< of the Faktory port, where `to` has none
+  std::string directory;       ///< the data directory of a stopped server
+  std::string to;              ///< see `parse_beanstalk_address` and `parse_faktory_address`
+  std::string ca_file = {};    ///< certificates to trust; empty: those of the system
+  bool was_restarted = false;  ///< the other server was, and has all that it was given
+  std::string password = {};   ///< of the Faktory port, where `to` has none
 };
 
 /// Gives the jobs of a stopped server to another one that runs. The journal stays as it is; a mark

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/number.hpp"
+#include "http/kit/text.hpp"
 #include "server/tools/mark_file.hpp"
 
 namespace millrace::server {
@@ -17,13 +18,15 @@ constexpr std::string_view kExportText =
 std::optional<ExportMark> parse_export_mark(std::string_view text) {
   if (!text.starts_with(kExportText) || !text.ends_with('\n')) return std::nullopt;
   text.remove_prefix(kExportText.size());
-  ExportMark mark{.target = std::string(take_line(text))};
-  for (std::uint64_t* const member : {&mark.log_end, &mark.given, &mark.jobs}) {
+  ExportMark mark{.target = std::string(take_line(text)), .process = std::string(take_line(text))};
+  for (std::uint64_t* const member :
+       {&mark.log_end, &mark.salt, &mark.refused, &mark.given, &mark.jobs}) {
     const auto number = parse_number<std::uint64_t>(take_line(text));
     if (!number) return std::nullopt;
     *member = *number;
   }
-  if (!text.empty() || mark.given > mark.jobs) return std::nullopt;
+  const bool fits = mark.refused <= mark.given && mark.given <= mark.jobs;
+  if (!text.empty() || !fits) return std::nullopt;
   return mark;
 }
 
@@ -43,10 +46,12 @@ Outcome<std::optional<ExportMark>> read_export_mark(journal::FileSystem& files,
 
 Outcome<Done> write_export_mark(journal::FileSystem& files, const std::string& directory,
                                 const ExportMark& mark) {
-  return write_mark_file(files, directory, kExportName,
-                         std::string(kExportText) + mark.target + "\n" +
-                             std::to_string(mark.log_end) + "\n" + std::to_string(mark.given) +
-                             "\n" + std::to_string(mark.jobs) + "\n");
+  std::string text = std::string(kExportText) + mark.target + "\n" + mark.process + "\n";
+  for (const std::uint64_t number :
+       {mark.log_end, mark.salt, mark.refused, mark.given, mark.jobs}) {
+    text += std::to_string(number) + "\n";
+  }
+  return write_mark_file(files, directory, kExportName, text);
 }
 
 Outcome<Done> refuse_exported(const std::string& directory) {
@@ -54,13 +59,14 @@ Outcome<Done> refuse_exported(const std::string& directory) {
   const auto mark = read_export_mark(files, directory);
   if (!mark) return mark.error();
   if (!*mark) return Done{};
-  const std::string counted = (*mark)->is_done() ? "the jobs of " + directory + " were"
-                                                 : std::to_string((*mark)->given) + " of the " +
-                                                       std::to_string((*mark)->jobs) + " jobs of " +
-                                                       directory + " were";
-  return Problem{counted + " exported to " + (*mark)->target +
-                 "; to serve them here as well, remove the file " + directory + "/" +
-                 std::string(kExportName)};
+  const std::string file = directory + "/" + std::string(kExportName);
+  if ((*mark)->is_done()) {
+    return Problem{"the jobs of " + directory + " were exported to " + (*mark)->target +
+                   "; to use them here as well, remove the file " + file};
+  }
+  return Problem{"an export of " + directory + " to " + (*mark)->target + " has not ended (" +
+                 http::grouped((*mark)->given) + " of " + http::count_of((*mark)->jobs, "job") +
+                 "): run it again, or remove the file " + file + " to use them all here"};
 }
 
 }  // namespace millrace::server

@@ -13,9 +13,12 @@
 namespace millrace::server {
 
 struct ExportMark {
-  std::string target;       ///< one line, without secrets: only an export to it may go on
-  Lsn log_end = 0;          ///< the journal that is exported ends there
-  std::uint64_t given = 0;  ///< jobs that need no further look, of `jobs`, in their order
+  std::string target;         ///< one line, without secrets: only an export to it may go on
+  std::string process;        ///< of the target: see `Receiver::process`
+  Lsn log_end = 0;            ///< the journal that is exported ends there
+  std::uint64_t salt = 0;     ///< see `Receiver::give`
+  std::uint64_t refused = 0;  ///< jobs that the target does not take, of `given`
+  std::uint64_t given = 0;    ///< jobs that need no further look, of `jobs`, in their order
   std::uint64_t jobs = 0;
 
   [[nodiscard]] bool is_done() const { return given == jobs; }

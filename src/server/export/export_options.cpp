@@ -25,6 +25,12 @@ CLI::App* add_export_command(CLI::App& app, ExportChoice& choice) {
   command->option_defaults()->take_last();
   command->add_option("--to", choice.to, "The server that gets the jobs; it runs")
       ->type_name("URL");
+  command
+      ->add_option("--ca", choice.ca_file,
+                   "Certificates to check that of the server with (PEM), instead of the system's")
+      ->type_name("FILE");
+  command->add_flag("--after-restart", choice.was_restarted,
+                    "Go on although that server was restarted: it has all that it was given");
   command->footer(kExportFooter);
   return command;
 }

@@ -26,11 +26,21 @@ class Receiver {
   /// As the operator wrote it, without a password.
   [[nodiscard]] virtual const std::string& name() const = 0;
 
+  /// Which process of that server this is: one line.
+  [[nodiscard]] virtual const std::string& process() const = 0;
+  /// Whether it is the process of which `process` has said this before.
+  [[nodiscard]] virtual bool is_process(std::string_view told) const = 0;
+
   /// Gives it the jobs, and waits until it has said of each that it has it. Answers for each job
   /// why that server does not take it; an empty text: it has it. A problem: the connection is lost,
-  /// or it takes no jobs; how many it has is not known then.
+  /// or it takes no jobs; how many it has is not known then. `salt` is drawn for each export, and
+  /// is the same for all of its jobs.
   [[nodiscard]] virtual Outcome<std::vector<std::string>> give(const std::vector<LeavingJob>& jobs,
-                                                               Time now, WallClock wall) = 0;
+                                                               Time now, WallClock wall,
+                                                               std::uint64_t salt) = 0;
+
+  /// All dead jobs, which are given first, were given. May be called again.
+  [[nodiscard]] virtual Outcome<Done> end_dead(std::uint64_t salt) = 0;
 
   /// Pauses the queue for good. Answers whether it can do that.
   [[nodiscard]] virtual Outcome<bool> pause(std::string_view queue) = 0;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "server/peers/peer_addresses.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -23,8 +25,18 @@ std::uint64_t delay_of(const Job& job, Time now, WallClock wall) {
 
 }  // namespace
 
+Outcome<ToBeanstalkd> ToBeanstalkd::connect(const client::Target& target,
+                                            const WorkUnitFormat& format) {
+  auto peer = connect_beanstalk(target);
+  if (!peer) return peer.error();
+  auto stats = ask_beanstalk_stats(*peer);
+  if (!stats) return stats.error();
+  // It is drawn at each start.
+  return ToBeanstalkd(std::move(*peer), "id " + (*stats)["id"], format);
+}
+
 Outcome<std::vector<std::string>> ToBeanstalkd::give(const std::vector<LeavingJob>& jobs, Time now,
-                                                     WallClock wall) {
+                                                     WallClock wall, std::uint64_t /*salt*/) {
   std::vector<std::string> refusals(jobs.size());
   std::vector<std::size_t> sent;
   const auto read_sent = [&]() -> Outcome<Done> {
@@ -43,7 +55,7 @@ Outcome<std::vector<std::string>> ToBeanstalkd::give(const std::vector<LeavingJo
       const auto is_tube = use(jobs[i].queue);
       if (!is_tube) return is_tube.error();
       if (!*is_tube) {
-        refusals[i] = "the name is none of a tube";
+        refusals[i] = "no tube can have that name";
         continue;
       }
     }
@@ -93,16 +105,20 @@ Outcome<std::string> ToBeanstalkd::read_put(const Job& job, bool is_to_be_buried
 
 Outcome<std::string> ToBeanstalkd::bury(std::string_view id, Pri pri) {
   const std::string job(id);
-  const auto reserved = peer_.ask("reserve-job " + job);
+  // At once: if the connection were lost in between, the job would be ready.
+  peer_.send("reserve-job " + job);
+  peer_.send("bury " + job + " " + std::to_string(pri));
+  const auto reserved = peer_.line();
   if (!reserved) return reserved.error();
   if (*reserved == "UNKNOWN_COMMAND") {
+    if (auto not_found = peer_.line(); !not_found) return not_found.error();
     const auto deleted = peer_.ask("delete " + job);
     if (!deleted) return deleted.error();
     return std::string("a job can be buried since beanstalkd 1.12 only");
   }
   if (!reserved->starts_with("RESERVED ")) return peer_.odd(*reserved);
   if (auto body = peer_.body(*reserved); !body) return body.error();
-  const auto buried = peer_.ask("bury " + job + " " + std::to_string(pri));
+  const auto buried = peer_.line();
   if (!buried) return buried.error();
   if (*buried != "BURIED") return peer_.odd(*buried);
   return std::string();

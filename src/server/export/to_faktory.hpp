@@ -7,6 +7,7 @@
 
 #include "server/export/receiver.hpp"
 #include "server/peers/job_peer.hpp"
+#include "server/peers/peer_addresses.hpp"
 
 namespace millrace::server {
 
@@ -16,19 +17,26 @@ namespace millrace::server {
 class ToFaktory final : public Receiver {
  public:
   /// `format` outlives this.
-  ToFaktory(JobPeer peer, const WorkUnitFormat& format) : peer_(std::move(peer)), format_(format) {}
+  [[nodiscard]] static Outcome<ToFaktory> connect(const FaktoryAddress& address,
+                                                  const WorkUnitFormat& format);
 
   [[nodiscard]] const std::string& name() const override { return peer_.name(); }
+  [[nodiscard]] const std::string& process() const override { return process_; }
+  [[nodiscard]] bool is_process(std::string_view told) const override;
   [[nodiscard]] Outcome<std::vector<std::string>> give(const std::vector<LeavingJob>& jobs,
-                                                       Time now, WallClock wall) override;
+                                                       Time now, WallClock wall,
+                                                       std::uint64_t salt) override;
+  [[nodiscard]] Outcome<Done> end_dead(std::uint64_t salt) override;
   [[nodiscard]] Outcome<bool> pause(std::string_view queue) override;
 
  private:
-  [[nodiscard]] std::optional<std::string> push_of(const LeavingJob& leaving, Time now,
-                                                   WallClock wall) const;
-  [[nodiscard]] Outcome<Done> kill(const std::vector<std::string>& jids);
+  ToFaktory(JobPeer peer, std::string process, const WorkUnitFormat& format)
+      : peer_(std::move(peer)), process_(std::move(process)), format_(format) {}
+  [[nodiscard]] std::optional<std::string> push_of(const LeavingJob& leaving, WallClock wall,
+                                                   std::uint64_t salt) const;
 
   JobPeer peer_;
+  std::string process_;
   const WorkUnitFormat& format_;
 };
 

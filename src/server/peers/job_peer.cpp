@@ -59,6 +59,11 @@ Outcome<std::string> JobPeer::body(std::string_view line) {
   return std::move(*text);
 }
 
+Outcome<std::string> JobPeer::bulk(std::string_view line) {
+  if (!line.starts_with('$')) return odd(line);
+  return body(" " + std::string(line.substr(1)));
+}
+
 Outcome<std::string> JobPeer::read_text() {
   auto answer = line();
   if (!answer) return answer;

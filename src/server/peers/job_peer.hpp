@@ -29,6 +29,9 @@ class JobPeer {
     return line();
   }
 
+  /// The text that follows a line `$LENGTH` of the Faktory protocol.
+  [[nodiscard]] Outcome<std::string> bulk(std::string_view line);
+
   /// The body of an answer `OK LENGTH` of beanstalk. Empty: the answer is another one.
   [[nodiscard]] Outcome<std::string> read_text();
 

@@ -91,13 +91,28 @@ Outcome<JobPeer> connect_beanstalk(const client::Target& target) {
   return JobPeer::connect(target, beanstalk_name(target));
 }
 
+Outcome<client::Stats> ask_beanstalk_stats(JobPeer& peer) {
+  const auto answer = peer.ask("stats");
+  if (!answer) return answer.error();
+  if (!answer->starts_with("OK ")) {
+    return Problem{peer.name() + " is no beanstalk port; it says " + one_line(*answer, 60)};
+  }
+  const auto text = peer.body(*answer);
+  if (!text) return text.error();
+  auto stats = client::parse_stats(*text);
+  if (!stats.contains("current-jobs-reserved")) return peer.odd(*text);
+  return stats;
+}
+
 Outcome<JobPeer> connect_faktory(const FaktoryAddress& address) {
   auto peer = JobPeer::connect(address.target, faktory_name(address));
   if (!peer) return peer;
   const auto greeting = peer->line();
-  if (!greeting) return greeting.error();
+  if (!greeting) return Problem{peer->name() + " is no Faktory port: it does not greet"};
   const auto challenge = read_challenge(*greeting);
-  if (!challenge) return peer->odd(*greeting);
+  if (!challenge) {
+    return Problem{peer->name() + " is no Faktory port; it says " + one_line(*greeting, 60)};
+  }
   if (!challenge->salt.empty() && address.password.empty()) {
     return Problem{peer->name() + " asks for a password"};
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "client/beanstalk.hpp"
 #include "client/target.hpp"
 #include "server/peers/job_peer.hpp"
 
@@ -28,6 +29,8 @@ struct FaktoryAddress {
 [[nodiscard]] std::string faktory_name(const FaktoryAddress& address);
 
 [[nodiscard]] Outcome<JobPeer> connect_beanstalk(const client::Target& target);
+/// What `stats` tells. A server that answers otherwise is none of beanstalk.
+[[nodiscard]] Outcome<client::Stats> ask_beanstalk_stats(JobPeer& peer);
 /// Says HELLO, with the password where the server asks for one.
 [[nodiscard]] Outcome<JobPeer> connect_faktory(const FaktoryAddress& address);
 

@@ -11,6 +11,7 @@
 #include "journal/file/log_survey.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/backup/restore.hpp"
+#include "server/export/export_mark.hpp"
 #include "server/import/import_mark.hpp"
 
 namespace millrace::server {
@@ -128,6 +129,7 @@ std::string report(const std::string& directory, const journal::Survey& found,
   if (auto ended = refuse_unfinished_restore(directory); !ended) {
     append_line("warning", ended.error().text, out);
   }
+  if (auto kept = refuse_exported(directory); !kept) append_line("warning", kept.error().text, out);
   if (found.mixed_at) {
     append_line("warning",
                 "two servers wrote at the same time: " + journal::segment_name(*found.mixed_at) +

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "journal/file/log_names.hpp"
 #include "journal/shared/cache_directory.hpp"
+#include "server/foreign_jobs.hpp"
 #include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
@@ -10,10 +12,16 @@ namespace millrace::server {
 Outcome<std::unique_ptr<journal::FileJournal>> open_stopped_journal(journal::FileSystem& files,
                                                                     const std::string& directory) {
   using journal::DirectoryContent;
+  // Nothing is written where there is none of ours: not even a lock.
+  const auto names = journal::names_in(files, directory);
+  if (!names) return names.error();
+  if (auto own = refuse_foreign_jobs(directory); !own) {
+    return Problem{directory + " holds jobs of another server, and no journal of Millrace"};
+  }
+  if (names->segments.empty()) return Problem{directory + " has no journal"};
   const auto content = journal::look_into(files, directory);
   if (!content) return content.error();
   if (auto ended = refuse_unfinished(directory); !ended) return ended.error();
-  if (*content == DirectoryContent::kNothing) return Problem{directory + " has no journal"};
   if (*content == DirectoryContent::kCache || *content == DirectoryContent::kBrokenCache) {
     return Problem{directory +
                    " is a cache of a shared log: copy it with `millrace backup`, and use the copy"};

@@ -11,7 +11,7 @@ namespace millrace::server {
 
 /// The file journal of a directory that no server uses, for reading. Locks it; `files` outlives it.
 /// Refused: a directory without a journal, a cache of a shared log, and one in which an import or a
-/// restore has not ended.
+/// restore has not ended. Nothing is written then.
 [[nodiscard]] Outcome<std::unique_ptr<journal::FileJournal>> open_stopped_journal(
     journal::FileSystem& files, const std::string& directory);
 

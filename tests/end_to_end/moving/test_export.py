@@ -149,8 +149,28 @@ class ToBeanstalkdTest(ExportTest):
         self.assertEqual(done.returncode, 4)
         self.assertEqual(self.rows(done.stdout)[("default", "ready")],
                          ["2", "1", "1 longer than that server takes (-z)"])
-        self.assertRegex(done.stderr, "1 jobs were not taken by beanstalk://.* are in .* still")
+        self.assertRegex(done.stderr, "1 job not taken by beanstalk://.* still in .*data")
         self.assertEqual(old.reserve()[1], b"short")
+        again = self.run_export(beanstalk_url(address))
+        self.assertEqual((again.returncode, again.stderr), (4, done.stderr))
+        self.assertRegex(again.stdout, "before: 1 job\n$")
+
+    def test_a_target_that_was_restarted_is_not_trusted(self):
+        self.filled(*({"body": b"%d" % i} for i in range(300)))
+        _old, address = self.old_server()
+        self.exported(beanstalk_url(address))
+        with open(self.path("data/export"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        # As after an interruption, and a restart of the target.
+        lines[-5:] = [lines[-5], lines[-4], "0", "100", lines[-1]]
+        lines[3] = "id of another process"
+        with open(self.path("data/export"), "w", encoding="utf-8") as file:
+            file.write("".join(line + "\n" for line in lines))
+        self.assert_not_exported(beanstalk_url(address),
+                                 "was restarted since .* all 100 .* add --after-restart")
+        done = self.run_export(beanstalk_url(address), "--after-restart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "(?m)^all +200 +200$")
 
     def test_a_killed_export_goes_on(self):
         count = 5000
@@ -168,7 +188,7 @@ class ToBeanstalkdTest(ExportTest):
                     break
             process.wait(START_SECONDS_MAX)
         report = self.exported(beanstalk_url(address))
-        self.assertRegex(report, r"goes on: \d+ jobs were given before|exported to .* before")
+        self.assertRegex(report, r"goes on: [0-9,]+ jobs given before|exported to .* before")
         came = []
         while job := old.reserve():
             came.append(int(job[1]))
@@ -220,7 +240,7 @@ class ToFaktory:
         self.assertEqual(done.returncode, 4, done.stderr)
         rows = self.rows(done.stdout)
         self.assertEqual(rows[("a/b;c", "ready")],
-                         ["1", "0", "1 the name is none of a queue of Faktory"])
+                         ["1", "0", "1 no queue of Faktory can have that name"])
         self.assertRegex(done.stdout, r"(?m)^all +257 +256 +1$")
 
         client = self.open(Faktory(address, "worker-2"))
@@ -237,6 +257,22 @@ class ToFaktory:
                          ([1.0], 7200, {"mine": {"b": 1, "a": None}}))
         web = Web(self.web_address)
         self.assert_others_are_there(client, web)
+
+    def test_only_dead_jobs_are_killed(self):
+        """Whatever else is scheduled there, and looks like them."""
+        server = self.server("--sync=off").start()
+        client = self.open(Faktory(server.faktory_address, "worker-1"))
+        client.push("is-dead-now", "a", [], retry=-1)
+        client.fetch("a")
+        client.command('FAIL {"jid":"is-dead-now"}')
+        client.push("looks-like-it", "a", [{"jid": "is-dead-now"}], at=FAR)
+        server.terminate()
+        address = self.start_other()
+        other = self.open(Faktory(address))
+        other.push("is-dead-now", "b", [], at=FAR)
+        self.exported(faktory_url(address))
+        sizes = {name: found["size"] for name, found in other.info()["faktory"]["tasks"].items()}
+        self.assertEqual((sizes["Scheduled"], sizes["Dead"]), (2, 1))
 
     def test_one_that_asks_for_a_password(self):
         self.fill()
@@ -294,14 +330,17 @@ class RefusedTest(ExportTest):
         self.filled({"body": b"x"})
         other = self.other()
         self.exported(beanstalk_url(other.beanstalk_address))
-        text = (r"the jobs of .*data were exported to beanstalk://.*; to serve them here as well, "
+        text = (r"the jobs of .*data were exported to beanstalk://.*; to use them here as well, "
                 r"remove the file .*data/export")
         serve = [PROGRAM, "serve", "--data", self.path("data"), "--beanstalk", "127.0.0.1:0"]
         self.assert_refused(serve, text)
         self.assert_refused([PROGRAM, "move-to-log", self.path("data"), "--log",
                              "nats://127.0.0.1:1/x"], text)
         report = self.exported(beanstalk_url(other.beanstalk_address))
-        self.assertRegex(report, "^exported to beanstalk://.* before: 1 jobs\n$")
+        self.assertRegex(report, "^exported to beanstalk://.* before: 1 job\n$")
+        for copy in (["backup", self.path("data"), self.path("copy")],
+                     ["check", self.path("data"), "--salvage", self.path("copy")]):
+            self.assert_refused([PROGRAM, *copy], text)
         os.remove(self.path("data/export"))
         client = self.open(Beanstalk(self.server().start().beanstalk_address))
         self.assertEqual(client.reserve()[1], b"x")
@@ -327,7 +366,15 @@ class RefusedTest(ExportTest):
 
     def test_what_cannot_be_exported(self):
         to = beanstalk_url(("127.0.0.1", free_port()))
-        self.assert_not_exported(to, "has no journal|No such file")
+        self.assert_not_exported(to, "No such file")
+        self.assertFalse(os.path.exists(self.path("data")))
+        os.mkdir(self.path("foreign"))
+        for name, text in (("faktory.rdb", "holds jobs of another server"), ("redis.log", "journal")):
+            with open(self.path(f"foreign/{name}"), "w", encoding="utf-8"):
+                pass
+            self.assert_not_exported(to, text, data="foreign")
+            os.remove(self.path(f"foreign/{name}"))
+        self.assertEqual(os.listdir(self.path("foreign")), [])
         self.filled({"body": b"x"})
         self.assert_not_exported(to, "no connection: Connection refused")
         self.assertFalse(os.path.exists(self.path("data/export")))
@@ -345,9 +392,10 @@ class RefusedTest(ExportTest):
     def test_another_protocol_at_the_other_end(self):
         self.filled({"body": b"x"})
         other = self.other()
-        self.assert_not_exported(faktory_url(other.beanstalk_address), "odd answer|lost")
-        done = self.run_export(beanstalk_url(other.faktory_address))
-        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assert_not_exported(beanstalk_url(other.faktory_address),
+                                 "is no beanstalk port; it says .HI")
+        self.assertFalse(os.path.exists(self.path("data/export")))
+        self.exported(beanstalk_url(other.beanstalk_address))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,13 @@ TEST_CASE("export mark: what was written is read") {
   const std::string directory = scratch.path("data");
   std::filesystem::create_directory(directory);
   CHECK(read_export_mark(files, directory).value() == std::nullopt);
-  ExportMark mark{.target = "tcp://127.0.0.1:7419", .log_end = 4096, .given = 100, .jobs = 300};
+  ExportMark mark{.target = "tcp://127.0.0.1:7419",
+                  .process = "began 1,000",
+                  .log_end = 4096,
+                  .salt = 7,
+                  .refused = 3,
+                  .given = 100,
+                  .jobs = 300};
   REQUIRE(write_export_mark(files, directory, mark));
   CHECK(read_export_mark(files, directory).value() == mark);
   CHECK_FALSE(mark.is_done());
@@ -33,9 +39,10 @@ TEST_CASE("export mark: it says how far the export is, and how to serve the dire
   ExportMark mark{.target = "beanstalk://b:11300", .log_end = 1, .given = 100, .jobs = 300};
   REQUIRE(write_export_mark(files, directory, mark));
   CHECK(refuse_exported(directory).error().text ==
-        "100 of the 300 jobs of " + directory +
-            " were exported to beanstalk://b:11300; to serve them here as well, remove the file " +
-            directory + "/export");
+        "an export of " + directory +
+            " to beanstalk://b:11300 has not ended (100 of 300 jobs): run it again, or remove the "
+            "file " +
+            directory + "/export to use them all here");
   mark.given = 300;
   REQUIRE(write_export_mark(files, directory, mark));
   CHECK(refuse_exported(directory).error().text.starts_with("the jobs of " + directory + " were"));
@@ -47,7 +54,8 @@ TEST_CASE("export mark: each mark that is cut, longer or odd is refused") {
   const std::string directory = scratch.path("data");
   std::filesystem::create_directory(directory);
   const std::string path = directory + "/export";
-  const ExportMark mark{.target = "t", .log_end = 1, .given = 2, .jobs = 3};
+  const ExportMark mark{
+      .target = "t", .process = "p", .log_end = 1, .salt = 1, .refused = 1, .given = 2, .jobs = 3};
   REQUIRE(write_export_mark(files, directory, mark));
   std::string whole;
   std::getline(std::ifstream(path), whole, '\0');

@@ -224,16 +224,6 @@ class Drain {
   std::uint64_t doubled_ = 0;
 };
 
-/// What `stats` of the other server tells.
-Outcome<client::Stats> ask_stats(JobPeer& peer) {
-  peer.send("stats");
-  const auto text = peer.read_text();
-  if (!text) return text.error();
-  auto stats = client::parse_stats(*text);
-  if (!stats.contains("current-jobs-reserved")) return peer.odd(*text);
-  return stats;
-}
-
 }  // namespace
 
 Outcome<JournalReport> import_running(const ImportChoice& choice) {
@@ -241,7 +231,7 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
   if (!address) return Problem{"--from: not beanstalk://HOST[:PORT]"};
   auto peer = connect_beanstalk(*address);
   if (!peer) return peer.error();
-  const auto before = ask_stats(*peer);
+  const auto before = ask_beanstalk_stats(*peer);
   if (!before) return before.error();
   const auto instance = before->find("id");
   journal::PosixFileSystem files;
@@ -253,7 +243,7 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
   if (!target) return target.error();
   Drain drain(*peer, **target);
   if (auto drained = drain.run(); !drained) return drained.error();
-  const auto after = ask_stats(*peer);
+  const auto after = ask_beanstalk_stats(*peer);
   if (!after) return after.error();
   if (auto ended = (*target)->finish(drain.last_id() + 1); !ended) return ended.error();
   JournalReport report{.text = drain.table().text(), .damage = {}};
