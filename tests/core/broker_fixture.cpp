@@ -40,6 +40,17 @@ std::string_view PlainFormat::name_part(std::string_view body) const {
   return jid_in(body);
 }
 
+std::string_view PlainFormat::type_part(std::string_view body) const {
+  const std::size_t begin = body.find("type=");
+  return begin == std::string_view::npos ? "" : body.substr(begin);
+}
+
+WorkUnitFormat::Type PlainFormat::read_type(std::string_view part) const {
+  const std::size_t end = part.find(',');
+  if (end == std::string_view::npos) return {};
+  return {.name = std::string(part.substr(5, end - 5)), .bytes = end + 1};
+}
+
 bool PlainFormat::is_same(const Job& job, std::string_view body) const {
   return job.body_view() == body;
 }

@@ -12,7 +12,7 @@ namespace millrace::test {
 inline constexpr Time kStart{1'600'000'000s};
 
 /// Jobs are named j<id>; a body `retry=N` sets the rule, a body `jid=X` or `jid=X,...` the name, by
-/// which it is found.
+/// which it is found. `type=T,` in it is the jobtype.
 class PlainFormat : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
@@ -20,6 +20,8 @@ class PlainFormat : public WorkUnitFormat {
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
   [[nodiscard]] std::string_view name_part(std::string_view body) const override;
+  [[nodiscard]] std::string_view type_part(std::string_view body) const override;
+  [[nodiscard]] Type read_type(std::string_view part) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;
 };

@@ -205,3 +205,70 @@ class ThrottleTest(ServerTest):
         self.assertIn('millrace_throttle_taken{queue="mail"} 1\n', text)
         self.assertIn('millrace_throttle_limit{queue="mail",kind="concurrency"} 2\n', text)
         self.assertIn('millrace_throttle_held_total{queue="mail-7"} 3\n', text)
+
+    def push_each(self, client, jids, **more):
+        for jid in jids:
+            self.assertEqual(client.push(jid, **more), "+OK")
+
+    def fetched(self, client, count, *queues):
+        return [client.fetch(*queues)["jid"] for _ in range(count)]
+
+    def test_a_type_is_limited_over_all_queues_and_holds_up_no_others(self):
+        server = self.start('"type:Mail*" = { concurrency = 1, timeout = 60 }')
+        client, waiting = self.faktory(server, "w"), self.faktory(server, "x")
+        mail = {"jobtype": "MailFast"}
+        self.push_each(client, ["mail-0001", "mail-0002"], queue="a", **mail)
+        self.push_each(client, ["mail-0003"], queue="b", **mail)
+        self.push_each(client, ["other-01"], queue="a")
+        self.assertEqual(self.fetched(client, 2, "a"), ["mail-0001", "other-01"])
+        waiting.send(b"FETCH b\r\n")
+        time.sleep(0.1)
+        begin = time.monotonic()
+        self.assertEqual(client.ack("mail-0001"), "+OK")
+        self.assertIn('"mail-0003"', waiting.body(int(waiting.line()[1:])).decode())
+        self.assertLess(time.monotonic() - begin, 1)
+        self.assertIsNone(client.fetch("a"))
+
+    def test_after_a_crash_types_and_keys_are_full_of_the_jobs_that_run(self):
+        lines = ("tenants = { per_key = 1, timeout = 60 }",
+                 '"type:Mail" = { concurrency = 1, timeout = 60 }')
+        server = self.start(*lines)
+        client = self.faktory(server, "w")
+        acme = {"queue": "tenants", "custom": {"throttle_key": "acme"}}
+        self.push_each(client, ["acme-001", "acme-002"], **acme)
+        self.push_each(client, ["bolt-001"], queue="tenants", custom={"throttle_key": "bolt"})
+        self.push_each(client, ["mail-001", "mail-002"], queue="mail", jobtype="Mail")
+        self.assertEqual(self.fetched(client, 1, "tenants"), ["acme-001"])
+        self.assertEqual(self.fetched(client, 1, "mail"), ["mail-001"])
+        # The reservations of workers are on the disk within milliseconds.
+        time.sleep(0.5)
+        server.restart()
+        client = self.faktory(server, "w")
+        self.assertEqual(self.fetched(client, 1, "tenants", "mail"), ["bolt-001"])
+        self.assertIsNone(client.fetch("tenants", "mail"))
+        self.assertEqual(client.ack("acme-001"), "+OK")
+        self.assertEqual(client.ack("mail-001"), "+OK")
+        self.assertEqual(self.fetched(client, 2, "tenants", "mail"), ["acme-002", "mail-002"])
+
+    def test_keys_take_turns_and_limits_of_keys_follow_sighup(self):
+        server = self.start("# none")
+        client = self.faktory(server, "w")
+        for number in range(2000):
+            self.push_each(client, [f"acme-{number:04}"], queue="tenants",
+                           custom={"throttle_key": "acme"})
+        self.push_each(client, ["bolt-0000"], queue="tenants", custom={"throttle_key": 7})
+        self.assertEqual(self.fetched(client, 2, "tenants"), ["acme-0000", "acme-0001"])
+        self.reload(server, "reloaded", "tenants = { per_key = 3, timeout = 60 }")
+        jids = self.fetched(client, 2, "tenants")
+        self.assertEqual(jids, ["acme-0002", "bolt-0000"])
+        self.assertIsNone(client.fetch("tenants"))
+        self.reload(server, "reloaded")
+        self.assertEqual(self.fetched(client, 1, "tenants"), ["acme-0003"])
+
+    def test_what_limits_no_type_is_refused_with_file_and_line(self):
+        self.start("# none")
+        arguments = [PROGRAM, "serve", f"--config={self.config}"]
+        self.write('"type:Mail" = { worker = 2, timeout = 60 }')
+        self.assert_refused(arguments, f"{self.config}:2: throttles.type:Mail: worker", status=2)
+        self.write("", '"type:" = { concurrency = 2, timeout = 60 }')
+        self.assert_refused(arguments, f"{self.config}:3: throttles: type: needs", status=2)

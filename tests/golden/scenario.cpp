@@ -175,6 +175,8 @@ void work_with_features(InMemoryServer& server) {
   CHECK(admin.set_throttle("features", {.concurrency = 300, .timeout_s = 60}, server.now()));
   CHECK(admin.set_throttle("gone", {.concurrency = 1, .timeout_s = 1}, server.now()));
   CHECK(admin.remove_throttle("gone", server.now()));
+  push("of-a-tenant", R"({"throttle_key":"acme"})");
+  CHECK(admin.set_throttle("keyed", {.timeout_s = 60, .per_key = 2}, server.now()));
 }
 
 std::string number(Time time) {
@@ -201,6 +203,7 @@ std::string tell_features(const View& view, const Job& job) {
       " role=" + std::to_string(features.role) +
       " until_start=" + std::to_string(features.locks_until_start) +
       " tracked=" + std::to_string(features.is_tracked) + " marks=" + std::to_string(job.marks);
+  if (!features.key().empty()) text += " key=" + std::string(features.key());
   const faktory::WorkUnits format;
   if (const Track* const track = view.progress_of(job, format.identify(job).jid)) {
     text += "\n  track percent=" + std::to_string(track->percent) + " " + track->desc;
@@ -234,9 +237,12 @@ std::string tell_cron(const View& view) {
 std::string tell_throttles(const View& view) {
   std::string text;
   view.page_throttles("", 100, [&text](const Throttle& throttle) {
-    text += "throttle " + throttle.queue_name +
-            " by_hand=" + std::to_string(throttle.by_hand ? throttle.by_hand->concurrency : 0) +
-            "\n";
+    text += "throttle " + throttle.name +
+            " by_hand=" + std::to_string(throttle.by_hand ? throttle.by_hand->concurrency : 0);
+    if (throttle.by_hand && throttle.by_hand->per_key != 0) {
+      text += " per_key=" + std::to_string(throttle.by_hand->per_key);
+    }
+    text += "\n";
   });
   return text;
 }

@@ -125,28 +125,28 @@ void AdminOperations::set_worker_rules(WorkerRules rules, Time now) {
   parts_.gone.begin(rules, now);
 }
 
-Answer<Done> AdminOperations::set_throttle(std::string_view queue, const ThrottleLimits& limits,
+Answer<Done> AdminOperations::set_throttle(std::string_view name, const ThrottleLimits& limits,
                                            Time now) {
-  CHECK(is_valid(limits));
-  if (queue.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
+  CHECK(is_valid(limits) && can_have(name, limits));
+  if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
   const Throttles& throttles = parts_.ledger.store().throttles();
-  const Throttle* const known = throttles.find(queue);
+  const Throttle* const known = throttles.find(name);
   const bool is_new = known == nullptr || !known->by_hand;
   if (is_new && throttles.by_hand_count() >= kThrottlesByHandMax) return Refusal::kTooManyQueues;
-  parts_.ledger.commit(ThrottleChanged{.queue = queue,
+  parts_.ledger.commit(ThrottleChanged{.queue = name,
                                        .is_by_hand = true,
                                        .limits = limits,
                                        .full_at = known == nullptr ? Time{} : known->full_at});
-  parts_.slots.refresh(queue, now);
+  parts_.slots.refresh(name, now);
   return Done{};
 }
 
-Answer<Done> AdminOperations::remove_throttle(std::string_view queue, Time now) {
-  const Throttle* const known = parts_.ledger.store().throttles().find(queue);
+Answer<Done> AdminOperations::remove_throttle(std::string_view name, Time now) {
+  const Throttle* const known = parts_.ledger.store().throttles().find(name);
   if (known == nullptr || !known->by_hand) return Refusal::kNotFound;
-  parts_.ledger.commit(ThrottleRemoved{.queue = queue});
-  parts_.slots.refresh(queue, now);
+  parts_.ledger.commit(ThrottleRemoved{.queue = name});
+  parts_.slots.refresh(name, now);
   return Done{};
 }
 

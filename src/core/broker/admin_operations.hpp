@@ -83,12 +83,13 @@ class AdminOperations {
   /// come back.
   void set_worker_rules(WorkerRules rules, Time now);
 
-  /// Limits of a queue that win over those of the configuration until they are removed; without any
-  /// limit the queue is not limited. They are valid (`is_valid`). Recorded. Refused: a name that is
-  /// too long; one more than `kThrottlesByHandMax`; while records must not grow.
-  Answer<Done> set_throttle(std::string_view queue, const ThrottleLimits& limits, Time now);
+  /// Limits of a queue, or of `type:` and a jobtype, that win over those of the configuration until
+  /// they are removed; without any limit it is not limited. They are valid (`is_valid`,
+  /// `can_have`). Recorded. Refused: a name that is too long; one more than `kThrottlesByHandMax`;
+  /// while records must not grow.
+  Answer<Done> set_throttle(std::string_view name, const ThrottleLimits& limits, Time now);
   /// The configuration counts again. Refused: no operator set limits for it.
-  Answer<Done> remove_throttle(std::string_view queue, Time now);
+  Answer<Done> remove_throttle(std::string_view name, Time now);
 
   // ---- workers ----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
       batches_(*parts_, options.random_seed),
       lock_secret_(options.lock_secret) {
   ledger.store().read_names_by(format);
+  ledger.store().throttles().read_types_by(format);
 }
 
 Broker::~Broker() = default;
@@ -99,19 +100,19 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   // Those that wait already come first: a slot that has become free is theirs, for example.
   if (parts_->slots.next_due() <= now) parts_->slots.work(now);
   parts_->waits.serve_unserved(now);
-  Queue* queue = reservations.choose(client, request, now);
+  const Job* next = reservations.choose(client, request, now);
   // Expired members were removed, and what that made due may be the job to choose.
   if (parts_->batch_callbacks.has_work()) {
     parts_->batch_callbacks.work(now);
-    queue = reservations.choose(client, request, now);
+    next = reservations.choose(client, request, now);
   }
   // A job comes before DEADLINE_SOON, as in beanstalkd.
-  if (queue != nullptr) {
+  if (next != nullptr) {
     // Only when there is a job: a client that would wait anyway need not know of the full disk.
     if (!parts_->admission.admits_reservations()) {
       return Delivery{.kind = Delivery::Kind::kNoRoom};
     }
-    const Job& job = reservations.begin_first(*queue, reservation_for(id, request.wid), now);
+    const Job& job = reservations.begin_next(*next, reservation_for(id, request.wid), now);
     return Delivery{.kind = Delivery::Kind::kJob, .job = &job};
   }
   // A worker's jobs are not held by the connection, and no deadline of theirs concerns it.

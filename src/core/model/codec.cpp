@@ -87,6 +87,17 @@ class Decoder {
   void operator()(fields::FeaturePart<JobFeatures, Value> part) {
     if ((feature_bits_ & part.bit) != 0) (*this)(part.value);
   }
+  void operator()(fields::BoxedText<Box<std::string>> text) {
+    text.value.emplace() = this->text(text.bytes_max);
+  }
+  void operator()(fields::HandByte<ThrottleChanged> hand) {
+    flags_ = byte();
+    hand.record.is_by_hand = (flags_ & fields::kByHandBit) != 0;
+    if ((flags_ & ~(fields::kByHandBit | fields::kPerKeyBit)) != 0) fail();
+  }
+  void operator()(fields::PerKey<ThrottleChanged> part) {
+    if ((flags_ & fields::kPerKeyBit) != 0) (*this)(part.record.limits.per_key);
+  }
   void operator()(LockKey& key) { take(key); }
   void operator()(LockSecret& secret) { take(secret); }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
@@ -206,7 +217,7 @@ class Decoder {
 
   std::string_view bytes_;
   bool is_good_ = true;
-  std::uint8_t flags_ = 0;     ///< of the job at hand
+  std::uint8_t flags_ = 0;     ///< of the job or the limits at hand
   bool has_features_ = false;  ///< it as well
   std::uint32_t feature_bits_ = 0;
 };

@@ -199,6 +199,18 @@ class Encoder {
   void operator()(fields::FeaturePart<const JobFeatures, Value> part) {
     if ((feature_bits_ & part.bit) != 0) (*this)(part.value);
   }
+  template <typename Value>
+  void operator()(fields::BoxedText<Value> text) {
+    (*this)(fields::Text{*text.value, text.bytes_max});
+  }
+  void operator()(fields::HandByte<const ThrottleChanged> hand) {
+    const ThrottleChanged& record = hand.record;
+    sink_.byte(static_cast<std::uint8_t>((record.is_by_hand ? fields::kByHandBit : 0) |
+                                         (record.limits.per_key ? fields::kPerKeyBit : 0)));
+  }
+  void operator()(fields::PerKey<const ThrottleChanged> part) {
+    if (part.record.limits.per_key != 0) (*this)(part.record.limits.per_key);
+  }
   MILLRACE_INLINE void operator()(const LockKey& key) { put(key); }
   void operator()(const LockSecret& secret) { put(secret); }
   MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }

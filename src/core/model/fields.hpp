@@ -164,6 +164,15 @@ struct FeaturePart {
 template <typename Owner, typename Value>
 FeaturePart(Owner&, std::uint32_t, Value&&) -> FeaturePart<Owner, Value>;
 
+/// A text that is there where its bit is, and then not empty.
+template <typename Text>
+struct BoxedText {
+  Text& value;
+  std::size_t bytes_max;
+};
+template <typename Text>
+BoxedText(Text&, std::size_t) -> BoxedText<Text>;
+
 /// The number of the bit-fields, and a bit for each feature whose members follow.
 inline constexpr int kTrackedShift = 24;
 inline constexpr int kUntilStartShift = 25;
@@ -172,12 +181,13 @@ inline constexpr std::uint32_t kJidHashBits = (1u << kTrackedShift) - 1;
 inline constexpr std::uint32_t kLockBit = 1u << 28;
 inline constexpr std::uint32_t kExpiresBit = 1u << 29;
 inline constexpr std::uint32_t kBatchBit = 1u << 30;
+inline constexpr std::uint32_t kKeyBit = 1u << 31;
 
 [[nodiscard]] inline std::uint32_t packed(const JobFeatures& features) {
   return features.jid_hash | features.is_tracked << kTrackedShift |
          features.locks_until_start << kUntilStartShift | features.role << kRoleShift |
          (features.wants_lock() ? kLockBit : 0) | (features.expires() ? kExpiresBit : 0) |
-         (features.batch != 0 ? kBatchBit : 0);
+         (features.batch != 0 ? kBatchBit : 0) | (features.key().empty() ? 0 : kKeyBit);
 }
 inline void unpack(std::uint32_t bits, JobFeatures& features) {
   features.jid_hash = bits & kJidHashBits;
@@ -193,12 +203,13 @@ void each_field(Of<LockKey> auto& key, Visit& visit) {
 
 template <typename Visit>
 void each_field(Of<JobFeatures> auto& features, Visit& visit) {
-  visit_all<JobFeatures>(visit, FeatureBits{features},
-                         FeaturePart{features, kLockBit, features.lock_key},
-                         FeaturePart{features, kLockBit, Word{features.lock_ends}},
-                         FeaturePart{features, kLockBit, Word{features.lock_seconds}},
-                         FeaturePart{features, kExpiresBit, features.expires_at},
-                         FeaturePart{features, kBatchBit, Word{features.batch}});
+  visit_all<JobFeatures>(
+      visit, FeatureBits{features}, FeaturePart{features, kLockBit, features.lock_key},
+      FeaturePart{features, kLockBit, Word{features.lock_ends}},
+      FeaturePart{features, kLockBit, Word{features.lock_seconds}},
+      FeaturePart{features, kExpiresBit, features.expires_at},
+      FeaturePart{features, kBatchBit, Word{features.batch}},
+      FeaturePart{features, kKeyBit, BoxedText{features.throttle_key, kThrottleKeyBytesMax}});
 }
 
 template <typename Visit>
@@ -338,16 +349,33 @@ void each_field(Of<HistoryChanged> auto& record, Visit& visit) {
   visit_all<HistoryChanged>(visit, List{record.days, kHistoryDaysMax});
 }
 
+/// `ThrottleChanged::is_by_hand`, with a bit that says whether `per_key` follows; and that.
+template <typename Record>
+struct HandByte {
+  Record& record;
+};
+template <typename Record>
+HandByte(Record&) -> HandByte<Record>;
+template <typename Record>
+struct PerKey {
+  Record& record;
+};
+template <typename Record>
+PerKey(Record&) -> PerKey<Record>;
+inline constexpr std::uint8_t kByHandBit = 0x01;
+inline constexpr std::uint8_t kPerKeyBit = 0x02;
+
 template <typename Visit>
 void each_field(Of<ThrottleLimits> auto& limits, Visit& visit) {
+  // What limits keys is in the record that has the limits.
   visit_all<ThrottleLimits>(visit, limits.concurrency, limits.worker, limits.timeout_s,
-                            limits.rate_count, limits.rate_s);
+                            limits.rate_count, limits.rate_s, NotStored(limits.per_key));
 }
 
 template <typename Visit>
 void each_field(Of<ThrottleChanged> auto& record, Visit& visit) {
-  visit_all<ThrottleChanged>(visit, Text{record.queue, kQueueNameBytesMax}, record.is_by_hand,
-                             record.limits, record.full_at);
+  visit_all<ThrottleChanged>(visit, Text{record.queue, kQueueNameBytesMax}, HandByte{record},
+                             record.limits, record.full_at, Between{PerKey{record}});
 }
 
 template <typename Visit>

@@ -17,6 +17,7 @@
 
 namespace millrace {
 
+class Lines;
 struct Throttle;
 
 /// A named line of jobs: beanstalk's tube, FWP's queue. It exists while it holds a job, a client
@@ -55,6 +56,7 @@ struct Queue {
   std::uint64_t expired_count = 0;
   std::uint32_t taken_count = 0;      ///< jobs handed out of the ready line
   Throttle* throttle = nullptr;       ///< owned by `Throttles`; null: nothing limits the queue
+  Lines* lines = nullptr;             ///< the same; null: `ready` says whose turn it is
   std::unique_ptr<QueueMeter> meter;  ///< null until there was something to measure
 
   [[nodiscard]] QueueMeter& measured() {

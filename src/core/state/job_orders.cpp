@@ -72,6 +72,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));
+      if (queue.lines != nullptr) throttles_.enter_line(queue, job, ready_entry(job, slot));
       queues_.update_listed(queue);
       // Counted, since `stats` must not walk the ready jobs.
       if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
@@ -109,6 +110,7 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
     case JobState::kReady:
       // With the same key as on entry: nothing may change a job between `enter` and `leave`.
       take(queue.ready, ready_entry(job, slot));
+      if (queue.lines != nullptr) throttles_.leave_line(queue, job, ready_entry(job, slot));
       queues_.update_listed(queue);
       if (job.pri < kUrgentPri) count_down(queue.urgent_count), count_down(urgent_count_);
       return;
@@ -137,6 +139,7 @@ void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
   Queue& queue = queues_.at(job.queue);
   ++queue.reserved_count;
   if (queue.throttle != nullptr) throttles_.enter(*queue.throttle, job);
+  if (throttles_.has_types()) throttles_.enter_type(job);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {
     ++worker_held_count_;
@@ -154,6 +157,7 @@ void JobOrders::leave_reserved(const Job& job, JobSlot slot) {
   Queue& queue = queues_.at(job.queue);
   count_down(queue.reserved_count);
   if (queue.throttle != nullptr) throttles_.leave(*queue.throttle, job);
+  if (throttles_.has_types()) throttles_.leave_type(job);
   CHECK(job.reservation() != nullptr);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {

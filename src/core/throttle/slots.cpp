@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace millrace {
 
 void Slots::set_rules(ThrottleRules rules, Time now) {
   const bool is_first = !throttles().has_begun();
-  throttles().set_rules(std::move(rules));
+  throttles().set_rules(std::move(rules), now);
   refreshed_to_ = 0;
   if (!is_first) return;
   grace_end_ = now + parts_.gone.rules().timeout.value_or(kHeartbeatLimit);
   await_holders();
   while (refreshed_to_) refresh_some(now);
   while (throttles().is_counting()) count_some(now);
+  while (throttles().has_lines_to_do()) line_up_some();
 }
 
 void Slots::refresh(std::string_view name, Time now) {
+  if (is_type_name(name)) {
+    if (throttles().has_begun()) throttles().refresh_types(now);
+    return;
+  }
   Queue* const queue = parts_.ledger.store().queues().find(name);
   if (queue == nullptr || !throttles().has_begun()) return;
   throttles().refresh(*queue, now);
@@ -28,13 +34,14 @@ void Slots::refresh(std::string_view name, Time now) {
 void Slots::work(Time now) {
   if (refreshed_to_) refresh_some(now);
   if (throttles().is_counting()) count_some(now);
+  if (throttles().has_lines_to_do()) line_up_some();
   if (grace_end_ <= now) end_grace();
   look_at_due(now);
   forget_full_buckets(now);
 }
 
 Time Slots::next_due() const {
-  if (refreshed_to_ || throttles().is_counting()) return kAtOnce;
+  if (refreshed_to_ || throttles().is_counting() || throttles().has_lines_to_do()) return kAtOnce;
   return std::min({throttles().next_alarm(), throttles().next_full(), grace_end_});
 }
 
@@ -69,10 +76,26 @@ void Slots::count_some(Time now) {
     }
     counted_to_ = *place;
     const Job& job = store.jobs().at(place->slot);
-    Throttle* const throttle = store.queues().at(job.queue).throttle;
-    if (throttle == nullptr || !throttle->is_counting) continue;
-    const bool counts = throttles().count(*throttle, job, now);
-    if (counts && !lives(*job.reservation())) throttles().end_holder(*job.reservation());
+    if (count(job, now) && !lives(*job.reservation())) throttles().end_holder(*job.reservation());
+  }
+}
+
+/// Whether it counts against a limit that is counting.
+bool Slots::count(const Job& job, Time now) {
+  Store& store = parts_.ledger.store();
+  Throttle* const throttle = store.queues().at(job.queue).throttle;
+  bool counts = throttle != nullptr && throttle->is_counting;
+  if (counts) counts = throttles().count(*throttle, job, now);
+  if (!throttles().are_types_counting() || job.kind != JobKind::kWorkUnit) return counts;
+  store.jobs().load_body(job);
+  return throttles().count_type(job, now) || counts;
+}
+
+void Slots::line_up_some() {
+  const Jobs& jobs = parts_.ledger.store().jobs();
+  throttles().line_up_some([&jobs](JobSlot slot) -> const Job& { return jobs.at(slot); });
+  while (const std::optional<QueueId> id = throttles().take_unfinished()) {
+    parts_.waits.serve_later(*id);
   }
 }
 
@@ -97,25 +120,47 @@ void Slots::end_grace() {
 }
 
 void Slots::look_at_due(Time now) {
-  Store& store = parts_.ledger.store();
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
-    const std::optional<QueueId> id = throttles().take_alarm(now);
-    if (!id) break;
-    throttles().age(*store.queues().at(*id).throttle, now);
-    parts_.waits.serve_later(*id);
+    Throttle* const throttle = throttles().take_alarm(now);
+    if (throttle == nullptr) break;
+    throttles().age(*throttle, now);
+    throttles().free(*throttle);
+    if (throttle->is_type) throttles().collect_type(*throttle);
   }
+  std::vector<Throttle*> types;
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
-    const std::optional<QueueId> id = throttles().take_freed();
+    Throttle* const throttle = throttles().take_freed();
+    if (throttle == nullptr) break;
+    if (throttle->is_type) {
+      types.push_back(throttle);
+    } else {
+      parts_.waits.serve_later(*throttle->queue);
+    }
+  }
+  for (Throttle* const type : types) wake(*type, now);
+}
+
+/// Queues that were passed over for the type come in turn. One in which a client waits may take the
+/// slot, and the next one is looked at when it was served.
+void Slots::wake(Throttle& type, Time now) {
+  if (type.parked.empty()) return;
+  Queues& queues = parts_.ledger.store().queues();
+  for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
+    if (!type.has_room(now)) return throttles().await_token(type, now);
+    const std::optional<QueueId> id = throttles().unpark(type);
     if (!id) return;
+    if (queues.at(*id).waiting.empty()) continue;
     parts_.waits.serve_later(*id);
+    break;
   }
+  throttles().free(type);
 }
 
 void Slots::forget_full_buckets(Time now) {
   for (std::size_t forgotten = 0; forgotten < kSliceJobs; ++forgotten) {
     const Throttle* const throttle = throttles().first_full(now);
     if (throttle == nullptr) return;
-    const std::string name = throttle->queue_name;
+    const std::string name = throttle->name;
     parts_.ledger.commit(ThrottleRemoved{.queue = name});
   }
 }

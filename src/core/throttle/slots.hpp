@@ -32,8 +32,8 @@ class Slots {
   /// `kHeartbeatLimit`, to come back.
   /// Later, the limits of the queues change in slices.
   void set_rules(ThrottleRules rules, Time now);
-  /// The queue's stored limits have changed.
-  void refresh(std::string_view queue, Time now);
+  /// The stored limits of that name, of a queue or a type, have changed.
+  void refresh(std::string_view name, Time now);
 
   /// At most a slice. Queues with free slots are left to `Waits::serve_unserved`.
   void work(Time now);
@@ -45,6 +45,9 @@ class Slots {
   [[nodiscard]] const Throttles& throttles() const { return parts_.ledger.store().throttles(); }
   void refresh_some(Time now);
   void count_some(Time now);
+  [[nodiscard]] bool count(const Job& job, Time now);
+  void line_up_some();
+  void wake(Throttle& type, Time now);
   void await_holders();
   void end_grace();
   void look_at_due(Time now);

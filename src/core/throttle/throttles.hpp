@@ -3,6 +3,7 @@
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
+#include <absl/functional/function_ref.h>
 
 #include <cstdint>
 #include <functional>
@@ -16,17 +17,19 @@
 #include "base/text_map.hpp"
 #include "core/model/job.hpp"
 #include "core/model/record.hpp"
+#include "core/ports/work_unit.hpp"
 #include "core/state/log_order.hpp"
 #include "core/state/queues.hpp"
+#include "core/throttle/lines.hpp"
 #include "core/throttle/throttle.hpp"
 
 namespace millrace {
 
-/// The limits of queues, and what counts against them. Limits that an operator set are stored, and
-/// win over the rules that the server was given. A rule holds for each queue that it matches on its
-/// own.
+/// The limits of queues and of jobtypes, and what counts against them. Limits that an operator set
+/// are stored, and win over the rules that the server was given. A rule holds for each queue or
+/// type that it matches on its own.
 ///
-/// Until `begin` nothing is limited: the log is read without counting.
+/// Until `set_rules` nothing is limited: the log is read without counting.
 class Throttles final : private QueueWatcher {
  public:
   /// `queues` outlives this.
@@ -36,25 +39,31 @@ class Throttles final : private QueueWatcher {
 
   // ---- limits -----------------------------------------------------------------------------------
 
+  /// What reads the types of jobs. It outlives this.
+  void read_types_by(const WorkUnitFormat& format) { format_ = &format; }
+
   /// From now on queues have limits. Queues that come into being have theirs at once; `refresh`
-  /// gives them to those that are there.
-  void set_rules(ThrottleRules rules);
+  /// gives them to those that are there. Types have theirs at once.
+  void set_rules(ThrottleRules rules, Time now);
   [[nodiscard]] const ThrottleRules& rules() const { return rules_; }
   [[nodiscard]] bool has_begun() const { return has_begun_; }
   /// The queue has the limits that it ought to have.
   void refresh(Queue& queue, Time now);
+  /// So have the types. Their running jobs are counted anew.
+  void refresh_types(Time now);
 
-  /// By name. Those without a queue are there for what is stored of them.
+  /// By name. Those of queues that are not there are there for what is stored of them.
   using ByName = absl::btree_map<std::string, std::uint32_t, std::less<>>;
   [[nodiscard]] const ByName& by_name() const { return names_; }
   [[nodiscard]] const Throttle& at(std::uint32_t slot) const { return *throttles_[slot]; }
-  [[nodiscard]] const Throttle* find(std::string_view queue) const;
+  [[nodiscard]] const Throttle* find(std::string_view name) const;
   [[nodiscard]] std::size_t by_hand_count() const { return by_hand_count_; }
 
   // ---- slots ------------------------------------------------------------------------------------
 
   /// To be called after a reservation of a throttled queue began, and before it changes or ends.
-  void enter(Throttle& throttle, const Job& job);
+  /// Whether it counts.
+  bool enter(Throttle& throttle, const Job& job);
   void leave(Throttle& throttle, const Job& job);
   /// As `enter`, for a reservation that was there before the limits: nothing where it is too old.
   /// Whether it was entered.
@@ -90,20 +99,67 @@ class Throttles final : private QueueWatcher {
   /// Slots that are older than their timeout count no more.
   void age(Throttle& throttle, Time now);
 
+  // ---- types ------------------------------------------------------------------------------------
+
+  /// Some type may be limited: then the following is to be called for each reservation, as `enter`
+  /// and `leave` are for those of a throttled queue. The job's body is in memory, but for a job
+  /// that has just left.
+  [[nodiscard]] bool has_types() const { return has_types_; }
+  void enter_type(const Job& job);
+  void leave_type(const Job& job);
+  [[nodiscard]] bool count_type(const Job& job, Time now);
+  void count_type_begun(const Job& job, Time now);
+  void count_type_undone(const Job& job);
+  /// The throttle may not be needed any more.
+  void collect_type(const Throttle& type) { collect(type.place); }
+
+  /// A queue that waits for this type is to be looked at again; nullopt: there is none.
+  [[nodiscard]] std::optional<QueueId> unpark(Throttle& type);
+
+  // ---- lines ------------------------------------------------------------------------------------
+
+  /// A job has entered the ready order of a queue with lines, or has left it.
+  void enter_line(Queue& queue, const Job& job, const ReadyEntry& entry) {
+    queue.lines->enter(job, entry);
+  }
+  void leave_line(Queue& queue, const Job& job, const ReadyEntry& entry);
+
+  /// The job that the queue hands out next, if it has lines or some type is limited; nullopt: there
+  /// is none, or a slice was passed over, and the queue is among `take_unfinished`. To be asked
+  /// after `Throttle::has_room`. `with_body` answers the job in a slot, with its body in memory if
+  /// it was pushed, and may throw.
+  using WithBody = absl::FunctionRef<const Job&(JobSlot)>;
+  [[nodiscard]] std::optional<ReadyEntry> next(Queue& queue, WithBody with_body, Time now);
+  [[nodiscard]] std::optional<QueueId> take_unfinished();
+
+  /// Puts a slice of jobs into the lines of a queue with keys, and frees a slice of lines that are
+  /// not needed any more.
+  void line_up_some(absl::FunctionRef<const Job&(JobSlot)> job_in);
+  [[nodiscard]] bool has_lines_to_do() const {
+    return !lining_up_.empty() || !dismissed_.empty() || !unfinished_.empty();
+  }
+
   // ---- what is to be done -----------------------------------------------------------------------
 
-  /// The queue, which is throttled, is to be looked at then, or before.
+  /// The throttle is to be looked at then, or before.
   void set_alarm(Throttle& throttle, Time at);
-  /// The queue whose alarm is the first that rings by now. Its alarm is off.
-  [[nodiscard]] std::optional<QueueId> take_alarm(Time now);
-  /// A queue in which a slot became free since, and whose waiting clients were not served.
-  [[nodiscard]] std::optional<QueueId> take_freed();
+  /// The same, when its next token comes, if it lacks one.
+  void await_token(Throttle& throttle, Time now);
+  /// The throttle whose alarm is the first that rings by now; null: none. Its alarm is off.
+  [[nodiscard]] Throttle* take_alarm(Time now);
+  /// A throttle in which a slot became free since, and whose waiting clients were not served; null:
+  /// there is none.
+  [[nodiscard]] Throttle* take_freed();
+  /// Those that wait are to be looked at, once more.
+  void free(Throttle& throttle);
   [[nodiscard]] Time next_alarm() const {
     return freed_.empty() ? (alarms_.empty() ? kNever : alarms_.begin()->first) : kAtOnce;
   }
 
-  /// There are reservations that are to be counted by `enter`: those of queues that are counting.
-  [[nodiscard]] bool is_counting() const { return !counting_.empty(); }
+  /// There are reservations that are to be counted: by `count` those of queues that are counting,
+  /// and all by `count_type` if types are.
+  [[nodiscard]] bool is_counting() const { return !counting_.empty() || are_types_counting_; }
+  [[nodiscard]] bool are_types_counting() const { return are_types_counting_; }
   /// How often a count was asked for. One that began before the last time has missed some.
   [[nodiscard]] std::uint64_t counts_asked() const { return counts_asked_; }
   /// All reservations were visited.
@@ -137,17 +193,24 @@ class Throttles final : private QueueWatcher {
   void opened(Queue& queue) override;
   void dropped(Queue& queue) override;
 
-  Place open(std::string_view queue);
+  Place open(std::string_view name);
   void collect(Place place);
-  /// The limits that the queue of that name ought to have, and the pattern that they are from.
+  /// The limits that what has that name ought to have, and the pattern that they are from.
   [[nodiscard]] std::pair<ThrottleLimits, std::string> wanted(const Throttle* throttle,
-                                                              std::string_view queue) const;
+                                                              std::string_view name) const;
   void look_for_limits(Queue& queue, std::optional<Time> now);
   void put_in_force(Throttle& throttle, Queue& queue, const ThrottleLimits& limits);
   void put_out_of_force(Throttle& throttle);
   void forget_slots(Throttle& throttle);
   void release(Throttle& throttle, const Slot& slot);
-  void free(Throttle& throttle);
+  void begin_count(Throttle& throttle);
+  void bound_bucket(Throttle& throttle, Time now);
+  void set_keys(Throttle& throttle, Queue& queue, bool has_keys);
+  void dismiss_lines(Queue& queue);
+  [[nodiscard]] std::vector<Place> types() const;
+  [[nodiscard]] const std::string* limited_type(const Job& job);
+  [[nodiscard]] Throttle& open_type(const std::string& name);
+  [[nodiscard]] Throttle* full_type(const Job& job, Time now);
   void set_lives(SlotHolder& holder, bool lives);
   SlotHolder& holder_of(const Reservation& held);
   [[nodiscard]] SlotHolder* find_holder(std::string_view wid, ClientId connection) const;
@@ -173,9 +236,33 @@ class Throttles final : private QueueWatcher {
   TextSet awaited_;
   absl::flat_hash_map<ClientId, std::unique_ptr<SlotHolder>> connections_;
 
-  absl::btree_set<std::pair<Time, QueueId>> alarms_;
-  std::vector<QueueId> freed_;
-  std::vector<QueueId> counting_;
+  const WorkUnitFormat* format_ = nullptr;
+  bool has_types_ = false;
+  bool are_types_counting_ = false;
+  /// The slots of types: which of them the running job has.
+  absl::flat_hash_map<JobId, Place> type_slots_;
+  /// The type that was read last, and what was found of it. To read one costs more than this.
+  struct TypeAtHand {
+    std::string part;  ///< see `WorkUnitFormat::Type::bytes`; empty: none was read
+    std::string name;  ///< as that of a throttle
+    bool is_limited = false;
+  };
+  TypeAtHand type_at_hand_;
+  /// A job that is touched leaves and enters at once, and its body may be in the log only.
+  struct TypeThatLeft {
+    JobId job = 0;
+    std::string name;
+  };
+  TypeThatLeft type_that_left_;
+
+  absl::flat_hash_map<QueueId, std::unique_ptr<Lines>> lines_;
+  std::vector<QueueId> lining_up_;
+  std::vector<QueueId> unfinished_;
+  std::vector<std::unique_ptr<Lines>> dismissed_;
+
+  absl::btree_set<std::pair<Time, Place>> alarms_;
+  std::vector<Place> freed_;
+  std::vector<Place> counting_;
   std::uint64_t counts_asked_ = 0;
   absl::btree_set<std::pair<Time, Place>> buckets_;  ///< when to look whether they are full
   std::vector<Place> changed_;

@@ -13,6 +13,7 @@ std::string_view* member(Custom& custom, std::string_view name) {
   if (name == "expires_in") return &custom.expires_in;
   if (name == "track") return &custom.track;
   if (name == "bid") return &custom.bid;
+  if (name == "throttle_key") return &custom.throttle_key;
   return nullptr;
 }
 

@@ -142,6 +142,18 @@ MaybeRefused take_batch(const Custom& custom, JobFeatures& features) {
   return std::nullopt;
 }
 
+/// A string, or a number as it is written: the ids of tenants are often numbers.
+MaybeRefused take_key(const Custom& custom, JobFeatures& features) {
+  const std::string_view value = custom.throttle_key;
+  if (value.empty() || value == R"("")") return std::nullopt;
+  const bool is_number = value.front() == '-' || (value.front() >= '0' && value.front() <= '9');
+  if (!is_string(value) && !is_number) return refused(JobReason::kInvalidThrottleKey, value);
+  std::string key = is_string(value) ? meaning_of(value) : std::string(value);
+  if (key.size() > kThrottleKeyBytesMax) return RefusedJob{JobReason::kThrottleKeyTooLong, {}};
+  features.throttle_key = std::move(key);
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool asks_for_tracking(const Custom& custom) {
@@ -157,6 +169,7 @@ std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
   if (MaybeRefused no = take_lock(custom, members, first_run, secret, job)) return no;
   if (MaybeRefused no = take_expiry(custom, first_run, features)) return no;
   if (MaybeRefused no = take_batch(custom, features)) return no;
+  if (MaybeRefused no = take_key(custom, features)) return no;
   if (MaybeRefused no = take_track(custom, members.jid, features)) return no;
   if (!features.wants_lock() && features == JobFeatures{}) job.features.reset();
   return std::nullopt;

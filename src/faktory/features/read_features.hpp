@@ -11,9 +11,9 @@
 namespace millrace::faktory {
 
 /// Reads the members of `custom` that the server knows: `unique_for`, `unique_until`,
-/// `unique_conflict`, `expires_at`, `expires_in`, `track`, `bid`. All others are the client's own.
-/// `null` means absent. The features come into `job`, whose `due` says when it is to run first: so
-/// count `unique_for` and `expires_in`.
+/// `unique_conflict`, `expires_at`, `expires_in`, `track`, `bid`, `throttle_key`. All others are
+/// the client's own. `null` means absent. The features come into `job`, whose `due` says when it is
+/// to run first: so count `unique_for` and `expires_in`.
 [[nodiscard]] std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
                                                       const SecretOfLocks& secret, NewJob& job);
 

@@ -89,6 +89,9 @@ RefusedJob::Member RefusedJob::member() const {
       return {"expires_in", true};
     case Reason::kInvalidTrack:
       return {"track", true};
+    case Reason::kInvalidThrottleKey:
+    case Reason::kThrottleKeyTooLong:
+      return {"throttle_key", true};
     case Reason::kNoSuchBatch:
     case Reason::kCallbackInBatch:
       return {"bid", true};

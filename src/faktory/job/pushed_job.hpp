@@ -32,6 +32,8 @@ struct RefusedJob {
     kInvalidExpiresAt,
     kInvalidExpiresIn,
     kInvalidTrack,
+    kInvalidThrottleKey,
+    kThrottleKeyTooLong,
     kNoSuchBatch,
     kNoCallback,       ///< of a batch
     kCallbackInBatch,  ///< a callback that is to be a member

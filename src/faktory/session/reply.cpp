@@ -193,9 +193,13 @@ std::string refusal(const RefusedJob& refused) {
     case RefusedJob::Reason::kInvalidUniqueConflict:
     case RefusedJob::Reason::kInvalidExpiresIn:
     case RefusedJob::Reason::kInvalidTrack:
+    case RefusedJob::Reason::kInvalidThrottleKey:
       return "invalid " + std::string(refused.member().name) + ": " + refused.detail;
     case RefusedJob::Reason::kUniqueArgsTooLong:
       return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +
+             " bytes";
+    case RefusedJob::Reason::kThrottleKeyTooLong:
+      return "throttle_key cannot be longer than " + std::to_string(kThrottleKeyBytesMax) +
              " bytes";
     case RefusedJob::Reason::kInvalidExpiresAt:
       return "invalid timestamp for 'expires_at': \"" + refused.detail + '"';

@@ -17,7 +17,9 @@ class Matcher {
   explicit Matcher(std::vector<ThrottleRule> list) : list_(std::move(list)) {
     for (const ThrottleRule& rule : list_) {
       if (is_pattern(rule.pattern)) {
-        patterns_.push_back({.rule = &rule, .glob = faktory::Glob(rule.pattern)});
+        patterns_.push_back({.rule = &rule,
+                             .glob = faktory::Glob(rule.pattern),
+                             .is_of_types = is_type_name(rule.pattern)});
       } else {
         names_.emplace(rule.pattern, &rule);
       }
@@ -29,10 +31,12 @@ class Matcher {
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
-  [[nodiscard]] const ThrottleRule* find(std::string_view queue) {
-    if (const auto found = names_.find(queue); found != names_.end()) return found->second;
+  [[nodiscard]] const ThrottleRule* find(std::string_view name) {
+    if (const auto found = names_.find(name); found != names_.end()) return found->second;
     for (Pattern& pattern : patterns_) {
-      if (matches(pattern.glob, queue)) return pattern.rule;
+      // `*` means all queues, and no type.
+      if (pattern.is_of_types != is_type_name(name)) continue;
+      if (matches(pattern.glob, name)) return pattern.rule;
     }
     return nullptr;
   }
@@ -41,6 +45,7 @@ class Matcher {
   struct Pattern {
     const ThrottleRule* rule;
     faktory::Glob glob;
+    bool is_of_types;
   };
 
   static bool matches(faktory::Glob& glob, std::string_view text) {
@@ -94,10 +99,15 @@ bool may_match_queue(std::string_view name) {
 }
 
 ThrottleRules throttle_rules(std::vector<ThrottleRule> list) {
-  ThrottleRules rules{.list = list, .find = {}};
+  ThrottleRules rules{.list = list, .find = {}, .types = {}};
+  for (const ThrottleRule& rule : list) {
+    if (!is_type_name(rule.pattern)) continue;
+    rules.has_types = true;
+    if (!is_pattern(rule.pattern)) rules.types.push_back(rule.pattern);
+  }
   // Shared by the copies of a function, which must be able to have some.
   const auto matcher = std::make_shared<Matcher>(std::move(list));
-  rules.find = [matcher](std::string_view queue) { return matcher->find(queue); };
+  rules.find = [matcher](std::string_view name) { return matcher->find(name); };
   return rules;
 }
 

@@ -7,16 +7,16 @@
 
 namespace millrace::server {
 
-/// True for a name that means several queues: it has one of `*`, `?`, `[` and `\`, which have their
-/// meaning in `faktory::Glob`.
+/// True for a name that means several queues or types: it has one of `*`, `?`, `[` and `\`, which
+/// have their meaning in `faktory::Glob`.
 [[nodiscard]] bool is_pattern(std::string_view name);
 
 /// Whether some queue may have this name, or match this pattern: it has the characters that one of
 /// the protocols allows.
 [[nodiscard]] bool may_match_queue(std::string_view name);
 
-/// The rule of a queue is the one with its very name; else, of the patterns that match it, the
-/// longest; of several, the first by name.
+/// The rule of a queue or a type is the one with its very name; else, of the patterns that match
+/// it, the longest; of several, the first by name.
 [[nodiscard]] ThrottleRules throttle_rules(std::vector<ThrottleRule> list);
 
 }  // namespace millrace::server

@@ -14,7 +14,7 @@
 namespace millrace::server {
 namespace {
 
-/// A member of a queue's limits.
+/// A member of the limits of a queue or a type.
 struct Member {
   std::string_view name;
   std::uint32_t ThrottleLimits::*value;
@@ -23,6 +23,7 @@ struct Member {
 constexpr std::array kMembers = {
     Member{"concurrency", &ThrottleLimits::concurrency, kThrottleSlotsMax},
     Member{"worker", &ThrottleLimits::worker, kThrottleSlotsMax},
+    Member{"per_key", &ThrottleLimits::per_key, kThrottleSlotsMax},
     Member{"timeout", &ThrottleLimits::timeout_s, kThrottleSecondsMax},
     Member{"rate.count", &ThrottleLimits::rate_count, kThrottleRateMax},
     Member{"rate.per", &ThrottleLimits::rate_s, kThrottleSecondsMax}};
@@ -54,7 +55,10 @@ class ThrottleReader {
     if (name.empty() || name.size() > kQueueNameBytesMax) {
       return at(setting.place, "throttles: a name must have 1 to 1024 bytes");
     }
-    if (!may_match_queue(name)) {
+    if (name == kTypePrefix) {
+      return at(setting.place, "throttles: type: needs a jobtype, as in \"type:Mail\"");
+    }
+    if (!is_type_name(name) && !may_match_queue(name)) {
       return at(setting.place, "throttles: no queue can have the name \"" +
                                    one_line(name, kShownKeyBytesMax) + "\"");
     }
@@ -80,7 +84,7 @@ class ThrottleReader {
       const ThrottleLimits& limits = entry.limits;
       const std::string shown = "throttles." + name;
       if (!limits.has_slots() && limits.timeout_s != 0) {
-        return at(entry.place, shown + ": timeout needs concurrency or worker");
+        return at(entry.place, shown + ": timeout needs concurrency, worker or per_key");
       }
       if (limits.has_slots() && limits.timeout_s == 0) {
         return at(entry.place, shown +
@@ -111,7 +115,7 @@ class ThrottleReader {
     if (known == kMembers.end()) {
       if (member == "rate") return at(setting.place, shown + ": rate needs count and per");
       return at(setting.place, shown + ": unknown member '" + one_line(member, kShownKeyBytesMax) +
-                                   "'; there are concurrency, worker, timeout and rate" +
+                                   "'; there are concurrency, worker, per_key, timeout and rate" +
                                    (setting.path.size() > 3 ? kQuotesHint : ""));
     }
     const auto number = setting.kind == Setting::Kind::kPlain
@@ -122,6 +126,9 @@ class ThrottleReader {
                                    std::to_string(known->max));
     }
     entry.limits.*(known->value) = *number;
+    if (!can_have(setting.path[1], entry.limits)) {
+      return at(setting.place, shown + ": " + member + " limits a queue, and no type");
+    }
     return Done{};
   }
 

@@ -10,7 +10,7 @@
 
 namespace millrace::server {
 
-/// The table of the config files that has the limits of queues.
+/// The table of the config files that has the limits of queues and jobtypes.
 inline constexpr std::string_view kThrottlesTable = "throttles";
 
 /// How many names and patterns the files may have together. A new queue is compared with each
@@ -18,14 +18,18 @@ inline constexpr std::string_view kThrottlesTable = "throttles";
 inline constexpr std::size_t kThrottleRulesMax = 10'000;
 inline constexpr std::size_t kThrottlePatternsMax = 100;
 
-/// Reads the limits of queues from these documents. Other tables are passed over. Sorted by name.
+/// Reads the limits of queues and jobtypes from these documents. Other tables are passed over.
+/// Sorted by name.
 ///
 ///     [throttles]
 ///     instagram = { concurrency = 4, timeout = 60 }
 ///     "mail-*" = { worker = 2, timeout = 60, rate = { count = 100, per = 60 } }
+///     tenants = { per_key = 2, timeout = 60 }
+///     "type:Mail*" = { concurrency = 3, timeout = 60 }
 ///
-/// `concurrency`, `worker`, `count`: from 1 to 1,000,000; `timeout`, `per`: seconds from 1. A
-/// timeout is needed with `concurrency` or `worker`. A problem begins with `FILE:LINE: `.
+/// `concurrency`, `worker`, `per_key`, `count`: from 1 to 1,000,000; `timeout`, `per`: seconds from
+/// 1. A timeout is needed with `concurrency`, `worker` or `per_key`. Types have neither `worker`
+/// nor `per_key`. A problem begins with `FILE:LINE: `.
 [[nodiscard]] Outcome<std::vector<ThrottleRule>> read_throttles(
     std::span<const ConfigDocument> documents);
 

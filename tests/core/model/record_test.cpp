@@ -97,7 +97,7 @@ TEST_CASE("record: a job with all features is read as it was written") {
 }
 
 TEST_CASE("record: each feature is read as it was written, without the others") {
-  for (int bit = 0; bit < 7; ++bit) {
+  for (int bit = 0; bit < 8; ++bit) {
     JobAdded record = whole_job();
     JobFeatures& features = record.fields.features.emplace();
     if (bit == 0) features.lock_key.low = 5;
@@ -107,6 +107,7 @@ TEST_CASE("record: each feature is read as it was written, without the others") 
     if (bit == 4) features.is_tracked = 1;
     if (bit == 5) features.locks_until_start = 1;
     if (bit == 6) features.role = 2;
+    if (bit == 7) features.throttle_key = std::string(kThrottleKeyBytesMax, 'k');
     CHECK((round_trip(record) == record));
   }
 }
@@ -239,6 +240,39 @@ TEST_CASE("record: limits of a queue are read as they were written") {
                                  .full_at = Time{5ns}};
   CHECK((round_trip(throttle) == throttle));
   CHECK((round_trip(ThrottleRemoved{.queue = "q"}) == ThrottleRemoved{.queue = "q"}));
+}
+
+TEST_CASE("record: a limit of keys is read as it was written, set by hand or not") {
+  for (const bool is_by_hand : {true, false}) {
+    const ThrottleChanged throttle{.queue = "q",
+                                   .is_by_hand = is_by_hand,
+                                   .limits = {.timeout_s = 60, .per_key = UINT32_MAX},
+                                   .full_at = Time{5ns}};
+    CHECK((round_trip(throttle) == throttle));
+  }
+}
+
+TEST_CASE("record: golden bytes of a limit of keys, which older programs refuse") {
+  std::string bytes;
+  encode(ThrottleChanged{.queue = "q",
+                         .is_by_hand = true,
+                         .limits = {.timeout_s = 60, .per_key = 2},
+                         .full_at = Time{}},
+         bytes);
+  using namespace std::string_literals;
+  CHECK(hex_of(bytes) == hex_of("\x0e\x01q\x03\x00\x00\x3c\x00\x00\x00\x02"s));
+  bytes[3] = 4;
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
+TEST_CASE("record: a throttle_key that is too long is refused") {
+  JobAdded record = whole_job();
+  record.fields.features.emplace().throttle_key = std::string(kThrottleKeyBytesMax + 1, 'k');
+  std::string bytes;
+  encode(record, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
 }
 
 TEST_CASE("record: golden bytes of the limits of a queue") {

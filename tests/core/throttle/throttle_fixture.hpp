@@ -11,9 +11,13 @@ namespace millrace::test {
 
 inline constexpr ThrottleLimits kTwo{.concurrency = 2, .timeout_s = 60};
 
-/// Rules for queues of exactly these names.
+/// Rules for queues and types of exactly these names.
 inline ThrottleRules rules_of(std::vector<ThrottleRule> list) {
-  ThrottleRules rules{.list = list, .find = {}};
+  ThrottleRules rules{.list = list, .find = {}, .types = {}};
+  for (const ThrottleRule& rule : list) {
+    if (is_type_name(rule.pattern)) rules.types.push_back(rule.pattern);
+  }
+  rules.has_types = !rules.types.empty();
   rules.find = [list = std::move(list)](std::string_view queue) -> const ThrottleRule* {
     for (const ThrottleRule& rule : list) {
       if (rule.pattern == queue) return &rule;
@@ -43,6 +47,20 @@ class ThrottleFixture : public BrokerFixture {
 
   void push_many(int count, std::string_view queue = "default") {
     for (int i = 0; i < count; ++i) push("jid=" + std::to_string(++pushed_), queue);
+  }
+
+  /// A job of that type, with that key; either may be empty. Its jid counts from 1.
+  JobId push_one(std::string_view type, std::string_view key, std::string_view queue = "default") {
+    const std::string jid = std::to_string(++pushed_);
+    const std::string body = "jid=" + jid + ",type=" + std::string(type) + ",";
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = queue, .ttr_s = 1800};
+    if (!key.empty()) job.features.emplace().throttle_key = std::string(key);
+    return put(body, std::move(job));
+  }
+
+  /// A worker ends its run of the job.
+  void ack(ClientId client, JobId id) {
+    CHECK(broker.workers().ack(client, format.identify(job(id)).jid, now));
   }
 
   /// The job that was delivered to a client that waited, once everything that is due was done.

@@ -316,7 +316,7 @@ TEST_CASE("throttles: they are paged by name") {
   CHECK(fixture.broker.admin().set_throttle("a", kTwo, fixture.now));
   CHECK(fixture.broker.admin().set_throttle("z", kTwo, fixture.now));
   std::vector<std::string> names;
-  const auto visit = [&](const Throttle& throttle) { names.push_back(throttle.queue_name); };
+  const auto visit = [&](const Throttle& throttle) { names.push_back(throttle.name); };
   fixture.broker.view().page_throttles("", 2, visit);
   CHECK((names == std::vector<std::string>{"a", "default"}));
   fixture.broker.view().page_throttles("default", 2, visit);

@@ -68,6 +68,7 @@ TEST_CASE("push: a refused job names its member") {
   CHECK(Pushed(job_with(R"(,"custom":{"unique_for":0})")).refused_member() == "unique_for");
   CHECK(Pushed(job_with(R"(,"custom":{"expires_in":"x"})")).refused_member() == "expires_in");
   CHECK(Pushed(job_with(R"(,"custom":{"bid":"x"})")).refused_member() == "bid");
+  CHECK(Pushed(job_with(R"(,"custom":{"throttle_key":{}})")).refused_member() == "throttle_key");
 }
 
 TEST_CASE("push: only a member of custom is said to be in there") {
@@ -76,6 +77,27 @@ TEST_CASE("push: only a member of custom is said to be in there") {
   CHECK(member_of(JobReason::kInvalidExpiresAt) == Member{"expires_at", true});
   CHECK(member_of(JobReason::kUniqueArgsTooLong) == Member{"args", false});
   CHECK(member_of(JobReason::kNoRoom) == Member{});
+}
+
+TEST_CASE("push: a throttle_key is kept with the job as text") {
+  const auto key_of = [](const std::string& value) {
+    const NewJob job = Pushed(job_with(R"(,"custom":{"throttle_key":)" + value + "}")).job();
+    return job.features ? std::string(job.features->key()) : "none";
+  };
+  CHECK(key_of(R"("acme")") == "acme");
+  CHECK(key_of(R"("\u00e9")") == "\u00e9");
+  CHECK(key_of("42") == "42");
+  CHECK(key_of("-1.5") == "-1.5");
+  CHECK(key_of(R"("")") == "none");
+  CHECK(key_of("null") == "none");
+}
+
+TEST_CASE("push: a throttle_key at its limit and one past it") {
+  const auto with_key = [](std::size_t bytes) {
+    return job_with(R"(,"custom":{"throttle_key":")" + std::string(bytes, 'k') + "\"}");
+  };
+  CHECK(Pushed(with_key(kThrottleKeyBytesMax)).job().features->key().size() == 255);
+  CHECK(Pushed(with_key(kThrottleKeyBytesMax + 1)).refused() == JobReason::kThrottleKeyTooLong);
 }
 
 TEST_CASE("push: a jid is measured in bytes of what it means") {

@@ -46,4 +46,20 @@ TEST_CASE("throttle rules: one matcher is asked many times") {
   CHECK(rules.find("a") != nullptr);
 }
 
+TEST_CASE("throttle rules: those of types and those of queues do not mix") {
+  CHECK(rule_of("type:Mail", {"*", "type:Mail"}) == "type:Mail");
+  CHECK(rule_of("type:MailFast", {"*", "type:Mail*"}) == "type:Mail*");
+  CHECK(rule_of("type:Mail", {"*", "?*"}) == "");
+  CHECK(rule_of("Mail", {"type:Mail", "type:*"}) == "");
+}
+
+TEST_CASE("throttle rules: the types that are named are told") {
+  const ThrottleRules rules = throttle_rules({{.pattern = "q", .limits = {}},
+                                              {.pattern = "type:A", .limits = {}},
+                                              {.pattern = "type:B*", .limits = {}}});
+  CHECK(rules.has_types);
+  CHECK(rules.types == std::vector<std::string>{"type:A"});
+  CHECK_FALSE(throttle_rules({{.pattern = "q", .limits = {}}}).has_types);
+}
+
 }  // namespace millrace::server

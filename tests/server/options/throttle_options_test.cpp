@@ -94,7 +94,8 @@ TEST_CASE("throttles table: a limit is a whole number from 1 to its bound") {
 TEST_CASE("throttles table: concurrency and worker need a timeout") {
   CHECK(problem_of("{ concurrency = 4 }") == kTimeoutIsMissing);
   CHECK(problem_of("{ worker = 4 }") == kTimeoutIsMissing);
-  CHECK(problem_of("{ timeout = 4 }") == "a:2: throttles.q: timeout needs concurrency or worker");
+  CHECK(problem_of("{ timeout = 4 }") ==
+        "a:2: throttles.q: timeout needs concurrency, worker or per_key");
 }
 
 TEST_CASE("throttles table: a rate is complete") {
@@ -107,14 +108,14 @@ TEST_CASE("throttles table: a rate is complete") {
 
 TEST_CASE("throttles table: an unknown member is refused") {
   CHECK(problem_of("{ concurency = 4 }") ==
-        "a:2: throttles.q: unknown member 'concurency'; there are concurrency, worker, timeout and "
-        "rate");
+        "a:2: throttles.q: unknown member 'concurency'; there are concurrency, worker, per_key, "
+        "timeout and rate");
 }
 
 TEST_CASE("throttles table: a name with a dot and without quotes is told what it lacks") {
   CHECK(problem_in({"[throttles]\nmail.fast = { concurrency = 1, timeout = 1 }\n"}) ==
         "a:2: throttles.mail: unknown member 'fast.concurrency'; there are concurrency, worker, "
-        "timeout and rate. A name with a dot needs quotes: \"mail.fast\"");
+        "per_key, timeout and rate. A name with a dot needs quotes: \"mail.fast\"");
   CHECK(rules_in("[throttles]\n\"mail.fast\" = { concurrency = 1, timeout = 1 }\n").size() == 1);
 }
 
@@ -177,6 +178,36 @@ TEST_CASE("throttles table: there may be so many lines, and so many patterns") {
   CHECK(rules_in(lines(kThrottlePatternsMax, "*")).size() == kThrottlePatternsMax);
   CHECK(problem_in({lines(kThrottlePatternsMax + 1, "*")})
             .ends_with("more than 100 throttles with a pattern"));
+}
+
+TEST_CASE("throttles table: the jobs of each key of a queue may be limited") {
+  const auto rules = rules_in("[throttles]\nq = { per_key = 2, timeout = 60 }");
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].limits == ThrottleLimits{.timeout_s = 60, .per_key = 2});
+  CHECK(problem_of("{ per_key = 2 }") == kTimeoutIsMissing);
+  CHECK(problem_of("{ per_key = 0, timeout = 60 }") ==
+        "a:2: throttles.q: per_key must be a whole number from 1 to 1000000");
+}
+
+TEST_CASE("throttles table: a type, or each type that matches, may be limited") {
+  const auto rules = rules_in(
+      "[throttles]\n\"type:Mail\" = { concurrency = 3, timeout = 60 }\n"
+      "\"type:Sync*\" = { rate = { count = 1, per = 2 } }\n"
+      "\"type:a b:c\" = { concurrency = 1, timeout = 1 }\n");
+  const std::vector<ThrottleRule> expected{
+      {.pattern = "type:Mail", .limits = {.concurrency = 3, .timeout_s = 60}},
+      {.pattern = "type:Sync*", .limits = {.rate_count = 1, .rate_s = 2}},
+      {.pattern = "type:a b:c", .limits = {.concurrency = 1, .timeout_s = 1}}};
+  CHECK(rules == expected);
+}
+
+TEST_CASE("throttles table: a type has no limit of each worker or key") {
+  CHECK(problem_in({"[throttles]\n\"type:Mail\" = { worker = 3, timeout = 60 }\n"}) ==
+        "a:2: throttles.type:Mail: worker limits a queue, and no type");
+  CHECK(problem_in({"[throttles]\n\n\"type:Mail\" = { per_key = 3, timeout = 60 }\n"}) ==
+        "a:3: throttles.type:Mail: per_key limits a queue, and no type");
+  CHECK(problem_in({"[throttles]\n\"type:\" = { concurrency = 3, timeout = 60 }\n"}) ==
+        "a:2: throttles: type: needs a jobtype, as in \"type:Mail\"");
 }
 
 }  // namespace millrace::server

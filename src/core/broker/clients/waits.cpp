@@ -1,6 +1,7 @@
 #include "core/broker/clients/waits.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/broker/queue_guard.hpp"
 
@@ -109,15 +110,17 @@ std::size_t Waits::serve(QueueId id, Time now) {
       break;
     }
     Client* const next = next_of(queue, now);
+    if (next == nullptr) break;
     // The look for a job removes expired ones.
-    if (next == nullptr || !reservations_.has_job(queue, now)) break;
+    const std::optional<ReadyEntry> entry = reservations_.next(queue, now);
+    if (!entry) break;
     Client& client = *next;
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.
-    store_.jobs().load_body(store_.jobs().at(queue.ready.begin()->slot));
+    const Job& job = store_.jobs().with_body(entry->slot);
     Reservation reservation = reservation_for(client.id, client.wait->wid);
     end(client);
-    const Job& job = reservations_.begin_first(queue, std::move(reservation), now);
+    reservations_.begin_next(job, std::move(reservation), now);
     clients_.deliver(client, {.kind = Delivery::Kind::kJob, .job = &job}, now);
   }
   return served;

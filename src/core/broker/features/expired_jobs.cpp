@@ -3,12 +3,6 @@
 #include "core/broker/queue_guard.hpp"
 
 namespace millrace {
-namespace {
-
-/// So many are removed for a client that asks for a job. It may ask for a thousand queues.
-constexpr std::size_t kFrontMax = 8;
-
-}  // namespace
 
 bool ExpiredJobs::clear_some(Queue& queue, Time now) {
   const QueueId id = queue.id;
@@ -25,6 +19,12 @@ bool ExpiredJobs::clear_some(Queue& queue, Time now) {
   }
   store_.queues().collect(id);
   return false;
+}
+
+bool ExpiredJobs::remove_expired(const Job& job, Time now) {
+  if (!job.has_expired(store_.wall_clock().shown(now))) return false;
+  remove(job, now);
+  return true;
 }
 
 void ExpiredJobs::remove(const Job& job, Time now) {

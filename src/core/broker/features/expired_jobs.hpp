@@ -24,6 +24,9 @@ class ExpiredJobs {
     return clear_some(queue, now);
   }
 
+  /// Removes the job if it has expired. True: it did.
+  [[nodiscard]] bool remove_expired(const Job& job, Time now);
+
   /// Removes a slice of those that have expired, and tells `visit` the queue of each ready one.
   /// That queue may be gone.
   template <typename Visit>
@@ -39,6 +42,9 @@ class ExpiredJobs {
       if (is_ready) visit(queue);
     }
   }
+
+  /// So many are removed for a client that asks for a job. It may ask for a thousand queues.
+  static constexpr std::size_t kFrontMax = 8;
 
   /// When `remove_due` has something to do.
   [[nodiscard]] Time next_due() const;

@@ -74,6 +74,7 @@ void JobMoves::undo_reservation(const Job& job, Time now) {
   if (Throttle* const throttle = store.queues().at(queue).throttle) {
     store.throttles().count_undone(*throttle);
   }
+  if (store.throttles().has_types()) store.throttles().count_type_undone(job);
   waits_.serve(queue, now);
 }
 

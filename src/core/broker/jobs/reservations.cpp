@@ -1,5 +1,7 @@
 #include "core/broker/jobs/reservations.hpp"
 
+#include "core/broker/queue_guard.hpp"
+
 namespace millrace {
 namespace {
 
@@ -32,15 +34,15 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
   DCHECK(job.state == JobState::kReserved && job.reservation() != nullptr);
   if (Throttle* const throttle = store.queues().at(job.queue).throttle) {
     store.throttles().count_begun(*throttle, now);
+    if (throttle->limits.per_key != 0) store.queues().at(job.queue).lines->take_turn(job);
   }
+  if (store.throttles().has_types()) store.throttles().count_type_begun(job, now);
   return job;
 }
 
-const Job& Reservations::begin_first(Queue& queue, Reservation reservation, Time now) {
-  CHECK(!queue.ready.empty());
-  const Job& first = ledger_.store().jobs().at(queue.ready.begin()->slot);
-  const Job& job = begin(first, std::move(reservation), now);
-  expect_next(queue);
+const Job& Reservations::begin_next(const Job& job, Reservation reservation, Time now) {
+  begin(job, std::move(reservation), now);
+  expect_next(ledger_.store().queues().at(job.queue));
   return job;
 }
 
@@ -58,16 +60,39 @@ void Reservations::expect_next(Queue& queue) {
   }
 }
 
+/// The first job may have to wait for its type or its key.
+std::optional<ReadyEntry> Reservations::next_in_line(Queue& queue, Time now) {
+  Store& store = ledger_.store();
+  const QueueId id = queue.id;
+  {
+    // The queue is used after its last job is gone.
+    const QueueGuard guard(queue);
+    // A job that was put has no type to read.
+    const auto with_body = [&jobs = store.jobs()](JobSlot slot) -> const Job& {
+      return jobs.at(slot).kind == JobKind::kWorkUnit ? jobs.with_body(slot) : jobs.at(slot);
+    };
+    for (std::size_t removed = 0; removed < ExpiredJobs::kFrontMax; ++removed) {
+      if (queue.ready.empty()) break;
+      const std::optional<ReadyEntry> entry = store.throttles().next(queue, with_body, now);
+      if (!entry || !expired_.remove_expired(store.jobs().at(entry->slot), now)) return entry;
+    }
+  }
+  store.queues().collect(id);
+  return std::nullopt;
+}
+
 /// There is a job, and it may be handed out. Inlined: a worker may name a hundred queues in each
 /// FETCH, and most of them are empty or full.
-[[gnu::always_inline]] inline bool Reservations::is_open(Queue& queue, std::string_view wid,
-                                                         ClientId client, Time now) {
-  if (queue.ready.empty() || queue.is_paused(now)) return false;
+[[gnu::always_inline]] inline std::optional<ReadyEntry> Reservations::next_for(Queue& queue,
+                                                                               std::string_view wid,
+                                                                               ClientId client,
+                                                                               Time now) {
+  if (queue.ready.empty() || queue.is_paused(now)) return std::nullopt;
   if (const Throttle* const throttle = queue.throttle; throttle != nullptr) {
-    if (!throttle->has_room(now)) return false;
-    if (!ledger_.store().throttles().admits(*throttle, wid, client)) return false;
+    if (!throttle->has_room(now)) return std::nullopt;
+    if (!ledger_.store().throttles().admits(*throttle, wid, client)) return std::nullopt;
   }
-  return has_job(queue, now);
+  return next(queue, now);
 }
 
 void Reservations::look_up(const ReserveRequest& request) const {
@@ -82,7 +107,7 @@ void Reservations::look_up(const ReserveRequest& request) const {
   }
 }
 
-Queue* Reservations::choose(const Client& client, const ReserveRequest& request, Time now) {
+const Job* Reservations::choose(const Client& client, const ReserveRequest& request, Time now) {
   Store& store = ledger_.store();
   const std::string_view wid = request.wid ? std::string_view(*request.wid) : std::string_view();
   if (request.choice == ReserveRequest::Choice::kFirstListed) {
@@ -92,28 +117,30 @@ Queue* Reservations::choose(const Client& client, const ReserveRequest& request,
       for (const QueueId id : request.known->ids) {
         // One may have gone with its last job, which had expired.
         if (id == kNoSlot || !store.queues().has(id)) continue;
-        Queue& queue = store.queues().at(id);
-        if (is_open(queue, wid, client.id, now)) return &queue;
+        const auto entry = next_for(store.queues().at(id), wid, client.id, now);
+        if (entry) return &store.jobs().at(entry->slot);
       }
       return nullptr;
     }
     for (const std::string_view name : request.queues) {
       Queue* queue = store.queues().find(name);
-      if (queue != nullptr && is_open(*queue, wid, client.id, now)) return queue;
+      if (queue == nullptr) continue;
+      if (const auto entry = next_for(*queue, wid, client.id, now)) {
+        return &store.jobs().at(entry->slot);
+      }
     }
     return nullptr;
   }
   // Each watched queue is touched. Ten thousand of them for each of many reserves would block
   // others.
   step_count_ += client.watched.size();
-  Queue* best = nullptr;
+  std::optional<ReadyEntry> best;
   for (const QueueId id : client.watched) {
-    Queue& queue = store.queues().at(id);
-    if (!is_open(queue, wid, client.id, now)) continue;
+    const auto entry = next_for(store.queues().at(id), wid, client.id, now);
     // By priority, then by sequence over all watched tubes, as beanstalkd.
-    if (best == nullptr || *queue.ready.begin() < *best->ready.begin()) best = &queue;
+    if (entry && (!best || *entry < *best)) best = entry;
   }
-  return best;
+  return best ? &store.jobs().at(best->slot) : nullptr;
 }
 
 const Job* Reservations::held_by_connection(ClientId client, JobId id) const {

@@ -42,15 +42,23 @@ class Reservations {
   /// the holder; the rest is filled in. The body is in memory afterwards. Throws
   /// std::runtime_error, and changes nothing, when it cannot be read back.
   const Job& begin(const Job& job, Reservation reservation, Time now);
-  /// The same with the queue's first ready job.
-  const Job& begin_first(Queue& queue, Reservation reservation, Time now);
+  /// The same with a job that `next` or `choose` has answered.
+  const Job& begin_next(const Job& job, Reservation reservation, Time now);
 
-  /// Whether the queue has a job that may still be run. Removes expired ones from its front.
-  [[nodiscard]] bool has_job(Queue& queue, Time now) { return expired_.clear_front(queue, now); }
+  /// The place of the job that the queue hands out next; nullopt when there is none that may be
+  /// run. To be asked where the queue is open: neither paused nor at its limits. Removes expired
+  /// jobs from its front. Throws std::runtime_error when a body cannot be read back.
+  [[nodiscard]] std::optional<ReadyEntry> next(Queue& queue, Time now) {
+    if (queue.lines != nullptr || ledger_.store().throttles().has_types()) {
+      return next_in_line(queue, now);
+    }
+    if (!expired_.clear_front(queue, now)) return std::nullopt;
+    return *queue.ready.begin();
+  }
 
-  /// The queue whose first ready job the request should get; null when there is none. Queues that
-  /// are paused or whose limits are reached count as empty.
-  [[nodiscard]] Queue* choose(const Client& client, const ReserveRequest& request, Time now);
+  /// The job that the request should get; null when there is none. Queues that are paused or whose
+  /// limits are reached count as empty. Throws as `next`.
+  [[nodiscard]] const Job* choose(const Client& client, const ReserveRequest& request, Time now);
 
   /// The job, if that connection holds it; else null.
   [[nodiscard]] const Job* held_by_connection(ClientId client, JobId id) const;
@@ -74,7 +82,9 @@ class Reservations {
  private:
   void expect_next(Queue& queue);
   void look_up(const ReserveRequest& request) const;
-  [[nodiscard]] bool is_open(Queue& queue, std::string_view wid, ClientId client, Time now);
+  [[nodiscard]] std::optional<ReadyEntry> next_in_line(Queue& queue, Time now);
+  [[nodiscard]] std::optional<ReadyEntry> next_for(Queue& queue, std::string_view wid,
+                                                   ClientId client, Time now);
 
   Ledger& ledger_;
   JobEvents& events_;

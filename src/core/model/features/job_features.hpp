@@ -1,8 +1,12 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "base/box.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
@@ -27,6 +31,9 @@ enum class BatchRole : std::uint8_t {
   kDeath,     ///< a member has failed for good
 };
 
+/// What `JobFeatures::throttle_key` may have.
+inline constexpr std::size_t kThrottleKeyBytesMax = 255;
+
 inline constexpr std::uint32_t kBatchRoleMax = static_cast<std::uint32_t>(BatchRole::kDeath);
 
 /// What a client asked for with a job besides its run. Most jobs have none of it. It never changes;
@@ -42,9 +49,14 @@ struct JobFeatures {
   std::uint32_t is_tracked : 1 = 0;
   std::uint32_t locks_until_start : 1 = 0;  ///< and not until it has ended
   std::uint32_t role : 2 = 0;               ///< a BatchRole
+  Box<std::string> throttle_key;            ///< never empty text: whose job it is, see `Lines`
 
   [[nodiscard]] bool wants_lock() const { return lock_key != LockKey{}; }
   [[nodiscard]] bool expires() const { return expires_at != Time{}; }
+  /// Empty: it has none.
+  [[nodiscard]] std::string_view key() const {
+    return throttle_key ? std::string_view(*throttle_key) : std::string_view();
+  }
   [[nodiscard]] BatchRole batch_role() const { return static_cast<BatchRole>(role); }
   [[nodiscard]] bool is_member() const { return batch != 0 && batch_role() == BatchRole::kMember; }
   [[nodiscard]] bool is_member_of(JobBatchId id) const { return batch == id && is_member(); }
@@ -54,7 +66,7 @@ struct JobFeatures {
 };
 
 // A million unique jobs may wait, and the allocator has this size.
-static_assert(sizeof(JobFeatures) == 48);
+static_assert(sizeof(JobFeatures) == 56);
 
 /// What changes with a job that has features, and what few jobs have: bits of `JobFields::marks`.
 namespace job_marks {

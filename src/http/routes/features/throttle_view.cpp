@@ -67,7 +67,7 @@ Json show_rule(const ThrottleRule& rule) {
 }
 
 Json show_throttle(const Throttle& throttle, const View& view, Time now) {
-  const std::string& name = throttle.queue_name;
+  const std::string& name = throttle.name;
   const Queue* const queue = view.find_queue(name);
   const ThrottleRule* const rule = view.throttle_rule_of(name);
   const std::string throttled = queue == nullptr ? std::string() : throttled_by(*queue, now);

@@ -82,7 +82,7 @@ Response list_throttles(const Call& call) {
   std::string last;
   view.page_throttles(call.request.param("cursor"), *limit, [&](const Throttle& throttle) {
     ++seen;
-    last = throttle.queue_name;
+    last = throttle.name;
     if (is_shown(throttle)) throttles.push_back(show_throttle(throttle, view, call.moment.now));
   });
   return {.body = dump({{"throttles", std::move(throttles)},
